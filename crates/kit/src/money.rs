@@ -1,0 +1,179 @@
+//! Money: whole minor units of an ISO 4217 currency. No fraction, no floating point, no overflow.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+
+/// A currency of ISO 4217, such as `EUR`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Currency([u8; 3]);
+
+/// Currencies whose smallest unit is a hundredth.
+const HUNDREDTHS: &str = "AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BRL \
+    BSD BTN BWP BYN BZD CAD CDF CHF CNY COP CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP \
+    GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR JMD KES KGS KHR KPW KYD KZT LAK \
+    LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR \
+    NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN \
+    SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD UYU UZS VED VES WST XCD YER ZAR ZMW ZWG";
+/// Currencies without a smaller unit.
+const WHOLE: &str = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF";
+/// Currencies whose smallest unit is a thousandth.
+const THOUSANDTHS: &str = "BHD IQD JOD KWD LYD OMR TND";
+
+/// The text is not the code of a currency in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotACurrency;
+
+impl Currency {
+    /// The three capital letters.
+    pub fn code(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("currency codes are ASCII")
+    }
+
+    /// How many decimal digits the minor unit has.
+    pub fn digits(&self) -> u32 {
+        let listed = |list: &str| list.split_whitespace().any(|code| code == self.code());
+        if listed(WHOLE) {
+            0
+        } else if listed(THOUSANDTHS) {
+            3
+        } else {
+            2
+        }
+    }
+}
+
+impl FromStr for Currency {
+    type Err = NotACurrency;
+
+    fn from_str(text: &str) -> Result<Self, NotACurrency> {
+        [HUNDREDTHS, WHOLE, THOUSANDTHS]
+            .iter()
+            .flat_map(|list| list.split_whitespace())
+            .find(|code| *code == text)
+            .and_then(|code| code.as_bytes().try_into().ok())
+            .map(Self)
+            .ok_or(NotACurrency)
+    }
+}
+
+impl fmt::Debug for Currency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code())
+    }
+}
+
+impl Serialize for Currency {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.code())
+    }
+}
+
+/// An amount in one currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Money {
+    /// Whole minor units: cents, yen, fils.
+    pub minor: i64,
+    /// What they are units of.
+    pub currency: Currency,
+}
+
+/// Why two amounts cannot be reckoned together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MoneyFault {
+    /// Two different currencies.
+    Mixed,
+    /// The result is larger than can be kept.
+    TooLarge,
+}
+
+impl Money {
+    /// The sum, if both are in one currency and it can be kept.
+    pub fn plus(self, other: Self) -> Result<Self, MoneyFault> {
+        self.reckon(other, i64::checked_add)
+    }
+
+    /// The difference, if both are in one currency and it can be kept.
+    pub fn minus(self, other: Self) -> Result<Self, MoneyFault> {
+        self.reckon(other, i64::checked_sub)
+    }
+
+    /// So many parts that sum exactly to the whole; the first ones carry the remainder.
+    pub fn split(self, parts: u32) -> Vec<Self> {
+        let count = i64::from(parts);
+        (0..count)
+            .map(|part| {
+                let remainder = i64::from(part < self.minor.rem_euclid(count));
+                Self { minor: self.minor.div_euclid(count) + remainder, ..self }
+            })
+            .collect()
+    }
+
+    fn reckon(self, other: Self, how: fn(i64, i64) -> Option<i64>) -> Result<Self, MoneyFault> {
+        if self.currency != other.currency {
+            return Err(MoneyFault::Mixed);
+        }
+        let minor = how(self.minor, other.minor).ok_or(MoneyFault::TooLarge)?;
+        Ok(Self { minor, ..self })
+    }
+}
+
+impl fmt::Display for Money {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.currency.digits();
+        let unit = 10u64.pow(digits);
+        let sign = if self.minor < 0 { "-" } else { "" };
+        let minor = self.minor.unsigned_abs();
+        write!(f, "{sign}{}", minor / unit)?;
+        if digits > 0 {
+            write!(f, ".{:0width$}", minor % unit, width = digits as usize)?;
+        }
+        write!(f, " {}", self.currency.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn euros(minor: i64) -> Money {
+        Money { minor, currency: "EUR".parse().unwrap() }
+    }
+
+    proptest! {
+        #[test]
+        fn parts_sum_to_the_whole(minor: i64, parts in 1u32..400) {
+            let split = euros(minor).split(parts);
+            prop_assert_eq!(split.len(), parts as usize);
+            prop_assert_eq!(split.iter().map(|part| i128::from(part.minor)).sum::<i128>(), i128::from(minor));
+            let (least, most) = (split.last().unwrap().minor, split[0].minor);
+            prop_assert!(most - least <= 1);
+        }
+
+        #[test]
+        fn adding_and_taking_away_meet(a: i64, b: i64) {
+            match euros(a).plus(euros(b)) {
+                Ok(sum) => prop_assert_eq!(sum.minus(euros(b)), Ok(euros(a))),
+                Err(fault) => {
+                    prop_assert_eq!(fault, MoneyFault::TooLarge);
+                    prop_assert!(a.checked_add(b).is_none());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn currencies_do_not_mix_and_know_their_digits() {
+        let yen = Money { minor: 500, currency: "JPY".parse().unwrap() };
+        assert_eq!(euros(1).plus(yen), Err(MoneyFault::Mixed));
+        assert_eq!(yen.to_string(), "500 JPY");
+        assert_eq!(euros(-105).to_string(), "-1.05 EUR");
+        assert_eq!(Money { minor: 1, currency: "KWD".parse().unwrap() }.to_string(), "0.001 KWD");
+        for wrong in ["eur", "EU", "EURO", "XXX", ""] {
+            assert!(wrong.parse::<Currency>().is_err(), "{wrong}");
+        }
+    }
+}

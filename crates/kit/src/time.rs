@@ -1,0 +1,238 @@
+//! Moments, days and time zones. The only file that knows a calendar library.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat, Type};
+use utoipa::openapi::{ObjectBuilder, RefOr};
+
+/// A moment in microseconds since 1970, shown as RFC 3339 in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The moment this many microseconds after the start of 1970.
+    pub const fn from_micros(micros: i64) -> Self {
+        Self(micros)
+    }
+
+    /// Microseconds since the start of 1970.
+    pub const fn micros(self) -> i64 {
+        self.0
+    }
+
+    /// Milliseconds since the start of 1970; zero for moments before.
+    pub fn millis(self) -> u64 {
+        u64::try_from(self.0 / 1000).unwrap_or(0)
+    }
+
+    /// Whole seconds since the start of 1970.
+    pub const fn seconds(self) -> i64 {
+        self.0.div_euclid(1_000_000)
+    }
+
+    /// This much later.
+    #[must_use]
+    pub fn plus(self, time: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(time.as_micros()).unwrap_or(i64::MAX)))
+    }
+
+    /// This much earlier.
+    #[must_use]
+    pub fn minus(self, time: Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(time.as_micros()).unwrap_or(i64::MAX)))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (days, micros) = (self.0.div_euclid(DAY), self.0.rem_euclid(DAY));
+        let (year, month, day) = civil(days);
+        let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
+        write!(f, "{year:04}-{month:02}-{day:02}T")?;
+        write!(f, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)?;
+        write!(f, ".{fraction:06}Z")
+    }
+}
+
+const DAY: i64 = 86_400_000_000;
+
+/// Year, month and day of the civil calendar, from days since 1970. Written out because every
+/// answer of the API prints several moments (after Howard Hinnant's `civil_from_days`).
+fn civil(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// The text does not say a moment, a day or a zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotATime;
+
+impl FromStr for Timestamp {
+    type Err = NotATime;
+
+    /// Reads RFC 3339 with `Z` or an offset.
+    fn from_str(text: &str) -> Result<Self, NotATime> {
+        let moment: jiff::Timestamp = text.parse().map_err(|_| NotATime)?;
+        Ok(Self(moment.as_microsecond()))
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl utoipa::PartialSchema for Timestamp {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+            .examples(["2026-09-05T09:30:00.000000Z"])
+            .into()
+    }
+}
+impl utoipa::ToSchema for Timestamp {}
+
+/// A day of the calendar, `2026-09-05`, with no time and no zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Day(jiff::civil::Date);
+
+impl Day {
+    /// The moment at which this day begins in UTC.
+    pub fn start(self) -> Timestamp {
+        let moment = self.0.to_zoned(jiff::tz::TimeZone::UTC).expect("UTC has every day");
+        Timestamp(moment.timestamp().as_microsecond())
+    }
+}
+
+impl FromStr for Day {
+    type Err = NotATime;
+
+    fn from_str(text: &str) -> Result<Self, NotATime> {
+        let plain = text.len() == 10 && text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+        if !plain {
+            return Err(NotATime);
+        }
+        text.parse().map(Self).map_err(|_| NotATime)
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Serialize for Day {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The name of a time zone of the IANA database, such as `Europe/Lisbon`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Zone(String);
+
+impl Zone {
+    /// Coordinated Universal Time.
+    pub fn utc() -> Self {
+        Self("UTC".to_owned())
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Zone {
+    type Err = NotATime;
+
+    /// Takes names of the database only, in any case, and keeps the database's spelling.
+    fn from_str(text: &str) -> Result<Self, NotATime> {
+        let zone = jiff::tz::db().get(text).map_err(|_| NotATime)?;
+        let name = zone.iana_name().filter(|name| *name != "Etc/Unknown").ok_or(NotATime)?;
+        Ok(Self(name.to_owned()))
+    }
+}
+
+impl utoipa::PartialSchema for Zone {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some("A time zone of the IANA database."))
+            .examples(["Europe/Lisbon"])
+            .into()
+    }
+}
+impl utoipa::ToSchema for Zone {}
+
+/// Reads a length of time such as `60s`, `5m`, `24h` or `30d`.
+pub fn parse_duration(text: &str) -> Result<Duration, NotATime> {
+    let (number, unit) = text.split_at(text.len() - text.chars().last().map_or(0, char::len_utf8));
+    if !number.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(NotATime);
+    }
+    let number: u64 = number.parse().map_err(|_| NotATime)?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return Err(NotATime),
+    };
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or(NotATime)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_shown_is_read_back(micros in -62_135_596_800_000_000i64..253_402_207_200_000_000) {
+            let moment = Timestamp::from_micros(micros);
+            prop_assert_eq!(moment.to_string().parse::<Timestamp>(), Ok(moment));
+        }
+    }
+
+    #[test]
+    fn moments_are_shown_with_microseconds_in_utc() {
+        assert_eq!(Timestamp::from_micros(1).to_string(), "1970-01-01T00:00:00.000001Z");
+        assert_eq!("2026-03-01T01:00:00+02:00".parse(), Ok(Timestamp(1_772_319_600_000_000)));
+        assert_eq!("yesterday".parse::<Timestamp>(), Err(NotATime));
+    }
+
+    #[test]
+    fn only_real_days_and_zones_are_taken() {
+        assert_eq!("2024-02-29".parse::<Day>().unwrap().to_string(), "2024-02-29");
+        assert!("2023-02-29".parse::<Day>().is_err());
+        assert!("20240229".parse::<Day>().is_err());
+        assert_eq!("europe/lisbon".parse::<Zone>().unwrap().name(), "Europe/Lisbon");
+        for wrong in ["", "Mars/Olympus", "+02:00", "EST5EDT4", "../etc/passwd"] {
+            assert!(wrong.parse::<Zone>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn durations_have_one_unit() {
+        assert_eq!(parse_duration("24h"), Ok(Duration::from_secs(86_400)));
+        for wrong in ["", "h", "1", "-1s", "1.5h", "5 m", "99999999999999999999d", "1é"] {
+            assert!(parse_duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The door to the database: hands closures to the threads that own the connections.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use kit::{Clock, Dice, IdMaker};
+
+use crate::queue::{Counters, Queue, job};
+use crate::scope::Tools;
+use crate::{Dialect, Error, Reader, Result, Scope, Tx, postgres, sqlite};
+
+/// How to open a database.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// `sqlite:PATH` or `postgres://…`.
+    pub url: String,
+    /// How many connections to a PostgreSQL server; half of them write.
+    pub connections: usize,
+    /// How many jobs may wait, reads and writes each, before callers are told to come back later.
+    pub queue: usize,
+    /// The process's clock.
+    pub clock: Clock,
+    /// The process's dice.
+    pub dice: Arc<Dice>,
+}
+
+/// A database, SQLite or PostgreSQL. Cheap to clone.
+#[derive(Clone)]
+pub struct Db {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    dialect: Dialect,
+    queue: Arc<Queue>,
+    stats: Arc<Counters>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// What the data layer has done and what waits.
+#[derive(Debug, Clone, Copy)]
+pub struct Stats {
+    /// Transactions that were committed, each for one job or many.
+    pub batches: u64,
+    /// Jobs that were part of them.
+    pub jobs: u64,
+    /// Jobs that only looked.
+    pub reads: u64,
+    /// Microseconds spent in waiting for commits.
+    pub commit_micros: u64,
+    /// Jobs that were turned away because too many were waiting.
+    pub refused: u64,
+    /// Reads waiting now.
+    pub waiting_reads: usize,
+    /// Writes waiting now.
+    pub waiting_writes: usize,
+}
+
+impl Db {
+    /// Opens the database and starts its threads. A SQLite file is made if it is not there.
+    pub fn open(options: Options) -> Result<Self> {
+        let queue = Arc::new(Queue::new(options.queue));
+        let stats = Arc::new(Counters::default());
+        let tools = Arc::new(Tools {
+            clock: options.clock.clone(),
+            dice: options.dice.clone(),
+            ids: IdMaker::default(),
+        });
+        let (dialect, threads) = if let Some(path) = options.url.strip_prefix("sqlite:") {
+            (Dialect::Sqlite, sqlite::start(path, &queue, &tools, &stats)?)
+        } else if options.url.starts_with("postgres://") || options.url.starts_with("postgresql://")
+        {
+            let threads = postgres::start(&options, &queue, &tools, &stats)?;
+            (Dialect::Postgres, threads)
+        } else {
+            let hint = "use sqlite:PATH or postgres://USER@HOST/DATABASE";
+            return Err(Error::Unavailable(format!("the address is not understood; {hint}")));
+        };
+        Ok(Self { inner: Arc::new(Inner { dialect, queue, stats, threads: Mutex::new(threads) }) })
+    }
+
+    /// Which database this is.
+    pub fn dialect(&self) -> Dialect {
+        self.inner.dialect
+    }
+
+    /// Runs a closure that only looks.
+    pub async fn read<T, E>(
+        &self,
+        scope: Scope,
+        work: impl FnOnce(&Reader<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        self.look(scope, false, work).await
+    }
+
+    /// Runs a closure that only looks and sees one moment throughout, however long it takes.
+    pub async fn snapshot<T, E>(
+        &self,
+        scope: Scope,
+        work: impl FnOnce(&Reader<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        self.look(scope, true, work).await
+    }
+
+    async fn look<T, E>(
+        &self,
+        scope: Scope,
+        one_moment: bool,
+        work: impl FnOnce(&Reader<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        let (job, answer) = job(scope, one_moment, move |tx: &Tx<'_>| work(tx));
+        self.inner.counted(self.inner.queue.push_read(job))?;
+        self.inner.stats.reads.fetch_add(1, Ordering::Relaxed);
+        answer.await.unwrap_or_else(|_| Err(E::from(Error::Panicked)))
+    }
+
+    /// Runs a closure that may change. The answer comes when its changes are durable.
+    pub async fn write<T, E>(
+        &self,
+        scope: Scope,
+        work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        // SQLite has one writer: all accounts share its transactions.
+        let lane = if self.inner.dialect == Dialect::Sqlite { 0 } else { scope.lane() };
+        let (job, answer) = job(scope, false, work);
+        self.inner.counted(self.inner.queue.push_write(lane, job))?;
+        answer.await.unwrap_or_else(|_| Err(E::from(Error::Panicked)))
+    }
+
+    /// What was done and what waits.
+    pub fn stats(&self) -> Stats {
+        let stats = &self.inner.stats;
+        let (waiting_reads, waiting_writes) = self.inner.queue.depth();
+        Stats {
+            batches: stats.batches.load(Ordering::Relaxed),
+            jobs: stats.jobs.load(Ordering::Relaxed),
+            reads: stats.reads.load(Ordering::Relaxed),
+            commit_micros: stats.commit_micros.load(Ordering::Relaxed),
+            refused: stats.refused.load(Ordering::Relaxed),
+            waiting_reads,
+            waiting_writes,
+        }
+    }
+
+    /// Does what waits, then stops the threads and closes the connections.
+    pub fn close(&self) {
+        self.inner.queue.close();
+        let mut threads = self.inner.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
+            // A job's panic is caught around the job; a thread has nothing left to panic with.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Inner {
+    fn counted(&self, pushed: Result<()>) -> Result<()> {
+        if pushed == Err(Error::Overloaded) {
+            self.stats.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        pushed
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
+/// Starts a named thread.
+pub(crate) fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work)
+        .map_err(|error| Error::Unavailable(format!("no thread for the database: {error}")))
+}

@@ -1,0 +1,160 @@
+//! Migrations: one text for both databases, applied in order, never edited afterwards.
+//!
+//! The text uses five types (`text`, `bigint`, `boolean`, `double precision`, `bytea`). For SQLite
+//! four words are replaced, and tables become `strict`, so that it refuses wrong types as PostgreSQL
+//! does, and `without rowid`, so that the rows of one account lie together in the order of their ids.
+
+use kit::Timestamp;
+use kit::secret::{hex, sha256};
+
+use crate::{Db, Dialect, Error, Reader, Result, Scope, Tx, bind, row};
+
+/// A step of the schema.
+#[derive(Debug, Clone, Copy)]
+pub struct Migration {
+    /// The file's name without its ending, such as `0001_foundation`.
+    pub name: &'static str,
+    /// The text.
+    pub sql: &'static str,
+}
+
+row! {
+    /// A step that was applied.
+    #[derive(Debug, Clone)]
+    pub struct Applied {
+        /// The step's name.
+        pub name: String,
+        /// The SHA-256 of its text.
+        pub checksum: String,
+        /// When it was applied.
+        pub applied_at: Timestamp,
+    }
+}
+
+const LOG: &str = "create table if not exists schema_migration (
+    name text not null,
+    checksum text not null,
+    applied_at bigint not null,
+    constraint schema_migration_pkey primary key (name)
+);";
+
+impl Db {
+    /// Brings the schema up to date and says which steps were new. All of them or none are kept, so a
+    /// crash in between leaves the schema as it was.
+    pub async fn migrate(&self, steps: &'static [Migration]) -> Result<Vec<&'static str>> {
+        self.write(Scope::system("migrate"), move |tx| migrate(tx, steps)).await
+    }
+
+    /// The steps that were applied, oldest first.
+    pub async fn applied(&self) -> Result<Vec<Applied>> {
+        // A database that was never migrated has no log yet; making one is harmless.
+        self.write(Scope::system("migrate"), |tx| {
+            tx.script(&translated(LOG, tx.dialect()))?;
+            applied(tx)
+        })
+        .await
+    }
+}
+
+fn migrate(tx: &Tx<'_>, steps: &'static [Migration]) -> Result<Vec<&'static str>> {
+    tx.script(&translated(LOG, tx.dialect()))?;
+    let applied = applied(tx)?;
+    check(&applied, steps)?;
+    let mut fresh = Vec::new();
+    for step in steps.iter().skip(applied.len()) {
+        tx.script(&translated(step.sql, tx.dialect()))?;
+        tx.run(
+            "insert into schema_migration (name, checksum, applied_at)
+             values (:name, :checksum, :now) /* any account */",
+            bind! { name: step.name, checksum: checksum(step) },
+        )?;
+        fresh.push(step.name);
+    }
+    Ok(fresh)
+}
+
+fn applied(db: &Reader<'_>) -> Result<Vec<Applied>> {
+    db.all(
+        "select name, checksum, applied_at from schema_migration order by name /* any account */",
+        bind! {},
+    )
+}
+
+/// What was applied must be the beginning of what we know, text for text.
+fn check(applied: &[Applied], steps: &[Migration]) -> Result<()> {
+    if let Some(newer) = applied.get(steps.len()) {
+        return Err(Error::Newer(newer.name.clone()));
+    }
+    for (done, step) in applied.iter().zip(steps) {
+        if done.name != step.name {
+            return Err(Error::Newer(done.name.clone()));
+        }
+        if done.checksum != checksum(step) {
+            let name = step.name;
+            return Err(Error::Corrupt(format!("{name} was applied with another text")));
+        }
+    }
+    Ok(())
+}
+
+fn checksum(step: &Migration) -> String {
+    hex(&sha256(step.sql.as_bytes()))
+}
+
+/// The text for this database.
+fn translated(sql: &str, dialect: Dialect) -> String {
+    if dialect == Dialect::Postgres {
+        return sql.to_owned();
+    }
+    let mut text = String::with_capacity(sql.len());
+    let mut word = String::new();
+    for c in sql.chars().chain([' ']) {
+        if c.is_ascii_alphanumeric() || c == '_' {
+            word.push(c);
+            continue;
+        }
+        text.push_str(match word.as_str() {
+            "bigint" | "boolean" => "integer",
+            "bytea" => "blob",
+            "double" => "real",
+            // The second word of `double precision`.
+            "precision" => "",
+            other => other,
+        });
+        text.push(c);
+        word.clear();
+    }
+    // A table's definition is the only text that closes a parenthesis on a line of its own.
+    text.replace("\n);", "\n) strict, without rowid;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_text_becomes_two() {
+        let sql =
+            "create table x (\n    a bigint,\n    at double precision,\n    mybigint bytea\n);\n";
+        assert_eq!(translated(sql, Dialect::Postgres), sql);
+        let lite = "create table x (\n    a integer,\n    at real ,\n    mybigint blob\n) strict, without rowid;\n ";
+        assert_eq!(translated(sql, Dialect::Sqlite), lite);
+    }
+
+    #[test]
+    fn a_newer_or_changed_schema_is_refused() {
+        let step = Migration { name: "0001_a", sql: "select 1" };
+        let done = |name: &str, checksum: String| Applied {
+            name: name.to_owned(),
+            checksum,
+            applied_at: Timestamp::from_micros(0),
+        };
+        let same = done("0001_a", checksum(&step));
+        assert_eq!(check(std::slice::from_ref(&same), &[step]), Ok(()));
+        assert!(matches!(
+            check(&[same, done("0002_b", String::new())], &[step]),
+            Err(Error::Newer(_))
+        ));
+        assert!(matches!(check(&[done("0001_a", String::new())], &[step]), Err(Error::Corrupt(_))));
+    }
+}

@@ -1,0 +1,363 @@
+//! PostgreSQL: every connection is a thread with a small runtime of its own, half of them write.
+//!
+//! Writes of one account hold an advisory lock from the first statement to the durable commit, so
+//! that reading and then writing means the same as with SQLite's single writer. Statements are
+//! prepared once per connection. A lost connection is made anew before the next job.
+
+use std::cell::RefCell;
+use std::error::Error as StdError;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use futures_util::{FutureExt, TryStreamExt};
+use tokio::runtime::Runtime;
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::{Client, Config, NoTls};
+
+use crate::db::{Options, thread};
+use crate::queue::{Counters, Queue, Session, commit_together, look, refuse};
+use crate::scope::{Conn, Params, Tools};
+use crate::sql::{Prepared, Statements};
+use crate::value::Columns;
+use crate::{Dialect, Error, Result, Row, Value};
+
+/// Limits that the server keeps for us, so that no lost peer holds a lock for ever.
+const SERVER_LIMITS: &str = "-c statement_timeout=25s -c lock_timeout=20s \
+    -c idle_in_transaction_session_timeout=30s -c client_min_messages=warning";
+/// A connection that was idle this long is looked at before it is trusted.
+const TRUSTED: Duration = Duration::from_millis(200);
+
+/// So many statements may be sent before their answers are looked at.
+const MOST_SENT: usize = 256;
+
+/// Connects and starts the threads.
+pub(crate) fn start(
+    options: &Options,
+    queue: &Arc<Queue>,
+    tools: &Arc<Tools>,
+    stats: &Arc<Counters>,
+) -> Result<Vec<JoinHandle<()>>> {
+    let mut config: Config = options.url.parse().map_err(|error: tokio_postgres::Error| {
+        Error::Unavailable(format!("the PostgreSQL address is not understood: {error}"))
+    })?;
+    config
+        .options(SERVER_LIMITS)
+        .application_name("touchline")
+        .connect_timeout(Duration::from_secs(5))
+        .keepalives_idle(Duration::from_secs(30));
+    let connections = options.connections.max(2);
+    let mut threads = Vec::new();
+    for number in 0..connections {
+        let mut line = Line { config: config.clone(), server: None, used: Instant::now() };
+        // The first one connects at once: a wrong address is told at start, not at the first request.
+        if number == 0 {
+            line.connect()?;
+        }
+        let (queue, tools, stats) = (queue.clone(), tools.clone(), stats.clone());
+        threads.push(if number % 2 == 0 {
+            thread("postgres-read", move || read_loop(line, &queue, &tools))?
+        } else {
+            thread("postgres-write", move || write_loop(line, &queue, &tools, &stats))?
+        });
+    }
+    Ok(threads)
+}
+
+fn read_loop(mut line: Line, queue: &Queue, tools: &Tools) {
+    while let Some(job) = queue.next_read() {
+        match line.server() {
+            Ok(server) => look(server, job, tools),
+            Err(error) => job.finish(Err(error)),
+        }
+    }
+}
+
+fn write_loop(mut line: Line, queue: &Queue, tools: &Tools, stats: &Counters) {
+    while let Some((lane, jobs)) = queue.next_writes() {
+        match line.begin(lane) {
+            Ok(server) => {
+                if let Err(error) = commit_together(server, jobs, tools, stats) {
+                    tracing::error!(%error, "a commit failed and was rolled back");
+                }
+            }
+            Err(error) => refuse(jobs, &error),
+        }
+        queue.done(lane);
+    }
+}
+
+/// A thread's connection, made anew when it was lost.
+struct Line {
+    config: Config,
+    server: Option<Server>,
+    used: Instant,
+}
+
+impl Line {
+    fn connect(&mut self) -> Result<()> {
+        self.server = None;
+        self.server = Some(Server::connect(&self.config)?);
+        Ok(())
+    }
+
+    fn server(&mut self) -> Result<&Server> {
+        let lost = self.server.as_ref().is_none_or(|server| {
+            if self.used.elapsed() > TRUSTED {
+                server.runtime.block_on(tokio::task::yield_now());
+            }
+            server.client.is_closed()
+        });
+        if lost {
+            self.connect()?;
+        }
+        self.used = Instant::now();
+        Ok(self.server.as_ref().expect("it was just connected"))
+    }
+
+    /// Begins a transaction; if the connection turns out to be lost, once more on a new one, since
+    /// nothing has been done yet.
+    fn begin(&mut self, lane: u64) -> Result<&Server> {
+        let begun = self.server()?.begin(lane);
+        match begun {
+            Err(Error::Unavailable(_)) => {
+                self.connect()?;
+                self.server()?.begin(lane)?;
+            }
+            Err(error) => {
+                let _ = self.server()?.rollback();
+                return Err(error);
+            }
+            Ok(()) => {}
+        }
+        self.server()
+    }
+}
+
+type Answer = Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> + Send>>;
+
+/// A connection to the server.
+struct Server {
+    runtime: Runtime,
+    client: Arc<Client>,
+    statements: Statements<tokio_postgres::Statement>,
+    /// Answers of statements that were sent and not waited for.
+    sent: RefCell<Vec<Answer>>,
+}
+
+impl Server {
+    fn connect(config: &Config) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Error::Unavailable(error.to_string()))?;
+        let (client, connection) = runtime.block_on(config.connect(NoTls))?;
+        runtime.spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::warn!(%error, "a PostgreSQL connection ended");
+            }
+        });
+        Ok(Self {
+            runtime,
+            client: Arc::new(client),
+            statements: Statements::new(),
+            sent: RefCell::default(),
+        })
+    }
+
+    fn prepared(
+        &self,
+        sql: &'static str,
+        params: &Params<'_>,
+    ) -> Result<Arc<Prepared<tokio_postgres::Statement>>> {
+        self.statements.get(sql, Dialect::Postgres, params, |text| {
+            Ok(self.runtime.block_on(self.client.prepare(&text))?)
+        })
+    }
+
+    /// Sends something now and looks at the answer when the job ends.
+    fn send(&self, mut answer: Answer) {
+        // The first poll hands the message to the connection, which keeps the order.
+        let answer = match answer.as_mut().now_or_never() {
+            Some(early) => Box::pin(std::future::ready(early)),
+            None => answer,
+        };
+        self.sent.borrow_mut().push(answer);
+    }
+
+    fn send_text(&self, text: &'static str) {
+        let client = self.client.clone();
+        self.send(Box::pin(async move { client.batch_execute(text).await }));
+    }
+
+    /// Waits for the answers of everything that was sent.
+    fn settle(&self) -> Result<()> {
+        let sent = std::mem::take(&mut *self.sent.borrow_mut());
+        let mut outcome = Ok(());
+        self.runtime.block_on(async {
+            for answer in sent {
+                let answer = answer.await;
+                if outcome.is_ok() {
+                    outcome = answer;
+                }
+            }
+        });
+        Ok(outcome?)
+    }
+
+    fn text(&self, text: &str) -> Result<()> {
+        Ok(self.runtime.block_on(self.client.batch_execute(text))?)
+    }
+}
+
+impl Conn for Server {
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn each(
+        &self,
+        sql: &'static str,
+        params: &Params<'_>,
+        take: &mut dyn FnMut(&mut Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let prepared = self.prepared(sql, params)?;
+        let values = prepared.values(params)?;
+        self.runtime.block_on(async {
+            let rows = self.client.query_raw(&prepared.handle, values).await?;
+            let mut rows = std::pin::pin!(rows);
+            while let Some(row) = rows.try_next().await? {
+                take(&mut Row::new(&ServerRow(row)))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn run(&self, sql: &'static str, params: &Params<'_>) -> Result<u64> {
+        let prepared = self.prepared(sql, params)?;
+        let values = prepared.values(params)?;
+        Ok(self.runtime.block_on(self.client.execute_raw(&prepared.handle, values))?)
+    }
+
+    fn later(&self, sql: &'static str, params: &Params<'_>) -> Result<()> {
+        let prepared = self.prepared(sql, params)?;
+        let values: Vec<_> =
+            prepared.values(params)?.into_iter().map(|v| v.clone().into_owned()).collect();
+        let client = self.client.clone();
+        self.send(Box::pin(
+            async move { client.execute_raw(&prepared.handle, values).await.map(drop) },
+        ));
+        // A job that sends very much must not pile up answers.
+        if self.sent.borrow().len() < MOST_SENT { Ok(()) } else { self.settle() }
+    }
+
+    fn script(&self, sql: &str) -> Result<()> {
+        self.text(sql)
+    }
+}
+
+impl Session for Server {
+    fn begin(&self, lane: u64) -> Result<()> {
+        self.sent.borrow_mut().clear();
+        self.text(&format!("begin; select pg_advisory_xact_lock({})", lane.cast_signed()))
+    }
+
+    fn begin_moment(&self) -> Result<()> {
+        // A backup reads for longer than a request may.
+        self.text(
+            "begin isolation level repeatable read read only; set local statement_timeout = 0",
+        )
+    }
+
+    fn mark(&self) -> Result<()> {
+        self.send_text("savepoint job");
+        Ok(())
+    }
+
+    fn keep(&self) -> Result<()> {
+        self.send_text("release savepoint job");
+        self.settle()
+    }
+
+    fn undo(&self) -> Result<()> {
+        // What was sent and not awaited belongs to the job that is undone.
+        let _ = self.settle();
+        self.text("rollback to savepoint job; release savepoint job")
+    }
+
+    fn commit(&self) -> Result<()> {
+        self.text("commit")
+    }
+
+    fn rollback(&self) -> Result<()> {
+        self.sent.borrow_mut().clear();
+        self.text("rollback")
+    }
+}
+
+struct ServerRow(tokio_postgres::Row);
+
+impl Columns for ServerRow {
+    fn value(&self, index: usize) -> Result<Value<'_>> {
+        Ok(self.0.try_get::<_, Found<'_>>(index)?.0)
+    }
+
+    fn name(&self, index: usize) -> &str {
+        self.0.columns().get(index).map_or("", tokio_postgres::Column::name)
+    }
+}
+
+/// A value as the server sent it, whatever its type.
+struct Found<'a>(Value<'a>);
+
+type Broken = Box<dyn StdError + Sync + Send>;
+
+impl<'a> FromSql<'a> for Found<'a> {
+    fn from_sql(ty: &Type, raw: &'a [u8]) -> Result<Self, Broken> {
+        Ok(Self(match *ty {
+            Type::INT8 => Value::Int(i64::from_sql(ty, raw)?),
+            Type::INT4 => Value::Int(i32::from_sql(ty, raw)?.into()),
+            Type::BOOL => Value::Bool(bool::from_sql(ty, raw)?),
+            Type::FLOAT8 => Value::Real(f64::from_sql(ty, raw)?),
+            Type::BYTEA => Value::Bytes(raw.into()),
+            Type::TEXT | Type::VARCHAR | Type::NAME | Type::UNKNOWN => {
+                Value::Text(<&str>::from_sql(ty, raw)?.into())
+            }
+            _ => return Err(format!("a column of type {ty}; cast it to one of ours").into()),
+        }))
+    }
+
+    fn from_sql_null(_: &Type) -> Result<Self, Broken> {
+        Ok(Self(Value::Null))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Broken> {
+        match self {
+            Value::Null | Value::List(_) => Ok(IsNull::Yes),
+            Value::Bool(yes) => yes.to_sql(ty, out),
+            // A backup of SQLite, which keeps yes and no as numbers, is put back here.
+            Value::Int(number) if *ty == Type::BOOL => (*number != 0).to_sql(ty, out),
+            Value::Int(number) if *ty == Type::INT4 => i32::try_from(*number)?.to_sql(ty, out),
+            Value::Int(number) => number.to_sql(ty, out),
+            Value::Real(number) => number.to_sql(ty, out),
+            Value::Text(text) => text.as_ref().to_sql(ty, out),
+            Value::Bytes(bytes) => bytes.as_ref().to_sql(ty, out),
+            Value::Id(bytes) => bytes.as_slice().to_sql(ty, out),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}

@@ -1,0 +1,316 @@
+//! Jobs on their way to a connection, and the group commit that both databases share.
+//!
+//! Reads wait in one line. Writes wait in lanes, one per account: the jobs of a lane are taken
+//! together and committed together, while other lanes go beside on other connections. The number of
+//! waiting jobs is bounded; past it a caller is told so at once instead of waiting for ever.
+
+use std::any::type_name;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use crate::scope::{Conn, Tools};
+use crate::{Error, Reader, Result, Scope, Tx};
+
+/// How many writes are committed together at most.
+const BATCH: usize = 256;
+/// A closure that takes longer holds up everybody behind it, and is logged.
+const SLOW: Duration = Duration::from_millis(20);
+
+/// A closure with its scope and the one who waits for its result.
+pub(crate) trait Job: Send {
+    fn wants_one_moment(&self) -> bool;
+    /// Runs the closure and says whether its changes are to be kept.
+    fn run(&mut self, conn: &dyn Conn, tools: &Tools) -> bool;
+    /// Replaces the closure's result by an error that only showed when its changes were kept.
+    fn refuse(&mut self, error: Error);
+    /// Answers: with the closure's result if `outcome` is well, else with its error.
+    fn finish(self: Box<Self>, outcome: Result<()>);
+}
+
+struct Work<F, T, E> {
+    scope: Scope,
+    one_moment: bool,
+    closure: Option<F>,
+    result: Option<Result<T, E>>,
+    reply: oneshot::Sender<Result<T, E>>,
+}
+
+/// Packs a closure into a job; the receiver gets its result once it is durable.
+pub(crate) fn job<F, T, E>(
+    scope: Scope,
+    one_moment: bool,
+    closure: F,
+) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
+where
+    F: FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
+    T: Send + 'static,
+    E: From<Error> + Send + 'static,
+{
+    let (reply, answer) = oneshot::channel();
+    let work = Work { scope, one_moment, closure: Some(closure), result: None, reply };
+    (Box::new(work), answer)
+}
+
+impl<F, T, E> Job for Work<F, T, E>
+where
+    F: FnOnce(&Tx<'_>) -> Result<T, E> + Send,
+    T: Send,
+    E: From<Error> + Send,
+{
+    fn wants_one_moment(&self) -> bool {
+        self.one_moment
+    }
+
+    fn run(&mut self, conn: &dyn Conn, tools: &Tools) -> bool {
+        let closure = self.closure.take().expect("a job runs once");
+        let reader = Reader::new(conn, &self.scope, tools.clock.now());
+        let tx = Tx::new(reader, tools);
+        let began = Instant::now();
+        let result = catch_unwind(AssertUnwindSafe(|| closure(&tx)))
+            .unwrap_or_else(|_| Err(E::from(Error::Panicked)));
+        let took = began.elapsed();
+        if took > SLOW && !self.one_moment {
+            tracing::warn!(millis = took.as_millis() as u64, job = type_name::<F>(), "slow job");
+        }
+        let keep = result.is_ok();
+        self.result = Some(result);
+        keep
+    }
+
+    fn refuse(&mut self, error: Error) {
+        self.result = Some(Err(E::from(error)));
+    }
+
+    fn finish(mut self: Box<Self>, outcome: Result<()>) {
+        let result = match outcome {
+            Ok(()) => self.result.take().unwrap_or_else(|| Err(E::from(Error::Panicked))),
+            Err(error) => Err(E::from(error)),
+        };
+        // A caller who went away does not undo what was done: sent is done.
+        let _ = self.reply.send(result);
+    }
+}
+
+/// A connection that can hold several jobs in one transaction.
+pub(crate) trait Session: Conn {
+    /// Begins a transaction that no other job of the lane overlaps.
+    fn begin(&self, lane: u64) -> Result<()>;
+    /// Begins a transaction that sees one moment and changes nothing.
+    fn begin_moment(&self) -> Result<()>;
+    /// Marks where the next job begins.
+    fn mark(&self) -> Result<()>;
+    /// Keeps what was done since the mark.
+    fn keep(&self) -> Result<()>;
+    /// Undoes what was done since the mark.
+    fn undo(&self) -> Result<()>;
+    fn commit(&self) -> Result<()>;
+    fn rollback(&self) -> Result<()>;
+}
+
+/// Runs jobs of one lane in one transaction, each undone alone if it fails, commits once, and only
+/// then answers them all. An answer may rest on what an earlier job of the batch wrote, so nobody is
+/// answered before the commit, refusals included.
+pub(crate) fn commit_together(
+    session: &dyn Session,
+    mut jobs: Vec<Box<dyn Job>>,
+    tools: &Tools,
+    stats: &Counters,
+) -> Result<()> {
+    let outcome = attempt(session, &mut jobs, tools, stats);
+    if outcome.is_err() {
+        // The transaction may be gone already, with the connection for instance.
+        let _ = session.rollback();
+    }
+    stats.batches.fetch_add(1, Ordering::Relaxed);
+    stats.jobs.fetch_add(jobs.len() as u64, Ordering::Relaxed);
+    for job in jobs {
+        job.finish(outcome.clone());
+    }
+    outcome
+}
+
+fn attempt(
+    session: &dyn Session,
+    jobs: &mut [Box<dyn Job>],
+    tools: &Tools,
+    stats: &Counters,
+) -> Result<()> {
+    for job in jobs {
+        session.mark()?;
+        let kept = job.run(session, tools).then(|| session.keep());
+        if !matches!(kept, Some(Ok(()))) {
+            session.undo()?;
+        }
+        if let Some(Err(error)) = kept {
+            job.refuse(error);
+        }
+    }
+    let began = Instant::now();
+    session.commit()?;
+    let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+    stats.commit_micros.fetch_add(micros, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Answers jobs that were never begun.
+pub(crate) fn refuse(jobs: Vec<Box<dyn Job>>, error: &Error) {
+    for job in jobs {
+        job.finish(Err(error.clone()));
+    }
+}
+
+/// Runs a job that only looks.
+pub(crate) fn look(session: &dyn Session, mut job: Box<dyn Job>, tools: &Tools) {
+    let outcome = if job.wants_one_moment() {
+        session.begin_moment().map(|()| {
+            job.run(session, tools);
+            // Nothing was changed, so how the transaction ends does not matter.
+            let _ = session.rollback();
+        })
+    } else {
+        job.run(session, tools);
+        Ok(())
+    };
+    job.finish(outcome);
+}
+
+/// What the data layer counts.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) batches: AtomicU64,
+    pub(crate) jobs: AtomicU64,
+    pub(crate) reads: AtomicU64,
+    pub(crate) commit_micros: AtomicU64,
+    pub(crate) refused: AtomicU64,
+}
+
+/// The jobs that wait.
+pub(crate) struct Queue {
+    lines: Mutex<Lines>,
+    read_ready: Condvar,
+    write_ready: Condvar,
+    limit: usize,
+}
+
+#[derive(Default)]
+struct Lines {
+    reads: VecDeque<Box<dyn Job>>,
+    lanes: HashMap<u64, VecDeque<Box<dyn Job>>>,
+    /// Lanes with waiting jobs that no connection works on.
+    ready: VecDeque<u64>,
+    busy: HashSet<u64>,
+    waiting_writes: usize,
+    closed: bool,
+}
+
+impl Queue {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            lines: Mutex::default(),
+            read_ready: Condvar::new(),
+            write_ready: Condvar::new(),
+            limit,
+        }
+    }
+
+    fn lines(&self) -> MutexGuard<'_, Lines> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn push_read(&self, job: Box<dyn Job>) -> Result<()> {
+        let mut lines = self.lines();
+        if lines.closed {
+            return Err(Error::Unavailable("the service is stopping".to_owned()));
+        }
+        if lines.reads.len() >= self.limit {
+            return Err(Error::Overloaded);
+        }
+        lines.reads.push_back(job);
+        drop(lines);
+        self.read_ready.notify_one();
+        Ok(())
+    }
+
+    pub(crate) fn push_write(&self, lane: u64, job: Box<dyn Job>) -> Result<()> {
+        let mut lines = self.lines();
+        if lines.closed {
+            return Err(Error::Unavailable("the service is stopping".to_owned()));
+        }
+        if lines.waiting_writes >= self.limit {
+            return Err(Error::Overloaded);
+        }
+        lines.waiting_writes += 1;
+        lines.lanes.entry(lane).or_default().push_back(job);
+        let news = !lines.busy.contains(&lane) && lines.lanes[&lane].len() == 1;
+        if news {
+            lines.ready.push_back(lane);
+            drop(lines);
+            self.write_ready.notify_one();
+        }
+        Ok(())
+    }
+
+    /// The next read; `None` when the queue is closed and empty.
+    pub(crate) fn next_read(&self) -> Option<Box<dyn Job>> {
+        let mut lines = self.lines();
+        loop {
+            if let Some(job) = lines.reads.pop_front() {
+                return Some(job);
+            }
+            if lines.closed {
+                return None;
+            }
+            lines = self.read_ready.wait(lines).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The next lane with its waiting jobs; the lane is busy until [`Queue::done`].
+    pub(crate) fn next_writes(&self) -> Option<(u64, Vec<Box<dyn Job>>)> {
+        let mut lines = self.lines();
+        loop {
+            if let Some(lane) = lines.ready.pop_front() {
+                let waiting = lines.lanes.get_mut(&lane).expect("a ready lane has jobs");
+                let count = waiting.len().min(BATCH);
+                let jobs: Vec<_> = waiting.drain(..count).collect();
+                lines.waiting_writes -= count;
+                lines.busy.insert(lane);
+                return Some((lane, jobs));
+            }
+            if lines.closed && lines.waiting_writes == 0 {
+                return None;
+            }
+            lines = self.write_ready.wait(lines).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The lane may be worked on again.
+    pub(crate) fn done(&self, lane: u64) {
+        let mut lines = self.lines();
+        lines.busy.remove(&lane);
+        if lines.lanes.get(&lane).is_some_and(|waiting| !waiting.is_empty()) {
+            lines.ready.push_back(lane);
+            drop(lines);
+            self.write_ready.notify_one();
+        } else {
+            lines.lanes.remove(&lane);
+        }
+    }
+
+    /// Takes no more jobs; those that wait are still done.
+    pub(crate) fn close(&self) {
+        self.lines().closed = true;
+        self.read_ready.notify_all();
+        self.write_ready.notify_all();
+    }
+
+    /// How many reads and writes wait.
+    pub(crate) fn depth(&self) -> (usize, usize) {
+        let lines = self.lines();
+        (lines.reads.len(), lines.waiting_writes)
+    }
+}

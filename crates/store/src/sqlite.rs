@@ -1,0 +1,228 @@
+//! SQLite: one thread that writes, a few that read, all on one file in WAL mode.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{CachedStatement, Connection, OpenFlags, ToSql};
+
+use crate::db::thread;
+use crate::queue::{Counters, Queue, Session, commit_together, look, refuse};
+use crate::scope::{Conn, Params, Tools};
+use crate::sql::Statements;
+use crate::value::Columns;
+use crate::{Dialect, Error, Result, Row, Value};
+
+/// How long another process, such as the command line, may hold the write lock.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Opens the file and starts the threads.
+pub(crate) fn start(
+    path: &str,
+    queue: &Arc<Queue>,
+    tools: &Arc<Tools>,
+    stats: &Arc<Counters>,
+) -> Result<Vec<JoinHandle<()>>> {
+    let writer = File::open(path, false)?;
+    let readers = std::thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 8));
+    let mut threads = Vec::new();
+    for _ in 0..readers {
+        let (reader, queue, tools) = (File::open(path, true)?, queue.clone(), tools.clone());
+        threads.push(thread("sqlite-read", move || {
+            while let Some(job) = queue.next_read() {
+                look(&reader, job, &tools);
+            }
+        })?);
+    }
+    let (queue, tools, stats) = (queue.clone(), tools.clone(), stats.clone());
+    threads.push(thread("sqlite-write", move || {
+        while let Some((lane, jobs)) = queue.next_writes() {
+            if let Err(error) = writer.begin(lane) {
+                refuse(jobs, &error);
+            } else if let Err(error) = commit_together(&writer, jobs, &tools, &stats) {
+                tracing::error!(%error, "a commit failed and was rolled back");
+            }
+            queue.done(lane);
+        }
+    })?);
+    Ok(threads)
+}
+
+/// A connection to the file.
+struct File {
+    db: Connection,
+    statements: Statements<String>,
+}
+
+impl File {
+    fn open(path: &str, only_reads: bool) -> Result<Self> {
+        if Path::new(path).is_dir() {
+            return Err(Error::Unavailable(format!("{path} is a directory, not a database file")));
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let named = |error: rusqlite::Error| match Error::from(error) {
+            Error::Unavailable(why) => Error::Unavailable(format!("{path}: {why}")),
+            other => other,
+        };
+        let db = Connection::open_with_flags(path, flags).map_err(named)?;
+        db.busy_timeout(PATIENCE)?;
+        db.set_prepared_statement_cache_capacity(512);
+        db.execute_batch("pragma journal_mode = wal").map_err(named)?;
+        db.execute_batch(
+            "pragma synchronous = full;
+             pragma foreign_keys = on;
+             pragma temp_store = memory;
+             pragma cache_size = -8000;
+             pragma wal_autocheckpoint = 4000;",
+        )?;
+        if only_reads {
+            db.execute_batch("pragma query_only = on")?;
+        }
+        Ok(Self { db, statements: Statements::new() })
+    }
+
+    /// In debug builds, a statement of one account that would walk through a whole table fails the
+    /// first time it is prepared, so no test can run one.
+    fn refuse_scan(&self, text: &str) -> Result<()> {
+        if text.contains("any account") {
+            return Ok(());
+        }
+        let mut plan = self.db.prepare(&format!("explain query plan {text}"))?;
+        let mut steps = plan.raw_query();
+        while let Some(step) = steps.next()? {
+            let step: String = step.get(3)?;
+            let scans = step.starts_with("SCAN ")
+                && !step.contains("CONSTANT ROW")
+                && !step.starts_with("SCAN (");
+            if scans {
+                return Err(Error::Database(format!("{step}: a full scan in {text:?}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn bound(&self, sql: &'static str, params: &Params<'_>) -> Result<CachedStatement<'_>> {
+        let prepared = self.statements.get(sql, Dialect::Sqlite, params, |text| {
+            if cfg!(debug_assertions) {
+                self.refuse_scan(&text)?;
+            }
+            Ok(text)
+        })?;
+        let mut statement = self.db.prepare_cached(&prepared.handle)?;
+        for (index, value) in prepared.values(params)?.into_iter().enumerate() {
+            statement.raw_bind_parameter(index + 1, value)?;
+        }
+        Ok(statement)
+    }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Value::Null | Value::List(_) => ValueRef::Null,
+            Value::Bool(yes) => ValueRef::Integer((*yes).into()),
+            Value::Int(number) => ValueRef::Integer(*number),
+            Value::Real(number) => ValueRef::Real(*number),
+            Value::Text(text) => ValueRef::Text(text.as_bytes()),
+            Value::Bytes(bytes) => ValueRef::Blob(bytes),
+            Value::Id(bytes) => ValueRef::Blob(bytes),
+        }))
+    }
+}
+
+struct FileRow<'r, 's>(&'r rusqlite::Row<'s>);
+
+impl Columns for FileRow<'_, '_> {
+    fn value(&self, index: usize) -> Result<Value<'_>> {
+        Ok(match self.0.get_ref(index)? {
+            ValueRef::Null => Value::Null,
+            ValueRef::Integer(number) => Value::Int(number),
+            ValueRef::Real(number) => Value::Real(number),
+            ValueRef::Text(text) => {
+                let text = std::str::from_utf8(text)
+                    .map_err(|_| Error::Corrupt("text that is not UTF-8".to_owned()))?;
+                Value::Text(text.into())
+            }
+            ValueRef::Blob(bytes) => Value::Bytes(bytes.into()),
+        })
+    }
+
+    fn name(&self, index: usize) -> &str {
+        self.0.as_ref().column_name(index).unwrap_or_default()
+    }
+}
+
+impl Conn for File {
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
+    fn each(
+        &self,
+        sql: &'static str,
+        params: &Params<'_>,
+        take: &mut dyn FnMut(&mut Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut statement = self.bound(sql, params)?;
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next()? {
+            take(&mut Row::new(&FileRow(row)))?;
+        }
+        Ok(())
+    }
+
+    fn run(&self, sql: &'static str, params: &Params<'_>) -> Result<u64> {
+        Ok(self.bound(sql, params)?.raw_execute()? as u64)
+    }
+
+    fn later(&self, sql: &'static str, params: &Params<'_>) -> Result<()> {
+        self.run(sql, params).map(drop)
+    }
+
+    fn script(&self, sql: &str) -> Result<()> {
+        Ok(self.db.execute_batch(sql)?)
+    }
+}
+
+impl File {
+    /// Runs a statement without parameters that steers the transaction.
+    fn steer(&self, sql: &'static str) -> Result<()> {
+        self.db.prepare_cached(sql)?.raw_execute()?;
+        Ok(())
+    }
+}
+
+impl Session for File {
+    fn begin(&self, _lane: u64) -> Result<()> {
+        self.steer("begin immediate")
+    }
+
+    fn begin_moment(&self) -> Result<()> {
+        self.steer("begin")
+    }
+
+    fn mark(&self) -> Result<()> {
+        self.steer("savepoint job")
+    }
+
+    fn keep(&self) -> Result<()> {
+        self.steer("release job")
+    }
+
+    fn undo(&self) -> Result<()> {
+        self.steer("rollback to job")?;
+        self.steer("release job")
+    }
+
+    fn commit(&self) -> Result<()> {
+        self.steer("commit")
+    }
+
+    fn rollback(&self) -> Result<()> {
+        self.steer("rollback")
+    }
+}

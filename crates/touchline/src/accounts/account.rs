@@ -1,0 +1,110 @@
+//! The account: a club or league, with its tier.
+
+use kit::{Timestamp, Zone, text, words};
+use serde::Serialize;
+use store::{Reader, Tx, bind, record, sql, word_column};
+use utoipa::ToSchema;
+
+use crate::error::{Code, Error, Result};
+use crate::ids::AccountId;
+use crate::signals::{self, Subject, Tell};
+
+words! {
+    /// What an account may use: its rate limit depends on it.
+    pub enum Tier {
+        Free = "free",
+        Club = "club",
+        League = "league",
+    }
+}
+word_column!(Tier);
+
+record! {
+    /// A club or league.
+    #[derive(Debug, Clone, Serialize, ToSchema)]
+    #[serde(tag = "object", rename = "account")]
+    pub struct Account in account {
+        pub id: AccountId,
+        /// The club's name.
+        #[schema(examples("Harbour Athletic"))]
+        pub name: String,
+        pub tier: Tier,
+        /// The zone that new teams get.
+        pub timezone: Zone,
+        /// Whether this is the demo club, which can be removed in one step.
+        pub demo: bool,
+        pub created_at: Timestamp,
+        pub updated_at: Timestamp,
+        pub version: i64,
+    }
+}
+
+impl Subject for Account {
+    fn subject(&self) -> String {
+        self.id.to_string()
+    }
+}
+
+/// What is needed to make an account.
+#[derive(Debug, Clone)]
+pub struct NewAccount {
+    pub id: AccountId,
+    pub name: String,
+    pub tier: Tier,
+    pub timezone: Zone,
+    pub demo: bool,
+}
+
+/// Makes an account. The job runs in the scope of the account that it makes.
+pub fn create(tx: &Tx<'_>, new: &NewAccount) -> Result<Account> {
+    let name = text::line(&new.name, 120).map_err(|_| {
+        Error::new(Code::ValidationFailed, "A name has 1 to 120 characters.").at("/name")
+    })?;
+    let account = Account {
+        id: new.id,
+        name,
+        tier: new.tier,
+        timezone: new.timezone.clone(),
+        demo: new.demo,
+        created_at: tx.now(),
+        updated_at: tx.now(),
+        version: 1,
+    };
+    tx.run(sql!(Account::INSERT, " /* any account */"), &account.bind())?;
+    signals::open_journal(tx)?;
+    tx.audit("account.created", &account.subject(), &serde_json::json!({ "name": account.name }))?;
+    Ok(account)
+}
+
+/// The account of this job.
+pub fn find(db: &Reader<'_>) -> Result<Account> {
+    Ok(db.one(sql!(Account::SELECT, " where id = :account"), bind! {})?)
+}
+
+/// Every account there is, oldest first.
+pub fn list(db: &Reader<'_>) -> Result<Vec<Account>> {
+    Ok(db.all(sql!(Account::SELECT, " order by id /* any account */"), bind! {})?)
+}
+
+/// Moves the account to another tier.
+pub fn set_tier(tx: &Tx<'_>, tier: Tier) -> Result<Account> {
+    let before = find(tx)?;
+    let account =
+        Account { tier, updated_at: tx.now(), version: before.version + 1, ..before.clone() };
+    tx.run(
+        "update account set tier = :tier, updated_at = :now, version = version + 1 where id = :account",
+        bind! { tier },
+    )?;
+    let details = serde_json::json!({ "tier": tier, "previous": before.tier });
+    tx.audit("account.tier_changed", &account.subject(), &details)?;
+    Ok(account)
+}
+
+/// Removes the account and everything that belongs to it: every table of a tenant points to its
+/// account and goes with it.
+pub fn delete(tx: &Tx<'_>) -> Result<()> {
+    match tx.run("delete from account where id = :account", bind! {})? {
+        0 => Err(Error::not_found()),
+        _ => Ok(()),
+    }
+}

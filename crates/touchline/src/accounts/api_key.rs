@@ -1,0 +1,207 @@
+//! API keys: shown once, kept as a hash, revoked at once.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use kit::secret::{ApiKey, same};
+use kit::{Timestamp, text};
+use serde::Serialize;
+use store::{Reader, Tx, bind, record, row, sql};
+
+use super::account::Tier;
+use super::rights::{Listed, Reach, Scopes};
+use crate::error::{Code, Error, Fault, Result};
+use crate::ids::{AccountId, KeyId, TeamId};
+use crate::signals::Tell;
+
+record! {
+    /// A key. Its value is not here: only whoever made it has it.
+    #[derive(Debug, Clone, Serialize)]
+    #[serde(tag = "object", rename = "api_key")]
+    pub struct Key in api_key {
+        pub id: KeyId,
+        pub account_id: AccountId,
+        /// The part of the value that is no secret.
+        pub public_id: String,
+        #[serde(skip)]
+        pub hash: [u8; 32],
+        pub name: String,
+        pub scopes: Scopes,
+        pub team_ids: Option<Listed<TeamId>>,
+        pub cidrs: Option<Listed<IpNet>>,
+        pub expires_at: Option<Timestamp>,
+        pub last_used_at: Option<Timestamp>,
+        pub revoked_at: Option<Timestamp>,
+        pub created_by: String,
+        pub created_at: Timestamp,
+        pub updated_at: Timestamp,
+        pub version: i64,
+    }
+}
+
+/// What is needed to make a key.
+#[derive(Debug, Clone)]
+pub struct NewKey {
+    pub name: String,
+    pub scopes: Scopes,
+    pub team_ids: Option<Vec<TeamId>>,
+    pub cidrs: Option<Vec<IpNet>>,
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Makes a key and hands out its value, this once.
+pub fn create(tx: &Tx<'_>, new: NewKey) -> Result<(Key, ApiKey)> {
+    let value = ApiKey::make(tx.dice());
+    let key = Key {
+        id: tx.new_id(),
+        account_id: tx.account(),
+        public_id: value.public_id().to_owned(),
+        hash: value.hash(),
+        name: valid_name(&new.name)?,
+        scopes: new.scopes,
+        team_ids: own_teams(tx, new.team_ids)?.map(Listed),
+        cidrs: new.cidrs.map(Listed),
+        expires_at: future(tx, new.expires_at)?,
+        last_used_at: None,
+        revoked_at: None,
+        created_by: tx.actor().to_owned(),
+        created_at: tx.now(),
+        updated_at: tx.now(),
+        version: 1,
+    };
+    tx.run(Key::INSERT, &key.bind())?;
+    let details = serde_json::json!({ "name": key.name, "scopes": key.scopes });
+    tx.audit("api_key.created", &key.id.to_string(), &details)?;
+    Ok((key, value))
+}
+
+/// One key of the account.
+pub fn find(db: &Reader<'_>, id: KeyId) -> Result<Key> {
+    Ok(db.one(sql!(Key::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
+}
+
+/// The account's keys, oldest first, revoked ones included.
+pub fn list(db: &Reader<'_>) -> Result<Vec<Key>> {
+    Ok(db.all(sql!(Key::SELECT, " where account_id = :account order by id"), bind! {})?)
+}
+
+/// Revokes a key: the next request with it is refused, on every node. Revoking twice is harmless.
+pub fn revoke(tx: &Tx<'_>, id: KeyId) -> Result<Key> {
+    let key = find(tx, id)?;
+    if key.revoked_at.is_some() {
+        return Ok(key);
+    }
+    tx.run(
+        "update api_key set revoked_at = :now, updated_at = :now, version = version + 1
+         where account_id = :account and id = :id",
+        bind! { id },
+    )?;
+    tx.audit("api_key.revoked", &id.to_string(), &serde_json::json!({ "name": key.name }))?;
+    find(tx, id)
+}
+
+/// Notes that the key was used, if nobody has in the last minute.
+pub fn touch(tx: &Tx<'_>, id: KeyId, before: Timestamp) -> Result<()> {
+    tx.run(
+        "update api_key set last_used_at = :now
+         where account_id = :account and id = :id and (last_used_at is null or last_used_at < :before)",
+        bind! { id, before },
+    )?;
+    Ok(())
+}
+
+/// The account that a key belongs to; the command line knows only the key.
+pub fn account_of(db: &Reader<'_>, id: KeyId) -> Result<AccountId> {
+    let (account,) =
+        db.one("select account_id from api_key where id = :id /* any account */", bind! { id })?;
+    Ok(account)
+}
+
+row! {
+    /// All that a request needs to know of the key it came with, in one look.
+    #[derive(Debug, Clone)]
+    pub struct Credential {
+        pub id: KeyId,
+        pub account_id: AccountId,
+        hash: [u8; 32],
+        pub name: String,
+        pub scopes: Scopes,
+        pub team_ids: Option<Listed<TeamId>>,
+        cidrs: Option<Listed<IpNet>>,
+        expires_at: Option<Timestamp>,
+        pub last_used_at: Option<Timestamp>,
+        revoked_at: Option<Timestamp>,
+        pub tier: Tier,
+        /// The version of everything the account shows.
+        pub sequence: i64,
+    }
+}
+
+/// The credential of a key, if it is good now. Unknown, wrong, expired and revoked keys are one.
+pub fn authenticate(db: &Reader<'_>, value: &ApiKey) -> Result<Option<Credential>> {
+    let found: Option<Credential> = db.maybe(
+        "select k.id, k.account_id, k.hash, k.name, k.scopes, k.team_ids, k.cidrs, k.expires_at,
+                k.last_used_at, k.revoked_at, a.tier, j.sequence
+         from api_key k
+         join account a on a.id = k.account_id
+         join journal j on j.account_id = k.account_id
+         where k.public_id = :public_id /* any account */",
+        bind! { public_id: value.public_id() },
+    )?;
+    // An unknown key is compared too, so that it takes as long as a wrong one.
+    let kept = found.as_ref().map_or([0; 32], |credential| credential.hash);
+    let right = same(&kept, &value.hash());
+    Ok(found.filter(|credential| right && credential.lives(db.now())))
+}
+
+impl Credential {
+    fn lives(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
+    }
+
+    /// Whether the key may be used from this address.
+    pub fn welcomes(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.cidrs.as_ref().is_none_or(|Listed(nets)| nets.iter().any(|net| net.contains(&address)))
+    }
+
+    /// Which teams the key reaches.
+    pub fn reach(&self) -> Reach {
+        match &self.team_ids {
+            Some(Listed(teams)) => Reach::Teams(teams.clone()),
+            None => Reach::Everywhere,
+        }
+    }
+}
+
+fn valid_name(name: &str) -> Result<String> {
+    text::line(name, 120).map_err(|_| {
+        Error::new(Code::ValidationFailed, "A name has 1 to 120 characters.").at("/name")
+    })
+}
+
+fn future(tx: &Tx<'_>, end: Option<Timestamp>) -> Result<Option<Timestamp>> {
+    match end {
+        Some(end) if end <= tx.now() => {
+            Err(Error::new(Code::ValidationFailed, "The expiry lies in the past.")
+                .at("/expires_at"))
+        }
+        end => Ok(end),
+    }
+}
+
+/// A key can only be narrowed to teams that the account has.
+fn own_teams(tx: &Tx<'_>, teams: Option<Vec<TeamId>>) -> Result<Option<Vec<TeamId>>> {
+    let Some(ids) = teams else { return Ok(None) };
+    let known: Vec<(TeamId,)> =
+        tx.all("select id from team where account_id = :account and id in (:ids)", bind! { ids })?;
+    let unknown = ids.iter().filter(|id| !known.contains(&(**id,)));
+    let faults: Vec<_> = unknown
+        .map(|id| Fault::new("/team_ids", "not_found", format!("There is no team {id}.")))
+        .collect();
+    if faults.is_empty() && !ids.is_empty() {
+        return Ok(Some(ids));
+    }
+    let error = Error::new(Code::ValidationFailed, "A list of teams names existing teams.");
+    Err(Error { faults, ..error })
+}

@@ -1,0 +1,169 @@
+//! The service's own parts, made once at start and handed to everybody who needs them.
+
+use std::collections::HashSet;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kit::{Clock, Dice, IdMaker, Timestamp};
+use store::{Db, Scope, bind};
+use tokio::task::JoinSet;
+
+use crate::config::Config;
+use crate::error::Result;
+use crate::ids::{KeyId, RequestId};
+use crate::web::body::Uploads;
+use crate::web::cache::Cache;
+use crate::web::cursor::CursorKey;
+use crate::web::idempotency::Running;
+use crate::web::limits::Limits;
+use crate::web::metrics::Metrics;
+
+/// How much memory remembered answers may take.
+const CACHE: usize = 16 * 1024 * 1024;
+/// A key's last use is noted once in this time.
+const TOUCH_EVERY: Duration = Duration::from_secs(60);
+
+/// The service. Cheap to clone.
+#[derive(Clone)]
+pub struct App(Arc<Parts>);
+
+/// What the service is made of.
+pub struct Parts {
+    pub config: Config,
+    pub db: Db,
+    pub clock: Clock,
+    pub dice: Arc<Dice>,
+    pub cursors: CursorKey,
+    pub limits: Limits,
+    pub cache: Cache,
+    pub running: Arc<Running>,
+    pub uploads: Arc<Uploads>,
+    pub touches: Arc<Touches>,
+    pub metrics: Metrics,
+    ids: IdMaker,
+    tasks: Mutex<JoinSet<()>>,
+    stopping: AtomicBool,
+}
+
+impl Deref for App {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl App {
+    /// The service on a database whose schema is up to date.
+    pub async fn new(config: Config, db: Db, clock: Clock, dice: Arc<Dice>) -> Result<Self> {
+        let cursors = cursor_key(&db).await?;
+        Ok(Self(Arc::new(Parts {
+            limits: Limits::new(config.auth_failures, clock.clone(), dice.clone()),
+            config,
+            db,
+            clock,
+            dice,
+            cursors,
+            cache: Cache::new(CACHE),
+            running: Arc::default(),
+            uploads: Arc::default(),
+            touches: Arc::default(),
+            metrics: Metrics::default(),
+            ids: IdMaker::default(),
+            tasks: Mutex::new(JoinSet::new()),
+            stopping: AtomicBool::new(false),
+        })))
+    }
+
+    /// A fresh request id.
+    pub fn new_request_id(&self) -> RequestId {
+        self.ids.make(self.clock.now(), &self.dice)
+    }
+
+    /// Starts something that goes on beside requests and is awaited at shutdown.
+    pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        // What has ended is let go, so that the set does not grow.
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(work);
+    }
+
+    /// Whether the service is about to stop.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Says that the service is about to stop: it is no longer ready for new work.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits for what goes on beside requests, but not for ever.
+    pub async fn finish(&self) {
+        let mut tasks = {
+            let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *tasks)
+        };
+        let all = async { while tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(Duration::from_secs(10), all).await.is_err() {
+            tracing::warn!("some background work did not end in time");
+        }
+    }
+}
+
+/// The installation's key for cursors, made by whichever node comes first.
+async fn cursor_key(db: &Db) -> Result<CursorKey> {
+    let key = db
+        .write(Scope::system("installation"), |tx| {
+            tx.run(
+                "insert into installation (id, cursor_key, created_at) values (1, :key, :now)
+                 on conflict do nothing /* any account */",
+                bind! { key: tx.dice().bytes::<32>() },
+            )?;
+            let (key,) = tx.one(
+                "select cursor_key from installation where id = 1 /* any account */",
+                bind! {},
+            )?;
+            Ok::<[u8; 32], store::Error>(key)
+        })
+        .await?;
+    Ok(CursorKey::new(key))
+}
+
+/// The keys whose use is being noted right now.
+#[derive(Debug, Default)]
+pub struct Touches(Mutex<HashSet<KeyId>>);
+
+/// The task of noting one key's use.
+#[derive(Debug)]
+pub struct Touch {
+    touches: Arc<Touches>,
+    key: KeyId,
+    /// A use noted since then is recent enough.
+    pub before: Timestamp,
+}
+
+impl Touches {
+    /// The task, if the key's last use was noted too long ago and nobody is at it.
+    pub fn due(
+        self: &Arc<Self>,
+        key: KeyId,
+        last: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Option<Touch> {
+        let before = now.minus(TOUCH_EVERY);
+        if last.is_some_and(|last| last > before) {
+            return None;
+        }
+        let fresh = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
+        fresh.then(|| Touch { touches: self.clone(), key, before })
+    }
+}
+
+impl Drop for Touch {
+    fn drop(&mut self) {
+        self.touches.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+    }
+}

@@ -1,0 +1,346 @@
+//! Backups: one archive with every row of every table, the same for both databases.
+//!
+//! All rows are read at one moment. Each table is a file of JSON lines with its own hash; a manifest
+//! says what must be there. An archive can be put back into an empty SQLite or PostgreSQL, whichever
+//! it came from, so it is also the way from one to the other.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use kit::Timestamp;
+use kit::secret::hex;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use store::{Db, Reader, Scope, Table, Tx, Value};
+
+use crate::accounts::account;
+use crate::migrations::STEPS;
+use crate::signals;
+
+/// What a backup says about itself.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    format: u32,
+    version: String,
+    created_at: String,
+    migrations: Vec<String>,
+    tables: Vec<TableFile>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct TableFile {
+    name: String,
+    rows: u64,
+    sha256: String,
+}
+
+impl Manifest {
+    /// How many rows the backup has.
+    pub fn rows(&self) -> u64 {
+        self.tables.iter().map(|table| table.rows).sum()
+    }
+}
+
+/// Why a backup could not be made or put back.
+pub type Fault = String;
+
+const FORMAT: u32 = 1;
+const MANIFEST: &str = "manifest.json";
+
+fn told<E: std::fmt::Display>(place: &Path) -> impl Fn(E) -> Fault + '_ {
+    move |error| format!("{}: {error}", place.display())
+}
+
+/// Where a backup of this moment is put if nobody says otherwise.
+pub fn default_path(data: &Path, now: Timestamp) -> PathBuf {
+    let stamp: String =
+        now.to_string().chars().filter(char::is_ascii_alphanumeric).take(15).collect();
+    data.join("backups").join(format!("touchline-{stamp}.tar.gz"))
+}
+
+/// Makes a backup. The file appears under its name only when it is whole.
+pub async fn create(
+    db: &Db,
+    to: &Path,
+    now: Timestamp,
+    progress: Progress,
+) -> Result<Manifest, Fault> {
+    let folder =
+        to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(told(folder))?;
+    let applied = db.applied().await.map_err(|error| error.to_string())?;
+    let work = tempfile::tempdir_in(folder).map_err(told(folder))?;
+    let into = work.path().to_owned();
+    let dumped = db.snapshot(Scope::system("backup"), move |db| dump(db, &into, progress)).await;
+    let manifest = Manifest {
+        format: FORMAT,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        created_at: now.to_string(),
+        migrations: applied.into_iter().map(|step| step.name).collect(),
+        tables: dumped.map_err(|error| error.to_string())?,
+    };
+    let packed = work.path().join("backup.tar.gz");
+    pack(work.path(), &manifest, &packed).map_err(told(to))?;
+    std::fs::rename(&packed, to).map_err(told(to))?;
+    Ok(manifest)
+}
+
+/// Called with a table's name and how many of its rows are done.
+pub type Progress = fn(&str, u64);
+
+fn dump(db: &Reader<'_>, into: &Path, progress: Progress) -> store::Result<Vec<TableFile>> {
+    let failed =
+        |error: std::io::Error| store::Error::Unavailable(format!("the backup's folder: {error}"));
+    let mut files = Vec::new();
+    for table in db.tables()? {
+        let mut file = Hashed::new(File::create(into.join(&table.name)).map_err(failed)?);
+        let mut rows = 0;
+        db.rows(&table, |values| {
+            let line = serde_json::Value::Array(values.iter().map(to_json).collect());
+            rows += 1;
+            if rows % 10_000 == 0 {
+                progress(&table.name, rows);
+            }
+            writeln!(file, "{line}").map_err(failed)
+        })?;
+        let sha256 = file.finish().map_err(failed)?;
+        files.push(TableFile { name: table.name, rows, sha256 });
+    }
+    Ok(files)
+}
+
+/// A writer that knows the hash of what went through it.
+struct Hashed {
+    file: BufWriter<File>,
+    hash: Sha256,
+}
+
+impl Hashed {
+    fn new(file: File) -> Self {
+        Self { file: BufWriter::new(file), hash: Sha256::new() }
+    }
+
+    fn finish(mut self) -> std::io::Result<String> {
+        self.file.flush()?;
+        Ok(hex(&self.hash.finalize()))
+    }
+}
+
+impl Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn pack(folder: &Path, manifest: &Manifest, to: &Path) -> std::io::Result<()> {
+    let options = private_file(to)?;
+    let mut archive = tar::Builder::new(GzEncoder::new(options, Compression::fast()));
+    let text = serde_json::to_vec_pretty(manifest)?;
+    let mut header = tar::Header::new_gnu();
+    header.set_size(text.len() as u64);
+    header.set_mode(0o600);
+    archive.append_data(&mut header, MANIFEST, &text[..])?;
+    for table in &manifest.tables {
+        let name = format!("tables/{}.jsonl", table.name);
+        archive.append_path_with_name(folder.join(&table.name), name)?;
+    }
+    // On the disk before it gets its name: a backup that a crash can empty is none.
+    archive.into_inner()?.finish()?.sync_all()
+}
+
+/// A new file that only its owner can read: it holds everything the club keeps.
+fn private_file(path: &Path) -> std::io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+}
+
+fn to_json(value: &Value<'_>) -> serde_json::Value {
+    match value {
+        Value::Null | Value::List(_) => serde_json::Value::Null,
+        Value::Bool(yes) => (*yes).into(),
+        Value::Int(number) => (*number).into(),
+        Value::Real(number) => (*number).into(),
+        Value::Text(text) => text.as_ref().into(),
+        Value::Bytes(bytes) => serde_json::json!({ "base64": STANDARD.encode(bytes) }),
+        Value::Id(bytes) => serde_json::json!({ "base64": STANDARD.encode(bytes) }),
+    }
+}
+
+fn from_json(value: serde_json::Value) -> Option<Value<'static>> {
+    Some(match value {
+        serde_json::Value::Null => Value::Null,
+        serde_json::Value::Bool(yes) => Value::Bool(yes),
+        serde_json::Value::Number(number) => match number.as_i64() {
+            Some(number) => Value::Int(number),
+            None => Value::Real(number.as_f64()?),
+        },
+        serde_json::Value::String(text) => Value::Text(text.into()),
+        serde_json::Value::Object(object) => {
+            Value::Bytes(STANDARD.decode(object.get("base64")?.as_str()?).ok()?.into())
+        }
+        serde_json::Value::Array(_) => return None,
+    })
+}
+
+/// An archive that was unpacked and found whole.
+struct Unpacked {
+    manifest: Manifest,
+    folder: tempfile::TempDir,
+}
+
+/// Unpacks an archive and checks that everything its manifest names is there, unchanged.
+fn unpack(from: &Path) -> Result<Unpacked, Fault> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    let mut manifest = None;
+    let mut archive = tar::Archive::new(GzDecoder::new(File::open(from).map_err(told(from))?));
+    for entry in archive.entries().map_err(told(from))? {
+        let mut entry = entry.map_err(told(from))?;
+        let name = entry.path().map_err(told(from))?.display().to_string();
+        if name == MANIFEST {
+            let mut text = String::new();
+            entry.read_to_string(&mut text).map_err(told(from))?;
+            manifest = Some(serde_json::from_str::<Manifest>(&text).map_err(told(from))?);
+            continue;
+        }
+        // Only names of tables are taken from the archive, never a path.
+        let table = name.strip_prefix("tables/").and_then(|name| name.strip_suffix(".jsonl"));
+        let plain = |table: &&str| table.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+        let table = table
+            .filter(plain)
+            .ok_or_else(|| format!("{}: {name} does not belong here", from.display()))?;
+        let mut file = Hashed::new(File::create(folder.path().join(table)).map_err(told(from))?);
+        std::io::copy(&mut entry, &mut file).map_err(told(from))?;
+        found.insert(table.to_owned(), file.finish().map_err(told(from))?);
+    }
+    let manifest =
+        manifest.ok_or_else(|| format!("{}: no manifest; not a backup", from.display()))?;
+    if manifest.format != FORMAT {
+        return Err(format!("{}: made by a newer version of touchline", from.display()));
+    }
+    for table in &manifest.tables {
+        if found.get(&table.name) != Some(&table.sha256) {
+            return Err(format!(
+                "{}: the table {} is missing or damaged",
+                from.display(),
+                table.name
+            ));
+        }
+    }
+    Ok(Unpacked { manifest, folder })
+}
+
+/// Puts a backup into an empty database: everything or nothing of it.
+pub async fn restore(db: &Db, from: &Path, progress: Progress) -> Result<Manifest, Fault> {
+    let Unpacked { manifest, folder } = unpack(from)?;
+    let steps = known_steps(&manifest)?;
+    let failed = |error: store::Error| error.to_string();
+    db.migrate(&STEPS[..steps]).await.map_err(|error| match error {
+        store::Error::Newer(_) => {
+            "the database is not empty; a backup goes into an empty one".to_owned()
+        }
+        other => other.to_string(),
+    })?;
+    let path = folder.path().to_owned();
+    let names: Vec<_> = manifest.tables.iter().map(|table| table.name.clone()).collect();
+    db.write(Scope::system("restore"), move |tx| load(tx, &path, &names, progress))
+        .await
+        .map_err(failed)?;
+    db.migrate(STEPS).await.map_err(failed)?;
+    Ok(manifest)
+}
+
+/// How many of our steps the backup had seen; it must not know one that we do not.
+fn known_steps(manifest: &Manifest) -> Result<usize, Fault> {
+    let ours = STEPS.iter().map(|step| step.name);
+    if manifest.migrations.iter().map(String::as_str).eq(ours.take(manifest.migrations.len())) {
+        Ok(manifest.migrations.len())
+    } else {
+        Err("the backup was made by a newer version of touchline; use that version".to_owned())
+    }
+}
+
+fn load(tx: &Tx<'_>, folder: &Path, names: &[String], progress: Progress) -> store::Result<()> {
+    let tables = tx.tables()?;
+    for table in &tables {
+        let mut empty = true;
+        tx.rows(table, |_| {
+            empty = false;
+            Ok(())
+        })?;
+        if !empty {
+            return Err(store::Error::Unavailable(
+                "it is not empty; a backup goes into an empty one".to_owned(),
+            ));
+        }
+    }
+    for table in tables.iter().filter(|table| names.contains(&table.name)) {
+        load_table(tx, table, &folder.join(&table.name), progress)?;
+    }
+    Ok(())
+}
+
+fn load_table(tx: &Tx<'_>, table: &Table, file: &Path, progress: Progress) -> store::Result<()> {
+    let damaged = || store::Error::Corrupt(format!("a row of {} in the backup", table.name));
+    let lines = BufReader::new(File::open(file).map_err(|_| damaged())?).lines();
+    for (number, line) in lines.enumerate() {
+        let line = line.map_err(|_| damaged())?;
+        let values: Vec<serde_json::Value> = serde_json::from_str(&line).map_err(|_| damaged())?;
+        let values: Option<Vec<_>> = values.into_iter().map(from_json).collect();
+        let values =
+            values.filter(|values| values.len() == table.columns.len()).ok_or_else(damaged)?;
+        tx.put_row(table, values)?;
+        if number % 10_000 == 9_999 {
+            progress(&table.name, number as u64 + 1);
+        }
+    }
+    Ok(())
+}
+
+/// Puts the backup into a fresh database in a temporary folder and checks the logs of every account.
+pub async fn verify(
+    from: &Path,
+    options: store::Options,
+    progress: Progress,
+) -> Result<Manifest, Fault> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let url = format!("sqlite:{}", folder.path().join("verify.db").display());
+    let db = Db::open(store::Options { url, ..options }).map_err(|error| error.to_string())?;
+    let outcome = async {
+        let manifest = restore(&db, from, progress).await?;
+        match check_journals(&db).await? {
+            Some(fault) => Err(fault),
+            None => Ok(manifest),
+        }
+    }
+    .await;
+    db.close();
+    outcome
+}
+
+/// Walks the logs of every account; the first fault is told.
+pub async fn check_journals(db: &Db) -> Result<Option<Fault>, Fault> {
+    let told =
+        |error: crate::error::Error| error.cause.unwrap_or_else(|| error.detail.into_owned());
+    let accounts = db.read(Scope::system("doctor"), account::list).await.map_err(told)?;
+    for account in accounts {
+        let scope = Scope::account(account.id, "system");
+        if let Some(fault) = db.snapshot(scope, signals::verify).await.map_err(told)? {
+            return Ok(Some(format!("{} ({}): {fault}", account.name, account.id)));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,153 @@
+//! `touchline migrate`, `seed`, `doctor`, `backup` and `restore`.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::{Desk, Outcome, Refusal, refused};
+use crate::backup::{self, Manifest};
+use crate::demo;
+use crate::doctor::{self, Verdict};
+use crate::migrations::STEPS;
+
+#[derive(Debug, Args)]
+pub(super) struct Migrate {
+    /// Only say which steps are applied
+    #[arg(long)]
+    status: bool,
+}
+
+impl Migrate {
+    pub(super) async fn run(self, desk: &Desk) -> Outcome {
+        let db = desk.open()?;
+        let fresh = if self.status { Vec::new() } else { db.migrate(STEPS).await? };
+        let applied = db.applied().await?;
+        let steps: Vec<_> = STEPS
+            .iter()
+            .map(|step| {
+                let at =
+                    applied.iter().find(|done| done.name == step.name).map(|done| done.applied_at);
+                json!({ "name": step.name, "applied_at": at })
+            })
+            .collect();
+        desk.say(&json!({ "applied": fresh, "steps": steps }), || {
+            let line = |step: &serde_json::Value| {
+                let name = step["name"].as_str().unwrap_or_default();
+                step["applied_at"]
+                    .as_str()
+                    .map_or(format!("{name}  waiting"), |at| format!("{name}  applied {at}"))
+            };
+            steps.iter().map(line).collect::<Vec<_>>().join("\n")
+        })
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Seed {
+    /// The demo club
+    Demo {
+        /// Remove it again, with everything in it
+        #[arg(long)]
+        remove: bool,
+    },
+}
+
+impl Seed {
+    pub(super) async fn run(self, desk: &Desk) -> Outcome {
+        let Self::Demo { remove } = self;
+        let db = desk.open_migrated().await?;
+        if remove {
+            demo::remove(&db, &desk.config.data).await.map_err(refused)?;
+            return desk
+                .say(&json!({ "removed": demo::ACCOUNT }), || "Removed the demo club.".to_owned());
+        }
+        super::private_folder(&desk.config.data)?;
+        let account = demo::load(&db).await.map_err(refused)?;
+        let (key, value) = demo::key(&db, &desk.config.data).await.map_err(refused)?;
+        let mut shown = serde_json::to_value(&key)?;
+        shown["value"] = value.reveal().into();
+        let said = json!({ "demo": { "account": account, "key": shown } });
+        desk.say(&said, || format!("The demo club is there. Its key:\n\n  {}", value.reveal()))
+    }
+}
+
+/// Looks at everything; fails if something does not work.
+pub(super) async fn doctor(desk: &Desk) -> Outcome {
+    let db = desk.open()?;
+    let findings = doctor::examine(&db, &desk.config, desk.options().clock.now()).await;
+    desk.say(&json!({ "findings": findings }), || {
+        let line = |finding: &doctor::Finding| {
+            let mark = match finding.verdict {
+                Verdict::Well => "well",
+                Verdict::Look => "LOOK",
+                Verdict::Ill => "ILL ",
+            };
+            format!("{mark}  {:9} {}", finding.check, finding.detail)
+        };
+        findings.iter().map(line).collect::<Vec<_>>().join("\n")
+    })?;
+    let ill = findings.iter().filter(|finding| finding.verdict == Verdict::Ill).count();
+    if ill == 0 { Ok(()) } else { Err(Refusal::from(format!("{ill} checks failed"))) }
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum BackupVerb {
+    /// Make a backup while the service runs
+    Create {
+        /// The file to make (a new one in the data folder's backups if left out)
+        #[arg(long, value_name = "FILE")]
+        to: Option<PathBuf>,
+    },
+    /// Put a backup into a temporary database and check it
+    Verify { file: PathBuf },
+}
+
+/// Shows on a terminal how far long work has come.
+fn progress(table: &str, rows: u64) {
+    let mut terminal = std::io::stderr();
+    if terminal.is_terminal() {
+        // Progress is a courtesy; if it cannot be shown, the work goes on.
+        let _ = write!(terminal, "\r{table}: {rows} rows ");
+    }
+}
+
+fn told(manifest: &Manifest, file: &std::path::Path) -> serde_json::Value {
+    json!({ "backup": { "file": file, "rows": manifest.rows() } })
+}
+
+impl BackupVerb {
+    pub(super) async fn run(self, desk: &Desk) -> Outcome {
+        match self {
+            Self::Create { to } => {
+                let now = desk.options().clock.now();
+                let to = to.unwrap_or_else(|| backup::default_path(&desk.config.data, now));
+                let db = desk.open_migrated().await?;
+                let manifest = backup::create(&db, &to, now, progress).await?;
+                desk.say(&told(&manifest, &to), || {
+                    format!("Made {} with {} rows.", to.display(), manifest.rows())
+                })
+            }
+            Self::Verify { file } => {
+                let manifest = backup::verify(&file, desk.options(), progress).await?;
+                desk.say(&told(&manifest, &file), || {
+                    format!("{} is whole: {} rows.", file.display(), manifest.rows())
+                })
+            }
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Restore {
+    file: PathBuf,
+}
+
+impl Restore {
+    pub(super) async fn run(self, desk: &Desk) -> Outcome {
+        let db = desk.open()?;
+        let manifest = backup::restore(&db, &self.file, progress).await?;
+        desk.say(&told(&manifest, &self.file), || format!("Restored {} rows.", manifest.rows()))
+    }
+}

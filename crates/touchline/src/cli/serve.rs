@@ -1,0 +1,157 @@
+//! `touchline serve` and `touchline healthcheck`.
+
+use std::io::{IsTerminal, Write};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::Args;
+use kit::secret::ApiKey;
+use serde_json::json;
+use store::Scope;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+use super::{Desk, Outcome, Refusal, refused};
+use crate::accounts::account;
+use crate::accounts::api_key::Key;
+use crate::app::App;
+use crate::web::{health, server};
+use crate::{demo, jobs};
+
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    /// Load a demo club and show a key for it
+    #[arg(long)]
+    demo: bool,
+}
+
+impl Serve {
+    pub(super) async fn run(self, desk: &Desk) -> Outcome {
+        start_log(&desk.config.log)?;
+        let db = desk.open_migrated().await?;
+        let options = desk.options();
+        let app = App::new(desk.config.clone(), db.clone(), options.clock, options.dice)
+            .await
+            .map_err(refused)?;
+        let listener = listen(desk.config.listen).await?;
+        let address = listener.local_addr()?;
+        if self.demo {
+            super::private_folder(&desk.config.data)?;
+            demo::load(&db).await.map_err(refused)?;
+            let (key, value) = demo::key(&db, &desk.config.data).await.map_err(refused)?;
+            welcome(desk, &key, &value, address)?;
+        } else {
+            first_steps(&app).await?;
+        }
+        run(app, listener).await?;
+        db.close();
+        Ok(())
+    }
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, Refusal> {
+    let bound = TcpListener::bind(address).await;
+    bound.map_err(|error| Refusal::from(format!("cannot listen on {address}: {error}")))
+}
+
+/// Serves until the process is told to stop, then lets everything that was accepted end.
+async fn run(app: App, listener: TcpListener) -> Outcome {
+    let (stop, stopped) = watch::channel(false);
+    if let Some(address) = app.config.metrics_listen {
+        let router = health::metrics_router().with_state(app.clone());
+        let listener = listen(address).await?;
+        app.spawn(server::serve(listener, app.clone(), router, stopped.clone()));
+    }
+    app.spawn(jobs::run(app.clone(), stopped.clone()));
+    let address = listener.local_addr()?;
+    writeln!(std::io::stderr(), "listening on http://{address}")?;
+    let router = crate::service(app.clone());
+    let serving = server::serve(listener, app.clone(), router, stopped);
+    let stopping = async {
+        wait_for_signal().await;
+        tracing::info!("stopping: finishing what was accepted");
+        app.stop();
+        // Nobody listens any more only if the server has ended by itself.
+        let _ = stop.send(true);
+    };
+    tokio::join!(serving, stopping);
+    app.finish().await;
+    Ok(())
+}
+
+async fn wait_for_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => tokio::select! {
+            _ = terminate.recv() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        },
+        Err(_) => {
+            let _ = tokio::signal::ctrl_c().await;
+        }
+    }
+}
+
+/// Pretty lines on a terminal, JSON lines otherwise; always on standard error.
+fn start_log(filter: &str) -> Outcome {
+    let filter = tracing_subscriber::EnvFilter::try_new(filter)
+        .map_err(|error| Refusal::from(format!("log: {error}")))?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let started = if std::io::stderr().is_terminal() {
+        log.try_init()
+    } else {
+        log.json().flatten_event(true).try_init()
+    };
+    started.map_err(|error| Refusal::from(format!("log: {error}")))
+}
+
+/// Shows the demo key with a line that works when pasted.
+fn welcome(desk: &Desk, key: &Key, value: &ApiKey, address: SocketAddr) -> Outcome {
+    let mut shown = serde_json::to_value(key)?;
+    shown["value"] = value.reveal().into();
+    let url = format!("http://{address}");
+    let said = json!({ "demo": { "url": url, "account": { "id": demo::ACCOUNT }, "key": shown } });
+    desk.say(&said, || {
+        let value = value.reveal();
+        format!(
+            "\n  Touchline is ready, with a demo club.\n\n  Address    {url}\n  Reference  {url}/docs\n  \
+             API key    {value}\n\n  Try it:\n\n  curl -H 'Authorization: Bearer {value}' '{url}/api/public/v1/teams?limit=5'\n"
+        )
+    })
+}
+
+/// Says how to begin when nothing is there yet.
+async fn first_steps(app: &App) -> Outcome {
+    let accounts = app.db.read(Scope::system("list"), account::list).await.map_err(refused)?;
+    if accounts.is_empty() {
+        let text = "\n  There is no account yet. In another terminal, with the same --data or --database:\n\n  \
+            touchline account create --name \"My club\" --tier club\n  \
+            touchline key create --account ACCOUNT_ID --name \"First key\" --scopes teams:read,teams:write\n\n  \
+            Or look around first: touchline serve --demo\n";
+        writeln!(std::io::stderr(), "{text}")?;
+    }
+    Ok(())
+}
+
+/// Asks the service at the configured address whether it is ready.
+pub(super) async fn healthcheck(desk: &Desk) -> Outcome {
+    let address = desk.config.listen;
+    let asked = tokio::time::timeout(Duration::from_secs(5), ask(address)).await;
+    let answer = asked.map_err(|_| Refusal::from(format!("{address} does not answer")))?;
+    let answer = answer.map_err(|error| Refusal::from(format!("{address}: {error}")))?;
+    if answer.starts_with("HTTP/1.1 200") {
+        desk.say(&json!({ "ready": true }), || "ready".to_owned())
+    } else {
+        Err(Refusal::from(format!("{address} is not ready")))
+    }
+}
+
+async fn ask(address: SocketAddr) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(address).await?;
+    let request = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    Ok(answer)
+}

@@ -1,0 +1,406 @@
+//! The settings: one table says name, default and meaning; flags, environment and file all follow it.
+//!
+//! A flag wins over `TOUCHLINE_*`, which wins over the file, which wins over the default. Every fault
+//! is reported, not only the first. Only this file reads the environment.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ipnet::IpNet;
+use kit::time::parse_duration;
+use kit::word::Word;
+
+use crate::accounts::account::Tier;
+
+/// A text that is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The text itself.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(hidden)")
+    }
+}
+
+/// Requests a minute for each tier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quotas([u32; Tier::ALL.len()]);
+
+impl Quotas {
+    /// Requests a minute for this tier.
+    pub fn of(&self, tier: Tier) -> u32 {
+        self.0[tier as usize]
+    }
+}
+
+/// A type that a setting can have.
+trait Setting: Sized {
+    fn read(text: &str) -> Result<Self, String>;
+    fn show(&self) -> String;
+}
+
+macro_rules! plain_setting {
+    ($($type:ty, $wanted:literal);+ $(;)?) => {$(
+        impl Setting for $type {
+            fn read(text: &str) -> Result<Self, String> {
+                text.parse().map_err(|_| format!("{text:?} is not {}", $wanted))
+            }
+            fn show(&self) -> String {
+                self.to_string()
+            }
+        }
+    )+};
+}
+plain_setting! {
+    SocketAddr, "an address with a port, such as 127.0.0.1:8080";
+    usize, "a whole number";
+    u32, "a whole number";
+    String, "text";
+}
+
+impl Setting for PathBuf {
+    fn read(text: &str) -> Result<Self, String> {
+        if text.is_empty() { Err("a path must not be empty".to_owned()) } else { Ok(text.into()) }
+    }
+    fn show(&self) -> String {
+        self.display().to_string()
+    }
+}
+
+impl Setting for Duration {
+    fn read(text: &str) -> Result<Self, String> {
+        parse_duration(text)
+            .map_err(|_| format!("{text:?} is not a time such as 60s, 5m, 24h or 30d"))
+    }
+    fn show(&self) -> String {
+        format!("{}s", self.as_secs())
+    }
+}
+
+impl Setting for Secret {
+    fn read(text: &str) -> Result<Self, String> {
+        Ok(Self(text.to_owned()))
+    }
+    fn show(&self) -> String {
+        "(hidden)".to_owned()
+    }
+}
+
+impl<T: Setting> Setting for Option<T> {
+    fn read(text: &str) -> Result<Self, String> {
+        if text.is_empty() { Ok(None) } else { T::read(text).map(Some) }
+    }
+    fn show(&self) -> String {
+        self.as_ref().map(Setting::show).unwrap_or_default()
+    }
+}
+
+impl Setting for Vec<IpNet> {
+    fn read(text: &str) -> Result<Self, String> {
+        let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+        words.map(read_net).collect()
+    }
+    fn show(&self) -> String {
+        self.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// Reads a network; an address alone is a network of one.
+pub fn read_net(text: &str) -> Result<IpNet, String> {
+    let alone = || text.parse::<std::net::IpAddr>().ok().map(IpNet::from);
+    let net = text.parse().ok().or_else(alone);
+    net.ok_or_else(|| format!("{text:?} is not a network such as 10.0.0.0/8"))
+}
+
+impl Setting for Quotas {
+    fn read(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is not a list such as free=60,club=600,league=6000");
+        let mut quotas = DEFAULT_QUOTAS;
+        for pair in text.split(',') {
+            let (tier, quota) = pair.split_once('=').ok_or_else(wrong)?;
+            let tier = Tier::parse(tier.trim()).ok_or_else(wrong)?;
+            let quota = quota.trim().parse().ok().filter(|quota| *quota > 0);
+            quotas[tier as usize] = quota.ok_or_else(wrong)?;
+        }
+        Ok(Self(quotas))
+    }
+    fn show(&self) -> String {
+        let pair = |(tier, word): &(Tier, &str)| format!("{word}={}", self.of(*tier));
+        Tier::ALL.iter().map(pair).collect::<Vec<_>>().join(",")
+    }
+}
+
+const DEFAULT_QUOTAS: [u32; Tier::ALL.len()] = [60, 600, 6000];
+
+/// What is known of a setting beside its value.
+#[derive(Debug)]
+pub struct Info {
+    /// Its name in the file; flags have dashes, variables capitals.
+    pub name: &'static str,
+    pub doc: &'static [&'static str],
+    pub default: &'static str,
+    /// Whether it may also be read from the file that `TOUCHLINE_…_FILE` names.
+    pub secret: bool,
+}
+
+impl Info {
+    /// The environment variable.
+    pub fn variable(&self) -> String {
+        format!("TOUCHLINE_{}", self.name.to_uppercase())
+    }
+
+    /// The flag.
+    pub fn flag(&self) -> String {
+        self.name.replace('_', "-")
+    }
+}
+
+macro_rules! settings {
+    ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:literal $($secret:ident)?;)+) => {
+        /// The settings of a process.
+        #[derive(Debug, Clone)]
+        pub struct Config {
+            $($(#[doc = $doc])+ pub $name: $type,)+
+        }
+
+        /// Every setting, in the order of the sample file.
+        pub const SETTINGS: &[Info] = &[$(Info {
+            name: stringify!($name),
+            doc: &[$($doc),+],
+            default: $default,
+            secret: settings!(@secret $($secret)?),
+        }),+];
+
+        impl Config {
+            /// Reads every setting from where `source` finds it, or its default.
+            fn build(source: &Source) -> Result<Self, Vec<String>> {
+                let mut faults = Vec::new();
+                let mut infos = SETTINGS.iter();
+                $(let $name = source.read::<$type>(infos.next().expect("one each"), &mut faults);)+
+                match ($($name,)+) {
+                    ($(Some($name),)+) if faults.is_empty() => Ok(Self { $($name),+ }),
+                    _ => Err(faults),
+                }
+            }
+
+            /// Every setting with its value, secrets hidden.
+            pub fn shown(&self) -> Vec<(&'static str, String)> {
+                vec![$((stringify!($name), masked(stringify!($name), self.$name.show())),)+]
+            }
+        }
+    };
+    (@secret secret) => { true };
+    (@secret) => { false };
+}
+
+settings! {
+    /// The address to listen on. Port 0 picks a free one.
+    listen: SocketAddr = "127.0.0.1:8080";
+    /// The folder for the database, backups and keys.
+    data: PathBuf = "./touchline-data";
+    /// `sqlite:PATH` or `postgres://USER:PASSWORD@HOST/DATABASE`. Empty: `touchline.db` in the data folder.
+    database: Option<Secret> = "" secret;
+    /// The address under which people reach the service, such as `https://club.example.org`.
+    base_url: Option<String> = "";
+    /// Requests a minute for each tier of accounts.
+    rate_limits: Quotas = "free=60,club=600,league=6000";
+    /// Failed sign-ins a minute from one address (an IPv6 /64 counts as one).
+    auth_failures: u32 = "1200";
+    /// Networks of proxies whose `X-Forwarded-For` is believed, separated by commas.
+    trusted_proxies: Vec<IpNet> = "";
+    /// How long an `Idempotency-Key` is remembered.
+    idempotency_ttl: Duration = "24h";
+    /// A listener of its own for `/metrics`, which should not be public.
+    metrics_listen: Option<SocketAddr> = "";
+    /// A token that opens `/metrics` on the main listener.
+    metrics_token: Option<Secret> = "" secret;
+    /// What to log: `error`, `warn`, `info`, `debug`, or a filter such as `touchline=debug`.
+    log: String = "info";
+    /// Open connections in all.
+    max_connections: usize = "10000";
+    /// Open connections from one address, trusted proxies excepted.
+    max_connections_per_address: usize = "1000";
+    /// Connections to a PostgreSQL server; half of them write.
+    postgres_connections: usize = "8";
+    /// Jobs that may wait for the database before callers are answered 503.
+    queue: usize = "4096";
+}
+
+/// A database's address shows everything but its password.
+fn masked(name: &str, shown: String) -> String {
+    if name == "database" && shown.is_empty() {
+        "(touchline.db in the data folder)".into()
+    } else {
+        shown
+    }
+}
+
+/// Where settings come from.
+#[derive(Debug, Default)]
+pub struct Source {
+    pub flags: BTreeMap<String, String>,
+    file: BTreeMap<String, String>,
+    environment: BTreeMap<String, String>,
+}
+
+impl Source {
+    /// The flags that were given, the process's environment, and a file if there is one.
+    pub fn new(flags: BTreeMap<String, String>, file: Option<&Path>) -> Result<Self, Vec<String>> {
+        let environment =
+            std::env::vars().filter(|(name, _)| name.starts_with("TOUCHLINE_")).collect();
+        let file = match file {
+            Some(path) => read_file(path)?,
+            None => BTreeMap::new(),
+        };
+        Ok(Self { flags, file, environment })
+    }
+
+    fn read<T: Setting>(&self, info: &Info, faults: &mut Vec<String>) -> Option<T> {
+        let variable = info.variable();
+        let found = if let Some(text) = self.flags.get(info.name) {
+            Ok((format!("--{}", info.flag()), text.clone()))
+        } else if let Some(text) = self.environment.get(&variable) {
+            Ok((variable, text.clone()))
+        } else if let Some(path) =
+            self.environment.get(&format!("{variable}_FILE")).filter(|_| info.secret)
+        {
+            let told = |error| format!("{variable}_FILE: {path}: {error}");
+            let text = std::fs::read_to_string(path).map_err(told);
+            text.map(|text| (format!("{variable}_FILE"), text.trim().to_owned()))
+        } else if let Some(text) = self.file.get(info.name) {
+            Ok((format!("{} in the file", info.name), text.clone()))
+        } else {
+            Ok((info.name.to_owned(), info.default.to_owned()))
+        };
+        let read = found.and_then(|(place, text)| {
+            // What is wrong with a secret is not told: the telling would show it.
+            let told = |fault| if info.secret { "not understood".to_owned() } else { fault };
+            T::read(&text).map_err(|fault| format!("{place}: {}", told(fault)))
+        });
+        read.map_err(|fault| faults.push(fault)).ok()
+    }
+}
+
+/// The file's settings as text; unknown names are faults.
+fn read_file(path: &Path) -> Result<BTreeMap<String, String>, Vec<String>> {
+    let fault = |error: String| vec![format!("{}: {error}", path.display())];
+    let text = std::fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
+    let table: toml::Table =
+        text.parse().map_err(|error: toml::de::Error| fault(error.message().to_owned()))?;
+    let unknown: Vec<_> = table
+        .keys()
+        .filter(|name| SETTINGS.iter().all(|info| info.name != *name))
+        .map(|name| format!("{}: {name} is not a setting", path.display()))
+        .collect();
+    if !unknown.is_empty() {
+        return Err(unknown);
+    }
+    Ok(table.into_iter().map(|(name, value)| (name, as_text(&value))).collect())
+}
+
+fn as_text(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Array(items) => items.iter().map(as_text).collect::<Vec<_>>().join(","),
+        toml::Value::Integer(number) => number.to_string(),
+        toml::Value::Boolean(yes) => yes.to_string(),
+        // No setting takes these; the text makes the fault say what stands there.
+        other => format!("{other:?}"),
+    }
+}
+
+impl Config {
+    /// The settings, or everything that is wrong with them.
+    pub fn load(source: &Source) -> Result<Self, Vec<String>> {
+        let mut config = Self::build(source)?;
+        if let Some(base) = &mut config.base_url {
+            let web = base.starts_with("https://") || base.starts_with("http://");
+            if !web {
+                return Err(vec![format!("base_url: {base:?} does not begin with https://")]);
+            }
+            *base = base.trim_end_matches('/').to_owned();
+        }
+        Ok(config)
+    }
+
+    /// The settings without flags, environment or file.
+    pub fn defaults() -> Self {
+        Self::build(&Source::default()).expect("the defaults are valid")
+    }
+
+    /// The address of the database.
+    pub fn database_url(&self) -> String {
+        match &self.database {
+            Some(url) => url.reveal().to_owned(),
+            None => format!("sqlite:{}", self.data.join("touchline.db").display()),
+        }
+    }
+
+    /// A sample file: every setting with its meaning and default, commented out.
+    pub fn template() -> String {
+        let mut lines =
+            vec!["# Settings of touchline. Remove the # before those you change.".to_owned()];
+        for info in SETTINGS {
+            lines.push(String::new());
+            lines.extend(info.doc.iter().map(|line| format!("#{line}")));
+            let variable = info.variable();
+            let file = if info.secret { format!(" or {variable}_FILE") } else { String::new() };
+            lines.push(format!("# Flag --{}, variable {variable}{file}.", info.flag()));
+            lines.push(format!("#{} = {:?}", info.name, info.default));
+        }
+        lines.join("\n") + "\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(flags: &[(&str, &str)], environment: &[(&str, &str)]) -> Source {
+        let map = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+        };
+        Source { flags: map(flags), environment: map(environment), file: BTreeMap::new() }
+    }
+
+    #[test]
+    fn a_flag_wins_over_the_environment() {
+        let flag = [("listen", "127.0.0.1:1")];
+        let variable = [("TOUCHLINE_LISTEN", "127.0.0.1:2"), ("TOUCHLINE_IDEMPOTENCY_TTL", "2h")];
+        let config = Config::load(&source(&flag, &variable)).unwrap();
+        assert_eq!(config.listen.port(), 1);
+        assert_eq!(config.idempotency_ttl, Duration::from_secs(7200));
+        assert_eq!(config.rate_limits.of(Tier::Club), 600);
+    }
+
+    #[test]
+    fn every_fault_is_reported() {
+        let wrong = [
+            ("TOUCHLINE_LISTEN", "nowhere"),
+            ("TOUCHLINE_RATE_LIMITS", "free=0"),
+            ("TOUCHLINE_TRUSTED_PROXIES", "10.0.0.0/8,x"),
+        ];
+        let faults = Config::load(&source(&[], &wrong)).unwrap_err();
+        assert_eq!(faults.len(), 3, "{faults:?}");
+    }
+
+    #[test]
+    fn the_template_is_a_valid_file_and_names_every_setting() {
+        let template = Config::template().replace("\n#", "\n");
+        let settings = template.lines().filter(|line| line.contains(" = "));
+        assert_eq!(settings.count(), SETTINGS.len());
+        let shown =
+            format!("{:?}", Config::load(&source(&[("metrics_token", "hush")], &[])).unwrap());
+        assert!(!shown.contains("hush"));
+    }
+}

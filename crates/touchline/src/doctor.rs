@@ -1,0 +1,192 @@
+//! The doctor: named checks that tell an operator what is wrong and what to do about it.
+
+use std::path::Path;
+
+use kit::Timestamp;
+use serde::Serialize;
+use store::{Db, Dialect, Scope, bind};
+
+use crate::backup;
+use crate::config::Config;
+use crate::migrations::STEPS;
+
+/// What a check found.
+#[derive(Debug, Serialize)]
+pub struct Finding {
+    /// What was looked at.
+    pub check: &'static str,
+    pub verdict: Verdict,
+    /// What was found, and what to do if it is not well.
+    pub detail: String,
+}
+
+/// How well it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Well,
+    /// Works, but deserves attention.
+    Look,
+    /// Does not work.
+    Ill,
+}
+
+/// Less free space than this deserves attention.
+const LITTLE_SPACE: u64 = 512 * 1024 * 1024;
+/// A backup older than this deserves attention.
+const OLD_BACKUP_DAYS: i64 = 7;
+
+/// Looks at everything.
+pub async fn examine(db: &Db, config: &Config, now: Timestamp) -> Vec<Finding> {
+    vec![
+        database(db).await,
+        schema(db).await,
+        logs(db).await,
+        folder(&config.data),
+        space(&config.data),
+        clock(now),
+        zones(),
+        address(config),
+        last_backup(&config.data, now),
+    ]
+}
+
+fn found(check: &'static str, verdict: Verdict, detail: impl Into<String>) -> Finding {
+    Finding { check, verdict, detail: detail.into() }
+}
+
+/// Whether the database is whole, as far as it can say itself.
+async fn database(db: &Db) -> Finding {
+    let sound = match db.dialect() {
+        Dialect::Sqlite => "select integrity_check from pragma_integrity_check /* any account */",
+        Dialect::Postgres => "select 'ok' /* any account */",
+    };
+    let looked =
+        db.snapshot(Scope::system("doctor"), move |db| db.one::<(String,)>(sound, bind! {})).await;
+    match looked {
+        Ok((word,)) if word == "ok" => {
+            found("database", Verdict::Well, "The database answers and is whole.")
+        }
+        Ok((fault,)) => {
+            let detail = format!("The file is damaged ({fault}). Restore the last backup.");
+            found("database", Verdict::Ill, detail)
+        }
+        Err(error) => found("database", Verdict::Ill, format!("{error}.")),
+    }
+}
+
+async fn schema(db: &Db) -> Finding {
+    match db.applied().await {
+        Ok(applied) if applied.len() == STEPS.len() => found(
+            "schema",
+            Verdict::Well,
+            format!("Up to date at {}.", STEPS[STEPS.len() - 1].name),
+        ),
+        Ok(applied) => {
+            let detail = format!(
+                "{} of {} steps are applied. Run touchline migrate.",
+                applied.len(),
+                STEPS.len()
+            );
+            found("schema", Verdict::Ill, detail)
+        }
+        Err(error) => found("schema", Verdict::Ill, format!("{error}.")),
+    }
+}
+
+async fn logs(db: &Db) -> Finding {
+    match backup::check_journals(db).await {
+        Ok(None) => found("logs", Verdict::Well, "The logs of every account are whole."),
+        Ok(Some(fault)) => found(
+            "logs",
+            Verdict::Ill,
+            format!("{fault}. Somebody or something altered the database."),
+        ),
+        Err(error) => found("logs", Verdict::Ill, format!("The logs could not be read: {error}.")),
+    }
+}
+
+/// Whether the data folder can be written and is closed to others.
+fn folder(data: &Path) -> Finding {
+    use std::os::unix::fs::PermissionsExt;
+    let shown = data.display();
+    if let Err(error) = tempfile::tempfile_in(data) {
+        return found("folder", Verdict::Ill, format!("{shown} cannot be written: {error}."));
+    }
+    let mode = std::fs::metadata(data).map_or(0, |metadata| metadata.permissions().mode());
+    let others = mode & 0o077;
+    if others == 0 {
+        found("folder", Verdict::Well, format!("{shown} can be written and is closed to others."))
+    } else {
+        found(
+            "folder",
+            Verdict::Look,
+            format!("Other users of this machine can look into {shown}. Run chmod 700 on it."),
+        )
+    }
+}
+
+fn space(data: &Path) -> Finding {
+    match rustix::fs::statvfs(data) {
+        Ok(disk) => {
+            let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+            let verdict = if free < LITTLE_SPACE { Verdict::Look } else { Verdict::Well };
+            found("space", verdict, format!("{} MB are free for data.", free / 1_000_000))
+        }
+        Err(error) => found("space", Verdict::Look, format!("The free space is unknown: {error}.")),
+    }
+}
+
+/// A clock that is years off gives tokens and events wrong times.
+fn clock(now: Timestamp) -> Finding {
+    let built: Timestamp = "2026-11-01T00:00:00Z".parse().unwrap_or(now);
+    if now < built {
+        found("clock", Verdict::Ill, format!("The clock says {now}, which is in the past. Set it."))
+    } else {
+        found("clock", Verdict::Well, format!("The clock says {now}."))
+    }
+}
+
+fn zones() -> Finding {
+    match "Europe/Lisbon".parse::<kit::Zone>() {
+        Ok(_) => found("zones", Verdict::Well, "Time zones are known."),
+        Err(_) => found("zones", Verdict::Ill, "Time zones are missing from this build."),
+    }
+}
+
+fn address(config: &Config) -> Finding {
+    match &config.base_url {
+        Some(base) if base.starts_with("https://") => {
+            found("address", Verdict::Well, format!("People reach the service at {base}."))
+        }
+        Some(base) => found(
+            "address",
+            Verdict::Look,
+            format!("{base} is not encrypted. Put a proxy with HTTPS in front."),
+        ),
+        None if config.listen.ip().is_loopback() => {
+            found("address", Verdict::Well, "Only this machine can reach the service.")
+        }
+        None => found(
+            "address",
+            Verdict::Look,
+            "Set base_url to the address under which people reach the service.",
+        ),
+    }
+}
+
+fn last_backup(data: &Path, now: Timestamp) -> Finding {
+    let files = std::fs::read_dir(data.join("backups")).into_iter().flatten().flatten();
+    let ages = files.filter_map(|file| file.metadata().ok()?.modified().ok());
+    let newest = ages.max().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    let Some(newest) = newest else {
+        return found(
+            "backup",
+            Verdict::Look,
+            "There is no backup yet. Run touchline backup create.",
+        );
+    };
+    let days = (now.seconds() - i64::try_from(newest.as_secs()).unwrap_or(0)) / 86_400;
+    let verdict = if days > OLD_BACKUP_DAYS { Verdict::Look } else { Verdict::Well };
+    found("backup", verdict, format!("The last backup is {days} days old."))
+}

@@ -1,0 +1,28 @@
+//! The ids of everything that has one, and the prefix by which each kind is known.
+
+use kit::{Id, Kind};
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $alias:ident = $kind:ident $prefix:literal;)+) => {$(
+        $(#[$doc])*
+        pub enum $kind {}
+        impl Kind for $kind {
+            const PREFIX: &'static str = $prefix;
+        }
+        $(#[$doc])*
+        pub type $alias = Id<$kind>;
+    )+};
+}
+
+ids! {
+    /// A club or league: the tenant everything belongs to.
+    AccountId = AccountKind "acc";
+    /// A long-lived API key.
+    KeyId = KeyKind "key";
+    /// One request, named in every answer, log line and audit entry.
+    RequestId = RequestKind "req";
+    /// Something that happened, as subscribers are told.
+    NotificationId = NotificationKind "ntf";
+    /// A team.
+    TeamId = TeamKind "team";
+}

@@ -1,0 +1,63 @@
+//! Touchline: a service for sports teams.
+//!
+//! The rooms stand here in reading order; a room uses only rooms above it. `ARCHITECTURE.md` is the
+//! map of the house.
+
+pub mod accounts;
+pub mod teams;
+
+pub mod app;
+pub mod backup;
+pub mod cli;
+pub mod config;
+pub mod demo;
+pub mod doctor;
+pub mod error;
+pub mod expected;
+pub mod ids;
+pub mod jobs;
+pub mod metadata;
+pub mod migrations;
+pub mod paging;
+pub mod signals;
+pub mod web;
+
+use axum::Router;
+use axum::response::Response;
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::app::App;
+use crate::error::{Code, Error, Result};
+use crate::web::{docs, edge, health};
+
+/// The API's routes with their documentation.
+fn api() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(docs::base())
+        .merge(accounts::api::router())
+        .merge(teams::api::router())
+}
+
+/// The OpenAPI document of the API.
+pub fn document() -> utoipa::openapi::OpenApi {
+    docs::finished(api().split_for_parts().1)
+}
+
+/// Everything the service answers to.
+pub fn service(app: App) -> Router {
+    let (routes, document) = api().split_for_parts();
+    Router::new()
+        .nest(edge::API, routes)
+        .merge(health::router())
+        .merge(docs::router(&docs::finished(document)))
+        .fallback(nothing_here)
+        .method_not_allowed_fallback(wrong_method)
+        .with_state(app)
+}
+
+async fn nothing_here() -> Result<Response> {
+    Err(Error::new(Code::NotFound, "There is nothing at this address."))
+}
+
+async fn wrong_method() -> Result<Response> {
+    Err(Error::new(Code::MethodNotAllowed, "This address does not take that method."))
+}

@@ -1,0 +1,15 @@
+//! The steps of the schema, in order. A step that was released is never edited.
+
+use store::Migration;
+
+macro_rules! steps {
+    ($($name:literal),+ $(,)?) => {
+        &[$(Migration {
+            name: $name,
+            sql: include_str!(concat!("../../../migrations/", $name, ".sql")),
+        }),+]
+    };
+}
+
+/// Every step there is.
+pub const STEPS: &[Migration] = steps!["0001_foundation", "0002_teams"];

@@ -1,0 +1,268 @@
+//! How news leaves a room: an audit entry and a notification, in the transaction of the change.
+//!
+//! Every account has two logs. Notifications are what subscribers are told: numbered without a gap,
+//! in the order of the commits. Audit entries are who did what: each carries the hash of the one
+//! before, so that a removed or altered entry shows. Both end in the account's journal row, which is
+//! taken last in every job. The journal's sequence is also the version of all the account shows:
+//! nothing visible changes without it rising.
+
+use kit::Timestamp;
+use kit::secret::sha256;
+use serde::Serialize;
+use serde_json::{Map, Value, value::RawValue};
+use sha2::{Digest, Sha256};
+use store::{Reader, Tx, bind, record, row, sql};
+
+use crate::error::{Error, Result};
+use crate::ids::{AccountId, NotificationId};
+
+/// Something that news can be about.
+pub trait Subject: Serialize {
+    /// Its id, as it is shown.
+    fn subject(&self) -> String;
+}
+
+/// The one way news leaves a room.
+pub trait Tell {
+    /// Something came to be, or changed in a way its kind already says.
+    fn tell<T: Subject>(&self, kind: &'static str, object: &T) -> Result<()>;
+    /// Something changed; subscribers also learn what the changed members were before.
+    fn tell_change<T: Subject>(&self, kind: &'static str, before: &T, after: &T) -> Result<()>;
+    /// Something that only the audit log keeps.
+    fn audit(&self, action: &'static str, subject: &str, details: &Value) -> Result<()>;
+}
+
+impl Tell for Tx<'_> {
+    fn tell<T: Subject>(&self, kind: &'static str, object: &T) -> Result<()> {
+        publish(self, kind, object, None)
+    }
+
+    fn tell_change<T: Subject>(&self, kind: &'static str, before: &T, after: &T) -> Result<()> {
+        publish(self, kind, after, Some(changed(before, after)?))
+    }
+
+    fn audit(&self, action: &'static str, subject: &str, details: &Value) -> Result<()> {
+        let journal = Journal::open(self)?;
+        journal.enter(self, action, subject, &details.to_string())?.close(self)
+    }
+}
+
+/// The body of a notification, as it is stored, signed and sent.
+#[derive(Serialize)]
+struct Body<'a> {
+    id: NotificationId,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    timestamp: Timestamp,
+    api_version: &'a str,
+    account_id: AccountId,
+    sequence: i64,
+    data: &'a RawValue,
+}
+
+#[derive(Serialize)]
+struct Data<'a, T> {
+    object: &'a T,
+    previous: Option<Map<String, Value>>,
+}
+
+fn publish<T: Subject>(
+    tx: &Tx<'_>,
+    kind: &'static str,
+    object: &T,
+    previous: Option<Map<String, Value>>,
+) -> Result<()> {
+    let data = serde_json::value::to_raw_value(&Data { object, previous }).map_err(broken)?;
+    let mut journal = Journal::open(tx)?;
+    journal.sequence += 1;
+    let body = Body {
+        id: tx.new_id(),
+        kind,
+        timestamp: tx.now(),
+        api_version: "v1",
+        account_id: tx.account(),
+        sequence: journal.sequence,
+        data: &data,
+    };
+    let notification = Notification {
+        account_id: body.account_id,
+        sequence: body.sequence,
+        id: body.id,
+        kind: kind.to_owned(),
+        body: serde_json::to_string(&body).map_err(broken)?,
+        created_at: body.timestamp,
+    };
+    tx.later(Notification::INSERT, &notification.bind())?;
+    journal.enter(tx, kind, &object.subject(), data.get())?.close(tx)
+}
+
+/// The members that differ, with the values they had before.
+fn changed<T: Serialize>(before: &T, after: &T) -> Result<Map<String, Value>> {
+    let members = |object: &T| match serde_json::to_value(object).map_err(broken)? {
+        Value::Object(members) => Ok(members),
+        _ => Err(Error::internal("news about something that is not an object")),
+    };
+    let after = members(after)?;
+    // These change with every change and would say nothing.
+    let plain = |name: &String| !matches!(name.as_str(), "updated_at" | "version");
+    Ok(members(before)?
+        .into_iter()
+        .filter(|(name, value)| plain(name) && after.get(name) != Some(value))
+        .collect())
+}
+
+fn broken(error: serde_json::Error) -> Error {
+    Error::internal(format!("news could not be written as JSON: {error}"))
+}
+
+record! {
+    /// A notification of the account's log.
+    #[derive(Debug, Clone)]
+    pub struct Notification in notification {
+        pub account_id: AccountId,
+        pub sequence: i64,
+        pub id: NotificationId,
+        pub kind: String,
+        pub body: String,
+        pub created_at: Timestamp,
+    }
+}
+
+record! {
+    /// Who did what, when, to what, because of which request.
+    #[derive(Debug, Clone)]
+    pub struct AuditEntry in audit_entry {
+        pub account_id: AccountId,
+        pub position: i64,
+        pub at: Timestamp,
+        pub actor: String,
+        pub action: String,
+        pub subject: String,
+        pub request: Option<String>,
+        pub details: Option<String>,
+        pub details_hash: [u8; 32],
+        pub hash: [u8; 32],
+    }
+}
+
+impl AuditEntry {
+    /// The hash that ties this entry to the one before.
+    fn chained(&self, before: &[u8; 32]) -> [u8; 32] {
+        let mut hasher = Sha256::new();
+        hasher.update(before);
+        hasher.update(self.position.to_be_bytes());
+        hasher.update(self.at.micros().to_be_bytes());
+        let request = self.request.as_deref().unwrap_or_default();
+        for text in [&self.actor, &self.action, &self.subject, request] {
+            // With its length, so that text cannot move from one member to the next.
+            hasher.update((text.len() as u64).to_be_bytes());
+            hasher.update(text.as_bytes());
+        }
+        hasher.update(self.details_hash);
+        hasher.finalize().into()
+    }
+}
+
+row! {
+    /// Where the two logs of the account end.
+    #[derive(Clone)]
+    struct Journal {
+        sequence: i64,
+        entries: i64,
+        chain: [u8; 32],
+    }
+}
+
+impl Journal {
+    fn open(tx: &Tx<'_>) -> Result<Self> {
+        Ok(tx.one(
+            "select sequence, entries, chain from journal where account_id = :account",
+            bind! {},
+        )?)
+    }
+
+    fn enter(mut self, tx: &Tx<'_>, action: &str, subject: &str, details: &str) -> Result<Self> {
+        let mut entry = AuditEntry {
+            account_id: tx.account(),
+            position: self.entries + 1,
+            at: tx.now(),
+            actor: tx.actor().to_owned(),
+            action: action.to_owned(),
+            subject: subject.to_owned(),
+            request: tx.request().map(str::to_owned),
+            details: Some(details.to_owned()),
+            details_hash: sha256(details.as_bytes()),
+            hash: [0; 32],
+        };
+        entry.hash = entry.chained(&self.chain);
+        tx.later(AuditEntry::INSERT, &entry.bind())?;
+        (self.entries, self.chain) = (entry.position, entry.hash);
+        Ok(self)
+    }
+
+    fn close(self, tx: &Tx<'_>) -> Result<()> {
+        let Self { sequence, entries, chain } = self;
+        tx.later(
+            "update journal set sequence = :sequence, entries = :entries, chain = :chain
+             where account_id = :account",
+            bind! { sequence, entries, chain },
+        )?;
+        Ok(())
+    }
+}
+
+/// Opens the two logs of a new account.
+pub fn open_journal(tx: &Tx<'_>) -> Result<()> {
+    tx.run(
+        "insert into journal (account_id, sequence, entries, chain) values (:account, 0, 0, :chain)",
+        bind! { chain: [0u8; 32] },
+    )?;
+    Ok(())
+}
+
+/// The notifications after a sequence number, oldest first.
+pub fn notifications(db: &Reader<'_>, after: i64, limit: i64) -> Result<Vec<Notification>> {
+    Ok(db.all(
+        sql!(
+            Notification::SELECT,
+            " where account_id = :account and sequence > :after order by sequence limit :limit"
+        ),
+        bind! { after, limit },
+    )?)
+}
+
+/// Walks both logs of the account and says what does not fit, if anything.
+pub fn verify(db: &Reader<'_>) -> Result<Option<String>> {
+    let journal: Journal = db.one(
+        "select sequence, entries, chain from journal where account_id = :account",
+        bind! {},
+    )?;
+    let (mut position, mut chain, mut fault) = (0, [0; 32], None);
+    db.each(
+        sql!(AuditEntry::SELECT, " where account_id = :account order by position"),
+        bind! {},
+        |row| {
+            let entry = <AuditEntry as store::Record>::read(row)?;
+            position += 1;
+            let erased = entry.details.is_none();
+            let told = entry.details.as_deref().unwrap_or_default();
+            let whole = erased || sha256(told.as_bytes()) == entry.details_hash;
+            if fault.is_none()
+                && (entry.position != position || entry.hash != entry.chained(&chain) || !whole)
+            {
+                fault = Some(format!("audit entry {position} does not fit the one before"));
+            }
+            chain = entry.hash;
+            Ok(())
+        },
+    )?;
+    if fault.is_none() && (position != journal.entries || chain != journal.chain) {
+        fault = Some(format!("the audit log ends at {position}, not at {}", journal.entries));
+    }
+    let (count, last): (i64, Option<i64>) = db.one(
+        "select count(*), max(sequence) from notification where account_id = :account",
+        bind! {},
+    )?;
+    let whole = count == last.unwrap_or(0) && last.unwrap_or(0) == journal.sequence;
+    Ok(fault.or_else(|| (!whole).then(|| "the notification log has a gap".to_owned())))
+}

@@ -1,0 +1,381 @@
+//! The caller: who asks, what they may do, and the only door to the database.
+//!
+//! A handler that wants a [`Caller`] names the scope it needs in the type. By the time it runs, the
+//! credential was checked, the quota was charged and the scope was there. Revocation holds at once,
+//! because the credential is looked up for every request.
+
+use std::marker::PhantomData;
+
+use axum::extract::{FromRequestParts, OriginalUri};
+use axum::response::Response;
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+use http::{HeaderMap, Method, StatusCode};
+use kit::secret::ApiKey;
+use kit::word::Word;
+use serde::Serialize;
+use store::{Reader, Scope, Tx};
+
+use super::body::Body;
+use super::context::Context;
+use super::cursor::{self, List, Paging, Place};
+use super::idempotency::{self, IdempotencyKey, Remembered};
+use super::reply::{self, Written};
+use super::{limits, precondition};
+use crate::accounts::api_key::{self, Credential};
+use crate::accounts::rights::{Reach, ScopeName};
+use crate::app::App;
+use crate::error::{Code, Error, Result};
+use crate::expected::{Expected, Versioned};
+use crate::ids::TeamId;
+use crate::paging::{Page, Paged};
+
+/// The scope that a handler needs, as a type.
+pub trait Needs: Send + Sync + 'static {
+    /// `None`: any valid credential will do.
+    const SCOPE: Option<ScopeName>;
+}
+
+macro_rules! needs {
+    ($($name:ident = $scope:expr;)+) => {$(
+        #[doc = concat!("A handler that needs `", stringify!($name), "`.")]
+        pub enum $name {}
+        impl Needs for $name {
+            const SCOPE: Option<ScopeName> = $scope;
+        }
+    )+};
+}
+needs! {
+    Anything = None;
+    TeamsRead = Some(ScopeName::TeamsRead);
+    TeamsWrite = Some(ScopeName::TeamsWrite);
+}
+
+/// An authenticated caller who has the scope `N`.
+pub struct Caller<N> {
+    app: App,
+    context: Context,
+    credential: Credential,
+    reach: Reach,
+    method: Method,
+    path: String,
+    query: String,
+    headers: HeaderMap,
+    needs: PhantomData<fn() -> N>,
+}
+
+impl<N: Needs> FromRequestParts<App> for Caller<N> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self> {
+        let context = parts.extensions.get::<Context>().cloned().ok_or_else(|| {
+            Error::internal("a request reached a handler without passing the edge")
+        })?;
+        let credential = authenticate(app, &context, &parts.headers).await?;
+        charge(app, &context, &credential).await?;
+        if let Some(scope) = N::SCOPE.filter(|scope| !credential.scopes.allow(*scope)) {
+            let detail = format!("This needs the scope {scope}.");
+            let error = Error::new(Code::InsufficientScope, detail);
+            return Err(Error { needs: Some(scope.word()), ..error });
+        }
+        note_use(app, &credential);
+        // Below a prefix, the router shows a shortened address; links need the whole one.
+        let uri = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |OriginalUri(uri)| uri);
+        Ok(Self {
+            app: app.clone(),
+            reach: credential.reach(),
+            context,
+            credential,
+            method: parts.method.clone(),
+            path: uri.path().to_owned(),
+            query: uri.query().unwrap_or_default().to_owned(),
+            headers: parts.headers.clone(),
+            needs: PhantomData,
+        })
+    }
+}
+
+/// The credential of the request's key. Every refusal of a key looks the same.
+async fn authenticate(app: &App, context: &Context, headers: &HeaderMap) -> Result<Credential> {
+    let refused = || Error::new(Code::InvalidCredentials, "The credentials are not valid.");
+    let fail = |error| app.limits.fail(context.address(), error);
+    let token = bearer(headers)?;
+    let key = ApiKey::parse(token).map_err(|_| fail(refused()))?;
+    let found = app
+        .db
+        .read(Scope::system("authenticate"), move |db| api_key::authenticate(db, &key))
+        .await?;
+    let credential = found.ok_or_else(|| fail(refused()))?;
+    if credential.welcomes(context.address()) {
+        Ok(credential)
+    } else {
+        let detail = "This key may not be used from this address.";
+        Err(fail(Error::new(Code::Forbidden, detail)))
+    }
+}
+
+/// The token of the one `Authorization` header; a credential anywhere else is not looked at.
+fn bearer(headers: &HeaderMap) -> Result<&str> {
+    let mut lines = headers.get_all(AUTHORIZATION).iter();
+    let Some(line) = lines.next() else {
+        let detail = "Send the header Authorization: Bearer followed by an API key.";
+        return Err(Error::new(Code::MissingCredentials, detail));
+    };
+    if lines.next().is_some() {
+        return Err(Error::new(
+            Code::InvalidRequest,
+            "There is more than one Authorization header.",
+        ));
+    }
+    let refused = || Error::new(Code::InvalidCredentials, "The credentials are not valid.");
+    let (scheme, token) = line.to_str().ok().and_then(|l| l.split_once(' ')).ok_or_else(refused)?;
+    if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err(refused()) }
+}
+
+/// Takes the request from the account's quota.
+async fn charge(app: &App, context: &Context, credential: &Credential) -> Result<()> {
+    let quota = app.config.rate_limits.of(credential.tier);
+    let (allowance, outcome) = app.limits.take(&app.db, credential.account_id, quota).await;
+    context.identify(credential.account_id, allowance);
+    outcome
+}
+
+/// Notes that the key is in use, at most once a minute and without holding up the request.
+fn note_use(app: &App, credential: &Credential) {
+    let Some(turn) = app.touches.due(credential.id, credential.last_used_at, app.clock.now())
+    else {
+        return;
+    };
+    let (db, id) = (app.db.clone(), credential.id);
+    let scope = Scope::account(credential.account_id, id.to_string());
+    app.spawn(async move {
+        let noted = db.write(scope, move |tx| api_key::touch(tx, id, turn.before)).await;
+        if let Err(error) = noted {
+            tracing::warn!(cause = ?error.cause, "could not note that a key was used");
+        }
+        drop(turn);
+    });
+}
+
+impl<N: Needs> Caller<N> {
+    /// The service.
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// What is known of the caller's key.
+    pub fn credential(&self) -> &Credential {
+        &self.credential
+    }
+
+    /// Fails as if the team did not exist when the credential does not reach it.
+    pub fn reaches(&self, team: TeamId) -> Result<()> {
+        self.reach.check(team)
+    }
+
+    /// Fails when the credential is narrowed to certain teams.
+    pub fn reaches_all(&self) -> Result<()> {
+        match self.reach {
+            Reach::Everywhere => Ok(()),
+            Reach::Teams(_) => {
+                let detail = "This key is narrowed to certain teams and cannot do this.";
+                Err(Error::new(Code::Forbidden, detail))
+            }
+        }
+    }
+
+    fn scope(&self) -> Scope {
+        Scope::account(self.credential.account_id, self.credential.id.to_string())
+            .for_request(self.context.id())
+    }
+
+    /// Looks at something that has no version and may depend on the clock.
+    pub async fn look<T: Serialize + Send + 'static>(
+        self,
+        work: impl FnOnce(&Reader<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<Response> {
+        let value = self.app.db.read(self.scope(), work).await?;
+        Ok(reply::complete(StatusCode::OK, &reply::envelope(&value)?, self.context.id()))
+    }
+
+    /// Looks at one object. While nothing in the account changes, it is read only once.
+    pub async fn one<T: Serialize + Versioned + Send + 'static>(
+        self,
+        work: impl FnOnce(&Reader<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<Response> {
+        let answer = if let Some(answer) = self.remembered() {
+            answer
+        } else {
+            let object = self.app.db.read(self.scope(), work).await?;
+            self.keep(reply::one(&object)?)
+        };
+        let version = answer.version.unwrap_or_default();
+        if precondition::none_match(&self.headers, version)? {
+            return Ok(reply::not_modified(version));
+        }
+        Ok(reply::versioned(StatusCode::OK, &answer.body, version, self.context.id()))
+    }
+
+    /// Looks at a page of a list. While nothing in the account changes, it is read only once.
+    pub async fn page<T, F>(
+        self,
+        paging: Paging<F>,
+        work: impl FnOnce(&Reader<'_>, &Reach, &F, &Page<T::Place>) -> Result<Vec<T>> + Send + 'static,
+    ) -> Result<Response>
+    where
+        T: Serialize + Paged + Send + 'static,
+        T::Place: Place + Send,
+        F: Send + 'static,
+    {
+        let filters = cursor::filters(&self.query);
+        let list = List {
+            account: self.credential.account_id,
+            route: &self.path,
+            filters: &filters,
+            order: paging.order,
+        };
+        let page: Page<T::Place> = paging.page(&self.app.cursors, &list)?;
+        let (limit, order) = (paging.limit, paging.order);
+        let answer = if let Some(answer) = self.remembered() {
+            answer
+        } else {
+            let (db, reach) = (&self.app.db, self.reach.clone());
+            let looked = db.read(self.scope(), move |db| work(db, &reach, &paging.filter, &page));
+            let cursor = |place: T::Place| self.app.cursors.cursor(&list, &place);
+            self.keep(reply::list(looked.await?, limit, cursor)?)
+        };
+        let link = answer.next.as_deref().map(|next| {
+            let base = self.app.config.base_url.as_deref().unwrap_or_default();
+            let and = if filters.is_empty() { "" } else { "&" };
+            format!(
+                "<{base}{}?{filters}{and}limit={limit}&order={order}&cursor={next}>; rel=\"next\"",
+                self.path
+            )
+        });
+        Ok(reply::linked(&answer.body, link.as_deref(), self.context.id()))
+    }
+
+    /// What an earlier request with the same rights got for the same question.
+    fn remembered(&self) -> Option<super::cache::Answer> {
+        self.app.cache.get(&self.question(), self.credential.sequence)
+    }
+
+    fn keep(&self, answer: super::cache::Answer) -> super::cache::Answer {
+        self.app.cache.put(self.question(), self.credential.sequence, answer.clone());
+        answer
+    }
+
+    /// What the answer depends on beside the state of the account.
+    fn question(&self) -> String {
+        let account = self.credential.account_id.bits();
+        let narrowed = match self.reach {
+            Reach::Everywhere => 0,
+            Reach::Teams(_) => self.credential.id.bits(),
+        };
+        format!("{account:x} {narrowed:x} {}?{}", self.path, self.query)
+    }
+
+    /// Creates something and answers 201.
+    pub async fn create<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
+        self,
+        body: Body<B>,
+        work: impl FnOnce(&Tx<'_>, B) -> Result<T> + Send + 'static,
+    ) -> Result<Response> {
+        self.write(StatusCode::CREATED, body, move |tx, value, _| work(tx, value)).await
+    }
+
+    /// Changes something, if it is what the caller expects.
+    pub async fn change<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
+        self,
+        body: Body<B>,
+        work: impl FnOnce(&Tx<'_>, B, &Expected) -> Result<T> + Send + 'static,
+    ) -> Result<Response> {
+        self.write(StatusCode::OK, body, work).await
+    }
+
+    /// The write path: the memory of the key, the precondition, the change with its news, and the
+    /// stored answer, in one transaction.
+    async fn write<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
+        self,
+        status: StatusCode,
+        body: Body<B>,
+        work: impl FnOnce(&Tx<'_>, B, &Expected) -> Result<T> + Send + 'static,
+    ) -> Result<Response> {
+        let expected = precondition::if_match(&self.headers)?;
+        let key = idempotency::key(&self.headers)?.map(|key| IdempotencyKey {
+            key,
+            request_hash: idempotency::request_hash(&self.method, &self.path, &body.canonical),
+        });
+        let turn = match &key {
+            Some(key) => {
+                let running = self.app.running.clone();
+                Some(running.enter(self.credential.account_id, &key.key).await?)
+            }
+            None => None,
+        };
+        let kept = self.app.config.idempotency_ttl;
+        let written = self
+            .app
+            .db
+            .write(self.scope(), move |tx| {
+                if let Some(before) = recall(tx, key.as_ref(), kept)? {
+                    return Ok(before);
+                }
+                let object = work(tx, body.value, &expected)?;
+                let written = Written::new(status, &object)?;
+                if let Some(key) = key {
+                    remember(tx, key, &written)?;
+                }
+                Ok::<_, Error>(written)
+            })
+            .await?;
+        drop(turn);
+        let location = (status == StatusCode::CREATED).then(|| self.location(&written)).flatten();
+        Ok(written.response(location.as_deref(), self.context.id()))
+    }
+
+    /// Where the created object is found: below the address it was posted to.
+    fn location(&self, written: &Written) -> Option<String> {
+        let id = written.id()?;
+        let base = self.app.config.base_url.as_deref().unwrap_or_default();
+        Some(format!("{base}{}/{id}", self.path))
+    }
+}
+
+fn recall(
+    tx: &Tx<'_>,
+    key: Option<&IdempotencyKey>,
+    kept: std::time::Duration,
+) -> Result<Option<Written>> {
+    let Some(key) = key else { return Ok(None) };
+    Ok(idempotency::recall(tx, key, kept)?.map(Written::replayed))
+}
+
+fn remember(tx: &Tx<'_>, key: IdempotencyKey, written: &Written) -> Result<()> {
+    let remembered = Remembered {
+        account_id: tx.account(),
+        key: key.key,
+        request_hash: key.request_hash,
+        status: written.status.as_u16().into(),
+        etag: Some(written.version.to_string()),
+        data: written.data.clone(),
+        created_at: tx.now(),
+    };
+    idempotency::remember(tx, &remembered)
+}
+
+/// The headers that tell a caller what is left of the quota.
+pub fn quota_headers(
+    allowance: &limits::Allowance,
+    now_seconds: i64,
+) -> [(&'static str, String); 5] {
+    let limits::Allowance { quota, remaining, next_in, full_in } = *allowance;
+    let reset = now_seconds + i64::try_from(limits::ceiling(full_in)).unwrap_or(0);
+    [
+        ("ratelimit-policy", format!("\"default\";q={quota};w=60")),
+        ("ratelimit", format!("\"default\";r={remaining};t={}", limits::ceiling(next_in))),
+        ("x-ratelimit-limit", quota.to_string()),
+        ("x-ratelimit-remaining", remaining.to_string()),
+        ("x-ratelimit-reset", reset.to_string()),
+    ]
+}

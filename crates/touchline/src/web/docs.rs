@@ -1,0 +1,184 @@
+//! The API's own documentation: the OpenAPI document, the reference page, the list of errors.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use bytes::Bytes;
+use http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, VARY,
+};
+use http::{HeaderMap, HeaderName};
+use kit::word::Word;
+use utoipa::openapi::OpenApi as Document;
+use utoipa::openapi::response::Response as DocumentedResponse;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::{Content, RefOr, ResponseBuilder, Schema};
+use utoipa::{IntoResponses, OpenApi, ToSchema};
+
+use super::edge::API;
+use crate::app::App;
+use crate::error::{Code, Fault, Problem};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Touchline",
+        description = "Teams, schedules, rosters, messages, orders and statistics of sports clubs.\n\nSend `Authorization: Bearer` followed by an API key. Lists come in pages; changes take an `Idempotency-Key`; errors are problems (RFC 9457) whose `code` never changes its meaning.",
+        license(name = "Apache-2.0", identifier = "Apache-2.0")),
+    servers((url = "/api/public/v1")),
+    tags((name = "Account", description = "Who you are and what you may use."),
+         (name = "Teams", description = "Groups of people that play together.")),
+    components(schemas(Problem, Fault, Code)))]
+struct Base;
+
+/// The document before the rooms add their operations.
+pub fn base() -> Document {
+    let mut document = Base::openapi();
+    let key = Http::builder()
+        .scheme(HttpAuthScheme::Bearer)
+        .description(Some("An API key. The scopes an operation needs stand beside it."))
+        .build();
+    let components = document.components.get_or_insert_default();
+    components.add_security_scheme("key", SecurityScheme::Http(key));
+    document
+}
+
+/// The problems that every operation can answer with.
+pub struct Problems;
+
+impl IntoResponses for Problems {
+    fn responses() -> std::collections::BTreeMap<String, RefOr<DocumentedResponse>> {
+        let content = || {
+            Content::new(Some(RefOr::<Schema>::Ref(utoipa::openapi::Ref::from_schema_name(
+                Problem::name(),
+            ))))
+        };
+        let response = |description: &str| {
+            let response = ResponseBuilder::new()
+                .description(description)
+                .content("application/problem+json", content())
+                .build();
+            RefOr::T(response)
+        };
+        [
+            ("400", "The request is malformed, or a parameter is unknown or wrong."),
+            ("401", "No credentials, or credentials that are not valid."),
+            ("403", "The credentials lack a scope, or may not do this."),
+            ("404", "There is nothing here, or nothing you may see."),
+            ("409", "The state or another object does not allow this."),
+            ("412", "The object has changed since it was read."),
+            ("413", "The body is too large."),
+            ("415", "The body's type is not supported."),
+            (
+                "422",
+                "Some members are not valid, or the Idempotency-Key was used for another request.",
+            ),
+            ("429", "Too many requests; see Retry-After."),
+            ("503", "The service cannot take this right now; see Retry-After."),
+        ]
+        .into_iter()
+        .map(|(status, description)| (status.to_owned(), response(description)))
+        .collect()
+    }
+}
+
+/// `/docs`, its script, and the document. None of them needs credentials.
+pub fn router(document: &Document) -> Router<App> {
+    let document: Bytes = json(document).into();
+    let serve_document = move || {
+        let document = document.clone();
+        async move { ([(CONTENT_TYPE, "application/json")], document) }
+    };
+    Router::new()
+        .route(&format!("{API}/openapi.json"), get(serve_document))
+        .route("/docs", get(|| async { page(REFERENCE) }))
+        .route("/docs/", get(|| async { page(REFERENCE) }))
+        .route("/docs/errors", get(|| async { page(&errors()) }))
+        .route("/docs/reference.js", get(|| async { script(REFERENCE_JS.as_bytes().into()) }))
+        .route("/docs/docs.css", get(|| async { ([(CONTENT_TYPE, "text/css")], CSS) }))
+        .route("/docs/scalar.js", get(bundle))
+        .route(
+            "/",
+            get(|State(_): State<App>| async { axum::response::Redirect::temporary("/docs") }),
+        )
+}
+
+/// The document as it is checked in and served.
+pub fn json(document: &Document) -> String {
+    let value = serde_json::to_value(document).expect("the document is plain data");
+    serde_json::to_string_pretty(&value).expect("the document is plain data") + "\n"
+}
+
+const REFERENCE: &str = include_str!("../../assets/reference.html");
+const REFERENCE_JS: &str = include_str!("../../assets/reference.js");
+const CSS: &str = include_str!("../../assets/docs.css");
+
+/// The reference page needs inline styles; nothing of it, or anything else, may leave this server.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+    img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; \
+    form-action 'none'; frame-ancestors 'none'";
+
+fn page(html: &str) -> Response {
+    let headers = [(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, POLICY)];
+    (headers, html.to_owned()).into_response()
+}
+
+fn script(bytes: Bytes) -> Response {
+    let headers = [(CONTENT_TYPE, "text/javascript"), (CACHE_CONTROL, "public, max-age=86400")];
+    (headers, bytes).into_response()
+}
+
+/// The reference's script is large: it is packed once, when somebody first asks for it.
+async fn bundle(headers: HeaderMap) -> Response {
+    static PACKED: LazyLock<Bytes> = LazyLock::new(|| {
+        let plain = scalar_api_reference::get_asset("scalar.js").unwrap_or_default();
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        let packed = packer.write_all(&plain).and_then(|()| packer.finish());
+        packed.unwrap_or_default().into()
+    });
+    let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+    if !accepted.is_some_and(|accepted| accepted.contains("gzip")) {
+        let plain = scalar_api_reference::get_asset("scalar.js").unwrap_or_default();
+        return script(plain.into());
+    }
+    let packed = tokio::task::spawn_blocking(|| PACKED.clone()).await.unwrap_or_default();
+    let packing: [(HeaderName, &str); 2] = [(CONTENT_ENCODING, "gzip"), (VARY, "accept-encoding")];
+    (packing, script(packed)).into_response()
+}
+
+/// Every error code with what it means: where the `type` of a problem points.
+fn errors() -> String {
+    let mut rows = String::new();
+    for (code, word) in Code::ALL {
+        let again = if code.retryable() { "yes" } else { "no" };
+        let (status, title) = (code.status().as_u16(), code.title());
+        let _ = write!(
+            rows,
+            "<tr id=\"{word}\"><td><code>{word}</code><td>{status}<td>{title}<td>{again}"
+        );
+    }
+    include_str!("../../assets/errors.html").replace("{rows}", &rows)
+}
+
+/// Adds what the operations' own declarations cannot say: the `object` member of every object that
+/// has an id, and the headers that every change takes.
+pub fn finished(mut document: Document) -> Document {
+    use utoipa::openapi::schema::{ObjectBuilder, Type};
+    let schemas = &mut document.components.get_or_insert_default().schemas;
+    for (name, word) in OBJECTS {
+        if let Some(RefOr::T(Schema::Object(schema))) = schemas.get_mut(*name) {
+            let object = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([*word]));
+            schema.properties.insert("object".to_owned(), RefOr::T(object.into()));
+            schema.required.push("object".to_owned());
+        }
+    }
+    document
+}
+
+/// The word in the `object` member of each kind.
+const OBJECTS: &[(&str, &str)] = &[("Account", "account"), ("Me", "me"), ("Team", "team")];

@@ -1,0 +1,24 @@
+//! HTTP without domain: who calls, what they sent, what they get back.
+//!
+//! [`caller::Caller`] is the only door to the database. Everything a request can be refused for is
+//! an [`crate::error::Error`], which the [`edge`] turns into a problem with the request's id.
+
+pub mod body;
+pub mod cache;
+pub mod caller;
+pub mod context;
+pub mod cursor;
+pub mod docs;
+pub mod edge;
+pub mod fields;
+pub mod health;
+pub mod idempotency;
+pub mod json;
+pub mod limits;
+pub mod metrics;
+pub mod path;
+pub mod precondition;
+pub mod query;
+pub mod reply;
+pub mod server;
+pub mod wire;

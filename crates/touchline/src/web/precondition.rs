@@ -1,0 +1,93 @@
+//! `If-Match` and `If-None-Match`.
+
+use http::HeaderMap;
+use http::header::{IF_MATCH, IF_NONE_MATCH};
+
+use crate::error::{Code, Error, Result};
+use crate::expected::Expected;
+
+/// What the caller expects to change.
+pub fn if_match(headers: &HeaderMap) -> Result<Expected> {
+    let Some(tags) = tags(headers, IF_MATCH)? else { return Ok(Expected::Anything) };
+    if tags.contains(&Tag::Any) {
+        return Ok(Expected::Something);
+    }
+    // A weak tag never matches here (RFC 9110), nor does one we never gave out.
+    let versions = tags.iter().filter_map(|tag| match tag {
+        Tag::Strong(text) => text.parse().ok(),
+        _ => None,
+    });
+    Ok(Expected::Versions(versions.collect()))
+}
+
+/// Whether the caller already has what would be sent.
+pub fn none_match(headers: &HeaderMap, version: i64) -> Result<bool> {
+    let tags = tags(headers, IF_NONE_MATCH)?.unwrap_or_default();
+    Ok(tags.iter().any(|tag| match tag {
+        Tag::Any => true,
+        Tag::Strong(text) | Tag::Weak(text) => text.parse() == Ok(version),
+    }))
+}
+
+#[derive(Debug, PartialEq)]
+enum Tag {
+    Any,
+    Strong(String),
+    Weak(String),
+}
+
+/// The entity tags of a header, which may stand in several lines.
+fn tags(headers: &HeaderMap, name: http::HeaderName) -> Result<Option<Vec<Tag>>> {
+    let mut tags = Vec::new();
+    for line in headers.get_all(&name) {
+        let malformed = || {
+            let detail = format!("The header {name} holds no entity tags such as \"3\".");
+            Error::new(Code::InvalidRequest, detail)
+        };
+        let line = line.to_str().map_err(|_| malformed())?;
+        for tag in line.split(',') {
+            tags.push(parse(tag.trim()).ok_or_else(malformed)?);
+        }
+    }
+    Ok((!tags.is_empty()).then_some(tags))
+}
+
+fn parse(text: &str) -> Option<Tag> {
+    if text == "*" {
+        return Some(Tag::Any);
+    }
+    let (weak, quoted) = text.strip_prefix("W/").map_or((false, text), |rest| (true, rest));
+    let inside = quoted.strip_prefix('"')?.strip_suffix('"')?;
+    if inside.contains('"') {
+        return None;
+    }
+    let inside = inside.to_owned();
+    Some(if weak { Tag::Weak(inside) } else { Tag::Strong(inside) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: http::HeaderName, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name, value.parse().unwrap())])
+    }
+
+    #[test]
+    fn if_match_takes_strong_tags_only() {
+        assert_eq!(if_match(&HeaderMap::new()).unwrap(), Expected::Anything);
+        assert_eq!(if_match(&with(IF_MATCH, "*")).unwrap(), Expected::Something);
+        let several = if_match(&with(IF_MATCH, "\"1\", W/\"2\",\"x\"")).unwrap();
+        assert_eq!(several, Expected::Versions(vec![1]));
+        for malformed in ["3", "\"3", "", "\"1\" \"2\""] {
+            assert!(if_match(&with(IF_MATCH, malformed)).is_err(), "{malformed}");
+        }
+    }
+
+    #[test]
+    fn if_none_match_compares_weakly() {
+        assert!(none_match(&with(IF_NONE_MATCH, "\"1\", W/\"7\""), 7).unwrap());
+        assert!(!none_match(&with(IF_NONE_MATCH, "\"1\""), 7).unwrap());
+        assert!(!none_match(&HeaderMap::new(), 7).unwrap());
+    }
+}

@@ -1,0 +1,133 @@
+//! Query parameters: each at most once, none unknown, every fault told.
+
+use std::collections::BTreeMap;
+
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+use kit::text::{self, TextFault};
+use kit::word::Word;
+
+use crate::error::{Code, Error, Fault, Result};
+
+/// A type that is read from query parameters.
+pub trait FromQuery: Sized {
+    /// Takes the parameters it knows. Faults are noted in `params`; what is returned is not used then.
+    fn read(params: &mut Params) -> Self;
+}
+
+/// No parameters at all.
+pub struct Nothing;
+
+impl FromQuery for Nothing {
+    fn read(_: &mut Params) -> Self {
+        Self
+    }
+}
+
+/// The parameters that were not read yet, and the faults found so far.
+#[derive(Debug, Default)]
+pub struct Params {
+    pairs: BTreeMap<String, String>,
+    faults: Vec<Fault>,
+}
+
+impl Params {
+    /// Takes a query apart.
+    pub fn new(query: &str) -> Self {
+        let mut params = Self::default();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            if params.pairs.insert(name.to_string(), value.into_owned()).is_some() {
+                params.fault(&name, "repeated", "This parameter may stand only once.");
+            }
+        }
+        params
+    }
+
+    /// Reads all of a query; the error names every unknown parameter and every fault.
+    pub fn read<T: FromQuery>(query: &str) -> Result<T> {
+        let mut params = Self::new(query);
+        let read = T::read(&mut params);
+        params.finish().map(|()| read)
+    }
+
+    fn finish(mut self) -> Result<()> {
+        for name in std::mem::take(&mut self.pairs).into_keys() {
+            self.fault(&name, "unknown_parameter", "This parameter is not known here.");
+        }
+        if self.faults.is_empty() {
+            return Ok(());
+        }
+        let error = Error::new(Code::InvalidParameter, "Some query parameters are not valid.");
+        Err(Error { faults: self.faults, ..error })
+    }
+
+    /// Notes a fault of a parameter.
+    pub fn fault(&mut self, name: &str, code: &'static str, detail: impl Into<String>) {
+        self.faults.push(Fault::new(format!("?{name}"), code, detail));
+    }
+
+    /// A parameter as it was sent.
+    pub fn take(&mut self, name: &str) -> Option<String> {
+        self.pairs.remove(name)
+    }
+
+    /// Text on one line.
+    pub fn line(&mut self, name: &str, max: usize) -> Option<String> {
+        match text::line(&self.take(name)?, max) {
+            Ok(text) => return Some(text),
+            Err(TextFault::Empty) => self.fault(name, "empty", "This must not be empty."),
+            Err(TextFault::TooLong { max }) => {
+                self.fault(name, "too_long", format!("This can have at most {max} characters."));
+            }
+            Err(TextFault::Control) => {
+                self.fault(name, "control_character", "This has a control character.");
+            }
+        }
+        None
+    }
+
+    /// One of an enum's words.
+    pub fn word<W: Word>(&mut self, name: &str) -> Option<W> {
+        let text = self.take(name)?;
+        let word = W::parse(&text);
+        if word.is_none() {
+            self.fault(name, "unknown_value", format!("This must be one of: {}.", W::choices()));
+        }
+        word
+    }
+
+    /// One of an enum's words, or `all` for none in particular; left out, it is `default`.
+    pub fn word_or_all<W: Word>(&mut self, name: &str, default: W) -> Option<W> {
+        match self.pairs.get(name).map(String::as_str) {
+            None => Some(default),
+            Some("all") => {
+                self.take(name);
+                None
+            }
+            Some(_) => self.word(name),
+        }
+    }
+
+    /// A whole number within bounds, written in plain digits without sign or leading zero.
+    pub fn number(&mut self, name: &str, least: i64, greatest: i64) -> Option<i64> {
+        let text = self.take(name)?;
+        let plain = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
+        let number = text.parse().ok().filter(|n| plain && (least..=greatest).contains(n));
+        if number.is_none() {
+            let detail = format!("This must be a whole number from {least} to {greatest}.");
+            self.fault(name, "out_of_range", detail);
+        }
+        number
+    }
+}
+
+/// The query of a request.
+pub struct Query<T>(pub T);
+
+impl<S: Sync, T: FromQuery> FromRequestParts<S> for Query<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
+        Params::read(parts.uri.query().unwrap_or_default()).map(Self)
+    }
+}

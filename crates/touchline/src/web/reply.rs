@@ -1,0 +1,172 @@
+//! What a caller gets back: data in an envelope that ends with the request's id.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, LINK, LOCATION};
+use http::{HeaderName, StatusCode};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::cache::Answer;
+use super::idempotency::Remembered;
+use crate::error::{Error, Result};
+use crate::expected::Versioned;
+use crate::paging::Paged;
+
+/// One object, as it is sent.
+#[derive(Serialize, ToSchema)]
+pub struct One<T> {
+    pub data: T,
+    /// Quote this when you report a problem.
+    #[schema(examples("req_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
+    pub request_id: String,
+}
+
+/// A page of a list, as it is sent.
+#[derive(Serialize, ToSchema)]
+pub struct Many<T> {
+    pub data: Vec<T>,
+    /// Whether there is a next page.
+    pub has_more: bool,
+    /// The cursor of the next page, if there is one.
+    pub next_cursor: Option<String>,
+    /// Quote this when you report a problem.
+    #[schema(examples("req_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
+    pub request_id: String,
+}
+
+fn json<T: Serialize>(value: &T) -> Result<Vec<u8>> {
+    serde_json::to_vec(value).map_err(|error| Error::internal(format!("not JSON: {error}")))
+}
+
+/// The envelope of one object, up to the request id.
+pub fn envelope<T: Serialize>(value: &T) -> Result<Bytes> {
+    let mut body = b"{\"data\":".to_vec();
+    body.extend(json(value)?);
+    body.push(b',');
+    Ok(body.into())
+}
+
+/// The answer with one object.
+pub fn one<T: Serialize + Versioned>(object: &T) -> Result<Answer> {
+    Ok(Answer { body: envelope(object)?, version: Some(object.version()), next: None })
+}
+
+/// The answer with a page: one row more than wanted was read to learn whether there is a next one.
+pub fn list<T: Serialize + Paged>(
+    mut rows: Vec<T>,
+    wanted: i64,
+    cursor: impl FnOnce(T::Place) -> String,
+) -> Result<Answer> {
+    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+    let has_more = rows.len() > wanted;
+    rows.truncate(wanted);
+    let next = rows.last().filter(|_| has_more).map(|last| cursor(last.place()));
+    let mut body = b"{\"data\":".to_vec();
+    body.extend(json(&rows)?);
+    body.extend(format!(",\"has_more\":{has_more},\"next_cursor\":").into_bytes());
+    body.extend(json(&next)?);
+    body.push(b',');
+    Ok(Answer { body: body.into(), version: None, next: next.map(Arc::from) })
+}
+
+/// The response: the envelope, closed with the request id.
+pub fn complete(status: StatusCode, envelope: &[u8], request_id: &str) -> Response {
+    let mut body = Vec::with_capacity(envelope.len() + request_id.len() + 20);
+    body.extend_from_slice(envelope);
+    body.extend_from_slice(b"\"request_id\":\"");
+    body.extend_from_slice(request_id.as_bytes());
+    body.extend_from_slice(b"\"}");
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    response
+}
+
+/// The response with one object and its version.
+pub fn versioned(status: StatusCode, envelope: &[u8], version: i64, request_id: &str) -> Response {
+    with(complete(status, envelope, request_id), ETAG, Some(&format!("\"{version}\"")))
+}
+
+/// The response with a page and the address of the next one.
+pub fn linked(envelope: &[u8], link: Option<&str>, request_id: &str) -> Response {
+    with(complete(StatusCode::OK, envelope, request_id), LINK, link)
+}
+
+/// The caller already has it.
+pub fn not_modified(version: i64) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    with(response, ETAG, Some(&format!("\"{version}\"")))
+}
+
+fn with(mut response: Response, name: HeaderName, value: Option<&str>) -> Response {
+    // A value that is no header cannot come out of our own ids, numbers and cursors.
+    if let Some(value) = value.and_then(|value| HeaderValue::from_str(value).ok()) {
+        response.headers_mut().insert(name, value);
+    }
+    response
+}
+
+/// What a change answers, and what is remembered of it.
+#[derive(Debug)]
+pub struct Written {
+    pub status: StatusCode,
+    pub version: i64,
+    pub data: String,
+    replayed: bool,
+}
+
+impl Written {
+    /// A change that was carried out now.
+    pub fn new<T: Serialize + Versioned>(status: StatusCode, object: &T) -> Result<Self> {
+        let data = serde_json::to_string(object)
+            .map_err(|error| Error::internal(format!("not JSON: {error}")))?;
+        Ok(Self { status, version: object.version(), data, replayed: false })
+    }
+
+    /// A change that was carried out before.
+    pub fn replayed(before: Remembered) -> Self {
+        let status = u16::try_from(before.status).ok().and_then(|s| StatusCode::from_u16(s).ok());
+        let version = before.etag.and_then(|etag| etag.parse().ok());
+        Self {
+            status: status.unwrap_or(StatusCode::OK),
+            version: version.unwrap_or_default(),
+            data: before.data,
+            replayed: true,
+        }
+    }
+
+    /// The id of the object.
+    pub fn id(&self) -> Option<String> {
+        #[derive(serde::Deserialize)]
+        struct Named {
+            id: String,
+        }
+        serde_json::from_str::<Named>(&self.data).ok().map(|named| named.id)
+    }
+
+    /// The response.
+    pub fn response(&self, location: Option<&str>, request_id: &str) -> Response {
+        let data: &RawValue = match serde_json::from_str(&self.data) {
+            Ok(data) => data,
+            Err(_) => {
+                return axum::response::IntoResponse::into_response(Error::internal(
+                    "a stored answer is not JSON",
+                ));
+            }
+        };
+        let envelope = format!("{{\"data\":{data},");
+        let response = versioned(self.status, envelope.as_bytes(), self.version, request_id);
+        let replayed = self.replayed.then_some("true");
+        let response = with(response, HeaderName::from_static("idempotent-replayed"), replayed);
+        with(response, LOCATION, location)
+    }
+}

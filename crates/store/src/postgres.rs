@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::error::Error as StdError;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -49,20 +49,30 @@ pub(crate) fn start(
         .application_name("touchline")
         .connect_timeout(Duration::from_secs(5))
         .keepalives_idle(Duration::from_secs(30));
-    let connections = options.connections.max(2);
+    let (tell, told) = mpsc::channel();
     let mut threads = Vec::new();
-    for number in 0..connections {
+    for number in 0..options.connections.max(2) {
         let mut line = Line { config: config.clone(), server: None, used: Instant::now() };
-        // The first one connects at once: a wrong address is told at start, not at the first request.
-        if number == 0 {
-            line.connect()?;
-        }
         let (queue, tools, stats) = (queue.clone(), tools.clone(), stats.clone());
-        threads.push(if number % 2 == 0 {
-            thread("postgres-read", move || read_loop(line, &queue, &tools))?
-        } else {
-            thread("postgres-write", move || write_loop(line, &queue, &tools, &stats))?
-        });
+        let first = (number == 0).then(|| tell.clone());
+        let name = if number % 2 == 0 { "postgres-read" } else { "postgres-write" };
+        threads.push(thread(name, move || {
+            if let Some(first) = first {
+                // The opener waits for this; it cannot be gone.
+                let _ = first.send(line.connect());
+            }
+            if number % 2 == 0 {
+                read_loop(line, &queue, &tools);
+            } else {
+                write_loop(line, &queue, &tools, &stats);
+            }
+        })?);
+    }
+    // One connects at once: a wrong address is told at start, not at the first request.
+    let reached = told.recv().unwrap_or(Err(Error::Panicked));
+    if let Err(error) = reached {
+        queue.close();
+        return Err(error);
     }
     Ok(threads)
 }

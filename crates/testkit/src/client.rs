@@ -1,0 +1,220 @@
+//! A caller with a key, and the bytes underneath for stories about bad manners.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// Someone who calls the service.
+#[derive(Debug, Clone)]
+pub struct Client {
+    pub address: SocketAddr,
+    pub key: Option<String>,
+    headers: Vec<(String, String)>,
+}
+
+const API: &str = "/api/public/v1";
+
+impl Client {
+    pub fn new(address: SocketAddr, key: Option<&str>) -> Self {
+        Self { address, key: key.map(str::to_owned), headers: Vec::new() }
+    }
+
+    /// The same caller with one more header.
+    #[must_use]
+    pub fn with(&self, name: &str, value: &str) -> Self {
+        let mut client = self.clone();
+        client.headers.push((name.to_owned(), value.to_owned()));
+        client
+    }
+
+    /// The same caller at another node.
+    #[must_use]
+    pub fn at(&self, address: SocketAddr) -> Self {
+        Self { address, ..self.clone() }
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, None).await
+    }
+
+    pub async fn post(&self, path: &str, body: Value) -> Answer {
+        self.send("POST", path, Some(&body.to_string())).await
+    }
+
+    pub async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.send("PATCH", path, Some(&body.to_string())).await
+    }
+
+    pub async fn delete(&self, path: &str) -> Answer {
+        self.send("DELETE", path, None).await
+    }
+
+    /// Sends a request; a path below the API may leave its prefix out.
+    pub async fn send(&self, method: &str, path: &str, body: Option<&str>) -> Answer {
+        self.try_send(method, path, body).await.expect("the service answers")
+    }
+
+    /// Sends a request to a service that may be going away: `None` if no whole answer came.
+    pub async fn try_send(&self, method: &str, path: &str, body: Option<&str>) -> Option<Answer> {
+        let bytes = self.request(method, path, body);
+        let exchange = async {
+            let mut stream = TcpStream::connect(self.address).await.ok()?;
+            stream.write_all(&bytes).await.ok()?;
+            read_answer(&mut stream, method).await
+        };
+        tokio::time::timeout(Duration::from_secs(40), exchange).await.ok()?
+    }
+
+    /// The bytes of a request.
+    pub fn request(&self, method: &str, path: &str, body: Option<&str>) -> Vec<u8> {
+        let below = ["/teams", "/me", "/nothing"].iter().any(|start| path.starts_with(start));
+        let prefix = if below { API } else { "" };
+        let mut head = format!("{method} {prefix}{path} HTTP/1.1\r\nHost: {}\r\n", self.address);
+        if let Some(key) = &self.key {
+            head += &format!("Authorization: Bearer {key}\r\n");
+        }
+        let typed = self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        if let Some(body) = body {
+            let kind = if typed { "" } else { "Content-Type: application/json\r\n" };
+            head += &format!("{kind}Content-Length: {}\r\n", body.len());
+        }
+        for (name, value) in &self.headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        head += "Connection: close\r\n\r\n";
+        head.into_bytes().into_iter().chain(body.unwrap_or_default().bytes()).collect()
+    }
+
+    /// Sends bytes as they are and reads whatever comes back until the service closes.
+    pub async fn raw(&self, bytes: &[u8]) -> String {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        // The service may refuse and close before it has read everything.
+        let _ = stream.write_all(bytes).await;
+        let mut answer = Vec::new();
+        let read = stream.read_to_end(&mut answer);
+        let _ = tokio::time::timeout(Duration::from_secs(40), read).await;
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+}
+
+/// Reads one answer; a connection that ends before it is whole is `None`.
+pub async fn read_answer(stream: &mut TcpStream, method: &str) -> Option<Answer> {
+    let mut bytes = Vec::new();
+    let (mut answer, head) = loop {
+        let mut headers = [httparse::EMPTY_HEADER; 100];
+        let mut response = httparse::Response::new(&mut headers);
+        match response.parse(&bytes).expect("the service speaks HTTP") {
+            httparse::Status::Complete(head) => break (Answer::new(&response), head),
+            httparse::Status::Partial => {}
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let length: Option<usize> = answer.header("content-length").and_then(|text| text.parse().ok());
+    let none = method == "HEAD" || answer.status == 304 || answer.status == 204;
+    let wanted = head + if none { 0 } else { length.unwrap_or(usize::MAX - head) };
+    while bytes.len() < wanted {
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            break;
+        }
+    }
+    if length.is_some() && bytes.len() < wanted {
+        return None;
+    }
+    answer.text = String::from_utf8_lossy(&bytes[head..]).into_owned();
+    answer.body = serde_json::from_str(&answer.text).unwrap_or(Value::Null);
+    Some(answer)
+}
+
+/// What came back.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Value,
+    pub text: String,
+}
+
+impl Answer {
+    fn new(response: &httparse::Response<'_, '_>) -> Self {
+        let header = |header: &httparse::Header<'_>| {
+            (header.name.to_lowercase(), String::from_utf8_lossy(header.value).into_owned())
+        };
+        Self {
+            status: response.code.unwrap_or(0),
+            headers: response.headers.iter().map(header).collect(),
+            body: Value::Null,
+            text: String::new(),
+        }
+    }
+
+    /// A header's value; the first one if it stands several times.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    #[track_caller]
+    fn has_status(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}", self.text);
+        assert!(self.header("request-id").is_some_and(|id| id.starts_with("req_")));
+        self
+    }
+
+    /// It worked.
+    #[track_caller]
+    pub fn ok(self) -> Self {
+        self.has_status(200)
+    }
+
+    /// Something was made.
+    #[track_caller]
+    pub fn created(self) -> Self {
+        self.has_status(201)
+    }
+
+    /// It was refused with this code, as a problem whose parts agree with each other.
+    #[track_caller]
+    pub fn refused(self, status: u16, code: &str) -> Self {
+        let answer = self.has_status(status);
+        assert_eq!(answer.body["code"], code, "{}", answer.text);
+        assert_eq!(answer.header("content-type"), Some("application/problem+json"));
+        assert_eq!(answer.body["status"], status);
+        assert_eq!(answer.body["request_id"].as_str(), answer.header("request-id"));
+        assert!(answer.body["title"].is_string() && answer.body["detail"].is_string());
+        assert!(answer.body["retryable"].is_boolean() && answer.body["errors"].is_array());
+        answer
+    }
+
+    /// The places of the faults, in order.
+    pub fn pointers(&self) -> Vec<&str> {
+        let faults = self.body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
+        faults.iter().filter_map(|fault| fault["pointer"].as_str()).collect()
+    }
+
+    /// The data of the envelope.
+    pub fn data(&self) -> &Value {
+        &self.body["data"]
+    }
+
+    /// The id of the object.
+    #[track_caller]
+    pub fn id(&self) -> &str {
+        self.body["data"]["id"].as_str().expect("an object with an id")
+    }
+
+    /// The names of the objects of a list.
+    pub fn names(&self) -> Vec<&str> {
+        let rows = self.body["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+        rows.iter().filter_map(|row| row["name"].as_str()).collect()
+    }
+
+    /// The address of the team, or something below it.
+    #[track_caller]
+    pub fn path(&self, below: &str) -> String {
+        format!("/teams/{}{below}", self.id())
+    }
+}

@@ -1,0 +1,195 @@
+//! The world of a story: two clubs, a few callers, a service, and a clock that stands still.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kit::clock::HandClock;
+use kit::{Clock, Dice, IdMaker, Timestamp, Zone};
+use store::{Db, Scope};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use touchline::accounts::account::{self, NewAccount, Tier};
+use touchline::accounts::api_key::{self, Key, NewKey};
+use touchline::accounts::rights::Scopes;
+use touchline::app::App;
+use touchline::config::Config;
+use touchline::ids::AccountId;
+
+use crate::{Client, Engine, TestDatabase};
+
+/// So many seconds.
+pub fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+/// Everything a story needs.
+pub struct World {
+    pub database: TestDatabase,
+    pub clock: HandClock,
+    pub node: Node,
+    /// The club Harbour.
+    pub harbour: AccountId,
+    /// May do everything at Harbour that has a name.
+    pub owner: Client,
+    /// May read teams at Harbour.
+    pub reader: Client,
+    /// Has a key of Harbour without any right to teams.
+    pub bystander: Client,
+    /// May do everything at another club.
+    pub stranger: Client,
+    /// Has no key.
+    pub nobody: Client,
+}
+
+/// A running service on the world's database.
+pub struct Node {
+    pub app: App,
+    pub address: SocketAddr,
+    stop: watch::Sender<bool>,
+    serving: JoinHandle<()>,
+}
+
+impl Node {
+    /// Starts a service on a free port.
+    pub async fn start(database: &TestDatabase, clock: Clock, config: Config) -> Self {
+        let db = database.open(clock.clone());
+        let app = App::new(config, db, clock, Arc::new(Dice::system())).await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = watch::channel(false);
+        let router = touchline::service(app.clone());
+        let serving = touchline::web::server::serve(listener, app.clone(), router, stopped);
+        Self { app, address, stop, serving: tokio::task::spawn(serving) }
+    }
+
+    /// Stops the service as an operator would.
+    pub async fn stop(self) {
+        self.app.stop();
+        let _ = self.stop.send(true);
+        self.serving.await.unwrap();
+        self.app.finish().await;
+        let db = self.app.db.clone();
+        tokio::task::spawn_blocking(move || db.close()).await.unwrap();
+    }
+}
+
+impl World {
+    async fn new(engine: Engine) -> Option<Self> {
+        let database = TestDatabase::new(engine).await?;
+        let start: Timestamp = "2026-09-05T10:00:00Z".parse().unwrap();
+        let clock = HandClock::at(start);
+        let node = Node::start(&database, clock.clock(), test_config()).await;
+        let (db, address) = (&node.app.db, node.address);
+        let harbour = make_account(db, "Harbour", start).await;
+        let other = make_account(db, "Hilltop", start).await;
+        let caller = async |account, scopes: &str| {
+            let (_, value) = make_key(db, account, new_key(scopes)).await;
+            Client::new(address, Some(&value))
+        };
+        let all = Scopes::all_named().to_string();
+        Some(Self {
+            owner: caller(harbour, &all).await,
+            reader: caller(harbour, "teams:read").await,
+            bystander: caller(harbour, "webhooks:write").await,
+            stranger: caller(other, &all).await,
+            nobody: Client::new(address, None),
+            database,
+            clock,
+            node,
+            harbour,
+        })
+    }
+
+    /// Lets time pass.
+    pub fn pass(&self, time: Duration) {
+        self.clock.pass(time);
+    }
+
+    /// The service's own database.
+    pub fn db(&self) -> &Db {
+        &self.node.app.db
+    }
+
+    /// A second service on the same database, with other settings.
+    pub async fn node(&self, change: impl FnOnce(&mut Config)) -> Node {
+        let mut config = test_config();
+        change(&mut config);
+        Node::start(&self.database, self.clock.clock(), config).await
+    }
+
+    /// A caller of Harbour with a key of its own.
+    pub async fn caller(&self, new: NewKey) -> (Key, Client) {
+        let (key, value) = make_key(self.db(), self.harbour, new).await;
+        (key, Client::new(self.node.address, Some(&value)))
+    }
+
+    /// Everything the account's log tells, oldest first.
+    pub async fn news(&self) -> Vec<serde_json::Value> {
+        let scope = Scope::account(self.harbour, "test");
+        let read = self.db().read(scope, |db| touchline::signals::notifications(db, 0, 100_000));
+        let bodies = read.await.unwrap().into_iter().map(|notification| notification.body);
+        bodies.map(|body| serde_json::from_str(&body).unwrap()).collect()
+    }
+
+    /// The number of rows of a table, over all accounts.
+    pub async fn count(&self, table: &str) -> u64 {
+        let name = table.to_owned();
+        let counted = self.db().read(Scope::system("count"), move |db| {
+            let table = db.tables()?.into_iter().find(|table| table.name == name).unwrap();
+            let mut rows = 0;
+            db.rows(&table, |_| {
+                rows += 1;
+                Ok(())
+            })?;
+            Ok::<u64, store::Error>(rows)
+        });
+        counted.await.unwrap()
+    }
+}
+
+/// Settings for tests: the defaults, with room for many requests.
+pub fn test_config() -> Config {
+    let mut config = Config::defaults();
+    config.postgres_connections = 4;
+    config
+}
+
+/// A key with these scopes and nothing else special.
+pub fn new_key(scopes: &str) -> NewKey {
+    NewKey {
+        name: "test".to_owned(),
+        scopes: Scopes::parse(scopes).unwrap(),
+        team_ids: None,
+        cidrs: None,
+        expires_at: None,
+    }
+}
+
+/// Makes a club.
+pub async fn make_account(db: &Db, name: &str, now: Timestamp) -> AccountId {
+    let id: AccountId = IdMaker::default().make(now, &Dice::system());
+    let (name, timezone) = (name.to_owned(), Zone::utc());
+    let new = NewAccount { id, name, tier: Tier::League, timezone, demo: false };
+    let made = db.write(Scope::account(id, "test"), move |tx| account::create(tx, &new)).await;
+    made.unwrap().id
+}
+
+/// Makes a key and tells its value.
+pub async fn make_key(db: &Db, account: AccountId, new: NewKey) -> (Key, String) {
+    let made = db.write(Scope::account(account, "test"), move |tx| api_key::create(tx, new)).await;
+    let (key, value) = made.unwrap();
+    (key, value.reveal().to_owned())
+}
+
+/// Runs a story in a world of its own.
+pub fn run(engine: Engine, story: impl AsyncFnOnce(&World)) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let Some(world) = World::new(engine).await else { return };
+        story(&world).await;
+        world.node.stop().await;
+        world.database.remove().await;
+    });
+}

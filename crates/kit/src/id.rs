@@ -20,6 +20,8 @@ const LETTERS: usize = 26;
 pub trait Kind {
     /// The word before the underscore.
     const PREFIX: &'static str;
+    /// What an id of this kind is called in the API's description.
+    const NAME: &'static str;
 }
 
 /// The id of a `K`. Ids of different kinds cannot be mixed up: it would not compile.
@@ -127,7 +129,11 @@ impl<K: Kind> utoipa::PartialSchema for Id<K> {
     }
 }
 
-impl<K: Kind> utoipa::ToSchema for Id<K> {}
+impl<K: Kind> utoipa::ToSchema for Id<K> {
+    fn name() -> std::borrow::Cow<'static, str> {
+        K::NAME.into()
+    }
+}
 
 // Written out because a derive would ask the kind itself to be copyable, ordered and so on.
 impl<K> Clone for Id<K> {
@@ -200,10 +206,12 @@ mod tests {
     struct Team;
     impl Kind for Team {
         const PREFIX: &'static str = "team";
+        const NAME: &'static str = "TeamId";
     }
     struct Event;
     impl Kind for Event {
         const PREFIX: &'static str = "evt";
+        const NAME: &'static str = "EventId";
     }
 
     proptest! {

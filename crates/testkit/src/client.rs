@@ -70,7 +70,8 @@ impl Client {
 
     /// The bytes of a request.
     pub fn request(&self, method: &str, path: &str, body: Option<&str>) -> Vec<u8> {
-        let below = ["/teams", "/me", "/nothing"].iter().any(|start| path.starts_with(start));
+        let below = path == "/me"
+            || ["/teams", "/me?", "/nothing"].iter().any(|start| path.starts_with(start));
         let prefix = if below { API } else { "" };
         let mut head = format!("{method} {prefix}{path} HTTP/1.1\r\nHost: {}\r\n", self.address);
         if let Some(key) = &self.key {

@@ -8,6 +8,7 @@ macro_rules! ids {
         pub enum $kind {}
         impl Kind for $kind {
             const PREFIX: &'static str = $prefix;
+            const NAME: &'static str = stringify!($alias);
         }
         $(#[$doc])*
         pub type $alias = Id<$kind>;

@@ -37,9 +37,9 @@ fn api() -> OpenApiRouter<App> {
         .merge(teams::api::router())
 }
 
-/// The OpenAPI document of the API.
-pub fn document() -> utoipa::openapi::OpenApi {
-    docs::finished(api().split_for_parts().1)
+/// The OpenAPI document of the API, as it is checked in and served.
+pub fn document() -> String {
+    docs::json(api().split_for_parts().1)
 }
 
 /// Everything the service answers to.
@@ -48,7 +48,7 @@ pub fn service(app: App) -> Router {
     Router::new()
         .nest(edge::API, routes)
         .merge(health::router())
-        .merge(docs::router(&docs::finished(document)))
+        .merge(docs::router(document))
         .fallback(nothing_here)
         .method_not_allowed_fallback(wrong_method)
         .with_state(app)

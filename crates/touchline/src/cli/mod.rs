@@ -223,10 +223,7 @@ async fn dispatch(verb: Verb, desk: &Desk) -> Outcome {
         Verb::Backup(verb) => verb.run(desk).await,
         Verb::Restore(restore) => restore.run(desk).await,
         Verb::Config(verb) => settings(desk, &verb),
-        Verb::Openapi => {
-            let text = crate::web::docs::json(&crate::document());
-            Ok(std::io::stdout().write_all(text.as_bytes())?)
-        }
+        Verb::Openapi => Ok(std::io::stdout().write_all(crate::document().as_bytes())?),
         Verb::Healthcheck => serve::healthcheck(desk).await,
         Verb::Completions(Completions { shell }) => {
             clap_complete::generate(shell, &mut command(), "touchline", &mut std::io::stdout());

@@ -23,6 +23,8 @@ use utoipa::{IntoResponses, OpenApi, ToSchema};
 use super::edge::API;
 use crate::app::App;
 use crate::error::{Code, Fault, Problem};
+use crate::ids::TeamId;
+use crate::paging::Order;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -33,7 +35,7 @@ use crate::error::{Code, Fault, Problem};
     servers((url = "/api/public/v1")),
     tags((name = "Account", description = "Who you are and what you may use."),
          (name = "Teams", description = "Groups of people that play together.")),
-    components(schemas(Problem, Fault, Code)))]
+    components(schemas(Problem, Fault, Code, Order, TeamId)))]
 struct Base;
 
 /// The document before the rooms add their operations.
@@ -70,6 +72,7 @@ impl IntoResponses for Problems {
             ("401", "No credentials, or credentials that are not valid."),
             ("403", "The credentials lack a scope, or may not do this."),
             ("404", "There is nothing here, or nothing you may see."),
+            ("408", "The body did not arrive in time."),
             ("409", "The state or another object does not allow this."),
             ("412", "The object has changed since it was read."),
             ("413", "The body is too large."),
@@ -79,6 +82,7 @@ impl IntoResponses for Problems {
                 "Some members are not valid, or the Idempotency-Key was used for another request.",
             ),
             ("429", "Too many requests; see Retry-After."),
+            ("500", "Something went wrong on our side."),
             ("503", "The service cannot take this right now; see Retry-After."),
         ]
         .into_iter()
@@ -88,7 +92,7 @@ impl IntoResponses for Problems {
 }
 
 /// `/docs`, its script, and the document. None of them needs credentials.
-pub fn router(document: &Document) -> Router<App> {
+pub fn router(document: Document) -> Router<App> {
     let document: Bytes = json(document).into();
     let serve_document = move || {
         let document = document.clone();
@@ -109,9 +113,9 @@ pub fn router(document: &Document) -> Router<App> {
 }
 
 /// The document as it is checked in and served.
-pub fn json(document: &Document) -> String {
-    let value = serde_json::to_value(document).expect("the document is plain data");
-    serde_json::to_string_pretty(&value).expect("the document is plain data") + "\n"
+pub fn json(document: Document) -> String {
+    let document = super::document::finished(document);
+    serde_json::to_string_pretty(&document).expect("the document is plain data") + "\n"
 }
 
 const REFERENCE: &str = include_str!("../../assets/reference.html");
@@ -164,21 +168,3 @@ fn errors() -> String {
     }
     include_str!("../../assets/errors.html").replace("{rows}", &rows)
 }
-
-/// Adds what the operations' own declarations cannot say: the `object` member of every object that
-/// has an id, and the headers that every change takes.
-pub fn finished(mut document: Document) -> Document {
-    use utoipa::openapi::schema::{ObjectBuilder, Type};
-    let schemas = &mut document.components.get_or_insert_default().schemas;
-    for (name, word) in OBJECTS {
-        if let Some(RefOr::T(Schema::Object(schema))) = schemas.get_mut(*name) {
-            let object = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([*word]));
-            schema.properties.insert("object".to_owned(), RefOr::T(object.into()));
-            schema.required.push("object".to_owned());
-        }
-    }
-    document
-}
-
-/// The word in the `object` member of each kind.
-const OBJECTS: &[(&str, &str)] = &[("Account", "account"), ("Me", "me"), ("Team", "team")];

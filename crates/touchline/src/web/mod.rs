@@ -9,6 +9,7 @@ pub mod caller;
 pub mod context;
 pub mod cursor;
 pub mod docs;
+pub mod document;
 pub mod edge;
 pub mod fields;
 pub mod health;

@@ -14,7 +14,7 @@ pub fn if_match(headers: &HeaderMap) -> Result<Expected> {
     }
     // A weak tag never matches here (RFC 9110), nor does one we never gave out.
     let versions = tags.iter().filter_map(|tag| match tag {
-        Tag::Strong(text) => text.parse().ok(),
+        Tag::Strong(text) => version_of(text),
         _ => None,
     });
     Ok(Expected::Versions(versions.collect()))
@@ -25,7 +25,7 @@ pub fn none_match(headers: &HeaderMap, version: i64) -> Result<bool> {
     let tags = tags(headers, IF_NONE_MATCH)?.unwrap_or_default();
     Ok(tags.iter().any(|tag| match tag {
         Tag::Any => true,
-        Tag::Strong(text) | Tag::Weak(text) => text.parse() == Ok(version),
+        Tag::Strong(text) | Tag::Weak(text) => version_of(text) == Some(version),
     }))
 }
 
@@ -44,25 +44,37 @@ fn tags(headers: &HeaderMap, name: http::HeaderName) -> Result<Option<Vec<Tag>>>
             let detail = format!("The header {name} holds no entity tags such as \"3\".");
             Error::new(Code::InvalidRequest, detail)
         };
-        let line = line.to_str().map_err(|_| malformed())?;
-        for tag in line.split(',') {
-            tags.push(parse(tag.trim()).ok_or_else(malformed)?);
+        let mut rest = Some(line.to_str().map_err(|_| malformed())?);
+        while let Some(text) = rest {
+            let (tag, after) = first(text.trim_start()).ok_or_else(malformed)?;
+            tags.push(tag);
+            let after = after.trim_start();
+            rest = after.strip_prefix(',');
+            if rest.is_none() && !after.is_empty() {
+                return Err(malformed());
+            }
         }
     }
     Ok((!tags.is_empty()).then_some(tags))
 }
 
-fn parse(text: &str) -> Option<Tag> {
-    if text == "*" {
-        return Some(Tag::Any);
+/// The tag that a text begins with, and what comes after it. A comma may stand inside a tag.
+fn first(text: &str) -> Option<(Tag, &str)> {
+    if let Some(rest) = text.strip_prefix('*') {
+        return Some((Tag::Any, rest));
     }
     let (weak, quoted) = text.strip_prefix("W/").map_or((false, text), |rest| (true, rest));
-    let inside = quoted.strip_prefix('"')?.strip_suffix('"')?;
-    if inside.contains('"') {
+    let (inside, rest) = quoted.strip_prefix('"')?.split_once('"')?;
+    if !inside.bytes().all(|byte| byte.is_ascii_graphic()) {
         return None;
     }
     let inside = inside.to_owned();
-    Some(if weak { Tag::Weak(inside) } else { Tag::Strong(inside) })
+    Some((if weak { Tag::Weak(inside) } else { Tag::Strong(inside) }, rest))
+}
+
+/// The version that a tag stands for, if it is written as we write it.
+fn version_of(tag: &str) -> Option<i64> {
+    tag.parse().ok().filter(|version: &i64| version.to_string() == tag)
 }
 
 #[cfg(test)]
@@ -77,9 +89,9 @@ mod tests {
     fn if_match_takes_strong_tags_only() {
         assert_eq!(if_match(&HeaderMap::new()).unwrap(), Expected::Anything);
         assert_eq!(if_match(&with(IF_MATCH, "*")).unwrap(), Expected::Something);
-        let several = if_match(&with(IF_MATCH, "\"1\", W/\"2\",\"x\"")).unwrap();
+        let several = if_match(&with(IF_MATCH, "\"1\", W/\"2\",\"x\" , \"3,4\",\"+5\"")).unwrap();
         assert_eq!(several, Expected::Versions(vec![1]));
-        for malformed in ["3", "\"3", "", "\"1\" \"2\""] {
+        for malformed in ["3", "\"3", "", "\"1\" \"2\"", "\"1\",", "\"1 2\""] {
             assert!(if_match(&with(IF_MATCH, malformed)).is_err(), "{malformed}");
         }
     }

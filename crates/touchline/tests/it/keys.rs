@@ -1,1 +1,232 @@
-//! ...
+//! Stories about API keys: what opens, what does not, and that nobody learns why.
+
+#![expect(clippy::unwrap_used, reason = "a story that cannot go on has failed")]
+
+use kit::clock::HandClock;
+use store::Scope;
+use testkit::process::Program;
+use testkit::world::{new_key, test_config};
+use testkit::{Answer, Client, Node, World, both, json, seconds};
+use touchline::accounts::api_key::{self, Key, NewKey};
+
+use super::http::Upload;
+
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// The checksum at the end of a key: CRC-32 in six base62 digits.
+fn checksum(text: &str) -> String {
+    let mut crc = u32::MAX;
+    for byte in text.bytes() {
+        crc ^= u32::from(byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+        }
+    }
+    let rest = !crc as usize;
+    (0..6).rev().map(|place| char::from(BASE62[rest / 62usize.pow(place) % 62])).collect()
+}
+
+/// A well-formed key with the same public id and another secret.
+pub(crate) fn with_wrong_secret(value: &str) -> String {
+    let (public, _) = value.rsplit_once('_').unwrap();
+    let body = format!("{public}_{}", "0".repeat(32));
+    format!("{body}{}", checksum(&body))
+}
+
+/// A well-formed key that nobody made.
+fn unknown() -> String {
+    with_wrong_secret("tl_live_000000000000_x")
+}
+
+/// The part of a key that nobody but its holder may know.
+fn secret_of(value: &str) -> &str {
+    &value.rsplit_once('_').unwrap().1[..32]
+}
+
+pub(crate) async fn revoke(node: &Node, w: &World, key: &Key) {
+    let id = key.id;
+    let scope = Scope::account(w.harbour, "test");
+    node.app.db.write(scope, move |tx| api_key::revoke(tx, id)).await.unwrap();
+}
+
+/// An answer without what differs from request to request.
+fn alike(answer: &Answer) -> (u16, String, Vec<(String, String)>) {
+    let id = answer.header("request-id").unwrap();
+    let headers = answer.headers.iter().filter(|(name, _)| name != "request-id" && name != "date");
+    (answer.status, answer.text.replace(id, ""), headers.cloned().collect())
+}
+
+both! {
+    async fn a_key_is_read_whatever_the_case_of_the_scheme_and_the_spaces_after_it(w: &World) {
+        let key = w.owner.key.as_deref().unwrap();
+        for line in [format!("Bearer {key}"), format!("bearer {key}"), format!("BEARER  {key}  ")] {
+            w.nobody.with("Authorization", &line).get("/me").await.ok();
+        }
+        let twice = w.owner.with("Authorization", &format!("Bearer {key}"));
+        twice.get("/me").await.refused(400, "invalid_request");
+    }
+
+    async fn a_key_anywhere_but_in_the_bearer_header_is_not_looked_at(w: &World) {
+        let key = w.owner.key.as_deref().unwrap();
+        for name in ["api_key", "access_token", "key"] {
+            let refused = w.nobody.get(&format!("/me?{name}={key}")).await;
+            let refused = refused.refused(401, "missing_credentials");
+            assert_eq!(refused.header("www-authenticate"), Some("Bearer"));
+        }
+        w.nobody.with("X-Api-Key", key).get("/me").await.refused(401, "missing_credentials");
+        w.nobody.with("Cookie", &format!("key={key}")).get("/me").await.refused(401, "missing_credentials");
+        for line in [format!("Basic {key}"), key.to_owned(), "Bearer".to_owned(), "Bearer ".to_owned()] {
+            let refused = w.nobody.with("Authorization", &line).get("/me").await;
+            refused.refused(401, "invalid_credentials");
+        }
+    }
+
+    async fn a_mistyped_key_is_refused_without_asking_the_database(w: &World) {
+        let key = w.owner.key.clone().unwrap();
+        let last = if key.ends_with('0') { "1" } else { "0" };
+        let mistyped = format!("{}{last}", &key[..key.len() - 1]);
+        let before = w.db().stats().reads;
+        for wrong in [mistyped.as_str(), "", "x", "tl_live_", &key[1..], &"tl_live_".repeat(500)] {
+            let caller = Client::new(w.node.address, Some(wrong));
+            let refused = caller.get("/me").await.refused(401, "invalid_credentials");
+            assert_eq!(refused.header("www-authenticate"), Some("Bearer error=\"invalid_token\""));
+        }
+        assert_eq!(w.db().stats().reads, before);
+        w.owner.get("/me").await.ok();
+        assert!(w.db().stats().reads > before);
+    }
+
+    async fn unknown_wrong_expired_and_revoked_keys_are_told_the_same_on_the_same_path(w: &World) {
+        let (revoked, holder) = w.caller(new_key("teams:read")).await;
+        revoke(&w.node, w, &revoked).await;
+        let soon = w.clock.clock().now().plus(seconds(1));
+        let (_, late) = w.caller(NewKey { expires_at: Some(soon), ..new_key("teams:read") }).await;
+        w.pass(seconds(2));
+        let wrong = with_wrong_secret(w.owner.key.as_deref().unwrap());
+        let mut answers = Vec::new();
+        for value in [unknown(), wrong, holder.key.unwrap(), late.key.unwrap()] {
+            let before = w.db().stats();
+            let answer = Client::new(w.node.address, Some(&value)).get("/teams").await;
+            let answer = answer.refused(401, "invalid_credentials");
+            let after = w.db().stats();
+            let asked = (after.reads - before.reads, after.jobs - before.jobs);
+            answers.push((alike(&answer), asked));
+        }
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:#?}");
+        assert_eq!(answers[0].1, (1, 0));
+        // A mistyped key asks nobody, but is told the same.
+        let mistyped = Client::new(w.node.address, Some("tl_live_x")).get("/teams").await;
+        assert_eq!(alike(&mistyped), answers[0].0);
+    }
+
+    async fn a_key_works_until_the_second_it_expires_by_the_clock_of_the_node(w: &World) {
+        let end = w.clock.clock().now().plus(seconds(60));
+        let (_, caller) = w.caller(NewKey { expires_at: Some(end), ..new_key("teams:read") }).await;
+        // A node whose clock is five seconds ahead lets nobody in for longer than its own clock says.
+        let ahead = HandClock::at(w.clock.clock().now().plus(seconds(5)));
+        let node = Node::start(&w.database, ahead.clock(), test_config()).await;
+        w.pass(seconds(54));
+        ahead.pass(seconds(54));
+        caller.at(node.address).get("/teams").await.ok();
+        w.pass(seconds(5));
+        ahead.pass(seconds(5));
+        caller.get("/teams").await.ok();
+        caller.at(node.address).get("/teams").await.refused(401, "invalid_credentials");
+        w.pass(seconds(1));
+        caller.get("/teams").await.refused(401, "invalid_credentials");
+        node.stop().await;
+    }
+
+    async fn a_request_under_way_may_finish_when_its_key_is_revoked_and_the_next_may_not_begin(w: &World) {
+        let (key, caller) = w.caller(new_key("teams:write")).await;
+        let body = r#"{ "name": "Kraken" }"#;
+        let upload = Upload::begin(&caller, body).await;
+        revoke(&w.node, w, &key).await;
+        upload.end(body).await.created();
+        caller.post("/teams", json!({ "name": "Too late" })).await.refused(401, "invalid_credentials");
+    }
+
+    async fn a_key_opens_only_from_its_networks_as_seen_past_trusted_proxies(w: &World) {
+        let nets = ["203.0.113.0/24", "2001:db8::/32"].map(|net| net.parse().unwrap());
+        let new = NewKey { cidrs: Some(nets.to_vec()), ..new_key("teams:read") };
+        let (_, caller) = w.caller(new).await;
+        // Nobody vouches for this header here: the peer counts.
+        caller.with("X-Forwarded-For", "203.0.113.9").get("/teams").await.refused(403, "forbidden");
+        let node = w.node(|config| {
+            config.trusted_proxies = ["127.0.0.0/8", "10.0.0.0/8"].map(|net| net.parse().unwrap()).to_vec();
+        }).await;
+        let from = async |line: &str| caller.at(node.address).with("X-Forwarded-For", line).get("/teams").await;
+        for good in ["203.0.113.9", "::ffff:203.0.113.9", "2001:db8:7::1", "1.1.1.1, 203.0.113.9, 10.1.2.3"] {
+            from(good).await.ok();
+        }
+        for bad in ["198.51.100.1", "203.0.113.9, 198.51.100.1", "2001:db9::1", "::ffff:198.51.100.1", "nonsense", ""] {
+            from(bad).await.refused(403, "forbidden");
+        }
+        // Two lines are one list.
+        let spoofed = caller.at(node.address).with("X-Forwarded-For", "203.0.113.9");
+        spoofed.with("X-Forwarded-For", "198.51.100.1").get("/teams").await.refused(403, "forbidden");
+        node.stop().await;
+    }
+
+    async fn a_team_of_another_account_is_as_absent_as_one_that_never_was(w: &World) {
+        let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
+        let foreign = w.stranger.get(&team.path("")).await.refused(404, "not_found");
+        let absent = w.stranger.get("/teams/team_00000000000000000000000001").await.refused(404, "not_found");
+        let body = |answer: &Answer| answer.text.replace(answer.header("request-id").unwrap(), "");
+        assert_eq!(body(&foreign), body(&absent));
+        w.stranger.patch(&team.path(""), json!({ "name": "Mine" })).await.refused(404, "not_found");
+        w.stranger.delete(&team.path("")).await.refused(404, "not_found");
+    }
+
+    async fn a_key_is_kept_nowhere_in_the_database(w: &World) {
+        let key = w.owner.key.clone().unwrap();
+        let told = w.owner.with("Idempotency-Key", "once");
+        told.post("/teams", json!({ "name": "Kraken" })).await.created();
+        let dump = w.db().snapshot(Scope::system("dump"), |db| {
+            let mut dump = String::new();
+            for table in db.tables()? {
+                dump += &format!("{}\n", table.name);
+                db.rows(&table, |row| {
+                    for value in &row {
+                        dump += &format!("{value:?} ");
+                        if let store::Value::Bytes(bytes) = value {
+                            dump += &String::from_utf8_lossy(bytes);
+                        }
+                    }
+                    Ok(())
+                })?;
+            }
+            Ok::<_, store::Error>(dump)
+        }).await.unwrap();
+        assert!(dump.contains("idempotency") && dump.contains("Kraken"), "the dump holds everything");
+        assert!(!dump.contains(secret_of(&key)));
+        for file in std::fs::read_dir(w.database.folder.path()).unwrap() {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            assert!(!String::from_utf8_lossy(&bytes).contains(secret_of(&key)));
+        }
+    }
+
+    async fn a_key_is_never_logged_nor_told_back(w: &World) {
+        let program = Program::new(env!("CARGO_BIN_EXE_touchline"), w.database.folder.path())
+            .flag("--database", &w.database.url);
+        let service = program.variable("TOUCHLINE_LOG", "trace").serve(&[]);
+        let key = w.owner.key.as_deref().unwrap();
+        let owner = w.owner.at(service.address);
+        let nobody = w.nobody.at(service.address);
+        let answers = [
+            owner.get("/me").await.ok(),
+            owner.post("/teams", json!({ "name": "Kraken" })).await.created(),
+            owner.post("/teams", json!({ "name": "Kraken" })).await.refused(409, "taken"),
+            owner.get(&format!("/teams?key={key}&x")).await.refused(400, "invalid_parameter"),
+            nobody.get(&format!("/me?key={key}")).await.refused(401, "missing_credentials"),
+            nobody.with("Authorization", &format!("Bearer {key}x")).get("/me").await.refused(401, "invalid_credentials"),
+            owner.with("Authorization", "Bearer x").get("/me").await.refused(400, "invalid_request"),
+        ];
+        for answer in answers {
+            assert!(!format!("{answer:?}").contains(secret_of(key)));
+        }
+        let log = tokio::task::spawn_blocking(|| service.stop().1).await.unwrap();
+        assert!(log.contains("/api/public/v1/teams"), "the log was on: {log}");
+        assert!(!log.contains(secret_of(key)));
+    }
+}

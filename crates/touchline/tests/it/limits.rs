@@ -1,1 +1,305 @@
-//! ...
+//! Stories about rate limits: how many requests, who shares them, and what a caller is told.
+
+#![expect(clippy::unwrap_used, reason = "a story that cannot go on has failed")]
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use axum::Router;
+use axum::body::Body;
+use axum::routing::get;
+use futures_util::future::join_all;
+use testkit::client::read_answer;
+use testkit::world::new_key;
+use testkit::{Answer, Client, Node, World, both, json, seconds};
+use touchline::config::{Config, Source};
+use touchline::error::{Code, Error};
+use touchline::web::caller::{Anything, Caller};
+use touchline::web::edge;
+
+use super::http::Upload;
+use super::keys::with_wrong_secret;
+
+/// Gives the test's accounts so many requests a minute.
+pub(crate) fn set_quota(config: &mut Config, requests: u32) {
+    let mut source = Source::default();
+    source.flags.insert("rate_limits".to_owned(), format!("league={requests}"));
+    config.rate_limits = Config::load(&source).unwrap().rate_limits;
+}
+
+async fn node_with_quota(w: &World, requests: u32) -> Node {
+    w.node(|config| set_quota(config, requests)).await
+}
+
+/// Asks so many times at once, and says how many were let in; the others were over the quota.
+pub(crate) async fn burst(callers: &[Client], count: usize) -> usize {
+    let asked = join_all(callers.iter().cycle().take(count).map(|caller| caller.get("/me"))).await;
+    let (let_in, refused): (Vec<_>, Vec<_>) =
+        asked.into_iter().partition(|answer| answer.status == 200);
+    for answer in refused {
+        answer.refused(429, "rate_limited");
+    }
+    let_in.len()
+}
+
+fn number(answer: &Answer, header: &str) -> i64 {
+    answer.header(header).unwrap_or_else(|| panic!("{header} is there")).parse().unwrap()
+}
+
+both! {
+    async fn exactly_the_quota_is_let_in_however_many_ask_at_once(w: &World) {
+        let node = node_with_quota(w, 40).await;
+        let owner = w.owner.at(node.address);
+        assert_eq!(burst(std::slice::from_ref(&owner), 80).await, 40);
+        w.pass(seconds(6));
+        assert_eq!(burst(&[owner], 20).await, 4, "a tenth of a minute brings a tenth of the quota");
+        node.stop().await;
+    }
+
+    async fn a_quiet_hour_does_not_save_up_more_than_the_quota(w: &World) {
+        let node = node_with_quota(w, 100).await;
+        let owner = w.owner.at(node.address);
+        // Where quotas are shared, a node now holds a few requests that were not used.
+        owner.get("/me").await.ok();
+        w.pass(seconds(3600));
+        assert_eq!(burst(&[owner], 150).await, 100);
+        node.stop().await;
+    }
+
+    async fn whoever_waits_as_long_as_told_is_let_in_again(w: &World) {
+        for quota in [6, 7, 60, 600] {
+            let node = node_with_quota(w, quota).await;
+            let owner = w.owner.at(node.address);
+            burst(std::slice::from_ref(&owner), quota as usize).await;
+            let refused = owner.get("/me").await.refused(429, "rate_limited");
+            assert_eq!(refused.body["retryable"], true);
+            let wait = number(&refused, "retry-after");
+            assert!((1..=60).contains(&wait), "{wait}");
+            w.pass(seconds(wait.unsigned_abs()));
+            owner.get("/me").await.ok();
+            node.stop().await;
+            w.pass(seconds(120));
+        }
+    }
+
+    async fn a_hundred_refused_callers_are_not_sent_back_at_the_same_moment(w: &World) {
+        let node = node_with_quota(w, 60).await;
+        let owner = w.owner.at(node.address);
+        burst(std::slice::from_ref(&owner), 60).await;
+        let refused = join_all((0..100).map(|_| owner.get("/me"))).await;
+        let waits: BTreeSet<_> = refused.iter().map(|answer| number(answer, "retry-after")).collect();
+        assert!(waits.len() >= 15, "{waits:?}");
+        node.stop().await;
+    }
+
+    async fn setting_the_clock_neither_locks_out_nor_gives_away(w: &World) {
+        let node = node_with_quota(w, 10).await;
+        let owner = w.owner.at(node.address);
+        assert_eq!(burst(std::slice::from_ref(&owner), 6).await, 6);
+        w.clock.step(-3600);
+        assert_eq!(burst(std::slice::from_ref(&owner), 10).await, 4, "an hour back");
+        w.clock.step(7200);
+        assert_eq!(burst(std::slice::from_ref(&owner), 10).await, 0, "two hours forward");
+        w.clock.step(-3600);
+        w.pass(seconds(12));
+        assert_eq!(burst(&[owner], 10).await, 2, "only time that passes fills the bucket");
+        node.stop().await;
+    }
+
+    async fn fifty_keys_of_an_account_share_one_quota(w: &World) {
+        let node = node_with_quota(w, 20).await;
+        let mut callers = Vec::new();
+        for _ in 0..50 {
+            let (_, caller) = w.caller(new_key("teams:read")).await;
+            callers.push(caller.at(node.address));
+        }
+        assert_eq!(burst(&callers, 50).await, 20);
+        node.stop().await;
+    }
+
+    async fn another_account_is_not_slowed_down(w: &World) {
+        let node = node_with_quota(w, 5).await;
+        assert_eq!(burst(&[w.owner.at(node.address)], 10).await, 5);
+        assert_eq!(burst(&[w.stranger.at(node.address)], 10).await, 5);
+        node.stop().await;
+    }
+
+    async fn an_invented_forwarded_address_does_not_escape_the_bound_on_failures(w: &World) {
+        let node = w.node(|config| config.auth_failures = 5).await;
+        let guesser = Client::new(node.address, Some("tl_live_guess"));
+        for host in 0..5 {
+            let guesser = guesser.with("X-Forwarded-For", &format!("203.0.113.{host}"));
+            guesser.get("/me").await.refused(401, "invalid_credentials");
+        }
+        let guesser = guesser.with("X-Forwarded-For", "198.51.100.1");
+        let refused = guesser.get("/me").await.refused(429, "rate_limited");
+        assert!(number(&refused, "retry-after") >= 1);
+        // A good key from the same address still opens.
+        w.owner.at(node.address).get("/me").await.ok();
+        w.pass(seconds(12));
+        guesser.get("/me").await.refused(401, "invalid_credentials");
+        node.stop().await;
+    }
+
+    async fn a_whole_ipv6_network_is_one_address_behind_a_trusted_proxy(w: &World) {
+        let node = w.node(|config| {
+            config.auth_failures = 5;
+            config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+        }).await;
+        let guess = async |address: &str| {
+            let guesser = Client::new(node.address, Some("tl_live_guess"));
+            guesser.with("X-Forwarded-For", address).get("/me").await
+        };
+        for host in 0..5 {
+            guess(&format!("2001:db8:1:2::{host}")).await.refused(401, "invalid_credentials");
+        }
+        guess("2001:db8:1:2:ffff::1").await.refused(429, "rate_limited");
+        guess("2001:db8:1:3::1").await.refused(401, "invalid_credentials");
+        for host in 0..10_000u128 {
+            let address = IpAddr::V6((0x2001_0db8_0001_0002_u128 << 64 | host << 20).into());
+            assert_eq!(node.app.limits.fail(address, Error::not_found()).code, Code::RateLimited);
+        }
+        node.stop().await;
+    }
+
+    async fn a_flood_of_wrong_secrets_costs_the_victim_nothing(w: &World) {
+        let node = node_with_quota(w, 10).await;
+        let victim = w.owner.at(node.address);
+        let forged = with_wrong_secret(victim.key.as_deref().unwrap());
+        let attacker = Client::new(node.address, Some(&forged));
+        for answer in join_all((0..50).map(|_| attacker.get("/me"))).await {
+            let answer = answer.refused(401, "invalid_credentials");
+            assert_eq!(answer.header("ratelimit"), None, "nothing is told of the victim's quota");
+        }
+        assert_eq!(burst(&[victim], 20).await, 10);
+        node.stop().await;
+    }
+
+    async fn the_quota_is_told_in_numbers_that_agree(w: &World) {
+        for (quota, per_unit) in [(6, 10), (60, 1)] {
+            let node = node_with_quota(w, quota).await;
+            let owner = w.owner.at(node.address);
+            for used in 1..=5 {
+                let answer = owner.get("/me").await.ok();
+                let left = i64::from(quota) - used;
+                assert_eq!(answer.header("ratelimit-policy"), Some(&*format!("\"default\";q={quota};w=60")));
+                assert_eq!(answer.header("ratelimit"), Some(&*format!("\"default\";r={left};t={per_unit}")));
+                assert_eq!(number(&answer, "x-ratelimit-limit"), i64::from(quota));
+                assert_eq!(number(&answer, "x-ratelimit-remaining"), left);
+                let full_at = w.clock.clock().now().seconds() + used * per_unit;
+                assert_eq!(number(&answer, "x-ratelimit-reset"), full_at);
+            }
+            burst(std::slice::from_ref(&owner), 60).await;
+            let refused = owner.get("/me").await.refused(429, "rate_limited");
+            assert_eq!(refused.header("ratelimit"), Some(&*format!("\"default\";r=0;t={per_unit}")));
+            assert!(number(&refused, "retry-after") >= per_unit);
+            assert_eq!(number(&refused, "x-ratelimit-reset"), w.clock.clock().now().seconds() + 60);
+            node.stop().await;
+            w.pass(seconds(120));
+        }
+    }
+
+    async fn every_answer_to_a_known_caller_tells_the_quota_as_structured_fields(w: &World) {
+        let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
+        let unchanged = w.owner.with("If-None-Match", "\"1\"").get(&team.path("")).await;
+        assert_eq!(unchanged.status, 304);
+        let missing = w.owner.get("/teams/team_00000000000000000000000001").await;
+        let forbidden = w.bystander.get("/teams").await.refused(403, "insufficient_scope");
+        let broken = answer_of_a_broken_handler(w).await;
+        let node = node_with_quota(w, 1).await;
+        burst(&[w.owner.at(node.address)], 2).await;
+        let refused = w.owner.at(node.address).get("/me").await.refused(429, "rate_limited");
+        node.stop().await;
+        let missing = missing.refused(404, "not_found");
+        for answer in [team, unchanged, missing, forbidden, broken, refused] {
+            let policy = structured(answer.header("ratelimit-policy").unwrap());
+            assert_eq!(policy.iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["q", "w"]);
+            let left = structured(answer.header("ratelimit").unwrap());
+            assert_eq!(left.iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["r", "t"]);
+            assert_eq!(left[0].1, number(&answer, "x-ratelimit-remaining"));
+        }
+        assert_eq!(w.nobody.get("/me").await.refused(401, "missing_credentials").header("ratelimit"), None);
+    }
+
+    async fn the_twenty_first_hanging_upload_is_refused_until_one_goes_away(w: &World) {
+        let body = r#"{ "name": "Kraken" }"#;
+        let mut uploads = join_all((0..21).map(|_| Upload::begin(&w.owner, body))).await;
+        // Only a body that takes its time counts, so this cannot be told at once.
+        let answers = join_all(uploads.iter_mut().map(|upload| {
+            tokio::time::timeout(seconds(4), read_answer(&mut upload.stream, "POST"))
+        })).await;
+        let refused: Vec<_> = answers.into_iter().filter_map(Result::ok).collect();
+        assert_eq!(refused.len(), 1);
+        for answer in refused {
+            let answer = answer.unwrap().refused(429, "too_many_concurrent");
+            assert!(number(&answer, "retry-after") >= 1);
+        }
+        // Another account has places of its own.
+        let other = Upload::begin(&w.stranger, body).await;
+        drop(uploads);
+        let mut next = Upload::begin(&w.owner, body).await;
+        let early = tokio::time::timeout(seconds(2), read_answer(&mut next.stream, "POST")).await;
+        assert!(early.is_err(), "a place was free");
+        next.end(body).await.created();
+        other.end(body).await.created();
+    }
+
+    async fn a_database_that_cannot_lend_quota_refuses_with_503_and_not_429(w: &World) {
+        let Some(server) = w.database.postgres_client().await else { return };
+        let node = node_with_quota(w, 10).await;
+        let owner = w.owner.at(node.address);
+        // As after a failover: everything can be read and nothing written.
+        let set = "do $$ begin execute format('alter database %I set default_transaction_read_only = on',
+            current_database()); end $$";
+        let end = "select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid()";
+        server.batch_execute(set).await.unwrap();
+        server.batch_execute(end).await.unwrap();
+        // The first answers may be about the lost connections; the last one is about the quota.
+        for _ in 0..10 {
+            let refused = owner.get("/me").await.refused(503, "overloaded");
+            assert!(number(&refused, "retry-after") >= 1);
+        }
+        server.batch_execute(&set.replace("= on", "= off")).await.unwrap();
+        server.batch_execute(end).await.unwrap();
+        let mut healed = false;
+        for _ in 0..50 {
+            healed |= owner.get("/me").await.status == 200;
+        }
+        assert!(healed);
+        node.stop().await;
+    }
+}
+
+/// What a known caller gets from a handler that panics.
+async fn answer_of_a_broken_handler(w: &World) -> Answer {
+    async fn broken(_: Caller<Anything>) {
+        panic!("this handler is broken on purpose");
+    }
+    let router = Router::new().route("/broken", get(broken)).with_state(w.node.app.clone());
+    let request = ::http::Request::get("/broken")
+        .header("host", "here")
+        .header("authorization", format!("Bearer {}", w.owner.key.as_deref().unwrap()))
+        .body(Body::empty())
+        .unwrap();
+    let response = edge::answer(&w.node.app, &router, request, [127, 0, 0, 1].into()).await;
+    assert_eq!(response.status(), 500);
+    let text = |value: &::http::HeaderValue| value.to_str().unwrap().to_owned();
+    let headers = response.headers().iter().map(|(name, value)| (name.to_string(), text(value)));
+    Answer { status: 500, headers: headers.collect(), body: json!(null), text: String::new() }
+}
+
+/// Reads a list of one string with whole numbers as parameters, as RFC 8941 writes it.
+fn structured(value: &str) -> Vec<(&str, i64)> {
+    let mut parts = value.split(';');
+    let name = parts.next().unwrap().strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    assert_eq!(name, Some("default"), "{value}");
+    parts
+        .map(|part| {
+            let (key, number) = part.split_once('=').unwrap();
+            assert!(key.bytes().all(|byte| byte.is_ascii_lowercase()), "{value}");
+            assert!(number.bytes().all(|byte| byte.is_ascii_digit()), "{value}");
+            (key, number.parse().unwrap())
+        })
+        .collect()
+}

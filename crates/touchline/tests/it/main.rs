@@ -2,6 +2,7 @@
 
 mod conditions;
 mod crash;
+mod disk;
 mod house;
 mod http;
 mod idempotency;

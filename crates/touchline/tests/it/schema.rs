@@ -1,1 +1,115 @@
-//! ...
+//! The schema: the same on both databases, fenced by account, and gone with its account.
+
+use store::{Db, Scope, Table};
+use testkit::{Engine, TestDatabase, World, both, json};
+
+async fn tables(db: &Db) -> Vec<Table> {
+    db.read(Scope::system("test"), |db| db.tables()).await.unwrap()
+}
+
+#[tokio::test]
+async fn both_databases_have_the_same_schema() {
+    let clock = kit::Clock::system();
+    let Some(postgres) = TestDatabase::new(Engine::Postgres).await else { return };
+    let sqlite = TestDatabase::new(Engine::Sqlite).await.unwrap();
+    let (left, right) = (sqlite.open(clock.clone()), postgres.open(clock));
+    assert_eq!(tables(&left).await, tables(&right).await);
+    tokio::task::spawn_blocking(move || right.close()).await.unwrap();
+    postgres.remove().await;
+}
+
+both! {
+    async fn every_table_but_the_first_belongs_to_an_account(w: &World) {
+        for table in tables(w.db()).await {
+            let fenced = table.columns.iter().any(|column| column.name == "account_id");
+            let known = ["account", "installation"].contains(&table.name.as_str());
+            assert!(fenced || known, "{} has no account_id", table.name);
+            assert!(!fenced || table.parents.contains("account"), "{} does not go with its account", table.name);
+            if fenced {
+                let own = |rule: &String| rule.starts_with("account_id");
+                assert!(table.unique.iter().any(own), "{} is not keyed by account", table.name);
+            }
+        }
+    }
+
+    async fn an_account_goes_with_everything_it_had(w: &World) {
+        let once = w.stranger.with("Idempotency-Key", "one");
+        let team = once.post("/teams", json!({ "name": "Gone" })).await.created();
+        w.stranger.patch(&team.path(""), json!({ "season": "2027" })).await.ok();
+        let account = w.stranger.get("/me").await.ok().data()["account"]["id"].as_str().unwrap().to_owned();
+        let account: touchline::ids::AccountId = account.parse().unwrap();
+        let scope = Scope::account(account, "test");
+        w.db().write(scope, touchline::accounts::account::delete).await.unwrap();
+        for table in tables(w.db()).await {
+            let column = table.columns.iter().position(|column| column.name == "account_id");
+            let Some(column) = column else { continue };
+            let rows = w.db().read(Scope::system("test"), move |db| {
+                let mut rows = Vec::new();
+                db.rows(&table, |row| {
+                    rows.push((table.name.clone(), row[column].clone()));
+                    Ok(())
+                })?;
+                Ok::<_, store::Error>(rows)
+            });
+            let bytes = account.bits().to_be_bytes().to_vec();
+            let left = rows.await.unwrap().into_iter().filter(|(_, id)| *id == store::Value::Bytes(bytes.clone().into()));
+            assert_eq!(left.collect::<Vec<_>>(), []);
+        }
+        w.stranger.get("/me").await.refused(401, "invalid_credentials");
+        w.owner.get("/me").await.ok();
+    }
+
+    async fn a_statement_must_name_its_account_and_may_not_scan(w: &World) {
+        let scope = || Scope::account(w.harbour, "test");
+        let all = w.db().read(scope(), |db| db.all::<(String,)>("select name from team", &[])).await;
+        assert!(matches!(all, Err(store::Error::Database(_))), "{all:?}");
+        let foreign = w.db().write(scope(), |tx| {
+            let row = [("account_id", store::Value::Id([7; 16]))];
+            tx.run("insert into journal (account_id, sequence, entries, chain) values (:account_id, 0, 0, 'x')", &row)
+        });
+        assert!(matches!(foreign.await, Err(store::Error::Database(_))));
+        let none = w.db().read(Scope::system("test"), |db| {
+            db.all::<(String,)>("select name from team where account_id = :account", &[])
+        });
+        assert!(matches!(none.await, Err(store::Error::Database(_))));
+        if w.db().dialect() == store::Dialect::Sqlite {
+            let scan = w.db().read(scope(), |db| {
+                db.all::<(String,)>("select name from team where description = 'x' or account_id <> :account", &[])
+            });
+            assert!(matches!(scan.await, Err(store::Error::Database(why)) if why.contains("full scan")));
+        }
+    }
+
+    async fn a_panic_in_a_job_is_undone_and_the_next_job_runs(w: &World) {
+        let scope = || Scope::account(w.harbour, "test");
+        let panicked = w.db().write(scope(), |tx| {
+            tx.run("update account set name = 'X' where id = :account", &[])?;
+            if tx.now().micros() > 0 {
+                panic!("a job may have a fault");
+            }
+            Ok::<(), store::Error>(())
+        });
+        assert_eq!(panicked.await, Err(store::Error::Panicked));
+        assert_eq!(w.owner.get("/me").await.ok().data()["account"]["name"], "Harbour");
+        w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
+    }
+
+    async fn jobs_that_wait_together_are_committed_together_and_fail_alone(w: &World) {
+        let before = w.db().stats();
+        let posts: Vec<_> = (0..60).map(|n| {
+            // Every third name is the same: those fail, the others must not notice.
+            let name = if n % 3 == 0 { "Same".to_owned() } else { format!("Team {n}") };
+            let owner = w.owner.clone();
+            tokio::task::spawn(async move { owner.post("/teams", json!({ "name": name })).await.status })
+        }).collect();
+        let mut made = 0;
+        for post in posts {
+            made += u32::from(post.await.unwrap() == 201);
+        }
+        assert_eq!(made, 41);
+        let after = w.db().stats();
+        assert!(after.batches - before.batches <= after.jobs - before.jobs);
+        let sequences: Vec<_> = w.news().await.iter().map(|news| news["sequence"].as_i64().unwrap()).collect();
+        assert_eq!(sequences, (1..=41).collect::<Vec<_>>());
+    }
+}

@@ -1,5 +1,6 @@
 //! The door to the database: hands closures to the threads that own the connections.
 
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -15,6 +16,8 @@ use crate::{Dialect, Error, Reader, Result, Scope, Tx, postgres, sqlite};
 pub struct Options {
     /// `sqlite:PATH` or `postgres://…`.
     pub url: String,
+    /// A PEM file with the authority that vouches for a PostgreSQL server, beside the public ones.
+    pub authority: Option<PathBuf>,
     /// How many connections to a PostgreSQL server; half of them write.
     pub connections: usize,
     /// How many jobs may wait, reads and writes each, before callers are told to come back later.

@@ -16,6 +16,7 @@ mod schema;
 mod scope;
 mod sql;
 mod sqlite;
+mod tls;
 mod value;
 
 pub use db::{Db, Options, Stats};

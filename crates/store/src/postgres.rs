@@ -16,12 +16,15 @@ use futures_util::{FutureExt, TryStreamExt};
 use tokio::runtime::Runtime;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::db::{Options, thread};
 use crate::queue::{Counters, Queue, Session, commit_together, look, refuse};
 use crate::scope::{Conn, Params, Tools};
 use crate::sql::{Prepared, Statements};
+use crate::tls::connector;
 use crate::value::Columns;
 use crate::{Dialect, Error, Result, Row, Value};
 
@@ -49,10 +52,12 @@ pub(crate) fn start(
         .application_name("touchline")
         .connect_timeout(Duration::from_secs(5))
         .keepalives_idle(Duration::from_secs(30));
+    let encrypted = config.get_ssl_mode() == SslMode::Require;
+    let tls = encrypted.then(|| connector(options.authority.as_deref())).transpose()?;
     let (tell, told) = mpsc::channel();
     let mut threads = Vec::new();
     for number in 0..options.connections.max(2) {
-        let mut line = Line { config: config.clone(), server: None, used: Instant::now() };
+        let mut line = Line { config: config.clone(), tls: tls.clone(), server: None, used: Instant::now() };
         let (queue, tools, stats) = (queue.clone(), tools.clone(), stats.clone());
         let first = (number == 0).then(|| tell.clone());
         let name = if number % 2 == 0 { "postgres-read" } else { "postgres-write" };
@@ -103,6 +108,7 @@ fn write_loop(mut line: Line, queue: &Queue, tools: &Tools, stats: &Counters) {
 /// A thread's connection, made anew when it was lost.
 struct Line {
     config: Config,
+    tls: Option<MakeRustlsConnect>,
     server: Option<Server>,
     used: Instant,
 }
@@ -110,7 +116,7 @@ struct Line {
 impl Line {
     fn connect(&mut self) -> Result<()> {
         self.server = None;
-        self.server = Some(Server::connect(&self.config)?);
+        self.server = Some(Server::connect(&self.config, self.tls.as_ref())?);
         Ok(())
     }
 
@@ -159,17 +165,20 @@ struct Server {
 }
 
 impl Server {
-    fn connect(config: &Config) -> Result<Self> {
+    fn connect(config: &Config, tls: Option<&MakeRustlsConnect>) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|error| Error::Unavailable(error.to_string()))?;
-        let (client, connection) = runtime.block_on(config.connect(NoTls))?;
-        runtime.spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::warn!(%error, "a PostgreSQL connection ended");
-            }
-        });
+        let client = if let Some(tls) = tls {
+            let (client, connection) = runtime.block_on(config.connect(tls.clone()))?;
+            runtime.spawn(attend(connection));
+            client
+        } else {
+            let (client, connection) = runtime.block_on(config.connect(NoTls))?;
+            runtime.spawn(attend(connection));
+            client
+        };
         Ok(Self {
             runtime,
             client: Arc::new(client),
@@ -220,6 +229,13 @@ impl Server {
 
     fn text(&self, text: &str) -> Result<()> {
         Ok(self.runtime.block_on(self.client.batch_execute(text))?)
+    }
+}
+
+/// Moves bytes between client and server until the connection ends.
+async fn attend(connection: impl Future<Output = Result<(), tokio_postgres::Error>>) {
+    if let Err(error) = connection.await {
+        tracing::warn!(%error, "a PostgreSQL connection ended");
     }
 }
 

@@ -69,7 +69,7 @@ impl TestDatabase {
 /// How a test opens a database.
 pub fn options(url: &str, clock: Clock) -> Options {
     let dice = Arc::new(Dice::system());
-    Options { url: url.to_owned(), connections: 4, queue: 4096, clock, dice }
+    Options { url: url.to_owned(), authority: None, connections: 4, queue: 4096, clock, dice }
 }
 
 /// The server that `cargo xtask test` started.

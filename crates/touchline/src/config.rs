@@ -230,6 +230,8 @@ settings! {
     max_connections: usize = "10000";
     /// Open connections from one address, trusted proxies excepted.
     max_connections_per_address: usize = "1000";
+    /// A PEM file with the authority that vouches for a PostgreSQL server (`sslmode=require` in its address).
+    postgres_authority: Option<PathBuf> = "";
     /// Connections to a PostgreSQL server; half of them write.
     postgres_connections: usize = "8";
     /// Jobs that may wait for the database before callers are answered 503.

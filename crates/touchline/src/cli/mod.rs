@@ -128,6 +128,7 @@ impl Desk {
     fn options(&self) -> store::Options {
         store::Options {
             url: self.config.database_url(),
+            authority: self.config.postgres_authority.clone(),
             connections: self.config.postgres_connections,
             queue: self.config.queue,
             clock: Clock::system(),

@@ -42,7 +42,7 @@ impl Serve {
             let (key, value) = demo::key(&db, &desk.config.data).await.map_err(refused)?;
             welcome(desk, &key, &value, address)?;
         } else {
-            first_steps(&app).await?;
+            first_steps(desk, &app, address).await?;
         }
         run(app, listener).await?;
         db.close();
@@ -111,7 +111,7 @@ fn welcome(desk: &Desk, key: &Key, value: &ApiKey, address: SocketAddr) -> Outco
     let mut shown = serde_json::to_value(key)?;
     shown["value"] = value.reveal().into();
     let url = format!("http://{address}");
-    let said = json!({ "demo": { "url": url, "account": { "id": demo::ACCOUNT }, "key": shown } });
+    let said = json!({ "url": url, "demo": { "account": { "id": demo::ACCOUNT }, "key": shown } });
     desk.say(&said, || {
         let value = value.reveal();
         format!(
@@ -122,7 +122,10 @@ fn welcome(desk: &Desk, key: &Key, value: &ApiKey, address: SocketAddr) -> Outco
 }
 
 /// Says how to begin when nothing is there yet.
-async fn first_steps(app: &App) -> Outcome {
+async fn first_steps(desk: &Desk, app: &App, address: SocketAddr) -> Outcome {
+    if desk.json {
+        return desk.say(&json!({ "url": format!("http://{address}"), "demo": null }), String::new);
+    }
     let accounts = app.db.read(Scope::system("list"), account::list).await.map_err(refused)?;
     if accounts.is_empty() {
         let text = "\n  There is no account yet. In another terminal, with the same --data or --database:\n\n  \

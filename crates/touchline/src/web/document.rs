@@ -14,6 +14,7 @@ pub fn finished(document: OpenApi) -> Value {
     let mut document = serde_json::to_value(document).expect("the document is plain data");
     name_objects(&mut document);
     refer_to_data(&mut document);
+    close_inputs(&mut document);
     declare_headers(&mut document);
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     let operations = paths.flat_map(|(_, item)| item.as_object_mut().into_iter().flatten());
@@ -42,6 +43,20 @@ fn refer_to_data(document: &mut Value) {
             schema["properties"]["data"] = reference("schemas", kind);
         } else if let Some(kind) = name.strip_prefix("Many_") {
             schema["properties"]["data"]["items"] = reference("schemas", kind);
+        }
+    }
+}
+
+/// A body with a member that is not known is refused, so its schema is closed.
+fn close_inputs(document: &mut Value) {
+    let items = document["paths"].as_object().into_iter().flatten();
+    let operations = items.flat_map(|(_, item)| item.as_object().into_iter().flatten());
+    let body = "/requestBody/content/application~1json/schema/$ref";
+    let named = operations.filter_map(|(_, operation)| operation.pointer(body)?.as_str());
+    let pointers: Vec<_> = named.map(|name| name.trim_start_matches('#').to_owned()).collect();
+    for pointer in pointers {
+        if let Some(schema) = document.pointer_mut(&pointer) {
+            schema["additionalProperties"] = json!(false);
         }
     }
 }

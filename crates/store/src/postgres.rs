@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt, TryStreamExt};
 use tokio::runtime::Runtime;
+use tokio_postgres::config::SslMode;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
-use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -57,7 +57,8 @@ pub(crate) fn start(
     let (tell, told) = mpsc::channel();
     let mut threads = Vec::new();
     for number in 0..options.connections.max(2) {
-        let mut line = Line { config: config.clone(), tls: tls.clone(), server: None, used: Instant::now() };
+        let mut line =
+            Line { config: config.clone(), tls: tls.clone(), server: None, used: Instant::now() };
         let (queue, tools, stats) = (queue.clone(), tools.clone(), stats.clone());
         let first = (number == 0).then(|| tell.clone());
         let name = if number % 2 == 0 { "postgres-read" } else { "postgres-write" };
@@ -116,16 +117,19 @@ struct Line {
 impl Line {
     fn connect(&mut self) -> Result<()> {
         self.server = None;
-        self.server = Some(Server::connect(&self.config, self.tls.as_ref())?);
+        let connected = Server::connect(&self.config, self.tls.as_ref());
+        // Whatever the server says to refuse us, it is not our statement that was wrong.
+        self.server = Some(connected.map_err(|error| match error {
+            Error::Database(why) => Error::Unavailable(why),
+            other => other,
+        })?);
         Ok(())
     }
 
     fn server(&mut self) -> Result<&Server> {
         let lost = self.server.as_ref().is_none_or(|server| {
-            if self.used.elapsed() > TRUSTED {
-                server.runtime.block_on(tokio::task::yield_now());
-            }
-            server.client.is_closed()
+            let idle = self.used.elapsed() > TRUSTED;
+            server.client.is_closed() || (idle && server.text("").is_err())
         });
         if lost {
             self.connect()?;

@@ -29,10 +29,14 @@ impl Scope {
     /// Work that belongs to no account, such as looking up a credential. Jobs of one errand never
     /// overlap; different errands may.
     pub fn system(errand: &'static str) -> Self {
-        let lane = errand.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        Self { account: None, lane, actor: "system".into(), request: None }
+        Self { account: None, lane: lane_of(errand), actor: "system".into(), request: None }
+    }
+
+    /// The same scope in a lane of its own, for an errand that must not wait behind the account's writes
+    /// and touches nothing they touch.
+    #[must_use]
+    pub fn beside(self, errand: &'static str) -> Self {
+        Self { lane: self.lane ^ lane_of(errand), ..self }
     }
 
     /// The same scope, on behalf of a request.
@@ -44,6 +48,13 @@ impl Scope {
     pub(crate) fn lane(&self) -> u64 {
         self.lane
     }
+}
+
+/// The lane of an errand: its name, hashed (FNV-1a), the same on every node.
+fn lane_of(errand: &str) -> u64 {
+    errand.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// The clock, the dice and the ids of the process, shared by all connections.

@@ -58,17 +58,24 @@ fn found(check: &'static str, verdict: Verdict, detail: impl Into<String>) -> Fi
 /// Whether the database is whole, as far as it can say itself, and sorts text as we expect.
 async fn database(db: &Db) -> Finding {
     let (sound, well) = match db.dialect() {
-        Dialect::Sqlite => ("select integrity_check from pragma_integrity_check /* any account */", "ok"),
+        Dialect::Sqlite => {
+            ("select integrity_check from pragma_integrity_check /* any account */", "ok")
+        }
         Dialect::Postgres => (
             "select cast(datcollate as text) from pg_database where datname = current_database() /* any account */",
             "C",
         ),
     };
-    let looked = db.snapshot(Scope::system("doctor"), move |db| db.one::<(String,)>(sound, bind! {})).await;
+    let looked =
+        db.snapshot(Scope::system("doctor"), move |db| db.one::<(String,)>(sound, bind! {})).await;
     match looked {
-        Ok((word,)) if word == well => found("database", Verdict::Well, "The database answers and is whole."),
+        Ok((word,)) if word == well => {
+            found("database", Verdict::Well, "The database answers and is whole.")
+        }
         Ok((collation,)) if db.dialect() == Dialect::Postgres => {
-            let detail = format!("The database sorts text by {collation}. Create it with LC_COLLATE 'C' and restore a backup into it.");
+            let detail = format!(
+                "The database sorts text by {collation}. Create it with LC_COLLATE 'C' and restore a backup into it."
+            );
             found("database", Verdict::Look, detail)
         }
         Ok((fault,)) => {

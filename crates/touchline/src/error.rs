@@ -148,9 +148,11 @@ pub struct Error {
     /// Where, if it has places.
     pub faults: Vec<Fault>,
     /// After how many seconds to try again.
-    pub retry_after: Option<u64>,
+    pub retry_after: Option<u32>,
     /// The scope that was missing.
     pub needs: Option<&'static str>,
+    /// The version that the object has now, where another one was expected.
+    pub version: Option<i64>,
     /// What went wrong inside, for the log only.
     pub cause: Option<String>,
 }
@@ -164,6 +166,7 @@ impl Error {
             faults: Vec::new(),
             retry_after: None,
             needs: None,
+            version: None,
             cause: None,
         }
     }
@@ -194,7 +197,7 @@ impl Error {
     /// The same error with the advice to come back after so many seconds.
     #[must_use]
     pub fn retry_after(self, seconds: u64) -> Self {
-        Self { retry_after: Some(seconds), ..self }
+        Self { retry_after: Some(u32::try_from(seconds).unwrap_or(u32::MAX)), ..self }
     }
 
     fn unavailable(cause: String, seconds: u64) -> Self {

@@ -22,13 +22,14 @@ pub enum Expected {
 impl Expected {
     /// The object, if it is what the caller expects.
     pub fn check<T: Versioned>(&self, found: Result<T>) -> Result<T> {
-        let changed = |detail: &'static str| Err(Error::new(Code::PreconditionFailed, detail));
         match (self, found) {
             (Self::Something, Err(error)) if error.code == Code::NotFound => {
-                changed("There is no such object.")
+                Err(Error::new(Code::PreconditionFailed, "There is no such object."))
             }
             (Self::Versions(versions), Ok(object)) if !versions.contains(&object.version()) => {
-                changed("The object has changed since it was read; read it again.")
+                let detail = "The object has changed since it was read; read it again.";
+                let error = Error::new(Code::PreconditionFailed, detail);
+                Err(Error { version: Some(object.version()), ..error })
             }
             (_, found) => found,
         }

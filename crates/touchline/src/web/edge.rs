@@ -19,6 +19,7 @@ use tower::Service;
 
 use super::caller::quota_headers;
 use super::context::Context;
+use super::wire::TwoLengths;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 
@@ -36,6 +37,7 @@ pub async fn answer(app: &App, router: &Router, request: Request<Body>, peer: Ip
     let context = Context::new(app.new_request_id(), address);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let chunked = request.headers().contains_key(header::TRANSFER_ENCODING);
+    let last = chunked || request.extensions().get::<TwoLengths>().is_some();
     let cross_origin = path.starts_with(API) && request.headers().contains_key(header::ORIGIN);
     let mut response = match check(&request) {
         Err(error) => error.into_response(),
@@ -47,7 +49,7 @@ pub async fn answer(app: &App, router: &Router, request: Request<Body>, peer: Ip
         response = problem(error, response, &context);
     }
     dress(app, &mut response, &context, cross_origin);
-    if chunked {
+    if last {
         // A request whose length two readers may see differently must be the connection's last.
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -87,8 +89,8 @@ fn check(request: &Request<Body>) -> Result<()> {
     let refuse = |detail: &'static str| Err(Error::new(Code::InvalidRequest, detail));
     let headers = request.headers();
     let count = |name: &HeaderName| headers.get_all(name).iter().count();
-    if request.extensions().get::<super::wire::TwoLengths>().is_some() {
-        return refuse("A request has either Content-Length or Transfer-Encoding.");
+    if request.extensions().get::<TwoLengths>().is_some() {
+        return refuse("A request has either one Content-Length or one Transfer-Encoding.");
     }
     if count(&header::HOST) != 1 {
         return refuse("A request has exactly one Host header.");
@@ -161,6 +163,9 @@ fn problem(error: &Error, response: Response, context: &Context) -> Response {
     set(header::CACHE_CONTROL, "no-store");
     if let Some(seconds) = error.retry_after {
         set(header::RETRY_AFTER, &seconds.to_string());
+    }
+    if let Some(version) = error.version {
+        set(header::ETAG, &format!("\"{version}\""));
     }
     match (error.code, error.needs) {
         (Code::MissingCredentials, _) => set(header::WWW_AUTHENTICATE, "Bearer"),

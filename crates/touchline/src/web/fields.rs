@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use crate::error::{Code, Error, Fault, Result};
 use crate::metadata::Metadata;
 
-/// At most so many faults are told.
-const FAULTS: usize = 50;
+/// At most so many faults of a body or a query are told.
+pub(super) const FAULTS: usize = 50;
 
 /// A type that is read from the members of a body.
 pub trait FromBody: Sized {

@@ -3,7 +3,8 @@
 //! The generic cell rate algorithm: a bucket is described by one moment, the one at which it will be
 //! full again. On one node that moment lives in memory, by a clock that never goes back. When several
 //! nodes share a PostgreSQL, it lives in the database, and a node takes a few requests' worth at a
-//! time, so the sum over all nodes keeps the quota.
+//! time, so the sum over all nodes keeps the quota. What a node holds it loses again at the pace at
+//! which the shared bucket fills, or an idle hour would leave it with more than the quota.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -17,8 +18,8 @@ use store::{Db, Dialect, Scope, Tx, bind};
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
 
-/// The time in which a bucket fills up.
-const WINDOW: Duration = Duration::from_secs(60);
+/// The time in which a bucket fills up, in microseconds: what a database keeps of a moment.
+const WINDOW: u64 = 60_000_000;
 /// A node takes this share of the quota at a time where quotas are shared.
 const SHARE: u32 = 20;
 /// Buckets that are full again are forgotten once there are so many.
@@ -38,42 +39,62 @@ pub struct Allowance {
 }
 
 /// One bucket: when it will be full again, as time since the process began.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 struct Bucket {
     full_at: Duration,
     /// Requests that were taken from the shared bucket and not used yet.
     held: u32,
+    /// The moment that this node last wrote into the shared bucket.
+    written: Option<Timestamp>,
+    /// Whoever asks the shared bucket holds this.
+    turn: Arc<tokio::sync::Mutex<()>>,
     /// Requests that were turned away since the last one that was let in.
     refused: u32,
 }
 
 impl Bucket {
     fn cost(quota: u32) -> Duration {
-        WINDOW / quota.max(1)
+        Duration::from_micros((WINDOW / u64::from(quota.max(1))).max(1))
+    }
+
+    fn window(quota: u32) -> Duration {
+        Self::cost(quota) * quota.max(1)
     }
 
     fn allowance(&self, quota: u32, now: Duration) -> Allowance {
-        let full_in = self.full_at.saturating_sub(now);
         let cost = Self::cost(quota);
-        let free = WINDOW.saturating_sub(full_in).as_nanos() / cost.as_nanos().max(1);
-        let part = full_in.as_nanos() % cost.as_nanos().max(1);
-        let next_in = if full_in.is_zero() { Duration::ZERO } else { nanos(part.max(1)) };
-        let remaining = u32::try_from(free).unwrap_or(u32::MAX).min(quota) + self.held;
-        Allowance { quota, remaining: remaining.min(quota), next_in, full_in }
+        // What is held was taken, but is still there for the caller.
+        let full_in = self.full_at.saturating_sub(now).saturating_sub(cost * self.held);
+        let free = whole(Self::window(quota).saturating_sub(full_in), cost);
+        let next_in = match full_in.saturating_sub(cost * whole(full_in, cost)) {
+            Duration::ZERO if !full_in.is_zero() => cost,
+            part => part,
+        };
+        Allowance { quota, remaining: free.min(quota), next_in, full_in }
     }
 
     fn take(&mut self, quota: u32, now: Duration) -> bool {
         let full_at = self.full_at.max(now) + Self::cost(quota);
-        let fits = full_at.saturating_sub(now) <= WINDOW;
+        let fits = full_at.saturating_sub(now) <= Self::window(quota);
         if fits {
             self.full_at = full_at;
         }
         fits
     }
+
+    /// Takes from what is held, as far as the shared bucket has not filled up in the meantime.
+    fn use_held(&mut self, quota: u32, now: Duration) -> bool {
+        let backed = whole(self.full_at.saturating_sub(now), Self::cost(quota));
+        self.held = self.held.min(backed);
+        let some = self.held > 0;
+        self.held -= u32::from(some);
+        some
+    }
 }
 
-fn nanos(count: u128) -> Duration {
-    Duration::from_nanos(u64::try_from(count).unwrap_or(u64::MAX))
+/// How often a cost fits whole into a time.
+fn whole(time: Duration, cost: Duration) -> u32 {
+    u32::try_from(time.as_nanos() / cost.as_nanos().max(1)).unwrap_or(u32::MAX)
 }
 
 /// Buckets by whatever they are kept for.
@@ -113,36 +134,66 @@ impl Limits {
 
     /// Takes one request from the account's quota, or says when to come back.
     pub async fn take(&self, db: &Db, account: AccountId, quota: u32) -> (Allowance, Result<()>) {
-        let now = self.clock.elapsed();
-        let shared = db.dialect() == Dialect::Postgres;
-        let mut taken = self.accounts.with(account, now, |bucket| bucket.spend(shared, quota, now));
-        if shared && !taken {
-            match lease(db, account, quota).await {
-                Ok(leased) => {
-                    taken = self.accounts.with(account, now, |bucket| {
-                        bucket.held += leased.granted;
-                        bucket.full_at = now + leased.full_in;
-                        bucket.spend(true, quota, now)
-                    });
-                }
-                // A database that does not answer refuses the request by itself soon enough.
-                Err(error) => tracing::warn!(cause = ?error.cause, "no lease of the shared quota"),
-            }
-        }
-        self.accounts.with(account, now, |bucket| {
+        let taken = if db.dialect() == Dialect::Postgres {
+            self.take_shared(db, account, quota).await
+        } else {
+            Ok(self.with(account, |bucket, now| bucket.take(quota, now)))
+        };
+        self.with(account, |bucket, now| {
             let allowance = bucket.allowance(quota, now);
-            if taken {
-                bucket.refused = 0;
-                return (allowance, Ok(()));
+            match taken {
+                Ok(true) => {
+                    bucket.refused = 0;
+                    (allowance, Ok(()))
+                }
+                Ok(false) => {
+                    let refusal = self.refusal(bucket, quota, allowance.next_in);
+                    (Allowance { remaining: 0, ..allowance }, Err(refusal))
+                }
+                Err(error) => (allowance, Err(error)),
             }
-            bucket.refused = bucket.refused.saturating_add(1);
-            // Whoever is turned away together must not come back together.
-            let spread = (Bucket::cost(quota) * bucket.refused.min(quota)).as_secs();
-            let seconds = ceiling(allowance.next_in).max(1) + self.dice.below(spread + 1);
-            let detail = format!("More than {quota} requests a minute. Try again in {seconds} s.");
-            let refusal = Error::new(Code::RateLimited, detail).retry_after(seconds);
-            (Allowance { remaining: 0, ..allowance }, Err(refusal))
         })
+    }
+
+    fn with<T>(&self, account: AccountId, work: impl FnOnce(&mut Bucket, Duration) -> T) -> T {
+        let now = self.clock.elapsed();
+        self.accounts.with(account, now, |bucket| work(bucket, now))
+    }
+
+    fn refusal(&self, bucket: &mut Bucket, quota: u32, next_in: Duration) -> Error {
+        bucket.refused = bucket.refused.saturating_add(1);
+        // Whoever is turned away together must not come back together.
+        let spread = (Bucket::cost(quota) * bucket.refused.min(quota)).as_secs();
+        let seconds = ceiling(next_in).max(1) + self.dice.below(spread + 1);
+        let detail = format!("More than {quota} requests a minute. Try again in {seconds} s.");
+        Error::new(Code::RateLimited, detail).retry_after(seconds)
+    }
+
+    /// Takes one request from what this node holds or, if that is nothing, gets some more.
+    async fn take_shared(&self, db: &Db, account: AccountId, quota: u32) -> Result<bool> {
+        let held = |bucket: &mut Bucket, now| (bucket.use_held(quota, now), bucket.turn.clone());
+        let (taken, turn) = self.with(account, held);
+        if taken {
+            return Ok(true);
+        }
+        // One at a time: whoever waited here may find what the one before has brought.
+        let _turn = turn.lock().await;
+        let (taken, seen) = self.with(account, |bucket, now| {
+            let full_in = bucket.full_at.saturating_sub(now);
+            (bucket.use_held(quota, now), Seen { written: bucket.written, full_in })
+        });
+        // The others only take: a bucket that was empty for us cannot be fuller than we know.
+        let empty = Bucket::window(quota).saturating_sub(seen.full_in) < Bucket::cost(quota);
+        if taken || empty {
+            return Ok(taken);
+        }
+        let leased = lease(db, account, quota, seen).await?;
+        Ok(self.with(account, |bucket, now| {
+            bucket.held += leased.granted;
+            bucket.full_at = now + leased.full_in;
+            bucket.written = Some(leased.written);
+            bucket.use_held(quota, now)
+        }))
     }
 
     /// Counts a failed sign-in from an address; too many of them are answered with 429.
@@ -159,17 +210,6 @@ impl Limits {
     }
 }
 
-impl Bucket {
-    fn spend(&mut self, shared: bool, quota: u32, now: Duration) -> bool {
-        if !shared {
-            return self.take(quota, now);
-        }
-        let some = self.held > 0;
-        self.held -= u32::from(some);
-        some
-    }
-}
-
 /// Whole seconds, rounded up.
 pub fn ceiling(time: Duration) -> u64 {
     time.as_secs() + u64::from(time.subsec_nanos() > 0)
@@ -183,24 +223,38 @@ fn neighbourhood(address: IpAddr) -> IpAddr {
     }
 }
 
+/// What a node knows of the shared bucket: what it wrote last, and by its steady clock how much of
+/// that is left.
+struct Seen {
+    written: Option<Timestamp>,
+    full_in: Duration,
+}
+
 /// What a node was given of the shared quota.
 struct Leased {
     granted: u32,
     full_in: Duration,
+    written: Timestamp,
 }
 
-async fn lease(db: &Db, account: AccountId, quota: u32) -> Result<Leased> {
-    let scope = Scope::account(account, "system");
-    db.write(scope, move |tx| lease_some(tx, quota)).await
+async fn lease(db: &Db, account: AccountId, quota: u32, seen: Seen) -> Result<Leased> {
+    // Not behind the account's writes: a read must not wait for a long one.
+    let scope = Scope::account(account, "system").beside("quota");
+    db.write(scope, move |tx| lease_some(tx, quota, &seen)).await
 }
 
-fn lease_some(tx: &Tx<'_>, quota: u32) -> Result<Leased> {
+fn lease_some(tx: &Tx<'_>, quota: u32, seen: &Seen) -> Result<Leased> {
     let now = tx.now();
-    let cost = i64::try_from(Bucket::cost(quota).as_micros()).unwrap_or(i64::MAX).max(1);
-    let window = cost * i64::from(quota);
+    let cost = micros(Bucket::cost(quota));
+    let window = micros(Bucket::window(quota));
     let known: Option<(Timestamp,)> =
         tx.maybe("select full_at from rate_limit where account_id = :account", bind! {})?;
-    let full_in = known.map_or(0, |(full_at,)| full_at.micros() - now.micros());
+    let full_in = match known {
+        // Nobody else has asked since: our own clock knows better than one that may have been set.
+        Some((full_at,)) if Some(full_at) == seen.written => micros(seen.full_in),
+        Some((full_at,)) => full_at.micros() - now.micros(),
+        None => 0,
+    };
     // A clock that was set back would otherwise lock the account out.
     let full_in = full_in.clamp(0, window);
     let granted = ((window - full_in) / cost).min(i64::from(quota.div_ceil(SHARE)));
@@ -214,7 +268,12 @@ fn lease_some(tx: &Tx<'_>, quota: u32) -> Result<Leased> {
     Ok(Leased {
         granted: u32::try_from(granted).unwrap_or(0),
         full_in: Duration::from_micros(full_in.unsigned_abs()),
+        written: full_at,
     })
+}
+
+fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -227,10 +286,30 @@ mod tests {
         assert_eq!((0..100).filter(|_| bucket.take(60, start)).count(), 60);
         let allowance = bucket.allowance(60, start);
         assert_eq!((allowance.remaining, ceiling(allowance.next_in)), (0, 1));
-        assert_eq!(allowance.full_in, WINDOW);
+        assert_eq!(allowance.full_in, Duration::from_secs(60));
         let later = start + Duration::from_secs(5);
         assert_eq!((0..100).filter(|_| bucket.take(60, later)).count(), 5);
-        assert_eq!(bucket.allowance(60, later + WINDOW * 2).remaining, 60);
+        assert_eq!(bucket.allowance(60, later + Duration::from_secs(120)).remaining, 60);
+    }
+
+    #[test]
+    fn the_next_request_of_a_small_quota_is_a_while_away() {
+        let (mut bucket, start) = (Bucket::default(), Duration::from_secs(1000));
+        assert_eq!(bucket.allowance(6, start).next_in, Duration::ZERO);
+        assert!(bucket.take(6, start));
+        assert_eq!(bucket.allowance(6, start).next_in, Duration::from_secs(10));
+        let later = start + Duration::from_secs(4);
+        assert_eq!(bucket.allowance(6, later).next_in, Duration::from_secs(6));
+    }
+
+    #[test]
+    fn what_is_held_fades_as_the_shared_bucket_fills() {
+        let start = Duration::from_secs(1000);
+        let full_at = start + Duration::from_secs(5);
+        let mut bucket = Bucket { full_at, held: 5, ..Bucket::default() };
+        assert_eq!(bucket.allowance(60, start).remaining, 60);
+        let later = start + Duration::from_secs(3);
+        assert_eq!((0..9).filter(|_| bucket.use_held(60, later)).count(), 2);
     }
 
     #[test]

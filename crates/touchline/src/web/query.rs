@@ -7,6 +7,7 @@ use http::request::Parts;
 use kit::text::{self, TextFault};
 use kit::word::Word;
 
+use super::fields::FAULTS;
 use crate::error::{Code, Error, Fault, Result};
 
 /// A type that is read from query parameters.
@@ -57,6 +58,7 @@ impl Params {
         if self.faults.is_empty() {
             return Ok(());
         }
+        self.faults.truncate(FAULTS);
         let error = Error::new(Code::InvalidParameter, "Some query parameters are not valid.");
         Err(Error { faults: self.faults, ..error })
     }

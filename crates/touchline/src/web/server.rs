@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use http::Request;
-use http::header::TRANSFER_ENCODING;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -25,7 +25,7 @@ use crate::app::App;
 /// Without a whole header block after this time, the connection is closed.
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
 /// The largest header block.
-const MAX_HEADER_BYTES: usize = 32 * 1024;
+pub(super) const MAX_HEADER_BYTES: usize = 32 * 1024;
 /// The most headers.
 const MAX_HEADERS: usize = 100;
 /// How long a stopping server waits for requests that are under way.
@@ -129,7 +129,9 @@ async fn connection(
     let head = Head::default();
     let wire = Wire::new(stream, door.app.clone(), head.clone());
     let service = service_fn(|mut request: Request<Incoming>| {
-        if request.headers().contains_key(TRANSFER_ENCODING) && head.has_two_lengths() {
+        let headers = request.headers();
+        let sized = headers.contains_key(TRANSFER_ENCODING) || headers.contains_key(CONTENT_LENGTH);
+        if sized && head.has_two_lengths() {
             request.extensions_mut().insert(TwoLengths);
         }
         let (app, router) = (&door.app, &router);

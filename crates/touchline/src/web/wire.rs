@@ -1,15 +1,19 @@
-//! The wire: a connection's bytes, watched for two things the HTTP library does not tell.
+//! The wire: a connection's bytes, watched for four things the HTTP library does not do for us.
 //!
-//! It reads a request that has both `Content-Length` and `Transfer-Encoding` without a word, and it
-//! answers what it cannot parse by itself, without a request id. Here the first is noticed and the
-//! second is given a problem like every other refusal.
+//! It reads a request that has both `Content-Length` and `Transfer-Encoding` without a word, it
+//! answers what it cannot parse by itself, without a request id, and it closes on a client that is
+//! still sending, who then never sees the refusal. Here the first is noticed, the second is given a
+//! problem like every other refusal, and in the third case the client is heard out for a while. And a
+//! client who never takes its answer is let go.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
 
 use crate::app::App;
 use crate::error::{Code, Error};
@@ -22,21 +26,48 @@ pub struct TwoLengths;
 #[derive(Debug, Clone, Default)]
 pub struct Head(Arc<Mutex<Vec<u8>>>);
 
-/// So much of a request is kept to look at its headers.
-const KEPT: usize = 8 * 1024;
+/// So much of a request is kept to look at its headers: as much as the headers can have.
+const KEPT: usize = super::server::MAX_HEADER_BYTES;
 
 impl Head {
-    /// Whether the headers hold both ways to announce a length.
+    /// Whether the headers announce a length more than once, in the same way or in two.
     pub fn has_two_lengths(&self) -> bool {
         let head = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let end = head.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(head.len());
-        let named = |name: &[u8]| {
-            head[..end].split(|byte| *byte == b'\n').any(|line| {
-                line.len() > name.len() && line[..name.len()].eq_ignore_ascii_case(name)
+        let end = end(&head).unwrap_or(head.len());
+        let announces = |line: &&[u8]| {
+            [&b"content-length"[..], b"transfer-encoding"].iter().any(|name| {
+                let named = line.get(..name.len()).is_some_and(|n| n.eq_ignore_ascii_case(name));
+                named && line.get(name.len()) == Some(&b':')
             })
         };
-        named(b"content-length") && named(b"transfer-encoding")
+        head[..end].split(|byte| *byte == b'\n').filter(announces).nth(1).is_some()
     }
+
+    /// Keeps what came, as far as it may belong to the headers.
+    fn keep(&self, came: &[u8], fresh: bool) {
+        let mut head = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if fresh {
+            head.clear();
+        }
+        if head.ends_with(b"\r\n\r\n") {
+            return;
+        }
+        // Empty lines before a request do not count.
+        let blank = |byte: &u8| head.is_empty() && b"\r\n".contains(byte);
+        let came = &came[came.iter().take_while(|byte| blank(byte)).count()..];
+        // The end of the headers may lie across two pieces.
+        let seam = head.len().saturating_sub(3);
+        let room = KEPT.saturating_sub(head.len());
+        head.extend_from_slice(&came[..came.len().min(room)]);
+        if let Some(end) = end(&head[seam..]) {
+            head.truncate(seam + end + 4);
+        }
+    }
+}
+
+/// Where the headers end.
+fn end(head: &[u8]) -> Option<usize> {
+    head.windows(4).position(|four| four == b"\r\n\r\n")
 }
 
 /// A watched connection.
@@ -48,11 +79,45 @@ pub struct Wire<S> {
     fresh: bool,
     /// What is written instead of the library's own answer: the bytes, and how many are out.
     instead: Option<(Vec<u8>, usize)>,
+    /// Whether the last answer was a refusal, so that the client may still be sending.
+    refused: bool,
+    /// When to stop listening to a refused client.
+    patience: Option<Pin<Box<Sleep>>>,
+    /// When to give up on a client who takes nothing of its answer.
+    stalled: Option<Pin<Box<Sleep>>>,
 }
+
+/// So long a refused client is heard out before the connection is closed.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// So long a client may take nothing of its answer.
+const STALLED: Duration = Duration::from_secs(20);
 
 impl<S> Wire<S> {
     pub fn new(stream: S, app: App, head: Head) -> Self {
-        Self { stream, app, head, fresh: true, instead: None }
+        Self {
+            stream,
+            app,
+            head,
+            fresh: true,
+            instead: None,
+            refused: false,
+            patience: None,
+            stalled: None,
+        }
+    }
+
+    /// Passes on how writing went, unless it has not gone on for too long.
+    fn watched<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        went: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if went.is_ready() {
+            self.stalled = None;
+            return went;
+        }
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(STALLED)));
+        stalled.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -65,18 +130,20 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
         let fresh = std::mem::take(&mut self.fresh);
-        let mut head = self.head.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if fresh {
-            head.clear();
-        }
-        let room = KEPT.saturating_sub(head.len());
-        let came = &buf.filled()[before..];
-        head.extend_from_slice(&came[..came.len().min(room)]);
+        self.head.keep(&buf.filled()[before..], fresh);
         Poll::Ready(Ok(()))
     }
 }
 
 impl<S: AsyncWrite + Unpin> Wire<S> {
+    /// Notes what goes out.
+    fn sending(&mut self, bytes: &[u8]) {
+        self.fresh = true;
+        if let Some(status) = bytes.strip_prefix(b"HTTP/1.1 ") {
+            self.refused = matches!(status.first(), Some(b'4' | b'5'));
+        }
+    }
+
     fn write_instead(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some((bytes, out)) = &mut self.instead {
             *out += ready!(Pin::new(&mut self.stream).poll_write(cx, &bytes[*out..]))?;
@@ -88,21 +155,39 @@ impl<S: AsyncWrite + Unpin> Wire<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
+impl<S: AsyncRead + Unpin> Wire<S> {
+    /// Reads what nobody wants until the client has no more, or patience ends. Closing on unread
+    /// bytes resets the connection, and the client may lose the answer with it.
+    fn hear_out(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let patience = self.patience.get_or_insert_with(|| Box::pin(sleep(PATIENCE)));
+        let mut waste = [0; 8 * 1024];
+        while patience.as_mut().poll(cx).is_pending() {
+            let mut buf = ReadBuf::new(&mut waste);
+            match ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buf)) {
+                Ok(()) if !buf.filled().is_empty() => {}
+                _ => break,
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.fresh = true;
+        self.sending(buf);
         if self.instead.is_none() {
             let Some(status) = unnamed_refusal(buf) else {
-                return Pin::new(&mut self.stream).poll_write(cx, buf);
+                let went = Pin::new(&mut self.stream).poll_write(cx, buf);
+                return self.watched(cx, went);
             };
             self.instead = Some((named_refusal(status, &self.app), 0));
         }
-        ready!(self.write_instead(cx))?;
-        Poll::Ready(Ok(buf.len()))
+        let went = self.write_instead(cx).map_ok(|()| buf.len());
+        self.watched(cx, went)
     }
 
     fn poll_write_vectored(
@@ -114,8 +199,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
         if self.instead.is_some() || unnamed_refusal(first).is_some() {
             return self.poll_write(cx, first);
         }
-        self.fresh = true;
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+        self.sending(first);
+        let went = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.watched(cx, went)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -127,7 +213,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        if self.patience.is_none() {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
+        }
+        if self.refused { self.hear_out(cx).map(Ok) } else { Poll::Ready(Ok(())) }
     }
 }
 
@@ -172,13 +261,21 @@ mod tests {
     }
 
     #[test]
-    fn two_lengths_are_seen_whatever_their_case() {
-        let seen = |head: &[u8]| Head(Arc::new(Mutex::new(head.to_vec()))).has_two_lengths();
-        assert!(seen(
-            b"POST / HTTP/1.1\r\nContent-length: 3\r\nTRANSFER-ENCODING: chunked\r\n\r\n"
-        ));
-        assert!(!seen(
-            b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n\ncontent-length: 3\r\n"
-        ));
+    fn two_lengths_are_seen_whatever_their_case_and_however_they_come() {
+        let seen = |text: &str, piece: usize| {
+            let head = Head::default();
+            for (place, came) in text.as_bytes().chunks(piece).enumerate() {
+                head.keep(came, place == 0);
+            }
+            head.has_two_lengths()
+        };
+        let chunked = "POST / HTTP/1.1\r\nTRANSFER-ENCODING: chunked\r\n";
+        for piece in [1, 3, 7, 10_000] {
+            assert!(seen(&format!("{chunked}Content-length: 3\r\n\r\n"), piece));
+            assert!(seen(&format!("\r\n\r\n{chunked}Content-length: 3\r\n\r\n"), piece));
+            assert!(seen("POST /\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\n", piece));
+            assert!(!seen(&format!("{chunked}\r\n\ncontent-length: 3\r\n\r\n"), piece));
+            assert!(!seen(&format!("{chunked}Content-Length-Of-Hair: 3\r\n\r\n"), piece));
+        }
     }
 }

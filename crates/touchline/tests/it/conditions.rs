@@ -77,7 +77,7 @@ both! {
     async fn a_412_carries_the_tag_that_would_have_matched(w: &World) {
         let team = kraken(w).await;
         w.owner.patch(&team.path(""), json!({ "name": "Hydra" })).await.ok();
-        let stale = if_match(&w.owner, "\"1\"").patch(&team.path(""), json!({ "sport": "x" })).await;
+        let stale = if_match(&w.owner, "\"1\"").delete(&team.path("")).await;
         let refused = stale.refused(412, "precondition_failed");
         assert_eq!(refused.header("etag"), Some("\"2\""));
     }
@@ -144,7 +144,8 @@ both! {
     async fn a_tag_that_is_none_is_refused(w: &World) {
         let team = kraken(w).await;
         let path = team.path("");
-        for tag in ["1", "\"1", "1\"", "w/\"1\"", "W/1", "\"1\" \"2\"", "\"1\";", "'1'", "\"a b\"", "ü"] {
+        let wrong = ["1", "\"1", "1\"", "w/\"1\"", "W/1", "\"1\" \"2\"", "\"1\";", "\"a b\"", "ü"];
+        for tag in wrong {
             let refused = if_match(&w.owner, tag).patch(&path, json!({ "name": "Hydra" })).await;
             refused.refused(400, "invalid_request");
             let refused = if_none_match(&w.reader, tag).get(&path).await;

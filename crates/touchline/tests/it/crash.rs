@@ -90,7 +90,7 @@ async fn retry_all(address: SocketAddr, key: &str, sent: &[Sent]) {
 /// Starts the service, lets eight writers at it, and pulls the plug.
 async fn one_crash(club: &Club, round: usize) -> Vec<Sent> {
     let mut service = club.program.serve(&[]);
-    let (sent, stop) = (Arc::default(), Arc::new(AtomicBool::new(false)));
+    let (sent, stop) = (Arc::<Mutex<Vec<Sent>>>::default(), Arc::new(AtomicBool::new(false)));
     let client = Client::new(service.address, Some(&club.key));
     let writers: Vec<_> = (0..8)
         .map(|writer| {
@@ -103,7 +103,11 @@ async fn one_crash(club: &Club, round: usize) -> Vec<Sent> {
             ))
         })
         .collect();
-    tokio::time::sleep(Duration::from_millis(150 + 170 * round as u64)).await;
+    // Not before something was answered, and then at another moment in each round.
+    while sent.lock().unwrap().len() < 10 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(37 + 113 * round as u64)).await;
     service.kill();
     stop.store(true, Ordering::Relaxed);
     for writer in writers {

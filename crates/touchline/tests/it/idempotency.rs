@@ -88,7 +88,7 @@ both! {
     async fn a_twin_waits_five_seconds_and_is_then_told_that_the_key_is_in_use(w: &World) {
         let client = keyed(&w.owner, "long");
         let body = json!({ "name": "Kraken" });
-        // On PostgreSQL a node's first request takes a share of the quota, which needs the lock too.
+        // A node's first request on PostgreSQL takes a share of the quota, which needs the lock.
         w.owner.get("/me").await.ok();
         let (first, (refused, took)) = while_locked(w, async |release| {
             let late = async {
@@ -132,7 +132,8 @@ both! {
         let client = keyed(&w.owner, "k");
         let body = r#"{"name":"Kraken","metadata":{"a":"1","b":"2"}}"#;
         let first = client.send("POST", "/teams", Some(body)).await.created();
-        let same = "{ \"metadata\" : {\"b\":\"2\",\t\"a\":\"1\"},\r\n \"n\\u0061me\": \"Kr\\u0061ken\" }";
+        let same = r#"{ "metadata" : {"b":"2", "a":"1"},
+            "n\u0061me": "Kr\u0061ken" }"#;
         replays(&client.send("POST", "/teams", Some(same)).await, &first);
         // What is compared is what was sent, not what it comes to: a trimmed name is another body.
         let other = r#"{"name":" Kraken ","metadata":{"a":"1","b":"2"}}"#;
@@ -146,7 +147,8 @@ both! {
         client.patch(&team.path(""), json!({})).await.ok();
         client.patch(&other.path(""), json!({})).await.refused(422, "idempotency_key_reused");
         client.delete(&team.path("")).await.refused(422, "idempotency_key_reused");
-        client.post("/teams", json!({ "name": "Nessie" })).await.refused(422, "idempotency_key_reused");
+        let create = client.post("/teams", json!({ "name": "Nessie" })).await;
+        create.refused(422, "idempotency_key_reused");
         let restore = client.send("POST", &team.path("/restore"), None).await;
         restore.refused(422, "idempotency_key_reused");
         assert_eq!(w.reader.get("/teams").await.ok().names(), ["Kraken", "Hydra"]);
@@ -178,7 +180,8 @@ both! {
         let first = keyed(&w.owner, "k").post("/teams", body.clone()).await.created();
         let refused = keyed(&w.reader, "k").post("/teams", body.clone()).await;
         assert!(!refused.refused(403, "insufficient_scope").text.contains("Kraken"));
-        keyed(&w.nobody, "k").post("/teams", body.clone()).await.refused(401, "missing_credentials");
+        let refused = keyed(&w.nobody, "k").post("/teams", body.clone()).await;
+        refused.refused(401, "missing_credentials");
         // A key that is narrowed to a team may not create teams, so it may not replay it either.
         let team_ids = Some(vec![first.id().parse().unwrap()]);
         let (_, narrow) = w.caller(api_key::NewKey { team_ids, ..new_key("teams:write") }).await;
@@ -192,8 +195,10 @@ both! {
         client.send("POST", "/teams", Some("{")).await.refused(400, "invalid_json");
         client.post("/teams", json!({ "nam": "Kraken" })).await.refused(400, "invalid_parameter");
         client.post("/teams", json!({ "name": "" })).await.refused(422, "validation_failed");
-        keyed(&w.nobody, "k").post("/teams", good.clone()).await.refused(401, "missing_credentials");
-        keyed(&w.reader, "k").post("/teams", good.clone()).await.refused(403, "insufficient_scope");
+        let nobody = keyed(&w.nobody, "k").post("/teams", good.clone()).await;
+        nobody.refused(401, "missing_credentials");
+        let reader = keyed(&w.reader, "k").post("/teams", good.clone()).await;
+        reader.refused(403, "insufficient_scope");
         let taken = w.owner.post("/teams", json!({ "name": "Hydra" })).await.created();
         client.post("/teams", json!({ "name": "Hydra" })).await.refused(409, "taken");
         let stale = client.with("If-Match", "\"9\"");

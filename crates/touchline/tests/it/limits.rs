@@ -85,7 +85,7 @@ both! {
     async fn a_hundred_refused_callers_are_not_sent_back_at_the_same_moment(w: &World) {
         let node = node_with_quota(w, 60).await;
         let owner = w.owner.at(node.address);
-        burst(std::slice::from_ref(&owner), 60).await;
+        assert_eq!(burst(std::slice::from_ref(&owner), 60).await, 60, "nobody is refused too early");
         let refused = join_all((0..100).map(|_| owner.get("/me"))).await;
         let waits: BTreeSet<_> = refused.iter().map(|answer| number(answer, "retry-after")).collect();
         assert!(waits.len() >= 15, "{waits:?}");
@@ -114,6 +114,18 @@ both! {
             callers.push(caller.at(node.address));
         }
         assert_eq!(burst(&callers, 50).await, 20);
+        node.stop().await;
+    }
+
+    async fn a_flood_over_the_quota_does_not_reach_the_writers_of_the_database(w: &World) {
+        let node = node_with_quota(w, 20).await;
+        let owner = w.owner.at(node.address);
+        assert_eq!(burst(std::slice::from_ref(&owner), 30).await, 20);
+        let before = node.app.db.stats().jobs;
+        assert_eq!(burst(&[owner], 200).await, 0);
+        // That the key was used may still be being noted, for those that were let in.
+        let written = node.app.db.stats().jobs - before;
+        assert!(written < 20, "{written}");
         node.stop().await;
     }
 

@@ -1,5 +1,8 @@
 //! Stories about the service, told over real sockets on real databases.
 
+#![expect(clippy::unwrap_used, reason = "a story that does not go as told has failed")]
+#![expect(clippy::disallowed_methods, reason = "a story has no service to lend it tasks")]
+
 mod conditions;
 mod crash;
 mod disk;

@@ -3,8 +3,9 @@
 use store::{Db, Scope, Table};
 use testkit::{Engine, TestDatabase, World, both, json};
 
+#[expect(clippy::redundant_closure_for_method_calls, reason = "the method is not general enough")]
 async fn tables(db: &Db) -> Vec<Table> {
-    db.read(Scope::system("test"), store::Reader::tables).await.unwrap()
+    db.read(Scope::system("test"), |db| db.tables()).await.unwrap()
 }
 
 #[tokio::test]

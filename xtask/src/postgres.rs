@@ -16,30 +16,65 @@ use std::path::{Path, PathBuf};
 /// PostgreSQL does not run as root; Debian's package brings this user along.
 const OWNER: &str = "postgres";
 
-/// Speed instead of safety: nothing in here is worth keeping after a crash.
 const SETTINGS: &str = "\
 listen_addresses = '127.0.0.1'
-fsync = off
-synchronous_commit = off
-full_page_writes = off
+ssl = on
 max_connections = 400
 log_min_messages = warning
 ";
 
+/// The file with the authority's certificate.
+const AUTHORITY: &str = "authority.pem";
+
+/// What OpenSSL, which Debian's PostgreSQL brings along, is asked to do, in this order.
+const CERTIFY: [&str; 3] = [
+    "req -x509 -newkey rsa:2048 -nodes -days 9 -subj /CN=authority -keyout authority.key -out authority.pem",
+    "req -newkey rsa:2048 -nodes -subj /CN=server -keyout server.key -out server.csr",
+    "x509 -req -in server.csr -CA authority.pem -CAkey authority.key -CAcreateserial -days 9 -extfile extension -out server.pem",
+];
+
+/// Speed instead of safety: nothing in here is worth keeping after a crash.
+const FORGETFUL: &str = "\
+fsync = off
+synchronous_commit = off
+full_page_writes = off
+";
+
 pub(crate) struct Postgres {
     port: u16,
+    folder: PathBuf,
     _guard: Guard,
 }
 
 impl Postgres {
     /// Starts a new, empty server with the programs in `programs`.
     pub(crate) fn start(programs: &Path) -> Result<Self, String> {
-        let folder = scratch::folder("postgres")?;
-        let home = Home { programs, data: folder.join("data"), folder };
+        Self::start_in(programs, scratch::folder("postgres")?, FORGETFUL)
+    }
+
+    /// The certificate of the authority that vouches for the server where encryption is asked for.
+    pub(crate) fn authority(&self) -> PathBuf {
+        self.folder.join(AUTHORITY)
+    }
+
+    /// The same below `base`, where its disk is, with everything durable that it says is.
+    pub(crate) fn start_durable(programs: &Path, base: &Path) -> Result<Self, String> {
+        let folder = scratch::folder_in(base, "postgres")
+            .map_err(|e| format!("cannot make a folder in {}: {e}", base.display()))?;
+        Self::start_in(programs, folder, "")
+    }
+
+    fn start_in(
+        programs: &Path,
+        folder: PathBuf,
+        durability: &'static str,
+    ) -> Result<Self, String> {
+        let home = Home { programs, data: folder.join("data"), folder, durability };
         let guard = home.guard()?;
         home.make()?;
+        home.certify()?;
         let port = home.start()?;
-        Ok(Self { port, _guard: guard })
+        Ok(Self { port, folder: home.folder, _guard: guard })
     }
 
     pub(crate) fn url(&self) -> String {
@@ -51,6 +86,7 @@ struct Home<'a> {
     programs: &'a Path,
     folder: PathBuf,
     data: PathBuf,
+    durability: &'static str,
 }
 
 impl Home<'_> {
@@ -74,6 +110,20 @@ impl Home<'_> {
         self.run(&initdb)
     }
 
+    /// Makes an authority and a certificate for this machine, both worthless in a few days.
+    fn certify(&self) -> Result<(), String> {
+        let extension = self.folder.join("extension");
+        std::fs::write(&extension, "subjectAltName = IP:127.0.0.1")
+            .map_err(|e| format!("cannot write {}: {e}", extension.display()))?;
+        for line in CERTIFY {
+            let mut words = Self::owned();
+            words.push("openssl".into());
+            words.extend(line.split(' ').map(OsString::from));
+            self.run(&words)?;
+        }
+        Ok(())
+    }
+
     /// Somebody else may take the free port before we do, hence more than one try.
     fn start(&self) -> Result<u16, String> {
         let log = self.folder.join("log");
@@ -95,10 +145,14 @@ impl Home<'_> {
         let told = |e: std::io::Error| format!("cannot configure PostgreSQL: {e}");
         let file = self.data.join("postgresql.conf");
         let mut file = OpenOptions::new().append(true).open(file).map_err(told)?;
-        let sockets = self.folder.display();
+        let (folder, durability) = (self.folder.display(), self.durability);
         // The last word on a setting counts, so a second try simply adds to the file.
-        write!(file, "\n{SETTINGS}unix_socket_directories = '{sockets}'\nport = {port}\n")
-            .map_err(told)
+        write!(
+            file,
+            "\n{SETTINGS}{durability}unix_socket_directories = '{folder}'\nport = {port}\n\
+             ssl_cert_file = '{folder}/server.pem'\nssl_key_file = '{folder}/server.key'\n"
+        )
+        .map_err(told)
     }
 
     fn run(&self, words: &[OsString]) -> Result<(), String> {
@@ -107,11 +161,14 @@ impl Home<'_> {
         Job::new(program, args).within(&self.folder).must().map(drop)
     }
 
+    /// The words that make what follows them run as the owner of the server.
+    fn owned() -> Vec<OsString> {
+        let words = if is_root() { &["runuser", "-u", OWNER, "--"][..] } else { &[] };
+        words.iter().map(OsString::from).collect()
+    }
+
     fn words(&self, program: &str, args: &[&str]) -> Vec<OsString> {
-        let mut words: Vec<OsString> = Vec::new();
-        if is_root() {
-            words.extend(["runuser", "-u", OWNER, "--"].map(OsString::from));
-        }
+        let mut words = Self::owned();
         words.push(self.programs.join(program).into());
         words.extend(args.iter().map(OsString::from));
         words

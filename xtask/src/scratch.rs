@@ -20,7 +20,8 @@ pub(crate) fn folder(purpose: &str) -> Result<PathBuf, String> {
         .map_err(|e| format!("cannot make a folder in {}: {e}", base.display()))
 }
 
-fn folder_in(base: &Path, purpose: &str) -> io::Result<PathBuf> {
+/// The same in a folder of the caller's choice.
+pub(crate) fn folder_in(base: &Path, purpose: &str) -> io::Result<PathBuf> {
     let mut number = std::process::id();
     loop {
         let folder = base.join(format!("touchline-{purpose}-{number}"));

@@ -68,6 +68,7 @@ fn run_tests(postgres: &Postgres, args: &[String]) -> Result<Tally, String> {
     words.extend(args.iter().map(String::as_str));
     let Finished { ok, lines } = cargo(&words)
         .env("TOUCHLINE_TEST_POSTGRES", postgres.url())
+        .env("TOUCHLINE_TEST_POSTGRES_AUTHORITY", postgres.authority())
         .env("TOUCHLINE_TEST_REQUIRE_POSTGRES", "1")
         .run()?;
     let tally = if nextest { Tally::of_nextest(&lines) } else { Tally::of_cargo_test(&lines) };

@@ -6,6 +6,7 @@
 mod conditions;
 mod crash;
 mod disk;
+mod encryption;
 mod house;
 mod http;
 mod idempotency;

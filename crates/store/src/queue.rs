@@ -68,15 +68,7 @@ where
 
     fn run(&mut self, conn: &dyn Conn, tools: &Tools) -> bool {
         let closure = self.closure.take().expect("a job runs once");
-        let reader = Reader::new(conn, &self.scope, tools.clock.now());
-        let tx = Tx::new(reader, tools);
-        let began = Instant::now();
-        let result = catch_unwind(AssertUnwindSafe(|| closure(&tx)))
-            .unwrap_or_else(|_| Err(E::from(Error::Panicked)));
-        let took = began.elapsed();
-        if took > SLOW && !self.one_moment {
-            tracing::warn!(millis = took.as_millis() as u64, job = type_name::<F>(), "slow job");
-        }
+        let result = run(conn, &self.scope, tools, closure);
         let keep = result.is_ok();
         self.result = Some(result);
         keep
@@ -94,6 +86,29 @@ where
         // A caller who went away does not undo what was done: sent is done.
         let _ = self.reply.send(result);
     }
+}
+
+/// Runs a closure from its first statement to its last. A panic is an error like any other.
+pub(crate) fn run<F, T, E>(
+    conn: &dyn Conn,
+    scope: &Scope,
+    tools: &Tools,
+    closure: F,
+) -> Result<T, E>
+where
+    F: FnOnce(&Tx<'_>) -> Result<T, E>,
+    E: From<Error>,
+{
+    let reader = Reader::new(conn, scope, tools.clock.now());
+    let tx = Tx::new(reader, tools);
+    let began = Instant::now();
+    let result = catch_unwind(AssertUnwindSafe(|| closure(&tx)))
+        .unwrap_or_else(|_| Err(E::from(Error::Panicked)));
+    let took = began.elapsed();
+    if took > SLOW {
+        tracing::warn!(millis = took.as_millis() as u64, job = type_name::<F>(), "slow job");
+    }
+    result
 }
 
 /// A connection that can hold several jobs in one transaction.

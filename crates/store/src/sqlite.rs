@@ -1,10 +1,11 @@
 //! SQLite: one thread that writes, a few that read, all on one file in WAL mode.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, OpenFlags, ToSql};
 
@@ -50,8 +51,30 @@ pub(crate) fn start(
     Ok(threads)
 }
 
+/// Connections for looks so short that handing them to another thread would cost more than the look.
+pub(crate) struct Nearby {
+    idle: Mutex<Vec<File>>,
+}
+
+impl Nearby {
+    /// One connection for each thread that may want one.
+    pub(crate) fn open(path: &str) -> Result<Self> {
+        let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get());
+        let idle: Result<Vec<_>> = (0..=threads).map(|_| File::open(path, true)).collect();
+        Ok(Self { idle: Mutex::new(idle?) })
+    }
+
+    /// Lends a connection; `None` if all are in use.
+    pub(crate) fn lend<T>(&self, work: impl FnOnce(&File) -> T) -> Option<T> {
+        let file = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+        let result = work(&file);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+        Some(result)
+    }
+}
+
 /// A connection to the file.
-struct File {
+pub(crate) struct File {
     db: Connection,
     statements: Statements<String>,
 }
@@ -71,6 +94,8 @@ impl File {
         let db = Connection::open_with_flags(path, flags).map_err(named)?;
         db.busy_timeout(PATIENCE)?;
         db.set_prepared_statement_cache_capacity(512);
+        // Otherwise a join with a parameter is planned anew each time the parameter is bound.
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         db.execute_batch("pragma journal_mode = wal").map_err(named)?;
         db.execute_batch(
             "pragma synchronous = full;
@@ -224,5 +249,28 @@ impl Session for File {
 
     fn rollback(&self) -> Result<()> {
         self.steer("rollback")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+
+    #[test]
+    fn a_join_is_planned_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::open(folder.path().join("x.db").to_str().unwrap(), false).unwrap();
+        let tables = "create table a (id text primary key, b text unique) strict, without rowid;
+            create table c (id text primary key) strict, without rowid;";
+        file.db.execute_batch(tables).unwrap();
+        for _ in 0..3 {
+            let join = "select c.id from a join c on c.id = a.id where a.b = ?1";
+            let mut statement = file.db.prepare_cached(join).unwrap();
+            statement.raw_bind_parameter(1, "x").unwrap();
+            assert!(statement.raw_query().next().unwrap().is_none());
+            assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
+        }
     }
 }

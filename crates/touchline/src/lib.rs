@@ -24,29 +24,28 @@ pub mod web;
 
 use axum::Router;
 use axum::response::Response;
-use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
 use crate::error::{Code, Error, Result};
-use crate::web::{docs, edge, health};
+use crate::web::routes::Routes;
+use crate::web::{docs, health};
 
-/// The API's routes with their documentation.
-fn api() -> OpenApiRouter<App> {
-    OpenApiRouter::with_openapi(docs::base())
-        .merge(accounts::api::router())
-        .merge(teams::api::router())
+/// The API's routes with their description: every room adds its own.
+fn api() -> Routes {
+    let routes = accounts::api::routes(Routes::new());
+    teams::api::routes(routes)
 }
 
 /// The OpenAPI document of the API, as it is checked in and served.
 pub fn document() -> String {
-    docs::json(api().split_for_parts().1)
+    docs::json(api().parts().1)
 }
 
 /// Everything the service answers to.
 pub fn service(app: App) -> Router {
-    let (routes, document) = api().split_for_parts();
+    let (routes, document) = api().parts();
     Router::new()
-        .nest(edge::API, routes)
+        .merge(routes)
         .merge(health::router())
         .merge(docs::router(document))
         .fallback(nothing_here)

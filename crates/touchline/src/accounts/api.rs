@@ -3,22 +3,22 @@
 use axum::response::Response;
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::account::{self, Account};
+use super::api_key;
 use super::rights::ScopeName;
-use crate::app::App;
 use crate::error::Result;
 use crate::ids::{KeyId, TeamId};
 use crate::web::caller::{Anything, Caller};
 use crate::web::docs::Problems;
 use crate::web::query::{Nothing, Query};
 use crate::web::reply::One;
+use crate::web::routes::Routes;
 
 /// `/me`.
-pub fn router() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(me))
+pub fn routes(routes: Routes) -> Routes {
+    routes.add(routes!(me))
 }
 
 /// Who is calling.
@@ -62,7 +62,7 @@ async fn me(caller: Caller<Anything>, Query(Nothing): Query<Nothing>) -> Result<
             Ok(Me {
                 kind: "api_key",
                 id: credential.id,
-                name: credential.name,
+                name: api_key::find(db, credential.id)?.name,
                 limits: MyLimits { requests_per_minute: quotas.of(account.tier) },
                 account,
                 scopes: credential.scopes,

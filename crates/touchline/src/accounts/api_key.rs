@@ -124,7 +124,6 @@ row! {
         pub id: KeyId,
         pub account_id: AccountId,
         hash: [u8; 32],
-        pub name: String,
         pub scopes: Scopes,
         pub team_ids: Option<Listed<TeamId>>,
         cidrs: Option<Listed<IpNet>>,
@@ -140,7 +139,7 @@ row! {
 /// The credential of a key, if it is good now. Unknown, wrong, expired and revoked keys are one.
 pub fn authenticate(db: &Reader<'_>, value: &ApiKey) -> Result<Option<Credential>> {
     let found: Option<Credential> = db.maybe(
-        "select k.id, k.account_id, k.hash, k.name, k.scopes, k.team_ids, k.cidrs, k.expires_at,
+        "select k.id, k.account_id, k.hash, k.scopes, k.team_ids, k.cidrs, k.expires_at,
                 k.last_used_at, k.revoked_at, a.tier, j.sequence
          from api_key k
          join account a on a.id = k.account_id

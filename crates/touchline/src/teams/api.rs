@@ -1,11 +1,9 @@
 //! The JSON endpoints of teams.
 
 use axum::response::Response;
-use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::team::{self, NewTeam, Status, Team, TeamChange, TeamFilter};
-use crate::app::App;
 use crate::error::Result;
 use crate::ids::TeamId;
 use crate::paging::Order;
@@ -17,17 +15,15 @@ use crate::web::fields::{Fields, FromBody};
 use crate::web::path::At;
 use crate::web::query::{FromQuery, Nothing, Params, Query};
 use crate::web::reply::{Many, One};
+use crate::web::routes::Routes;
 
 const NAME: usize = 120;
 const WORD: usize = 60;
 const BODY: usize = 10_000;
 
 /// Everything below `/teams` and `/teams/{team_id}`.
-pub fn router() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list, create))
-        .routes(routes!(find, change, archive))
-        .routes(routes!(restore))
+pub fn routes(routes: Routes) -> Routes {
+    routes.add(routes!(list, create)).add(routes!(find, change, archive)).add(routes!(restore))
 }
 
 /// List teams

@@ -6,9 +6,9 @@
 
 use std::marker::PhantomData;
 
-use axum::extract::{FromRequestParts, OriginalUri};
+use axum::extract::FromRequestParts;
 use axum::response::Response;
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
 use kit::secret::ApiKey;
@@ -19,9 +19,9 @@ use store::{Reader, Scope, Tx};
 use super::body::Body;
 use super::context::Context;
 use super::cursor::{self, List, Paging, Place};
-use super::idempotency::{self, IdempotencyKey, Remembered};
+use super::idempotency::{self, IDEMPOTENCY_KEY, IdempotencyKey, Remembered};
+use super::precondition;
 use super::reply::{self, Written};
-use super::{limits, precondition};
 use crate::accounts::api_key::{self, Credential};
 use crate::accounts::rights::{Reach, ScopeName};
 use crate::app::App;
@@ -79,20 +79,29 @@ impl<N: Needs> FromRequestParts<App> for Caller<N> {
             return Err(Error { needs: Some(scope.word()), ..error });
         }
         note_use(app, &credential);
-        // Below a prefix, the router shows a shortened address; links need the whole one.
-        let uri = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |OriginalUri(uri)| uri);
         Ok(Self {
             app: app.clone(),
             reach: credential.reach(),
             context,
             credential,
             method: parts.method.clone(),
-            path: uri.path().to_owned(),
-            query: uri.query().unwrap_or_default().to_owned(),
-            headers: parts.headers.clone(),
+            path: parts.uri.path().to_owned(),
+            query: parts.uri.query().unwrap_or_default().to_owned(),
+            headers: conditions(&parts.headers),
             needs: PhantomData,
         })
     }
+}
+
+/// The headers that are looked at after the handler was chosen; a copy of all would cost more.
+fn conditions(headers: &HeaderMap) -> HeaderMap {
+    let mut kept = HeaderMap::new();
+    for name in [IF_MATCH, IF_NONE_MATCH, IDEMPOTENCY_KEY] {
+        for value in headers.get_all(&name) {
+            kept.append(name.clone(), value.clone());
+        }
+    }
+    kept
 }
 
 /// The credential of the request's key. Every refusal of a key looks the same.
@@ -103,7 +112,7 @@ async fn authenticate(app: &App, context: &Context, headers: &HeaderMap) -> Resu
     let key = ApiKey::parse(token).map_err(|_| fail(refused()))?;
     let found = app
         .db
-        .read(Scope::system("authenticate"), move |db| api_key::authenticate(db, &key))
+        .glance(Scope::system("authenticate"), move |db| api_key::authenticate(db, &key))
         .await?;
     let credential = found.ok_or_else(|| fail(refused()))?;
     if credential.welcomes(context.address()) {
@@ -195,7 +204,7 @@ impl<N: Needs> Caller<N> {
         work: impl FnOnce(&Reader<'_>) -> Result<T> + Send + 'static,
     ) -> Result<Response> {
         let value = self.app.db.read(self.scope(), work).await?;
-        Ok(reply::complete(StatusCode::OK, &reply::envelope(&value)?, self.context.id()))
+        Ok(reply::complete(StatusCode::OK, reply::envelope(&value)?, self.context.id()))
     }
 
     /// Looks at one object. While nothing in the account changes, it is read only once.
@@ -206,14 +215,14 @@ impl<N: Needs> Caller<N> {
         let answer = if let Some(answer) = self.remembered() {
             answer
         } else {
-            let object = self.app.db.read(self.scope(), work).await?;
+            let object = self.app.db.glance(self.scope(), work).await?;
             self.keep(reply::one(&object)?)
         };
         let version = answer.version.unwrap_or_default();
         if precondition::none_match(&self.headers, version)? {
             return Ok(reply::not_modified(version));
         }
-        Ok(reply::versioned(StatusCode::OK, &answer.body, version, self.context.id()))
+        Ok(reply::versioned(StatusCode::OK, answer.body, version, self.context.id()))
     }
 
     /// Looks at a page of a list. While nothing in the account changes, it is read only once.
@@ -252,7 +261,7 @@ impl<N: Needs> Caller<N> {
                 self.path
             )
         });
-        Ok(reply::linked(&answer.body, link.as_deref(), self.context.id()))
+        Ok(reply::linked(answer.body, link.as_deref(), self.context.id()))
     }
 
     /// What an earlier request with the same rights got for the same question.
@@ -362,20 +371,4 @@ fn remember(tx: &Tx<'_>, key: IdempotencyKey, written: &Written) -> Result<()> {
         created_at: tx.now(),
     };
     idempotency::remember(tx, &remembered)
-}
-
-/// The headers that tell a caller what is left of the quota.
-pub fn quota_headers(
-    allowance: &limits::Allowance,
-    now_seconds: i64,
-) -> [(&'static str, String); 5] {
-    let limits::Allowance { quota, remaining, next_in, full_in } = *allowance;
-    let reset = now_seconds + i64::try_from(limits::ceiling(full_in)).unwrap_or(0);
-    [
-        ("ratelimit-policy", format!("\"default\";q={quota};w=60")),
-        ("ratelimit", format!("\"default\";r={remaining};t={}", limits::ceiling(next_in))),
-        ("x-ratelimit-limit", quota.to_string()),
-        ("x-ratelimit-remaining", remaining.to_string()),
-        ("x-ratelimit-reset", reset.to_string()),
-    ]
 }

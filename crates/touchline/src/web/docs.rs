@@ -10,7 +10,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bytes::Bytes;
 use http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, VARY,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    REFERRER_POLICY, VARY,
 };
 use http::{HeaderMap, HeaderName};
 use kit::word::Word;
@@ -128,7 +129,11 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
     form-action 'none'; frame-ancestors 'none'";
 
 fn page(html: &str) -> Response {
-    let headers = [(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, POLICY)];
+    let headers = [
+        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (REFERRER_POLICY, "no-referrer"),
+    ];
     (headers, html.to_owned()).into_response()
 }
 

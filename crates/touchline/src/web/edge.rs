@@ -3,6 +3,7 @@
 //! In: an id, the client's address, refusal of what is malformed, a limit in time, a net for panics.
 //! Out: the id and the quota in headers, errors written as problems, a count and a line in the log.
 
+use std::fmt::Write;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
@@ -11,14 +12,15 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
+use bytes::BytesMut;
 use futures_util::FutureExt;
 use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, Request, StatusCode};
 use ipnet::IpNet;
 use tower::Service;
 
-use super::caller::quota_headers;
 use super::context::Context;
+use super::limits::{Allowance, ceiling};
 use super::wire::TwoLengths;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
@@ -185,27 +187,46 @@ fn problem(error: &Error, response: Response, context: &Context) -> Response {
 /// The headers that every answer carries.
 fn dress(app: &App, response: &mut Response, context: &Context, cross_origin: bool) {
     let headers = response.headers_mut();
+    headers.reserve(12);
     if let Ok(id) = HeaderValue::from_str(context.id()) {
         headers.insert("request-id", id);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+    let kind = headers.get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+    // What a browser might show as a page may load nothing, unless the page itself says what.
+    if !kind.ends_with(b"json") && !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
         let nothing = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
         headers.insert(header::CONTENT_SECURITY_POLICY, nothing);
+        headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     }
     if let Some(allowance) = context.allowance() {
-        for (name, value) in quota_headers(allowance, app.clock.now().seconds()) {
-            if let Ok(value) = HeaderValue::from_str(&value) {
-                headers.insert(HeaderName::from_static(name), value);
-            }
-        }
+        quota(headers, allowance, app.clock.now().seconds());
     }
     if cross_origin {
         let anybody = HeaderValue::from_static("*");
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, anybody);
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
     }
+}
+
+/// What is left of the account's quota. All five values are written into one piece of memory.
+fn quota(headers: &mut HeaderMap, allowance: &Allowance, now: i64) {
+    let Allowance { quota, remaining, next_in, full_in } = *allowance;
+    let reset = now + i64::try_from(ceiling(full_in)).unwrap_or(0);
+    let mut text = BytesMut::with_capacity(128);
+    let mut set = |name: &'static str, value: std::fmt::Arguments<'_>| {
+        // Digits and quotes are always a valid header.
+        if text.write_fmt(value).is_ok()
+            && let Ok(value) = HeaderValue::from_maybe_shared(text.split().freeze())
+        {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    };
+    set("ratelimit-policy", format_args!("\"default\";q={quota};w=60"));
+    set("ratelimit", format_args!("\"default\";r={remaining};t={}", ceiling(next_in)));
+    set("x-ratelimit-limit", format_args!("{quota}"));
+    set("x-ratelimit-remaining", format_args!("{remaining}"));
+    set("x-ratelimit-reset", format_args!("{reset}"));
 }
 
 /// One line for what an operator should see; everything else only when asked for.

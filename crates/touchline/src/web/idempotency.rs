@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use http::{HeaderMap, Method};
+use http::{HeaderMap, HeaderName, Method};
 use kit::Timestamp;
 use kit::secret::sha256;
 use store::{Tx, bind, record, sql};
@@ -16,6 +16,8 @@ use tokio::sync::Notify;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
 
+/// The header.
+pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// How long a request waits for its twin.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -42,7 +44,7 @@ pub struct IdempotencyKey {
 
 /// The key of a request: 1 to 255 visible ASCII characters, quoted or not.
 pub fn key(headers: &HeaderMap) -> Result<Option<String>> {
-    let mut lines = headers.get_all("idempotency-key").iter();
+    let mut lines = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(line) = lines.next() else { return Ok(None) };
     let refused = || {
         let detail = "An Idempotency-Key is one header of 1 to 255 visible ASCII characters.";

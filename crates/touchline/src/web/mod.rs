@@ -21,5 +21,6 @@ pub mod path;
 pub mod precondition;
 pub mod query;
 pub mod reply;
+pub mod routes;
 pub mod server;
 pub mod wire;

@@ -1,12 +1,16 @@
 //! What a caller gets back: data in an envelope that ends with the request's id.
 
+use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, LINK, LOCATION};
 use http::{HeaderName, StatusCode};
+use http_body::{Frame, SizeHint};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -75,13 +79,10 @@ pub fn list<T: Serialize + Paged>(
 }
 
 /// The response: the envelope, closed with the request id.
-pub fn complete(status: StatusCode, envelope: &[u8], request_id: &str) -> Response {
-    let mut body = Vec::with_capacity(envelope.len() + request_id.len() + 20);
-    body.extend_from_slice(envelope);
-    body.extend_from_slice(b"\"request_id\":\"");
-    body.extend_from_slice(request_id.as_bytes());
-    body.extend_from_slice(b"\"}");
-    let mut response = Response::new(Body::from(body));
+pub fn complete(status: StatusCode, envelope: Bytes, request_id: &str) -> Response {
+    let end = Bytes::from(format!("\"request_id\":\"{request_id}\"}}"));
+    let body = Body::new(Pieces([Some(envelope), Some(end)]));
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -89,13 +90,37 @@ pub fn complete(status: StatusCode, envelope: &[u8], request_id: &str) -> Respon
     response
 }
 
+/// A body in two pieces, so that a remembered answer is sent without being copied.
+struct Pieces([Option<Bytes>; 2]);
+
+impl http_body::Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<std::result::Result<Frame<Bytes>, Infallible>>> {
+        let next = self.0.iter_mut().find_map(Option::take);
+        Poll::Ready(next.map(|piece| Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.iter().flatten().map(|piece| piece.len() as u64).sum())
+    }
+}
+
 /// The response with one object and its version.
-pub fn versioned(status: StatusCode, envelope: &[u8], version: i64, request_id: &str) -> Response {
+pub fn versioned(status: StatusCode, envelope: Bytes, version: i64, request_id: &str) -> Response {
     with(complete(status, envelope, request_id), ETAG, Some(&format!("\"{version}\"")))
 }
 
 /// The response with a page and the address of the next one.
-pub fn linked(envelope: &[u8], link: Option<&str>, request_id: &str) -> Response {
+pub fn linked(envelope: Bytes, link: Option<&str>, request_id: &str) -> Response {
     with(complete(StatusCode::OK, envelope, request_id), LINK, link)
 }
 
@@ -163,8 +188,8 @@ impl Written {
                 ));
             }
         };
-        let envelope = format!("{{\"data\":{data},");
-        let response = versioned(self.status, envelope.as_bytes(), self.version, request_id);
+        let envelope = Bytes::from(format!("{{\"data\":{data},"));
+        let response = versioned(self.status, envelope, self.version, request_id);
         let replayed = self.replayed.then_some("true");
         let response = with(response, HeaderName::from_static("idempotent-replayed"), replayed);
         with(response, LOCATION, location)

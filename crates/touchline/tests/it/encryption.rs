@@ -19,7 +19,8 @@ async fn only_a_server_that_proves_itself_is_talked_to() {
     let Some(database) = TestDatabase::new(Engine::Postgres).await else { return };
     let at = |url: &str| {
         let url = format!("{url}?sslmode=require");
-        Program::new(env!("CARGO_BIN_EXE_touchline"), database.folder.path()).flag("--database", &url)
+        Program::new(env!("CARGO_BIN_EXE_touchline"), database.folder.path())
+            .flag("--database", &url)
     };
     let known = at(&database.url).flag("--postgres-authority", &authority);
     assert!(known.json(&["migrate", "--status"])["steps"][0]["applied_at"].is_string());

@@ -1,5 +1,6 @@
 //! SQLite: one thread that writes, a few that read, all on one file in WAL mode.
 
+use std::num::NonZero;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -59,7 +60,7 @@ pub(crate) struct Nearby {
 impl Nearby {
     /// One connection for each thread that may want one.
     pub(crate) fn open(path: &str) -> Result<Self> {
-        let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get());
+        let threads = std::thread::available_parallelism().map_or(2, NonZero::get);
         let idle: Result<Vec<_>> = (0..=threads).map(|_| File::open(path, true)).collect();
         Ok(Self { idle: Mutex::new(idle?) })
     }

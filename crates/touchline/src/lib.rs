@@ -32,7 +32,7 @@ use crate::web::{docs, health};
 
 /// The API's routes with their description: every room adds its own.
 fn api() -> Routes {
-    let routes = accounts::api::routes(Routes::new());
+    let routes = accounts::api::routes(Routes::empty());
     teams::api::routes(routes)
 }
 

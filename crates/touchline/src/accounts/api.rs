@@ -18,7 +18,7 @@ use crate::web::routes::Routes;
 
 /// `/me`.
 pub fn routes(routes: Routes) -> Routes {
-    routes.add(routes!(me))
+    routes.with(routes!(me))
 }
 
 /// Who is calling.

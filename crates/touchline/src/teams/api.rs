@@ -23,7 +23,7 @@ const BODY: usize = 10_000;
 
 /// Everything below `/teams` and `/teams/{team_id}`.
 pub fn routes(routes: Routes) -> Routes {
-    routes.add(routes!(list, create)).add(routes!(find, change, archive)).add(routes!(restore))
+    routes.with(routes!(list, create)).with(routes!(find, change, archive)).with(routes!(restore))
 }
 
 /// List teams

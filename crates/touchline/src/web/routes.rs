@@ -18,12 +18,12 @@ pub struct Routes {
 
 impl Routes {
     /// Nothing but the description's frame.
-    pub fn new() -> Self {
+    pub fn empty() -> Self {
         Self { router: Router::new(), document: docs::base() }
     }
 
     /// Adds the operations of one address, as `routes!` gives them.
-    pub fn add(mut self, (schemas, paths, handlers): UtoipaMethodRouter<App>) -> Self {
+    pub fn with(mut self, (schemas, paths, handlers): UtoipaMethodRouter<App>) -> Self {
         let address = paths.paths.keys().next().map(|path| format!("{API}{path}"));
         let address = address.expect("operations have an address");
         self.router = self.router.route(&address, handlers);

@@ -111,4 +111,38 @@ both! {
         let sequences: Vec<_> = w.news().await.iter().map(|news| news["sequence"].as_i64().unwrap()).collect();
         assert_eq!(sequences, (1..=41).collect::<Vec<_>>());
     }
+
+    async fn too_many_waiting_jobs_are_turned_away_at_once(w: &World) {
+        let options = testkit::database::options(&w.database.url, w.clock.clock());
+        let small = Db::open(store::Options { queue: 3, ..options }).unwrap();
+        let scope = || Scope::account(w.harbour, "test");
+        let write = |wait: u64| {
+            small.write(scope(), move |_| {
+                std::thread::sleep(std::time::Duration::from_millis(wait));
+                Ok::<(), store::Error>(())
+            })
+        };
+        let (busy, rest) = tokio::join!(write(300), async {
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            let many = (0..10).map(|_| write(0));
+            futures_util::future::join_all(many).await
+        });
+        assert_eq!(busy, Ok(()));
+        let turned_away = rest.iter().filter(|job| **job == Err(store::Error::Overloaded)).count();
+        assert_eq!((turned_away, rest.len()), (7, 10), "{rest:?}");
+        assert_eq!(small.stats().refused, 7);
+        tokio::task::spawn_blocking(move || small.close()).await.unwrap();
+    }
+
+    async fn old_idempotency_keys_are_forgotten(w: &World) {
+        for number in 0..3 {
+            let once = w.owner.with("Idempotency-Key", &format!("key-{number}"));
+            once.post("/teams", json!({ "name": format!("Team {number}") })).await.created();
+            w.pass(testkit::seconds(12 * 3600));
+        }
+        w.pass(testkit::seconds(1));
+        assert_eq!(w.count("idempotency").await, 3);
+        touchline::jobs::forget_old_keys(&w.node.app).await;
+        assert_eq!(w.count("idempotency").await, 1);
+    }
 }

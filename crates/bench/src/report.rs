@@ -1,0 +1,45 @@
+//! The page with the table: how it was measured, on what, and how to read it.
+
+use crate::machine::Machine;
+use crate::options::Measure;
+use crate::table::Table;
+
+pub(crate) fn page(measure: &Measure, machine: &Machine, table: &Table) -> String {
+    let pace = measure.pace();
+    let (met, asked) = table.score();
+    let command = &measure.command;
+    let (seconds, rounds) = (pace.counted.as_secs(), pace.rounds);
+    let quick = if measure.is_quick() {
+        "\n**A quick run: one short round on a tenth of the data. Its numbers say little.**\n"
+    } else {
+        ""
+    };
+    format!(
+        "# Benchmarks\n\n\
+         Written by `{command}`. Everything in the table was measured in one run on this machine:\n\n\
+         {machine}\n{quick}\n\
+         {met} of {asked} asks are met. Shown are medians of {rounds} rounds of {seconds} s, after a \
+         warm-up; a ratio is the median of the rounds' ratios. Both sides of a ratio take turns within a \
+         round.\n\n\
+         {table}\n{NOTES}"
+    )
+}
+
+const NOTES: &str = "\
+How to read it:
+
+- The service, the load generator, the bare route and PostgreSQL share the same cores. That narrows
+  the distance between a fast and a slow server, for both sides alike.
+- Reads: 32 connections; 100,000 teams in the account; a key is checked and the quota is counted with
+  every request. *Against* is an axum route that returns the same bytes. The service remembers answers
+  while an account does not change: the first page and the 200 pages come from that memory, the lines
+  *while a client writes* mostly do not.
+- Writes: every answer comes after a durable commit (SQLite `synchronous=full`; PostgreSQL with `fsync`
+  and `synchronous_commit` on, otherwise as it comes). *Against* is a loop in one process that does the
+  same statements on the data layer without HTTP, keys, quotas and idempotency keys.
+- How much 256 clients gain over one depends on how long the disk takes to keep something: the slower
+  it is, the more. The line of the loop without HTTP shows what this machine allows.
+- The last page: a change before each pair makes the service forget its answers. On PostgreSQL the
+  teams were copied with SQL, since creating a million one by one takes too long.
+- *(yes)* and *(no)*: nobody asked for this one; it is held against the same mark for comparison.
+";

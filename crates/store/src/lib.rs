@@ -9,6 +9,7 @@
 
 mod db;
 mod error;
+mod memory;
 mod migrate;
 mod postgres;
 mod queue;

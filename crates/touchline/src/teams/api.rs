@@ -59,7 +59,12 @@ async fn create(
     body: Body<NewTeam>,
 ) -> Result<Response> {
     caller.reaches_all()?;
-    caller.create(body, team::create).await
+    let home = caller.credential().timezone.parse().ok();
+    caller
+        .create(body, move |tx, new| {
+            team::create(tx, NewTeam { timezone: new.timezone.or(home), ..new })
+        })
+        .await
 }
 
 /// Get a team

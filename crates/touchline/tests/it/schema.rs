@@ -110,6 +110,9 @@ both! {
         assert!(after.batches - before.batches <= after.jobs - before.jobs);
         let sequences: Vec<_> = w.news().await.iter().map(|news| news["sequence"].as_i64().unwrap()).collect();
         assert_eq!(sequences, (1..=41).collect::<Vec<_>>());
+        let scope = Scope::account(w.harbour, "test");
+        let fault = w.db().snapshot(scope, touchline::signals::verify).await.unwrap();
+        assert_eq!(fault, None, "an undone job left a trace in the logs");
     }
 
     async fn too_many_waiting_jobs_are_turned_away_at_once(w: &World) {

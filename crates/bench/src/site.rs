@@ -165,8 +165,8 @@ impl Database {
         Db::open(store::Options {
             url: self.url.clone().unwrap_or_else(file),
             authority: None,
-            connections: defaults.postgres_connections,
-            queue: defaults.queue,
+            connections: defaults.postgres_connections.get(),
+            queue: defaults.queue.get(),
             clock: Clock::system(),
             dice: Arc::new(Dice::system()),
         })

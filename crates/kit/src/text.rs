@@ -33,7 +33,8 @@ pub fn block(text: &str, max: usize) -> Result<String, TextFault> {
 
 fn checked(text: &str, max: usize, refused: fn(char) -> bool) -> Result<String, TextFault> {
     let text = text.trim();
-    if text.is_empty() {
+    // Characters that show nothing alone would make a name that nobody can see.
+    if text.chars().all(|c| matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')) {
         return Err(TextFault::Empty);
     }
     if text.chars().any(refused) {
@@ -58,7 +59,8 @@ pub fn normalised(text: &str) -> Cow<'_, str> {
 
 /// The text as it is compared and searched: case is ignored, so `Hawks` and `HAWKS` are one name.
 pub fn folded(text: &str) -> String {
-    normalised(&text.to_lowercase()).into_owned()
+    // By way of capitals, so that `Straße` and `STRASSE` are one.
+    normalised(&text.to_uppercase().to_lowercase()).into_owned()
 }
 
 /// A pattern for `like … escape '\'` that finds the folded text anywhere, wildcards taken literally.

@@ -69,6 +69,10 @@ where
 
     fn run(&mut self, conn: &dyn Conn, tools: &Tools, memory: &Memory) -> bool {
         let closure = self.closure.take().expect("a job runs once");
+        if self.reply.is_closed() {
+            // Whoever asked was told that it took too long, or has gone: what was not begun is not done.
+            return false;
+        }
         let hands = Hands { conn, tools, memory };
         let result = run(&hands, &self.scope, closure);
         let keep = result.is_ok();

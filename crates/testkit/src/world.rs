@@ -152,7 +152,7 @@ impl World {
 /// Settings for tests: the defaults, with room for many requests.
 pub fn test_config() -> Config {
     let mut config = Config::defaults();
-    config.postgres_connections = 4;
+    config.postgres_connections = 4.try_into().unwrap();
     config
 }
 

@@ -60,7 +60,7 @@ impl App {
     pub async fn new(config: Config, db: Db, clock: Clock, dice: Arc<Dice>) -> Result<Self> {
         let cursors = cursor_key(&db).await?;
         Ok(Self(Arc::new(Parts {
-            limits: Limits::new(config.auth_failures, clock.clone(), dice.clone()),
+            limits: Limits::new(config.auth_failures.get(), clock.clone(), dice.clone()),
             config,
             db,
             clock,

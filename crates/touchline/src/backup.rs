@@ -61,7 +61,7 @@ fn told<E: std::fmt::Display>(place: &Path) -> impl Fn(E) -> Fault + '_ {
 /// Where a backup of this moment is put if nobody says otherwise.
 pub fn default_path(data: &Path, now: Timestamp) -> PathBuf {
     let stamp: String =
-        now.to_string().chars().filter(char::is_ascii_alphanumeric).take(15).collect();
+        now.to_string().chars().filter(char::is_ascii_alphanumeric).take(21).collect();
     data.join("backups").join(format!("touchline-{stamp}.tar.gz"))
 }
 
@@ -74,7 +74,9 @@ pub async fn create(
 ) -> Result<Manifest, Fault> {
     let folder =
         to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(told(folder))?;
+    if to.exists() {
+        return Err(format!("{} is there already; a backup replaces nothing", to.display()));
+    }
     let applied = db.applied().await.map_err(|error| error.to_string())?;
     let work = tempfile::tempdir_in(folder).map_err(told(folder))?;
     let into = work.path().to_owned();

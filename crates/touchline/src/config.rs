@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -63,9 +64,71 @@ macro_rules! plain_setting {
 }
 plain_setting! {
     SocketAddr, "an address with a port, such as 127.0.0.1:8080";
-    usize, "a whole number";
-    u32, "a whole number";
-    String, "text";
+    NonZeroUsize, "a whole number above zero";
+    NonZeroU32, "a whole number above zero";
+}
+
+/// The address under which people reach the service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseUrl(String);
+
+impl BaseUrl {
+    /// The address, without a slash at its end.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Setting for BaseUrl {
+    fn read(text: &str) -> Result<Self, String> {
+        let web = ["https://", "http://"]
+            .iter()
+            .any(|start| text.len() > start.len() && text.starts_with(start));
+        let plain = text.bytes().all(|byte| byte.is_ascii_graphic());
+        let wrong = || format!("{text:?} is not an address such as https://club.example.org");
+        if web && plain { Ok(Self(text.trim_end_matches('/').to_owned())) } else { Err(wrong()) }
+    }
+    fn show(&self) -> String {
+        self.0.clone()
+    }
+}
+
+/// What to log, as the log understands it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogFilter(String);
+
+impl LogFilter {
+    /// The filter's text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Setting for LogFilter {
+    fn read(text: &str) -> Result<Self, String> {
+        let known = tracing_subscriber::EnvFilter::try_new(text);
+        known.map(|_| Self(text.to_owned())).map_err(|error| error.to_string())
+    }
+    fn show(&self) -> String {
+        self.0.clone()
+    }
+}
+
+/// The address of a database, which may hold a password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatabaseUrl(Secret);
+
+impl Setting for DatabaseUrl {
+    fn read(text: &str) -> Result<Self, String> {
+        let file =
+            text.strip_prefix("sqlite:").is_some_and(|path| !path.is_empty() && path != ":memory:");
+        let server = text.starts_with("postgres://") || text.starts_with("postgresql://");
+        let wrong = "use sqlite:PATH or postgres://USER@HOST/DATABASE";
+        if file || server { Ok(Self(Secret(text.to_owned()))) } else { Err(wrong.to_owned()) }
+    }
+    fn show(&self) -> String {
+        self.0.show()
+    }
 }
 
 impl Setting for PathBuf {
@@ -184,7 +247,7 @@ macro_rules! settings {
         impl Config {
             /// Reads every setting from where `source` finds it, or its default.
             fn build(source: &Source) -> Result<Self, Vec<String>> {
-                let mut faults = Vec::new();
+                let mut faults = source.faults.clone();
                 let mut infos = SETTINGS.iter();
                 $(let $name = source.read::<$type>(infos.next().expect("one each"), &mut faults);)+
                 match ($($name,)+) {
@@ -209,13 +272,13 @@ settings! {
     /// The folder for the database, backups and keys.
     data: PathBuf = "./touchline-data";
     /// `sqlite:PATH` or `postgres://USER:PASSWORD@HOST/DATABASE`. Empty: `touchline.db` in the data folder.
-    database: Option<Secret> = "" secret;
+    database: Option<DatabaseUrl> = "" secret;
     /// The address under which people reach the service, such as `https://club.example.org`.
-    base_url: Option<String> = "";
+    base_url: Option<BaseUrl> = "";
     /// Requests a minute for each tier of accounts.
     rate_limits: Quotas = "free=60,club=600,league=6000";
     /// Failed sign-ins a minute from one address (an IPv6 /64 counts as one).
-    auth_failures: u32 = "1200";
+    auth_failures: NonZeroU32 = "1200";
     /// Networks of proxies whose `X-Forwarded-For` is believed, separated by commas.
     trusted_proxies: Vec<IpNet> = "";
     /// How long an `Idempotency-Key` is remembered.
@@ -225,17 +288,17 @@ settings! {
     /// A token that opens `/metrics` on the main listener.
     metrics_token: Option<Secret> = "" secret;
     /// What to log: `error`, `warn`, `info`, `debug`, or a filter such as `touchline=debug`.
-    log: String = "info";
+    log: LogFilter = "info";
     /// Open connections in all.
-    max_connections: usize = "10000";
+    max_connections: NonZeroUsize = "10000";
     /// Open connections from one address, trusted proxies excepted.
-    max_connections_per_address: usize = "1000";
+    max_connections_per_address: NonZeroUsize = "1000";
     /// A PEM file with the authority that vouches for a PostgreSQL server (`sslmode=require` in its address).
     postgres_authority: Option<PathBuf> = "";
     /// Connections to a PostgreSQL server; half of them write.
-    postgres_connections: usize = "8";
+    postgres_connections: NonZeroUsize = "8";
     /// Jobs that may wait for the database before callers are answered 503.
-    queue: usize = "4096";
+    queue: NonZeroUsize = "4096";
 }
 
 /// A database's address shows everything but its password.
@@ -250,6 +313,8 @@ fn masked(name: &str, shown: String) -> String {
 /// Where settings come from.
 #[derive(Debug, Default)]
 pub struct Source {
+    /// What is wrong with the file itself.
+    faults: Vec<String>,
     pub flags: BTreeMap<String, String>,
     file: BTreeMap<String, String>,
     environment: BTreeMap<String, String>,
@@ -257,14 +322,11 @@ pub struct Source {
 
 impl Source {
     /// The flags that were given, the process's environment, and a file if there is one.
-    pub fn new(flags: BTreeMap<String, String>, file: Option<&Path>) -> Result<Self, Vec<String>> {
+    pub fn new(flags: BTreeMap<String, String>, file: Option<&Path>) -> Self {
         let environment =
             std::env::vars().filter(|(name, _)| name.starts_with("TOUCHLINE_")).collect();
-        let file = match file {
-            Some(path) => read_file(path)?,
-            None => BTreeMap::new(),
-        };
-        Ok(Self { flags, file, environment })
+        let (file, faults) = file.map(read_file).unwrap_or_default();
+        Self { faults, flags, file, environment }
     }
 
     fn read<T: Setting>(&self, info: &Info, faults: &mut Vec<String>) -> Option<T> {
@@ -284,30 +346,29 @@ impl Source {
         } else {
             Ok((info.name.to_owned(), info.default.to_owned()))
         };
-        let read = found.and_then(|(place, text)| {
-            // What is wrong with a secret is not told: the telling would show it.
-            let told = |fault| if info.secret { "not understood".to_owned() } else { fault };
-            T::read(&text).map_err(|fault| format!("{place}: {}", told(fault)))
-        });
+        let read = found
+            .and_then(|(place, text)| T::read(&text).map_err(|fault| format!("{place}: {fault}")));
         read.map_err(|fault| faults.push(fault)).ok()
     }
 }
 
-/// The file's settings as text; unknown names are faults.
-fn read_file(path: &Path) -> Result<BTreeMap<String, String>, Vec<String>> {
-    let fault = |error: String| vec![format!("{}: {error}", path.display())];
-    let text = std::fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
-    let table: toml::Table =
-        text.parse().map_err(|error: toml::de::Error| fault(error.message().to_owned()))?;
-    let unknown: Vec<_> = table
+/// The file's settings as text, and what is wrong with it; unknown names are faults.
+fn read_file(path: &Path) -> (BTreeMap<String, String>, Vec<String>) {
+    let fault = |error: String| (BTreeMap::new(), vec![format!("{}: {error}", path.display())]);
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => return fault(error.to_string()),
+    };
+    let table: toml::Table = match text.parse::<toml::Table>() {
+        Ok(table) => table,
+        Err(error) => return fault(error.message().to_owned()),
+    };
+    let unknown = table
         .keys()
         .filter(|name| SETTINGS.iter().all(|info| info.name != *name))
         .map(|name| format!("{}: {name} is not a setting", path.display()))
         .collect();
-    if !unknown.is_empty() {
-        return Err(unknown);
-    }
-    Ok(table.into_iter().map(|(name, value)| (name, as_text(&value))).collect())
+    (table.into_iter().map(|(name, value)| (name, as_text(&value))).collect(), unknown)
 }
 
 fn as_text(value: &toml::Value) -> String {
@@ -324,15 +385,7 @@ fn as_text(value: &toml::Value) -> String {
 impl Config {
     /// The settings, or everything that is wrong with them.
     pub fn load(source: &Source) -> Result<Self, Vec<String>> {
-        let mut config = Self::build(source)?;
-        if let Some(base) = &mut config.base_url {
-            let web = base.starts_with("https://") || base.starts_with("http://");
-            if !web {
-                return Err(vec![format!("base_url: {base:?} does not begin with https://")]);
-            }
-            *base = base.trim_end_matches('/').to_owned();
-        }
-        Ok(config)
+        Self::build(source)
     }
 
     /// The settings without flags, environment or file.
@@ -343,7 +396,7 @@ impl Config {
     /// The address of the database.
     pub fn database_url(&self) -> String {
         match &self.database {
-            Some(url) => url.reveal().to_owned(),
+            Some(DatabaseUrl(url)) => url.reveal().to_owned(),
             None => format!("sqlite:{}", self.data.join("touchline.db").display()),
         }
     }
@@ -372,7 +425,7 @@ mod tests {
         let map = |pairs: &[(&str, &str)]| {
             pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
         };
-        Source { flags: map(flags), environment: map(environment), file: BTreeMap::new() }
+        Source { flags: map(flags), environment: map(environment), ..Source::default() }
     }
 
     #[test]

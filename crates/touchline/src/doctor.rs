@@ -7,7 +7,7 @@ use serde::Serialize;
 use store::{Db, Dialect, Scope, bind};
 
 use crate::backup;
-use crate::config::Config;
+use crate::config::{BaseUrl, Config};
 use crate::migrations::STEPS;
 
 /// What a check found.
@@ -38,11 +38,21 @@ const OLD_BACKUP_DAYS: i64 = 7;
 
 /// Looks at everything.
 pub async fn examine(db: &Db, config: &Config, now: Timestamp) -> Vec<Finding> {
-    vec![
-        database(db).await,
-        schema(db).await,
-        logs(db).await,
-        folder(&config.data),
+    let mut findings = vec![database(db).await, schema(db).await, logs(db).await];
+    findings.extend(surroundings(config, now));
+    findings
+}
+
+/// Looks at what there is when the database cannot even be opened.
+pub fn examine_without(config: &Config, now: Timestamp, why: &str) -> Vec<Finding> {
+    let mut findings = vec![found("database", Verdict::Ill, format!("{why}."))];
+    findings.extend(surroundings(config, now));
+    findings
+}
+
+fn surroundings(config: &Config, now: Timestamp) -> [Finding; 6] {
+    [
+        folder(config),
         space(&config.data),
         clock(now),
         zones(),
@@ -93,6 +103,11 @@ async fn schema(db: &Db) -> Finding {
             Verdict::Well,
             format!("Up to date at {}.", STEPS[STEPS.len() - 1].name),
         ),
+        Ok(applied) if applied.len() > STEPS.len() => {
+            let detail =
+                "The database was migrated by a newer version of touchline. Use that version.";
+            found("schema", Verdict::Ill, detail)
+        }
         Ok(applied) => {
             let detail = format!(
                 "{} of {} steps are applied. Run touchline migrate.",
@@ -118,9 +133,17 @@ async fn logs(db: &Db) -> Finding {
 }
 
 /// Whether the data folder can be written and is closed to others.
-fn folder(data: &Path) -> Finding {
+fn folder(config: &Config) -> Finding {
     use std::os::unix::fs::PermissionsExt;
+    let data = &config.data;
     let shown = data.display();
+    if config.database.is_some() && !data.exists() {
+        return found(
+            "folder",
+            Verdict::Well,
+            format!("{shown} is made when something is kept there."),
+        );
+    }
     if let Err(error) = tempfile::tempfile_in(data) {
         return found("folder", Verdict::Ill, format!("{shown} cannot be written: {error}."));
     }
@@ -138,6 +161,7 @@ fn folder(data: &Path) -> Finding {
 }
 
 fn space(data: &Path) -> Finding {
+    let data = if data.exists() { data } else { Path::new(".") };
     match rustix::fs::statvfs(data) {
         Ok(disk) => {
             let free = disk.f_bavail.saturating_mul(disk.f_frsize);
@@ -166,7 +190,7 @@ fn zones() -> Finding {
 }
 
 fn address(config: &Config) -> Finding {
-    match &config.base_url {
+    match config.base_url.as_ref().map(BaseUrl::as_str) {
         Some(base) if base.starts_with("https://") => {
             found("address", Verdict::Well, format!("People reach the service at {base}."))
         }

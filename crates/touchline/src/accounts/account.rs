@@ -58,7 +58,11 @@ pub struct NewAccount {
 /// Makes an account. The job runs in the scope of the account that it makes.
 pub fn create(tx: &Tx<'_>, new: &NewAccount) -> Result<Account> {
     let name = text::line(&new.name, 120).map_err(|_| {
-        Error::new(Code::ValidationFailed, "A name has 1 to 120 characters.").at("/name")
+        Error::new(
+            Code::ValidationFailed,
+            "A name has 1 to 120 characters and no control characters.",
+        )
+        .at("/name")
     })?;
     let account = Account {
         id: new.id,

@@ -177,7 +177,11 @@ impl Credential {
 
 fn valid_name(name: &str) -> Result<String> {
     text::line(name, 120).map_err(|_| {
-        Error::new(Code::ValidationFailed, "A name has 1 to 120 characters.").at("/name")
+        Error::new(
+            Code::ValidationFailed,
+            "A name has 1 to 120 characters and no control characters.",
+        )
+        .at("/name")
     })
 }
 

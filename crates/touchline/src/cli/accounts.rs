@@ -148,8 +148,8 @@ pub(super) enum KeyVerb {
     },
     /// Revoke a key at once
     Revoke {
-        #[arg(value_parser = key_id)]
-        key: KeyId,
+        /// The key's id, key_…
+        key: String,
     },
 }
 
@@ -171,6 +171,8 @@ impl KeyVerb {
                 desk.say(&json!({ "keys": keys }), || listed(&keys))
             }
             Self::Revoke { key } => {
+                // What was typed is not repeated: it may be the key itself.
+                let key = key_id(&key)?;
                 let account =
                     db.read(Scope::system("revoke"), move |db| api_key::account_of(db, key)).await;
                 let scope = Scope::account(account.map_err(refused)?, ACTOR);

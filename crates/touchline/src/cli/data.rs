@@ -10,6 +10,7 @@ use super::{Desk, Outcome, Refusal, refused};
 use crate::backup::{self, Manifest};
 use crate::demo;
 use crate::doctor::{self, Verdict};
+use crate::error::Code;
 use crate::migrations::STEPS;
 
 #[derive(Debug, Args)]
@@ -59,7 +60,10 @@ impl Seed {
         let Self::Demo { remove } = self;
         let db = desk.open_migrated().await?;
         if remove {
-            demo::remove(&db, &desk.config.data).await.map_err(refused)?;
+            demo::remove(&db, &desk.config.data).await.map_err(|error| match error.code {
+                Code::NotFound => Refusal::from("there is no demo club"),
+                _ => refused(error),
+            })?;
             return desk
                 .say(&json!({ "removed": demo::ACCOUNT }), || "Removed the demo club.".to_owned());
         }
@@ -75,8 +79,11 @@ impl Seed {
 
 /// Looks at everything; fails if something does not work.
 pub(super) async fn doctor(desk: &Desk) -> Outcome {
-    let db = desk.open()?;
-    let findings = doctor::examine(&db, &desk.config, desk.options().clock.now()).await;
+    let now = desk.options().clock.now();
+    let findings = match desk.open() {
+        Ok(db) => doctor::examine(&db, &desk.config, now).await,
+        Err(refusal) => doctor::examine_without(&desk.config, now, &refusal.lines.join("; ")),
+    };
     desk.say(&json!({ "findings": findings }), || {
         let line = |finding: &doctor::Finding| {
             let mark = match finding.verdict {
@@ -89,7 +96,9 @@ pub(super) async fn doctor(desk: &Desk) -> Outcome {
         findings.iter().map(line).collect::<Vec<_>>().join("\n")
     })?;
     let ill = findings.iter().filter(|finding| finding.verdict == Verdict::Ill).count();
-    if ill == 0 { Ok(()) } else { Err(Refusal::from(format!("{ill} checks failed"))) }
+    // In JSON the findings say it all: one object, and no more.
+    let told = (!desk.json).then(|| format!("{ill} checks failed"));
+    if ill == 0 { Ok(()) } else { Err(Refusal { lines: told.into_iter().collect(), code: 1 }) }
 }
 
 #[derive(Debug, Subcommand)]
@@ -122,8 +131,13 @@ impl BackupVerb {
         match self {
             Self::Create { to } => {
                 let now = desk.options().clock.now();
-                let to = to.unwrap_or_else(|| backup::default_path(&desk.config.data, now));
                 let db = desk.open_migrated().await?;
+                let to = if let Some(to) = to {
+                    to
+                } else {
+                    super::private_folder(&desk.config.data.join("backups"))?;
+                    backup::default_path(&desk.config.data, now)
+                };
                 let manifest = backup::create(&db, &to, now, progress).await?;
                 desk.say(&told(&manifest, &to), || {
                     format!("Made {} with {} rows.", to.display(), manifest.rows())

@@ -129,8 +129,8 @@ impl Desk {
         store::Options {
             url: self.config.database_url(),
             authority: self.config.postgres_authority.clone(),
-            connections: self.config.postgres_connections,
-            queue: self.config.queue,
+            connections: self.config.postgres_connections.get(),
+            queue: self.config.queue.get(),
             clock: Clock::system(),
             dice: Arc::new(Dice::system()),
         }
@@ -183,6 +183,10 @@ pub fn run() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(refusal) => {
+            if matches.get_flag("json") && !refusal.lines.is_empty() {
+                let object = serde_json::json!({ "error": { "messages": refusal.lines } });
+                let _ = writeln!(std::io::stdout(), "{object}");
+            }
             for line in refusal.lines {
                 // Nobody is left to tell if standard error is gone.
                 let _ = writeln!(std::io::stderr(), "touchline: {line}");
@@ -201,7 +205,7 @@ fn start(matches: &ArgMatches) -> Outcome {
     let flags: BTreeMap<_, _> = SETTINGS.iter().filter_map(given).collect();
     let beside = PathBuf::from("touchline.toml");
     let file = cli.config.clone().or_else(|| beside.is_file().then_some(beside));
-    let config = Source::new(flags, file.as_deref()).and_then(|source| Config::load(&source));
+    let config = Config::load(&Source::new(flags, file.as_deref()));
     let config = config.map_err(|lines| Refusal { lines, code: 2 })?;
     let desk = Desk { json: cli.json, config };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -227,8 +231,10 @@ async fn dispatch(verb: Verb, desk: &Desk) -> Outcome {
         Verb::Openapi => Ok(std::io::stdout().write_all(crate::document().as_bytes())?),
         Verb::Healthcheck => serve::healthcheck(desk).await,
         Verb::Completions(Completions { shell }) => {
-            clap_complete::generate(shell, &mut command(), "touchline", &mut std::io::stdout());
-            Ok(())
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut command(), "touchline", &mut script);
+            let script = String::from_utf8_lossy(&script);
+            desk.say(&serde_json::json!({ "completions": script }), || script.trim_end().to_owned())
         }
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) async fn run(self, desk: &Desk) -> Outcome {
-        start_log(&desk.config.log)?;
+        start_log(desk.config.log.as_str())?;
         let db = desk.open_migrated().await?;
         let options = desk.options();
         let app = App::new(desk.config.clone(), db.clone(), options.clock, options.dice)

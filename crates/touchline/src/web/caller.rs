@@ -25,6 +25,7 @@ use super::reply::{self, Written};
 use crate::accounts::api_key::{self, Credential};
 use crate::accounts::rights::{Reach, ScopeName};
 use crate::app::App;
+use crate::config::BaseUrl;
 use crate::error::{Code, Error, Result};
 use crate::expected::{Expected, Versioned};
 use crate::ids::TeamId;
@@ -254,7 +255,7 @@ impl<N: Needs> Caller<N> {
             self.keep(reply::list(looked.await?, limit, cursor)?)
         };
         let link = answer.next.as_deref().map(|next| {
-            let base = self.app.config.base_url.as_deref().unwrap_or_default();
+            let base = self.app.config.base_url.as_ref().map_or("", BaseUrl::as_str);
             let and = if filters.is_empty() { "" } else { "&" };
             format!(
                 "<{base}{}?{filters}{and}limit={limit}&order={order}&cursor={next}>; rel=\"next\"",
@@ -346,7 +347,7 @@ impl<N: Needs> Caller<N> {
     /// Where the created object is found: below the address it was posted to.
     fn location(&self, written: &Written) -> Option<String> {
         let id = written.id()?;
-        let base = self.app.config.base_url.as_deref().unwrap_or_default();
+        let base = self.app.config.base_url.as_ref().map_or("", BaseUrl::as_str);
         Some(format!("{base}{}/{id}", self.path))
     }
 }

@@ -4,7 +4,7 @@
 //! Out: the id and the quota in headers, errors written as problems, a count and a line in the log.
 
 use std::fmt::Write;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -15,12 +15,13 @@ use axum::response::{IntoResponse, Response};
 use bytes::BytesMut;
 use futures_util::FutureExt;
 use http::header::{self, HeaderName, HeaderValue};
-use http::{HeaderMap, Method, Request, StatusCode};
+use http::{HeaderMap, Method, Request, StatusCode, Version};
 use ipnet::IpNet;
 use tower::Service;
 
 use super::context::Context;
 use super::limits::{Allowance, ceiling};
+use super::server::MAX_HEADER_BYTES;
 use super::wire::TwoLengths;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
@@ -80,7 +81,8 @@ async fn guarded(
             Error::internal("a handler panicked").into_response()
         }
         Err(_) => {
-            let detail = "The request took longer than 30 seconds and was given up.";
+            let detail = "The request took longer than 30 seconds. It may have been carried out: \
+                try again with the same Idempotency-Key.";
             Error::new(Code::Overloaded, detail).retry_after(5).into_response()
         }
     }
@@ -94,8 +96,15 @@ fn check(request: &Request<Body>) -> Result<()> {
     if request.extensions().get::<TwoLengths>().is_some() {
         return refuse("A request has either one Content-Length or one Transfer-Encoding.");
     }
-    if count(&header::HOST) != 1 {
+    // Only HTTP/1.0, which some health checks still speak, may leave the Host out.
+    let hosts = count(&header::HOST);
+    if hosts > 1 || (hosts == 0 && request.version() != Version::HTTP_10) {
         return refuse("A request has exactly one Host header.");
+    }
+    let lines = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4);
+    let address = request.uri().path().len() + request.uri().query().map_or(0, str::len);
+    if lines.sum::<usize>() + address > MAX_HEADER_BYTES {
+        return refuse("The address and the headers are larger than 32 KiB.");
     }
     for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH] {
         if count(&name) > 1 {
@@ -117,7 +126,7 @@ fn client_address(headers: &HeaderMap, peer: IpAddr, trusted: &[IpNet]) -> IpAdd
     let text: Vec<_> = lines.iter().filter_map(|line| line.to_str().ok()).collect();
     let mut nearest = peer;
     for hop in text.iter().flat_map(|line| line.split(',')).rev() {
-        let Some(address) = hop.trim().parse::<IpAddr>().ok().map(|a| a.to_canonical()) else {
+        let Some(address) = hop_address(hop.trim()) else {
             return nearest;
         };
         if !known(&address) {
@@ -126,6 +135,12 @@ fn client_address(headers: &HeaderMap, peer: IpAddr, trusted: &[IpNet]) -> IpAdd
         nearest = address;
     }
     nearest
+}
+
+/// The address of a hop; some proxies write the port behind it.
+fn hop_address(text: &str) -> Option<IpAddr> {
+    let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
+    text.parse().ok().or_else(with_port).map(|address: IpAddr| address.to_canonical())
 }
 
 /// A browser asks whether a page of another origin may call the API. It may: only a bearer token opens
@@ -271,6 +286,8 @@ mod tests {
         assert_eq!(seen("10.0.0.1", &["1.1.1.1", "203.0.113.9"]), "203.0.113.9");
         assert_eq!(seen("::ffff:10.0.0.1", &["2001:db8::1"]), "2001:db8::1");
         assert_eq!(seen("10.0.0.1", &["unknown, 10.0.0.9"]), "10.0.0.9");
+        assert_eq!(seen("10.0.0.1", &["203.0.113.9:4711"]), "203.0.113.9");
+        assert_eq!(seen("10.0.0.1", &["[2001:db8::1]:4711"]), "2001:db8::1");
         assert_eq!(seen("10.0.0.1", &[]), "10.0.0.1");
     }
 }

@@ -36,6 +36,12 @@ impl Params {
     /// Takes a query apart.
     pub fn new(query: &str) -> Self {
         let mut params = Self::default();
+        // A spoilt cursor is told as such by whoever opens it.
+        let spoilt = |pair: &&str| !pair.starts_with("cursor=") && !well_encoded(pair);
+        for pair in query.split('&').filter(spoilt) {
+            let name = pair.split('=').next().unwrap_or_default();
+            params.fault(name, "invalid_encoding", "This is not percent-encoded UTF-8.");
+        }
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             if params.pairs.insert(name.to_string(), value.into_owned()).is_some() {
                 params.fault(&name, "repeated", "This parameter may stand only once.");
@@ -121,6 +127,25 @@ impl Params {
         }
         number
     }
+}
+
+/// Whether every `%` is followed by two digits and the whole is UTF-8.
+fn well_encoded(query: &str) -> bool {
+    let mut bytes = Vec::with_capacity(query.len());
+    let mut rest = query.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let digits = tail.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        let hex = digits.filter(|two| two.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let Some(byte) = hex.and_then(|two| u8::from_str_radix(two, 16).ok()) else { return false };
+        bytes.push(byte);
+        rest = &tail[2..];
+    }
+    std::str::from_utf8(&bytes).is_ok()
 }
 
 /// The query of a request.

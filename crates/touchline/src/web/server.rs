@@ -52,8 +52,8 @@ impl Doors {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let total: usize = open.values().sum();
         let here = open.get(&address).copied().unwrap_or(0);
-        let crowded = !proxy && here >= app.config.max_connections_per_address;
-        if total >= app.config.max_connections || crowded {
+        let crowded = !proxy && here >= app.config.max_connections_per_address.get();
+        if total >= app.config.max_connections.get() || crowded {
             app.metrics.connections_refused.fetch_add(1, Ordering::Relaxed);
             return None;
         }
@@ -142,6 +142,7 @@ async fn connection(
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADERS_WITHIN)
+        .half_close(true)
         .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEADER_BYTES)
         .serve_connection(TokioIo::new(wire), service);

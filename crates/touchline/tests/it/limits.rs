@@ -137,7 +137,7 @@ both! {
     }
 
     async fn an_invented_forwarded_address_does_not_escape_the_bound_on_failures(w: &World) {
-        let node = w.node(|config| config.auth_failures = 5).await;
+        let node = w.node(|config| config.auth_failures = 5.try_into().unwrap()).await;
         let guesser = Client::new(node.address, Some("tl_live_guess"));
         for host in 0..5 {
             let guesser = guesser.with("X-Forwarded-For", &format!("203.0.113.{host}"));
@@ -155,7 +155,7 @@ both! {
 
     async fn a_whole_ipv6_network_is_one_address_behind_a_trusted_proxy(w: &World) {
         let node = w.node(|config| {
-            config.auth_failures = 5;
+            config.auth_failures = 5.try_into().unwrap();
             config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
         }).await;
         let guess = async |address: &str| {

@@ -95,7 +95,7 @@ async fn demo_twice(engine: Engine) {
     assert_eq!(client.get("/teams").await.ok().names().len(), 6);
     program.json(&["seed", "demo", "--remove"]);
     client.get("/teams").await.refused(401, "invalid_credentials");
-    refuses(&program.run(&["seed", "demo", "--remove"]), &["No such object"]);
+    refuses(&program.run(&["seed", "demo", "--remove"]), &["no demo club"]);
     drop(service);
     database.remove().await;
 }
@@ -234,6 +234,64 @@ fn faults_of_the_settings_are_told_together() {
     assert!(!shown.to_string().contains("hush"));
     let over = program.json(&["config", "show", "--listen", "127.0.0.1:1"])["config"].clone();
     assert_eq!(over["listen"], "127.0.0.1:1");
+}
+
+#[test]
+fn settings_that_cannot_run_are_refused_all_together() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("t.toml");
+    fs::write(&file, "nope = 1\nlisten = \"zzz\"\n").unwrap();
+    let wrong = program(folder.path()).flag("--config", file.to_str().unwrap()).run(&[
+        "config",
+        "check",
+        "--queue",
+        "0",
+        "--base-url",
+        "ftp://x",
+        "--log",
+        "!!!=",
+        "--database",
+        "mysql://u:hush@h/d",
+    ]);
+    let told = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    for word in ["nope", "zzz", "--queue", "--base-url", "--log", "--database"] {
+        assert!(told.contains(word), "{word}: {told}");
+    }
+    assert!(wrong.status.code() == Some(2) && !told.contains("hush"), "{told}");
+}
+
+#[test]
+fn a_refusal_is_one_json_object_too() {
+    let folder = TempDir::new().unwrap();
+    let program = program(folder.path());
+    let object =
+        |output: &Output| -> serde_json::Value { serde_json::from_slice(&output.stdout).unwrap() };
+    let away = ["--database", "postgres://u@127.0.0.1:1/d", "--json"];
+    let refused = program.run(&[&["account", "list"], &away[..]].concat());
+    assert!(object(&refused)["error"]["messages"][0].as_str().unwrap().contains("refused"));
+    let ill = program.run(&[&["doctor"], &away[..]].concat());
+    assert_eq!(ill.status.code(), Some(1));
+    assert_eq!(object(&ill)["findings"][0]["verdict"], "ill");
+    assert!(program.json(&["completions", "bash"])["completions"].is_string());
+    let typed = program.run(&["key", "revoke", "tl_live_secret"]);
+    assert!(!String::from_utf8_lossy(&typed.stderr).contains("secret"));
+}
+
+#[test]
+fn a_backup_replaces_nothing() {
+    let folder = TempDir::new().unwrap();
+    let program = program(folder.path());
+    let file = folder.path().join("b.tar.gz");
+    fs::write(&file, "precious").unwrap();
+    refuses(
+        &program.run(&["backup", "create", "--to", file.to_str().unwrap()]),
+        &["is there already"],
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
+    let nowhere = folder.path().join("typo/b.tar.gz");
+    refuses(&program.run(&["backup", "create", "--to", nowhere.to_str().unwrap()]), &["typo"]);
+    let names = [program.json(&["backup", "create"]), program.json(&["backup", "create"])];
+    assert_ne!(names[0]["backup"]["file"], names[1]["backup"]["file"]);
 }
 
 #[test]

@@ -148,4 +148,25 @@ both! {
         touchline::jobs::forget_old_keys(&w.node.app).await;
         assert_eq!(w.count("idempotency").await, 1);
     }
+
+    async fn a_job_nobody_waits_for_any_more_is_not_begun(w: &World) {
+        let scope = || Scope::account(w.harbour, "test");
+        let millis = std::time::Duration::from_millis;
+        let busy = w.db().write(scope(), move |_| {
+            std::thread::sleep(millis(300));
+            Ok::<(), store::Error>(())
+        });
+        let given_up = async {
+            tokio::time::sleep(millis(100)).await;
+            let rename = w.db().write(scope(), |tx| {
+                tx.run("update account set name = 'X' where id = :account", &[])
+            });
+            assert!(tokio::time::timeout(millis(50), rename).await.is_err());
+        };
+        let (busy, ()) = tokio::join!(busy, given_up);
+        assert_eq!(busy, Ok(()));
+        // Whatever waited in the lane has had its turn once this has.
+        w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
+        assert_eq!(w.owner.get("/me").await.ok().data()["account"]["name"], "Harbour");
+    }
 }

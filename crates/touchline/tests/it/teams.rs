@@ -326,4 +326,18 @@ both! {
         assert_eq!(w.count("team").await, 30);
         verifies(w).await;
     }
+
+    async fn names_that_nobody_can_see_or_tell_apart_are_refused(w: &World) {
+        let invisible = json!({ "name": "\u{200b}\u{2060}" });
+        assert_eq!(w.owner.post("/teams", invisible).await.refused(422, "validation_failed").pointers(), ["/name"]);
+        w.owner.post("/teams", json!({ "name": "Straße" })).await.created();
+        w.owner.post("/teams", json!({ "name": "STRASSE" })).await.refused(409, "taken");
+    }
+
+    async fn a_query_that_is_not_text_is_refused(w: &World) {
+        for query in ["q=%ff", "q=%", "q=%zz", "q=a%2"] {
+            w.reader.get(&format!("/teams?{query}")).await.refused(400, "invalid_parameter");
+        }
+        w.reader.get("/teams?q=%C3%A9").await.ok();
+    }
 }

@@ -7,8 +7,7 @@ use std::thread::JoinHandle;
 
 use kit::{Clock, Dice, IdMaker};
 
-use crate::memory::Memory;
-use crate::queue::{Counters, Hands, Queue, job, run};
+use crate::queue::{Counters, Queue, job, run};
 use crate::scope::Tools;
 use crate::sqlite::Nearby;
 use crate::{Dialect, Error, Reader, Result, Scope, Tx, postgres, sqlite};
@@ -123,9 +122,7 @@ impl Db {
         if let Some(nearby) = &self.inner.nearby {
             let here = nearby.lend(|file| {
                 let work = work.take().expect("it was not run yet");
-                let memory = Memory::default();
-                let hands = Hands { conn: file, tools: &self.inner.tools, memory: &memory };
-                run(&hands, &scope, move |tx: &Tx<'_>| work(tx))
+                run(file, &scope, &self.inner.tools, move |tx: &Tx<'_>| work(tx))
             });
             if let Some(result) = here {
                 self.inner.stats.reads.fetch_add(1, Ordering::Relaxed);

@@ -9,7 +9,6 @@
 
 mod db;
 mod error;
-mod memory;
 mod migrate;
 mod postgres;
 mod queue;

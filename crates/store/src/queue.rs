@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use crate::memory::Memory;
 use crate::scope::{Conn, Tools};
 use crate::{Error, Reader, Result, Scope, Tx};
 
@@ -26,7 +25,7 @@ const SLOW: Duration = Duration::from_millis(20);
 pub(crate) trait Job: Send {
     fn wants_one_moment(&self) -> bool;
     /// Runs the closure and says whether its changes are to be kept.
-    fn run(&mut self, conn: &dyn Conn, tools: &Tools, memory: &Memory) -> bool;
+    fn run(&mut self, conn: &dyn Conn, tools: &Tools) -> bool;
     /// Replaces the closure's result by an error that only showed when its changes were kept.
     fn refuse(&mut self, error: Error);
     /// Answers: with the closure's result if `outcome` is well, else with its error.
@@ -67,14 +66,13 @@ where
         self.one_moment
     }
 
-    fn run(&mut self, conn: &dyn Conn, tools: &Tools, memory: &Memory) -> bool {
+    fn run(&mut self, conn: &dyn Conn, tools: &Tools) -> bool {
         let closure = self.closure.take().expect("a job runs once");
         if self.reply.is_closed() {
             // Whoever asked was told that it took too long, or has gone: what was not begun is not done.
             return false;
         }
-        let hands = Hands { conn, tools, memory };
-        let result = run(&hands, &self.scope, closure);
+        let result = run(conn, &self.scope, tools, closure);
         let keep = result.is_ok();
         self.result = Some(result);
         keep
@@ -94,21 +92,19 @@ where
     }
 }
 
-/// What a closure works with.
-pub(crate) struct Hands<'c> {
-    pub(crate) conn: &'c dyn Conn,
-    pub(crate) tools: &'c Tools,
-    pub(crate) memory: &'c Memory,
-}
-
 /// Runs a closure from its first statement to its last. A panic is an error like any other.
-pub(crate) fn run<F, T, E>(hands: &Hands<'_>, scope: &Scope, closure: F) -> Result<T, E>
+pub(crate) fn run<F, T, E>(
+    conn: &dyn Conn,
+    scope: &Scope,
+    tools: &Tools,
+    closure: F,
+) -> Result<T, E>
 where
     F: FnOnce(&Tx<'_>) -> Result<T, E>,
     E: From<Error>,
 {
-    let Hands { conn, tools, memory } = *hands;
-    let tx = Tx::new(Reader::new(conn, scope, tools.clock.now()), tools, memory);
+    let reader = Reader::new(conn, scope, tools.clock.now());
+    let tx = Tx::new(reader, tools);
     let began = Instant::now();
     let result = catch_unwind(AssertUnwindSafe(|| closure(&tx)))
         .unwrap_or_else(|_| Err(E::from(Error::Panicked)));
@@ -163,14 +159,10 @@ fn attempt(
     tools: &Tools,
     stats: &Counters,
 ) -> Result<()> {
-    let memory = Memory::default();
     for job in jobs {
         session.mark()?;
-        let kept = job.run(session, tools, &memory).then(|| session.keep());
-        if matches!(kept, Some(Ok(()))) {
-            memory.keep();
-        } else {
-            memory.undo();
+        let kept = job.run(session, tools).then(|| session.keep());
+        if !matches!(kept, Some(Ok(()))) {
             session.undo()?;
         }
         if let Some(Err(error)) = kept {
@@ -193,15 +185,14 @@ pub(crate) fn refuse(jobs: Vec<Box<dyn Job>>, error: &Error) {
 
 /// Runs a job that only looks.
 pub(crate) fn look(session: &dyn Session, mut job: Box<dyn Job>, tools: &Tools) {
-    let memory = Memory::default();
     let outcome = if job.wants_one_moment() {
         session.begin_moment().map(|()| {
-            job.run(session, tools, &memory);
+            job.run(session, tools);
             // Nothing was changed, so how the transaction ends does not matter.
             let _ = session.rollback();
         })
     } else {
-        job.run(session, tools, &memory);
+        job.run(session, tools);
         Ok(())
     };
     job.finish(outcome);

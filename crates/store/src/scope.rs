@@ -1,12 +1,10 @@
 //! What a job holds in its hands: whose job it is, and the connection to look or to change with.
 
-use std::any::Any;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use kit::{Clock, Dice, Id, IdMaker, Timestamp};
 
-use crate::memory::Memory;
 use crate::sql::Bind;
 use crate::{Dialect, Error, Record, Result, Row, Value};
 
@@ -206,25 +204,11 @@ impl<'c> Reader<'c> {
 pub struct Tx<'c> {
     reader: Reader<'c>,
     tools: &'c Tools,
-    memory: &'c Memory,
 }
 
 impl<'c> Tx<'c> {
-    pub(crate) fn new(reader: Reader<'c>, tools: &'c Tools, memory: &'c Memory) -> Self {
-        Self { reader, tools, memory }
-    }
-
-    /// What an earlier job of this transaction, or this one, has noted about the account. Nobody else
-    /// can have changed it since: jobs of one account never overlap.
-    pub fn recall<T: Any + Clone>(&self) -> Option<T> {
-        self.memory.recall(self.scope.account?)
-    }
-
-    /// Notes something about the account that this job has just written. Whoever writes it must note it.
-    pub fn note<T: Any>(&self, value: T) {
-        if let Some(account) = self.scope.account {
-            self.memory.note(account, value);
-        }
+    pub(crate) fn new(reader: Reader<'c>, tools: &'c Tools) -> Self {
+        Self { reader, tools }
     }
 
     /// Runs a statement and says how many rows it changed.

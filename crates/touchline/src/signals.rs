@@ -175,9 +175,6 @@ row! {
 
 impl Journal {
     fn open(tx: &Tx<'_>) -> Result<Self> {
-        if let Some(journal) = tx.recall() {
-            return Ok(journal);
-        }
         Ok(tx.one(
             "select sequence, entries, chain from journal where account_id = :account",
             bind! {},
@@ -205,7 +202,6 @@ impl Journal {
 
     fn close(self, tx: &Tx<'_>) -> Result<()> {
         let Self { sequence, entries, chain } = self;
-        tx.note(self);
         tx.later(
             "update journal set sequence = :sequence, entries = :entries, chain = :chain
              where account_id = :account",
@@ -221,7 +217,6 @@ pub fn open_journal(tx: &Tx<'_>) -> Result<()> {
         "insert into journal (account_id, sequence, entries, chain) values (:account, 0, 0, :chain)",
         bind! { chain: [0u8; 32] },
     )?;
-    tx.note(Journal { sequence: 0, entries: 0, chain: [0; 32] });
     Ok(())
 }
 

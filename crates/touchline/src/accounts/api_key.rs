@@ -131,8 +131,6 @@ row! {
         pub last_used_at: Option<Timestamp>,
         revoked_at: Option<Timestamp>,
         pub tier: Tier,
-        /// The zone that new teams get; read as a zone only where it is needed.
-        pub timezone: String,
         /// The version of everything the account shows.
         pub sequence: i64,
     }
@@ -142,7 +140,7 @@ row! {
 pub fn authenticate(db: &Reader<'_>, value: &ApiKey) -> Result<Option<Credential>> {
     let found: Option<Credential> = db.maybe(
         "select k.id, k.account_id, k.hash, k.scopes, k.team_ids, k.cidrs, k.expires_at,
-                k.last_used_at, k.revoked_at, a.tier, a.timezone, j.sequence
+                k.last_used_at, k.revoked_at, a.tier, j.sequence
          from api_key k
          join account a on a.id = k.account_id
          join journal j on j.account_id = k.account_id

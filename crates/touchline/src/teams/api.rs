@@ -59,12 +59,7 @@ async fn create(
     body: Body<NewTeam>,
 ) -> Result<Response> {
     caller.reaches_all()?;
-    let home = caller.credential().timezone.parse().ok();
-    caller
-        .create(body, move |tx, new| {
-            team::create(tx, NewTeam { timezone: new.timezone.or(home), ..new })
-        })
-        .await
+    caller.create(body, team::create).await
 }
 
 /// Get a team

@@ -6,6 +6,7 @@
 
 pub mod change;
 pub mod clock;
+pub mod contact;
 pub mod dice;
 pub mod id;
 pub mod money;

@@ -16,6 +16,19 @@ pub struct Client {
 }
 
 const API: &str = "/api/public/v1";
+/// What does not lie below the API's prefix.
+const OUTSIDE: [&str; 10] = [
+    "/api/",
+    "/docs",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "/calendar/",
+    "/unsubscribe/",
+    "/oauth/",
+    "/..",
+    "//",
+];
 
 impl Client {
     pub fn new(address: SocketAddr, key: Option<&str>) -> Self {
@@ -44,6 +57,10 @@ impl Client {
         self.send("POST", path, Some(&body.to_string())).await
     }
 
+    pub async fn put(&self, path: &str, body: Value) -> Answer {
+        self.send("PUT", path, Some(&body.to_string())).await
+    }
+
     pub async fn patch(&self, path: &str, body: Value) -> Answer {
         self.send("PATCH", path, Some(&body.to_string())).await
     }
@@ -70,9 +87,8 @@ impl Client {
 
     /// The bytes of a request.
     pub fn request(&self, method: &str, path: &str, body: Option<&str>) -> Vec<u8> {
-        let below = path == "/me"
-            || ["/teams", "/me?", "/nothing"].iter().any(|start| path.starts_with(start));
-        let prefix = if below { API } else { "" };
+        let outside = OUTSIDE.iter().any(|start| path.starts_with(start));
+        let prefix = if outside || path == "/" { "" } else { API };
         let mut head = format!("{method} {prefix}{path} HTTP/1.1\r\nHost: {}\r\n", self.address);
         if let Some(key) = &self.key {
             head += &format!("Authorization: Bearer {key}\r\n");

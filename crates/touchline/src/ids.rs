@@ -26,4 +26,24 @@ ids! {
     NotificationId = NotificationKind "ntf";
     /// A team.
     TeamId = TeamKind "team";
+    /// Somebody, kept once whatever teams they are on.
+    PersonId = PersonKind "per";
+    /// A person on a team's roster.
+    MemberId = MemberKind "mem";
+    /// A place where events are held.
+    LocationId = LocationKind "loc";
+    /// An event of a team.
+    EventId = EventKind "evt";
+    /// Events that were made by one rule.
+    SeriesId = SeriesKind "ser";
+    /// Something volunteers are needed for at an event.
+    DutyId = DutyKind "dut";
+    /// A member's answer to an event.
+    RsvpId = RsvpKind "rsv";
+    /// A calendar that can be subscribed to.
+    FeedId = FeedKind "cal";
+    /// An announcement or a message.
+    MessageId = MessageKind "msg";
+    /// A letter in the outbox.
+    MailId = MailKind "mail";
 }

@@ -4,6 +4,12 @@
 //! map of the house.
 
 pub mod accounts;
+pub mod events;
+pub mod exports;
+pub mod mail;
+pub mod messages;
+pub mod privacy;
+pub mod roster;
 pub mod teams;
 
 pub mod app;
@@ -19,6 +25,7 @@ pub mod jobs;
 pub mod metadata;
 pub mod migrations;
 pub mod paging;
+pub mod reactions;
 pub mod signals;
 pub mod web;
 
@@ -33,7 +40,13 @@ use crate::web::{docs, health};
 /// The API's routes with their description: every room adds its own.
 fn api() -> Routes {
     let routes = accounts::api::routes(Routes::empty());
-    teams::api::routes(routes)
+    let routes = teams::api::routes(routes);
+    let routes = roster::api::routes(routes);
+    let routes = events::api::routes(routes);
+    let routes = mail::api::routes(routes);
+    let routes = messages::api::routes(routes);
+    let routes = exports::api::routes(routes);
+    privacy::api::routes(routes)
 }
 
 /// The OpenAPI document of the API, as it is checked in and served.

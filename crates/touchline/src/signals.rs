@@ -15,11 +15,20 @@ use store::{Reader, Tx, bind, record, row, sql};
 
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, NotificationId};
+use crate::reactions;
 
 /// Something that news can be about.
 pub trait Subject: Serialize {
     /// Its id, as it is shown.
     fn subject(&self) -> String;
+}
+
+/// Something delicate that was read, such as a medical note, as the audit log keeps it.
+#[derive(Debug)]
+pub struct Seen {
+    pub action: &'static str,
+    pub subject: String,
+    pub details: Value,
 }
 
 /// The one way news leaves a room.
@@ -28,17 +37,30 @@ pub trait Tell {
     fn tell<T: Subject>(&self, kind: &'static str, object: &T) -> Result<()>;
     /// Something changed; subscribers also learn what the changed members were before.
     fn tell_change<T: Subject>(&self, kind: &'static str, before: &T, after: &T) -> Result<()>;
+    /// Many things came to be or changed alike, each with what it was before if that is to be told.
+    fn tell_all<T: Subject>(&self, kind: &'static str, objects: &[(Option<&T>, &T)]) -> Result<()>;
     /// Something that only the audit log keeps.
     fn audit(&self, action: &'static str, subject: &str, details: &Value) -> Result<()>;
 }
 
 impl Tell for Tx<'_> {
     fn tell<T: Subject>(&self, kind: &'static str, object: &T) -> Result<()> {
-        publish(self, kind, object, None)
+        self.tell_all(kind, &[(None, object)])
     }
 
     fn tell_change<T: Subject>(&self, kind: &'static str, before: &T, after: &T) -> Result<()> {
-        publish(self, kind, after, Some(changed(before, after)?))
+        self.tell_all(kind, &[(Some(before), after)])
+    }
+
+    fn tell_all<T: Subject>(&self, kind: &'static str, objects: &[(Option<&T>, &T)]) -> Result<()> {
+        let mut journal = Journal::open(self)?;
+        for (before, object) in objects {
+            let previous = before.map(|before| changed(before, *object)).transpose()?;
+            journal = publish(self, journal, kind, &Data { object: *object, previous })?;
+        }
+        journal.close(self)?;
+        let subjects = objects.iter().map(|(_, object)| object.subject());
+        reactions::after(self, kind, subjects)
     }
 
     fn audit(&self, action: &'static str, subject: &str, details: &Value) -> Result<()> {
@@ -68,12 +90,11 @@ struct Data<'a, T> {
 
 fn publish<T: Subject>(
     tx: &Tx<'_>,
+    mut journal: Journal,
     kind: &'static str,
-    object: &T,
-    previous: Option<Map<String, Value>>,
-) -> Result<()> {
-    let data = serde_json::value::to_raw_value(&Data { object, previous }).map_err(broken)?;
-    let mut journal = Journal::open(tx)?;
+    news: &Data<'_, T>,
+) -> Result<Journal> {
+    let data = serde_json::value::to_raw_value(news).map_err(broken)?;
     journal.sequence += 1;
     let body = Body {
         id: tx.new_id(),
@@ -93,7 +114,7 @@ fn publish<T: Subject>(
         created_at: body.timestamp,
     };
     tx.later(Notification::INSERT, &notification.bind())?;
-    journal.enter(tx, kind, &object.subject(), data.get())?.close(tx)
+    journal.enter(tx, kind, &news.object.subject(), data.get())
 }
 
 /// The members that differ, with the values they had before.

@@ -17,8 +17,6 @@ use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
 
-/// The largest JSON body.
-pub const MAX_BODY: usize = 1024 * 1024;
 /// A body that makes no progress for this long is given up.
 const PROGRESS: Duration = Duration::from_secs(20);
 /// A body that takes longer than this holds one of the account's places for slow uploads.
@@ -39,7 +37,7 @@ impl<T: FromBody> FromRequest<App> for Body<T> {
 
     async fn from_request(request: Request, app: &App) -> Result<Self> {
         check_type(request.headers())?;
-        let tree = json::parse(&read(request, app).await?)?;
+        let tree = json::parse(&read(request, app, T::LARGEST).await?)?;
         let canonical = json::canonical(&tree);
         Ok(Self { value: Fields::read(tree)?, canonical })
     }
@@ -65,7 +63,7 @@ impl<T: FromBody> FromRequest<App> for MaybeBody<T> {
     async fn from_request(request: Request, app: &App) -> Result<Self> {
         let (parts, body) = request.into_parts();
         let headers = parts.headers.clone();
-        let bytes = read(Request::from_parts(parts, body), app).await?;
+        let bytes = read(Request::from_parts(parts, body), app, T::LARGEST).await?;
         let tree = if bytes.is_empty() {
             serde_json::json!({})
         } else {
@@ -94,18 +92,18 @@ fn check_type(headers: &HeaderMap) -> Result<()> {
 }
 
 /// Reads the body within its bounds.
-async fn read(request: Request, app: &App) -> Result<Bytes> {
+async fn read(request: Request, app: &App, largest: usize) -> Result<Bytes> {
     let too_large = || {
-        let detail = format!("A body can have at most {MAX_BODY} bytes.");
+        let detail = format!("A body can have at most {largest} bytes.");
         Error::new(Code::PayloadTooLarge, detail)
     };
     let announced =
         request.headers().get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse().ok());
-    if announced.is_some_and(|length: u64| length > MAX_BODY as u64) {
+    if announced.is_some_and(|length: u64| length > largest as u64) {
         return Err(too_large());
     }
     let account = request.extensions().get::<Context>().and_then(Context::account);
-    let mut body = http_body_util::Limited::new(request.into_body(), MAX_BODY);
+    let mut body = http_body_util::Limited::new(request.into_body(), largest);
     let mut collected = Vec::new();
     let mut slow: Option<Upload> = None;
     loop {

@@ -17,6 +17,7 @@ use serde::Serialize;
 use store::{Reader, Scope, Tx};
 
 use super::body::Body;
+use super::cache::Answer;
 use super::context::Context;
 use super::cursor::{self, List, Paging, Place};
 use super::idempotency::{self, IDEMPOTENCY_KEY, IdempotencyKey, Remembered};
@@ -30,6 +31,7 @@ use crate::error::{Code, Error, Result};
 use crate::expected::{Expected, Versioned};
 use crate::ids::TeamId;
 use crate::paging::{Page, Paged};
+use crate::signals::{Seen, Tell};
 
 /// The scope that a handler needs, as a type.
 pub trait Needs: Send + Sync + 'static {
@@ -50,6 +52,12 @@ needs! {
     Anything = None;
     TeamsRead = Some(ScopeName::TeamsRead);
     TeamsWrite = Some(ScopeName::TeamsWrite);
+    RosterRead = Some(ScopeName::RosterRead);
+    RosterWrite = Some(ScopeName::RosterWrite);
+    EventsRead = Some(ScopeName::EventsRead);
+    EventsWrite = Some(ScopeName::EventsWrite);
+    MessagesRead = Some(ScopeName::MessagesRead);
+    MessagesWrite = Some(ScopeName::MessagesWrite);
 }
 
 /// An authenticated caller who has the scope `N`.
@@ -194,6 +202,11 @@ impl<N: Needs> Caller<N> {
         }
     }
 
+    /// Which teams the credential reaches, for a look that learns the team only on the way.
+    pub fn reach(&self) -> Reach {
+        self.reach.clone()
+    }
+
     fn scope(&self) -> Scope {
         Scope::account(self.credential.account_id, self.credential.id.to_string())
             .for_request(self.context.id())
@@ -213,17 +226,35 @@ impl<N: Needs> Caller<N> {
         self,
         work: impl FnOnce(&Reader<'_>) -> Result<T> + Send + 'static,
     ) -> Result<Response> {
+        self.one_seen(work, |_| None).await
+    }
+
+    /// Looks at one object; what `delicate` finds in it is entered in the audit log before the caller
+    /// sees it, every time.
+    pub async fn one_seen<T: Serialize + Versioned + Send + 'static>(
+        self,
+        work: impl FnOnce(&Reader<'_>) -> Result<T> + Send + 'static,
+        delicate: impl FnOnce(&T) -> Option<Seen> + Send,
+    ) -> Result<Response> {
         let answer = if let Some(answer) = self.remembered() {
             answer
         } else {
             let object = self.app.db.glance(self.scope(), work).await?;
-            self.keep(reply::one(&object)?)
+            self.enter_or_keep(delicate(&object), reply::one(&object)?).await?
         };
         let version = answer.version.unwrap_or_default();
         if precondition::none_match(&self.headers, version)? {
             return Ok(reply::not_modified(version));
         }
-        Ok(reply::versioned(StatusCode::OK, answer.body, version, self.context.id()))
+        Ok(reply::versioned(StatusCode::OK, answer.body, Some(version), self.context.id()))
+    }
+
+    /// An answer that is delicate is entered in the audit log and not remembered.
+    async fn enter_or_keep(&self, seen: Option<Seen>, answer: Answer) -> Result<Answer> {
+        let Some(seen) = seen else { return Ok(self.keep(answer)) };
+        let enter = move |tx: &Tx<'_>| tx.audit(seen.action, &seen.subject, &seen.details);
+        self.app.db.write(self.scope(), enter).await?;
+        Ok(answer)
     }
 
     /// Looks at a page of a list. While nothing in the account changes, it is read only once.
@@ -231,6 +262,21 @@ impl<N: Needs> Caller<N> {
         self,
         paging: Paging<F>,
         work: impl FnOnce(&Reader<'_>, &Reach, &F, &Page<T::Place>) -> Result<Vec<T>> + Send + 'static,
+    ) -> Result<Response>
+    where
+        T: Serialize + Paged + Send + 'static,
+        T::Place: Place + Send,
+        F: Send + 'static,
+    {
+        self.page_seen(paging, work, |_| None).await
+    }
+
+    /// Looks at a page of a list, with what is delicate in it entered in the audit log.
+    pub async fn page_seen<T, F>(
+        self,
+        paging: Paging<F>,
+        work: impl FnOnce(&Reader<'_>, &Reach, &F, &Page<T::Place>) -> Result<Vec<T>> + Send + 'static,
+        delicate: impl FnOnce(&[T]) -> Option<Seen> + Send,
     ) -> Result<Response>
     where
         T: Serialize + Paged + Send + 'static,
@@ -252,7 +298,9 @@ impl<N: Needs> Caller<N> {
             let (db, reach) = (&self.app.db, self.reach.clone());
             let looked = db.read(self.scope(), move |db| work(db, &reach, &paging.filter, &page));
             let cursor = |place: T::Place| self.app.cursors.cursor(&list, &place);
-            self.keep(reply::list(looked.await?, limit, cursor)?)
+            let rows = looked.await?;
+            let seen = delicate(&rows);
+            self.enter_or_keep(seen, reply::list(rows, limit, cursor)?).await?
         };
         let link = answer.next.as_deref().map(|next| {
             let base = self.app.config.base_url.as_ref().map_or("", BaseUrl::as_str);
@@ -266,11 +314,11 @@ impl<N: Needs> Caller<N> {
     }
 
     /// What an earlier request with the same rights got for the same question.
-    fn remembered(&self) -> Option<super::cache::Answer> {
+    fn remembered(&self) -> Option<Answer> {
         self.app.cache.get(&self.question(), self.credential.sequence)
     }
 
-    fn keep(&self, answer: super::cache::Answer) -> super::cache::Answer {
+    fn keep(&self, answer: Answer) -> Answer {
         self.app.cache.put(self.question(), self.credential.sequence, answer.clone());
         answer
     }
@@ -291,7 +339,19 @@ impl<N: Needs> Caller<N> {
         body: Body<B>,
         work: impl FnOnce(&Tx<'_>, B) -> Result<T> + Send + 'static,
     ) -> Result<Response> {
-        self.write(StatusCode::CREATED, body, move |tx, value, _| work(tx, value)).await
+        self.change_as(StatusCode::CREATED, body, move |tx, value, _| work(tx, value)).await
+    }
+
+    /// Creates several things, all or none, and answers 201 with the list of them.
+    pub async fn create_all<B: Send + 'static, T: Serialize + Send + 'static>(
+        self,
+        body: Body<B>,
+        work: impl FnOnce(&Tx<'_>, B) -> Result<Vec<T>> + Send + 'static,
+    ) -> Result<Response> {
+        let work = move |tx: &Tx<'_>, value, _: &Expected| {
+            Written::new(StatusCode::CREATED, None, &work(tx, value)?)
+        };
+        self.write(body, work).await
     }
 
     /// Changes something, if it is what the caller expects.
@@ -300,16 +360,28 @@ impl<N: Needs> Caller<N> {
         body: Body<B>,
         work: impl FnOnce(&Tx<'_>, B, &Expected) -> Result<T> + Send + 'static,
     ) -> Result<Response> {
-        self.write(StatusCode::OK, body, work).await
+        self.change_as(StatusCode::OK, body, work).await
     }
 
-    /// The write path: the memory of the key, the precondition, the change with its news, and the
-    /// stored answer, in one transaction.
-    async fn write<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
+    async fn change_as<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
         self,
         status: StatusCode,
         body: Body<B>,
         work: impl FnOnce(&Tx<'_>, B, &Expected) -> Result<T> + Send + 'static,
+    ) -> Result<Response> {
+        let work = move |tx: &Tx<'_>, value, expected: &Expected| {
+            let object = work(tx, value, expected)?;
+            Written::new(status, Some(object.version()), &object)
+        };
+        self.write(body, work).await
+    }
+
+    /// The write path: the memory of the key, the precondition, the change with its news, and the
+    /// stored answer, in one transaction.
+    async fn write<B: Send + 'static>(
+        self,
+        body: Body<B>,
+        work: impl FnOnce(&Tx<'_>, B, &Expected) -> Result<Written> + Send + 'static,
     ) -> Result<Response> {
         let expected = precondition::if_match(&self.headers)?;
         let key = idempotency::key(&self.headers)?.map(|key| IdempotencyKey {
@@ -331,8 +403,7 @@ impl<N: Needs> Caller<N> {
                 if let Some(before) = recall(tx, key.as_ref(), kept)? {
                     return Ok(before);
                 }
-                let object = work(tx, body.value, &expected)?;
-                let written = Written::new(status, &object)?;
+                let written = work(tx, body.value, &expected)?;
                 if let Some(key) = key {
                     remember(tx, key, &written)?;
                 }
@@ -340,7 +411,8 @@ impl<N: Needs> Caller<N> {
             })
             .await?;
         drop(turn);
-        let location = (status == StatusCode::CREATED).then(|| self.location(&written)).flatten();
+        let location =
+            (written.status == StatusCode::CREATED).then(|| self.location(&written)).flatten();
         Ok(written.response(location.as_deref(), self.context.id()))
     }
 
@@ -367,7 +439,7 @@ fn remember(tx: &Tx<'_>, key: IdempotencyKey, written: &Written) -> Result<()> {
         key: key.key,
         request_hash: key.request_hash,
         status: written.status.as_u16().into(),
-        etag: Some(written.version.to_string()),
+        etag: written.version.map(|version| version.to_string()),
         data: written.data.clone(),
         created_at: tx.now(),
     };

@@ -6,7 +6,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
-use kit::Id;
+use kit::{Id, Timestamp};
 use sha2::Sha256;
 
 use crate::error::{Code, Error, Result};
@@ -32,6 +32,19 @@ impl<K> Place for Id<K> {
 
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(|bytes| Self::from_bits(u128::from_be_bytes(bytes)))
+    }
+}
+
+/// A list that is ordered by time, and by id where times are the same.
+impl<K> Place for (Timestamp, Id<K>) {
+    fn to_bytes(&self) -> Vec<u8> {
+        [&self.0.micros().to_be_bytes()[..], &self.1.to_bytes()].concat()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (time, id) = bytes.split_first_chunk::<8>()?;
+        let time = Timestamp::from_micros(i64::from_be_bytes(*time));
+        Some((time, Id::from_bytes(id)?))
     }
 }
 
@@ -104,7 +117,7 @@ impl<F: FromQuery> FromQuery for Paging<F> {
     fn read(params: &mut Params) -> Self {
         Self {
             limit: params.number("limit", 1, MAX_LIMIT).unwrap_or(DEFAULT_LIMIT),
-            order: params.word("order").unwrap_or(Order::Asc),
+            order: params.word("order").unwrap_or(F::ORDER),
             cursor: params.take("cursor"),
             filter: F::read(params),
         }

@@ -24,7 +24,10 @@ use utoipa::{IntoResponses, OpenApi, ToSchema};
 use super::edge::API;
 use crate::app::App;
 use crate::error::{Code, Fault, Problem};
-use crate::ids::TeamId;
+use crate::ids::{
+    DutyId, EventId, FeedId, LocationId, MailId, MemberId, MessageId, PersonId, RsvpId, SeriesId,
+    TeamId,
+};
 use crate::paging::Order;
 
 #[derive(OpenApi)]
@@ -35,8 +38,15 @@ use crate::paging::Order;
         license(name = "Apache-2.0", identifier = "Apache-2.0")),
     servers((url = "/api/public/v1")),
     tags((name = "Account", description = "Who you are and what you may use."),
-         (name = "Teams", description = "Groups of people that play together.")),
-    components(schemas(Problem, Fault, Code, Order, TeamId)))]
+         (name = "Teams", description = "Groups of people that play together."),
+         (name = "Roster", description = "People, the teams they are on, and their guardians."),
+         (name = "Events", description = "What teams meet for, where, and who comes."),
+         (name = "Calendars", description = "Addresses that calendar programs subscribe to."),
+         (name = "Messages", description = "Announcements, conversations, receipts, and the mail that goes out."),
+         (name = "Exports", description = "What the club holds, as CSV.")),
+    components(schemas(
+        Problem, Fault, Code, Order, TeamId, PersonId, MemberId, LocationId, EventId, SeriesId, DutyId, RsvpId, FeedId, MessageId, MailId
+    )))]
 struct Base;
 
 /// The document before the rooms add their operations.

@@ -7,7 +7,20 @@ use serde_json::{Value, json};
 use utoipa::openapi::OpenApi;
 
 /// The word in the `object` member of each kind.
-const OBJECTS: &[(&str, &str)] = &[("Account", "account"), ("Me", "me"), ("Team", "team")];
+const OBJECTS: &[(&str, &str)] = &[
+    ("Account", "account"),
+    ("Me", "me"),
+    ("Team", "team"),
+    ("Person", "person"),
+    ("Member", "member"),
+    ("Location", "location"),
+    ("Event", "event"),
+    ("Rsvp", "rsvp"),
+    ("Feed", "calendar_feed"),
+    ("Message", "message"),
+    ("Receipt", "receipt"),
+    ("Mail", "mail"),
+];
 
 /// The whole document.
 pub fn finished(document: OpenApi) -> Value {
@@ -27,7 +40,7 @@ pub fn finished(document: OpenApi) -> Value {
 /// `object` tells kinds apart in a stream of objects.
 fn name_objects(document: &mut Value) {
     for (name, word) in OBJECTS {
-        let schema = &mut document["components"]["schemas"][*name];
+        let Some(schema) = document["components"]["schemas"].get_mut(*name) else { continue };
         schema["properties"]["object"] = json!({ "type": "string", "enum": [word] });
         if let Some(required) = schema["required"].as_array_mut() {
             required.insert(0, json!("object"));

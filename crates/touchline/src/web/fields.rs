@@ -1,21 +1,21 @@
 //! Reads the members of a body one by one and collects every fault, so that a caller learns all of
 //! them at once.
 
-use std::collections::BTreeMap;
-use std::str::FromStr;
-
+use kit::Change;
 use kit::text::{self, TextFault};
-use kit::{Change, Zone};
 use serde_json::{Map, Value};
 
 use crate::error::{Code, Error, Fault, Result};
-use crate::metadata::Metadata;
 
 /// At most so many faults of a body or a query are told.
 pub(super) const FAULTS: usize = 50;
+const UNKNOWN: &str = "unknown_member";
 
 /// A type that is read from the members of a body.
 pub trait FromBody: Sized {
+    /// How many bytes such a body can have.
+    const LARGEST: usize = 1024 * 1024;
+
     /// Takes the members it knows. Faults are noted in `fields`; what is returned then is not used.
     fn read(fields: &mut Fields) -> Self;
 }
@@ -25,13 +25,17 @@ pub trait FromBody: Sized {
 pub struct Fields {
     members: Map<String, Value>,
     faults: Vec<Fault>,
+    /// Where in the body this object stands; empty for the body itself.
+    place: String,
 }
 
 impl Fields {
     /// The members of a body, which must be an object.
     pub fn new(body: Value) -> Result<Self> {
         match body {
-            Value::Object(members) => Ok(Self { members, faults: Vec::new() }),
+            Value::Object(members) => {
+                Ok(Self { members, faults: Vec::new(), place: String::new() })
+            }
             _ => Err(Error::new(Code::InvalidJson, "The body must be a JSON object.")),
         }
     }
@@ -43,15 +47,20 @@ impl Fields {
         fields.finish().map(|()| read)
     }
 
-    fn finish(mut self) -> Result<()> {
-        let unknown = !self.members.is_empty();
-        for name in self.members.keys() {
+    /// Notes every member that nobody read.
+    fn close(&mut self) {
+        for (name, _) in std::mem::take(&mut self.members) {
             let detail = format!("The member {name:?} is not known here.");
-            self.faults.push(Fault::new(pointer(&escaped(name)), "unknown_member", detail));
+            self.fault(&escaped(&name), UNKNOWN, detail);
         }
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.close();
         if self.faults.is_empty() {
             return Ok(());
         }
+        let unknown = self.faults.iter().any(|fault| fault.code == UNKNOWN);
         self.faults.truncate(FAULTS);
         let error = if unknown {
             Error::new(Code::InvalidParameter, "The body has members that are not known here.")
@@ -63,36 +72,142 @@ impl Fields {
 
     /// Notes a fault of a member.
     pub fn fault(&mut self, name: &str, code: &'static str, detail: impl Into<String>) {
-        self.faults.push(Fault::new(pointer(name), code, detail));
+        self.faults.push(Fault::new(self.pointer(name), code, detail));
+    }
+
+    /// Whether a fault of this member was noted.
+    pub fn is_faulty(&self, name: &str) -> bool {
+        let pointer = self.pointer(name);
+        let below = format!("{pointer}/");
+        self.faults.iter().any(|f| f.pointer == pointer || f.pointer.starts_with(&below))
+    }
+
+    fn pointer(&self, name: &str) -> String {
+        // A place below a member was escaped when it was put together.
+        format!("{}/{name}", self.place)
+    }
+
+    /// A member that must be there: `None` only if a fault was noted.
+    pub fn required<T>(&mut self, name: &str, read: Change<T>) -> Option<T> {
+        match read {
+            Change::Set(value) => return Some(value),
+            Change::Clear => self.fault(name, "required", "This member must not be null."),
+            Change::Keep if self.is_faulty(name) => {}
+            Change::Keep => self.fault(name, "required", "This member is required."),
+        }
+        None
+    }
+
+    /// A member that may be left out but not cleared.
+    pub fn kept<T>(&mut self, name: &str, read: Change<T>) -> Option<T> {
+        match read {
+            Change::Set(value) => return Some(value),
+            Change::Clear => self.fault(name, "required", "This member must not be null."),
+            Change::Keep => {}
+        }
+        None
     }
 
     /// A member that must be there and must be text on one line.
     pub fn required_line(&mut self, name: &str, max: usize) -> String {
-        match self.line(name, max) {
-            Change::Set(text) => text,
-            Change::Clear => self.refuse_null(name),
-            Change::Keep if self.faults.iter().any(|fault| fault.pointer == pointer(name)) => {
-                String::new()
-            }
-            Change::Keep => {
-                self.fault(name, "required", "This member is required.");
-                String::new()
-            }
-        }
+        let line = self.line(name, max);
+        self.required(name, line).unwrap_or_default()
     }
 
-    /// A member that may be left out but not cleared.
+    /// Text on one line that may be left out but not cleared.
     pub fn kept_line(&mut self, name: &str, max: usize) -> Option<String> {
-        match self.line(name, max) {
-            Change::Set(text) => Some(text),
-            Change::Clear => Some(self.refuse_null(name)),
-            Change::Keep => None,
+        let line = self.line(name, max);
+        self.kept(name, line)
+    }
+
+    /// An object of its own inside the body.
+    pub fn object<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Change<T> {
+        let object = self.member(name, "an object", |value| value.as_object().cloned());
+        match object {
+            Change::Set(members) => Change::Set(self.inside(name, members, read)),
+            Change::Clear => Change::Clear,
+            Change::Keep => Change::Keep,
         }
     }
 
-    fn refuse_null(&mut self, name: &str) -> String {
-        self.fault(name, "required", "This member must not be null.");
-        String::new()
+    /// A list of objects, at most so many.
+    pub fn objects<T>(
+        &mut self,
+        name: &str,
+        max: usize,
+        mut read: impl FnMut(&mut Self) -> T,
+    ) -> Change<Vec<T>> {
+        let items = self.items(name, max);
+        let Change::Set(items) = items else {
+            return if items == Change::Clear { Change::Clear } else { Change::Keep };
+        };
+        let mut found = Vec::with_capacity(items.len());
+        for (position, item) in items.into_iter().enumerate() {
+            let place = format!("{name}/{position}");
+            if let Value::Object(members) = item {
+                found.push(self.inside(&place, members, &mut read));
+            } else {
+                self.fault(&place, "wrong_type", "This must be an object.");
+            }
+        }
+        Change::Set(found)
+    }
+
+    /// A list of texts on one line each, at most so many.
+    pub fn lines(&mut self, name: &str, most: usize, max: usize) -> Change<Vec<String>> {
+        let wrong = "This must be text.";
+        self.list_of(name, most, wrong, |fields, place, text| {
+            fields.checked(place, text::line(text, max))
+        })
+    }
+
+    /// A list of values that are written as texts.
+    pub(super) fn list_of<T>(
+        &mut self,
+        name: &str,
+        most: usize,
+        wrong: &str,
+        mut read: impl FnMut(&mut Self, &str, &str) -> Option<T>,
+    ) -> Change<Vec<T>> {
+        let items = self.items(name, most);
+        let Change::Set(items) = items else {
+            return if items == Change::Clear { Change::Clear } else { Change::Keep };
+        };
+        let mut found = Vec::with_capacity(items.len());
+        for (position, item) in items.iter().enumerate() {
+            let place = format!("{name}/{position}");
+            match item.as_str() {
+                Some(text) => found.extend(read(self, &place, text)),
+                None => self.fault(&place, "wrong_type", wrong),
+            }
+        }
+        Change::Set(found)
+    }
+
+    fn items(&mut self, name: &str, most: usize) -> Change<Vec<Value>> {
+        let items = self.member(name, "a list", |value| value.as_array().cloned());
+        match items {
+            Change::Set(items) if items.len() > most => {
+                self.fault(name, "too_many", format!("There can be at most {most}."));
+                Change::Keep
+            }
+            items => items,
+        }
+    }
+
+    /// Reads an object below this one, with its faults told at their place.
+    fn inside<T>(
+        &mut self,
+        place: &str,
+        members: Map<String, Value>,
+        read: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let place = self.pointer(place);
+        let mut below = Self { members, faults: Vec::new(), place };
+        let value = read(&mut below);
+        below.close();
+        self.faults.append(&mut below.faults);
+        value
     }
 
     /// Text on one line.
@@ -105,61 +220,6 @@ impl Fields {
         self.text(name, |text| text::block(text, max))
     }
 
-    /// `true` or `false`.
-    pub fn flag(&mut self, name: &str) -> Change<bool> {
-        self.member(name, "true or false", Value::as_bool)
-    }
-
-    /// A time zone.
-    pub fn zone(&mut self, name: &str) -> Change<Zone> {
-        let wrong = "This is not a time zone of the IANA database, such as Europe/Lisbon.";
-        self.text_as(name, "unknown_timezone", wrong, |text| Zone::from_str(text).ok())
-    }
-
-    /// A colour.
-    pub fn colour(&mut self, name: &str) -> Change<String> {
-        let wrong = "A colour is # and six hexadecimal digits, such as #0b5cad.";
-        let read = |text: &str| text::is_colour(text).then(|| text.to_owned());
-        self.text_as(name, "invalid_color", wrong, read)
-    }
-
-    /// Pairs of text.
-    pub fn metadata(&mut self, name: &str) -> Change<Metadata> {
-        let object = self.member(name, "an object of texts", |value| value.as_object().cloned());
-        let Change::Set(object) = object else {
-            return if object == Change::Clear { Change::Clear } else { Change::Keep };
-        };
-        if object.len() > Metadata::PAIRS {
-            let detail = format!("There can be at most {} pairs.", Metadata::PAIRS);
-            self.fault(name, "too_many", detail);
-            return Change::Keep;
-        }
-        let mut pairs = BTreeMap::new();
-        for (key, value) in object {
-            let place = format!("{name}/{}", escaped(&key));
-            let kept = self.checked(&place, text::line(&key, Metadata::KEY));
-            let value = match value {
-                // An empty value is kept: the key alone may say something.
-                Value::String(value) if value.trim().is_empty() => Some(String::new()),
-                Value::String(value) => self.checked(&place, text::block(&value, Metadata::VALUE)),
-                _ => {
-                    self.fault(&place, "wrong_type", "A value of metadata must be text.");
-                    None
-                }
-            };
-            if let (Some(key), Some(value)) = (kept, value)
-                && pairs.insert(key, value).is_some()
-            {
-                self.fault(
-                    &place,
-                    "repeated",
-                    "Two keys are the same once trimmed and normalised.",
-                );
-            }
-        }
-        Change::Set(Metadata::new(&pairs))
-    }
-
     fn text(
         &mut self,
         name: &str,
@@ -170,7 +230,7 @@ impl Fields {
         self.checked(name, read(&text)).map_or(Change::Keep, Change::Set)
     }
 
-    fn text_as<T>(
+    pub(super) fn text_as<T>(
         &mut self,
         name: &str,
         code: &'static str,
@@ -191,7 +251,7 @@ impl Fields {
     }
 
     /// Takes a member out and reads it; one of another type is a fault.
-    fn member<T>(
+    pub(super) fn member<T>(
         &mut self,
         name: &str,
         wanted: &str,
@@ -210,7 +270,7 @@ impl Fields {
         }
     }
 
-    fn checked(
+    pub(super) fn checked(
         &mut self,
         place: &str,
         read: std::result::Result<String, TextFault>,
@@ -230,18 +290,14 @@ impl Fields {
     }
 }
 
-fn pointer(name: &str) -> String {
-    // A place below a member was escaped when it was put together.
-    format!("/{name}")
-}
-
 /// A name as a part of a JSON pointer (RFC 6901).
-fn escaped(name: &str) -> String {
+pub(super) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]
 mod tests {
+    use kit::Zone;
     use serde_json::json;
 
     use super::*;

@@ -23,4 +23,5 @@ pub mod query;
 pub mod reply;
 pub mod routes;
 pub mod server;
+pub mod values;
 pub mod wire;

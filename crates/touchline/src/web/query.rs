@@ -6,12 +6,17 @@ use axum::extract::FromRequestParts;
 use http::request::Parts;
 use kit::text::{self, TextFault};
 use kit::word::Word;
+use kit::{Id, Kind, Timestamp};
 
 use super::fields::FAULTS;
 use crate::error::{Code, Error, Fault, Result};
+use crate::paging::Order;
 
 /// A type that is read from query parameters.
 pub trait FromQuery: Sized {
+    /// The direction of the list if the caller does not say.
+    const ORDER: Order = Order::Asc;
+
     /// Takes the parameters it knows. Faults are noted in `params`; what is returned is not used then.
     fn read(params: &mut Params) -> Self;
 }
@@ -114,6 +119,38 @@ impl Params {
             }
             Some(_) => self.word(name),
         }
+    }
+
+    /// `true` or `false`.
+    pub fn flag(&mut self, name: &str) -> Option<bool> {
+        let read = |text: &str| text.parse().ok();
+        self.read_as(name, "wrong_type", "This must be true or false.", read)
+    }
+
+    /// A moment, with its offset.
+    pub fn moment(&mut self, name: &str) -> Option<Timestamp> {
+        let wrong = "This is not a time with its offset, such as 2026-09-05T18:30:00Z.";
+        self.read_as(name, "invalid_time", wrong, |text| text.parse().ok())
+    }
+
+    /// The id of an object.
+    pub fn id<K: Kind>(&mut self, name: &str) -> Option<Id<K>> {
+        let wrong = format!("This is not an id that begins with {}_.", K::PREFIX);
+        self.read_as(name, "invalid_id", &wrong, |text| text.parse().ok())
+    }
+
+    fn read_as<T>(
+        &mut self,
+        name: &str,
+        code: &'static str,
+        wrong: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let value = read(&self.take(name)?);
+        if value.is_none() {
+            self.fault(name, code, wrong);
+        }
+        value
     }
 
     /// A whole number within bounds, written in plain digits without sign or leading zero.

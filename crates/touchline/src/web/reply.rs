@@ -115,8 +115,14 @@ impl http_body::Body for Pieces {
 }
 
 /// The response with one object and its version.
-pub fn versioned(status: StatusCode, envelope: Bytes, version: i64, request_id: &str) -> Response {
-    with(complete(status, envelope, request_id), ETAG, Some(&format!("\"{version}\"")))
+pub fn versioned(
+    status: StatusCode,
+    envelope: Bytes,
+    version: Option<i64>,
+    request_id: &str,
+) -> Response {
+    let tag = version.map(|version| format!("\"{version}\""));
+    with(complete(status, envelope, request_id), ETAG, tag.as_deref())
 }
 
 /// The response with a page and the address of the next one.
@@ -144,17 +150,18 @@ fn with(mut response: Response, name: HeaderName, value: Option<&str>) -> Respon
 #[derive(Debug)]
 pub struct Written {
     pub status: StatusCode,
-    pub version: i64,
+    /// None if several objects were made.
+    pub version: Option<i64>,
     pub data: String,
     replayed: bool,
 }
 
 impl Written {
     /// A change that was carried out now.
-    pub fn new<T: Serialize + Versioned>(status: StatusCode, object: &T) -> Result<Self> {
-        let data = serde_json::to_string(object)
+    pub fn new<T: Serialize>(status: StatusCode, version: Option<i64>, data: &T) -> Result<Self> {
+        let data = serde_json::to_string(data)
             .map_err(|error| Error::internal(format!("not JSON: {error}")))?;
-        Ok(Self { status, version: object.version(), data, replayed: false })
+        Ok(Self { status, version, data, replayed: false })
     }
 
     /// A change that was carried out before.
@@ -163,7 +170,7 @@ impl Written {
         let version = before.etag.and_then(|etag| etag.parse().ok());
         Self {
             status: status.unwrap_or(StatusCode::OK),
-            version: version.unwrap_or_default(),
+            version,
             data: before.data,
             replayed: true,
         }

@@ -1,0 +1,3 @@
+//! What the club holds, as CSV files.
+
+pub mod api;

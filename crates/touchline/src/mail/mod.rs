@@ -1,0 +1,3 @@
+//! Letters to people: written with what caused them, sent afterwards.
+
+pub mod api;

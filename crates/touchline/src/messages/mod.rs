@@ -1,0 +1,3 @@
+//! Announcements and conversations, whom they reached and who read them.
+
+pub mod api;

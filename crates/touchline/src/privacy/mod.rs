@@ -1,0 +1,3 @@
+//! What is held about a person: to be handed over, or to be erased.
+
+pub mod api;

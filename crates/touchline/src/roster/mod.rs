@@ -1,0 +1,3 @@
+//! The roster: people, the teams they are on, and who looks after them.
+
+pub mod api;

@@ -1,0 +1,141 @@
+-- Where events take place.
+create table location (
+    account_id bytea not null,
+    id bytea not null,
+    name text not null,
+    name_folded text not null,
+    address text,
+    latitude double precision,
+    longitude double precision,
+    url text,
+    notes text,
+    status text not null,
+    external_id text,
+    metadata text not null,
+    created_at bigint not null,
+    updated_at bigint not null,
+    version bigint not null,
+    constraint location_pkey primary key (account_id, id),
+    constraint location_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
+    constraint location_status_check check (status in ('active', 'archived'))
+);
+create unique index location_account_id_external_id_key on location (account_id, external_id);
+
+-- Something a team meets for. Every occurrence of a series is a row of its own.
+create table event (
+    account_id bytea not null,
+    id bytea not null,
+    team_id bytea not null,
+    series_id bytea,
+    -- The rule the series was made with, and the local start this occurrence had then.
+    recurrence text,
+    occurrence text,
+    -- Changed by itself; a change of the whole series leaves it alone.
+    edited boolean not null,
+    type text not null,
+    title text not null,
+    starts_at bigint not null,
+    ends_at bigint not null,
+    timezone text not null,
+    all_day boolean not null,
+    arrival_minutes bigint,
+    location_id bytea,
+    opponent text,
+    home_away text,
+    uniform text,
+    notes text,
+    asks_rsvp boolean not null,
+    rsvp_deadline bigint,
+    capacity bigint,
+    -- What volunteers are needed for and who took it, as JSON.
+    duties text not null,
+    status text not null,
+    cancel_reason text,
+    cancelled_at bigint,
+    -- How many answered what; kept here so that a list of events need not count.
+    yes_count bigint not null,
+    no_count bigint not null,
+    maybe_count bigint not null,
+    waiting_count bigint not null,
+    -- What calendars compare: rises when the event itself changes, not when somebody answers.
+    revision bigint not null,
+    revised_at bigint not null,
+    external_id text,
+    metadata text not null,
+    created_at bigint not null,
+    updated_at bigint not null,
+    version bigint not null,
+    constraint event_pkey primary key (account_id, id),
+    constraint event_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
+    constraint event_team_id_fkey foreign key (account_id, team_id) references team (account_id, id) on delete cascade,
+    constraint event_type_check check (type in ('game', 'practice', 'meeting', 'tournament', 'other')),
+    constraint event_status_check check (status in ('scheduled', 'cancelled', 'completed', 'postponed'))
+);
+create index event_account_id_starts_at_idx on event (account_id, starts_at, id);
+create index event_account_id_team_id_starts_at_idx on event (account_id, team_id, starts_at, id);
+create index event_account_id_location_id_starts_at_idx on event (account_id, location_id, starts_at);
+create index event_account_id_series_id_idx on event (account_id, series_id, occurrence);
+create unique index event_account_id_external_id_key on event (account_id, external_id);
+
+-- What a member answered last.
+create table rsvp (
+    account_id bytea not null,
+    event_id bytea not null,
+    member_id bytea not null,
+    id bytea not null,
+    answer text not null,
+    note text,
+    -- Whoever waits has a place; the lowest is next.
+    place bigint,
+    answered_by text not null,
+    answered_at bigint not null,
+    created_at bigint not null,
+    updated_at bigint not null,
+    version bigint not null,
+    constraint rsvp_pkey primary key (account_id, event_id, member_id),
+    constraint rsvp_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
+    constraint rsvp_event_id_fkey foreign key (account_id, event_id) references event (account_id, id) on delete cascade,
+    constraint rsvp_member_id_fkey foreign key (account_id, member_id) references member (account_id, id) on delete cascade,
+    constraint rsvp_answer_check check (answer in ('yes', 'no', 'maybe', 'waiting'))
+);
+create index rsvp_account_id_event_id_place_idx on rsvp (account_id, event_id, place);
+create index rsvp_account_id_member_id_idx on rsvp (account_id, member_id, event_id);
+
+-- Everything a member answered, in order.
+create table rsvp_change (
+    account_id bytea not null,
+    event_id bytea not null,
+    member_id bytea not null,
+    position bigint not null,
+    answer text,
+    note text,
+    answered_by text not null,
+    answered_at bigint not null,
+    constraint rsvp_change_pkey primary key (account_id, event_id, member_id, position),
+    constraint rsvp_change_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
+    constraint rsvp_change_event_id_fkey foreign key (account_id, event_id) references event (account_id, id) on delete cascade,
+    constraint rsvp_change_member_id_fkey foreign key (account_id, member_id) references member (account_id, id) on delete cascade
+);
+create index rsvp_change_account_id_member_id_idx on rsvp_change (account_id, member_id, event_id);
+
+-- An unguessable address under which a calendar program finds events. Only a hash of it is kept.
+create table calendar_feed (
+    account_id bytea not null,
+    id bytea not null,
+    token_hash bytea not null,
+    name text,
+    team_id bytea,
+    person_id bytea,
+    games_only boolean not null,
+    created_by text not null,
+    revoked_at bigint,
+    created_at bigint not null,
+    updated_at bigint not null,
+    version bigint not null,
+    constraint calendar_feed_pkey primary key (account_id, id),
+    constraint calendar_feed_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
+    constraint calendar_feed_team_id_fkey foreign key (account_id, team_id) references team (account_id, id) on delete cascade,
+    constraint calendar_feed_person_id_fkey foreign key (account_id, person_id) references person (account_id, id) on delete cascade
+);
+create unique index calendar_feed_token_hash_key on calendar_feed (token_hash);
+create index calendar_feed_account_id_person_id_idx on calendar_feed (account_id, person_id);

@@ -20,4 +20,4 @@ pub use clock::Clock;
 pub use dice::Dice;
 pub use id::{Id, IdMaker, Kind};
 pub use money::{Currency, Money};
-pub use time::{Day, Timestamp, Zone};
+pub use time::{Day, LocalMoment, LocalTime, Timestamp, Weekday, Zone};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use kit::{Day, Id, Timestamp, Zone};
+use kit::{Day, Id, LocalTime, Timestamp, Zone};
 
 use crate::{Error, Result};
 
@@ -265,6 +265,7 @@ macro_rules! text_column {
     };
 }
 text_column!(Day, |day| Cow::Owned(day.to_string()));
+text_column!(LocalTime, |local| Cow::Owned(local.to_string()));
 text_column!(Zone, |zone| Cow::Borrowed(zone.name()));
 
 impl<C: Bound> Bound for Option<C> {

@@ -1,0 +1,235 @@
+//! Days of the calendar.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat, Type};
+use utoipa::openapi::{ObjectBuilder, RefOr};
+
+use super::{LocalTime, NotATime, Timestamp};
+
+crate::words! {
+    /// A day of the week, in the letters of iCalendar.
+    pub enum Weekday {
+        /// Monday.
+        Monday = "MO",
+        /// Tuesday.
+        Tuesday = "TU",
+        /// Wednesday.
+        Wednesday = "WE",
+        /// Thursday.
+        Thursday = "TH",
+        /// Friday.
+        Friday = "FR",
+        /// Saturday.
+        Saturday = "SA",
+        /// Sunday.
+        Sunday = "SU",
+    }
+}
+
+impl Weekday {
+    /// How many days after the last such `first` this one comes: 0 to 6.
+    pub const fn days_after(self, first: Self) -> i64 {
+        (self as i64 - first as i64).rem_euclid(7)
+    }
+}
+
+/// A day of the calendar, `2026-09-05`, with no time and no zone. Years 1 to 9999.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Day(pub(super) jiff::civil::Date);
+
+impl Day {
+    /// The day with this year, month and day of the month, if there is one.
+    pub fn new(year: i16, month: i8, day: i8) -> Option<Self> {
+        jiff::civil::Date::new(year, month, day).ok().and_then(Self::checked)
+    }
+
+    /// The year, 1 to 9999.
+    pub fn year(self) -> i16 {
+        self.0.year()
+    }
+
+    /// The month, 1 to 12.
+    pub fn month(self) -> i8 {
+        self.0.month()
+    }
+
+    /// The day of the month, 1 to 31.
+    pub fn day(self) -> i8 {
+        self.0.day()
+    }
+
+    /// The number of days in this day's month, 28 to 31.
+    pub fn days_in_month(self) -> i8 {
+        self.0.days_in_month()
+    }
+
+    /// The day of the week.
+    pub fn weekday(self) -> Weekday {
+        use jiff::civil::Weekday as Known;
+        match self.0.weekday() {
+            Known::Monday => Weekday::Monday,
+            Known::Tuesday => Weekday::Tuesday,
+            Known::Wednesday => Weekday::Wednesday,
+            Known::Thursday => Weekday::Thursday,
+            Known::Friday => Weekday::Friday,
+            Known::Saturday => Weekday::Saturday,
+            Known::Sunday => Weekday::Sunday,
+        }
+    }
+
+    /// So many days later, or earlier if negative; none beyond the years 1 to 9999.
+    pub fn plus_days(self, days: i64) -> Option<Self> {
+        let days = jiff::Span::new().try_days(days).ok()?;
+        self.0.checked_add(days).ok().and_then(Self::checked)
+    }
+
+    /// The time at which this day begins on the clock on the wall.
+    pub fn at_midnight(self) -> LocalTime {
+        LocalTime(self.0.at(0, 0, 0, 0))
+    }
+
+    /// The moment at which this day begins in UTC.
+    pub fn start(self) -> Timestamp {
+        let moment = self.0.to_zoned(jiff::tz::TimeZone::UTC).expect("UTC has every day");
+        Timestamp(moment.timestamp().as_microsecond())
+    }
+
+    /// The whole years that somebody born on this day has lived on the other; none before birth.
+    /// Who is born on 29 February grows older on 1 March when a year has no such day.
+    pub fn age_on(self, other: Self) -> Option<i64> {
+        let years = i64::from(other.year()) - i64::from(self.year());
+        let reached = (other.month(), other.day()) >= (self.month(), self.day());
+        let age = if reached { years } else { years - 1 };
+        (age >= 0).then_some(age)
+    }
+
+    /// The day as iCalendar writes it: `20260905`.
+    pub fn compact(self) -> impl fmt::Display {
+        self.0.strftime("%Y%m%d")
+    }
+
+    /// Reads what [`Self::compact`] writes.
+    pub fn from_compact(text: &str) -> Result<Self, NotATime> {
+        if text.len() != 8 || !text.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(NotATime);
+        }
+        let number: u32 = text.parse().map_err(|_| NotATime)?;
+        let (year, month, day) = (number / 10_000, number / 100 % 100, number % 100);
+        Self::new(year as i16, month as i8, day as i8).ok_or(NotATime)
+    }
+
+    fn checked(date: jiff::civil::Date) -> Option<Self> {
+        (date.year() >= 1).then_some(Self(date))
+    }
+}
+
+impl FromStr for Day {
+    type Err = NotATime;
+
+    fn from_str(text: &str) -> Result<Self, NotATime> {
+        let plain = text.len() == 10 && text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+        if !plain {
+            return Err(NotATime);
+        }
+        text.parse().ok().and_then(Self::checked).ok_or(NotATime)
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Serialize for Day {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl utoipa::PartialSchema for Day {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Date)))
+            .examples(["2026-09-05"])
+            .into()
+    }
+}
+impl utoipa::ToSchema for Day {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn day(text: &str) -> Day {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn only_real_days_are_taken() {
+        assert_eq!(day("2024-02-29").to_string(), "2024-02-29");
+        for wrong in
+            ["2023-02-29", "20240229", "0000-01-01", "2024-2-29", "2024-02-30", "----------"]
+        {
+            assert!(wrong.parse::<Day>().is_err(), "{wrong}");
+        }
+        assert_eq!(Day::new(2024, 2, 29), Some(day("2024-02-29")));
+        assert_eq!(
+            (Day::new(2023, 2, 29), Day::new(0, 1, 1), Day::new(2024, -1, 1)),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn days_are_counted_on_to_the_edges_of_the_calendar() {
+        assert_eq!(day("2026-02-28").plus_days(1), Some(day("2026-03-01")));
+        assert_eq!(day("2026-03-01").plus_days(-365), Some(day("2025-03-01")));
+        assert_eq!(day("9999-12-30").plus_days(1), Some(day("9999-12-31")));
+        for (from, days) in [
+            ("9999-12-31", 1),
+            ("0001-01-01", -1),
+            ("2026-01-01", i64::MAX),
+            ("2026-01-01", i64::MIN),
+        ] {
+            assert_eq!(day(from).plus_days(days), None, "{from} {days}");
+        }
+    }
+
+    #[test]
+    fn a_day_knows_its_weekday_and_month() {
+        assert_eq!(day("2026-09-05").weekday(), Weekday::Saturday);
+        assert_eq!(Weekday::Sunday.days_after(Weekday::Monday), 6);
+        assert_eq!(Weekday::Monday.days_after(Weekday::Sunday), 1);
+        assert_eq!(
+            (day("2024-02-01").days_in_month(), day("2100-02-01").days_in_month()),
+            (29, 28)
+        );
+        assert_eq!(day("2026-09-05").at_midnight().to_string(), "2026-09-05T00:00:00");
+        assert_eq!(day("1970-01-02").start(), Timestamp::from_micros(86_400_000_000));
+    }
+
+    #[test]
+    fn compact_days_are_read_back() {
+        assert_eq!(day("0026-09-05").compact().to_string(), "00260905");
+        assert_eq!(Day::from_compact("20260905"), Ok(day("2026-09-05")));
+        for wrong in ["", "2026090", "20260931", "2026-9-5", "00000101", "202609٥"] {
+            assert_eq!(Day::from_compact(wrong), Err(NotATime), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn ages_are_whole_years_lived() {
+        let age = |born: &str, on: &str| day(born).age_on(day(on));
+        assert_eq!(age("2010-06-15", "2026-06-14"), Some(15));
+        assert_eq!(age("2010-06-15", "2026-06-15"), Some(16));
+        assert_eq!(age("2012-02-29", "2025-02-28"), Some(12));
+        assert_eq!(age("2012-02-29", "2025-03-01"), Some(13));
+        assert_eq!(age("2012-02-29", "2028-02-29"), Some(16));
+        assert_eq!(age("2012-02-29", "2012-02-29"), Some(0));
+        assert_eq!(age("2012-02-29", "2012-02-28"), None);
+    }
+}

@@ -11,6 +11,7 @@ use super::{LocalTime, NotATime, Timestamp};
 
 crate::words! {
     /// A day of the week, in the letters of iCalendar.
+    #[derive(PartialOrd, Ord)]
     pub enum Weekday {
         /// Monday.
         Monday = "MO",

@@ -8,6 +8,7 @@ pub mod change;
 pub mod clock;
 pub mod contact;
 pub mod dice;
+pub mod ics;
 pub mod id;
 pub mod money;
 pub mod recurrence;

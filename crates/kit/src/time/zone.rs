@@ -74,6 +74,12 @@ impl Zone {
         self.0.iana_name().expect("only zones with a name are made")
     }
 
+    /// Whether this is Coordinated Universal Time, under any of its names.
+    pub fn is_utc(&self) -> bool {
+        let name = self.name().strip_prefix("Etc/").unwrap_or(self.name());
+        matches!(name, "UTC" | "UCT" | "Universal" | "Zulu")
+    }
+
     /// What the clocks show at a moment, in whole seconds. Moments beyond the years 1 to 9999 are
     /// shown as the nearest one within.
     pub fn local(&self, moment: Timestamp) -> LocalTime {

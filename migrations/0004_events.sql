@@ -32,7 +32,7 @@ create table event (
     occurrence text,
     -- Changed by itself; a change of the whole series leaves it alone.
     edited boolean not null,
-    type text not null,
+    kind text not null,
     title text not null,
     starts_at bigint not null,
     ends_at bigint not null,
@@ -52,7 +52,8 @@ create table event (
     status text not null,
     cancel_reason text,
     cancelled_at bigint,
-    -- How many answered what; kept here so that a list of events need not count.
+    -- How many were asked and what they answered; kept here so that a list of events need not count.
+    asked_count bigint not null,
     yes_count bigint not null,
     no_count bigint not null,
     maybe_count bigint not null,
@@ -68,7 +69,7 @@ create table event (
     constraint event_pkey primary key (account_id, id),
     constraint event_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
     constraint event_team_id_fkey foreign key (account_id, team_id) references team (account_id, id) on delete cascade,
-    constraint event_type_check check (type in ('game', 'practice', 'meeting', 'tournament', 'other')),
+    constraint event_kind_check check (kind in ('game', 'practice', 'meeting', 'tournament', 'other')),
     constraint event_status_check check (status in ('scheduled', 'cancelled', 'completed', 'postponed'))
 );
 create index event_account_id_starts_at_idx on event (account_id, starts_at, id);

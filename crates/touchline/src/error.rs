@@ -181,6 +181,12 @@ impl Error {
         Self::new(Code::InvalidState, detail)
     }
 
+    /// Members of the body that are not valid.
+    pub fn invalid(faults: Vec<Fault>) -> Self {
+        let detail = "Some members of the body are not valid.";
+        Self { faults, ..Self::new(Code::ValidationFailed, detail) }
+    }
+
     /// A failure of ours; `cause` is logged, not sent.
     pub fn internal(cause: impl Into<String>) -> Self {
         let detail = "The request could not be completed. Quote the request id when you report it.";

@@ -4,13 +4,13 @@
 //! map of the house.
 
 pub mod accounts;
+pub mod teams;
+pub mod roster;
 pub mod events;
-pub mod exports;
 pub mod mail;
 pub mod messages;
+pub mod exports;
 pub mod privacy;
-pub mod roster;
-pub mod teams;
 
 pub mod app;
 pub mod backup;
@@ -61,6 +61,7 @@ pub fn service(app: App) -> Router {
         .merge(routes)
         .merge(health::router())
         .merge(docs::router(document))
+        .merge(events::api::calendars::router())
         .fallback(nothing_here)
         .method_not_allowed_fallback(wrong_method)
         .with_state(app)

@@ -3,13 +3,30 @@
 //! A room knows only rooms above it. Where something that happens in one must have a consequence in a
 //! room below, such as a place at an event that becomes free when a member leaves, it stands here.
 
-use store::Tx;
+use store::{Tx, bind};
 
 use crate::error::Result;
+use crate::events::{event, rsvp};
+use crate::ids::{MemberId, TeamId};
 
 /// Does what follows from news about these subjects.
 pub fn after(tx: &Tx<'_>, kind: &str, subjects: impl Iterator<Item = String>) -> Result<()> {
-    // The rooms that react are added with them.
-    let _ = (tx, kind, subjects);
-    Ok(())
+    match kind {
+        "roster.member_added" | "roster.member_updated" | "roster.member_removed" => {
+            subjects.filter_map(|id| id.parse().ok()).try_for_each(|id| on_roster(tx, id))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Events know how many are asked, and whoever leaves makes room at those to come.
+fn on_roster(tx: &Tx<'_>, member: MemberId) -> Result<()> {
+    let (team, status): (TeamId, String) = tx.one(
+        "select team_id, status from member where account_id = :account and id = :member",
+        bind! { member },
+    )?;
+    if !matches!(status.as_str(), "active" | "injured") {
+        rsvp::withdraw(tx, member)?;
+    }
+    event::recount(tx, team)
 }

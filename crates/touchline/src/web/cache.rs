@@ -17,7 +17,7 @@ pub struct Answer {
     pub body: Bytes,
     /// The version of a single object.
     pub version: Option<i64>,
-    /// The cursor of the next page.
+    /// The cursor of the next page, or the entity tag of something that has no version.
     pub next: Option<Arc<str>>,
 }
 

@@ -207,7 +207,8 @@ impl<N: Needs> Caller<N> {
         self.reach.clone()
     }
 
-    fn scope(&self) -> Scope {
+    /// Whose job it is when this caller asks for something.
+    pub fn scope(&self) -> Scope {
         Scope::account(self.credential.account_id, self.credential.id.to_string())
             .for_request(self.context.id())
     }

@@ -35,6 +35,16 @@ impl<K> Place for Id<K> {
     }
 }
 
+impl Place for i64 {
+    fn to_bytes(&self) -> Vec<u8> {
+        self.to_be_bytes().to_vec()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self::from_be_bytes)
+    }
+}
+
 /// A list that is ordered by time, and by id where times are the same.
 impl<K> Place for (Timestamp, Id<K>) {
     fn to_bytes(&self) -> Vec<u8> {

@@ -17,6 +17,9 @@ const OBJECTS: &[(&str, &str)] = &[
     ("Event", "event"),
     ("Rsvp", "rsvp"),
     ("Feed", "calendar_feed"),
+    ("NewFeedAnswer", "calendar_feed"),
+    ("Answered", "rsvp_change"),
+    ("Unanswered", "unanswered"),
     ("Message", "message"),
     ("Receipt", "receipt"),
     ("Mail", "mail"),
@@ -25,6 +28,7 @@ const OBJECTS: &[(&str, &str)] = &[
 /// The whole document.
 pub fn finished(document: OpenApi) -> Value {
     let mut document = serde_json::to_value(document).expect("the document is plain data");
+    merge_parts(&mut document);
     name_objects(&mut document);
     refer_to_data(&mut document);
     close_inputs(&mut document);
@@ -35,6 +39,34 @@ pub fn finished(document: OpenApi) -> Value {
         add_headers(method, operation);
     }
     document
+}
+
+/// An object that is put together from parts is one object to those who read it.
+fn merge_parts(document: &mut Value) {
+    let Some(schemas) = document["components"]["schemas"].as_object_mut() else { return };
+    let parted: Vec<_> = schemas
+        .iter()
+        .filter_map(|(name, schema)| Some((name.clone(), schema.get("allOf")?.as_array()?.clone())))
+        .collect();
+    for (name, parts) in parted {
+        let mut whole = json!({ "type": "object", "properties": {}, "required": [] });
+        for part in parts {
+            let named = part["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+            let part = match named {
+                Some(name) => schemas.get(name).cloned().unwrap_or_default(),
+                None => part,
+            };
+            let properties = part["properties"].as_object().cloned().unwrap_or_default();
+            for (property, schema) in properties {
+                whole["properties"][property] = schema;
+            }
+            let required = part["required"].as_array().cloned().unwrap_or_default();
+            whole["required"].as_array_mut().expect("a list").extend(required);
+        }
+        whole["description"] = schemas[&name]["description"].clone();
+        schemas.insert(name, whole);
+    }
+    schemas.remove("EventRecord");
 }
 
 /// `object` tells kinds apart in a stream of objects.

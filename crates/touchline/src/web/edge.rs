@@ -59,9 +59,15 @@ pub async fn answer(app: &App, router: &Router, request: Request<Body>, peer: Ip
     }
     let took = began.elapsed();
     app.metrics.count(&method, response.status(), took);
-    let line = format_args!("{method} {path} {}", response.status().as_u16());
+    let line = format_args!("{method} {} {}", loggable(&path), response.status().as_u16());
     log(line, response.status(), failure.as_ref(), &context, took);
     response
+}
+
+/// A path as it may stand in a log: addresses that are secrets are cut off.
+fn loggable(path: &str) -> &str {
+    let secret = ["/calendar/", "/unsubscribe/"].into_iter().find(|start| path.starts_with(start));
+    secret.unwrap_or(path)
 }
 
 /// Runs the request within its time and catches what panics.

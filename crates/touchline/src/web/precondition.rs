@@ -22,10 +22,19 @@ pub fn if_match(headers: &HeaderMap) -> Result<Expected> {
 
 /// Whether the caller already has what would be sent.
 pub fn none_match(headers: &HeaderMap, version: i64) -> Result<bool> {
+    has(headers, |tag| version_of(tag) == Some(version))
+}
+
+/// Whether the caller already has what would be sent, by a tag that is not a version.
+pub fn has_tag(headers: &HeaderMap, own: &str) -> Result<bool> {
+    has(headers, |tag| tag == own)
+}
+
+fn has(headers: &HeaderMap, own: impl Fn(&str) -> bool) -> Result<bool> {
     let tags = tags(headers, IF_NONE_MATCH)?.unwrap_or_default();
     Ok(tags.iter().any(|tag| match tag {
         Tag::Any => true,
-        Tag::Strong(text) | Tag::Weak(text) => version_of(text) == Some(version),
+        Tag::Strong(text) | Tag::Weak(text) => own(text),
     }))
 }
 

@@ -113,6 +113,11 @@ impl Fields {
         self.text_as(name, "invalid_time", wrong, |text| text.parse().ok())
     }
 
+    /// A value that is written as text and reads itself.
+    pub fn parsed<T: FromStr>(&mut self, name: &str, code: &'static str, wrong: &str) -> Change<T> {
+        self.text_as(name, code, wrong, |text| text.parse().ok())
+    }
+
     /// The id of an object.
     pub fn id<K: Kind>(&mut self, name: &str) -> Change<Id<K>> {
         self.text_as(name, "invalid_id", &not_an_id::<K>(), |text| text.parse().ok())

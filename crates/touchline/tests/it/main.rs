@@ -7,6 +7,7 @@ mod conditions;
 mod crash;
 mod disk;
 mod encryption;
+mod events;
 mod house;
 mod http;
 mod idempotency;

@@ -1,0 +1,16 @@
+//! The JSON endpoints of the schedule, and the calendars that programs subscribe to.
+
+pub mod calendars;
+pub mod events;
+pub mod locations;
+pub mod rsvps;
+
+use crate::web::routes::Routes;
+
+/// Everything below `/locations`, `/events` and `/calendar_feeds`.
+pub fn routes(routes: Routes) -> Routes {
+    let routes = locations::routes(routes);
+    let routes = events::routes(routes);
+    let routes = rsvps::routes(routes);
+    calendars::routes(routes)
+}

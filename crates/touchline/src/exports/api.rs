@@ -1,7 +1,203 @@
-//! The JSON endpoints of exports.
+//! The files that can be downloaded.
 
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::stream;
+use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
+use kit::Timestamp;
+use serde_json::json;
+use store::Scope;
+use utoipa_axum::routes;
+
+use super::events::EventsTable;
+use super::roster::RosterTable;
+use super::rsvps::RsvpsTable;
+use super::table::{Sheet, Table};
+use crate::accounts::rights::Reach;
+use crate::app::App;
+use crate::error::Result;
+use crate::events::event::EventFilter;
+use crate::ids::TeamId;
+use crate::signals::Tell;
+use crate::web::caller::{Caller, EventsRead, Needs, RosterRead};
+use crate::web::docs::Problems;
+use crate::web::query::{FromQuery, Params, Query};
 use crate::web::routes::Routes;
 
 pub fn routes(routes: Routes) -> Routes {
-    routes
+    routes.with(routes!(roster)).with(routes!(events)).with(routes!(rsvps))
+}
+
+/// Download the roster
+///
+/// A row for each membership. Columns: `member_id`, `person_id`, `team_id`, `team`, `first_name`,
+/// `last_name`, `preferred_name`, `role`, `jersey_number`, `positions`, `status`, `joined_on`, `left_on`,
+/// `external_id`, `created_at`; with `include=private` also `birth_date`, `email`, `phone`, `address`,
+/// `emergency_contact`, `medical_note` and, for up to three guardians, `guardian_1_name`,
+/// `guardian_1_relationship`, `guardian_1_email`, `guardian_1_phone` and so on. Text that a spreadsheet
+/// would take for a formula begins with a single quote.
+#[utoipa::path(get, path = "/exports/roster.csv", operation_id = "exports_roster", tag = "Exports",
+    params(
+        ("team_id" = Option<TeamId>, Query, description = "Only this team."),
+        ("removed" = Option<bool>, Query, description = "`true`: also those who have left."),
+        ("include" = Option<String>, Query, description = "`private`: with private columns."),
+        ("bom" = Option<bool>, Query, description = "`true`: begin with the mark by which some spreadsheets know UTF-8.")),
+    responses((status = 200, description = "The file.", content_type = "text/csv", body = String), Problems),
+    security(("key" = ["roster:read"])))]
+async fn roster(
+    caller: Caller<RosterRead>,
+    Query(Download { table, mark }): Query<Download<RosterTable>>,
+) -> Result<Response> {
+    if let Some(team) = table.team_id {
+        caller.reaches(team)?;
+    }
+    if table.private {
+        let details = json!({ "file": "roster.csv", "team_id": table.team_id });
+        let account = caller.credential().account_id.to_string();
+        let enter = move |tx: &store::Tx<'_>| tx.audit("roster.medical_read", &account, &details);
+        caller.app().db.write(caller.scope(), enter).await?;
+    }
+    send(&caller, "roster.csv", table, mark).await
+}
+
+/// Download the schedule
+///
+/// A row for each event, by start. Columns: `event_id`, `team_id`, `team`, `type`, `title`, `status`,
+/// `starts_at`, `ends_at`, `starts_local`, `ends_local`, `timezone`, `all_day`, `arrival_minutes`, `location`,
+/// `address`, `opponent`, `home_away`, `uniform`, `notes`, `rsvp_deadline`, `capacity`, `yes`, `no`, `maybe`,
+/// `waiting`, `unanswered`, `series_id`, `cancel_reason`, `external_id`.
+#[utoipa::path(get, path = "/exports/events.csv", operation_id = "exports_events", tag = "Exports",
+    params(
+        ("team_id" = Option<TeamId>, Query, description = "Only this team."),
+        ("from" = Option<Timestamp>, Query, description = "Only events that start at this moment or later."),
+        ("to" = Option<Timestamp>, Query, description = "Only events that start before this moment."),
+        ("bom" = Option<bool>, Query, description = "`true`: begin with the mark by which some spreadsheets know UTF-8.")),
+    responses((status = 200, description = "The file.", content_type = "text/csv", body = String), Problems),
+    security(("key" = ["events:read"])))]
+async fn events(
+    caller: Caller<EventsRead>,
+    Query(Download { table, mark }): Query<Download<EventsTable>>,
+) -> Result<Response> {
+    send(&caller, "events.csv", table, mark).await
+}
+
+/// Download the answers to events
+///
+/// A row for each member's answer. Columns: `event_id`, `team_id`, `team`, `event`, `event_status`,
+/// `starts_at`, `starts_local`, `member_id`, `first_name`, `last_name`, `role`, `answer`, `note`, `answered_by`,
+/// `answered_at`.
+#[utoipa::path(get, path = "/exports/rsvps.csv", operation_id = "exports_rsvps", tag = "Exports",
+    params(
+        ("team_id" = Option<TeamId>, Query, description = "Only this team."),
+        ("from" = Option<Timestamp>, Query, description = "Only events that start at this moment or later."),
+        ("to" = Option<Timestamp>, Query, description = "Only events that start before this moment."),
+        ("bom" = Option<bool>, Query, description = "`true`: begin with the mark by which some spreadsheets know UTF-8.")),
+    responses((status = 200, description = "The file.", content_type = "text/csv", body = String), Problems),
+    security(("key" = ["events:read"])))]
+async fn rsvps(
+    caller: Caller<EventsRead>,
+    Query(Download { table, mark }): Query<Download<RsvpsTable>>,
+) -> Result<Response> {
+    if let Some(team) = table.team_id {
+        caller.reaches(team)?;
+    }
+    send(&caller, "rsvps.csv", table, mark).await
+}
+
+/// A table and how it is to be sent.
+struct Download<T> {
+    table: T,
+    mark: bool,
+}
+
+impl<T: FromQuery> FromQuery for Download<T> {
+    fn read(params: &mut Params) -> Self {
+        Self { mark: params.flag("bom").unwrap_or(false), table: T::read(params) }
+    }
+}
+
+impl FromQuery for RosterTable {
+    fn read(params: &mut Params) -> Self {
+        let include = params.take("include");
+        if include.as_ref().is_some_and(|include| include != "private") {
+            params.fault("include", "unknown_value", "This must be private.");
+        }
+        Self {
+            team_id: params.id("team_id"),
+            removed: params.flag("removed").unwrap_or(false),
+            private: include.is_some(),
+        }
+    }
+}
+
+impl FromQuery for EventsTable {
+    fn read(params: &mut Params) -> Self {
+        let (team_id, from, to) =
+            (params.id("team_id"), params.moment("from"), params.moment("to"));
+        Self(EventFilter { team_id, from, to, ..EventFilter::default() })
+    }
+}
+
+impl FromQuery for RsvpsTable {
+    fn read(params: &mut Params) -> Self {
+        Self { team_id: params.id("team_id"), from: params.moment("from"), to: params.moment("to") }
+    }
+}
+
+/// A download under way: where it reads and how far it came.
+struct Reading<T: Table> {
+    app: App,
+    scope: Scope,
+    reach: Reach,
+    table: std::sync::Arc<T>,
+    next: Option<T::Place>,
+}
+
+/// Sends a table piece by piece. Each piece is read when the one before was taken, so a slow reader holds
+/// neither memory nor a connection to the database.
+async fn send<N: Needs, T: Table>(
+    caller: &Caller<N>,
+    file: &'static str,
+    table: T,
+    mark: bool,
+) -> Result<Response> {
+    let (app, scope, reach) = (caller.app().clone(), caller.scope(), caller.reach());
+    let reading = Reading { app, scope, reach, table: table.into(), next: None };
+    // The first piece is read before anything is sent, so that a refusal still is a problem.
+    let (first, reading) = piece(reading, Some(mark)).await?;
+    let rest = stream::unfold(Some(reading), |reading| async {
+        let reading = reading.filter(|reading| reading.next.is_some())?;
+        match piece(reading, None).await {
+            Ok((bytes, reading)) => Some((Ok(bytes), Some(reading))),
+            // What was begun cannot become a problem; breaking off tells that it is not whole.
+            Err(error) => {
+                tracing::warn!(cause = ?error.cause, "a download was broken off");
+                Some((Err(std::io::Error::other("broken off")), None))
+            }
+        }
+    });
+    let whole = stream::StreamExt::chain(stream::iter([Ok(first)]), rest);
+    let headers = [
+        (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
+        (CONTENT_DISPOSITION, format!("attachment; filename=\"{file}\"")),
+        (CACHE_CONTROL, "private, no-store".to_owned()),
+    ];
+    Ok((headers, Body::from_stream(whole)).into_response())
+}
+
+/// The next rows as bytes; the first piece has the names of the columns.
+async fn piece<T: Table>(reading: Reading<T>, first: Option<bool>) -> Result<(Bytes, Reading<T>)> {
+    let Reading { app, scope, reach, table, next } = reading;
+    let (table_there, reach_there) = (table.clone(), reach.clone());
+    let work = move |db: &store::Reader<'_>| {
+        let mut sheet = Sheet::new(first == Some(true));
+        if first.is_some() {
+            sheet.row(table_there.columns())?;
+        }
+        let next = table_there.write(db, &reach_there, next, &mut sheet)?;
+        Ok::<_, crate::error::Error>((Bytes::from(sheet.finish()?), next))
+    };
+    let (bytes, next) = app.db.read(scope.clone(), work).await?;
+    Ok((bytes, Reading { app, scope, reach, table, next }))
 }

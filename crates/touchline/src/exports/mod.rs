@@ -1,3 +1,7 @@
 //! What the club holds, as CSV files.
 
 pub mod api;
+pub mod events;
+pub mod roster;
+pub mod rsvps;
+pub mod table;

@@ -1,0 +1,136 @@
+//! Answers as a table: a row for each member's answer to each event.
+
+use std::borrow::Cow;
+
+use kit::{Timestamp, Zone};
+use store::{Reader, bind, row};
+
+use super::table::{ROWS, Sheet, Table, cell, maybe};
+use crate::accounts::rights::Reach;
+use crate::error::Result;
+use crate::ids::{EventId, MemberId, TeamId};
+
+/// Which answers to write.
+#[derive(Debug, Default)]
+pub struct RsvpsTable {
+    pub team_id: Option<TeamId>,
+    /// Only of events that start at this moment or later.
+    pub from: Option<Timestamp>,
+    /// Only of events that start before this moment.
+    pub to: Option<Timestamp>,
+}
+
+row! {
+    struct Line {
+        event_id: EventId,
+        member_id: MemberId,
+        team_id: TeamId,
+        team: String,
+        title: String,
+        status: String,
+        starts_at: Timestamp,
+        timezone: Zone,
+        first_name: String,
+        last_name: Option<String>,
+        role: String,
+        answer: String,
+        note: Option<String>,
+        answered_by: String,
+        answered_at: Timestamp,
+    }
+}
+
+const COLUMNS: [&str; 15] = [
+    "event_id",
+    "team_id",
+    "team",
+    "event",
+    "event_status",
+    "starts_at",
+    "starts_local",
+    "member_id",
+    "first_name",
+    "last_name",
+    "role",
+    "answer",
+    "note",
+    "answered_by",
+    "answered_at",
+];
+
+impl Table for RsvpsTable {
+    type Place = (EventId, MemberId);
+
+    fn columns(&self) -> Vec<Cow<'static, str>> {
+        COLUMNS.map(Cow::Borrowed).to_vec()
+    }
+
+    fn write(
+        &self,
+        db: &Reader<'_>,
+        reach: &Reach,
+        after: Option<Self::Place>,
+        sheet: &mut Sheet,
+    ) -> Result<Option<Self::Place>> {
+        let lines = self.lines(db, reach, after)?;
+        let last = lines.last().map(|line| (line.event_id, line.member_id));
+        let more = i64::try_from(lines.len()).is_ok_and(|count| count == ROWS);
+        lines.into_iter().try_for_each(|line| sheet.row(cells(line)))?;
+        Ok(last.filter(|_| more))
+    }
+}
+
+impl RsvpsTable {
+    fn lines(
+        &self,
+        db: &Reader<'_>,
+        reach: &Reach,
+        after: Option<(EventId, MemberId)>,
+    ) -> Result<Vec<Line>> {
+        let Self { team_id, from, to } = self;
+        let (narrowed, teams) = match reach {
+            Reach::Everywhere => (false, Vec::new()),
+            Reach::Teams(teams) => (true, teams.clone()),
+        };
+        let (event, member) = after.unwrap_or((EventId::LEAST, MemberId::LEAST));
+        let limit = ROWS;
+        Ok(db.all(
+            "select r.event_id, r.member_id, e.team_id, t.name as team, e.title, e.status,
+                 e.starts_at, e.timezone, p.first_name, p.last_name, m.role, r.answer, r.note,
+                 r.answered_by, r.answered_at
+             from rsvp r
+             join event e on e.account_id = r.account_id and e.id = r.event_id
+             join team t on t.account_id = e.account_id and t.id = e.team_id
+             join member m on m.account_id = r.account_id and m.id = r.member_id
+             join person p on p.account_id = m.account_id and p.id = m.person_id
+             where r.account_id = :account and (r.event_id, r.member_id) > (:event, :member)
+               and (cast(:team_id as bytea) is null or e.team_id = :team_id)
+               and (not cast(:narrowed as boolean) or e.team_id in (:teams))
+               and (cast(:from as bigint) is null or e.starts_at >= :from)
+               and (cast(:to as bigint) is null or e.starts_at < :to)
+             order by r.event_id, r.member_id limit :limit",
+            bind! { event, member, team_id, narrowed, teams, from, to, limit },
+        )?)
+    }
+}
+
+fn cells(line: Line) -> [Cow<'static, str>; 15] {
+    let local = line.timezone.local(line.starts_at);
+    [
+        cell(line.event_id),
+        cell(line.team_id),
+        line.team.into(),
+        line.title.into(),
+        line.status.into(),
+        cell(line.starts_at),
+        cell(local),
+        cell(line.member_id),
+        line.first_name.into(),
+        maybe(line.last_name),
+        line.role.into(),
+        line.answer.into(),
+        maybe(line.note),
+        line.answered_by.into(),
+        cell(line.answered_at),
+    ]
+}

@@ -1,0 +1,108 @@
+//! A table that is written as CSV, so many rows at a time that memory does not grow with it.
+
+use std::borrow::Cow;
+
+use store::Reader;
+
+use crate::accounts::rights::Reach;
+use crate::error::{Error, Result};
+
+/// How many rows are read and sent at once.
+pub const ROWS: i64 = 1000;
+
+/// Something that can be written as a table.
+pub trait Table: Send + Sync + 'static {
+    /// The sort values by which the next rows are found.
+    type Place: Send + 'static;
+
+    /// The names of the columns.
+    fn columns(&self) -> Vec<Cow<'static, str>>;
+
+    /// Writes up to [`ROWS`] rows after a place; `None` as a result if there are no more.
+    fn write(
+        &self,
+        db: &Reader<'_>,
+        reach: &Reach,
+        after: Option<Self::Place>,
+        sheet: &mut Sheet,
+    ) -> Result<Option<Self::Place>>;
+}
+
+/// Rows of CSV (RFC 4180).
+pub struct Sheet(csv::Writer<Vec<u8>>);
+
+impl Sheet {
+    /// An empty sheet. Some spreadsheets take a file for UTF-8 only if it begins with a mark.
+    pub fn new(mark: bool) -> Self {
+        let bytes = if mark { "\u{feff}".as_bytes().to_vec() } else { Vec::new() };
+        let writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(bytes);
+        Self(writer)
+    }
+
+    /// Adds a row.
+    pub fn row<'a>(&mut self, cells: impl IntoIterator<Item = Cow<'a, str>>) -> Result<()> {
+        for cell in cells {
+            self.0.write_field(harmless(cell).as_bytes()).map_err(broken)?;
+        }
+        self.0.write_record(None::<&[u8]>).map_err(broken)
+    }
+
+    /// The rows as text.
+    pub fn finish(self) -> Result<Vec<u8>> {
+        self.0.into_inner().map_err(|error| Error::internal(format!("CSV: {error}")))
+    }
+}
+
+fn broken(error: csv::Error) -> Error {
+    Error::internal(format!("CSV: {error}"))
+}
+
+/// A spreadsheet takes text that begins like a formula for one and carries it out. A quote in front
+/// makes it text.
+fn harmless(cell: Cow<'_, str>) -> Cow<'_, str> {
+    match cell.trim_start().chars().next() {
+        Some('=' | '+' | '-' | '@' | '\u{ff1d}' | '\u{ff0b}' | '\u{ff0d}' | '\u{ff20}') => {
+            format!("'{cell}").into()
+        }
+        _ if cell.starts_with(['\t', '\r', '\n']) => format!("'{cell}").into(),
+        _ => cell,
+    }
+}
+
+/// Something that may be missing, as a cell.
+pub fn maybe<T: ToString>(value: Option<T>) -> Cow<'static, str> {
+    value.map(|value| value.to_string()).unwrap_or_default().into()
+}
+
+/// Anything that can be shown, as a cell.
+pub fn cell<T: ToString>(value: T) -> Cow<'static, str> {
+    value.to_string().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sheet(mark: bool, cells: &[&'static str]) -> String {
+        let mut sheet = Sheet::new(mark);
+        sheet.row(cells.iter().map(|cell| Cow::Borrowed(*cell))).unwrap();
+        String::from_utf8(sheet.finish().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn cells_are_quoted_where_they_must_be() {
+        assert_eq!(
+            sheet(false, &["a", "b,c", "say \"x\"", "two\nlines", ""]),
+            "a,\"b,c\",\"say \"\"x\"\"\",\"two\nlines\",\r\n"
+        );
+        assert_eq!(sheet(true, &["Zoë"]), "\u{feff}Zoë\r\n");
+    }
+
+    #[test]
+    fn formulas_become_text() {
+        for formula in ["=1+1", "+351 912", "-2", "@SUM(A1)", " =1", "\u{ff1d}1"] {
+            assert_eq!(sheet(false, &[formula]), format!("'{formula}\r\n"));
+        }
+        assert_eq!(sheet(false, &["2-1", "a=b"]), "2-1,a=b\r\n");
+    }
+}

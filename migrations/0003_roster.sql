@@ -7,6 +7,7 @@ create table person (
     preferred_name text,
     -- First and last name as they are compared and searched.
     name_folded text not null,
+    preferred_folded text,
     birth_date text,
     email text,
     email_folded text,

@@ -12,6 +12,8 @@ use kit::words;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::ids::{PersonId, TeamId};
+
 /// The outcome of anything that can be refused.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -129,13 +131,40 @@ pub struct Fault {
     pub code: Cow<'static, str>,
     /// What is wrong, as a sentence.
     pub detail: String,
+    /// Who is already there, where somebody may be added twice; told beside the faults.
+    #[serde(skip)]
+    pub candidates: Vec<Candidate>,
 }
 
 impl Fault {
     /// A fault at a place.
     pub fn new(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { pointer: pointer.into(), code: Cow::Borrowed(code), detail: detail.into() }
+        let (pointer, detail) = (pointer.into(), detail.into());
+        Self { pointer, code: Cow::Borrowed(code), detail, candidates: Vec::new() }
     }
+}
+
+words! {
+    /// By what somebody looks like a person who is already there.
+    pub enum MatchedOn {
+        Email = "email",
+        NameAndBirthDate = "name_and_birth_date",
+    }
+}
+
+/// Somebody who is already there and may be the one who was to be added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Candidate {
+    /// The fault this belongs to.
+    #[schema(examples("/person_id"))]
+    pub pointer: String,
+    /// Send this as `person_id` if it is the same person.
+    pub person_id: PersonId,
+    pub first_name: String,
+    pub last_name: Option<String>,
+    /// The teams they are on.
+    pub teams: Vec<TeamId>,
+    pub matched_on: MatchedOn,
 }
 
 /// A refusal or a failure.
@@ -302,6 +331,10 @@ pub struct Problem<'a> {
     pub retryable: bool,
     /// Every fault that was found, at most 50.
     pub errors: &'a [Fault],
+    /// With a fault `duplicate`: who is already there and may be the same person.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<Candidate>, required = false)]
+    pub candidates: Vec<&'a Candidate>,
 }
 
 impl Error {
@@ -316,6 +349,7 @@ impl Error {
             request_id,
             retryable: self.code.retryable(),
             errors: &self.faults,
+            candidates: self.faults.iter().flat_map(|fault| &fault.candidates).collect(),
         }
     }
 }

@@ -24,6 +24,8 @@ ids! {
     RequestId = RequestKind "req";
     /// Something that happened, as subscribers are told.
     NotificationId = NotificationKind "ntf";
+    /// Somebody who signs in.
+    UserId = UserKind "usr";
     /// A team.
     TeamId = TeamKind "team";
     /// Somebody, kept once whatever teams they are on.

@@ -197,6 +197,15 @@ pub fn find(db: &Reader<'_>, id: TeamId) -> Result<Team> {
     Ok(db.one(sql!(Team::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
+/// One team that plays: what belongs to an archived team cannot be changed.
+pub fn playing(db: &Reader<'_>, id: TeamId) -> Result<Team> {
+    let team = find(db, id)?;
+    if team.status == Status::Archived {
+        return Err(Error::invalid_state("The team is archived; restore it first."));
+    }
+    Ok(team)
+}
+
 /// A page of teams, in order of creation.
 pub fn list(
     db: &Reader<'_>,
@@ -286,6 +295,19 @@ pub fn restore(tx: &Tx<'_>, id: TeamId, expected: &Expected) -> Result<Team> {
     }
     let after = Team { status: Status::Active, ..before.clone() };
     update(tx, "team.restored", &before, after)
+}
+
+/// So many more people are on the roster, or fewer. Whoever changes the roster tells of it.
+pub fn count_roster(tx: &Tx<'_>, id: TeamId, more: i64) -> Result<()> {
+    if more != 0 {
+        tx.run(
+            "update team set roster_count = roster_count + :more, updated_at = :now,
+                 version = version + 1
+             where account_id = :account and id = :id",
+            bind! { id, more },
+        )?;
+    }
+    Ok(())
 }
 
 fn update(tx: &Tx<'_>, news: &'static str, before: &Team, after: Team) -> Result<Team> {

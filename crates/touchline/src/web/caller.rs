@@ -300,7 +300,9 @@ impl<N: Needs> Caller<N> {
             let looked = db.read(self.scope(), move |db| work(db, &reach, &paging.filter, &page));
             let cursor = |place: T::Place| self.app.cursors.cursor(&list, &place);
             let rows = looked.await?;
-            let seen = delicate(&rows);
+            // The row beyond the page only tells that there is one; nobody sees it.
+            let shown = usize::try_from(limit).map_or(rows.len(), |limit| limit.min(rows.len()));
+            let seen = delicate(&rows[..shown]);
             self.enter_or_keep(seen, reply::list(rows, limit, cursor)?).await?
         };
         let link = answer.next.as_deref().map(|next| {

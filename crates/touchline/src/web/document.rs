@@ -3,6 +3,8 @@
 //! Every object has an `object` member, every change takes an `Idempotency-Key`, every single object
 //! has a version: rules of the whole API, stated here once instead of at each operation.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use utoipa::openapi::OpenApi;
 
@@ -28,7 +30,7 @@ const OBJECTS: &[(&str, &str)] = &[
 /// The whole document.
 pub fn finished(document: OpenApi) -> Value {
     let mut document = serde_json::to_value(document).expect("the document is plain data");
-    merge_parts(&mut document);
+    put_together(&mut document);
     name_objects(&mut document);
     refer_to_data(&mut document);
     close_inputs(&mut document);
@@ -41,32 +43,45 @@ pub fn finished(document: OpenApi) -> Value {
     document
 }
 
-/// An object that is put together from parts is one object to those who read it.
-fn merge_parts(document: &mut Value) {
-    let Some(schemas) = document["components"]["schemas"].as_object_mut() else { return };
-    let parted: Vec<_> = schemas
-        .iter()
-        .filter_map(|(name, schema)| Some((name.clone(), schema.get("allOf")?.as_array()?.clone())))
-        .collect();
-    for (name, parts) in parted {
+/// An object that is written down in parts is sent as one: the members of its parts become its own,
+/// and a part that is nothing but that is left out.
+fn put_together(document: &mut Value) {
+    let known = document["components"]["schemas"].clone();
+    let mut parts = BTreeSet::new();
+    let schemas = document["components"]["schemas"].as_object_mut().into_iter().flatten();
+    for (_, schema) in schemas.filter(|(_, schema)| schema.get("allOf").is_some()) {
         let mut whole = json!({ "type": "object", "properties": {}, "required": [] });
-        for part in parts {
-            let named = part["$ref"].as_str().and_then(|path| path.rsplit('/').next());
-            let part = match named {
-                Some(name) => schemas.get(name).cloned().unwrap_or_default(),
-                None => part,
-            };
-            let properties = part["properties"].as_object().cloned().unwrap_or_default();
-            for (property, schema) in properties {
-                whole["properties"][property] = schema;
-            }
-            let required = part["required"].as_array().cloned().unwrap_or_default();
-            whole["required"].as_array_mut().expect("a list").extend(required);
+        if let Some(description) = schema.get("description") {
+            whole["description"] = description.clone();
         }
-        whole["description"] = schemas[&name]["description"].clone();
-        schemas.insert(name, whole);
+        add_members(&mut whole, schema, &known, &mut parts);
+        *schema = whole;
     }
-    schemas.remove("EventRecord");
+    let text = document.to_string();
+    parts.retain(|name| !text.contains(&format!("schemas/{name}\"")));
+    if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
+        schemas.retain(|name, _| !parts.contains(name));
+    }
+}
+
+/// Adds what a schema and its parts say of members, and notes the names of the parts.
+fn add_members(whole: &mut Value, schema: &Value, known: &Value, parts: &mut BTreeSet<String>) {
+    for part in schema["allOf"].as_array().into_iter().flatten() {
+        match part["$ref"].as_str().and_then(|name| name.rsplit('/').next()) {
+            Some(name) => {
+                parts.insert(name.to_owned());
+                add_members(whole, &known[name], known, parts);
+            }
+            None => add_members(whole, part, known, parts),
+        }
+    }
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        whole["properties"][name] = property.clone();
+    }
+    let required = schema["required"].as_array().into_iter().flatten().cloned();
+    if let Some(all) = whole["required"].as_array_mut() {
+        all.extend(required);
+    }
 }
 
 /// `object` tells kinds apart in a stream of objects.
@@ -86,7 +101,9 @@ fn refer_to_data(document: &mut Value) {
     for (name, schema) in schemas {
         if let Some(kind) = name.strip_prefix("One_") {
             schema["properties"]["data"] = reference("schemas", kind);
-        } else if let Some(kind) = name.strip_prefix("Many_") {
+        } else if let Some(kind) =
+            name.strip_prefix("Many_").or_else(|| name.strip_prefix("Several_"))
+        {
             schema["properties"]["data"]["items"] = reference("schemas", kind);
         }
     }

@@ -43,6 +43,15 @@ pub struct Many<T> {
     pub request_id: String,
 }
 
+/// Several objects that were made at once, as they are sent.
+#[derive(Serialize, ToSchema)]
+pub struct Several<T> {
+    pub data: Vec<T>,
+    /// Quote this when you report a problem.
+    #[schema(examples("req_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
+    pub request_id: String,
+}
+
 fn json<T: Serialize>(value: &T) -> Result<Vec<u8>> {
     serde_json::to_vec(value).map_err(|error| Error::internal(format!("not JSON: {error}")))
 }

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use crate::config::Config;
 use crate::error::Result;
 use crate::ids::{KeyId, RequestId};
+use crate::mail::unsubscribe::LinkKey;
 use crate::web::body::Uploads;
 use crate::web::cache::Cache;
 use crate::web::cursor::CursorKey;
@@ -36,6 +37,7 @@ pub struct Parts {
     pub clock: Clock,
     pub dice: Arc<Dice>,
     pub cursors: CursorKey,
+    pub links: LinkKey,
     pub limits: Limits,
     pub cache: Cache,
     pub running: Arc<Running>,
@@ -58,14 +60,15 @@ impl Deref for App {
 impl App {
     /// The service on a database whose schema is up to date.
     pub async fn new(config: Config, db: Db, clock: Clock, dice: Arc<Dice>) -> Result<Self> {
-        let cursors = cursor_key(&db).await?;
+        let key = installation_key(&db).await?;
         Ok(Self(Arc::new(Parts {
             limits: Limits::new(config.auth_failures.get(), clock.clone(), dice.clone()),
             config,
             db,
             clock,
             dice,
-            cursors,
+            cursors: CursorKey::new(key),
+            links: LinkKey::derive(&key),
             cache: Cache::new(CACHE),
             running: Arc::default(),
             uploads: Arc::default(),
@@ -113,8 +116,8 @@ impl App {
     }
 }
 
-/// The installation's key for cursors, made by whichever node comes first.
-async fn cursor_key(db: &Db) -> Result<CursorKey> {
+/// The installation's key for what it seals, made by whichever node comes first.
+async fn installation_key(db: &Db) -> Result<[u8; 32]> {
     let key = db
         .write(Scope::system("installation"), |tx| {
             tx.run(
@@ -129,7 +132,7 @@ async fn cursor_key(db: &Db) -> Result<CursorKey> {
             Ok::<[u8; 32], store::Error>(key)
         })
         .await?;
-    Ok(CursorKey::new(key))
+    Ok(key)
 }
 
 /// The keys whose use is being noted right now.

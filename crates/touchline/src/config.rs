@@ -13,8 +13,11 @@ use std::time::Duration;
 use ipnet::IpNet;
 use kit::time::parse_duration;
 use kit::word::Word;
+use lettre::message::Mailbox;
+use url::Url;
 
 use crate::accounts::account::Tier;
+use crate::post::smtp;
 
 /// A text that is never shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -77,6 +80,12 @@ impl BaseUrl {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The name of the machine in it.
+    pub fn host(&self) -> String {
+        let host = Url::parse(&self.0).ok().and_then(|url| url.host_str().map(str::to_owned));
+        host.unwrap_or_default()
+    }
 }
 
 impl Setting for BaseUrl {
@@ -85,8 +94,13 @@ impl Setting for BaseUrl {
             .iter()
             .any(|start| text.len() > start.len() && text.starts_with(start));
         let plain = text.bytes().all(|byte| byte.is_ascii_graphic());
+        let whole = Url::parse(text).is_ok_and(|url| url.has_host());
         let wrong = || format!("{text:?} is not an address such as https://club.example.org");
-        if web && plain { Ok(Self(text.trim_end_matches('/').to_owned())) } else { Err(wrong()) }
+        if web && plain && whole {
+            Ok(Self(text.trim_end_matches('/').to_owned()))
+        } else {
+            Err(wrong())
+        }
     }
     fn show(&self) -> String {
         self.0.clone()
@@ -128,6 +142,51 @@ impl Setting for DatabaseUrl {
     }
     fn show(&self) -> String {
         self.0.show()
+    }
+}
+
+/// The address of a mail server, which may hold a password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SmtpUrl(Secret);
+
+impl SmtpUrl {
+    /// The address, password and all.
+    pub fn reveal(&self) -> &str {
+        self.0.reveal()
+    }
+}
+
+impl Setting for SmtpUrl {
+    fn read(text: &str) -> Result<Self, String> {
+        // The address is not told: it may hold a password.
+        let wrong = "use smtp://USER:PASSWORD@HOST:587?tls=required, smtps://USER:PASSWORD@HOST or smtp://HOST:25";
+        smtp::builder(text)
+            .map(|_| Self(Secret(text.to_owned())))
+            .map_err(|why| format!("{why}; {wrong}"))
+    }
+    fn show(&self) -> String {
+        self.0.show()
+    }
+}
+
+impl Setting for Mailbox {
+    fn read(text: &str) -> Result<Self, String> {
+        let wrong =
+            |_| format!("{text:?} is not an address such as Harbour FC <office@club.example.org>");
+        text.parse().map_err(wrong)
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Setting for Vec<Duration> {
+    fn read(text: &str) -> Result<Self, String> {
+        let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+        words.map(Duration::read).collect()
+    }
+    fn show(&self) -> String {
+        self.iter().map(Setting::show).collect::<Vec<_>>().join(",")
     }
 }
 
@@ -299,6 +358,15 @@ settings! {
     postgres_connections: NonZeroUsize = "8";
     /// Jobs that may wait for the database before callers are answered 503.
     queue: NonZeroUsize = "4096";
+    /// The server that takes our mail: `smtp://USER:PASSWORD@HOST:587?tls=required`, `smtps://USER:PASSWORD@HOST`, or
+    /// `smtp://HOST:25` without encryption. Empty: letters are kept in the outbox and not sent. Needs `base_url`.
+    smtp_url: Option<SmtpUrl> = "" secret;
+    /// A PEM file with the authority that vouches for the mail server, beside the public ones.
+    smtp_authority: Option<PathBuf> = "";
+    /// Whom letters come from, such as `Harbour FC <office@club.example.org>`. Empty: `touchline` at the host of `base_url`.
+    mail_from: Option<Mailbox> = "";
+    /// How long to wait before each new attempt to send a letter.
+    mail_retries: Vec<Duration> = "1m,5m,30m,2h,6h,12h,24h";
 }
 
 /// A database's address shows everything but its password.
@@ -385,7 +453,18 @@ fn as_text(value: &toml::Value) -> String {
 impl Config {
     /// The settings, or everything that is wrong with them.
     pub fn load(source: &Source) -> Result<Self, Vec<String>> {
-        Self::build(source)
+        let config = Self::build(source)?;
+        let mail = if config.smtp_url.is_some() { config.sender().map(drop) } else { Ok(()) };
+        mail.map_err(|fault| vec![fault]).map(|()| config)
+    }
+
+    /// Whom letters come from. They carry links, so there must be an address to link to.
+    pub fn sender(&self) -> Result<Mailbox, String> {
+        let base = self.base_url.as_ref();
+        let base = base.ok_or("base_url: mail needs it, for the links in letters")?;
+        let own = || Mailbox::read(&format!("touchline@{}", base.host()));
+        let unfit = |_| "mail_from: set it, as no address can be made from base_url".to_owned();
+        self.mail_from.clone().map_or_else(|| own().map_err(unfit), Ok)
     }
 
     /// The settings without flags, environment or file.
@@ -447,6 +526,49 @@ mod tests {
         ];
         let faults = Config::load(&source(&[], &wrong)).unwrap_err();
         assert_eq!(faults.len(), 3, "{faults:?}");
+    }
+
+    #[test]
+    fn letters_come_from_the_host_of_the_base_url() {
+        let sender = |pairs: &[(&str, &str)]| {
+            let mut flags = vec![("smtp_url", "smtp://127.0.0.1:2525")];
+            flags.extend(pairs);
+            let config = Config::load(&source(&flags, &[]));
+            config.map(|config| config.sender().unwrap().to_string())
+        };
+        for base in ["https://club.example.org", "https://club.example.org:8443/touchline"] {
+            assert_eq!(sender(&[("base_url", base)]).unwrap(), "touchline@club.example.org");
+        }
+        let named = [("base_url", "http://[::1]:8080"), ("mail_from", "Ana <ana@example.org>")];
+        assert_eq!(sender(&named).unwrap(), "Ana <ana@example.org>");
+        assert!(sender(&[]).unwrap_err()[0].contains("base_url"));
+        let unfit = [("base_url", "https://club.example.org"), ("mail_from", "ana\r\nBcc: x@y.z")];
+        assert!(sender(&unfit).unwrap_err()[0].contains("--mail-from"));
+    }
+
+    #[test]
+    fn a_mail_server_is_checked_and_its_password_never_told() {
+        let told = |url: &str| {
+            let flags = [("smtp_url", url), ("base_url", "https://club.example.org")];
+            Config::load(&source(&flags, &[]))
+                .map(|config| format!("{config:?}{:?}", config.shown()))
+        };
+        for good in
+            ["smtp://ana:hush@mail.example.org:587?tls=required", "smtps://a%40b.c:hush@x.org"]
+        {
+            assert!(!told(good).unwrap().contains("hush"));
+        }
+        for wrong in [
+            "mail.example.org:587",
+            "http://mail.example.org",
+            "smtp://ana@mail.example.org",
+            "smtp://ana:hush@mail.example.org?tls=requierd",
+            "smtp://ana:hush@mail.example.org?ssl=true",
+            "smtp://ana:hush@",
+        ] {
+            let faults = told(wrong).unwrap_err();
+            assert!(faults[0].contains("--smtp-url") && !faults[0].contains("hush"), "{faults:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The doctor: named checks that tell an operator what is wrong and what to do about it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use kit::Timestamp;
 use serde::Serialize;
@@ -9,6 +10,7 @@ use store::{Db, Dialect, Scope, bind};
 use crate::backup;
 use crate::config::{BaseUrl, Config};
 use crate::migrations::STEPS;
+use crate::post::smtp::Server;
 
 /// What a check found.
 #[derive(Debug, Serialize)]
@@ -36,10 +38,14 @@ const LITTLE_SPACE: u64 = 512 * 1024 * 1024;
 /// A backup older than this deserves attention.
 const OLD_BACKUP_DAYS: i64 = 7;
 
+/// How long the mail server may take to answer.
+const MAIL_PATIENCE: Duration = Duration::from_secs(15);
+
 /// Looks at everything.
 pub async fn examine(db: &Db, config: &Config, now: Timestamp) -> Vec<Finding> {
     let mut findings = vec![database(db).await, schema(db).await, logs(db).await];
     findings.extend(surroundings(config, now));
+    findings.push(mail(config).await);
     findings
 }
 
@@ -207,6 +213,25 @@ fn address(config: &Config) -> Finding {
             Verdict::Look,
             "Set base_url to the address under which people reach the service.",
         ),
+    }
+}
+
+/// Whether the mail server takes us.
+async fn mail(config: &Config) -> Finding {
+    let server = match Server::new(config) {
+        Ok(Some(server)) => server,
+        Ok(None) => {
+            let detail = "No mail is sent; letters stay in the outbox. Set smtp_url to send them.";
+            return found("mail", Verdict::Look, detail);
+        }
+        Err(fault) => return found("mail", Verdict::Ill, format!("{fault}.")),
+    };
+    match server.greet(MAIL_PATIENCE).await {
+        Ok(()) => found("mail", Verdict::Well, "The mail server takes our letters."),
+        Err(fault) => {
+            let detail = format!("The mail server does not take us ({fault}). Look at smtp_url.");
+            found("mail", Verdict::Ill, detail)
+        }
     }
 }
 

@@ -25,6 +25,7 @@ pub mod jobs;
 pub mod metadata;
 pub mod migrations;
 pub mod paging;
+pub mod post;
 pub mod reactions;
 pub mod signals;
 pub mod web;
@@ -62,6 +63,7 @@ pub fn service(app: App) -> Router {
         .merge(health::router())
         .merge(docs::router(document))
         .merge(events::api::calendars::router())
+        .merge(mail::pages::router())
         .fallback(nothing_here)
         .method_not_allowed_fallback(wrong_method)
         .with_state(app)

@@ -1,3 +1,6 @@
-//! Letters to people: written with what caused them, sent afterwards.
+//! Letters to people: written with what caused them, sent afterwards, and how people stop them.
 
 pub mod api;
+pub mod letter;
+pub mod pages;
+pub mod unsubscribe;

@@ -15,3 +15,4 @@ pub mod duplicates;
 pub mod erasure;
 mod refusals;
 mod ripple;
+pub mod preferences;

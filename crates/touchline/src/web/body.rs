@@ -92,7 +92,7 @@ fn check_type(headers: &HeaderMap) -> Result<()> {
 }
 
 /// Reads the body within its bounds.
-async fn read(request: Request, app: &App, largest: usize) -> Result<Bytes> {
+pub async fn read(request: Request, app: &App, largest: usize) -> Result<Bytes> {
     let too_large = || {
         let detail = format!("A body can have at most {largest} bytes.");
         Error::new(Code::PayloadTooLarge, detail)

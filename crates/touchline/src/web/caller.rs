@@ -70,6 +70,8 @@ pub struct Caller<N> {
     path: String,
     query: String,
     headers: HeaderMap,
+    /// Whether an earlier answer will not do.
+    afresh: bool,
     needs: PhantomData<fn() -> N>,
 }
 
@@ -97,6 +99,7 @@ impl<N: Needs> FromRequestParts<App> for Caller<N> {
             path: parts.uri.path().to_owned(),
             query: parts.uri.query().unwrap_or_default().to_owned(),
             headers: conditions(&parts.headers),
+            afresh: false,
             needs: PhantomData,
         })
     }
@@ -205,6 +208,12 @@ impl<N: Needs> Caller<N> {
     /// Which teams the credential reaches, for a look that learns the team only on the way.
     pub fn reach(&self) -> Reach {
         self.reach.clone()
+    }
+
+    /// Looks anew every time: for what changes without news, such as a letter that was sent.
+    #[must_use]
+    pub fn afresh(self) -> Self {
+        Self { afresh: true, ..self }
     }
 
     /// Whose job it is when this caller asks for something.
@@ -318,11 +327,16 @@ impl<N: Needs> Caller<N> {
 
     /// What an earlier request with the same rights got for the same question.
     fn remembered(&self) -> Option<Answer> {
+        if self.afresh {
+            return None;
+        }
         self.app.cache.get(&self.question(), self.credential.sequence)
     }
 
     fn keep(&self, answer: Answer) -> Answer {
-        self.app.cache.put(self.question(), self.credential.sequence, answer.clone());
+        if !self.afresh {
+            self.app.cache.put(self.question(), self.credential.sequence, answer.clone());
+        }
         answer
     }
 

@@ -24,7 +24,7 @@ const OBJECTS: &[(&str, &str)] = &[
     ("Unanswered", "unanswered"),
     ("Message", "message"),
     ("Receipt", "receipt"),
-    ("Mail", "mail"),
+    ("Letter", "mail"),
 ];
 
 /// The whole document.

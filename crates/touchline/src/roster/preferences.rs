@@ -1,0 +1,56 @@
+//! What a person wants of us: whether letters reach them.
+
+use kit::Timestamp;
+use serde::Serialize;
+use store::{Reader, Tx, bind, row};
+
+use crate::error::Result;
+use crate::ids::PersonId;
+use crate::signals::{Subject, Tell};
+
+row! {
+    /// What a person wants.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+    #[serde(tag = "object", rename = "person")]
+    pub struct Preferences {
+        pub id: PersonId,
+        /// Where letters go; nobody else is told.
+        #[serde(skip)]
+        pub email: Option<String>,
+        pub wants_email: bool,
+        pub updated_at: Timestamp,
+        pub version: i64,
+    }
+}
+
+impl Subject for Preferences {
+    fn subject(&self) -> String {
+        self.id.to_string()
+    }
+}
+
+/// What a person wants, unless they were erased.
+pub fn find(db: &Reader<'_>, id: PersonId) -> Result<Preferences> {
+    Ok(db.one(
+        "select id, email, wants_email, updated_at, version from person
+         where account_id = :account and id = :id and erased_at is null",
+        bind! { id },
+    )?)
+}
+
+/// Notes whether a person wants letters. Saying the same again changes nothing.
+pub fn want_email(tx: &Tx<'_>, id: PersonId, wants_email: bool) -> Result<Preferences> {
+    let before = find(tx, id)?;
+    if before.wants_email == wants_email {
+        return Ok(before);
+    }
+    let version = before.version + 1;
+    let after = Preferences { wants_email, updated_at: tx.now(), version, ..before.clone() };
+    tx.run(
+        "update person set wants_email = :wants_email, updated_at = :now, version = :version
+         where account_id = :account and id = :id",
+        bind! { id, wants_email, version },
+    )?;
+    tx.tell_change("roster.person_updated", &before, &after)?;
+    Ok(after)
+}

@@ -1,4 +1,4 @@
-//! The vocabulary of Touchline: ids, time, recurrence, money, text and secrets.
+//! The vocabulary of Touchline: ids, time, recurrence, calendars, money, text and secrets.
 //!
 //! Nothing here knows a table, a route or a room. What a value of these types says has been
 //! checked: a [`Timestamp`] is a real moment, a [`text::Line`] has no control characters, an

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
 
-use crate::time::{Timestamp, Zone};
+use crate::time::{LocalTime, Timestamp, Zone};
 
 /// The octets of a line before it must be folded, its end not counted.
 const WIDTH: usize = 75;
@@ -36,11 +36,11 @@ impl Lines {
         self.plain(name, format_args!("{}Z", Zone::utc().local(moment).compact()));
     }
 
-    /// A moment as the clocks of a zone show it.
-    pub(super) fn local(&mut self, name: &str, moment: Timestamp, zone: &Zone) {
+    /// A time as the clocks of a zone show it.
+    pub(super) fn local(&mut self, name: &str, local: LocalTime, zone: &Zone) {
         self.push(name);
         self.push(";TZID=");
-        self.plain(zone.name(), zone.local(moment).compact());
+        self.plain(zone.name(), local.compact());
     }
 
     /// A line of text that people wrote.
@@ -78,7 +78,7 @@ impl Lines {
     /// and line feed have no place in a calendar and are removed.
     fn escaped(&mut self, text: &str) {
         let mut rest = text;
-        while let Some(place) = rest.find(needs_care) {
+        while let Some(place) = rest.bytes().position(may_need_care) {
             let (before, from) = rest.split_at(place);
             self.push(before);
             let mut after = from.chars();
@@ -88,6 +88,7 @@ impl Lines {
                 Some(',') => self.push_together("\\,"),
                 // Separators of lines and paragraphs, at which some readers would break the line.
                 Some('\n' | '\u{2028}' | '\u{2029}') => self.push_together("\\n"),
+                Some(c) if !c.is_control() => self.push_together(c.encode_utf8(&mut [0; 4])),
                 _ => {}
             }
             rest = after.as_str();
@@ -138,8 +139,11 @@ impl Write for Lines {
     }
 }
 
-fn needs_care(c: char) -> bool {
-    matches!(c, '\\' | ';' | ',' | '\u{2028}' | '\u{2029}') || (c.is_control() && c != '\t')
+/// Whether a byte begins a character that is escaped or removed. Texts are long, so bytes are asked
+/// before characters: `C2` begins the control characters beyond ASCII, `E2` the separators, and both
+/// begin harmless ones too.
+fn may_need_care(byte: u8) -> bool {
+    matches!(byte, b'\\' | b';' | b',' | 0..=8 | 10..=31 | 127 | 0xc2 | 0xe2)
 }
 
 #[cfg(test)]
@@ -210,6 +214,7 @@ mod tests {
             written("a\\b;c,d\r\ne\u{0}\u{1b}\u{85}f\tg"),
             "SUMMARY:a\\\\b\\;c\\,d\\nef\tg\r\n"
         );
+        assert_eq!(written("5 € – 20°\u{2028}x"), "SUMMARY:5 € – 20°\\nx\r\n");
         assert_eq!(written("x\r\nEND:VEVENT"), "SUMMARY:x\\nEND:VEVENT\r\n");
         let mut lines = Lines::with_capacity(0);
         lines.address("URL", "https://a.example/?b=c;d,e\r\nATTACH:x");

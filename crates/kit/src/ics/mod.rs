@@ -149,18 +149,18 @@ impl When {
                 }
             }
             Self::Timed { start, end, ref zone } => {
-                let ends = (end > start).then_some(("DTEND", end));
+                let [from, to] = [start, end].map(|moment| (moment, zone.local(moment)));
                 // A local time that comes twice means the first; the second has no name but UTC.
-                let second = |moment: Timestamp| {
-                    zone.nearest(zone.local(moment)).map(Timestamp::seconds)
-                        != Some(moment.seconds())
+                let second = |(moment, local): (Timestamp, _)| {
+                    zone.nearest(local).map(Timestamp::seconds) != Some(moment.seconds())
                 };
-                let utc = zone.is_utc() || second(start) || second(end);
-                for (name, moment) in std::iter::once(("DTSTART", start)).chain(ends) {
+                let utc = zone.is_utc() || second(from) || second(to);
+                let ends = (end > start).then_some(("DTEND", to));
+                for (name, (moment, local)) in [("DTSTART", from)].into_iter().chain(ends) {
                     if utc {
                         lines.moment(name, moment);
                     } else {
-                        lines.local(name, moment, zone);
+                        lines.local(name, local, zone);
                     }
                 }
             }

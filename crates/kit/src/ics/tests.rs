@@ -169,7 +169,7 @@ fn a_time_that_comes_twice_is_told_apart() {
 }
 
 #[test]
-fn moments_at_the_edges_of_the_calendar_are_written_somehow() {
+fn moments_at_the_edges_of_the_calendar_break_nothing() {
     for micros in [i64::MIN, -62_135_596_800_000_000, 253_402_300_799_000_000, i64::MAX] {
         let (start, end) = (Timestamp::from_micros(micros), Timestamp::from_micros(micros));
         for zone in ["UTC", "Europe/Lisbon", "Pacific/Kiritimati", "Etc/GMT+12"] {

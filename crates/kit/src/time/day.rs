@@ -109,7 +109,10 @@ impl Day {
 
     /// The day as iCalendar writes it: `20260905`.
     pub fn compact(self) -> impl fmt::Display {
-        self.0.strftime("%Y%m%d")
+        fmt::from_fn(move |f| {
+            let (year, month) = (i32::from(self.year()), i32::from(self.month()));
+            write!(f, "{:08}", year * 10_000 + month * 100 + i32::from(self.day()))
+        })
     }
 
     /// Reads what [`Self::compact`] writes.

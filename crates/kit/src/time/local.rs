@@ -67,7 +67,11 @@ impl LocalTime {
 
     /// The time as iCalendar writes it: `20260905T183000`.
     pub fn compact(self) -> impl fmt::Display {
-        self.0.strftime("%Y%m%dT%H%M%S")
+        fmt::from_fn(move |f| {
+            let (hour, minute) = (i32::from(self.hour()), i32::from(self.minute()));
+            let time = hour * 10_000 + minute * 100 + i32::from(self.second());
+            write!(f, "{}T{time:06}", self.day().compact())
+        })
     }
 
     /// Reads what [`Self::compact`] writes.

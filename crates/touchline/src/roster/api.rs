@@ -59,7 +59,7 @@ pub fn routes(routes: Routes) -> Routes {
         ("status" = Option<String>, Query, description = "`active`, `injured`, `inactive`, `removed`, or `all`; everybody but removed members if left out."),
         ("external_id" = Option<String>, Query, description = "Only the member with this id in another system."),
         ("q" = Option<String>, Query, description = "Only members whose name or preferred name contains this, whatever its case."),
-        ("include" = Option<Include>, Query, description = "`private` also shows contact data, birth dates, medical notes and guardians.")),
+        ("include" = Option<String>, Query, description = "`private` also shows contact data, birth dates, medical notes and guardians.")),
     responses((status = 200, description = "A page of members.", body = Many<Member>), Problems),
     security(("key" = ["roster:read"])))]
 async fn list(
@@ -183,7 +183,7 @@ async fn add_all(
         ("order" = Option<Order>, Query, description = "`asc` if left out."),
         ("q" = Option<String>, Query, description = "Only people whose name or preferred name contains this, whatever its case."),
         ("email" = Option<String>, Query, description = "Only people with this address of mail, whatever its case."),
-        ("include" = Option<Include>, Query, description = "`private` also shows contact data, birth dates, medical notes and guardians.")),
+        ("include" = Option<String>, Query, description = "`private` also shows contact data, birth dates, medical notes and guardians.")),
     responses((status = 200, description = "A page of people.", body = Many<Profile>), Problems),
     security(("key" = ["roster:read"])))]
 async fn list_people(

@@ -251,7 +251,8 @@ pub(super) fn update(tx: &Tx<'_>, person: &Person) -> Result<()> {
              preferred_folded = :preferred_folded, birth_date = :birth_date, email = :email,
              email_folded = :email_folded, phone = :phone, phone_normalized = :phone_normalized,
              address = :address, emergency_contact = :emergency_contact,
-             medical_note = :medical_note, wants_email = :wants_email, erased_at = :erased_at
+             medical_note = :medical_note, wants_email = :wants_email, user_id = :user_id,
+             erased_at = :erased_at
          where account_id = :account and id = :id",
         &person.bind(),
     )?;

@@ -30,9 +30,9 @@ const OBJECTS: &[(&str, &str)] = &[
 /// The whole document.
 pub fn finished(document: OpenApi) -> Value {
     let mut document = serde_json::to_value(document).expect("the document is plain data");
+    refer_to_data(&mut document);
     put_together(&mut document);
     name_objects(&mut document);
-    refer_to_data(&mut document);
     close_inputs(&mut document);
     declare_headers(&mut document);
     let paths = document["paths"].as_object_mut().into_iter().flatten();

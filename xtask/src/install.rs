@@ -47,7 +47,7 @@ pub(crate) fn from_pypi() -> Result<PathBuf, String> {
     if same(&pins, &stamp) && programs.join("python").exists() {
         return Ok(programs);
     }
-    println!("installing the packages of tests/web from PyPI ...");
+    println!("installing the packages of the tests from PyPI ...");
     Job::new("python3", ["-m".as_ref(), "venv".as_ref(), "--clear".as_ref(), folder.as_os_str()])
         .must()?;
     let args = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];

@@ -5,6 +5,7 @@ use crate::postgres::Postgres;
 use crate::tally::Tally;
 use crate::{install, web, workspace};
 use std::io::IsTerminal;
+use std::path::Path;
 
 /// What passed and failed.
 pub(crate) struct Report {
@@ -28,7 +29,7 @@ pub(crate) fn all() -> Result<Report, String> {
     }
     let tests = {
         let postgres = Postgres::start(&programs)?;
-        let mut tests = run_tests(&postgres, &["--no-fail-fast".into()])?;
+        let mut tests = run_tests(&postgres, &python, &["--no-fail-fast".into()])?;
         if has_nextest() {
             tests += run_doc_tests()?;
         }
@@ -41,8 +42,9 @@ pub(crate) fn all() -> Result<Report, String> {
 /// Whoever picks tests is waiting for those and nothing else.
 fn some(args: &[String]) -> Result<Report, String> {
     let programs = install::from_debian(false)?;
+    let python = install::from_pypi()?;
     let postgres = Postgres::start(&programs)?;
-    let tests = run_tests(&postgres, args)?;
+    let tests = run_tests(&postgres, &python, args)?;
     println!("web: not checked, as the test runner was given arguments");
     Ok(Report { tests, web: None })
 }
@@ -61,7 +63,8 @@ impl Report {
     }
 }
 
-fn run_tests(postgres: &Postgres, args: &[String]) -> Result<Tally, String> {
+/// `python` is the folder with a Python that has the packages of the tests.
+fn run_tests(postgres: &Postgres, python: &Path, args: &[String]) -> Result<Tally, String> {
     let nextest = has_nextest();
     let mut words = if nextest { vec!["nextest", "run"] } else { vec!["test"] };
     words.push("--workspace");
@@ -70,6 +73,8 @@ fn run_tests(postgres: &Postgres, args: &[String]) -> Result<Tally, String> {
         .env("TOUCHLINE_TEST_POSTGRES", postgres.url())
         .env("TOUCHLINE_TEST_POSTGRES_AUTHORITY", postgres.authority())
         .env("TOUCHLINE_TEST_REQUIRE_POSTGRES", "1")
+        .env("TOUCHLINE_TEST_PYTHON", python.join("python"))
+        .env("TOUCHLINE_TEST_REQUIRE_PYTHON", "1")
         .run()?;
     let tally = if nextest { Tally::of_nextest(&lines) } else { Tally::of_cargo_test(&lines) };
     Ok(tally.ended(ok))

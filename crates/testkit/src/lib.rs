@@ -13,11 +13,13 @@
 
 pub mod client;
 pub mod database;
+pub mod mail_server;
 pub mod process;
 pub mod world;
 
 pub use client::{Answer, Client};
 pub use database::{Engine, TestDatabase};
+pub use mail_server::MailServer;
 pub use serde_json::{Value, json};
 pub use world::{Node, World, seconds};
 

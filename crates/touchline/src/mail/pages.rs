@@ -4,7 +4,7 @@
 //! does, or the one click of RFC 8058. The link in the letter is all the authority there is.
 
 use axum::Router;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::StatusCode;
@@ -17,6 +17,7 @@ use crate::error::{Code, Result};
 use crate::ids::{AccountId, PersonId};
 use crate::roster::preferences::{self, Preferences};
 use crate::web::body;
+use crate::web::path::At;
 
 /// The largest body that a mail program sends with its click.
 const LARGEST: usize = 1024;
@@ -27,7 +28,7 @@ pub fn router() -> Router<App> {
 }
 
 /// Asks, and changes nothing.
-async fn show(State(app): State<App>, Path(token): Path<String>) -> Result<Response> {
+async fn show(State(app): State<App>, At(token): At<String>) -> Result<Response> {
     let Some((account, person)) = app.links.open(&token) else { return Ok(unknown()) };
     let look = move |db: &Reader<'_>| Ok((preferences::find(db, person)?, account::find(db)?.name));
     let found = app.db.read(scope(account, person), look).await;
@@ -38,7 +39,7 @@ async fn show(State(app): State<App>, Path(token): Path<String>) -> Result<Respo
 /// or the one click of a mail program.
 async fn choose(
     State(app): State<App>,
-    Path(token): Path<String>,
+    At(token): At<String>,
     request: Request,
 ) -> Result<Response> {
     let Some((account, person)) = app.links.open(&token) else { return Ok(unknown()) };

@@ -1,0 +1,84 @@
+//! A real mail server as a process of its own, well or badly behaved, for stories about letters.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// How long a letter may take from the server's hands to ours.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A mail server; dropped, it ends.
+pub struct MailServer {
+    pub port: u64,
+    child: Child,
+    told: Mutex<Receiver<Value>>,
+}
+
+impl MailServer {
+    /// Starts a server that behaves as `tests/mail/server.py` says of these words. `None` where there is
+    /// no Python with its packages and nobody insists.
+    pub fn start(words: &[&str]) -> Option<Self> {
+        let python = python()?;
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/mail/server.py");
+        let mut child = Command::new(python)
+            .arg(script)
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                if tell.send(serde_json::from_str(&line).unwrap()).is_err() {
+                    return;
+                }
+            }
+        });
+        let hello: Value = told.recv_timeout(PATIENCE).expect("the mail server starts");
+        Some(Self { port: hello["port"].as_u64().unwrap(), child, told: Mutex::new(told) })
+    }
+
+    /// Its address, as the service takes it.
+    pub fn url(&self) -> String {
+        format!("smtp://127.0.0.1:{}", self.port)
+    }
+
+    /// So many letters, in the order in which the server took them; fewer are a failure.
+    pub fn letters(&self, count: usize) -> Vec<Value> {
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        (0..count).map(|_| told.recv_timeout(PATIENCE).expect("a letter arrives")).collect()
+    }
+
+    /// Whether everything the server took was looked at.
+    pub fn is_empty(&self) -> bool {
+        // What it told a moment ago may still be on its way to us.
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.recv_timeout(Duration::from_millis(300)).is_err()
+    }
+}
+
+impl Drop for MailServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The Python that `cargo xtask test` prepared.
+fn python() -> Option<String> {
+    if let Ok(python) = std::env::var("TOUCHLINE_TEST_PYTHON") {
+        return Some(python);
+    }
+    assert!(
+        std::env::var("TOUCHLINE_TEST_REQUIRE_PYTHON").is_err() && std::env::var("CI").is_err(),
+        "there is no Python to test with; run `cargo xtask test`"
+    );
+    eprintln!("SKIPPED: there is no Python to test with; run `cargo xtask test`");
+    None
+}

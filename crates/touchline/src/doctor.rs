@@ -10,7 +10,7 @@ use store::{Db, Dialect, Scope, bind};
 use crate::backup;
 use crate::config::{BaseUrl, Config};
 use crate::migrations::STEPS;
-use crate::post::smtp::Server;
+use crate::post::smtp::{self, Server};
 
 /// What a check found.
 #[derive(Debug, Serialize)]
@@ -227,6 +227,11 @@ async fn mail(config: &Config) -> Finding {
         Err(fault) => return found("mail", Verdict::Ill, format!("{fault}.")),
     };
     match server.greet(MAIL_PATIENCE).await {
+        Ok(()) if config.smtp_url.as_ref().is_some_and(smtp::tells_password) => {
+            let detail = "The mail server takes our letters, but our password can be read on the way. \
+                Put ?tls=required behind smtp_url.";
+            found("mail", Verdict::Look, detail)
+        }
         Ok(()) => found("mail", Verdict::Well, "The mail server takes our letters."),
         Err(fault) => {
             let detail = format!("The mail server does not take us ({fault}). Look at smtp_url.");

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::expected::Versioned;
 use crate::ids::{AccountId, MailId, PersonId};
 use crate::paging::{Order, Page, Paged};
+use crate::roster::preferences;
 
 /// How long a letter is held by whoever sends it; longer than an exchange with a server may take.
 const HOLD: Duration = Duration::from_secs(120);
@@ -35,7 +36,7 @@ words! {
         Sent = "sent",
         /// It was refused, or could not be sent for too long.
         Failed = "failed",
-        /// It was called back before it was sent.
+        /// It was called back before it was sent, or its reader wants no letters any more.
         Cancelled = "cancelled",
         /// No mail server was configured when it was due.
         Unsent = "unsent",
@@ -222,13 +223,17 @@ pub fn due(db: &Reader<'_>, limit: i64) -> Result<Vec<(AccountId, MailId)>> {
     )?)
 }
 
-/// Takes a letter in hand to send it. `None` if it is not due any more, is in another's hand, or has
-/// become too old, of which it then fails.
+/// Takes a letter in hand to send it. `None` if it is not due any more, is in another's hand, has become
+/// too old, of which it then fails, or is to somebody who wants no letters by now.
 pub fn take(tx: &Tx<'_>, id: MailId) -> Result<Option<Letter>> {
     let Some(letter) = find_due(tx, id)? else { return Ok(None) };
     if letter.created_at < tx.now().minus(OLD) {
         let last_error = Some("The letter is too old to be sent.".to_owned());
         update(tx, Letter { status: Status::Failed, last_error, ..letter })?;
+        return Ok(None);
+    }
+    if !preferences::wants_email(tx, letter.person_id)? {
+        update(tx, Letter { status: Status::Cancelled, ..letter })?;
         return Ok(None);
     }
     let held_until = Some(tx.now().plus(HOLD));

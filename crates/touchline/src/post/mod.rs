@@ -29,7 +29,7 @@ const CARRIERS: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long letters under way may take when the service stops.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// How many letters are left unsent at once where there is no mail server.
+/// How many letters are looked up at once: more than are carried, as some may not be to be had.
 const PILE: i64 = 50;
 /// Who sends letters.
 const ACTOR: &str = "post";
@@ -88,17 +88,18 @@ impl Post {
 
     /// Takes as many letters in hand as carriers are free, and sends them on their way.
     async fn set_out(&self, under_way: &mut JoinSet<()>) {
-        let free = i64::try_from(CARRIERS.saturating_sub(under_way.len())).unwrap_or(0);
-        let limit = if self.server.is_some() { free } else { PILE };
-        if limit == 0 {
+        if under_way.len() >= CARRIERS {
             return;
         }
-        let looked = self.app.db.read(Scope::system("post"), move |db| letter::due(db, limit));
+        let looked = self.app.db.read(Scope::system("post"), |db| letter::due(db, PILE));
         let due = looked.await.unwrap_or_else(|error| {
             warn(&error, "could not look for letters");
             Vec::new()
         });
         for (account, id) in due {
+            if under_way.len() >= CARRIERS {
+                return;
+            }
             let Some(letter) = self.take(account, id).await else { continue };
             let post = self.clone();
             under_way.spawn(async move {

@@ -91,6 +91,16 @@ pub fn builder(url: &str) -> Result<Builder, String> {
         .map_err(|_| "this is not the address of a mail server".to_owned())
 }
 
+/// Whether a password goes over a network that anybody may listen to.
+pub fn tells_password(url: &SmtpUrl) -> bool {
+    let address = Url::parse(url.reveal());
+    address.is_ok_and(|address| {
+        let near = matches!(address.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+        let open = address.scheme() == "smtp" && address.query() != Some("tls=required");
+        address.password().is_some() && open && !near
+    })
+}
+
 /// Encryption as the address asks for it, with one more authority to believe.
 fn encryption(url: &str, authority: Certificate) -> Result<Tls, Error> {
     let address = Url::parse(url).ok();
@@ -101,7 +111,33 @@ fn encryption(url: &str, authority: Certificate) -> Result<Tls, Error> {
     Ok(match asked {
         Some(("smtps", _)) => Tls::Wrapper(parameters),
         Some((_, Some("tls=required"))) => Tls::Required(parameters),
-        Some((_, Some(_))) => Tls::Opportunistic(parameters),
+        Some((_, Some("tls=opportunistic"))) => Tls::Opportunistic(parameters),
         _ => Tls::None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Source;
+
+    #[test]
+    fn a_password_in_the_open_is_noticed() {
+        let told = |url: &str| {
+            let mut source = Source::default();
+            source.flags.insert("smtp_url".to_owned(), url.to_owned());
+            source.flags.insert("base_url".to_owned(), "https://club.example.org".to_owned());
+            tells_password(&Config::load(&source).unwrap().smtp_url.unwrap())
+        };
+        assert!(told("smtp://ana:hush@mail.example.org"));
+        assert!(told("smtp://ana:hush@mail.example.org?tls=opportunistic"));
+        for safe in [
+            "smtp://ana:hush@mail.example.org?tls=required",
+            "smtps://ana:hush@mail.example.org",
+            "smtp://ana:hush@127.0.0.1:2525",
+            "smtp://mail.example.org",
+        ] {
+            assert!(!told(safe), "{safe}");
+        }
+    }
 }

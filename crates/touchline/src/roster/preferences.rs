@@ -38,6 +38,16 @@ pub fn find(db: &Reader<'_>, id: PersonId) -> Result<Preferences> {
     )?)
 }
 
+/// Whether a person wants letters; somebody who is gone does not.
+pub fn wants_email(db: &Reader<'_>, id: PersonId) -> Result<bool> {
+    let wants: Option<(bool,)> = db.maybe(
+        "select wants_email from person
+         where account_id = :account and id = :id and erased_at is null",
+        bind! { id },
+    )?;
+    Ok(wants.is_some_and(|(wants,)| wants))
+}
+
 /// Notes whether a person wants letters. Saying the same again changes nothing.
 pub fn want_email(tx: &Tx<'_>, id: PersonId, wants_email: bool) -> Result<Preferences> {
     let before = find(tx, id)?;

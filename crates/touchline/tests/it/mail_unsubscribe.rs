@@ -1,10 +1,10 @@
 //! Stories about people who want no more letters, and about links that nobody can forge.
 
 use store::{Scope, bind};
-use testkit::{Client, World, both};
+use testkit::{Client, World, both, json};
 use touchline::ids::PersonId;
 
-use crate::mail::person;
+use crate::mail::{letter_to, node_with_mail, person, post, put, shown};
 
 async fn wants_email(w: &World, id: PersonId) -> bool {
     let look = w.db().read(Scope::account(w.harbour, "test"), move |db| {
@@ -74,6 +74,20 @@ both! {
             db.one::<(i64,)>("select version from person where account_id = :account and id = :id", bind! { id: ana })
         });
         assert_eq!(version.await.unwrap().0, 2);
+    }
+
+    async fn whoever_stops_the_letters_gets_none_that_still_waits(w: &World) {
+        let (ana, bob) = (person(w, w.harbour, "ana@example.org").await, person(w, w.harbour, "bob@example.org").await);
+        let to_ana = put(w, w.harbour, letter_to(ana)).await;
+        let to_bob = put(w, w.harbour, letter_to(bob)).await;
+        one_click(w, &link(w, ana)).await.ok();
+        // Nobody listens there, which leaves a trace in a letter that was tried.
+        let node = node_with_mail(w, "smtp://127.0.0.1:1").await;
+        post(&node).carry().await;
+        let letter = shown(w, to_ana).await;
+        assert_eq!((&letter["status"], &letter["attempts"]), (&json!("cancelled"), &json!(0)));
+        assert_eq!(shown(w, to_bob).await["attempts"], 1);
+        node.stop().await;
     }
 
     async fn a_forged_link_leads_nowhere(w: &World) {

@@ -44,6 +44,8 @@ create table message (
     pinned boolean not null,
     publish_at bigint,
     published_at bigint,
+    -- Its place in lists: when it was published, or when it is to be.
+    listed_at bigint not null,
     author_id text not null,
     author_person_id bytea,
     status text not null,
@@ -62,8 +64,9 @@ create table message (
     constraint message_kind_check check (kind in ('announcement', 'message')),
     constraint message_status_check check (status in ('published', 'scheduled', 'retracted'))
 );
-create index message_account_id_team_id_idx on message (account_id, team_id, id);
-create index message_account_id_thread_id_idx on message (account_id, thread_id, id);
+create index message_account_id_listed_at_idx on message (account_id, listed_at, id);
+create index message_account_id_team_id_listed_at_idx on message (account_id, team_id, listed_at, id);
+create index message_account_id_thread_id_listed_at_idx on message (account_id, thread_id, listed_at, id);
 create index message_publish_at_idx on message (publish_at) where status = 'scheduled';
 create index message_account_id_author_person_id_idx on message (account_id, author_person_id);
 

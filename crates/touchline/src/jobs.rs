@@ -1,4 +1,4 @@
-//! What is done beside requests: forgetting what is too old to be needed.
+//! What is done beside requests: forgetting what is too old to be needed, publishing what is due.
 
 use std::time::Duration;
 
@@ -6,20 +6,39 @@ use store::Scope;
 use tokio::sync::watch;
 
 use crate::app::App;
+use crate::messages::posting;
 use crate::web::idempotency;
 use crate::web::server::told;
 
-/// How often the loop looks for work.
-const EVERY: Duration = Duration::from_secs(60);
+/// How often old idempotency keys are looked for.
+const FORGET_EVERY: Duration = Duration::from_secs(60);
+/// How often messages are looked for whose time has come.
+const PUBLISH_EVERY: Duration = Duration::from_secs(3);
 
 /// Does what there is to do until the service stops.
-pub async fn run(app: App, mut stop: watch::Receiver<bool>) {
-    loop {
-        forget_old_keys(&app).await;
-        tokio::select! {
-            () = tokio::time::sleep(EVERY) => {}
-            () = told(&mut stop) => return,
-        }
+pub async fn run(app: App, stop: watch::Receiver<bool>) {
+    tokio::join!(forgetting(&app, stop.clone()), publishing(&app, stop));
+}
+
+async fn forgetting(app: &App, mut stop: watch::Receiver<bool>) {
+    while !app.is_stopping() {
+        forget_old_keys(app).await;
+        pause(FORGET_EVERY, &mut stop).await;
+    }
+}
+
+async fn publishing(app: &App, mut stop: watch::Receiver<bool>) {
+    while !app.is_stopping() {
+        publish_due(app).await;
+        pause(PUBLISH_EVERY, &mut stop).await;
+    }
+}
+
+/// Waits so long, or until the service stops.
+async fn pause(time: Duration, stop: &mut watch::Receiver<bool>) {
+    tokio::select! {
+        () = tokio::time::sleep(time) => {}
+        () = told(stop) => {}
     }
 }
 
@@ -37,5 +56,32 @@ pub async fn forget_old_keys(app: &App) {
                 return;
             }
         }
+    }
+}
+
+/// Publishes the messages whose time has come, each in a job of its own account. Every node may do so:
+/// whoever comes second finds them published. One that fails stays for the next time and holds up nobody.
+pub async fn publish_due(app: &App) {
+    let mut last = None;
+    while !app.is_stopping() {
+        let read = app.db.read(Scope::system("publish"), move |db| posting::due(db, last));
+        let due = match read.await {
+            Ok(due) => due,
+            Err(error) => {
+                tracing::warn!(cause = ?error.cause, "could not look for scheduled messages");
+                return;
+            }
+        };
+        if due.is_empty() {
+            return;
+        }
+        for one in &due {
+            let (scope, id) = (Scope::account(one.account_id, "system"), one.id);
+            let published = app.db.write(scope, move |tx| posting::publish_due(tx, id)).await;
+            if let Err(error) = published {
+                tracing::warn!(message = %id, cause = ?error.cause, "could not publish a message");
+            }
+        }
+        last = due.last().copied();
     }
 }

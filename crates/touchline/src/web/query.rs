@@ -139,6 +139,14 @@ impl Params {
         self.read_as(name, "invalid_id", &wrong, |text| text.parse().ok())
     }
 
+    /// The id of an object that must be named.
+    pub fn required_id<K: Kind>(&mut self, name: &str) -> Id<K> {
+        if !self.pairs.contains_key(name) {
+            self.fault(name, "required", "This parameter is required.");
+        }
+        self.id(name).unwrap_or(Id::LEAST)
+    }
+
     fn read_as<T>(
         &mut self,
         name: &str,

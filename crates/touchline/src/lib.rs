@@ -27,6 +27,7 @@ pub mod migrations;
 pub mod paging;
 pub mod post;
 pub mod reactions;
+pub mod redaction;
 pub mod signals;
 pub mod web;
 

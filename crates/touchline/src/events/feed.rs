@@ -236,15 +236,19 @@ pub fn revoke(tx: &Tx<'_>, reach: &Reach, id: FeedId, expected: &Expected) -> Re
     Ok(after)
 }
 
+/// Every feed of a person.
+pub fn of_person(db: &Reader<'_>, person: PersonId) -> Result<Vec<Feed>> {
+    let text =
+        sql!(Feed::SELECT, " where account_id = :account and person_id = :person order by id");
+    Ok(db.all(text, bind! { person })?)
+}
+
 /// Revokes every feed of a person.
 pub fn revoke_all_of(tx: &Tx<'_>, person: PersonId) -> Result<()> {
-    let own: Vec<(FeedId,)> = tx.all(
-        "select id from calendar_feed
-         where account_id = :account and person_id = :person and revoked_at is null",
-        bind! { person },
-    )?;
-    for (id,) in own {
-        revoke(tx, &Reach::Everywhere, id, &Expected::Anything)?;
+    for feed in of_person(tx, person)? {
+        if feed.revoked_at.is_none() {
+            revoke(tx, &Reach::Everywhere, feed.id, &Expected::Anything)?;
+        }
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ pub mod duty;
 pub mod edit;
 pub mod event;
 pub mod feed;
+pub mod held;
 pub mod history;
 pub mod location;
 pub mod rsvp;

@@ -184,11 +184,24 @@ pub fn answer(
     let event = event::find(tx, reach, event)?;
     let person = invited(tx, &event, member)?;
     takes_answers(tx, &event)?;
-    let answered_by = answering(tx, &event, person, new.on_behalf_of)?;
-    let before = maybe(tx, event.id, member)?;
+    let by = answering(tx, &event, person, new.on_behalf_of)?;
     if *expected != Expected::Anything {
-        expected.check(before.clone().ok_or_else(Error::not_found))?;
+        let before = maybe(tx, event.id, member)?;
+        expected.check(before.ok_or_else(Error::not_found))?;
     }
+    settle(tx, event.id, member, new, &by)
+}
+
+/// Keeps an answer that may be given, whoever gives it.
+pub fn settle(
+    tx: &Tx<'_>,
+    event: EventId,
+    member: MemberId,
+    new: NewAnswer,
+    by: &str,
+) -> Result<Rsvp> {
+    let event = event::find(tx, &Reach::Everywhere, event)?;
+    let before = maybe(tx, event.id, member)?;
     let was = before.as_ref().map(|before| before.answer);
     let answer = settled(&event, was, new.answer);
     if let Some(before) = &before
@@ -210,7 +223,7 @@ pub fn answer(
         answer,
         note: new.note,
         place,
-        answered_by,
+        answered_by: by.to_owned(),
         answered_at: tx.now(),
         created_at: first.map_or(tx.now(), |rsvp| rsvp.created_at),
         updated_at: tx.now(),

@@ -1,7 +1,76 @@
-//! The JSON endpoints of people's data.
+//! The JSON endpoints for what is held about people.
 
+use axum::response::Response;
+use store::Tx;
+use utoipa_axum::routes;
+
+use super::dossier::{self, Dossier};
+use super::erasure;
+use crate::error::Result;
+use crate::ids::PersonId;
+use crate::roster::person;
+use crate::roster::profile::Profile;
+use crate::signals::Tell;
+use crate::web::body::{MaybeBody, NoBody};
+use crate::web::caller::{Caller, RosterRead, RosterWrite};
+use crate::web::docs::Problems;
+use crate::web::idempotency;
+use crate::web::path::At;
+use crate::web::query::{Nothing, Query};
+use crate::web::reply::One;
 use crate::web::routes::Routes;
 
+/// `/people/{person_id}/export` and `/people/{person_id}/erase`.
 pub fn routes(routes: Routes) -> Routes {
-    routes
+    routes.with(routes!(export)).with(routes!(erase))
+}
+
+/// Export everything held about a person
+///
+/// For the person who asks what the club knows about them. Whoever exports it is entered in the audit log.
+#[utoipa::path(get, path = "/people/{person_id}/export", operation_id = "people_export", tag = "Roster",
+    params(("person_id" = PersonId, Path)),
+    responses((status = 200, description = "Everything held about the person.", body = One<Dossier>), Problems),
+    security(("key" = ["roster:read"])))]
+async fn export(
+    caller: Caller<RosterRead>,
+    At(id): At<PersonId>,
+    Query(Nothing): Query<Nothing>,
+) -> Result<Response> {
+    let (reach, subject) = (caller.reach(), id.to_string());
+    let enter = move |tx: &Tx<'_>| {
+        person::reachable(tx, &reach, id)?;
+        tx.audit("person.exported", &subject, &serde_json::json!({ "person_ids": [subject] }))
+    };
+    caller.app().db.write(caller.scope(), enter).await?;
+    let reach = caller.reach();
+    caller.look(move |db| dossier::gather(db, &reach, id)).await
+}
+
+/// Erase a person
+///
+/// Replaces everything that tells who they are, everywhere, and cannot be undone. They leave every
+/// team; what was played, answered and ordered stays, by nobody. Guardians who are known only because
+/// of them are erased too. A key that is narrowed to certain teams cannot do this.
+#[utoipa::path(post, path = "/people/{person_id}/erase", operation_id = "people_erase", tag = "Roster",
+    params(("person_id" = PersonId, Path)),
+    responses((status = 200, description = "What is left of the person.", body = One<Profile>), Problems),
+    security(("key" = ["roster:write"])))]
+async fn erase(
+    caller: Caller<RosterWrite>,
+    At(id): At<PersonId>,
+    Query(Nothing): Query<Nothing>,
+    MaybeBody(body): MaybeBody<NoBody>,
+) -> Result<Response> {
+    caller.reaches_all()?;
+    caller
+        .change(body, move |tx, NoBody, expected| {
+            expected.check(person::find(tx, id))?;
+            let (profile, erased) = erasure::erase(tx, id)?;
+            erased
+                .iter()
+                .try_for_each(|person| idempotency::forget_mentions(tx, &person.to_string()))?;
+            Ok(profile)
+        })
+        .await
 }

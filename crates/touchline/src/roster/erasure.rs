@@ -36,8 +36,8 @@ pub fn dossier(db: &Reader<'_>, id: PersonId) -> Result<Value> {
 }
 
 /// Takes everything away that tells who a person is. They leave every team and every family;
-/// guardians who are known only because of them go with them.
-pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<()> {
+/// guardians who are known only because of them go with them. Says who was erased.
+pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<Vec<PersonId>> {
     let person = person::find(tx, id)?;
     if person.erased_at.is_some() {
         return Err(Error::invalid_state("The person is already erased."));
@@ -52,14 +52,16 @@ pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<()> {
     person::update(tx, &person)?;
     person::raise(tx, vec![id])?;
     leave(tx, &person)?;
+    let mut erased = vec![id];
     for link in guardians {
         if is_unknown_otherwise(tx, &link.guardian)? {
-            erase(tx, link.guardian.id)?;
+            erased.extend(erase(tx, link.guardian.id)?);
         } else {
             ripple.listed(link.guardian.id);
         }
     }
-    ripple.settle(tx, None)
+    ripple.settle(tx, None)?;
+    Ok(erased)
 }
 
 fn nobody(tx: &Tx<'_>, person: Person) -> Person {

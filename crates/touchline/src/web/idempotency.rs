@@ -158,6 +158,16 @@ impl Drop for Turn {
     }
 }
 
+/// Forgets answers that speak of somebody: what was erased must not come back as a replay.
+pub fn forget_mentions(tx: &Tx<'_>, id: &str) -> Result<()> {
+    let pattern = kit::text::contains_pattern(id);
+    tx.run(
+        "delete from idempotency where account_id = :account and data like :pattern escape '\\'",
+        bind! { pattern },
+    )?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

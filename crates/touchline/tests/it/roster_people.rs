@@ -26,7 +26,9 @@ fn child(name: &str, guardians: Value) -> Value {
 /// Who is offered instead of somebody new, with what matched.
 fn candidates(refused: &Answer) -> Vec<(&str, &str)> {
     let list = refused.body["candidates"].as_array().map(Vec::as_slice).unwrap_or_default();
-    list.iter().map(|c| (c["first_name"].as_str().unwrap(), c["matched_on"].as_str().unwrap())).collect()
+    list.iter()
+        .map(|c| (c["first_name"].as_str().unwrap(), c["matched_on"].as_str().unwrap()))
+        .collect()
 }
 
 both! {

@@ -1,0 +1,25 @@
+//! Erasing a person: what tells who they are is replaced everywhere, for good.
+
+use store::Tx;
+
+use crate::accounts::rights::Reach;
+use crate::error::Result;
+use crate::ids::PersonId;
+use crate::redaction;
+use crate::roster::profile::{self, Profile};
+use crate::signals::Tell;
+use crate::{events, mail, messages, roster};
+
+/// Erases a person, and the guardians who are known only because of them; says who was erased.
+pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<(Profile, Vec<PersonId>)> {
+    let erased = roster::erasure::erase(tx, id)?;
+    for person in &erased {
+        events::held::erase_person(tx, *person)?;
+        messages::held::erase_person(tx, *person)?;
+        mail::letter::erase_person(tx, *person)?;
+    }
+    let ids: Vec<_> = erased.iter().map(ToString::to_string).collect();
+    redaction::redact(tx, &ids)?;
+    tx.audit("person.erased", &id.to_string(), &serde_json::json!({ "person_ids": ids }))?;
+    Ok((profile::show(tx, &Reach::Everywhere, id)?, erased))
+}

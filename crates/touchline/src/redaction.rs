@@ -1,0 +1,138 @@
+//! Taking a person's name out of the two logs. The notification stays with its number, and the audit entry with
+//! its hash, so that both logs still prove that nothing is missing.
+
+use serde_json::{Value, json};
+use store::{Tx, bind};
+
+use crate::error::{Error, Result};
+
+/// What may tell who a person is, in any object of the API that speaks of them.
+const TELLING: [&str; 7] = [
+    "first_name",
+    "last_name",
+    "preferred_name",
+    "name",
+    "jersey_number",
+    "external_id",
+    "metadata",
+];
+
+/// Takes what the logs tell of a person away: everything in objects that carry one of these ids.
+pub fn redact(tx: &Tx<'_>, ids: &[String]) -> Result<()> {
+    for id in ids {
+        let pattern = kit::text::contains_pattern(id);
+        let told: Vec<(i64, String)> = tx.all(
+            "select sequence, body from notification
+             where account_id = :account and body like :pattern escape '\\'",
+            bind! { pattern },
+        )?;
+        for (sequence, body) in told {
+            if let Some(body) = redacted(&body, ids)? {
+                tx.run(
+                    "update notification set body = :body
+                     where account_id = :account and sequence = :sequence",
+                    bind! { sequence, body },
+                )?;
+            }
+        }
+        let entries: Vec<(i64, String)> = tx.all(
+            "select position, details from audit_entry
+             where account_id = :account and details like :pattern escape '\\'",
+            bind! { pattern },
+        )?;
+        for (position, details) in entries {
+            if redacted(&details, ids)?.is_some() {
+                // The chain covers the hash of the details, so they can go and the chain still holds.
+                tx.run(
+                    "update audit_entry set details = null
+                     where account_id = :account and position = :position",
+                    bind! { position },
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The text without what tells who somebody is; `None` if it does not tell.
+fn redacted(text: &str, ids: &[String]) -> Result<Option<String>> {
+    let mut value: Value = serde_json::from_str(text)
+        .map_err(|error| Error::internal(format!("a log holds what is not JSON: {error}")))?;
+    Ok(cleaned(&mut value, ids).then(|| value.to_string()))
+}
+
+/// Cleans an object and everything below it; says whether there was anything to clean. What a member
+/// was before stands beside the member, so it is cleaned with it.
+fn cleaned(value: &mut Value, ids: &[String]) -> bool {
+    match value {
+        Value::Array(items) => {
+            // Each of them is cleaned, whether or not another one was.
+            items.iter_mut().map(|item| cleaned(item, ids)).filter(|any| *any).count() > 0
+        }
+        Value::Object(members) => {
+            let about = |member: Option<&Value>| {
+                let id = member.and_then(Value::as_str);
+                id.is_some_and(|id| ids.iter().any(|known| known == id))
+            };
+            let object = members.get("object").and_then(Value::as_object);
+            let told = object
+                .is_some_and(|object| about(object.get("id")) || about(object.get("person_id")));
+            let mut any = false;
+            if told && let Some(previous) = members.get_mut("previous") {
+                any |= blanked(previous);
+            }
+            let own = about(members.get("id")) || about(members.get("person_id"));
+            for member in members.values_mut() {
+                any |= cleaned(member, ids);
+            }
+            (own && blanked(value)) || any
+        }
+        _ => false,
+    }
+}
+
+/// Blanks what tells who somebody is in one object.
+fn blanked(value: &mut Value) -> bool {
+    let Some(members) = value.as_object_mut() else { return false };
+    let mut any = false;
+    for name in TELLING {
+        let blank = match name {
+            "first_name" | "name" => json!("Erased"),
+            "metadata" => json!({}),
+            _ => Value::Null,
+        };
+        if let Some(member) = members.get_mut(name)
+            && *member != blank
+        {
+            *member = blank;
+            any = true;
+        }
+    }
+    any
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_and_everything_else_stays() {
+        let text = json!({ "sequence": 7, "data": {
+            "object": { "id": "mem_1", "person_id": "per_1", "first_name": "Ana", "role": "player" },
+            "previous": { "first_name": "Anna" } } });
+        let ids = ["per_1".to_owned()];
+        let clean = redacted(&text.to_string(), &ids).unwrap().unwrap();
+        let clean: Value = serde_json::from_str(&clean).unwrap();
+        assert_eq!(
+            clean,
+            json!({ "sequence": 7, "data": {
+            "object": { "id": "mem_1", "person_id": "per_1", "first_name": "Erased", "role": "player" },
+            "previous": { "first_name": "Erased" } } })
+        );
+        assert_eq!(redacted(&clean.to_string(), &ids).unwrap(), None);
+        assert_eq!(
+            redacted("{\"person_id\":\"per_2\",\"first_name\":\"Bo\"}", &ids).unwrap(),
+            None
+        );
+    }
+}

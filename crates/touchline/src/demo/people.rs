@@ -1,0 +1,184 @@
+//! The demo club's people. Every name is made up.
+
+use kit::{Change, Day, text};
+use store::Tx;
+
+use super::club::{Sample, TEAMS};
+use crate::accounts::rights::Reach;
+use crate::error::Result;
+use crate::roster::guardian::NewGuardian;
+use crate::roster::member::Member;
+use crate::roster::membership::{MemberStatus, MembershipChange, Role};
+use crate::roster::newcomer::{self, NewMember};
+use crate::roster::person::PersonChange;
+use crate::teams::team::Team;
+
+const PLAYERS: usize = 12;
+
+const FIRST: [&str; 48] = [
+    "Inês", "Maya", "Zoë", "Freya", "Amara", "Leonor", "Sofia", "Yuki", "Nora", "Elif", "Clara",
+    "Ada", "Tomás", "Kwame", "Luca", "Omar", "Jonas", "Mateo", "Noah", "Emil", "Rafael", "Idris",
+    "Hugo", "Finn", "Petra", "Ravi", "Chloé", "Marek", "Ingrid", "Paulo", "Aisha", "Sven",
+    "Teresa", "Dimitri", "Hana", "Joaquim", "Samira", "Anders", "Lucía", "Bruno", "Kirsten",
+    "Nadia", "Oskar", "Mina", "Theo", "Alva", "Jamal", "Vera",
+];
+const LAST: [&str; 30] = [
+    "Duarte",
+    "Okafor",
+    "Lindqvist",
+    "Moreau",
+    "Tanaka",
+    "Ferreira",
+    "Novak",
+    "Haddad",
+    "O'Brien",
+    "Costa",
+    "Petrov",
+    "Silva",
+    "Andersen",
+    "Mensah",
+    "Rossi",
+    "Yilmaz",
+    "Keller",
+    "Nunes",
+    "Kowalski",
+    "Santos",
+    "Dubois",
+    "Larsen",
+    "Ibrahim",
+    "Weber",
+    "Almeida",
+    "Park",
+    "Jensen",
+    "Romano",
+    "Vieira",
+    "Sato",
+];
+const PARENTS: [&str; 12] = [
+    "Helena", "Miguel", "Fatima", "Lars", "Sandra", "Kofi", "Akiko", "Pedro", "Julia", "Hassan",
+    "Marta", "Erik",
+];
+
+/// Puts twelve players, a coach and, for the young, a manager on the roster.
+pub(super) fn sign_up(tx: &Tx<'_>, sample: &Sample, team: &Team) -> Result<Vec<Member>> {
+    let number = TEAMS.iter().position(|known| known.name == sample.name).unwrap_or(0);
+    let mut roster = Vec::new();
+    for place in 0..PLAYERS {
+        roster.push(newcomer::add(
+            tx,
+            &Reach::Everywhere,
+            team.id,
+            player(tx, sample, number, place),
+        )?);
+    }
+    roster.push(newcomer::add(tx, &Reach::Everywhere, team.id, staff(number, 0, Role::Coach))?);
+    if sample.is_young() {
+        roster.push(newcomer::add(
+            tx,
+            &Reach::Everywhere,
+            team.id,
+            staff(number, 1, Role::Manager),
+        )?);
+    }
+    Ok(roster)
+}
+
+fn set(text: impl Into<String>) -> Change<String> {
+    Change::Set(text.into())
+}
+
+/// Players of one team have different first names; families repeat over the club.
+fn player(tx: &Tx<'_>, sample: &Sample, team: usize, place: usize) -> NewMember {
+    let first = FIRST[(team * 7 + place * 3 + place / 4) % FIRST.len()];
+    let last = LAST[(team * 5 + place * 7) % LAST.len()];
+    let year =
+        kit::Zone::utc().day(tx.now()).year() - sample.age - i16::try_from(place % 2).unwrap_or(0);
+    let (month, day) =
+        ([2, 5, 7, 9, 11, 12][place % 6], [3, 9, 14, 21, 26, 27][(place + team) % 6]);
+    let own_address = (!sample.is_young()).then(|| set(address(first, last)));
+    let guardians = if sample.is_young() { guardians(last, place) } else { Vec::new() };
+    NewMember {
+        person_id: None,
+        person: PersonChange {
+            first_name: Some(first.to_owned()),
+            last_name: set(last),
+            birth_date: Day::new(year, month, day).map_or(Change::Keep, Change::Set),
+            email: own_address.unwrap_or_default(),
+            emergency_contact: if place.is_multiple_of(3) {
+                set("Grandmother, 555-0142")
+            } else {
+                Change::Keep
+            },
+            medical_note: if place == 4 {
+                set("Asthma; inhaler in the side pocket.")
+            } else {
+                Change::Keep
+            },
+            ..PersonChange::default()
+        },
+        membership: MembershipChange {
+            jersey_number: set((place + 1).to_string()),
+            positions: Change::Set(vec![sample.positions[place % 4].to_owned()]),
+            status: Change::Set(if place == 9 {
+                MemberStatus::Injured
+            } else {
+                MemberStatus::Active
+            }),
+            ..MembershipChange::default()
+        },
+        guardians,
+        allow_duplicate: true,
+    }
+}
+
+/// Children with the same family name have the same guardians.
+fn guardians(last: &str, place: usize) -> Vec<NewGuardian> {
+    let family = LAST.iter().position(|known| *known == last).unwrap_or(0);
+    let guardian = |first: &str, relationship: &str| NewGuardian {
+        first_name: Some(first.to_owned()),
+        last_name: set(last),
+        relationship: set(relationship),
+        email: set(address(first, last)),
+        phone: set(format!("+351 555 0{:03}", family * 2 + 100)),
+        ..NewGuardian::default()
+    };
+    let mother = guardian(PARENTS[family * 2 % PARENTS.len()], "mother");
+    let father = guardian(PARENTS[(family * 2 + 1) % PARENTS.len()], "father");
+    if place % 3 == 1 { vec![mother, father] } else { vec![mother] }
+}
+
+fn staff(team: usize, place: usize, role: Role) -> NewMember {
+    let first = FIRST[(24 + team * 2 + place) % FIRST.len()];
+    let last = LAST[(team * 3 + place * 11 + 1) % LAST.len()];
+    NewMember {
+        person_id: None,
+        person: PersonChange {
+            first_name: Some(first.to_owned()),
+            last_name: set(last),
+            email: set(address(first, last)),
+            phone: set(format!("+351 555 1{:03}", team * 10 + place)),
+            ..PersonChange::default()
+        },
+        membership: MembershipChange { role: Change::Set(role), ..MembershipChange::default() },
+        guardians: Vec::new(),
+        allow_duplicate: true,
+    }
+}
+
+/// An address at a domain that never receives mail.
+fn address(first: &str, last: &str) -> String {
+    let plain = |name: &str| -> String {
+        let folded = text::folded(name);
+        folded
+            .chars()
+            .filter_map(|c| match c {
+                'a'..='z' => Some(c),
+                'ê' | 'ë' | 'é' => Some('e'),
+                'á' => Some('a'),
+                'í' => Some('i'),
+                _ => None,
+            })
+            .collect()
+    };
+    format!("{}.{}@example.com", plain(first), plain(last))
+}

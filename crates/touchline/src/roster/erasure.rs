@@ -9,7 +9,7 @@ use super::guardian;
 use super::member::{self, Member};
 use super::membership::{self, MemberStatus, Membership, counted};
 use super::person::{self, Person};
-use super::profile;
+use super::profile::{self, Profile};
 use super::ripple::Ripple;
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Result};
@@ -51,8 +51,11 @@ pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<Vec<PersonId>> {
     let person = nobody(tx, person);
     person::update(tx, &person)?;
     person::raise(tx, vec![id])?;
-    leave(tx, &person)?;
-    let mut erased = vec![id];
+    if !leave(tx, &person)? {
+        // No team has anything to hear of somebody who was on none.
+        let nobody = profile::show(tx, &Reach::Everywhere, id)?;
+        tx.tell("roster.person_updated", &Profile { private: None, ..nobody })?;
+    }
     for link in guardians {
         if is_unknown_otherwise(tx, &link.guardian)? {
             erased.extend(erase(tx, link.guardian.id)?);
@@ -88,8 +91,9 @@ fn is_unknown_otherwise(tx: &Tx<'_>, guardian: &Person) -> Result<bool> {
         && guardian::children(tx, &[guardian.id])?.is_empty())
 }
 
-/// Ends every membership of an erased person. What they were is not told again.
-fn leave(tx: &Tx<'_>, person: &Person) -> Result<()> {
+/// Ends every membership of an erased person and says whether there was one. What they were is not
+/// told again.
+fn leave(tx: &Tx<'_>, person: &Person) -> Result<bool> {
     let mut left: BTreeMap<&'static str, Vec<Member>> = BTreeMap::new();
     let mut fewer: BTreeMap<TeamId, i64> = BTreeMap::new();
     for before in membership::of(tx, vec![person.id])? {
@@ -112,9 +116,9 @@ fn leave(tx: &Tx<'_>, person: &Person) -> Result<()> {
     for (team, more) in fewer {
         team::count_roster(tx, team, more)?;
     }
-    for (kind, members) in left {
+    for (kind, members) in &left {
         let news: Vec<_> = members.iter().map(|member| (None, member)).collect();
         tx.tell_all(kind, &news)?;
     }
-    Ok(())
+    Ok(!left.is_empty())
 }

@@ -11,7 +11,7 @@ use super::person::{self, Person, PersonChange};
 use super::refusals::Refusals;
 use super::ripple::Ripple;
 use crate::accounts::rights::Reach;
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::ids::{AccountId, PersonId};
 
 /// How many guardians somebody can have.
@@ -223,7 +223,10 @@ fn meant(
 ) -> Result<Option<(Option<Person>, Person)>> {
     let change = item.person();
     if let Some(id) = item.id {
-        let Ok(person) = person::reachable(tx, reach, id) else { return Ok(None) };
+        let person = match person::reachable(tx, reach, id) {
+            Err(error) if error.code == Code::NotFound => return Ok(None),
+            found => found?,
+        };
         let after = change.apply(&person);
         return Ok(person.erased_at.is_none().then_some((Some(person), after)));
     }
@@ -285,7 +288,7 @@ pub(super) fn replace(
             }
             Some(before) if before != after => {
                 person::update(tx, &after)?;
-                ripple.changed(before);
+                ripple.changed(before, &after);
             }
             Some(_) => {}
         }

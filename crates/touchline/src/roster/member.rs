@@ -245,7 +245,7 @@ pub fn change(
     }
     if now != was {
         person::update(tx, &now)?;
-        ripple.changed(was);
+        ripple.changed(was, &now);
     }
     if let Some(plan) = guardians {
         guardian::replace(tx, now.id, plan, &mut ripple)?;

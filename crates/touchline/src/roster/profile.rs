@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::expected::{Expected, Versioned};
 use crate::ids::{AccountId, MemberId, PersonId, TeamId, UserId};
 use crate::paging::{Order, Page, Paged};
-use crate::signals::Seen;
+use crate::signals::{Seen, Subject};
 
 /// What is private of a person: always in the single object, in lists with `include=private` only,
 /// never in notifications.
@@ -139,6 +139,12 @@ impl Profile {
     }
 }
 
+impl Subject for Profile {
+    fn subject(&self) -> String {
+        self.id.to_string()
+    }
+}
+
 impl Versioned for Profile {
     fn version(&self) -> i64 {
         self.version
@@ -233,7 +239,7 @@ pub fn change(
     if after != before {
         person::update(tx, &after)?;
         let mut ripple = Ripple::default();
-        ripple.changed(before);
+        ripple.changed(before, &after);
         ripple.settle(tx, None)?;
     }
     show(tx, reach, id)

@@ -276,6 +276,32 @@ both! {
         }
     }
 
+    async fn a_change_is_told_where_it_can_be_seen_and_shown_at_once(w: &World) {
+        let kraken = team(w, "Kraken").await;
+        let ines = add(w, &kraken, child("Inês", json!([rita()]))).await;
+        let mother = format!("/people/{}", guardians(&ines)[0]["id"].as_str().unwrap());
+        let from = w.news().await.len();
+        // What the child's team does not see of the guardian is told of the guardian alone.
+        for change in [json!({ "address": "Rua 1" }), json!({ "wants_email": false })] {
+            show(w, &mother).await;
+            let changed = w.owner.patch(&mother, change).await.ok();
+            assert_eq!(show(w, &mother).await.data(), changed.data());
+        }
+        assert_eq!(kinds(w, from).await, ["roster.person_updated"; 2]);
+        let news = w.news().await;
+        assert_eq!(news[from]["data"]["previous"], json!({}));
+        assert_eq!(news[from + 1]["data"]["previous"], json!({ "wants_email": true }));
+        assert!(!news[from].to_string().contains("Rua"));
+        assert_eq!(show(w, &at(&ines)).await.data()["version"], 1);
+        w.owner.patch(&person(&ines), json!({ "wants_email": false })).await.ok();
+        assert_eq!(show(w, &at(&ines)).await.data()["version"], 1);
+        // Somebody whom nobody needs any more can still be changed and seen.
+        w.owner.patch(&at(&ines), json!({ "guardians": [] })).await.ok();
+        show(w, &mother).await;
+        let changed = w.owner.patch(&mother, json!({ "phone": "1" })).await.ok();
+        assert_eq!(show(w, &mother).await.data(), changed.data());
+    }
+
     async fn a_narrowed_key_knows_only_people_of_its_teams(w: &World) {
         let (kraken, hydra) = (team(w, "Kraken").await, team(w, "Hydra").await);
         let ines = add(w, &kraken, child("Inês", json!([rita()]))).await;

@@ -126,8 +126,8 @@ both! {
         for answer in [gone, nobody, all] {
             assert!(!answer.text.contains("MARKER"), "{}", answer.text);
         }
-        assert_eq!(kinds(w, from).await, ["roster.member_removed", "roster.member_updated"]
-            .map(str::to_owned).into_iter().rev().collect::<Vec<_>>());
+        assert_eq!(kinds(w, from).await,
+            ["roster.member_removed", "roster.member_updated", "roster.person_updated"]);
         let news = w.news().await;
         assert!(!serde_json::to_string(&news[from..]).unwrap().contains("MARKER"));
         let team = w.owner.get(&kraken.path("")).await.ok();

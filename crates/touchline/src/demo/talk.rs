@@ -7,84 +7,73 @@ use store::Tx;
 use super::club::Sample;
 use crate::accounts::rights::Reach;
 use crate::error::Result;
-use crate::ids::PersonId;
+use crate::expected::Expected;
+use crate::ids::{MessageId, PersonId, TeamId};
 use crate::messages::audience::{Audience, To};
 use crate::messages::message::{Kind, NewMessage};
-use crate::messages::posting;
+use crate::messages::{posting, receipt};
 use crate::metadata::Metadata;
 use crate::roster::member::Member;
 use crate::roster::membership::Role;
 use crate::teams::team::Team;
 
-/// A welcome, a reminder that is yet to come, and a conversation among the staff.
+/// A welcome that some have read, a reminder that is yet to come, and a conversation.
 pub(super) fn begin(tx: &Tx<'_>, sample: &Sample, team: &Team, roster: &[Member]) -> Result<()> {
-    let coach =
-        roster.iter().find(|member| member.role == Role::Coach).map(|coach| coach.person_id);
-    let welcome = format!(
-        "Welcome to the new season of **{}**!\n\n- Answer every event, also with *no*\n- Be there when it says, not when it starts\n- Shin pads are not optional",
+    let coach = roster.iter().find(|member| member.role == Role::Coach);
+    let coach = coach.map(|coach| coach.person_id);
+    let body = format!(
+        "Welcome to the new season of **{}**!\n\n- Answer every event, also with *no*\n\
+         - Be there when it says, not when it starts\n- Ask if anything is unclear",
         sample.name
     );
-    post(
-        tx,
-        team,
-        coach,
-        NewMessage {
-            subject: Some("Welcome to the season".to_owned()),
-            pinned: true,
-            ..blank(Kind::Announcement, welcome)
-        },
-    )?;
-    post(
-        tx,
-        team,
-        coach,
-        NewMessage {
-            subject: Some("Photo day next month".to_owned()),
-            audience: Some(Audience { to: To::Players, ..Audience::default() }),
-            publish_at: Some(tx.now().plus(Duration::from_secs(14 * 86_400))),
-            ..blank(Kind::Announcement, "Home colours, please. Siblings welcome.".to_owned())
-        },
-    )?;
-    let first = post(
-        tx,
-        team,
-        coach,
-        NewMessage {
-            audience: Some(Audience { to: To::All, ..Audience::default() }),
-            ..blank(Kind::Message, "Who can drive to the away game? We need three cars.".to_owned())
-        },
-    )?;
-    let reply = "I can take four.".to_owned();
-    let parent_id = Some(first);
-    posting::create(
-        tx,
-        &Reach::Everywhere,
-        NewMessage { parent_id, ..blank(Kind::Message, reply) },
-    )?;
+    let welcome = NewMessage {
+        subject: Some("Welcome to the season".to_owned()),
+        pinned: true,
+        ..written(team.id, coach, Kind::Announcement, &body)
+    };
+    let welcome = post(tx, welcome)?;
+    let photos = "Home colours, please. Siblings welcome.";
+    let photos = NewMessage {
+        subject: Some("Photo day next month".to_owned()),
+        audience: Some(Audience { to: To::Players, ..Audience::default() }),
+        publish_at: Some(tx.now().plus(Duration::from_secs(14 * 86_400))),
+        ..written(team.id, coach, Kind::Announcement, photos)
+    };
+    post(tx, photos)?;
+    let question = "Who can drive to the away game? We need three cars.";
+    let parent_id = Some(post(tx, written(team.id, coach, Kind::Message, question))?);
+    let reply = written(team.id, drivers(roster).next(), Kind::Message, "I can take four.");
+    post(tx, NewMessage { parent_id, team_id: None, ..reply })?;
+    for reader in drivers(roster) {
+        receipt::read(tx, &Reach::Everywhere, (welcome, reader), &Expected::Anything)?;
+    }
     Ok(())
 }
 
-fn blank(kind: Kind, body: String) -> NewMessage {
+/// Those who read everything and drive everybody: the first players, or their guardians.
+fn drivers(roster: &[Member]) -> impl Iterator<Item = PersonId> {
+    roster.iter().take(4).map(|member| {
+        let guardians = member.private.as_ref().map(|private| &private.guardians);
+        let first = guardians.and_then(|guardians| guardians.first());
+        first.map_or(member.person_id, |guardian| guardian.id)
+    })
+}
+
+fn written(team: TeamId, author: Option<PersonId>, kind: Kind, body: &str) -> NewMessage {
     NewMessage {
-        team_id: None,
+        team_id: Some(team),
         kind,
         subject: None,
-        body,
+        body: body.to_owned(),
         audience: None,
         parent_id: None,
         pinned: false,
         publish_at: None,
-        on_behalf_of: None,
+        on_behalf_of: author,
         metadata: Metadata::default(),
     }
 }
 
-fn post(
-    tx: &Tx<'_>,
-    team: &Team,
-    author: Option<PersonId>,
-    new: NewMessage,
-) -> Result<crate::ids::MessageId> {
-    let new = NewMessage { team_id: Some(team.id), on_behalf_of: author, ..new };
+fn post(tx: &Tx<'_>, new: NewMessage) -> Result<MessageId> {
     Ok(posting::create(tx, &Reach::Everywhere, new)?.id)
 }

@@ -56,6 +56,7 @@ pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<Vec<PersonId>> {
         let nobody = profile::show(tx, &Reach::Everywhere, id)?;
         tx.tell("roster.person_updated", &Profile { private: None, ..nobody })?;
     }
+    let mut erased = vec![id];
     for link in guardians {
         if is_unknown_otherwise(tx, &link.guardian)? {
             erased.extend(erase(tx, link.guardian.id)?);

@@ -20,6 +20,7 @@ mod mail_unsubscribe;
 mod nodes;
 mod openapi;
 mod paging;
+mod privacy;
 mod program;
 mod roster;
 mod roster_batch;

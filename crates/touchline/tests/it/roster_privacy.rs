@@ -28,7 +28,8 @@ fn person_id(member: &Answer) -> PersonId {
 
 async fn erase(w: &World, member: &Answer) -> touchline::error::Result<()> {
     let id = person_id(member);
-    w.db().write(Scope::account(w.harbour, "test"), move |tx| people::erase(tx, id)).await
+    let erased = w.db().write(Scope::account(w.harbour, "test"), move |tx| people::erase(tx, id));
+    erased.await.map(drop)
 }
 
 both! {

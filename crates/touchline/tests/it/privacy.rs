@@ -1,0 +1,133 @@
+//! Stories about what is held of a person: handed over whole, and erased everywhere.
+
+use store::Scope;
+use testkit::{Answer, Value, World, both, json};
+
+use crate::roster::{add, audit, team};
+
+/// A child of whom everything is known, under names that can be looked for.
+fn marked() -> Value {
+    json!({ "first_name": "Zorblax", "last_name": "Quimby", "preferred_name": "Zorbie", "birth_date": "2015-06-05",
+        "email": "zorblax@example.org", "phone": "555 0199", "address": "7 Zorblax Street",
+        "emergency_contact": "Aunt Zorblaxa", "medical_note": "Zorblax is allergic to bees", "jersey_number": "77",
+        "external_id": "zorblax-1", "metadata": { "nick": "Zorblax" },
+        "guardians": [{ "first_name": "Grizelda", "last_name": "Quimby", "email": "grizelda@example.org" }] })
+}
+
+const MARKS: [&str; 6] = ["orblax", "ORBLAX", "Quimby", "quimby", "rizelda", "Zorbie"];
+
+fn person(member: &Answer, below: &str) -> String {
+    format!("/people/{}{below}", member.data()["person_id"].as_str().expect("a person"))
+}
+
+/// Every row of every table in which a text stands that tells who somebody is.
+async fn mentions(w: &World) -> Vec<String> {
+    let db = w.db();
+    db.read(Scope::system("test"), |db| {
+        let mut found = Vec::new();
+        for table in db.tables()? {
+            db.rows(&table, |row| {
+                let text = format!("{row:?}");
+                if MARKS.iter().any(|mark| text.contains(mark)) {
+                    found.push(format!("{}: {text}", table.name));
+                }
+                Ok(())
+            })?;
+        }
+        Ok::<_, store::Error>(found)
+    })
+    .await
+    .expect("the tables can be read")
+}
+
+/// A child who has answered, is written to, has a calendar, and whose data was sent with a key.
+async fn lived(w: &World) -> (Answer, Answer) {
+    let hawks = team(w, "Hawks").await;
+    let once = w.owner.with("Idempotency-Key", "once");
+    let child = once.post(&hawks.path("/roster"), marked()).await.created();
+    add(w, &hawks, json!({ "first_name": "Bo", "role": "coach", "birth_date": "1980-01-01" }))
+        .await;
+    w.owner
+        .patch(
+            &format!("/teams/{}/roster/{}", hawks.id(), child.id()),
+            json!({ "last_name": "Quimby-Zorblax" }),
+        )
+        .await
+        .ok();
+    let event = w
+        .owner
+        .post(
+            "/events",
+            json!({ "team_id": hawks.id(), "type": "practice", "starts_at": "2026-10-01T18:00" }),
+        )
+        .await
+        .created();
+    let answer = json!({ "answer": "no", "note": "Zorblax has a fever" });
+    w.owner.put(&format!("/events/{}/rsvps/{}", event.id(), child.id()), answer).await.ok();
+    w.owner.post("/messages", json!({ "team_id": hawks.id(), "kind": "announcement", "subject": "Hello", "body": "All" })).await.created();
+    let feed = json!({ "person_id": child.data()["person_id"], "name": "Zorblax" });
+    w.owner.post("/calendar_feeds", feed).await.created();
+    (hawks, child)
+}
+
+both! {
+    async fn an_erased_person_is_nowhere_to_be_found(w: &World) {
+        let (hawks, child) = lived(w).await;
+        assert!(mentions(w).await.len() > 5);
+        let erased = w.owner.post(&person(&child, "/erase"), json!({})).await.ok();
+        assert_eq!(erased.data()["first_name"], "Erased");
+        assert_eq!(erased.data()["email"], Value::Null);
+        assert!(erased.data()["erased_at"].is_string());
+        assert_eq!(mentions(w).await, Vec::<String>::new());
+        // Both logs still prove that nothing is missing, and the history still says that somebody was there.
+        let scope = Scope::account(w.harbour, "test");
+        assert_eq!(w.db().read(scope, touchline::signals::verify).await.unwrap(), None);
+        let all = w.owner.get(&hawks.path("/roster?status=all")).await.ok();
+        assert_eq!(all.data()[0]["first_name"], "Erased");
+        assert_eq!(all.data()[0]["status"], "removed");
+        w.owner.post(&person(&child, "/erase"), json!({})).await.refused(409, "invalid_state");
+        assert!(audit(w).await.iter().any(|entry| entry.action == "person.erased"));
+    }
+
+    async fn an_erased_persons_answers_do_not_come_back_as_replays(w: &World) {
+        let (hawks, child) = lived(w).await;
+        let once = w.owner.with("Idempotency-Key", "once");
+        let again = once.post(&hawks.path("/roster"), marked()).await.created();
+        assert_eq!(again.header("idempotent-replayed"), Some("true"));
+        w.owner.post(&person(&child, "/erase"), json!({})).await.ok();
+        let anew = once.post(&hawks.path("/roster"), marked()).await.created();
+        assert_eq!(anew.header("idempotent-replayed"), None);
+        assert_ne!(anew.id(), child.id());
+    }
+
+    async fn everything_held_is_handed_over(w: &World) {
+        let (_, child) = lived(w).await;
+        let dossier = w.owner.get(&person(&child, "/export")).await.ok();
+        let text = dossier.text.as_str();
+        for part in ["Zorbie", "zorblax@example.org", "7 Zorblax Street", "allergic to bees", "Grizelda", "has a fever", "\"77\""] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(dossier.data()["object"], "dossier");
+        assert_eq!(dossier.data()["events"]["calendar_feeds"].as_array().unwrap().len(), 1);
+        assert_eq!(dossier.data()["messages"]["receipts"].as_array().unwrap().len(), 1);
+        let told = audit(w).await.into_iter().filter(|entry| entry.action == "person.exported").count();
+        assert_eq!(told, 1);
+        w.owner.get(&person(&child, "/export")).await.ok();
+        let told = audit(w).await.into_iter().filter(|entry| entry.action == "person.exported").count();
+        assert_eq!(told, 2);
+    }
+
+    async fn strangers_and_narrowed_keys_erase_nobody(w: &World) {
+        let (hawks, child) = lived(w).await;
+        w.stranger.post(&person(&child, "/erase"), json!({})).await.refused(404, "not_found");
+        w.stranger.get(&person(&child, "/export")).await.refused(404, "not_found");
+        w.reader.post(&person(&child, "/erase"), json!({})).await.refused(403, "insufficient_scope");
+        let mut new = testkit::world::new_key("roster:read roster:write");
+        new.team_ids = Some(vec![hawks.id().parse().unwrap()]);
+        let (_, narrowed) = w.caller(new).await;
+        narrowed.get(&person(&child, "/export")).await.ok();
+        narrowed.post(&person(&child, "/erase"), json!({})).await.refused(403, "forbidden");
+        let shown = w.owner.get(&person(&child, "")).await.ok();
+        assert_eq!(shown.data()["preferred_name"], "Zorbie");
+    }
+}

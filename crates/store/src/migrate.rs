@@ -48,7 +48,7 @@ impl Db {
         {
             return check(&applied, steps).map(|()| Vec::new());
         }
-        self.write(Scope::system("migrate"), move |tx| migrate(tx, steps)).await
+        self.write(Scope::system("migrate").at_length(), move |tx| migrate(tx, steps)).await
     }
 
     /// The steps that were applied, oldest first.

@@ -109,7 +109,7 @@ where
     let result = catch_unwind(AssertUnwindSafe(|| closure(&tx)))
         .unwrap_or_else(|_| Err(E::from(Error::Panicked)));
     let took = began.elapsed();
-    if took > SLOW {
+    if took > SLOW && !scope.is_long() {
         tracing::warn!(millis = took.as_millis() as u64, job = type_name::<F>(), "slow job");
     }
     result

@@ -16,6 +16,8 @@ pub struct Scope {
     lane: u64,
     actor: Arc<str>,
     request: Option<Arc<str>>,
+    /// Whether the job is known to take long.
+    long: bool,
 }
 
 impl Scope {
@@ -23,13 +25,14 @@ impl Scope {
     pub fn account<K>(account: Id<K>, actor: impl Into<Arc<str>>) -> Self {
         let bits = account.bits();
         let lane = (bits >> 64) as u64 ^ bits as u64;
-        Self { account: Some(bits), lane, actor: actor.into(), request: None }
+        Self { account: Some(bits), lane, actor: actor.into(), request: None, long: false }
     }
 
     /// Work that belongs to no account, such as looking up a credential. Jobs of one errand never
     /// overlap; different errands may.
     pub fn system(errand: &'static str) -> Self {
-        Self { account: None, lane: lane_of(errand), actor: "system".into(), request: None }
+        let (lane, actor) = (lane_of(errand), "system".into());
+        Self { account: None, lane, actor, request: None, long: false }
     }
 
     /// The same scope in a lane of its own, for an errand that must not wait behind the account's writes
@@ -43,6 +46,16 @@ impl Scope {
     #[must_use]
     pub fn for_request(self, request: impl Into<Arc<str>>) -> Self {
         Self { request: Some(request.into()), ..self }
+    }
+
+    /// The same scope for a job that is known to take long, such as a migration: nobody need be warned.
+    #[must_use]
+    pub fn at_length(self) -> Self {
+        Self { long: true, ..self }
+    }
+
+    pub(crate) fn is_long(&self) -> bool {
+        self.long
     }
 
     pub(crate) fn lane(&self) -> u64 {

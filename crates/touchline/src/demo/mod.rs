@@ -22,7 +22,7 @@ const ACTOR: &str = "demo";
 
 /// Loads the demo club, unless it is there.
 pub async fn load(db: &Db) -> Result<Account> {
-    db.write(Scope::account(ACCOUNT, ACTOR), |tx| match account::find(tx) {
+    db.write(Scope::account(ACCOUNT, ACTOR).at_length(), |tx| match account::find(tx) {
         Ok(there) => Ok(there),
         Err(_) => build(tx),
     })

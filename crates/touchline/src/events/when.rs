@@ -109,30 +109,44 @@ impl Span {
 
     /// What the clocks show when it starts.
     pub fn starts_local(&self) -> LocalTime {
-        self.zone.local(self.starts_at)
+        self.local(self.starts_at)
     }
 
     /// What the clocks show when it ends.
     pub fn ends_local(&self) -> LocalTime {
-        self.zone.local(self.ends_at)
+        self.local(self.ends_at)
+    }
+
+    /// A whole day begins at midnight, also where the clocks are put forward over that.
+    fn local(&self, moment: Timestamp) -> LocalTime {
+        let local = self.zone.local(moment);
+        if self.all_day { local.day().at_midnight() } else { local }
     }
 
     /// The same span beginning at another local time: the clocks show the same length, whatever
     /// they do in between. `None` beyond the calendar.
     #[must_use]
     pub fn moved(&self, start: LocalTime) -> Option<Self> {
+        if start == self.starts_local() {
+            return Some(self.clone());
+        }
         let length = self.ends_local().seconds_since(self.starts_local());
         let starts_at = within_bounds(self.zone.nearest(start)?)?;
         let ends_at = self.zone.nearest(start.plus_seconds(length)?)?;
-        // Over a change of the clocks a short event could end before it starts.
+        let span = Self { starts_at, ends_at, ..self.clone() };
+        // Where the clocks skip the start or lie about the length, it takes as long as it did.
+        if span.starts_local() == start && ends_at > starts_at {
+            return Some(span);
+        }
         let real = self.ends_at.micros() - self.starts_at.micros();
-        let ends_at =
-            ends_at.max(Timestamp::from_micros(starts_at.micros() + real.min(60_000_000)));
-        Some(Self { starts_at, ends_at, ..self.clone() })
+        Some(Self { ends_at: Timestamp::from_micros(starts_at.micros() + real), ..span })
     }
 
     /// A moment that keeps its distance, by the clocks, from the start of `before`.
     pub fn beside(&self, before: &Self, moment: Timestamp) -> Timestamp {
+        if self == before {
+            return moment;
+        }
         let distance = before.zone.local(moment).seconds_since(before.starts_local());
         let local = self.starts_local().plus_seconds(distance);
         local.and_then(|local| self.zone.nearest(local)).unwrap_or(moment)
@@ -203,7 +217,7 @@ fn last_day(zone: &Zone, when: When) -> Result<Timestamp, Wrong> {
     let ended = match when {
         When::Day(_) => false,
         When::Local(local) => local == day.at_midnight(),
-        When::Moment(moment) => zone.local(moment) == day.at_midnight(),
+        When::Moment(moment) => midnight(zone, Some(day)) == Some(moment),
     };
     let next = if ended { Some(day) } else { day.plus_days(1) };
     midnight(zone, next).ok_or_else(out_of_range)
@@ -272,6 +286,43 @@ mod tests {
         let long = Err(vec!["/ends_at too_long".to_owned()]);
         assert_eq!(read(false, "2026-07-01T18:30", Some("2026-08-01T18:31")), long);
         assert!(read(false, "1969-12-31T00:00", None).is_err());
+    }
+
+    fn moved(zone: &str, (start, end): (&str, &str), to: &str) -> (String, String) {
+        let (zone, all_day): (Zone, _) = (zone.parse().unwrap(), !start.contains('T'));
+        let end = Some(end.parse().unwrap());
+        let span = Span::read(zone, all_day, start.parse().unwrap(), end).unwrap();
+        let moved = span.moved(to.parse().unwrap()).unwrap();
+        (moved.starts_at.to_string(), moved.ends_at.to_string())
+    }
+
+    #[test]
+    fn a_span_over_a_change_of_the_clocks_keeps_its_length() {
+        let at = |start, end| at(start, end).unwrap();
+        // The clocks skip from 01:00 to 02:00, and so the start.
+        let skipped =
+            moved("Europe/Lisbon", ("2026-03-22T01:30", "2026-03-22T02:15"), "2026-03-29T01:30");
+        assert_eq!(skipped, at("2026-03-29T01:30", "2026-03-29T02:15"));
+        // The second 01:50 of the night on which the clocks are put back, to 02:20.
+        let second = ("2026-10-25T01:50+00:00", "2026-10-25T02:20+00:00");
+        let same = moved("Europe/Lisbon", second, "2026-10-25T01:50");
+        assert_eq!(same, at("2026-10-25T01:50", "2026-10-25T02:20"));
+        // From the first 01:50 to the second 01:20 the clocks show less than nothing.
+        let folded = ("2026-10-25T01:50+01:00", "2026-10-25T01:20+00:00");
+        let next = moved("Europe/Lisbon", folded, "2026-10-26T01:50");
+        assert_eq!(next, at("2026-10-26T01:50", "2026-10-26T02:20"));
+    }
+
+    #[test]
+    fn whole_days_begin_at_midnight_also_where_there_is_none() {
+        let at = |start, end| at(start, end).unwrap();
+        // In Cairo the clocks are put forward at midnight before 24 April.
+        let next = moved("Africa/Cairo", ("2026-04-24", "2026-04-24"), "2026-05-01T00:00");
+        assert_eq!(next, at("2026-04-30T21:00", "2026-05-01T21:00"));
+        let before = moved("Africa/Cairo", ("2026-04-16", "2026-04-16"), "2026-04-23T00:00");
+        assert_eq!(before, at("2026-04-22T22:00", "2026-04-23T22:00"));
+        let again = moved("Africa/Cairo", ("2026-04-23", "2026-04-23T22:00Z"), "2026-05-05T00:00");
+        assert_eq!(again, at("2026-05-04T21:00", "2026-05-05T21:00"));
     }
 
     #[test]

@@ -309,6 +309,9 @@ fn save(tx: &Tx<'_>, news: &'static str, changed: Vec<(Event, Event)>) -> Result
         if was.event.capacity != is.event.capacity {
             rsvp::promote(tx, is.event.clone())?;
         }
+        if was.event.ends_at <= tx.now() && is.event.ends_at > tx.now() {
+            rsvp::catch_up(tx, &is.event)?;
+        }
     }
     Ok(())
 }

@@ -85,6 +85,9 @@ pub fn unanswered(
     event: &Event,
     page: &Page<MemberId>,
 ) -> Result<Vec<Unanswered>> {
+    if !event.asks_rsvp {
+        return Ok(Vec::new());
+    }
     let (event, team) = (event.id, event.team_id);
     let (after, limit) = (page.after(MemberId::LEAST, MemberId::GREATEST), page.fetch());
     let text = match page.order {

@@ -227,7 +227,7 @@ pub fn settle(
         answered_at: tx.now(),
         created_at: first.map_or(tx.now(), |rsvp| rsvp.created_at),
         updated_at: tx.now(),
-        version: first.map_or(1, |rsvp| rsvp.version + 1),
+        version: next_version(tx, event.id, member)?,
     };
     let event = keep(tx, event, before.as_ref(), &after)?;
     if was == Some(Answer::Yes) && answer != Answer::Yes {
@@ -307,6 +307,17 @@ fn next_place(tx: &Tx<'_>, event: EventId) -> Result<i64> {
     let (last,): (Option<i64>,) = tx.one(
         "select max(place) from rsvp where account_id = :account and event_id = :event",
         bind! { event },
+    )?;
+    Ok(last.unwrap_or(0) + 1)
+}
+
+/// The version of a member's next answer. It goes on where an answer that was taken back had ended, so
+/// that no two answers share one.
+fn next_version(tx: &Tx<'_>, event: EventId, member: MemberId) -> Result<i64> {
+    let (last,): (Option<i64>,) = tx.one(
+        "select max(position) from rsvp_change
+         where account_id = :account and event_id = :event and member_id = :member",
+        bind! { event, member },
     )?;
     Ok(last.unwrap_or(0) + 1)
 }
@@ -423,6 +434,20 @@ pub fn withdraw(tx: &Tx<'_>, member: MemberId) -> Result<()> {
         promote(tx, event)?;
     }
     Ok(())
+}
+
+/// Does for an event that was over, and now is to come again, what was left undone since: whoever left
+/// the team makes room, and whoever joined it is asked.
+pub fn catch_up(tx: &Tx<'_>, event: &Event) -> Result<()> {
+    let left: Vec<(MemberId,)> = tx.all(
+        "select id from member
+         where account_id = :account and status not in ('active', 'injured')
+           and id in (select member_id from rsvp
+               where account_id = :account and event_id = :event)",
+        bind! { event: event.id },
+    )?;
+    left.into_iter().try_for_each(|(member,)| withdraw(tx, member))?;
+    event::recount(tx, event.team_id)
 }
 
 /// Whether anybody has ever answered one of these events.

@@ -1,25 +1,63 @@
-//! Stories about events: planning them, moving them, cancelling them.
+//! Stories about events: planning them, moving them, cancelling them. And the small club in which the
+//! other stories about the schedule are told.
 
-use testkit::{Answer, Value, World, both, json};
+use testkit::world::new_key;
+use testkit::{Answer, Client, Value, World, both, json};
+use touchline::accounts::api_key::NewKey;
 
 /// A team in Lisbon.
-async fn hawks(w: &World) -> String {
+pub(crate) async fn hawks(w: &World) -> String {
     let body = json!({ "name": "Hawks", "timezone": "Europe/Lisbon" });
     w.owner.post("/teams", body).await.created().id().to_owned()
 }
 
+/// Another team.
+pub(crate) async fn team(w: &World, name: &str) -> String {
+    w.owner.post("/teams", json!({ "name": name })).await.created().id().to_owned()
+}
+
+/// So many players of a team, in the order of the roster.
+pub(crate) async fn squad(w: &World, team: &str, count: usize) -> Vec<String> {
+    let player = |number| json!({ "team_id": team, "first_name": format!("P{number}"), "allow_duplicate": true });
+    let members: Vec<_> = (0..count).map(player).collect();
+    let made = w.owner.post("/roster/batch", json!({ "members": members })).await.created();
+    texts(&made, "id")
+}
+
+/// A caller who reaches this team only.
+pub(crate) async fn narrowed(w: &World, team: &str, scopes: &str) -> Client {
+    let team_ids = Some(vec![team.parse().unwrap()]);
+    w.caller(NewKey { team_ids, ..new_key(scopes) }).await.1
+}
+
 /// The address of an event, or of something below it.
-fn at(event: &Answer, below: &str) -> String {
+pub(crate) fn at(event: &Answer, below: &str) -> String {
     format!("/events/{}{below}", event.id())
 }
 
-fn practice(team: &str, start: &str, end: &str) -> Value {
+pub(crate) fn practice(team: &str, start: &str, end: &str) -> Value {
     json!({ "team_id": team, "type": "practice", "starts_at": start, "ends_at": end })
 }
 
-/// The events of a list by one of their members.
-fn each<'a>(list: &'a Answer, member: &str) -> Vec<&'a Value> {
+/// A body with more in it.
+pub(crate) fn with(mut body: Value, more: Value) -> Value {
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    body
+}
+
+/// The objects of a list by one of their members.
+pub(crate) fn each<'a>(list: &'a Answer, member: &str) -> Vec<&'a Value> {
     list.data().as_array().expect("a list").iter().map(|event| &event[member]).collect()
+}
+
+/// The same, for members that are text.
+pub(crate) fn texts(list: &Answer, member: &str) -> Vec<String> {
+    each(list, member).into_iter().map(|value| value.as_str().unwrap().to_owned()).collect()
+}
+
+/// Everything that was told of one kind, oldest first.
+pub(crate) async fn told(w: &World, kind: &str) -> Vec<Value> {
+    w.news().await.into_iter().filter(|news| news["type"] == kind).collect()
 }
 
 both! {

@@ -8,6 +8,7 @@ mod crash;
 mod disk;
 mod encryption;
 mod events;
+mod rsvps;
 mod house;
 mod http;
 mod idempotency;

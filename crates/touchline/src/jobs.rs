@@ -21,25 +21,26 @@ pub async fn run(app: App, stop: watch::Receiver<bool>) {
 }
 
 async fn forgetting(app: &App, mut stop: watch::Receiver<bool>) {
-    while !app.is_stopping() {
+    loop {
         forget_old_keys(app).await;
-        pause(FORGET_EVERY, &mut stop).await;
+        if stopped_within(FORGET_EVERY, &mut stop).await {
+            return;
+        }
     }
 }
 
 async fn publishing(app: &App, mut stop: watch::Receiver<bool>) {
-    while !app.is_stopping() {
+    loop {
         publish_due(app).await;
-        pause(PUBLISH_EVERY, &mut stop).await;
+        if stopped_within(PUBLISH_EVERY, &mut stop).await {
+            return;
+        }
     }
 }
 
-/// Waits so long, or until the service stops.
-async fn pause(time: Duration, stop: &mut watch::Receiver<bool>) {
-    tokio::select! {
-        () = tokio::time::sleep(time) => {}
-        () = told(stop) => {}
-    }
+/// Waits so long, unless the service stops before.
+async fn stopped_within(time: Duration, stop: &mut watch::Receiver<bool>) -> bool {
+    tokio::time::timeout(time, told(stop)).await.is_ok()
 }
 
 /// Forgets idempotency keys past their time in small steps, so that no write waits long.

@@ -9,9 +9,9 @@ use store::{Bound, Column, Reader, Value, bind};
 use utoipa::ToSchema;
 
 use super::people::{self, OnTeam};
-use super::safety::Role;
 use crate::error::{Fault, Result};
 use crate::ids::{EventId, MemberId, PersonId, TeamId};
+use crate::roster::membership::Role;
 
 words! {
     /// Whom a message is for.
@@ -120,10 +120,14 @@ pub fn people(db: &Reader<'_>, team: TeamId, audience: &Audience) -> Result<BTre
             let named = audience.member_ids.as_deref().unwrap_or_default();
             persons(&|member| named.contains(&member.id))
         }
-        To::Unanswered => {
-            let answered = answered(db, audience.event_id)?;
-            persons(&|member| member.present && !answered.contains(&member.id))
-        }
+        To::Unanswered => match audience.event_id {
+            Some(event) if is_event_of(db, team, event)? => {
+                let answered = answered(db, event)?;
+                persons(&|member| member.present && !answered.contains(&member.id))
+            }
+            // Nobody is asked to answer an event that is gone.
+            _ => BTreeSet::new(),
+        },
     })
 }
 
@@ -133,7 +137,7 @@ fn parents(db: &Reader<'_>, players: &BTreeSet<PersonId>) -> Result<BTreeSet<Per
     Ok(guardians.filter(|one| one.receives_messages).map(|one| one.guardian_id).collect())
 }
 
-fn answered(db: &Reader<'_>, event_id: Option<EventId>) -> Result<BTreeSet<MemberId>> {
+fn answered(db: &Reader<'_>, event_id: EventId) -> Result<BTreeSet<MemberId>> {
     let rows: Vec<(MemberId,)> = db.all(
         "select member_id from rsvp where account_id = :account and event_id = :event_id",
         bind! { event_id },

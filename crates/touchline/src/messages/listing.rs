@@ -5,7 +5,7 @@ use store::{Reader, bind, sql};
 
 use super::message::{self, Kind, Message, Status, Stored};
 use crate::accounts::rights::Reach;
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::ids::{MessageId, PersonId, TeamId};
 use crate::paging::{Order, Page};
 
@@ -48,7 +48,8 @@ pub fn list(
         // Replies are found by their conversation, which has an order of its own.
         (None, Some(parent)) => match message::stored(db, reach, *parent) {
             Ok(parent) => Some(parent.thread_id),
-            Err(_) => return Ok(Vec::new()),
+            Err(error) if error.code == Code::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
         },
         (thread, _) => thread,
     };

@@ -5,7 +5,7 @@ use serde::Serialize;
 use store::{Reader, Tx, bind, record, sql, word_column};
 use utoipa::ToSchema;
 
-use super::audience::Audience;
+use super::audience::{self, Audience};
 use super::{conversation, markdown, people, post, posting};
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Fault, Result};
@@ -297,6 +297,8 @@ pub fn change(
         }
         if before.parent_id.is_some() {
             faults.extend(conversation::departures(&before, None, Some(&after.audience)));
+        } else if after.audience != before.audience {
+            faults.extend(audience::faults(tx, after.team_id, &after.audience)?);
         }
         faults.extend(posting::timing(tx, after.publish_at.filter(|_| !at_once)));
         posting::check(tx, &after, faults)?;

@@ -1,56 +1,21 @@
 //! What messages need to know of people: their names, their ages, who looks after them, how to
-//! write to them. Read from the tables of the roster, never written.
+//! write to them. Asked of the roster; who was erased is nobody.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use store::{Reader, bind, row};
 
-use super::safety::{Facts, Role};
+use super::safety::Facts;
 use crate::error::Result;
 use crate::ids::{MemberId, PersonId, TeamId};
+use crate::roster::guardian::{self, Guardianship};
+use crate::roster::membership::Role;
+use crate::roster::person::{self, Person};
 
-row! {
-    /// How a person is called.
-    #[derive(Debug)]
-    pub struct Named {
-        pub id: PersonId,
-        pub first_name: String,
-        pub last_name: Option<String>,
-        pub preferred_name: Option<String>,
-    }
-}
-
-impl Named {
-    /// The name by which others know them.
-    pub fn display(&self) -> String {
-        display(&self.first_name, self.last_name.as_deref(), self.preferred_name.as_deref())
-    }
-}
-
-/// The name by which others know a person: the one they prefer, or else the first, and the last.
-pub fn display(first: &str, last: Option<&str>, preferred: Option<&str>) -> String {
-    let called = preferred.unwrap_or(first);
-    last.map_or_else(|| called.to_owned(), |last| format!("{called} {last}"))
-}
-
-/// The names of these people; who was erased has none.
+/// The names of these people.
 pub fn names(db: &Reader<'_>, ids: Vec<PersonId>) -> Result<BTreeMap<PersonId, String>> {
-    if ids.is_empty() {
-        return Ok(BTreeMap::new());
-    }
-    let named: Vec<Named> = db.all(
-        "select id, first_name, last_name, preferred_name from person
-         where account_id = :account and id in (:ids) and erased_at is null",
-        bind! { ids },
-    )?;
-    Ok(named.into_iter().map(|person| (person.id, person.display())).collect())
-}
-
-/// Whether there is such a person.
-pub fn exists(db: &Reader<'_>, id: PersonId) -> Result<bool> {
-    let found: Option<(PersonId,)> =
-        db.maybe("select id from person where account_id = :account and id = :id", bind! { id })?;
-    Ok(found.is_some())
+    let people = person::all(db, ids)?.into_values().filter(|person| person.erased_at.is_none());
+    Ok(people.map(|person| (person.id, person::display_name(&person))).collect())
 }
 
 row! {
@@ -78,32 +43,14 @@ pub fn on_team(db: &Reader<'_>, team_id: TeamId) -> Result<Vec<OnTeam>> {
     )?)
 }
 
-row! {
-    /// Somebody who looks after somebody.
-    #[derive(Debug)]
-    pub struct Guardian {
-        /// Who is looked after.
-        pub person_id: PersonId,
-        pub guardian_id: PersonId,
-        pub receives_messages: bool,
-    }
-}
-
 /// Those who look after these people.
-pub fn guardians(db: &Reader<'_>, wards: &BTreeSet<PersonId>) -> Result<Vec<Guardian>> {
-    let ids: Vec<_> = wards.iter().copied().collect();
-    Ok(db.all(
-        "select guardianship.person_id, guardianship.guardian_id, guardianship.receives_messages
-         from guardianship
-         join person on person.account_id = guardianship.account_id
-                    and person.id = guardianship.guardian_id
-         where guardianship.account_id = :account and guardianship.person_id in (:ids)
-           and person.erased_at is null",
-        bind! { ids },
-    )?)
+pub fn guardians(db: &Reader<'_>, wards: &BTreeSet<PersonId>) -> Result<Vec<Guardianship>> {
+    let wards: Vec<_> = wards.iter().copied().collect();
+    let links = guardian::of(db, &wards)?.into_iter();
+    Ok(links.filter(|link| link.guardian.erased_at.is_none()).map(|link| link.tie).collect())
 }
 
-/// What decides whether these people are minors. Who was erased is left out.
+/// What decides whether these people are minors.
 pub fn facts(db: &Reader<'_>, team_id: TeamId, ids: &BTreeSet<PersonId>) -> Result<Vec<Facts>> {
     let ids: Vec<_> = ids.iter().copied().collect();
     Ok(db.all(
@@ -121,27 +68,13 @@ pub fn facts(db: &Reader<'_>, team_id: TeamId, ids: &BTreeSet<PersonId>) -> Resu
     )?)
 }
 
-row! {
-    /// Somebody who wants to be told by mail.
-    #[derive(Debug)]
-    pub struct Contact {
-        pub id: PersonId,
-        pub first_name: String,
-        pub last_name: Option<String>,
-        pub preferred_name: Option<String>,
-        pub email: String,
-        pub email_folded: String,
-    }
-}
-
-/// Those of these people who want mail and have an address, the one known longest first.
-pub fn contacts(db: &Reader<'_>, people: &BTreeSet<PersonId>) -> Result<Vec<Contact>> {
-    let ids: Vec<_> = people.iter().copied().collect();
-    Ok(db.all(
-        "select id, first_name, last_name, preferred_name, email, email_folded from person
-         where account_id = :account and id in (:ids) and wants_email and erased_at is null
-           and email is not null and email_folded is not null
-         order by id",
-        bind! { ids },
-    )?)
+/// Those of these people who want mail, each address once: a family that shares an inbox is not told
+/// twice.
+pub fn addressees(db: &Reader<'_>, people: &BTreeSet<PersonId>) -> Result<Vec<Person>> {
+    let people = person::all(db, people.iter().copied().collect())?.into_values();
+    let mut addresses = BTreeSet::new();
+    let wanted = people.filter(|person| person.wants_email && person.erased_at.is_none());
+    Ok(wanted
+        .filter(|person| person.email_folded.clone().is_some_and(|one| addresses.insert(one)))
+        .collect())
 }

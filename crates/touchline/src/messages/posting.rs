@@ -24,6 +24,7 @@ const STEP: i64 = 100;
 pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewMessage) -> Result<Message> {
     let (draft, mut faults) = draft(tx, reach, new)?;
     faults.extend(timing(tx, draft.publish_at));
+    faults.extend(audience::faults(tx, draft.team_id, &draft.audience)?);
     let (team, readers) = check(tx, &draft, faults)?;
     if draft.publish_at.is_some() {
         tx.run(Stored::INSERT, &draft.bind())?;
@@ -39,18 +40,15 @@ pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewMessage) -> Result<Message> {
 /// The message as it would be kept, and where it departs from the conversation that it continues.
 fn draft(tx: &Tx<'_>, reach: &Reach, new: NewMessage) -> Result<(Stored, Vec<Fault>)> {
     let id = tx.new_id();
-    let (team_id, audience, thread_id, faults) = match new.parent_id {
-        Some(parent) => {
-            let parent = conversation::parent(tx, reach, parent);
-            let parent = parent.map_err(|error| error.at("/parent_id"))?;
-            let faults = conversation::departures(&parent, new.team_id, new.audience.as_ref());
-            (parent.team_id, parent.audience, parent.thread_id, faults)
-        }
-        None => {
-            let team = new.team_id.ok_or_else(|| Error::internal("a message without a team"))?;
-            reach.check(team).map_err(|error| error.at("/team_id"))?;
-            (team, new.audience.unwrap_or_default(), id, Vec::new())
-        }
+    let (team_id, audience, thread_id, faults) = if let Some(parent) = new.parent_id {
+        let parent = conversation::parent(tx, reach, parent);
+        let parent = parent.map_err(|error| error.at("/parent_id"))?;
+        let faults = conversation::departures(&parent, new.team_id, new.audience.as_ref());
+        (parent.team_id, parent.audience, parent.thread_id, faults)
+    } else {
+        let team = new.team_id.ok_or_else(|| Error::internal("a message without a team"))?;
+        reach.check(team).map_err(|error| error.at("/team_id"))?;
+        (team, new.audience.unwrap_or_default(), id, Vec::new())
     };
     let author = new.on_behalf_of.map(|person| person.to_string());
     let draft = Stored {
@@ -102,13 +100,9 @@ pub fn check(
     message: &Stored,
     mut faults: Vec<Fault>,
 ) -> Result<(Team, BTreeSet<PersonId>)> {
-    let team = team::find(db, message.team_id).map_err(|error| error.at("/team_id"))?;
-    if team.status == team::Status::Archived {
-        let detail = "An archived team gets no messages; restore it first.";
-        return Err(Error::invalid_state(detail).at("/team_id"));
-    }
-    if message.parent_id.is_none() {
-        faults.extend(audience::faults(db, team.id, &message.audience)?);
+    let team = team::playing(db, message.team_id).map_err(|error| error.at("/team_id"))?;
+    if let Some(parent) = message.parent_id {
+        conversation::parent(db, &Reach::Everywhere, parent)?;
     }
     if let Some(person) = message.author_person_id
         && !conversation::may_speak(db, message, person)?
@@ -177,9 +171,7 @@ pub fn publish_due(tx: &Tx<'_>, id: MessageId) -> Result<()> {
     if !waits || message.publish_at.is_none_or(|at| at > tx.now()) {
         return Ok(());
     }
-    let answers = message.parent_id.map(|id| conversation::parent(tx, &Reach::Everywhere, id));
-    let allowed = answers.transpose().and_then(|_| publish_now(tx, message.clone()));
-    match allowed {
+    match publish_now(tx, message.clone()) {
         Err(refusal) if refusal.code.status().is_client_error() => {
             let details = json!({ "reason": refusal.detail, "errors": refusal.faults });
             tx.audit("message.withheld", &id.to_string(), &details)?;

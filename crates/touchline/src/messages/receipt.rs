@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::expected::{Expected, Versioned};
 use crate::ids::{MessageId, PersonId, TeamId};
 use crate::paging::{Order, Page, Paged};
+use crate::roster::person;
 use crate::signals::{Subject, Tell};
 
 /// That a message reached a person.
@@ -188,9 +189,7 @@ fn find(db: &Reader<'_>, message_id: MessageId, person_id: PersonId) -> Result<R
 
 /// How much a person has not read yet, team by team.
 pub fn unread(db: &Reader<'_>, reach: &Reach, person_id: PersonId) -> Result<Unread> {
-    if !people::exists(db, person_id)? {
-        return Err(Error::not_found());
-    }
+    person::reachable(db, reach, person_id)?;
     let (everywhere, teams) = match reach {
         Reach::Everywhere => (true, Vec::new()),
         Reach::Teams(teams) => (false, teams.clone()),

@@ -4,26 +4,16 @@
 //! wrote first; if there are too few, the guardians of the minors join, and if there still are too few,
 //! nothing is sent. Nothing here asks the database: the facts come in, the judgement goes out.
 
-use kit::{Day, words};
-use store::{row, word_column};
+use kit::Day;
+use store::row;
 
 use crate::ids::PersonId;
+use crate::roster::membership::Role;
 
 /// From this age on a person is an adult.
 const OF_AGE: i64 = 18;
 /// So many adults see what is said to a minor.
 const ADULTS: usize = 2;
-
-words! {
-    /// What somebody is on the team.
-    pub enum Role {
-        Player = "player",
-        Coach = "coach",
-        Manager = "manager",
-        Staff = "staff",
-    }
-}
-word_column!(Role);
 
 row! {
     /// Somebody on a conversation, as far as it matters here.

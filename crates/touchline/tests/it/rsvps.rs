@@ -19,7 +19,10 @@ async fn says(w: &World, event: &Answer, member: &str, answer: &str) -> Answer {
 
 /// The members who answered so, in the order of the roster.
 async fn who(w: &World, event: &Answer, answer: &str) -> Vec<String> {
-    texts(&w.owner.get(&at(event, &format!("/rsvps?answer={answer}&limit=100"))).await.ok(), "member_id")
+    texts(
+        &w.owner.get(&at(event, &format!("/rsvps?answer={answer}&limit=100"))).await.ok(),
+        "member_id",
+    )
 }
 
 async fn counts(w: &World, event: &Answer) -> Value {

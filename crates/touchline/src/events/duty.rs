@@ -76,13 +76,17 @@ impl Duties {
         let mut duties: Vec<Duty> = Vec::new();
         for (position, wanted) in new.iter().enumerate() {
             let place = |member: &str| format!("/duties/{position}/{member}");
+            let named = |duty: &Duty| new.iter().any(|other| other.id == Some(duty.id));
             let known = |duty: &&Duty| match wanted.id {
                 Some(id) => duty.id == id,
-                None => duty.name == wanted.name,
+                None => duty.name == wanted.name && !named(duty),
             };
             let before = self.0.iter().find(known);
             if wanted.id.is_some() && before.is_none() {
                 faults.push(Fault::new(place("id"), "unknown", "The event has no such duty."));
+            }
+            if wanted.id.is_some_and(|id| duties.iter().any(|duty| duty.id == id)) {
+                faults.push(Fault::new(place("id"), "repeated", "This duty is named twice."));
             }
             if duties.iter().any(|duty| duty.name == wanted.name) {
                 faults.push(Fault::new(place("name"), "repeated", "Two duties have this name."));
@@ -96,6 +100,18 @@ impl Duties {
             duties.push(Duty { id, name: wanted.name.clone(), needed: wanted.needed, taken_by });
         }
         if faults.is_empty() { Ok(Self(duties)) } else { Err(Error::invalid(faults)) }
+    }
+
+    /// What is wanted of these duties, as it is said of another event of the series. A duty's id
+    /// belongs to one event; elsewhere the name it had says which is meant.
+    pub fn elsewhere(&self, there: &Self, new: &[NewDuty]) -> Vec<NewDuty> {
+        let named = |id: DutyId| self.0.iter().find(|duty| duty.id == id).map(|duty| &duty.name);
+        let there = |name: &String| there.0.iter().find(|duty| duty.name == *name);
+        let said = |duty: &NewDuty| {
+            let id = duty.id.and_then(named).and_then(there).map(|duty| duty.id);
+            NewDuty { id, ..duty.clone() }
+        };
+        new.iter().map(said).collect()
     }
 
     /// The duties once this person has taken one of them.

@@ -1,6 +1,6 @@
 //! Changing what was planned: one event, the following ones of its series, or all of them.
 
-use kit::{Change, Timestamp, Zone, words};
+use kit::{Change, LocalTime, Timestamp, Zone, words};
 use store::{Tx, bind};
 use utoipa::ToSchema;
 
@@ -216,7 +216,7 @@ fn applied(
     plan: &NewPlan,
     change: &EventChange,
 ) -> Result<Event> {
-    let span = moved(target, origin, &plan.span)?;
+    let span = moved(target, origin, &plan.span, change.overwrite_edits)?;
     let deadline = match plan.deadline {
         Change::Set(moment) => Some(span.beside(&plan.span, moment)),
         Change::Clear => None,
@@ -231,10 +231,8 @@ fn applied(
         Change::Keep => target.title.clone(),
     };
     let duties = match &change.duties {
-        // A duty's id belongs to one event; elsewhere in the series its name says which is meant.
         Some(new) if target.id != origin.id => {
-            let named = new.iter().cloned().map(|duty| NewDuty { id: None, ..duty });
-            target.duties.renewed(tx, &named.collect::<Vec<_>>())?
+            target.duties.renewed(tx, &origin.duties.elsewhere(&target.duties, new))?
         }
         Some(new) => target.duties.renewed(tx, new)?,
         None => target.duties.clone(),
@@ -271,8 +269,9 @@ fn applied(
 }
 
 /// Where the change of one event puts another of its series: as many days later or earlier, at the
-/// same new time of day, for the same new length.
-fn moved(target: &Event, origin: &Event, new: &Span) -> Result<Span> {
+/// same new time of day, for the same new length. One that loses its own changes goes where the
+/// series would have it.
+fn moved(target: &Event, origin: &Event, new: &Span, overwrite: bool) -> Result<Span> {
     let was = origin.span();
     if target.id == origin.id {
         return Ok(new.clone());
@@ -280,9 +279,13 @@ fn moved(target: &Event, origin: &Event, new: &Span) -> Result<Span> {
     if *new == was {
         return Ok(target.span());
     }
-    let midnight = |span: &Span| span.starts_local().day().at_midnight();
-    let days = midnight(new).seconds_since(midnight(&was)) / 86_400;
-    let day = target.span().starts_local().day().plus_days(days);
+    let (from, to) = match (origin.occurrence, target.occurrence) {
+        (Some(from), Some(to)) if overwrite && target.edited => (from, to),
+        _ => (was.starts_local(), target.span().starts_local()),
+    };
+    let midnight = |local: LocalTime| local.day().at_midnight();
+    let days = midnight(new.starts_local()).seconds_since(midnight(from)) / 86_400;
+    let day = to.day().plus_days(days);
     let there = day.and_then(|day| new.moved(new.starts_local().on(day)));
     there.ok_or_else(|| {
         let detail = "An event of the series would lie beyond the year 2199.";

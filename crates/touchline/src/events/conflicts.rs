@@ -1,5 +1,7 @@
 //! Conflicts: which other events overlap for the same team, location or person.
 
+use std::collections::HashSet;
+
 use kit::{Timestamp, words};
 use serde::Serialize;
 use store::{Reader, bind, row};
@@ -70,13 +72,14 @@ pub fn of(db: &Reader<'_>, reach: &Reach, events: &[Event]) -> Result<Vec<Warnin
     let mut places: Vec<_> = events.iter().filter_map(|event| event.location_id).collect();
     places.sort_unstable();
     places.dedup();
-    let others = others(db, teams, places, (since, until))?;
+    let own: HashSet<_> = events.iter().map(|event| event.id).collect();
+    let mut others = others(db, teams, places, (since, until))?;
+    others.retain(|other| !own.contains(&other.id));
     let mut warnings = Vec::new();
     for event in events {
-        let overlapping = others.iter().filter(|other| {
-            let same = events.iter().any(|event| event.id == other.id);
-            !same && other.starts_at < event.ends_at && other.ends_at > event.starts_at
-        });
+        let overlapping = others
+            .iter()
+            .filter(|other| other.starts_at < event.ends_at && other.ends_at > event.starts_at);
         for other in overlapping {
             warnings.extend(warning(reach, event, other, &busy));
             if warnings.len() == MOST {
@@ -119,7 +122,7 @@ fn others(
             store::sql!(COLUMNS, " and location_id in (:places) order by starts_at limit :limit"),
             bind! { places, earliest, since, until, limit },
         )?;
-        let known: std::collections::HashSet<_> = others.iter().map(|other| other.id).collect();
+        let known: HashSet<_> = others.iter().map(|other| other.id).collect();
         others.extend(there.into_iter().filter(|other| !known.contains(&other.id)));
     }
     Ok(others)

@@ -8,6 +8,8 @@ mod crash;
 mod disk;
 mod encryption;
 mod events;
+mod events_input;
+mod events_lists;
 mod house;
 mod http;
 mod idempotency;

@@ -1,0 +1,289 @@
+//! Stories about what an event cannot be, about the places where events are held, and about what is
+//! told when one is moved or overlaps another.
+
+use testkit::{Answer, Value, World, both, json};
+
+use crate::events::{at, each, hawks, narrowed, practice, team, texts, told, with};
+
+both! {
+    async fn every_fault_of_an_event_is_told_at_once(w: &World) {
+        let team = hawks(w).await;
+        let wrong = json!({ "team_id": "team_x", "type": "party", "title": "t".repeat(121), "starts_at": "soon", "ends_at": 5,
+            "timezone": "Mars/Olympus", "all_day": "yes", "arrival_minutes": 601, "location_id": "x", "opponent": ["a"], "home_away": "inside",
+            "uniform": "u\u{0}", "notes": "n".repeat(10_001), "asks_rsvp": 1, "rsvp_deadline": "", "capacity": 0,
+            "duties": [{ "needed": 0 }, 5], "recurrence": 7, "external_id": "", "metadata": { "a": 1 } });
+        let refused = w.owner.post("/events", wrong).await.refused(422, "validation_failed");
+        let pointers = refused.pointers();
+        for pointer in ["/team_id", "/type", "/title", "/starts_at", "/ends_at", "/timezone", "/all_day", "/arrival_minutes", "/location_id", "/opponent",
+            "/home_away", "/uniform", "/notes", "/asks_rsvp", "/rsvp_deadline", "/capacity", "/duties/0/name", "/duties/0/needed", "/recurrence"] {
+            assert!(pointers.contains(&pointer), "{pointer} is not among {pointers:?}");
+        }
+        assert_eq!(w.owner.post("/events", json!({})).await.refused(422, "validation_failed").pointers(), ["/team_id", "/type", "/starts_at"]);
+        w.owner.post("/events", with(practice(&team, "2026-09-10T18:00", "2026-09-10T19:00"), json!({ "place": 1 }))).await.refused(400, "invalid_parameter");
+        assert_eq!(w.count("event").await, 0);
+    }
+
+    async fn times_that_cannot_be_are_refused(w: &World) {
+        let team = hawks(w).await;
+        let faults = async |start: &str, end: &str| {
+            let body = practice(&team, start, end);
+            let refused = w.owner.post("/events", body).await.refused(422, "validation_failed");
+            let fault = &refused.body["errors"][0];
+            format!("{} {}", fault["pointer"].as_str().unwrap(), fault["code"].as_str().unwrap())
+        };
+        assert_eq!(faults("2026-09-10T18:00", "2026-09-10T17:59").await, "/ends_at ends_before_start");
+        assert_eq!(faults("2026-09-10T18:00", "2026-09-10T18:00").await, "/ends_at ends_before_start");
+        assert_eq!(faults("2027-03-28T01:30", "2027-03-28T03:00").await, "/starts_at nonexistent_time");
+        assert_eq!(faults("2026-10-25T01:00", "2026-10-25T03:00").await, "/starts_at ambiguous_time");
+        assert_eq!(faults("2026-10-24T23:00", "2026-10-25T01:59").await, "/ends_at ambiguous_time");
+        assert_eq!(faults("9999-12-31T18:00", "9999-12-31T19:00").await, "/starts_at out_of_range");
+        assert_eq!(faults("1969-12-31T18:00", "2026-12-31T19:00").await, "/starts_at out_of_range");
+        assert_eq!(faults("2026-09-10T18:00", "2026-10-12T18:00").await, "/ends_at too_long");
+        assert_eq!(faults("2026-09-10", "2026-09-10T18:00").await, "/starts_at time_required");
+        assert_eq!(faults("2027-02-29T18:00", "2027-02-28T19:00").await, "/starts_at invalid_time");
+        for text in ["10.09.2026 18:00", "2026-09-10 18:00", "2026-9-10T18:00", "2026-09-10T24:00", "tomorrow", "1788998400", "2026-W37-4", "٢٠٢٦-٠٩-١٠"] {
+            assert_eq!(faults(text, "2026-09-10T19:00").await, "/starts_at invalid_time", "{text}");
+        }
+        let late = with(practice(&team, "2026-09-10T18:00", "2026-09-10T19:00"), json!({ "rsvp_deadline": "2026-09-10T19:01" }));
+        assert_eq!(w.owner.post("/events", late).await.refused(422, "validation_failed").pointers(), ["/rsvp_deadline"]);
+        assert_eq!(w.count("event").await, 0);
+        // An offset says which of the two hours is meant; the 29th of February is a day in 2028.
+        let twice = w.owner.post("/events", practice(&team, "2026-10-25T01:30+01:00", "2026-10-25T01:30+00:00")).await.created();
+        assert_eq!((&twice.data()["starts_at"], &twice.data()["ends_at"]), (&json!("2026-10-25T00:30:00.000000Z"), &json!("2026-10-25T01:30:00.000000Z")));
+        assert_eq!((&twice.data()["starts_local"], &twice.data()["ends_local"]), (&json!("2026-10-25T01:30:00"), &json!("2026-10-25T01:30:00")));
+        let leap = w.owner.post("/events", practice(&team, "2028-02-29T18:00", "2028-02-29T19:00")).await.created();
+        assert_eq!(leap.data()["starts_local"], "2028-02-29T18:00:00");
+        let moved = w.owner.patch(&at(&leap, ""), json!({ "starts_at": "2026-10-25T01:30" })).await;
+        assert_eq!(moved.refused(422, "validation_failed").pointers(), ["/starts_at"]);
+    }
+
+    async fn names_of_every_script_come_back_as_they_went_in(w: &World) {
+        let team = hawks(w).await;
+        let notes = "ש".repeat(9_999) + "🏉";
+        let more = json!({ "title": "⚽ مباراة ودية 👩‍👩‍👧‍👦", "opponent": "הפועל", "uniform": "青", "notes": notes, "metadata": { "ключ": "значение" } });
+        let event = w.owner.post("/events", with(practice(&team, "2026-09-10T18:00", "2026-09-10T19:00"), more.clone())).await.created();
+        let read = w.owner.get(&at(&event, "")).await.ok();
+        for (name, value) in more.as_object().unwrap() {
+            assert_eq!(&read.data()[name], value, "{name}");
+        }
+        let news = told(w, "event.created").await;
+        assert_eq!(news[0]["data"]["object"]["title"], more["title"]);
+        let longer = json!({ "notes": notes.clone() + "x" });
+        assert_eq!(w.owner.patch(&at(&event, ""), longer).await.refused(422, "validation_failed").pointers(), ["/notes"]);
+    }
+
+    async fn an_event_is_changed_cleared_postponed_and_cancelled(w: &World) {
+        let team = hawks(w).await;
+        let more = json!({ "type": "game", "opponent": "Owls", "home_away": "home", "uniform": "blue", "notes": "n", "capacity": 3, "arrival_minutes": 20,
+            "rsvp_deadline": "2026-09-09T12:00", "duties": [{ "name": "Tent" }], "external_id": "g1", "metadata": { "a": "b" } });
+        let event = w.owner.post("/events", with(practice(&team, "2026-09-10T18:00", "2026-09-10T19:00"), more)).await.created();
+        assert_eq!(event.data()["title"], "vs Owls");
+        let cleared = json!({ "title": null, "opponent": null, "home_away": null, "uniform": null, "notes": null, "capacity": null, "arrival_minutes": null,
+            "rsvp_deadline": null, "duties": null, "external_id": null, "metadata": null });
+        let after = w.owner.patch(&at(&event, ""), cleared).await.ok();
+        for name in ["opponent", "home_away", "uniform", "notes", "capacity", "arrival_minutes", "rsvp_deadline", "external_id"] {
+            assert_eq!(after.data()[name], Value::Null, "{name}");
+        }
+        assert_eq!((&after.data()["title"], &after.data()["duties"], &after.data()["metadata"]), (&json!("Game"), &json!([]), &json!({})));
+        for kept in ["type", "starts_at", "ends_at", "all_day", "asks_rsvp"] {
+            let refused = w.owner.patch(&at(&event, ""), json!({ kept: null })).await.refused(422, "validation_failed");
+            assert_eq!(refused.pointers(), [format!("/{kept}")]);
+        }
+        let previous = &told(w, "event.updated").await[0]["data"]["previous"];
+        assert_eq!((&previous["capacity"], &previous["opponent"], previous.get("starts_at")), (&json!(3), &json!("Owls"), None));
+        let postponed = w.owner.send("POST", &at(&event, "/postpone"), None).await.ok();
+        assert_eq!(postponed.data()["status"], "postponed");
+        w.owner.send("POST", &at(&event, "/postpone"), None).await.refused(409, "invalid_state");
+        let again = w.owner.patch(&at(&event, ""), json!({ "starts_at": "2026-09-17T18:00" })).await.ok();
+        assert_eq!((&again.data()["status"], &again.data()["ends_local"]), (&json!("scheduled"), &json!("2026-09-17T19:00:00")));
+        let body = json!({ "reason": "Rain" });
+        let cancelled = w.owner.post(&at(&event, "/cancel"), body.clone()).await.ok();
+        assert_eq!((&cancelled.data()["status"], &cancelled.data()["cancelled_at"]), (&json!("cancelled"), &json!("2026-09-05T10:00:00.000000Z")));
+        w.owner.post(&at(&event, "/cancel"), body).await.refused(409, "invalid_state");
+        for (method, below) in [("POST", "/postpone"), ("PATCH", "")] {
+            w.owner.send(method, &at(&event, below), Some("{}")).await.refused(409, "invalid_state");
+        }
+        assert_eq!(texts(&w.owner.get("/events").await.ok(), "status"), ["cancelled"]);
+        let long = json!({ "reason": "r".repeat(501) });
+        assert_eq!(w.owner.post(&at(&event, "/cancel"), long).await.refused(422, "validation_failed").pointers(), ["/reason"]);
+        let news = told(w, "event.cancelled").await;
+        assert_eq!((&news[0]["data"]["previous"]["status"], &news[0]["data"]["object"]["cancel_reason"]), (&json!("scheduled"), &json!("Rain")));
+    }
+
+    async fn external_ids_are_unique_and_archived_teams_plan_nothing(w: &World) {
+        let team = hawks(w).await;
+        let body = with(practice(&team, "2026-09-10T18:00", "2026-09-10T19:00"), json!({ "external_id": "x" }));
+        let event = w.owner.post("/events", body.clone()).await.created();
+        assert_eq!(w.owner.post("/events", body).await.refused(409, "taken").pointers(), ["/external_id"]);
+        assert_eq!(texts(&w.owner.get("/events?external_id=x").await.ok(), "id"), [event.id()]);
+        w.owner.delete(&format!("/teams/{team}")).await.ok();
+        w.owner.post("/events", practice(&team, "2026-09-10T18:00", "2026-09-10T19:00")).await.refused(409, "invalid_state");
+        let foreign = w.stranger.post("/teams", json!({ "name": "Foreign" })).await.created().id().to_owned();
+        let refused = w.owner.post("/events", practice(&foreign, "2026-09-10T18:00", "2026-09-10T19:00")).await;
+        assert_eq!(refused.refused(422, "validation_failed").pointers(), ["/team_id"]);
+        assert_eq!(w.owner.get(&format!("/events?team_id={foreign}")).await.ok().data(), &json!([]));
+    }
+}
+
+both! {
+    async fn locations_are_kept_found_changed_and_archived(w: &World) {
+        let body = json!({ "name": "Lower Pitch ⚽", "address": "12 Quay Street\nHarbour", "latitude": -33.8688, "longitude": 151.2093,
+            "url": "https://maps.example.org/?q=1", "notes": "Gate code", "external_id": "p1", "metadata": { "surface": "grass" } });
+        let pitch = w.owner.post("/locations", body.clone()).await.created();
+        for (name, value) in body.as_object().unwrap() {
+            assert_eq!(&pitch.data()[name], value, "{name}");
+        }
+        let place = format!("/locations/{}", pitch.id());
+        assert_eq!(pitch.header("location"), Some(format!("/api/public/v1{place}").as_str()));
+        assert_eq!(w.owner.get("/locations?q=PITCH").await.ok().names(), ["Lower Pitch ⚽"]);
+        assert_eq!(w.owner.get("/locations?external_id=p1").await.ok().names().len(), 1);
+        assert_eq!(w.owner.post("/locations", json!({ "name": "B", "external_id": "p1" })).await.refused(409, "taken").pointers(), ["/external_id"]);
+        let alone = w.owner.patch(&place, json!({ "latitude": null })).await.refused(422, "validation_failed");
+        assert_eq!(alone.pointers(), ["/latitude"]);
+        let nowhere = w.owner.patch(&place, json!({ "latitude": null, "longitude": null, "notes": null })).await.ok();
+        assert_eq!((&nowhere.data()["latitude"], &nowhere.data()["version"]), (&json!(null), &json!(2)));
+        let wrong = json!({ "name": " ", "latitude": 90.1, "longitude": "x", "url": "javascript:alert(1)", "address": "a".repeat(501) });
+        let refused = w.owner.post("/locations", wrong).await.refused(422, "validation_failed");
+        assert_eq!(refused.pointers(), ["/name", "/address", "/latitude", "/longitude", "/url"]);
+        let team = hawks(w).await;
+        let game = with(practice(&team, "2026-09-10T18:00", "2026-09-10T19:00"), json!({ "location_id": pitch.id() }));
+        let event = w.owner.post("/events", game.clone()).await.created();
+        assert_eq!(event.data()["location"]["name"], "Lower Pitch ⚽");
+        w.owner.patch(&place, json!({ "name": "Upper Pitch" })).await.ok();
+        assert_eq!(w.owner.get(&at(&event, "")).await.ok().data()["location"]["name"], "Upper Pitch");
+        assert_eq!(each(&w.owner.get(&format!("/events?location_id={}", pitch.id())).await.ok(), "id").len(), 1);
+        w.owner.delete(&place).await.ok();
+        w.owner.delete(&place).await.refused(409, "invalid_state");
+        w.owner.patch(&place, json!({ "name": "x" })).await.refused(409, "invalid_state");
+        assert_eq!(w.owner.get("/locations").await.ok().names().len(), 0);
+        assert_eq!(w.owner.get("/locations?status=all").await.ok().names(), ["Upper Pitch"]);
+        // It is no longer chosen, but what was there stays there and can still be changed otherwise.
+        assert_eq!(w.owner.post("/events", game).await.refused(422, "validation_failed").pointers(), ["/location_id"]);
+        let kept = w.owner.patch(&at(&event, ""), json!({ "notes": "x", "location_id": pitch.id() })).await.ok();
+        assert_eq!(kept.data()["location"]["status"], "archived");
+        w.stranger.get(&place).await.refused(404, "not_found");
+        let kinds: Vec<_> = w.news().await.iter().map(|news| news["type"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(kinds.iter().filter(|kind| kind.starts_with("location.")).count(), 4);
+    }
+
+    async fn moving_an_event_tells_what_it_was(w: &World) {
+        let team = hawks(w).await;
+        let place = async |name: &str| w.owner.post("/locations", json!({ "name": name })).await.created();
+        let (lower, upper) = (place("Lower").await, place("Upper").await);
+        let body = with(practice(&team, "2026-09-10T18:00", "2026-09-10T19:00"), json!({ "location_id": lower.id() }));
+        let event = w.owner.post("/events", body).await.created();
+        w.owner.patch(&at(&event, ""), json!({ "location_id": upper.id() })).await.ok();
+        w.owner.patch(&at(&event, ""), json!({ "starts_at": "2026-09-11T18:00" })).await.ok();
+        let news = told(w, "event.updated").await;
+        assert_eq!((&news[0]["data"]["previous"]["location_id"], &news[0]["data"]["object"]["location"]["name"]), (&json!(lower.id()), &json!("Upper")));
+        assert_eq!(news[0]["data"]["previous"].get("starts_at"), None);
+        let previous = &news[1]["data"]["previous"];
+        let names: Vec<_> = previous.as_object().unwrap().keys().cloned().collect();
+        assert_eq!(names, ["ends_at", "ends_local", "starts_at", "starts_local"]);
+        assert_eq!(previous["starts_at"], "2026-09-10T17:00:00.000000Z");
+        // Nothing changed, nothing told.
+        let same = w.owner.patch(&at(&event, ""), json!({ "starts_at": "2026-09-11T18:00", "location_id": upper.id() })).await.ok();
+        assert_eq!((&same.data()["version"], told(w, "event.updated").await.len()), (&json!(3), 2));
+    }
+}
+
+async fn person_on(w: &World, teams: &[&str], name: &str) -> String {
+    let first = w
+        .owner
+        .post(&format!("/teams/{}/roster", teams[0]), json!({ "first_name": name }))
+        .await
+        .created();
+    let person = first.data()["person_id"].as_str().unwrap().to_owned();
+    for team in &teams[1..] {
+        w.owner
+            .post(&format!("/teams/{team}/roster"), json!({ "person_id": person }))
+            .await
+            .created();
+    }
+    person
+}
+
+fn warnings(event: &Answer) -> Vec<(Value, Value, Value)> {
+    let told = event.data()["warnings"].as_array().unwrap();
+    told.iter()
+        .map(|told| {
+            (told["other_event_id"].clone(), told["shares"].clone(), told["person_ids"].clone())
+        })
+        .collect()
+}
+
+both! {
+    async fn nobody_can_be_at_two_events_at_once(w: &World) {
+        let (hawks, owls, crows) = (hawks(w).await, team(w, "Owls").await, team(w, "Crows").await);
+        let both = person_on(w, &[&hawks, &owls], "Both").await;
+        let coach = person_on(w, &[&hawks, &crows], "Coach").await;
+        let owl = w.owner.post("/events", with(practice(&owls, "2026-09-10T18:00:00Z", "2026-09-10T19:00:00Z"), json!({ "title": "Owls only" }))).await.created();
+        let crow = w.owner.post("/events", practice(&crows, "2026-09-10T19:00:00Z", "2026-09-10T20:00:00Z")).await.created();
+        let event = w.owner.post("/events", practice(&hawks, "2026-09-10T18:30:00Z", "2026-09-10T19:00:00Z")).await.created();
+        assert_eq!(warnings(&event), [(json!(owl.id()), json!(["person"]), json!([both]))]);
+        assert_eq!(event.data()["warnings"][0]["event_id"], event.id());
+        // Moved by half an hour it meets the other one; half an hour more and it meets both no longer.
+        let moved = w.owner.patch(&at(&event, ""), json!({ "starts_at": "2026-09-10T19:00:00Z" })).await.ok();
+        assert_eq!(warnings(&moved), [(json!(crow.id()), json!(["person"]), json!([coach]))]);
+        assert_eq!(warnings(&w.owner.patch(&at(&event, ""), json!({ "title": "x" })).await.ok()), []);
+        assert_eq!(warnings(&w.owner.patch(&at(&event, ""), json!({ "starts_at": "2026-09-10T20:00:00Z" })).await.ok()), []);
+        // Warnings are told once and not kept.
+        assert_eq!(warnings(&w.owner.get(&at(&event, "")).await.ok()), []);
+        // A cancelled event is in nobody's way, nor is one of a team somebody has left.
+        w.owner.post(&at(&owl, "/cancel"), json!({})).await.ok();
+        let roster = w.owner.get(&format!("/teams/{crows}/roster")).await.ok();
+        w.owner.delete(&format!("/teams/{crows}/roster/{}", texts(&roster, "id")[0])).await.ok();
+        assert_eq!(warnings(&w.owner.patch(&at(&event, ""), json!({ "starts_at": "2026-09-10T18:45:00Z" })).await.ok()), []);
+    }
+
+    async fn a_narrow_key_learns_that_something_is_there_but_not_what(w: &World) {
+        let (hawks, owls) = (hawks(w).await, team(w, "Owls").await);
+        let both = person_on(w, &[&hawks, &owls], "Both").await;
+        let pitch = w.owner.post("/locations", json!({ "name": "Pitch" })).await.created();
+        let more = json!({ "location_id": pitch.id(), "title": "Secret meeting" });
+        let owl = w.owner.post("/events", with(practice(&owls, "2026-09-10T18:00:00Z", "2026-09-10T19:00:00Z"), more)).await.created();
+        let narrow = narrowed(w, &hawks, "events:read events:write").await;
+        let body = with(practice(&hawks, "2026-09-10T18:30:00Z", "2026-09-10T19:30:00Z"), json!({ "location_id": pitch.id() }));
+        let event = narrow.post("/events", body).await.created();
+        assert_eq!(warnings(&event), [(json!(null), json!(["location", "person"]), json!([both]))]);
+        assert!(!event.text.contains("Secret") && !event.text.contains(owl.id()) && !event.text.contains(&owls), "{}", event.text);
+        let moved = narrow.patch(&at(&event, ""), json!({ "starts_at": "2026-09-10T18:15:00Z" })).await.ok();
+        assert!(warnings(&moved).len() == 1 && !moved.text.contains("Secret"));
+    }
+
+    async fn a_series_tells_which_of_its_events_overlap_and_not_all_of_hundreds(w: &World) {
+        let team = hawks(w).await;
+        let series = json!({ "recurrence": "FREQ=DAILY;COUNT=300" });
+        w.owner.post("/events", with(practice(&team, "2026-09-10T18:00", "2026-09-10T19:00"), series.clone())).await.created();
+        let second = w.owner.post("/events", with(practice(&team, "2026-09-12T18:30", "2026-09-12T19:30"), series)).await.created();
+        assert_eq!(warnings(&second).len(), 50);
+        assert!(warnings(&second).iter().all(|(_, shares, _)| *shares == json!(["team"])));
+        // The events of one series are not in each other's way when they are moved together.
+        let moved = w.owner.patch(&at(&second, ""), json!({ "starts_at": "2026-09-12T20:00", "apply_to": "all" })).await.ok();
+        assert_eq!(warnings(&moved), []);
+    }
+
+    async fn duties_are_taken_by_people_of_the_team_and_given_back(w: &World) {
+        let (hawks, owls) = (hawks(w).await, team(w, "Owls").await);
+        let child = w.owner.post(&format!("/teams/{hawks}/roster"), json!({ "first_name": "Inês", "guardians": [{ "first_name": "Rita" }] })).await.created();
+        let (own, other) = (child.data()["person_id"].as_str().unwrap().to_owned(), person_on(w, &[&owls], "Owl").await);
+        let mother = child.data()["guardians"][0]["id"].as_str().unwrap().to_owned();
+        let body = with(practice(&hawks, "2026-09-10T18:00", "2026-09-10T19:00"), json!({ "duties": [{ "name": "Oranges", "needed": 2 }] }));
+        let event = w.owner.post("/events", body).await.created();
+        let duty = event.data()["duties"][0]["id"].as_str().unwrap().to_owned();
+        let path = |duty: &str, person: &str| at(&event, &format!("/duties/{duty}/takers/{person}"));
+        w.owner.send("PUT", &path(&duty, &mother), None).await.ok();
+        let taken = w.owner.send("PUT", &path(&duty, &own), None).await.ok();
+        assert_eq!(taken.data()["duties"][0]["taken_by"], json!([mother, own]));
+        let twice = w.owner.send("PUT", &path(&duty, &own), None).await.ok();
+        assert_eq!(twice.data()["version"], taken.data()["version"]);
+        for (duty, person) in [(duty.as_str(), other.as_str()), ("dty_00000000000000000000000000", &own), (&duty, "per_00000000000000000000000000")] {
+            w.owner.send("PUT", &path(duty, person), None).await.refused(404, "not_found");
+        }
+        w.owner.delete(&path(&duty, &mother)).await.ok();
+        w.owner.delete(&path(&duty, &mother)).await.refused(404, "not_found");
+        assert_eq!(told(w, "event.updated").await.last().unwrap()["data"]["previous"]["duties"][0]["taken_by"], json!([mother, own]));
+        w.owner.post(&at(&event, "/cancel"), json!({})).await.ok();
+        w.owner.send("PUT", &path(&duty, &mother), None).await.refused(409, "invalid_state");
+    }
+}

@@ -134,16 +134,11 @@ impl crate::signals::Subject for Feed {
 fn subject_fault(tx: &Tx<'_>, reach: &Reach, new: &NewFeed) -> Result<Option<Fault>> {
     let (pointer, found) = match (new.team_id, new.person_id) {
         (Some(team), None) => ("/team_id", reach.check(team).is_ok() && known_team(tx, team)?),
-        (None, Some(person)) => {
-            let teams = teams_of(tx, person)?;
-            let reached = match reach {
-                Reach::Everywhere => known_person(tx, person)?,
-                Reach::Teams(_) => {
-                    !teams.is_empty() && teams.iter().all(|team| reach.check(*team).is_ok())
-                }
-            };
-            ("/person_id", reached)
+        (None, Some(_)) if *reach != Reach::Everywhere => {
+            let detail = "A person may join other teams, which this key does not reach.";
+            return Ok(Some(Fault::new("/person_id", "not_allowed", detail)));
         }
+        (None, Some(person)) => ("/person_id", known_person(tx, person)?),
         _ => {
             let detail = "Give either team_id or person_id.";
             return Ok(Some(Fault::new("/team_id", "required", detail)));

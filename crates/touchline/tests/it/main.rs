@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a story that does not go as told has failed")]
 #![expect(clippy::disallowed_methods, reason = "a story has no service to lend it tasks")]
 
+mod calendars;
 mod conditions;
 mod crash;
 mod disk;
@@ -10,6 +11,7 @@ mod encryption;
 mod events;
 mod events_input;
 mod events_lists;
+mod exports;
 mod house;
 mod http;
 mod idempotency;

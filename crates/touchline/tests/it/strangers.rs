@@ -1,34 +1,53 @@
 //! Every operation of the API's description refuses strangers: without a credential, with too small a
 //! scope, from another account. An operation is covered on the day it appears.
 
-use testkit::{Client, Value, World, both, json};
+use testkit::{Answer, Client, Value, World, both, json};
 
+use crate::events::narrowed;
+use crate::mail::put_one;
 use crate::openapi::operations;
 
-/// The address of an operation on an object that exists at Harbour.
-async fn place(w: &World, path: &str) -> String {
-    if !path.contains('{') {
-        return path.to_owned();
-    }
-    let known = w.owner.get("/teams?q=target").await.ok();
-    let team = match known.data()[0]["id"].as_str() {
-        Some(id) => id.to_owned(),
-        None => w.owner.post("/teams", json!({ "name": "target" })).await.created().id().to_owned(),
-    };
-    let roster = format!("/teams/{team}/roster");
-    let known = w.owner.get(&roster).await.ok();
-    let member = match &known.data()[0] {
-        Value::Null => {
-            w.owner.post(&roster, json!({ "first_name": "Ana" })).await.created().data().clone()
-        }
-        member => member.clone(),
-    };
-    path.replace("{team_id}", &team)
-        .replace("{member_id}", member["id"].as_str().unwrap())
-        .replace("{person_id}", member["person_id"].as_str().unwrap())
+/// One object of every kind at Harbour, by the parameter that stands for it in an address.
+async fn objects(w: &World) -> Vec<(&'static str, String)> {
+    let id = |made: &Answer| made.id().to_owned();
+    let team = id(&w.owner.post("/teams", json!({ "name": "target" })).await.created());
+    let ana = json!({ "first_name": "Ana", "role": "coach", "email": "ana@example.org" });
+    let member = w.owner.post(&format!("/teams/{team}/roster"), ana).await.created();
+    let person = member.data()["person_id"].as_str().unwrap().to_owned();
+    let location = w.owner.post("/locations", json!({ "name": "target" })).await.created();
+    let body = json!({ "team_id": team, "type": "game", "starts_at": "2026-09-10T18:00",
+        "location_id": location.id(), "duties": [{ "name": "target" }] });
+    let event = w.owner.post("/events", body).await.created();
+    let duty = event.data()["duties"][0]["id"].as_str().unwrap().to_owned();
+    let rsvp = format!("/events/{}/rsvps/{}", event.id(), member.id());
+    w.owner.put(&rsvp, json!({ "answer": "yes" })).await.ok();
+    let taker = format!("/events/{}/duties/{duty}/takers/{person}", event.id());
+    w.owner.send("PUT", &taker, None).await.ok();
+    let feed = w.owner.post("/calendar_feeds", json!({ "team_id": team })).await.created();
+    let body = json!({ "team_id": team, "kind": "announcement", "subject": "target", "body": "x" });
+    let message = w.owner.post("/messages", body).await.created();
+    vec![
+        ("{team_id}", team),
+        ("{member_id}", id(&member)),
+        ("{person_id}", person),
+        ("{location_id}", id(&location)),
+        ("{event_id}", id(&event)),
+        ("{duty_id}", duty),
+        ("{feed_id}", id(&feed)),
+        ("{message_id}", id(&message)),
+        ("{mail_id}", put_one(w).await.to_string()),
+    ]
 }
 
-async fn send(client: &Client, method: &str, path: &str, operation: &Value) -> testkit::Answer {
+/// The address of an operation on objects that exist.
+fn place(path: &str, objects: &[(&'static str, String)]) -> String {
+    let put = |path: String, (name, id): &(&str, String)| path.replace(name, id);
+    let place = objects.iter().fold(path.to_owned(), put);
+    assert!(!place.contains('{'), "nothing stands for {place}; make it in `objects`");
+    place
+}
+
+async fn send(client: &Client, method: &str, path: &str, operation: &Value) -> Answer {
     let body = &operation["requestBody"]["content"]["application/json"]["example"];
     let body = (!body.is_null()).then(|| body.to_string());
     client.send(method, path, body.as_deref()).await
@@ -42,15 +61,19 @@ fn needed(operation: &Value) -> Vec<&str> {
 both! {
     async fn every_operation_refuses_strangers(w: &World) {
         let document: Value = serde_json::from_str(&touchline::document()).unwrap();
-        place(w, "{}").await;
+        let objects = objects(w).await;
         let before = w.news().await;
         for (method, path, operation) in operations(&document) {
-            let place = place(w, &path).await;
+            let place = place(&path, &objects);
             send(&w.nobody, &method, &place, &operation).await.refused(401, "missing_credentials");
             let wrong = Client::new(w.node.address, Some("tl_live_nonsense"));
             send(&wrong, &method, &place, &operation).await.refused(401, "invalid_credentials");
             if path.contains('{') {
                 send(&w.stranger, &method, &place, &operation).await.refused(404, "not_found");
+                if method == "GET" {
+                    // It is there; only the stranger must not know.
+                    w.owner.get(&place).await.ok();
+                }
             }
         }
         // Nothing a stranger tried has left a trace.
@@ -59,8 +82,9 @@ both! {
 
     async fn every_operation_asks_for_its_scope(w: &World) {
         let document: Value = serde_json::from_str(&touchline::document()).unwrap();
+        let objects = objects(w).await;
         for (method, path, operation) in operations(&document) {
-            let place = place(w, &path).await;
+            let place = place(&path, &objects);
             for scope in needed(&operation) {
                 let others: Vec<_> = touchline::accounts::rights::Scopes::all_named().to_string()
                     .split(' ').filter(|other| *other != scope).map(str::to_owned).collect();
@@ -71,6 +95,24 @@ both! {
                 assert!(refused.body["detail"].as_str().unwrap().contains(scope));
             }
         }
+    }
+
+    async fn a_key_of_one_team_reaches_nothing_of_another(w: &World) {
+        let document: Value = serde_json::from_str(&touchline::document()).unwrap();
+        let objects = objects(w).await;
+        let other = w.owner.post("/teams", json!({ "name": "other" })).await.created();
+        let all = touchline::accounts::rights::Scopes::all_named().to_string();
+        let narrow = narrowed(w, other.id(), &all).await;
+        let before = w.news().await;
+        for (method, path, operation) in operations(&document) {
+            // All teams share the places where they play.
+            if !path.contains('{') || (method == "GET" && path == "/locations/{location_id}") {
+                continue;
+            }
+            let refused = send(&narrow, &method, &place(&path, &objects), &operation).await;
+            assert!(matches!(refused.status, 403 | 404), "{method} {path}: {}", refused.text);
+        }
+        assert_eq!(w.news().await, before);
     }
 
     async fn a_star_passes_every_scope_but_not_the_fence(w: &World) {

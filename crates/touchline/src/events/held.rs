@@ -58,7 +58,7 @@ pub fn held_about(db: &Reader<'_>, person: PersonId) -> Result<Value> {
 /// answered, and what, is kept.
 pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<()> {
     tx.run(
-        "update rsvp set note = null
+        "update rsvp set note = null, updated_at = :now, version = version + 1
          where account_id = :account and member_id in (
              select id from member where account_id = :account and person_id = :person)",
         bind! { person },

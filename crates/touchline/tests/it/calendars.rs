@@ -236,7 +236,10 @@ both! {
         assert!(w.nobody.get(&path).await.ok().text.ends_with("END:VCALENDAR\r\n"));
         assert_eq!(read_by_another(w, &path).await.unwrap_or_default(), Vec::<Value>::new());
         // Whoever is erased has no calendar any more.
-        w.owner.send("POST", &format!("/people/{mother}/erase"), Some("{}")).await;
+        w.owner.send("POST", &format!("/people/{mother}/erase"), None).await.ok();
+        for path in [&path, &games] {
+            w.nobody.get(path).await.refused(404, "not_found");
+        }
         let (_, crow) = feed(w, json!({ "team_id": crows, "games_only": true })).await;
         assert_eq!(summaries(&w.nobody, &crow).await, ["Game"]);
     }

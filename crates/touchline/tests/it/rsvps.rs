@@ -189,6 +189,21 @@ both! {
         w.owner.with("If-Match", &tag).put(&path, json!({ "answer": "maybe" })).await.refused(412, "precondition_failed");
     }
 
+    async fn no_copy_with_a_note_outlives_the_person_who_wrote_it(w: &World) {
+        let team = hawks(w).await;
+        let member = w.owner.post(&format!("/teams/{team}/roster"), json!({ "first_name": "Ana" })).await.created();
+        let event = tomorrow(w, &team, json!(null)).await;
+        let path = at(&event, &format!("/rsvps/{}", member.id()));
+        let answer = w.owner.put(&path, json!({ "answer": "yes", "note": "knee" })).await.ok();
+        // An answer to an event that is over stays when the person is erased; the note does not.
+        w.pass(seconds(3 * 86_400));
+        w.owner.post(&format!("/people/{}/erase", member.data()["person_id"].as_str().unwrap()), json!({})).await.ok();
+        let read = w.owner.with("If-None-Match", answer.header("etag").unwrap()).get(&path).await.ok();
+        assert_eq!((&read.data()["answer"], &read.data()["note"]), (&json!("yes"), &json!(null)));
+        let history = w.owner.get(&format!("{path}/history")).await.ok();
+        assert_eq!(each(&history, "note"), [&json!(null)]);
+    }
+
     async fn an_event_that_comes_again_asks_those_who_are_there_now(w: &World) {
         let team = hawks(w).await;
         let members = squad(w, &team, 4).await;

@@ -49,7 +49,10 @@ async fn a_full_disk_refuses_writes_loses_nothing_and_heals() {
     let ballast = disk.path().join("ballast");
     fs::write(&ballast, vec![0; 2 * 1024 * 1024]).unwrap();
     let program = program(disk.path().join("data"));
-    let key = program.json(&["seed", "demo"])["demo"]["key"]["value"].as_str().unwrap().to_owned();
+    let club = program.json(&["account", "create", "--name", "Small", "--tier", "club"]);
+    let club = club["account"]["id"].as_str().unwrap().to_owned();
+    let made = program.json(&["key", "create", "--account", &club, "--name", "k", "--scopes", "*"]);
+    let key = made["key"]["value"].as_str().unwrap().to_owned();
     let service = program.serve(&[]);
     let client = Client::new(service.address, Some(&key));
     let body = |n: usize| json!({ "name": format!("Team {n}"), "description": "x".repeat(9000) });

@@ -106,44 +106,16 @@ impl<'w> Club<'w> {
         self.w.db().write(scope, move |tx| person::erase(tx, person)).await.unwrap();
     }
 
-    async fn write<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&store::Tx<'_>) -> store::Result<T> + Send + 'static,
-    ) -> T {
-        self.w.db().write(Scope::account(self.account, "test"), work).await.unwrap()
-    }
-
     /// An event of the team.
     pub(crate) async fn event(&self) -> EventId {
-        let team = self.team;
-        let insert = move |tx: &store::Tx<'_>| {
-            let id: EventId = tx.new_id();
-            tx.run(
-                "insert into event (account_id, id, team_id, edited, type, title, starts_at, ends_at,
-                     timezone, all_day, asks_rsvp, duties, status, yes_count, no_count, maybe_count,
-                     waiting_count, revision, revised_at, metadata, created_at, updated_at, version)
-                 values (:account, :id, :team, :no, 'practice', 'Practice', :now, :now, 'UTC', :no,
-                     :yes, '[]', 'scheduled', 0, 0, 0, 0, 0, :now, '{}', :now, :now, 1)",
-                bind! { id, team, yes: true, no: false },
-            )?;
-            Ok(id)
-        };
-        self.write(insert).await
+        let body = json!({ "team_id": self.team, "type": "practice", "starts_at": "2026-12-01T18:00" });
+        self.owner.post("/events", body).await.created().id().parse().unwrap()
     }
 
     /// The member answers an event.
     pub(crate) async fn answers(&self, event: EventId, somebody: Somebody) {
-        let member = somebody.member;
-        self.write(move |tx| {
-            let id: touchline::ids::RsvpId = tx.new_id();
-            tx.run(
-                "insert into rsvp (account_id, event_id, member_id, id, answer, answered_by,
-                     answered_at, created_at, updated_at, version)
-                 values (:account, :event, :member, :id, 'no', 'test', :now, :now, :now, 1)",
-                bind! { event, member, id },
-            )
-        })
-        .await;
+        let path = format!("/events/{event}/rsvps/{}", somebody.member);
+        self.owner.put(&path, json!({ "answer": "no" })).await.ok();
     }
 }
 

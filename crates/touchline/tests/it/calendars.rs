@@ -74,9 +74,10 @@ async fn agrees(w: &World, team: &str, path: &str) {
         let entry =
             read.iter().find(|entry| entry["uid"] == uid).expect("every event is in the feed");
         let all_day = event["all_day"] == true;
-        let time = |utc: &str, local: &str| match all_day {
-            true => event[local].as_str().unwrap()[..10].to_owned(),
-            false => event[utc].as_str().unwrap().replace(".000000Z", "Z"),
+        let time = |utc: &str, local: &str| {
+            let day = event[local].as_str().unwrap()[..10].to_owned();
+            let moment = event[utc].as_str().unwrap().replace(".000000Z", "Z");
+            if all_day { day } else { moment }
         };
         assert_eq!(
             (&entry["start"], &entry["end"]),
@@ -327,7 +328,7 @@ both! {
             let mut dump = String::new();
             for table in db.tables()? {
                 db.rows(&table, |row| {
-                    row.iter().for_each(|value| dump += &format!("{value:?} "));
+                    dump += &format!("{row:?}");
                     Ok(())
                 })?;
             }

@@ -65,7 +65,8 @@ async fn list(
 /// Make a calendar feed
 ///
 /// Of a team, or of a person: all their teams and those of the children they look after. The answer
-/// shows the address to subscribe to, this once; whoever knows it sees the schedule.
+/// shows the address to subscribe to, this once; whoever knows it sees the schedule. A key that is
+/// narrowed to certain teams makes feeds of those teams only, since a person may join others.
 #[utoipa::path(post, path = "/calendar_feeds", operation_id = "calendar_feeds_create", tag = "Calendars",
     request_body(content = NewFeed, example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "games_only": false })),
     responses((status = 201, description = "The new feed with its address.", body = One<Made>), Problems),

@@ -19,10 +19,14 @@ pub trait Word: Copy + 'static {
     }
 }
 
-/// Declares an enum and the word for each variant.
+/// Declares an enum and the word for each variant. `enum Status as EventStatus` gives it another name in
+/// the description of the API, where all names stand side by side.
 #[macro_export]
 macro_rules! words {
-    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($body:tt)+ }) => {
+        $crate::words! { $(#[$meta])* $vis enum $name as $name { $($body)+ } }
+    };
+    ($(#[$meta:meta])* $vis:vis enum $name:ident as $shown:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         $vis enum $name { $($(#[$doc])* $variant),+ }
@@ -51,7 +55,11 @@ macro_rules! words {
                 $crate::word::schema::<Self>()
             }
         }
-        impl $crate::word::reexport::ToSchema for $name {}
+        impl $crate::word::reexport::ToSchema for $name {
+            fn name() -> std::borrow::Cow<'static, str> {
+                std::borrow::Cow::Borrowed(stringify!($shown))
+            }
+        }
     };
 }
 

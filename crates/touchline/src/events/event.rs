@@ -19,7 +19,7 @@ use crate::signals::Subject;
 
 words! {
     /// What a team meets for.
-    pub enum Kind {
+    pub enum Kind as EventType {
         Game = "game",
         Practice = "practice",
         Meeting = "meeting",
@@ -30,7 +30,7 @@ words! {
 
 words! {
     /// How an event stands.
-    pub enum Status {
+    pub enum Status as EventStatus {
         /// It will be held, or was.
         Scheduled = "scheduled",
         /// It is not held; it stays visible.

@@ -15,7 +15,7 @@ use crate::signals::{Subject, Tell};
 
 words! {
     /// Whether a location is in use.
-    pub enum Status {
+    pub enum Status as LocationStatus {
         /// It can be chosen.
         Active = "active",
         /// It is no longer offered; events that were there still name it.

@@ -29,7 +29,7 @@ const ERASED: &str = "(erased)";
 
 words! {
     /// What has become of a letter.
-    pub enum Status {
+    pub enum Status as LetterStatus {
         /// It is to be sent, or to be tried again.
         Pending = "pending",
         /// The mail server took it.

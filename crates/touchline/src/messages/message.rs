@@ -17,7 +17,7 @@ use crate::signals::{Subject, Tell};
 
 words! {
     /// What a message is.
-    pub enum Kind {
+    pub enum Kind as MessageKind {
         /// The club speaks; nobody answers. Also sent by mail.
         Announcement = "announcement",
         /// A part of a conversation.
@@ -27,7 +27,7 @@ words! {
 
 words! {
     /// Where a message stands.
-    pub enum Status {
+    pub enum Status as MessageStatus {
         Published = "published",
         /// It is published at `publish_at`.
         Scheduled = "scheduled",

@@ -42,7 +42,7 @@ pub struct Member {
     /// As it is worn: `00` is not `0`.
     #[schema(examples("7"), max_length = 10)]
     pub jersey_number: Option<String>,
-    #[schema(value_type = Vec<String>, examples(json!(["goalkeeper"])))]
+    #[schema(value_type = Vec<String>)]
     pub positions: Positions,
     pub status: MemberStatus,
     #[schema(value_type = Option<String>, format = Date)]

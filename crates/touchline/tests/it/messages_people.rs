@@ -1,6 +1,6 @@
 //! The people that stories about messages are told of.
 
-use store::{Scope, bind};
+use store::Scope;
 use testkit::{Answer, Client, Value, World, json};
 use touchline::ids::{AccountId, EventId, MemberId, PersonId, TeamId};
 use touchline::roster::person;
@@ -108,7 +108,8 @@ impl<'w> Club<'w> {
 
     /// An event of the team.
     pub(crate) async fn event(&self) -> EventId {
-        let body = json!({ "team_id": self.team, "type": "practice", "starts_at": "2026-12-01T18:00" });
+        let body =
+            json!({ "team_id": self.team, "type": "practice", "starts_at": "2026-12-01T18:00" });
         self.owner.post("/events", body).await.created().id().parse().unwrap()
     }
 

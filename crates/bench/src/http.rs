@@ -12,6 +12,10 @@ use crate::Result;
 
 /// The address of the teams.
 pub(crate) const TEAMS: &str = "/api/public/v1/teams";
+/// The address of the events.
+pub(crate) const EVENTS: &str = "/api/public/v1/events";
+/// Below this address lie the files that can be downloaded.
+pub(crate) const EXPORTS: &str = "/api/public/v1/exports";
 
 /// A request without a body.
 pub(crate) fn get(path: &str, key: &str) -> Vec<u8> {
@@ -31,10 +35,18 @@ pub(crate) fn send(method: &str, path: &str, key: &str, more: &str, body: &str) 
 /// An answer; the body lies in the connection until the next request.
 pub(crate) struct Answer<'c> {
     pub(crate) status: u16,
+    head: &'c [u8],
     pub(crate) body: &'c [u8],
 }
 
 impl<'c> Answer<'c> {
+    /// A header of the answer.
+    pub(crate) fn header(&self, name: &str) -> Option<&'c str> {
+        let lines = std::str::from_utf8(self.head).ok()?.lines();
+        let mut pairs = lines.filter_map(|line| line.split_once(':'));
+        pairs.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
+    }
+
     /// The body, if the status is the one that was expected.
     pub(crate) fn expect(self, status: u16) -> Result<&'c [u8]> {
         if self.status == status {
@@ -73,7 +85,8 @@ impl Connection {
                     return Err("an answer has more than its length behind it".to_owned());
                 }
                 if filled == end {
-                    return Ok(Answer { status, body: &self.buffer[body..end] });
+                    let (head, body) = self.buffer[..end].split_at(body);
+                    return Ok(Answer { status, head, body });
                 }
                 if self.buffer.len() < end {
                     self.buffer.resize(end, 0);
@@ -109,13 +122,16 @@ impl Head {
         let mut response = httparse::Response::new(&mut headers);
         let parsed = response.parse(bytes).map_err(|error| format!("not HTTP: {error}"))?;
         let httparse::Status::Complete(body) = parsed else { return Ok(None) };
-        let length = response
+        let status = response.code.unwrap_or_default();
+        let said = response
             .headers
             .iter()
             .find(|header| header.name.eq_ignore_ascii_case("content-length"))
-            .and_then(|header| std::str::from_utf8(header.value).ok()?.parse().ok())
-            .ok_or("an answer does not say its length")?;
-        Ok(Some(Self { status: response.code.unwrap_or_default(), length, body }))
+            .and_then(|header| std::str::from_utf8(header.value).ok()?.parse().ok());
+        // "You already have it" comes without a body, whatever length it names.
+        let length = if status == 304 { Some(0) } else { said };
+        let length = length.ok_or("an answer does not say its length")?;
+        Ok(Some(Self { status, length, body }))
     }
 }
 
@@ -131,6 +147,8 @@ mod tests {
         let head = Head { status: 201, length: 2, body: text.len() - 2 };
         assert_eq!(Head::parse(text), Ok(Some(head)));
         assert!(Head::parse(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").is_err());
+        let known = Head::parse(b"HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n");
+        assert_eq!(known.unwrap().unwrap().length, 0);
     }
 
     /// A server that sends these pieces, each on its own, to whatever it is asked.
@@ -157,8 +175,9 @@ mod tests {
         let pieces = &["HTTP/1.1 200 OK\r\nContent-", "Length: 5\r\n\r\nhe", "llo"];
         let mut connection = answering(pieces).await;
         for _ in 0..2 {
-            let body = connection.ask(&get("/", "key")).await.unwrap().expect(200).unwrap();
-            assert_eq!(body, b"hello");
+            let answer = connection.ask(&get("/", "key")).await.unwrap();
+            assert_eq!((answer.header("content-length"), answer.header("etag")), (Some("5"), None));
+            assert_eq!(answer.expect(200).unwrap(), b"hello");
         }
         assert!(connection.ask(b"GET").await.unwrap().expect(201).is_err());
     }

@@ -96,16 +96,22 @@ impl<S: Script> Client for Asker<S> {
 pub(crate) struct Circle {
     requests: Arc<[Vec<u8>]>,
     at: usize,
+    expected: u16,
 }
 
 impl Circle {
     /// The requests must not be none.
     pub(crate) fn new(requests: Vec<Vec<u8>>) -> Self {
-        Self { requests: requests.into(), at: 0 }
+        Self { requests: requests.into(), at: 0, expected: 200 }
+    }
+
+    /// The same, answered with another status.
+    pub(crate) fn expecting(self, expected: u16) -> Self {
+        Self { expected, ..self }
     }
 
     fn from(&self, at: usize) -> Self {
-        Self { requests: self.requests.clone(), at }
+        Self { requests: self.requests.clone(), at, expected: self.expected }
     }
 }
 
@@ -126,7 +132,7 @@ pub(crate) async fn readers(
     let mut clients = Vec::new();
     for number in 0..many {
         let at = number * circle.requests.len() / many;
-        clients.push(Asker::connect(address, circle.from(at), 200).await?);
+        clients.push(Asker::connect(address, circle.from(at), circle.expected).await?);
     }
     Ok(clients)
 }

@@ -5,10 +5,14 @@
 //! for writes. The outcome is one table. An unexpected answer ends the run: no number without a check.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks there")]
 
+mod agenda;
 mod bare;
+mod calendars;
 mod ceiling;
 mod club;
+mod crowd;
 mod depth;
+mod download;
 mod figures;
 mod http;
 mod load;
@@ -18,6 +22,9 @@ mod options;
 mod process;
 mod reads;
 mod report;
+mod schedule;
+mod season;
+mod series;
 mod site;
 mod table;
 mod writes;
@@ -83,6 +90,7 @@ async fn measured(measure: &Measure) -> Result<()> {
                 Section::Reads => reads::measure(&site, measure).await?,
                 Section::Writes => writes::measure(&site, measure).await?,
                 Section::Depth => depth::measure(&site, measure).await?,
+                Section::Schedule => schedule::measure(&site, measure).await?,
                 Section::Memory => memory::measure(&site, measure).await?,
             };
             table.add(kind == Kind::Sqlite, rows);

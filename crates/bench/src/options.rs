@@ -62,17 +62,19 @@ pub(crate) enum Section {
     Reads,
     Writes,
     Depth,
+    Schedule,
     Memory,
 }
 
 impl Section {
-    const ALL: [Self; 4] = [Self::Reads, Self::Writes, Self::Depth, Self::Memory];
+    const ALL: [Self; 5] = [Self::Reads, Self::Writes, Self::Depth, Self::Schedule, Self::Memory];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Reads => "reads",
             Self::Writes => "writes",
             Self::Depth => "depth",
+            Self::Schedule => "schedule",
             Self::Memory => "memory",
         }
     }

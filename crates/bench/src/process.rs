@@ -59,6 +59,12 @@ impl Process {
         let size = |name: &str| kib_in(&status, name).ok_or_else(|| format!("{file} lacks {name}"));
         Ok((size("VmRSS:")? * 1024, size("VmHWM:")? * 1024))
     }
+
+    /// Lets the largest size so far begin anew. Where the kernel does not allow that, it stays what it
+    /// was, and is no smaller than it should be.
+    pub(crate) fn forget_peak(&self) {
+        let _ = std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5");
+    }
 }
 
 impl Drop for Process {

@@ -4,9 +4,9 @@
 //! flatter it: pages all over the list and pages while somebody writes are measured as well.
 
 use std::net::SocketAddr;
-use std::process::{Command, Stdio};
 
 use crate::Result;
+use crate::bare;
 use crate::club::{Club, fill, page, page_path};
 use crate::figures::Rounds;
 use crate::http::{Connection, TEAMS, get};
@@ -51,7 +51,7 @@ pub(crate) async fn measure(site: &Site, measure: &Measure) -> Result<Vec<Row>> 
     fill(&database, &club, measure.teams(TEAMS_THERE), &numbers).await?;
     let service = database.serve(&[]).await?;
     let requests = survey(&service, &club, measure.teams(TEAMS_THERE), &numbers).await?;
-    let bare = bare(&service, &club, &requests, &database).await?;
+    let bare = bare_routes(&service, &club, &requests, &database).await?;
     let mut seen = Seen::default();
     for round in 0..measure.pace().rounds {
         eprintln!("  round {}", round + 1);
@@ -98,7 +98,7 @@ async fn survey(
 }
 
 /// The bare routes, with bodies that the service has just answered.
-async fn bare(
+async fn bare_routes(
     service: &Process,
     club: &Club,
     requests: &Requests,
@@ -107,13 +107,10 @@ async fn bare(
     use crate::load::Script;
     let mut connection = Connection::open(service.address).await?;
     let page = connection.ask(&get(&page_path(LIMIT, None), &club.key)).await?;
-    let page = database.keep("page.json", page.expect(200)?)?;
+    let page = (TEAMS.to_owned(), page.expect(200)?.to_vec());
     let team = connection.ask(requests.teams.clone().next()).await?;
-    let team = database.keep("team.json", team.expect(200)?)?;
-    let program = std::env::current_exe().map_err(|error| format!("no program: {error}"))?;
-    let mut command = Command::new(program);
-    command.arg("bare").arg(page).arg(team).stdin(Stdio::null()).stdout(Stdio::null());
-    Process::start(command, &database.folder("bare")?).await
+    let team = (format!("{TEAMS}/{{id}}"), team.expect(200)?.to_vec());
+    bare::start(database, &[page, team]).await
 }
 
 impl Seen {

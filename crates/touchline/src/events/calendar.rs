@@ -60,7 +60,7 @@ fn events(db: &Reader<'_>, teams: Vec<TeamId>, games_only: bool) -> Result<Vec<E
             Event::SELECT,
             " where account_id = :account and team_id in (:teams) and starts_at > :since
                 and (not cast(:games_only as boolean) or kind in ('game', 'tournament'))
-              order by starts_at, id limit :limit"
+              order by starts_at + 0, id limit :limit"
         ),
         bind! { teams, games_only, since, limit },
     )?)

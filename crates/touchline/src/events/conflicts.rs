@@ -92,19 +92,22 @@ pub fn of(db: &Reader<'_>, reach: &Reach, events: &[Event]) -> Result<Vec<Warnin
 
 /// The people of a team who are on other teams too, with those teams.
 fn busy(db: &Reader<'_>, team: TeamId) -> Result<Vec<(PersonId, TeamId)>> {
-    Ok(db.all(
+    let mut busy: Vec<_> = db.all(
         "select own.person_id, other.team_id from member own
          join member other on other.account_id = own.account_id
            and other.person_id = own.person_id and other.team_id <> own.team_id
            and other.status in ('active', 'injured')
          where own.account_id = :account and own.team_id = :team
-           and own.status in ('active', 'injured')
-         order by own.person_id",
+           and own.status in ('active', 'injured')",
         bind! { team },
-    )?)
+    )?;
+    // Sorted here: asked to sort, SQLite walks through everybody in the account by person.
+    busy.sort_unstable();
+    Ok(busy)
 }
 
-/// The events of these teams, and those at these places, that touch a stretch of time.
+/// The events of these teams, and those at these places, that touch a stretch of time. They are sorted by
+/// what no index has: otherwise SQLite would walk through all events of the account in that time.
 fn others(
     db: &Reader<'_>,
     teams: Vec<TeamId>,
@@ -114,12 +117,15 @@ fn others(
     // No event lasts longer, so none that began earlier can still be going on.
     let (earliest, limit) = (since.minus(when::LONGEST), LOOKED_AT);
     let mut others: Vec<Other> = db.all(
-        store::sql!(COLUMNS, " and team_id in (:teams) order by starts_at limit :limit"),
+        store::sql!(COLUMNS, " and team_id in (:teams) order by starts_at + 0 limit :limit"),
         bind! { teams, earliest, since, until, limit },
     )?;
     if !places.is_empty() {
         let there: Vec<Other> = db.all(
-            store::sql!(COLUMNS, " and location_id in (:places) order by starts_at limit :limit"),
+            store::sql!(
+                COLUMNS,
+                " and location_id in (:places) order by starts_at + 0 limit :limit"
+            ),
             bind! { places, earliest, since, until, limit },
         )?;
         let known: HashSet<_> = others.iter().map(|other| other.id).collect();

@@ -29,6 +29,7 @@ pub mod post;
 pub mod reactions;
 pub mod redaction;
 pub mod signals;
+mod thing;
 pub mod web;
 
 use axum::Router;

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
 use crate::signals::{self, Subject, Tell};
+use crate::thing::thing;
 
 words! {
     /// What an account may use: its rate limit depends on it.
@@ -39,11 +40,7 @@ record! {
     }
 }
 
-impl Subject for Account {
-    fn subject(&self) -> String {
-        self.id.to_string()
-    }
-}
+thing!(Account by AccountId: Subject);
 
 /// What is needed to make an account.
 #[derive(Debug, Clone)]

@@ -16,6 +16,7 @@ use crate::ids::{AccountId, EventId, LocationId, MemberId, SeriesId, TeamId};
 use crate::metadata::Metadata;
 use crate::paging::{Order, Page, Paged};
 use crate::signals::Subject;
+use crate::thing::thing;
 
 words! {
     /// What a team meets for.
@@ -141,11 +142,7 @@ impl Event {
     }
 }
 
-impl Versioned for Event {
-    fn version(&self) -> i64 {
-        self.version
-    }
-}
+thing!(Event by EventId: Versioned);
 
 /// How many answered what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]

@@ -15,8 +15,9 @@ use crate::accounts::rights::Reach;
 use crate::error::{Error, Fault, Result};
 use crate::expected::{Expected, Versioned};
 use crate::ids::{AccountId, FeedId, PersonId, TeamId};
-use crate::paging::{Order, Page, Paged};
+use crate::paging::{Order, Page};
 use crate::signals::Tell;
+use crate::thing::thing;
 
 record! {
     /// A calendar that can be subscribed to.
@@ -58,23 +59,9 @@ pub struct Made {
     pub url: String,
 }
 
-impl Versioned for Feed {
-    fn version(&self) -> i64 {
-        self.version
-    }
-}
-
 impl Versioned for Made {
     fn version(&self) -> i64 {
         self.feed.version
-    }
-}
-
-impl Paged for Feed {
-    type Place = FeedId;
-
-    fn place(&self) -> FeedId {
-        self.id
     }
 }
 
@@ -124,11 +111,7 @@ pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewFeed) -> Result<(Feed, String)
     Ok((feed, token))
 }
 
-impl crate::signals::Subject for Feed {
-    fn subject(&self) -> String {
-        self.id.to_string()
-    }
-}
+thing!(Feed by FeedId: Subject Versioned Paged);
 
 /// A feed is of one team or of one person, whom the caller reaches.
 fn subject_fault(tx: &Tx<'_>, reach: &Reach, new: &NewFeed) -> Result<Option<Fault>> {

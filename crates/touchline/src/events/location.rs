@@ -7,11 +7,12 @@ use utoipa::ToSchema;
 
 use super::event;
 use crate::error::{Error, Fault, Result, TakenExt};
-use crate::expected::{Expected, Versioned};
+use crate::expected::Expected;
 use crate::ids::{AccountId, LocationId};
 use crate::metadata::Metadata;
-use crate::paging::{Order, Page, Paged};
-use crate::signals::{Subject, Tell};
+use crate::paging::{Order, Page};
+use crate::signals::Tell;
+use crate::thing::thing;
 
 words! {
     /// Whether a location is in use.
@@ -60,25 +61,7 @@ record! {
     }
 }
 
-impl Subject for Location {
-    fn subject(&self) -> String {
-        self.id.to_string()
-    }
-}
-
-impl Versioned for Location {
-    fn version(&self) -> i64 {
-        self.version
-    }
-}
-
-impl Paged for Location {
-    type Place = LocationId;
-
-    fn place(&self) -> LocationId {
-        self.id
-    }
-}
+thing!(Location by LocationId: Subject Versioned Paged);
 
 /// A location to be created.
 #[derive(Debug, ToSchema)]

@@ -8,10 +8,11 @@ use utoipa::ToSchema;
 use super::event::{self, Event, Status};
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Fault, Result};
-use crate::expected::{Expected, Versioned};
+use crate::expected::Expected;
 use crate::ids::{AccountId, EventId, MemberId, PersonId, RsvpId, TeamId};
 use crate::paging::{Order, Page, Paged};
 use crate::signals::{Subject, Tell};
+use crate::thing::thing;
 
 words! {
     /// What a member can answer.
@@ -99,11 +100,7 @@ impl Subject for News<'_> {
     }
 }
 
-impl Versioned for Rsvp {
-    fn version(&self) -> i64 {
-        self.version
-    }
-}
+thing!(Rsvp by RsvpId: Versioned);
 
 impl Paged for Rsvp {
     type Place = MemberId;

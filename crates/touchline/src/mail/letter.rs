@@ -13,10 +13,10 @@ use utoipa::ToSchema;
 
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Result};
-use crate::expected::Versioned;
 use crate::ids::{AccountId, MailId, PersonId};
-use crate::paging::{Order, Page, Paged};
+use crate::paging::{Order, Page};
 use crate::roster::preferences;
+use crate::thing::thing;
 
 /// How long a letter is held by whoever sends it; longer than an exchange with a server may take.
 const HOLD: Duration = Duration::from_secs(120);
@@ -80,19 +80,7 @@ record! {
     }
 }
 
-impl Versioned for Letter {
-    fn version(&self) -> i64 {
-        self.version
-    }
-}
-
-impl Paged for Letter {
-    type Place = MailId;
-
-    fn place(&self) -> MailId {
-        self.id
-    }
-}
+thing!(Letter by MailId: Versioned Paged);
 
 /// A letter to be written.
 #[derive(Debug, Clone)]

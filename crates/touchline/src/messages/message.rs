@@ -14,6 +14,7 @@ use crate::ids::{AccountId, MessageId, PersonId, TeamId};
 use crate::metadata::Metadata;
 use crate::paging::Paged;
 use crate::signals::{Subject, Tell};
+use crate::thing::thing;
 
 words! {
     /// What a message is.
@@ -68,11 +69,7 @@ record! {
     }
 }
 
-impl Versioned for Stored {
-    fn version(&self) -> i64 {
-        self.version
-    }
-}
+thing!(Stored by MessageId: Versioned);
 
 /// An announcement, or a message of a conversation.
 #[derive(Debug, Clone, Serialize, ToSchema)]

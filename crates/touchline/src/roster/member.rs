@@ -17,12 +17,13 @@ use super::refusals::Refusals;
 use super::ripple::Ripple;
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Result};
-use crate::expected::{Expected, Versioned};
+use crate::expected::Expected;
 use crate::ids::{MemberId, PersonId, TeamId, UserId};
 use crate::metadata::Metadata;
-use crate::paging::{Order, Page, Paged};
-use crate::signals::{Seen, Subject, Tell};
+use crate::paging::{Order, Page};
+use crate::signals::{Seen, Tell};
 use crate::teams::team;
+use crate::thing::thing;
 
 /// A person on a team's roster, as they are shown.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -116,25 +117,7 @@ impl Member {
     }
 }
 
-impl Subject for Member {
-    fn subject(&self) -> String {
-        self.id.to_string()
-    }
-}
-
-impl Versioned for Member {
-    fn version(&self) -> i64 {
-        self.version
-    }
-}
-
-impl Paged for Member {
-    type Place = MemberId;
-
-    fn place(&self) -> MemberId {
-        self.id
-    }
-}
+thing!(Member by MemberId: Subject Versioned Paged);
 
 /// What is to be changed of a member. What is said of the person holds on every team they are on.
 #[derive(Debug, ToSchema)]

@@ -7,10 +7,10 @@ use utoipa::ToSchema;
 
 use super::refusals::Refusals;
 use crate::error::Result;
-use crate::expected::Versioned;
 use crate::ids::{AccountId, MemberId, PersonId, TeamId};
 use crate::metadata::Metadata;
 use crate::teams::team::Team;
+use crate::thing::thing;
 
 words! {
     /// What a member does on the team.
@@ -74,11 +74,7 @@ record! {
     }
 }
 
-impl Versioned for Membership {
-    fn version(&self) -> i64 {
-        self.version
-    }
-}
+thing!(Membership by MemberId: Versioned);
 
 /// What is to be said of a membership: members that are left out stay, `null` clears.
 #[derive(Debug, Default, ToSchema)]

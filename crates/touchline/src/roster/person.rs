@@ -10,8 +10,8 @@ pub use super::erasure::{dossier, erase};
 use super::refusals::Refusals;
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Result};
-use crate::expected::Versioned;
 use crate::ids::{AccountId, PersonId, UserId};
+use crate::thing::thing;
 
 record! {
     /// Somebody: a player, a coach, a guardian, or several of these.
@@ -41,11 +41,7 @@ record! {
     }
 }
 
-impl Versioned for Person {
-    fn version(&self) -> i64 {
-        self.version
-    }
-}
+thing!(Person by PersonId: Versioned);
 
 /// What is to be said of a person: members that are left out stay, `null` clears.
 #[derive(Debug, Default, ToSchema)]

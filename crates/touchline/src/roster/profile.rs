@@ -15,10 +15,11 @@ use super::refusals::Refusals;
 use super::ripple::Ripple;
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Result};
-use crate::expected::{Expected, Versioned};
+use crate::expected::Expected;
 use crate::ids::{AccountId, MemberId, PersonId, TeamId, UserId};
-use crate::paging::{Order, Page, Paged};
-use crate::signals::{Seen, Subject};
+use crate::paging::{Order, Page};
+use crate::signals::Seen;
+use crate::thing::thing;
 
 /// What is private of a person: always in the single object, in lists with `include=private` only,
 /// never in notifications.
@@ -139,25 +140,7 @@ impl Profile {
     }
 }
 
-impl Subject for Profile {
-    fn subject(&self) -> String {
-        self.id.to_string()
-    }
-}
-
-impl Versioned for Profile {
-    fn version(&self) -> i64 {
-        self.version
-    }
-}
-
-impl Paged for Profile {
-    type Place = PersonId;
-
-    fn place(&self) -> PersonId {
-        self.id
-    }
-}
+thing!(Profile by PersonId: Subject Versioned Paged);
 
 /// What is to be changed of a person. It holds on every team they are on.
 #[derive(Debug, ToSchema)]

@@ -8,11 +8,12 @@ use utoipa::ToSchema;
 use crate::accounts::account;
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Result, TakenExt};
-use crate::expected::{Expected, Versioned};
+use crate::expected::Expected;
 use crate::ids::{AccountId, TeamId};
 use crate::metadata::Metadata;
-use crate::paging::{Order, Page, Paged};
-use crate::signals::{Subject, Tell};
+use crate::paging::{Order, Page};
+use crate::signals::Tell;
+use crate::thing::thing;
 
 words! {
     /// Whether a team plays.
@@ -71,25 +72,7 @@ record! {
     }
 }
 
-impl Subject for Team {
-    fn subject(&self) -> String {
-        self.id.to_string()
-    }
-}
-
-impl Versioned for Team {
-    fn version(&self) -> i64 {
-        self.version
-    }
-}
-
-impl Paged for Team {
-    type Place = TeamId;
-
-    fn place(&self) -> TeamId {
-        self.id
-    }
-}
+thing!(Team by TeamId: Subject Versioned Paged);
 
 /// A team to be created.
 #[derive(Debug, ToSchema)]

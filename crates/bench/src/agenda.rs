@@ -5,9 +5,9 @@
 //! show what remembering is worth.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use kit::{Clock, Timestamp};
-use std::time::Duration;
 use touchline::ids::TeamId;
 
 use crate::Result;
@@ -15,6 +15,7 @@ use crate::bare;
 use crate::figures::Rounds;
 use crate::http::{Connection, EVENTS, get};
 use crate::load::Circle;
+use crate::process::Process;
 use crate::schedule::{LIMIT, Stage, asked, compared};
 use crate::table::Row;
 
@@ -33,15 +34,10 @@ struct Seen {
 }
 
 pub(crate) async fn measure(stage: &Stage, ours: SocketAddr) -> Result<Vec<Row>> {
-    let now = Clock::system().now();
-    let question = |number: usize| {
-        let team = stage.season.teams[number % stage.season.teams.len()];
-        let later = Duration::from_secs((number / stage.season.teams.len()) as u64);
-        get(&next_events(team, now.plus(later)), &stage.club.key)
-    };
-    let different = Circle::new((0..QUESTIONS).map(question).collect());
-    let same = Circle::new(vec![question(0)]);
-    let bare = bare_routes(stage, ours, &question(0)).await?;
+    let questions = questions(stage);
+    let same = Circle::new(questions[..1].to_vec());
+    let bare = bare_routes(stage, ours, &questions[0]).await?;
+    let different = Circle::new(questions);
     let mut seen = Seen::default();
     for round in 0..stage.pace.rounds {
         eprintln!("  lists, round {}", round + 1);
@@ -55,17 +51,23 @@ pub(crate) async fn measure(stage: &Stage, ours: SocketAddr) -> Result<Vec<Row>>
     Ok(seen.rows())
 }
 
+/// Questions for the next events of every team, seen from many moments.
+pub(crate) fn questions(stage: &Stage) -> Vec<Vec<u8>> {
+    let (now, teams) = (Clock::system().now(), &stage.season.teams);
+    let question = |number: usize| {
+        let later = Duration::from_secs((number / teams.len()) as u64);
+        get(&next_events(teams[number % teams.len()], now.plus(later)), &stage.club.key)
+    };
+    (0..QUESTIONS).map(question).collect()
+}
+
 /// The address of a team's next events.
 fn next_events(team: TeamId, from: Timestamp) -> String {
     format!("{EVENTS}?team_id={team}&from={from}&limit={LIMIT}")
 }
 
 /// The bare route, with a page that the service has just answered.
-async fn bare_routes(
-    stage: &Stage,
-    ours: SocketAddr,
-    question: &[u8],
-) -> Result<crate::process::Process> {
+async fn bare_routes(stage: &Stage, ours: SocketAddr, question: &[u8]) -> Result<Process> {
     let mut connection = Connection::open(ours).await?;
     let page = asked(&mut connection, question, 200).await?;
     let (listed, more) = (page["data"].as_array().map_or(0, Vec::len), &page["next_cursor"]);

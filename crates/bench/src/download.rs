@@ -6,14 +6,16 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufR
 use tokio::net::TcpStream;
 
 use crate::Result;
+use crate::agenda;
 use crate::figures::median;
 use crate::http::{EXPORTS, get};
+use crate::load::Circle;
 use crate::process::Process;
 use crate::schedule::Stage;
 use crate::season::{BUSY_EVENTS, EVENTS};
 use crate::table::{Row, Verdict, thousands};
 
-/// By how much memory may grow: a few pieces and what the database keeps of its pages.
+/// By how much memory may grow, however many rows there are.
 const MOST: u64 = 10_000_000;
 /// How often a file is downloaded.
 const TIMES: usize = 3;
@@ -23,9 +25,10 @@ pub(crate) async fn measure(stage: &Stage) -> Result<Vec<Row>> {
     let events = stage.season.teams.len() * EVENTS + BUSY_EVENTS;
     for (file, lines) in [("rsvps.csv", stage.season.answers), ("events.csv", events)] {
         eprintln!("  {file}");
-        // A process of its own, so that what it held before is not counted.
+        // A process of its own, in which the memories of answers and of the database's pages are full: what
+        // they hold is not the download's.
         let service = stage.database.serve(&[]).await?;
-        stage.read(service.address, &stage.plain()).await?;
+        stage.read(service.address, &Circle::new(agenda::questions(stage))).await?;
         service.forget_peak();
         let (before, _) = service.memory()?;
         let request = get(&format!("{EXPORTS}/{file}"), &stage.club.key);

@@ -1,7 +1,8 @@
 //! A club in the middle of its season: teams with people, events behind and ahead, answers and calendars.
 //!
-//! It is filled by the data layer, many rows to a transaction, as an import would. The logs of what
-//! happened know nothing of most of it; what is measured here does not look there.
+//! It is filled by the data layer, many rows to a transaction, as an import would; on PostgreSQL a few
+//! teams are, and the others are copies of them. The logs of what happened know nothing of most of it;
+//! what is measured here does not look there.
 
 use std::time::{Duration, Instant};
 
@@ -82,10 +83,11 @@ pub(crate) async fn fill(
 ) -> Result<Season> {
     let began = Instant::now();
     let db = database.open()?;
-    let mut made = Vec::new();
-    for done in (0..teams).step_by(TOGETHER) {
-        made.extend(create(&db, club, (TOGETHER.min(teams - done), USUAL), numbers).await?);
-    }
+    let teams = match &database.url {
+        None => created(&db, club, teams, numbers).await?,
+        // Statement by statement it would take many minutes there.
+        Some(url) => copied(url, created(&db, club, TOGETHER, numbers).await?, teams).await?,
+    };
     let (busy, _) = alone(&db, club, BUSY, numbers).await?;
     let calendars = calendars(&db, club, busy).await?;
     let (crowd, members) = alone(&db, club, CROWDED, numbers).await?;
@@ -94,11 +96,60 @@ pub(crate) async fn fill(
         // What the server would do by itself sooner or later must not fall into a round.
         admin(url, &["vacuum analyze".to_owned()]).await?;
     }
-    let (events, seconds) = (teams * EVENTS + BUSY_EVENTS, began.elapsed().as_secs_f64());
+    let (events, seconds) = (teams.len() * EVENTS + BUSY_EVENTS, began.elapsed().as_secs_f64());
     eprintln!("  {} events in {seconds:.0} s", thousands(events as f64));
-    let teams: Vec<_> = made.into_iter().map(|(team, _)| team).collect();
     let answers = teams.len() * PEOPLE * ANSWERED;
     Ok(Season { teams, crowd, members, calendars, answers })
+}
+
+/// So many teams by the usual plan.
+async fn created(db: &Db, club: &Club, many: usize, numbers: &Numbers) -> Result<Vec<TeamId>> {
+    let mut teams = Vec::new();
+    for done in (0..many).step_by(TOGETHER) {
+        let some = (TOGETHER.min(many - done), USUAL);
+        teams.extend(create(db, club, some, numbers).await?.into_iter().map(|(team, _)| team));
+    }
+    Ok(teams)
+}
+
+/// Copies everything that these teams have until there are so many teams. Whatever has an id is known by
+/// the number of its copy in the first two bytes.
+async fn copied(url: &str, teams: Vec<TeamId>, many: usize) -> Result<Vec<TeamId>> {
+    let copies = many / teams.len() - 1;
+    for table in ["team", "location", "person", "member", "event", "rsvp", "rsvp_change"] {
+        let columns = format!(
+            "select column_name from information_schema.columns
+             where table_schema = 'public' and table_name = '{table}'"
+        );
+        let columns = admin(url, &[columns]).await?;
+        let values: Vec<_> = columns.iter().map(|column| copied_value(table, column)).collect();
+        let insert = format!(
+            "insert into {table} ({}) select {} from {table}, generate_series(1, {copies}) as number",
+            columns.join(", "),
+            values.join(", ")
+        );
+        admin(url, &[insert]).await?;
+    }
+    let numbers = 0..=copies as u128;
+    Ok(numbers.flat_map(|number| teams.iter().map(move |team| copy_of(*team, number))).collect())
+}
+
+fn copied_value(table: &str, column: &str) -> String {
+    match (table, column) {
+        (_, "id" | "team_id" | "location_id" | "person_id" | "member_id" | "event_id") => {
+            format!("overlay({column} placing int2send(number::int2) from 1 for 2)")
+        }
+        ("team", "name" | "name_folded") => format!("concat({column}, ' ', number)"),
+        _ => column.to_owned(),
+    }
+}
+
+/// The id of a copy; the original is number zero.
+fn copy_of(team: TeamId, number: u128) -> TeamId {
+    match number {
+        0 => team,
+        _ => TeamId::from_bits(team.bits() << 16 >> 16 | number << 112),
+    }
 }
 
 /// Creates so many teams by one plan, in one transaction.
@@ -326,6 +377,13 @@ async fn calendars(db: &Db, club: &Club, team: TeamId) -> Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn copies_differ_in_their_first_bytes() {
+        let team = TeamId::from_bits(0x019a_0000_0000_0000_0000_0000_0000_0007);
+        assert_eq!(copy_of(team, 0), team);
+        assert_eq!(copy_of(team, 0x63).bits(), 0x0063_0000_0000_0000_0000_0000_0000_0007);
+    }
 
     #[test]
     fn everybody_is_counted_once() {

@@ -37,6 +37,8 @@ pub struct Db {
 
 struct Inner {
     dialect: Dialect,
+    /// Where SQLite's file lies.
+    path: Option<String>,
     /// SQLite's connections for short looks.
     nearby: Option<Nearby>,
     tools: Arc<Tools>,
@@ -86,7 +88,8 @@ impl Db {
             return Err(Error::Unavailable(format!("the address is not understood; {hint}")));
         };
         let threads = Mutex::new(threads);
-        Ok(Self { inner: Arc::new(Inner { dialect, nearby, tools, queue, stats, threads }) })
+        let path = options.url.strip_prefix("sqlite:").map(str::to_owned);
+        Ok(Self { inner: Arc::new(Inner { dialect, path, nearby, tools, queue, stats, threads }) })
     }
 
     /// Which database this is.
@@ -177,6 +180,24 @@ impl Db {
         let (job, answer) = job(scope, false, work);
         self.inner.counted(self.inner.queue.push_write(lane, job))?;
         answer.await.unwrap_or_else(|_| Err(E::from(Error::Panicked)))
+    }
+
+    /// Sees to it that nothing of what was deleted is left in a file of SQLite. A PostgreSQL server sweeps
+    /// by itself.
+    pub async fn scrub(&self) {
+        let Some(path) = self.inner.path.clone() else { return };
+        let (done, scrubbed) = tokio::sync::oneshot::channel();
+        let sweep = thread("sqlite-scrub", move || {
+            // Nobody waits for it when the process is about to end.
+            let _ = done.send(sqlite::scrub(&path));
+        });
+        let outcome = match sweep {
+            Ok(_) => scrubbed.await.unwrap_or(Err(Error::Panicked)),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = outcome {
+            tracing::warn!(%error, "what was deleted may still lie in the database's log");
+        }
     }
 
     /// What was done and what waits.

@@ -19,6 +19,8 @@ use crate::{Dialect, Error, Result, Row, Value};
 
 /// How long another process, such as the command line, may hold the write lock.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How often a log that is in use is tried to be emptied.
+const SCRUBS: usize = 25;
 
 /// Opens the file and starts the threads.
 pub(crate) fn start(
@@ -50,6 +52,21 @@ pub(crate) fn start(
         }
     })?);
     Ok(threads)
+}
+
+/// Empties the log of changes into the file, so that what was overwritten or deleted lies in neither.
+/// A reader in the midst of a look is waited for a while.
+pub(crate) fn scrub(path: &str) -> Result<()> {
+    let file = File::open(path, false)?;
+    for _ in 0..SCRUBS {
+        let busy: i64 =
+            file.db.query_row("pragma wal_checkpoint(truncate)", [], |row| row.get(0))?;
+        if busy == 0 {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    Err(Error::Busy)
 }
 
 /// Connections for looks so short that handing them to another thread would cost more than the look.
@@ -102,6 +119,7 @@ impl File {
             "pragma synchronous = full;
              pragma foreign_keys = on;
              pragma temp_store = memory;
+             pragma secure_delete = on;
              pragma cache_size = -8000;
              pragma wal_autocheckpoint = 4000;",
         )?;

@@ -46,9 +46,11 @@ fn header(name: &'static str, value: &str) -> HeaderValue {
     HeaderValue::new(HeaderName::new_from_ascii_str(name), value.to_owned())
 }
 
-/// A name or a subject without anything that could begin another header.
+/// A name or a subject without anything that could begin another header. What looks like an encoded word
+/// already is made to differ, so that it is encoded and arrives as it was written.
 fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().trim().to_owned()
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    line.trim().replace("=?", "=\u{2060}?")
 }
 
 /// The page with the link at its end.

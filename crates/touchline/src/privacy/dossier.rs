@@ -6,7 +6,7 @@ use serde_json::Value;
 use store::Reader;
 use utoipa::ToSchema;
 
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::{ScopeName, Scopes};
 use crate::error::Result;
 use crate::ids::PersonId;
 use crate::{events, mail, messages, roster};
@@ -20,27 +20,30 @@ pub struct Dossier {
     /// The person, the teams they are on, whom they look after and who looks after them.
     #[schema(value_type = Object)]
     pub roster: Value,
-    /// What was answered for them, duties they took, their calendar feeds.
-    #[schema(value_type = Object)]
-    pub events: Value,
-    /// What they wrote, what reached them, and what they have read.
-    #[schema(value_type = Object)]
-    pub messages: Value,
-    /// Letters that were sent to them, or are waiting to be.
-    #[schema(value_type = Vec<Object>)]
-    pub mail: Value,
+    /// What was answered for them, duties they took, their calendar feeds; `null` without `events:read`.
+    #[schema(value_type = Option<Object>)]
+    pub events: Option<Value>,
+    /// What they wrote, what reached them, and what they have read; `null` without `messages:read`.
+    #[schema(value_type = Option<Object>)]
+    pub messages: Option<Value>,
+    /// Letters that were sent to them, or are waiting to be; `null` without `messages:read`.
+    #[schema(value_type = Option<Vec<Object>>)]
+    pub mail: Option<Value>,
 }
 
-/// Gathers it.
-pub fn gather(db: &Reader<'_>, reach: &Reach, id: PersonId) -> Result<Dossier> {
-    roster::person::reachable(db, reach, id)?;
-    let letters = mail::letter::held_about(db, id)?;
+/// Gathers what a credential with these scopes may read.
+pub fn gather(db: &Reader<'_>, scopes: Scopes, id: PersonId) -> Result<Dossier> {
+    let (sees_events, sees_messages) =
+        (scopes.allow(ScopeName::EventsRead), scopes.allow(ScopeName::MessagesRead));
+    let letters = || -> Result<Value> {
+        Ok(serde_json::to_value(mail::letter::held_about(db, id)?).unwrap_or_default())
+    };
     Ok(Dossier {
         person_id: id,
         created_at: db.now(),
         roster: roster::erasure::dossier(db, id)?,
-        events: events::held::held_about(db, id)?,
-        messages: messages::held::held_about(db, id)?,
-        mail: serde_json::to_value(letters).unwrap_or_default(),
+        events: sees_events.then(|| events::held::held_about(db, id)).transpose()?,
+        messages: sees_messages.then(|| messages::held::held_about(db, id)).transpose()?,
+        mail: sees_messages.then(letters).transpose()?,
     })
 }

@@ -5,6 +5,7 @@ use kit::word::Word;
 use kit::{Change, Day, words};
 use utoipa_axum::routes;
 
+use super::delicate::{Sight, answered, within};
 use super::guardian::{self, NewGuardian};
 use super::member::{
     self, Member, MemberChange, MemberFilter, MemberStatus, MembershipChange, Role,
@@ -12,6 +13,7 @@ use super::member::{
 use super::newcomer::{self, NewMember, Newcomer, Newcomers};
 use super::person::PersonChange;
 use super::profile::{self, PeopleFilter, Profile, ProfileChange};
+use crate::accounts::rights::ScopeName;
 use crate::error::Result;
 use crate::ids::{MemberId, PersonId, TeamId};
 use crate::paging::Order;
@@ -71,7 +73,10 @@ async fn list(
     caller
         .page_seen(
             paging,
-            move |db, _, filter, page| member::list(db, team, filter, page),
+            move |db, reach, filter, page| {
+                let members = member::list(db, team, filter, page)?;
+                Ok(members.into_iter().map(|member| within(reach, member)).collect())
+            },
             Member::all_seen,
         )
         .await
@@ -96,8 +101,10 @@ async fn add(
     body: Body<NewMember>,
 ) -> Result<Response> {
     caller.reaches(team)?;
-    let reach = caller.reach();
-    caller.create(body, move |tx, new| newcomer::add(tx, &reach, team, new)).await
+    let (reach, sight) = (caller.reach(), sight(&caller, body.value.person_id.is_none()));
+    caller
+        .create(body, move |tx, new| answered(tx, sight, newcomer::add(tx, &reach, team, new)?))
+        .await
 }
 
 /// Get a member
@@ -111,7 +118,8 @@ async fn find(
     Query(Nothing): Query<Nothing>,
 ) -> Result<Response> {
     caller.reaches(team)?;
-    caller.one_seen(move |db| member::show(db, team, id), Member::seen).await
+    let reach = caller.reach();
+    caller.one_seen(move |db| Ok(within(&reach, member::show(db, team, id)?)), Member::seen).await
 }
 
 /// Change a member
@@ -130,9 +138,12 @@ async fn change(
     body: Body<MemberChange>,
 ) -> Result<Response> {
     caller.reaches(at.0)?;
-    let reach = caller.reach();
+    let wrote = matches!(body.value.person.medical_note, Change::Set(_));
+    let (reach, sight) = (caller.reach(), sight(&caller, wrote));
     caller
-        .change(body, move |tx, change, expected| member::change(tx, &reach, at, expected, change))
+        .change(body, move |tx, change, expected| {
+            answered(tx, sight, member::change(tx, &reach, at, expected, change)?)
+        })
         .await
 }
 
@@ -150,7 +161,12 @@ async fn remove(
     MaybeBody(body): MaybeBody<NoBody>,
 ) -> Result<Response> {
     caller.reaches(at.0)?;
-    caller.change(body, move |tx, NoBody, expected| member::remove(tx, at, expected)).await
+    let (reach, sight) = (caller.reach(), sight(&caller, false));
+    caller
+        .change(body, move |tx, NoBody, expected| {
+            answered(tx, sight, within(&reach, member::remove(tx, at, expected)?))
+        })
+        .await
 }
 
 /// Add many people at once
@@ -222,10 +238,18 @@ async fn change_person(
     Query(Nothing): Query<Nothing>,
     body: Body<ProfileChange>,
 ) -> Result<Response> {
-    let reach = caller.reach();
+    let wrote = matches!(body.value.person.medical_note, Change::Set(_));
+    let (reach, sight) = (caller.reach(), sight(&caller, wrote));
     caller
-        .change(body, move |tx, change, expected| profile::change(tx, &reach, id, expected, change))
+        .change(body, move |tx, change, expected| {
+            answered(tx, sight, profile::change(tx, &reach, id, expected, change)?)
+        })
         .await
+}
+
+/// How the answer to a change is shown to this caller.
+fn sight(caller: &Caller<RosterWrite>, wrote: bool) -> Sight {
+    Sight { reads: caller.credential().scopes.allow(ScopeName::RosterRead), wrote }
 }
 
 words! {

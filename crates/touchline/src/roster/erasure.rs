@@ -7,7 +7,7 @@ use store::{Reader, Tx};
 
 use super::guardian;
 use super::member::{self, Member};
-use super::membership::{self, MemberStatus, Membership, counted};
+use super::membership::{self, MemberStatus, Membership, Positions, counted};
 use super::person::{self, Person};
 use super::profile::{self, Profile};
 use super::ripple::Ripple;
@@ -107,6 +107,7 @@ fn leave(tx: &Tx<'_>, person: &Person) -> Result<bool> {
             status: MemberStatus::Removed,
             left_on: before.left_on.or(Some(person::today(tx.now()))),
             jersey_number: None,
+            positions: Positions::default(),
             external_id: None,
             metadata: Metadata::default(),
             ..before

@@ -11,6 +11,7 @@ pub mod guardian;
 pub mod membership;
 pub mod member;
 pub mod newcomer;
+pub mod delicate;
 pub mod duplicates;
 pub mod erasure;
 mod refusals;

@@ -118,8 +118,8 @@ pub fn find(db: &Reader<'_>, id: PersonId) -> Result<Person> {
     Ok(db.one(sql!(Person::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
-/// One person, if a credential with this reach may know of them: somebody who is or was on a team it
-/// reaches, or a guardian of one. Others answer as if they did not exist.
+/// One person, if a credential with this reach may know of them: somebody who is on a team it reaches,
+/// or a guardian of one. Others answer as if they did not exist.
 pub fn reachable(db: &Reader<'_>, reach: &Reach, id: PersonId) -> Result<Person> {
     let person = find(db, id)?;
     if reached(db, reach, &[id])?.contains(&id) { Ok(person) } else { Err(Error::not_found()) }
@@ -140,11 +140,11 @@ pub fn reached(db: &Reader<'_>, reach: &Reach, people: &[PersonId]) -> Result<BT
 pub(super) const REACHED: &str = "
       and (exists (select 1 from member m
                    where m.account_id = person.account_id and m.person_id = person.id
-                     and m.team_id in (:teams))
+                     and m.status <> 'removed' and m.team_id in (:teams))
         or exists (select 1 from guardianship g
                    join member m on m.account_id = g.account_id and m.person_id = g.person_id
                    where g.account_id = person.account_id and g.guardian_id = person.id
-                     and m.team_id in (:teams)))";
+                     and m.status <> 'removed' and m.team_id in (:teams)))";
 
 /// These people, by their ids.
 pub fn all(db: &Reader<'_>, people: Vec<PersonId>) -> Result<BTreeMap<PersonId, Person>> {

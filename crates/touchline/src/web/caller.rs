@@ -403,7 +403,12 @@ impl<N: Needs> Caller<N> {
         let expected = precondition::if_match(&self.headers)?;
         let key = idempotency::key(&self.headers)?.map(|key| IdempotencyKey {
             key,
-            request_hash: idempotency::request_hash(&self.method, &self.path, &body.canonical),
+            request_hash: idempotency::request_hash(
+                &self.method,
+                &self.path,
+                &body.canonical,
+                &self.rights(),
+            ),
         });
         let turn = match &key {
             Some(key) => {
@@ -433,6 +438,16 @@ impl<N: Needs> Caller<N> {
         Ok(written.response(location.as_deref(), self.context.id()))
     }
 
+    /// What the caller may see that not everybody may, as text; empty for whoever sees everything.
+    fn rights(&self) -> String {
+        let teams = match &self.reach {
+            Reach::Everywhere => String::new(),
+            Reach::Teams(teams) => format!("{teams:?}\n"),
+        };
+        let private = self.credential.scopes.allow(ScopeName::RosterRead);
+        teams + if private { "" } else { "nothing private\n" }
+    }
+
     /// Where the created object is found: below the address it was posted to.
     fn location(&self, written: &Written) -> Option<String> {
         let id = written.id()?;
@@ -447,7 +462,11 @@ fn recall(
     kept: std::time::Duration,
 ) -> Result<Option<Written>> {
     let Some(key) = key else { return Ok(None) };
-    Ok(idempotency::recall(tx, key, kept)?.map(Written::replayed))
+    let Some(before) = idempotency::recall(tx, key, kept)? else { return Ok(None) };
+    let written = Written::replayed(before);
+    // Who reads an answer again is entered too: it may hold what only few may see.
+    tx.audit("request.replayed", &written.id().unwrap_or_default(), &serde_json::Value::Null)?;
+    Ok(Some(written))
 }
 
 fn remember(tx: &Tx<'_>, key: IdempotencyKey, written: &Written) -> Result<()> {

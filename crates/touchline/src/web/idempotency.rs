@@ -64,9 +64,10 @@ pub fn key(headers: &HeaderMap) -> Result<Option<String>> {
     }
 }
 
-/// What identifies a request: its method, its path and what its body says.
-pub fn request_hash(method: &Method, path: &str, body: &[u8]) -> [u8; 32] {
-    let mut text = format!("{method} {path}\n").into_bytes();
+/// What identifies a request: its method, its path, what its body says, and what the caller may see
+/// that not everybody may: an answer is never given to somebody with other rights.
+pub fn request_hash(method: &Method, path: &str, body: &[u8], rights: &str) -> [u8; 32] {
+    let mut text = format!("{method} {path}\n{rights}").into_bytes();
     text.extend_from_slice(body);
     sha256(&text)
 }
@@ -87,7 +88,8 @@ pub fn recall(tx: &Tx<'_>, key: &IdempotencyKey, kept: Duration) -> Result<Optio
             Ok(None)
         }
         Some(other) if other.request_hash != *request_hash => {
-            let detail = "This Idempotency-Key was used for another method, path or body.";
+            let detail = "This Idempotency-Key was used for another method, path or body, or by a \
+                key with other rights.";
             Err(Error::new(Code::IdempotencyKeyReused, detail))
         }
         found => Ok(found),
@@ -158,13 +160,27 @@ impl Drop for Turn {
     }
 }
 
-/// Forgets answers that speak of somebody: what was erased must not come back as a replay.
-pub fn forget_mentions(tx: &Tx<'_>, id: &str) -> Result<()> {
+/// Rewrites remembered answers that speak of something: what was erased must not come back as a replay,
+/// and a late retry must not make it anew.
+pub fn rewrite_mentions(
+    tx: &Tx<'_>,
+    id: &str,
+    rewrite: impl Fn(&str) -> Result<Option<String>>,
+) -> Result<()> {
     let pattern = kit::text::contains_pattern(id);
-    tx.run(
-        "delete from idempotency where account_id = :account and data like :pattern escape '\\'",
+    let told: Vec<(String, String)> = tx.all(
+        "select key, data from idempotency
+         where account_id = :account and data like :pattern escape '\\'",
         bind! { pattern },
     )?;
+    for (key, data) in told {
+        if let Some(data) = rewrite(&data)? {
+            tx.run(
+                "update idempotency set data = :data where account_id = :account and key = :key",
+                bind! { key, data },
+            )?;
+        }
+    }
     Ok(())
 }
 

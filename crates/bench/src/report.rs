@@ -60,6 +60,8 @@ How to read it:
   ends with an error unless exactly 100 come and the others wait, and unless exactly the first 50 of those
   who wait, in the order they came, are let in.
 - Downloads: a process of its own, in which the memory of answers and the database's pages are full before
-  the download begins.
+  the download begins. What it grows by meanwhile does not depend on the rows: ten times as many take the
+  same. It is a piece of 1,000 rows on each thread that reads, and what the allocator keeps for a moment
+  before it gives it back.
 - *(yes)* and *(no)*: nobody asked for this one; it is held against the same mark for comparison.
 ";

@@ -70,8 +70,8 @@ async fn roster(
 #[utoipa::path(get, path = "/exports/events.csv", operation_id = "exports_events", tag = "Exports",
     params(
         ("team_id" = Option<TeamId>, Query, description = "Only this team."),
-        ("from" = Option<Timestamp>, Query, description = "Only events that start at this moment or later."),
-        ("to" = Option<Timestamp>, Query, description = "Only events that start before this moment."),
+        ("from" = Option<Timestamp>, Query, description = "Only events that start at this moment or later; a day is its beginning in UTC."),
+        ("to" = Option<Timestamp>, Query, description = "Only events that start before this moment; a day is its beginning in UTC."),
         ("bom" = Option<bool>, Query, description = "`true`: begin with the mark by which some spreadsheets know UTF-8.")),
     responses((status = 200, description = "The file.", content_type = "text/csv", body = String), Problems),
     security(("key" = ["events:read"])))]
@@ -90,8 +90,8 @@ async fn events(
 #[utoipa::path(get, path = "/exports/rsvps.csv", operation_id = "exports_rsvps", tag = "Exports",
     params(
         ("team_id" = Option<TeamId>, Query, description = "Only this team."),
-        ("from" = Option<Timestamp>, Query, description = "Only events that start at this moment or later."),
-        ("to" = Option<Timestamp>, Query, description = "Only events that start before this moment."),
+        ("from" = Option<Timestamp>, Query, description = "Only events that start at this moment or later; a day is its beginning in UTC."),
+        ("to" = Option<Timestamp>, Query, description = "Only events that start before this moment; a day is its beginning in UTC."),
         ("bom" = Option<bool>, Query, description = "`true`: begin with the mark by which some spreadsheets know UTF-8.")),
     responses((status = 200, description = "The file.", content_type = "text/csv", body = String), Problems),
     security(("key" = ["events:read"])))]

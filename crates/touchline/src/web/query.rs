@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use http::request::Parts;
 use kit::text::{self, TextFault};
 use kit::word::Word;
-use kit::{Id, Kind, Timestamp};
+use kit::{Day, Id, Kind, Timestamp};
 
 use super::fields::FAULTS;
 use crate::error::{Code, Error, Fault, Result};
@@ -127,10 +127,11 @@ impl Params {
         self.read_as(name, "wrong_type", "This must be true or false.", read)
     }
 
-    /// A moment, with its offset.
+    /// A moment, with its offset; a day is the moment at which it begins in UTC.
     pub fn moment(&mut self, name: &str) -> Option<Timestamp> {
-        let wrong = "This is not a time with its offset, such as 2026-09-05T18:30:00Z.";
-        self.read_as(name, "invalid_time", wrong, |text| text.parse().ok())
+        let wrong = "This is not a time with its offset, such as 2026-09-05T18:30:00Z, nor a day.";
+        let day = |text: &str| text.parse::<Day>().ok().map(Day::start);
+        self.read_as(name, "invalid_time", wrong, |text| text.parse().ok().or_else(|| day(text)))
     }
 
     /// The id of an object.

@@ -92,11 +92,39 @@ pub struct NotATime;
 impl FromStr for Timestamp {
     type Err = NotATime;
 
-    /// Reads RFC 3339 with `Z` or an offset.
+    /// Reads RFC 3339 with `Z` or an offset; the seconds may be left out.
     fn from_str(text: &str) -> Result<Self, NotATime> {
+        if !is_rfc3339(text) {
+            return Err(NotATime);
+        }
         let moment: jiff::Timestamp = text.parse().map_err(|_| NotATime)?;
         Ok(Self(moment.as_microsecond()))
     }
+}
+
+/// Whether a moment is written as RFC 3339 has it. The calendar library takes more for one: leap seconds,
+/// which it shortens, offsets of more than a day, years of six digits.
+fn is_rfc3339(text: &str) -> bool {
+    let Some((minutes, rest)) = text.split_at_checked(16) else { return false };
+    let written = |text: &str, shape: &str| {
+        let fits = |(byte, form): (u8, u8)| match form {
+            b'0' => byte.is_ascii_digit(),
+            b'5' => (b'0'..=b'5').contains(&byte),
+            _ => byte.eq_ignore_ascii_case(&form),
+        };
+        text.len() == shape.len() && text.bytes().zip(shape.bytes()).all(fits)
+    };
+    let Some(place) = rest.find(['Z', 'z', '+', '-']) else { return false };
+    let (seconds, offset) = rest.split_at(place);
+    let seconds_written = match seconds.split_once('.') {
+        Some((whole, part)) => {
+            written(whole, ":50") && !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit())
+        }
+        None => seconds.is_empty() || written(seconds, ":50"),
+    };
+    let offset_written =
+        written(offset, "Z") || (written(&offset[1..], "00:50") && &offset[1..3] < "24");
+    written(minutes, "0000-00-00T00:50") && seconds_written && offset_written
 }
 
 impl Serialize for Timestamp {
@@ -152,6 +180,48 @@ mod tests {
         assert_eq!(Timestamp::from_micros(1).to_string(), "1970-01-01T00:00:00.000001Z");
         assert_eq!("2026-03-01T01:00:00+02:00".parse(), Ok(Timestamp(1_772_319_600_000_000)));
         assert_eq!("yesterday".parse::<Timestamp>(), Err(NotATime));
+    }
+
+    #[test]
+    fn what_is_not_rfc_3339_is_no_moment() {
+        let noon = Ok(Timestamp(1_780_315_200_000_000));
+        for right in [
+            "2026-06-01T12:00:00Z",
+            "2026-06-01t12:00:00.000z",
+            "2026-06-01T12:00Z",
+            "2026-06-02T11:59:00+23:59",
+            "2026-05-31T12:01:00-23:59",
+        ] {
+            assert_eq!(right.parse(), noon, "{right}");
+        }
+        for wrong in [
+            "2026-06-01T12:00:00+24:00",
+            "2026-06-01T12:00:00+25:00",
+            "2026-06-01T12:00:00+01:60",
+            "2026-06-01T12:00:00+1:00",
+            "2026-06-01T12:00:00+01",
+            "2026-06-01T12:00:00+0100",
+            "2026-06-01T12:00:00+01:00:00",
+            "2026-06-01T12:00:60Z",
+            "2026-06-01T12:60:00Z",
+            "2026-06-01T24:00:00Z",
+            "2026-06-31T12:00:00Z",
+            "2026-06-01T12:00:00.Z",
+            "2026-06-01T12:00.5Z",
+            "2026-06-01T12:00:00,5Z",
+            "2026-06-01 12:00:00Z",
+            "2026-06-01T12:00:00",
+            "2026-06-01T12:00:00Z[UTC]",
+            "20260601T120000Z",
+            "+002026-06-01T12:00:00Z",
+            "-002026-06-01T12:00:00Z",
+            "2026-06-01T12:00:0éZ",
+            "2026-06-01T12:0éZ",
+            "Z",
+            "",
+        ] {
+            assert_eq!(wrong.parse::<Timestamp>(), Err(NotATime), "{wrong}");
+        }
     }
 
     #[test]

@@ -34,9 +34,10 @@ pub fn routes(routes: Routes) -> Routes {
 /// A row for each membership. Columns: `member_id`, `person_id`, `team_id`, `team`, `first_name`,
 /// `last_name`, `preferred_name`, `role`, `jersey_number`, `positions`, `status`, `joined_on`, `left_on`,
 /// `external_id`, `created_at`; with `include=private` also `birth_date`, `email`, `phone`, `address`,
-/// `emergency_contact`, `medical_note` and, for up to three guardians, `guardian_1_name`,
-/// `guardian_1_relationship`, `guardian_1_email`, `guardian_1_phone` and so on. Text that a spreadsheet
-/// would take for a formula begins with a single quote.
+/// `emergency_contact`, `medical_note`, `guardians` (how many there are) and, for the first three of them,
+/// `guardian_1_name`, `guardian_1_relationship`, `guardian_1_email`, `guardian_1_phone`,
+/// `guardian_1_may_pick_up`, `guardian_1_receives_messages` and so on. Text that a spreadsheet would take
+/// for a formula begins with a single quote.
 #[utoipa::path(get, path = "/exports/roster.csv", operation_id = "exports_roster", tag = "Exports",
     params(
         ("team_id" = Option<TeamId>, Query, description = "Only this team."),

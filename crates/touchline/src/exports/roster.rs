@@ -11,8 +11,11 @@ use crate::accounts::rights::Reach;
 use crate::error::Result;
 use crate::ids::{MemberId, PersonId, TeamId};
 
-/// How many guardians have columns of their own.
+/// How many guardians have columns of their own; that there are more is seen from their number.
 const GUARDIANS: usize = 3;
+/// What is said of each.
+const GUARDIAN: [&str; 6] =
+    ["name", "relationship", "email", "phone", "may_pick_up", "receives_messages"];
 
 /// Which memberships to write.
 #[derive(Debug, Default)]
@@ -78,6 +81,8 @@ row! {
         relationship: Option<String>,
         email: Option<String>,
         phone: Option<String>,
+        may_pick_up: bool,
+        receives_messages: bool,
     }
 }
 
@@ -88,9 +93,9 @@ impl Table for RosterTable {
         let mut names: Vec<_> = PLAIN.map(Cow::Borrowed).to_vec();
         if self.private {
             names.extend(PRIVATE.map(Cow::Borrowed));
+            names.push("guardians".into());
             for number in 1..=GUARDIANS {
-                let parts = ["name", "relationship", "email", "phone"];
-                names.extend(parts.map(|part| format!("guardian_{number}_{part}").into()));
+                names.extend(GUARDIAN.map(|part| format!("guardian_{number}_{part}").into()));
             }
         }
         names
@@ -170,6 +175,7 @@ impl RosterTable {
                 maybe(line.emergency_contact),
                 maybe(line.medical_note),
             ]);
+            cells.push(cell(guardians.len()));
             for number in 0..GUARDIANS {
                 cells.extend(contact(guardians.get(number)));
             }
@@ -178,14 +184,16 @@ impl RosterTable {
     }
 }
 
-fn contact(guardian: Option<&Guardian>) -> [Cow<'static, str>; 4] {
-    let Some(guardian) = guardian else { return ["", "", "", ""].map(Cow::Borrowed) };
+fn contact(guardian: Option<&Guardian>) -> [Cow<'static, str>; GUARDIAN.len()] {
+    let Some(guardian) = guardian else { return [""; GUARDIAN.len()].map(Cow::Borrowed) };
     let last = guardian.last_name.as_deref().unwrap_or_default();
     [
         format!("{} {last}", guardian.first_name).trim().to_owned().into(),
         maybe(guardian.relationship.as_ref()),
         maybe(guardian.email.as_ref()),
         maybe(guardian.phone.as_ref()),
+        cell(guardian.may_pick_up),
+        cell(guardian.receives_messages),
     ]
 }
 
@@ -195,7 +203,8 @@ fn guardians(db: &Reader<'_>, people: Vec<PersonId>) -> Result<HashMap<PersonId,
         return Ok(found);
     }
     let links: Vec<Guardian> = db.all(
-        "select g.person_id, p.first_name, p.last_name, g.relationship, p.email, p.phone
+        "select g.person_id, p.first_name, p.last_name, g.relationship, p.email, p.phone,
+             g.may_pick_up, g.receives_messages
          from guardianship g
          join person p on p.account_id = g.account_id and p.id = g.guardian_id
          where g.account_id = :account and g.person_id in (:people)

@@ -60,13 +60,28 @@ fn broken(error: csv::Error) -> Error {
 /// A spreadsheet takes text that begins like a formula for one and carries it out. A quote in front
 /// makes it text.
 fn harmless(cell: Cow<'_, str>) -> Cow<'_, str> {
-    match cell.trim_start().chars().next() {
+    match cell.trim_start_matches(unseen).chars().next() {
         Some('=' | '+' | '-' | '@' | '\u{ff1d}' | '\u{ff0b}' | '\u{ff0d}' | '\u{ff20}') => {
             format!("'{cell}").into()
         }
         _ if cell.starts_with(['\t', '\r', '\n']) => format!("'{cell}").into(),
         _ => cell,
     }
+}
+
+/// Whether a character leaves no ink: spaces, and those that a spreadsheet may drop when it reads a cell.
+fn unseen(char: char) -> bool {
+    let (soft_hyphen, grapheme_joiner, letter_mark) = ('\u{ad}', '\u{34f}', '\u{61c}');
+    char.is_whitespace()
+        || char.is_control()
+        || [soft_hyphen, grapheme_joiner, letter_mark].contains(&char)
+        || matches!(
+            char,
+            '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        )
+        || matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(char, '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}')
+        || matches!(char, '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Something that may be missing, as a cell.
@@ -100,9 +115,24 @@ mod tests {
 
     #[test]
     fn formulas_become_text() {
-        for formula in ["=1+1", "+351 912", "-2", "@SUM(A1)", " =1", "\u{ff1d}1"] {
+        for formula in [
+            "=1+1",
+            "+351 912",
+            "-2",
+            "@SUM(A1)",
+            " =1",
+            "\u{ff1d}1",
+            "\u{200b}=1",
+            "\u{feff} \u{2060}@a",
+        ] {
             assert_eq!(sheet(false, &[formula]), format!("'{formula}\r\n"));
         }
-        assert_eq!(sheet(false, &["2-1", "a=b"]), "2-1,a=b\r\n");
+        for unseen in
+            "\u{ad}\u{200b}\u{200f}\u{202e}\u{2060}\u{2069}\u{feff}\u{3164}\u{fe0f}\u{1}".chars()
+        {
+            let formula = format!("{unseen}=1");
+            assert_eq!(harmless(Cow::Borrowed(&formula)), format!("'{formula}"), "{formula:?}");
+        }
+        assert_eq!(sheet(false, &["2-1", "a=b", "\u{200b}a"]), "2-1,a=b,\u{200b}a\r\n");
     }
 }

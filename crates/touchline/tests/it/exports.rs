@@ -89,8 +89,8 @@ both! {
         let all = File::get(&w.owner, "/exports/roster.csv?include=private").await.columns;
         assert_eq!(all[..plain.len()], *plain);
         assert_eq!(all[plain.len()..][..private.len() - 1], private[1..]);
-        assert_eq!(all[plain.len()..].len(), 6 + 3 * 4);
-        assert_eq!(all.last().unwrap(), "guardian_3_phone");
+        assert_eq!(all[plain.len()..].len(), 6 + 1 + 3 * 6);
+        assert_eq!(all.last().unwrap(), "guardian_3_receives_messages");
         let answer = w.owner.get("/exports/events.csv").await.ok();
         assert_eq!(answer.header("content-type"), Some("text/csv; charset=utf-8"));
         assert_eq!(answer.header("content-disposition"), Some("attachment; filename=\"events.csv\""));
@@ -193,7 +193,7 @@ both! {
         let team = hawks(w).await;
         let body = json!({ "first_name": "Inês", "birth_date": "2014-02-27", "email": "ines@example.org", "phone": "912", "address": "Quay 1",
             "emergency_contact": "Avó 911", "medical_note": "xyzzy nuts", "guardians": [{ "first_name": "Rita", "last_name": "Duarte", "relationship": "mother",
-            "email": "rita@example.org", "phone": "913" }, { "first_name": "Rui" }] });
+            "email": "rita@example.org", "phone": "913" }, { "first_name": "Rui", "may_pick_up": false, "receives_messages": false }, { "first_name": "Avó" }, { "first_name": "Tia" }] });
         let member = w.owner.post(&format!("/teams/{team}/roster"), body).await.created();
         let before = audited(w).await;
         let plain = w.owner.get("/exports/roster.csv").await.ok();
@@ -203,7 +203,8 @@ both! {
         assert_eq!(audited(w).await, before);
         let file = File::get(&w.owner, "/exports/roster.csv?include=private").await;
         for (column, text) in [("birth_date", "2014-02-27"), ("medical_note", "xyzzy nuts"), ("guardian_1_name", "Rita Duarte"), ("guardian_1_relationship", "mother"),
-            ("guardian_1_email", "rita@example.org"), ("guardian_2_name", "Rui"), ("guardian_2_phone", ""), ("guardian_3_name", "")] {
+            ("guardian_1_email", "rita@example.org"), ("guardian_2_name", "Rui"), ("guardian_2_phone", ""), ("guardian_1_may_pick_up", "true"), ("guardian_2_may_pick_up", "false"), ("guardian_2_receives_messages", "false"),
+            ("guardian_3_name", "Avó"), ("guardian_3_receives_messages", "true"), ("guardians", "4")] {
             assert_eq!(file.cell(0, column), text, "{column}");
         }
         assert_eq!(audited(w).await, before + 1);

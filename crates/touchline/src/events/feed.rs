@@ -17,6 +17,7 @@ use crate::expected::{Expected, Versioned};
 use crate::ids::{AccountId, FeedId, PersonId, TeamId};
 use crate::paging::{Order, Page};
 use crate::signals::Tell;
+use crate::teams::team;
 use crate::thing::thing;
 
 record! {
@@ -54,9 +55,10 @@ record! {
 pub struct Made {
     #[serde(flatten)]
     pub feed: Feed,
-    /// The address to subscribe to. It is shown only now.
+    /// The address to subscribe to. It is shown only now; `null` where an `Idempotency-Key` repeats the
+    /// answer.
     #[schema(examples("https://club.example.org/calendar/3q2-7w….ics"))]
-    pub url: String,
+    pub url: Option<String>,
 }
 
 impl Versioned for Made {
@@ -90,6 +92,9 @@ pub struct FeedFilter {
 pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewFeed) -> Result<(Feed, String)> {
     if let Some(fault) = subject_fault(tx, reach, &new)? {
         return Err(Error::invalid(vec![fault]));
+    }
+    if let Some(team) = new.team_id {
+        team::playing(tx, team)?;
     }
     let token = URL_SAFE_NO_PAD.encode(tx.dice().bytes::<32>());
     let feed = Feed {

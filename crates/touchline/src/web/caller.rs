@@ -359,6 +359,21 @@ impl<N: Needs> Caller<N> {
         self.change_as(StatusCode::CREATED, body, move |tx, value, _| work(tx, value)).await
     }
 
+    /// Creates something with a secret, shows both this once and answers 201. The second object, without
+    /// the secret, is what is remembered and what a repeated request gets.
+    pub async fn create_secret<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
+        self,
+        body: Body<B>,
+        work: impl FnOnce(&Tx<'_>, B) -> Result<(T, T)> + Send + 'static,
+    ) -> Result<Response> {
+        let work = move |tx: &Tx<'_>, value, _: &Expected| {
+            let (shown, kept) = work(tx, value)?;
+            let written = Written::new(StatusCode::CREATED, Some(shown.version()), &shown)?;
+            written.without_secret(&kept)
+        };
+        self.write(body, work).await
+    }
+
     /// Creates several things, all or none, and answers 201 with the list of them.
     pub async fn create_all<B: Send + 'static, T: Serialize + Send + 'static>(
         self,
@@ -476,7 +491,7 @@ fn remember(tx: &Tx<'_>, key: IdempotencyKey, written: &Written) -> Result<()> {
         request_hash: key.request_hash,
         status: written.status.as_u16().into(),
         etag: written.version.map(|version| version.to_string()),
-        data: written.data.clone(),
+        data: written.remembered().to_owned(),
         created_at: tx.now(),
     };
     idempotency::remember(tx, &remembered)

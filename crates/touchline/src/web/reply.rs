@@ -52,14 +52,14 @@ pub struct Several<T> {
     pub request_id: String,
 }
 
-fn json<T: Serialize>(value: &T) -> Result<Vec<u8>> {
-    serde_json::to_vec(value).map_err(|error| Error::internal(format!("not JSON: {error}")))
+fn json<T: Serialize>(value: &T) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| Error::internal(format!("not JSON: {error}")))
 }
 
 /// The envelope of one object, up to the request id.
 pub fn envelope<T: Serialize>(value: &T) -> Result<Bytes> {
     let mut body = b"{\"data\":".to_vec();
-    body.extend(json(value)?);
+    body.extend(json(value)?.into_bytes());
     body.push(b',');
     Ok(body.into())
 }
@@ -80,9 +80,9 @@ pub fn list<T: Serialize + Paged>(
     rows.truncate(wanted);
     let next = rows.last().filter(|_| has_more).map(|last| cursor(last.place()));
     let mut body = b"{\"data\":".to_vec();
-    body.extend(json(&rows)?);
+    body.extend(json(&rows)?.into_bytes());
     body.extend(format!(",\"has_more\":{has_more},\"next_cursor\":").into_bytes());
-    body.extend(json(&next)?);
+    body.extend(json(&next)?.into_bytes());
     body.push(b',');
     Ok(Answer { body: body.into(), version: None, next: next.map(Arc::from) })
 }
@@ -162,15 +162,25 @@ pub struct Written {
     /// None if several objects were made.
     pub version: Option<i64>,
     pub data: String,
+    /// What is remembered of it, where `data` shows a secret.
+    without_secret: Option<String>,
     replayed: bool,
 }
 
 impl Written {
     /// A change that was carried out now.
     pub fn new<T: Serialize>(status: StatusCode, version: Option<i64>, data: &T) -> Result<Self> {
-        let data = serde_json::to_string(data)
-            .map_err(|error| Error::internal(format!("not JSON: {error}")))?;
-        Ok(Self { status, version, data, replayed: false })
+        Ok(Self { status, version, data: json(data)?, without_secret: None, replayed: false })
+    }
+
+    /// The same, remembered as the object without its secret.
+    pub fn without_secret<T: Serialize>(self, data: &T) -> Result<Self> {
+        Ok(Self { without_secret: Some(json(data)?), ..self })
+    }
+
+    /// What a repeated request gets.
+    pub fn remembered(&self) -> &str {
+        self.without_secret.as_deref().unwrap_or(&self.data)
     }
 
     /// A change that was carried out before.
@@ -181,6 +191,7 @@ impl Written {
             status: status.unwrap_or(StatusCode::OK),
             version,
             data: before.data,
+            without_secret: None,
             replayed: true,
         }
     }

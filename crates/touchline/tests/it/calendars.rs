@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use store::Scope;
+use store::{Scope, bind};
 use testkit::process::Program;
 use testkit::{Answer, Client, Value, World, both, json, seconds};
 
@@ -336,5 +336,20 @@ both! {
         }).await.unwrap();
         assert!(dump.contains("Hawks") && !dump.contains(&token), "only a hash of the address is kept");
         assert_eq!(each(&w.owner.get("/calendar_feeds").await.ok(), "object"), ["calendar_feed"]);
+    }
+
+    async fn the_address_is_shown_once_and_kept_nowhere(w: &World) {
+        let team = hawks(w).await;
+        let keyed = w.owner.with("Idempotency-Key", "feed");
+        let made = keyed.post("/calendar_feeds", json!({ "team_id": team })).await.created();
+        let url = made.data()["url"].as_str().unwrap().to_owned();
+        let again = keyed.post("/calendar_feeds", json!({ "team_id": team })).await.created();
+        assert_eq!((again.id(), &again.data()["url"], again.header("idempotent-replayed")), (made.id(), &json!(null), Some("true")));
+        assert_eq!(again.header("location"), made.header("location"));
+        let kept = w.db().read(Scope::account(w.harbour, "test"), |db| {
+            db.all::<(String,)>("select data from idempotency where account_id = :account order by key", bind! {})
+        });
+        let (kept, (_, token)) = (format!("{:?}", kept.await.unwrap()), url.rsplit_once('/').unwrap());
+        assert!(kept.contains(made.id()) && !kept.contains(token.trim_end_matches(".ics")), "{kept}");
     }
 }

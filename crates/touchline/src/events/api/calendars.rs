@@ -79,9 +79,10 @@ async fn create(
     let base = caller.app().config.base_url.as_ref().map_or("", BaseUrl::as_str).to_owned();
     let reach = caller.reach();
     caller
-        .create(body, move |tx, new| {
+        .create_secret(body, move |tx, new| {
             let (feed, token) = feed::create(tx, &reach, new)?;
-            Ok(Made { feed, url: format!("{base}/calendar/{token}.ics") })
+            let url = Some(format!("{base}/calendar/{token}.ics"));
+            Ok((Made { feed: feed.clone(), url }, Made { feed, url: None }))
         })
         .await
 }

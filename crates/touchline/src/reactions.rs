@@ -6,7 +6,7 @@
 use store::{Tx, bind};
 
 use crate::error::Result;
-use crate::events::{event, rsvp};
+use crate::events::{event, rsvp, volunteers};
 use crate::ids::{MemberId, TeamId};
 
 /// Does what follows from news about these subjects.
@@ -19,7 +19,8 @@ pub fn after(tx: &Tx<'_>, kind: &str, subjects: impl Iterator<Item = String>) ->
     }
 }
 
-/// Events know how many are asked, and whoever leaves makes room at those to come.
+/// Events know how many are asked, and whoever leaves makes room at those to come. With a member their
+/// guardians may leave, so duties are looked through whatever the news.
 fn on_roster(tx: &Tx<'_>, member: MemberId) -> Result<()> {
     let (team, status): (TeamId, String) = tx.one(
         "select team_id, status from member where account_id = :account and id = :member",
@@ -28,5 +29,6 @@ fn on_roster(tx: &Tx<'_>, member: MemberId) -> Result<()> {
     if !matches!(status.as_str(), "active" | "injured") {
         rsvp::withdraw(tx, member)?;
     }
+    volunteers::let_go(tx, team)?;
     event::recount(tx, team)
 }

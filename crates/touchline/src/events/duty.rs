@@ -1,5 +1,7 @@
 //! Duties: what volunteers are needed for at an event, and who has taken them.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize, Serializer};
 use store::{Bound, Column, Tx, Value};
 use utoipa::ToSchema;
@@ -135,5 +137,16 @@ impl Duties {
         let place = duty.taken_by.iter().position(|taker| *taker == person);
         duty.taken_by.remove(place.ok_or_else(Error::not_found)?);
         Ok(duties)
+    }
+
+    /// Everybody who has taken one of them, once.
+    pub fn takers(&self) -> BTreeSet<PersonId> {
+        self.0.iter().flat_map(|duty| duty.taken_by.iter().copied()).collect()
+    }
+
+    /// The duties once this person has given all of them back.
+    pub fn without(mut self, person: PersonId) -> Self {
+        self.0.iter_mut().for_each(|duty| duty.taken_by.retain(|taker| *taker != person));
+        self
     }
 }

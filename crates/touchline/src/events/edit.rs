@@ -1,15 +1,16 @@
 //! Changing what was planned: one event, the following ones of its series, or all of them.
 
-use kit::{Change, LocalTime, Timestamp, Zone, words};
+use kit::{Change, Zone, words};
 use store::{Tx, bind};
 use utoipa::ToSchema;
 
 use super::conflicts;
 use super::duty::NewDuty;
 use super::event::{self, Event, HomeAway, Kind, Shown, Status};
+use super::moving::{NewPlan, Times};
 use super::rsvp;
 use super::schedule;
-use super::when::{Span, When};
+use super::when::When;
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Fault, Result};
 use crate::expected::Expected;
@@ -77,9 +78,17 @@ pub struct EventChange {
     /// Which events of its series; `this` if left out.
     #[schema(value_type = Option<ApplyTo>)]
     pub apply_to: ApplyTo,
-    /// Whether events that were changed by themselves lose those changes; `false` if left out.
+    /// Whether events that were changed by themselves follow too, in what this change names; `false` if
+    /// left out.
     #[schema(required = false)]
     pub overwrite_edits: bool,
+}
+
+/// An event that the caller reaches and expects, of a team that plays.
+fn open(tx: &Tx<'_>, reach: &Reach, id: EventId, expected: &Expected) -> Result<Event> {
+    let event = expected.check(event::find(tx, reach, id))?;
+    team::playing(tx, event.team_id)?;
+    Ok(event)
 }
 
 /// Changes an event, and those of its series that are meant; answers with the event.
@@ -90,20 +99,27 @@ pub fn change(
     expected: &Expected,
     change: EventChange,
 ) -> Result<Shown> {
-    let before = expected.check(event::find(tx, reach, id))?;
+    let before = open(tx, reach, id, expected)?;
     if before.status == Status::Cancelled {
         return Err(Error::invalid_state("A cancelled event cannot be changed."));
     }
     let plan = NewPlan::read(tx, &before, &change)?;
+    let alone = change.apply_to == ApplyTo::This && before.series_id.is_some();
+    let overwrites = change.apply_to != ApplyTo::This && change.overwrite_edits;
     let mut changed = Vec::new();
     for target in targets(tx, &before, change.apply_to)? {
-        let keeps = target.edited && !change.overwrite_edits && target.id != id;
-        if target.status == Status::Cancelled || keeps {
-            continue;
-        }
-        let after = applied(tx, &target, &before, &plan, &change)?;
-        if after != target {
-            changed.push((target, after));
+        let times = plan.times(&target)?;
+        let (occurrence, edited) = (times.occurrence, target.edited && !overwrites);
+        let keeps = edited && target.id != id;
+        let after = if target.status == Status::Cancelled || keeps {
+            target.clone()
+        } else {
+            applied(tx, &target, times, &before, &change)?
+        };
+        if after == target {
+            event::place(tx, &target, occurrence, edited)?;
+        } else {
+            changed.push((target, Event { occurrence, edited: edited || alone, ..after }));
         }
     }
     let moved: Vec<_> = changed
@@ -117,89 +133,26 @@ pub fn change(
     Ok(Shown { warnings, ..event })
 }
 
-/// What a change says about when the event is, for the event it was sent to.
-struct NewPlan {
-    span: Span,
-    deadline: Change<Timestamp>,
+/// What is wrong with where a change reaches, if anything: only a series has others that can be meant.
+pub(super) fn series_fault(event: &Event, apply_to: ApplyTo) -> Option<Fault> {
+    let alone = event.series_id.is_none() && apply_to != ApplyTo::This;
+    alone.then(|| Fault::new("/apply_to", "no_series", "The event is not part of a series."))
 }
 
-impl NewPlan {
-    fn read(tx: &Tx<'_>, before: &Event, change: &EventChange) -> Result<Self> {
-        let mut faults = Vec::new();
-        let zone = match &change.timezone {
-            Change::Keep => before.timezone.clone(),
-            Change::Set(zone) => zone.clone(),
-            Change::Clear => team::find(tx, before.team_id)?.timezone,
-        };
-        let span = new_span(before, change, zone).map_err(|found| faults.extend(found)).ok();
-        let deadline = match change.rsvp_deadline {
-            Change::Keep => Change::Keep,
-            Change::Clear => Change::Clear,
-            Change::Set(when) => {
-                let zone = span.as_ref().map_or(&before.timezone, |span| &span.zone);
-                match schedule::deadline(zone, when, span.as_ref()) {
-                    Ok(moment) => Change::Set(moment),
-                    Err(fault) => {
-                        faults.push(fault);
-                        Change::Keep
-                    }
-                }
-            }
-        };
-        if let Change::Set(location) = change.location_id
-            && before.location_id != Some(location)
-        {
-            faults.extend(schedule::location_fault(tx, Some(location))?);
-        }
-        if before.series_id.is_none() && change.apply_to != ApplyTo::This {
-            let detail = "The event is not part of a series.";
-            faults.push(Fault::new("/apply_to", "no_series", detail));
-        }
-        if change.external_id != Change::Keep && change.apply_to != ApplyTo::This {
-            let detail = "Events of a series cannot share an external id.";
-            faults.push(Fault::new("/external_id", "not_for_series", detail));
-        }
-        match span {
-            Some(span) if faults.is_empty() => Ok(Self { span, deadline }),
-            _ => Err(Error::invalid(faults)),
-        }
-    }
-}
-
-/// When the event is after the change. What is not said stays as the clocks show it.
-fn new_span(before: &Event, change: &EventChange, zone: Zone) -> Result<Span, Vec<Fault>> {
-    let was = before.span();
-    let all_day = change.all_day.unwrap_or(was.all_day);
-    let same = zone == was.zone && all_day == was.all_day;
-    if same && change.starts_at.is_none() && change.ends_at.is_none() {
-        return Ok(was);
-    }
-    let kept = |moment, local| if same { When::Moment(moment) } else { When::Local(local) };
-    let start = change.starts_at.unwrap_or_else(|| kept(was.starts_at, was.starts_local()));
-    let end = match (change.ends_at, change.starts_at) {
-        (Some(end), _) => Some(end),
-        (None, None) => Some(kept(was.ends_at, was.ends_local())),
-        (None, Some(_)) => None,
-    };
-    let span = Span::read(zone, all_day, start, end)?;
-    if end.is_some() {
-        return Ok(span);
-    }
-    // Moved as a whole: it takes as long as before.
-    let length = was.ends_at.micros() - was.starts_at.micros();
-    let days =
-        was.ends_local().day().at_midnight().seconds_since(was.starts_local().day().at_midnight());
-    let end = if all_day && was.all_day {
-        let last = span.starts_local().plus_seconds(days);
-        last.map(When::Local)
-    } else {
-        Some(When::Moment(Timestamp::from_micros(span.starts_at.micros() + length)))
-    };
-    Span::read(span.zone.clone(), all_day, When::Moment(span.starts_at), end)
+/// The events that are called off with this one. What is over was held, and stays, unless the event that
+/// is called off is over itself.
+fn called_off(tx: &Tx<'_>, event: &Event, apply_to: ApplyTo) -> Result<Vec<Event>> {
+    let now = tx.now();
+    let mut meant = targets(tx, event, apply_to)?;
+    meant.retain(|other| event.is_over(now) || !other.is_over(now));
+    Ok(meant)
 }
 
 /// The events that are meant, the given one included, in order.
 fn targets(tx: &Tx<'_>, event: &Event, apply_to: ApplyTo) -> Result<Vec<Event>> {
+    if let Some(fault) = series_fault(event, apply_to) {
+        return Err(Error::invalid(vec![fault]));
+    }
     let series = match (apply_to, event.series_id) {
         (ApplyTo::This, _) | (_, None) => return Ok(vec![event.clone()]),
         (_, Some(series)) => event::of_series(tx, series)?,
@@ -212,16 +165,11 @@ fn targets(tx: &Tx<'_>, event: &Event, apply_to: ApplyTo) -> Result<Vec<Event>> 
 fn applied(
     tx: &Tx<'_>,
     target: &Event,
+    times: Times,
     origin: &Event,
-    plan: &NewPlan,
     change: &EventChange,
 ) -> Result<Event> {
-    let span = moved(target, origin, &plan.span, change.overwrite_edits)?;
-    let deadline = match plan.deadline {
-        Change::Set(moment) => Some(span.beside(&plan.span, moment)),
-        Change::Clear => None,
-        Change::Keep => target.rsvp_deadline.map(|was| span.beside(&target.span(), was)),
-    };
+    let Times { span, deadline, .. } = times;
     let kind = change.kind.unwrap_or(target.kind);
     let opponent = change.opponent.clone().apply(target.opponent.clone());
     let home_away = change.home_away.clone().apply(target.home_away);
@@ -238,7 +186,7 @@ fn applied(
         None => target.duties.clone(),
     };
     let again = target.status == Status::Postponed && span.starts_at != target.starts_at;
-    let after = Event {
+    Ok(Event {
         kind,
         title,
         starts_at: span.starts_at,
@@ -259,37 +207,6 @@ fn applied(
         external_id: change.external_id.clone().apply(target.external_id.clone()),
         metadata: change.metadata.clone().apply_or(target.metadata.clone(), Metadata::default()),
         ..target.clone()
-    };
-    if after == *target {
-        return Ok(after);
-    }
-    let alone = change.apply_to == ApplyTo::This && target.series_id.is_some();
-    let overwritten = change.overwrite_edits && change.apply_to != ApplyTo::This;
-    Ok(Event { edited: alone || (target.edited && !overwritten), ..after })
-}
-
-/// Where the change of one event puts another of its series: as many days later or earlier, at the
-/// same new time of day, for the same new length. One that loses its own changes goes where the
-/// series would have it.
-fn moved(target: &Event, origin: &Event, new: &Span, overwrite: bool) -> Result<Span> {
-    let was = origin.span();
-    if target.id == origin.id {
-        return Ok(new.clone());
-    }
-    if *new == was {
-        return Ok(target.span());
-    }
-    let (from, to) = match (origin.occurrence, target.occurrence) {
-        (Some(from), Some(to)) if overwrite && target.edited => (from, to),
-        _ => (was.starts_local(), target.span().starts_local()),
-    };
-    let midnight = |local: LocalTime| local.day().at_midnight();
-    let days = midnight(new.starts_local()).seconds_since(midnight(from)) / 86_400;
-    let day = to.day().plus_days(days);
-    let there = day.and_then(|day| new.moved(new.starts_local().on(day)));
-    there.ok_or_else(|| {
-        let detail = "An event of the series would lie beyond the year 2199.";
-        Error::invalid(vec![Fault::new("/starts_at", "out_of_range", detail)])
     })
 }
 
@@ -337,13 +254,13 @@ pub fn cancel(
     expected: &Expected,
     cancellation: Cancellation,
 ) -> Result<Shown> {
-    let before = expected.check(event::find(tx, reach, id))?;
+    let before = open(tx, reach, id, expected)?;
     match before.status {
         Status::Cancelled => return Err(Error::invalid_state("The event is already cancelled.")),
         Status::Completed => return Err(Error::invalid_state("The event is completed.")),
         Status::Scheduled | Status::Postponed => {}
     }
-    let targets = targets(tx, &before, cancellation.apply_to)?;
+    let targets = called_off(tx, &before, cancellation.apply_to)?;
     let open = |event: &Event| matches!(event.status, Status::Scheduled | Status::Postponed);
     let cancelled = |event: Event| {
         let after = Event {
@@ -360,7 +277,7 @@ pub fn cancel(
 
 /// Says that an event is held at another time, not yet known. Giving it a new start schedules it again.
 pub fn postpone(tx: &Tx<'_>, reach: &Reach, id: EventId, expected: &Expected) -> Result<Shown> {
-    let before = expected.check(event::find(tx, reach, id))?;
+    let before = open(tx, reach, id, expected)?;
     if before.status != Status::Scheduled {
         let detail = format!("The event is {}; only a scheduled one is postponed.", before.status);
         return Err(Error::invalid_state(detail));
@@ -371,7 +288,8 @@ pub fn postpone(tx: &Tx<'_>, reach: &Reach, id: EventId, expected: &Expected) ->
     event::show_one(tx, event::find(tx, reach, id)?)
 }
 
-/// Removes events as if they had never been planned, as long as nobody has answered.
+/// Removes events as if they had never been planned, as long as nobody has answered. Those that are
+/// cancelled stay.
 pub fn delete(
     tx: &Tx<'_>,
     reach: &Reach,
@@ -379,8 +297,12 @@ pub fn delete(
     expected: &Expected,
     apply_to: ApplyTo,
 ) -> Result<Shown> {
-    let before = expected.check(event::find(tx, reach, id))?;
-    let targets = targets(tx, &before, apply_to)?;
+    let before = open(tx, reach, id, expected)?;
+    if before.status == Status::Cancelled {
+        return Err(Error::invalid_state("A cancelled event stays visible."));
+    }
+    let mut targets = called_off(tx, &before, apply_to)?;
+    targets.retain(|event| event.status != Status::Cancelled);
     let ids: Vec<_> = targets.iter().map(|event| event.id).collect();
     if rsvp::any_answered(tx, ids.clone())? {
         let detail = "Somebody has answered; cancel the event instead of deleting it.";

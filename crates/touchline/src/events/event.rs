@@ -140,6 +140,11 @@ impl Event {
             all_day: self.all_day,
         }
     }
+
+    /// Whether it has ended.
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        self.ends_at <= now
+    }
 }
 
 thing!(Event by EventId: Versioned);
@@ -372,7 +377,7 @@ pub fn relocated(tx: &Tx<'_>, location: LocationId) -> Result<()> {
 /// Writes what has changed in an event's row.
 pub fn store(tx: &Tx<'_>, event: &Event) -> Result<()> {
     let done = tx.run(
-        "update event set edited = :edited, kind = :kind, title = :title, starts_at = :starts_at,
+        "update event set occurrence = :occurrence, edited = :edited, kind = :kind, title = :title, starts_at = :starts_at,
              ends_at = :ends_at, timezone = :timezone, all_day = :all_day,
              arrival_minutes = :arrival_minutes, location_id = :location_id, opponent = :opponent,
              home_away = :home_away, uniform = :uniform, notes = :notes, asks_rsvp = :asks_rsvp,
@@ -386,6 +391,25 @@ pub fn store(tx: &Tx<'_>, event: &Event) -> Result<()> {
         &event.bind(),
     );
     unique(done)?;
+    Ok(())
+}
+
+/// Notes where its series has an event that stays as it is, and whether it still goes its own way.
+/// Nobody sees that.
+pub fn place(
+    tx: &Tx<'_>,
+    event: &Event,
+    occurrence: Option<LocalTime>,
+    edited: bool,
+) -> Result<()> {
+    if (event.occurrence, event.edited) == (occurrence, edited) {
+        return Ok(());
+    }
+    tx.run(
+        "update event set occurrence = :occurrence, edited = :edited
+         where account_id = :account and id = :id",
+        bind! { occurrence, edited, id: event.id },
+    )?;
     Ok(())
 }
 

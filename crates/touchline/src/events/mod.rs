@@ -10,6 +10,7 @@ pub mod feed;
 pub mod held;
 pub mod history;
 pub mod location;
+mod moving;
 pub mod rsvp;
 pub mod schedule;
 pub mod volunteers;

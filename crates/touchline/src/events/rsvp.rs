@@ -6,12 +6,14 @@ use store::{Reader, Tx, bind, record, row, sql, word_column};
 use utoipa::ToSchema;
 
 use super::event::{self, Event, Status};
+use super::volunteers;
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Fault, Result};
 use crate::expected::Expected;
 use crate::ids::{AccountId, EventId, MemberId, PersonId, RsvpId, TeamId};
 use crate::paging::{Order, Page, Paged};
 use crate::signals::{Subject, Tell};
+use crate::teams::team;
 use crate::thing::thing;
 
 words! {
@@ -180,6 +182,7 @@ pub fn answer(
 ) -> Result<Rsvp> {
     let event = event::find(tx, reach, event)?;
     let person = invited(tx, &event, member)?;
+    team::playing(tx, event.team_id)?;
     takes_answers(tx, &event)?;
     let by = answering(tx, &event, person, new.on_behalf_of)?;
     if *expected != Expected::Anything {
@@ -444,6 +447,7 @@ pub fn catch_up(tx: &Tx<'_>, event: &Event) -> Result<()> {
         bind! { event: event.id },
     )?;
     left.into_iter().try_for_each(|(member,)| withdraw(tx, member))?;
+    volunteers::let_go(tx, event.team_id)?;
     event::recount(tx, event.team_id)
 }
 

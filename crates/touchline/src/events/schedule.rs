@@ -89,17 +89,13 @@ pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewEvent) -> Result<Shown> {
 
 /// The team of a new event, which must be there, reached and active.
 fn team_of(tx: &Tx<'_>, reach: &Reach, id: TeamId) -> Result<Team> {
-    let found = reach.check(id).and_then(|()| team::find(tx, id));
-    let team = found.map_err(|error| match error.code {
+    let found = reach.check(id).and_then(|()| team::playing(tx, id));
+    found.map_err(|error| match error.code {
         Code::NotFound => {
             Error::invalid(vec![Fault::new("/team_id", "unknown", "There is no such team.")])
         }
         _ => error,
-    })?;
-    if team.status == team::Status::Archived {
-        return Err(Error::invalid_state("An archived team has no new events; restore it first."));
-    }
-    Ok(team)
+    })
 }
 
 /// When an event is to be, once every fault of that was told.

@@ -1,14 +1,16 @@
 //! Volunteers: who takes a duty of an event, and who gives one back.
 
-use store::{Tx, bind};
+use store::{Tx, bind, sql};
 
 use super::duty::Duties;
 use super::event::{self, Event, Shown, Status};
+use super::when::LONGEST;
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Result};
 use crate::expected::Expected;
-use crate::ids::{DutyId, EventId, PersonId};
+use crate::ids::{DutyId, EventId, PersonId, TeamId};
 use crate::signals::Tell;
+use crate::teams::team;
 
 /// A duty of an event and a person who takes it or gives it back.
 #[derive(Debug, Clone, Copy)]
@@ -37,10 +39,39 @@ pub fn release(tx: &Tx<'_>, reach: &Reach, taking: Taking, expected: &Expected) 
 
 fn open(tx: &Tx<'_>, reach: &Reach, id: EventId, expected: &Expected) -> Result<Event> {
     let event = expected.check(event::find(tx, reach, id))?;
+    team::playing(tx, event.team_id)?;
     if event.status == Status::Cancelled {
         return Err(Error::invalid_state("The event is cancelled."));
     }
+    if event.is_over(tx.now()) {
+        return Err(Error::invalid_state("The event is over."));
+    }
     Ok(event)
+}
+
+/// Frees the duties at a team's coming events of those who no longer belong to it.
+pub fn let_go(tx: &Tx<'_>, team: TeamId) -> Result<()> {
+    // No event lasts longer, so none that began earlier can still be going on.
+    let earliest = tx.now().minus(LONGEST);
+    let coming: Vec<Event> = tx.all(
+        sql!(
+            Event::SELECT,
+            " where account_id = :account and team_id = :team and starts_at > :earliest
+                and ends_at > :now and status <> 'cancelled' and duties like '%\"per\\_%' escape '\\'
+              order by starts_at, id"
+        ),
+        bind! { team, earliest },
+    )?;
+    for event in coming {
+        let mut duties = event.duties.clone();
+        for person in event.duties.takers() {
+            if !belongs(tx, &event, person)? {
+                duties = duties.without(person);
+            }
+        }
+        update(tx, event, duties)?;
+    }
+    Ok(())
 }
 
 /// Whether the person is on the team, or looks after somebody who is.

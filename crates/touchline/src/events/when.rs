@@ -127,6 +127,7 @@ impl Span {
     /// they do in between. `None` beyond the calendar.
     #[must_use]
     pub fn moved(&self, start: LocalTime) -> Option<Self> {
+        let start = if self.all_day { start.day().at_midnight() } else { start };
         if start == self.starts_local() {
             return Some(self.clone());
         }
@@ -140,6 +141,23 @@ impl Span {
         }
         let real = self.ends_at.micros() - self.starts_at.micros();
         Some(Self { ends_at: Timestamp::from_micros(starts_at.micros() + real), ..span })
+    }
+
+    /// A span with the same start and the length, by the clocks, of another. `None` beyond the calendar.
+    #[must_use]
+    pub fn lasting(&self, like: &Self) -> Option<Self> {
+        if like == self {
+            return Some(self.clone());
+        }
+        let length = like.ends_local().seconds_since(like.starts_local());
+        let ends_at = self.zone.nearest(self.starts_local().plus_seconds(length)?)?;
+        let real = like.ends_at.micros() - like.starts_at.micros();
+        let ends_at = if ends_at > self.starts_at {
+            ends_at
+        } else {
+            Timestamp::from_micros(self.starts_at.micros() + real)
+        };
+        Some(Self { ends_at, ..self.clone() })
     }
 
     /// A moment that keeps its distance, by the clocks, from the start of `before`.

@@ -123,8 +123,10 @@ both! {
         w.owner.post(&format!("{}/cancel", place(3)), json!({})).await.refused(409, "invalid_state");
         assert_eq!(each(&w.owner.get(&all).await.ok(), "status"), ["scheduled", "scheduled", "cancelled", "cancelled"]);
         w.owner.patch(&place(3), json!({ "title": "X" })).await.refused(409, "invalid_state");
+        // What is cancelled stays visible, whatever is deleted.
+        w.owner.delete(&place(2)).await.refused(409, "invalid_state");
         w.owner.send("DELETE", &format!("{}?apply_to=all", place(0)), None).await.ok();
-        assert_eq!(each(&w.owner.get(&all).await.ok(), "id").len(), 0);
+        assert_eq!(each(&w.owner.get(&all).await.ok(), "status"), ["cancelled", "cancelled"]);
     }
 
     async fn what_overlaps_is_told(w: &World) {

@@ -1,9 +1,9 @@
 //! Stories about what an event cannot be, about the places where events are held, and about what is
 //! told when one is moved or overlaps another.
 
-use testkit::{Answer, Value, World, both, json};
+use testkit::{Answer, Value, World, both, json, seconds};
 
-use crate::events::{at, each, hawks, narrowed, practice, team, texts, told, with};
+use crate::events::{at, each, hawks, narrowed, practice, squad, team, texts, told, with};
 
 both! {
     async fn every_fault_of_an_event_is_told_at_once(w: &World) {
@@ -285,5 +285,85 @@ both! {
         assert_eq!(told(w, "event.updated").await.last().unwrap()["data"]["previous"]["duties"][0]["taken_by"], json!([mother, own]));
         w.owner.post(&at(&event, "/cancel"), json!({})).await.ok();
         w.owner.send("PUT", &path(&duty, &mother), None).await.refused(409, "invalid_state");
+    }
+
+    async fn a_duty_is_free_again_when_whoever_took_it_leaves(w: &World) {
+        let hawks = hawks(w).await;
+        let roster = format!("/teams/{hawks}/roster");
+        let first = w.owner.post(&roster, json!({ "first_name": "Inês", "guardians": [{ "first_name": "Rita", "email": "rita@example.org" }, { "first_name": "Rui" }] })).await.created();
+        let mother = first.data()["guardians"][0]["id"].as_str().unwrap().to_owned();
+        let father = first.data()["guardians"][1]["id"].as_str().unwrap().to_owned();
+        let second = w.owner.post(&roster, json!({ "first_name": "Noa", "guardians": [{ "id": mother }] })).await.created();
+        let own = second.data()["person_id"].as_str().unwrap().to_owned();
+        let mut events = Vec::new();
+        for day in [6, 20] {
+            let duties = json!({ "duties": [{ "name": "Oranges", "needed": 3 }] });
+            let body = practice(&hawks, &format!("2026-09-{day:02}T18:00"), &format!("2026-09-{day:02}T19:00"));
+            let event = w.owner.post("/events", with(body, duties)).await.created();
+            for person in [&mother, &father, &own] {
+                let duty = event.data()["duties"][0]["id"].as_str().unwrap();
+                w.owner.send("PUT", &at(&event, &format!("/duties/{duty}/takers/{person}")), None).await.ok();
+            }
+            events.push(event);
+        }
+        let takers = async |event: &Answer| w.owner.get(&at(event, "")).await.ok().data()["duties"][0]["taken_by"].clone();
+        w.pass(seconds(3 * 86_400));
+        // What is over cannot be taken, and is not given back.
+        let path = |event: &Answer, person: &str| at(event, &format!("/duties/{}/takers/{person}", event.data()["duties"][0]["id"].as_str().unwrap()));
+        w.owner.send("PUT", &path(&events[0], &mother), None).await.refused(409, "invalid_state");
+        w.owner.delete(&path(&events[0], &mother)).await.refused(409, "invalid_state");
+        // With one child the father leaves, but the mother still has another there.
+        let version = w.owner.get(&at(&events[1], "")).await.ok().data()["version"].clone();
+        w.owner.patch(&format!("{roster}/{}", first.id()), json!({ "status": "inactive" })).await.ok();
+        assert_eq!(takers(&events[1]).await, json!([mother, own]));
+        assert_ne!(w.owner.get(&at(&events[1], "")).await.ok().data()["version"], version);
+        let news = told(w, "event.updated").await.pop().unwrap();
+        assert_eq!(news["data"]["previous"]["duties"][0]["taken_by"], json!([mother, father, own]));
+        // Whoever no longer looks after anybody there has left too.
+        w.owner.patch(&format!("{roster}/{}", second.id()), json!({ "guardians": [] })).await.ok();
+        assert_eq!(takers(&events[1]).await, json!([own]));
+        w.owner.post(&format!("/people/{own}/erase"), json!({})).await.ok();
+        assert_eq!(takers(&events[1]).await, json!([]));
+        assert_eq!(takers(&events[0]).await, json!([mother, father, own]));
+    }
+
+    async fn an_archived_team_keeps_its_schedule_as_it_is(w: &World) {
+        let hawks = hawks(w).await;
+        let (member, person) = (squad(w, &hawks, 1).await.remove(0), person_on(w, &[&hawks], "Ana").await);
+        let body = with(practice(&hawks, "2026-09-10T18:00", "2026-09-10T19:00"), json!({ "duties": [{ "name": "Tent" }] }));
+        let event = w.owner.post("/events", body.clone()).await.created();
+        let feed = w.owner.post("/calendar_feeds", json!({ "team_id": hawks })).await.created();
+        w.owner.delete(&format!("/teams/{hawks}")).await.ok();
+        let duty = event.data()["duties"][0]["id"].as_str().unwrap().to_owned();
+        let taker = at(&event, &format!("/duties/{duty}/takers/{person}"));
+        for (method, path, body) in [
+            ("POST", "/events".to_owned(), Some(body)),
+            ("PATCH", at(&event, ""), Some(json!({ "title": "x" }))),
+            ("POST", at(&event, "/cancel"), None),
+            ("POST", at(&event, "/postpone"), None),
+            ("DELETE", at(&event, ""), None),
+            ("PUT", at(&event, &format!("/rsvps/{member}")), Some(json!({ "answer": "yes" }))),
+            ("PUT", taker.clone(), None),
+            ("DELETE", taker.clone(), None),
+            ("POST", "/calendar_feeds".to_owned(), Some(json!({ "team_id": hawks }))),
+        ] {
+            let refused = w.owner.send(method, &path, body.map(|body| body.to_string()).as_deref()).await;
+            assert_eq!(refused.status, 409, "{method} {path}: {}", refused.text);
+            refused.refused(409, "invalid_state");
+        }
+        assert_eq!(w.owner.get(&at(&event, "")).await.ok().data(), event.data());
+        // Whoever follows the calendar still sees what was.
+        let url = feed.data()["url"].as_str().unwrap();
+        w.nobody.get(&url[url.find("/calendar/").unwrap()..]).await.ok();
+        w.owner.post(&format!("/teams/{hawks}/restore"), json!({})).await.ok();
+        w.owner.send("PUT", &taker, None).await.ok();
+    }
+
+    async fn times_are_written_as_rfc_3339_has_them(w: &World) {
+        let hawks = hawks(w).await;
+        for wrong in ["2027-06-01T10:00:00+25:00", "2027-06-01T10:00:00+24:00", "2027-06-01T10:00:60Z", "2027-06-01T10:00:00+0100", "+002027-06-01T10:00:00Z"] {
+            let refused = w.owner.post("/events", json!({ "team_id": hawks, "type": "practice", "starts_at": wrong })).await.refused(422, "validation_failed");
+            assert_eq!((refused.pointers(), &refused.body["errors"][0]["code"]), (vec!["/starts_at"], &json!("invalid_time")), "{wrong}");
+        }
     }
 }

@@ -36,5 +36,6 @@ mod roster_privacy;
 mod rsvps;
 mod schema;
 mod series;
+mod series_moves;
 mod strangers;
 mod teams;

@@ -95,8 +95,9 @@ async fn find(
 /// Change an event
 ///
 /// Members that are left out stay as they are; `null` clears. In a series, `apply_to` says whether the
-/// following events or all of them change too; those that were changed by themselves keep their changes
-/// unless `overwrite_edits` is `true`.
+/// following events or all of them change too. Those that were changed by themselves keep out of it unless
+/// `overwrite_edits` is `true`; then they follow in what the change names, also to where the series has
+/// them. Those that are over keep their times, unless the change is sent to one that is over.
 #[utoipa::path(patch, path = "/events/{event_id}", operation_id = "events_update", tag = "Events",
     params(("event_id" = EventId, Path)),
     request_body(content = EventChange, example = json!({ "starts_at": "2026-09-08T19:00", "notes": "Half an hour later" })),
@@ -116,7 +117,8 @@ async fn change(
 
 /// Delete an event
 ///
-/// As if it had never been planned; only while nobody has answered. Otherwise cancel it.
+/// As if it had never been planned; only while nobody has answered. Otherwise cancel it. Events that are
+/// cancelled stay, and so do those of its series that are over, unless this one is over itself.
 #[utoipa::path(delete, path = "/events/{event_id}", operation_id = "events_delete", tag = "Events",
     params(("event_id" = EventId, Path),
         ("apply_to" = Option<ApplyTo>, Query, description = "Which events of its series; `this` if left out.")),
@@ -137,7 +139,7 @@ async fn delete(
 /// Cancel an event
 ///
 /// It stays visible. In a series, `apply_to` says whether the following events or all of them are
-/// cancelled too.
+/// cancelled too; those that are over are not, unless this one is over itself.
 #[utoipa::path(post, path = "/events/{event_id}/cancel", operation_id = "events_cancel", tag = "Events",
     params(("event_id" = EventId, Path)),
     request_body(content = Cancellation, example = json!({ "reason": "Pitch under water", "apply_to": "this" })),

@@ -36,6 +36,8 @@ create table member (
     team_id bytea not null,
     person_id bytea not null,
     role text not null,
+    -- Whether they are or ever were a player on this team, whatever they are now.
+    has_played boolean not null,
     jersey_number text,
     positions text not null,
     status text not null,

@@ -61,6 +61,8 @@ record! {
         pub team_id: TeamId,
         pub person_id: PersonId,
         pub role: Role,
+        /// Whether they are or ever were a player here: who may be a child stays one in another role.
+        pub has_played: bool,
         pub jersey_number: Option<String>,
         pub positions: Positions,
         pub status: MemberStatus,
@@ -103,8 +105,10 @@ pub struct MembershipChange {
 impl MembershipChange {
     pub(super) fn apply(self, before: &Membership) -> Membership {
         let positions = before.positions.0.clone();
+        let role = self.role.apply_or(before.role, Role::Player);
         Membership {
-            role: self.role.apply_or(before.role, Role::Player),
+            role,
+            has_played: before.has_played || role == Role::Player,
             jersey_number: self.jersey_number.apply(before.jersey_number.clone()),
             positions: Positions(self.positions.apply_or(positions, Vec::new())),
             status: self.status.apply_or(before.status, MemberStatus::Active),
@@ -206,8 +210,8 @@ pub(super) fn save(tx: &Tx<'_>, membership: Membership) -> Result<Membership> {
     let version = membership.version + 1;
     let after = Membership { version, updated_at: tx.now(), ..membership };
     tx.run(
-        "update member set role = :role, jersey_number = :jersey_number, positions = :positions,
-             status = :status, joined_on = :joined_on, left_on = :left_on,
+        "update member set role = :role, has_played = :has_played, jersey_number = :jersey_number,
+             positions = :positions, status = :status, joined_on = :joined_on, left_on = :left_on,
              external_id = :external_id, metadata = :metadata, updated_at = :updated_at,
              version = :version
          where account_id = :account and id = :id",

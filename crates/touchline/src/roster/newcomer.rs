@@ -203,6 +203,7 @@ fn blank(tx: &Tx<'_>, team: TeamId, person: PersonId) -> Membership {
         team_id: team,
         person_id: person,
         role: Role::Player,
+        has_played: false,
         jersey_number: None,
         positions: Positions::default(),
         status: MemberStatus::Active,

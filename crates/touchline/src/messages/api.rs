@@ -66,7 +66,7 @@ async fn list(
 /// Post a message
 ///
 /// An announcement, the first message of a conversation, or a reply (`parent_id`). Guardians of minors get
-/// what the minors get. A conversation with a minor needs two adults; guardians are added if that helps,
+/// what the minors get. A conversation with a minor, or an announcement to one alone, needs two adults; guardians are added if that helps,
 /// otherwise the answer is 409 with the fault `second_adult_required`.
 #[utoipa::path(post, path = "/messages", operation_id = "messages_create", tag = "Messages",
     request_body(content = NewMessage, example = json!({

@@ -5,22 +5,26 @@ use std::collections::BTreeSet;
 
 use store::Reader;
 
-use super::audience::{self, To};
 use super::message::{Kind, Stored};
-use super::{conversation, people, safety};
+use super::{audience, conversation, people, safety};
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::PersonId;
 use crate::teams::team::Team;
 
 /// Everybody who gets this message if it is published now: each once, its author not at all.
-pub fn recipients(db: &Reader<'_>, team: &Team, message: &Stored) -> Result<BTreeSet<PersonId>> {
+/// `belonging` are those who belong to the team at present.
+pub fn recipients(
+    db: &Reader<'_>,
+    team: &Team,
+    message: &Stored,
+    belonging: &BTreeSet<PersonId>,
+) -> Result<BTreeSet<PersonId>> {
     let author = message.author_person_id;
     let is_reply = message.parent_id.is_some();
-    let (mut named, key_writes) = if is_reply {
-        let thread = conversation::thread(db, message.thread_id)?;
-        (thread.people, thread.key_writes || author.is_none())
+    let mut named = if is_reply {
+        &conversation::people(db, message.thread_id)? & belonging
     } else {
-        (audience::people(db, team.id, &message.audience)?, author.is_none())
+        audience::people(db, team.id, &message.audience)?
     };
     named.retain(|person| Some(*person) != author);
     // A reply is there for whoever reads the conversation, even if they are nobody's account here.
@@ -29,13 +33,16 @@ pub fn recipients(db: &Reader<'_>, team: &Team, message: &Stored) -> Result<BTre
     }
     let begun = Circle::around(db, team, named.into_iter().chain(author).collect())?;
     let guardians = people::guardians(db, &begun.minors)?;
+    // What many children are told at once is said to none of them alone.
+    let children = begun.minors.iter().filter(|person| Some(**person) != author).count();
+    let must_be_safe = message.kind == Kind::Message || children < 2;
     let receiving = guardians.iter().filter(|one| one.receives_messages);
     let for_recipients = receiving.filter(|one| Some(one.person_id) != author);
     let mut circle = begun.with(db, team, for_recipients.map(|one| one.guardian_id))?;
-    let must_be_safe = message.kind == Kind::Message || message.audience.to == To::Members;
-    if must_be_safe && circle.lacks_an_adult(key_writes) {
-        circle = circle.with(db, team, guardians.iter().map(|one| one.guardian_id))?;
-        if circle.lacks_an_adult(key_writes) {
+    let ties: Vec<_> = guardians.iter().map(|one| (one.person_id, one.guardian_id)).collect();
+    if must_be_safe && !circle.is_safe(belonging, &ties) {
+        circle = circle.with(db, team, ties.iter().map(|(_, guardian)| *guardian))?;
+        if !circle.is_safe(belonging, &ties) {
             return Err(second_adult_required());
         }
     }
@@ -51,9 +58,8 @@ struct Circle {
 impl Circle {
     fn around(db: &Reader<'_>, team: &Team, people: BTreeSet<PersonId>) -> Result<Self> {
         let today = team.timezone.day(db.now());
-        let team_plays_adults = safety::plays_adults(team.age_group.as_deref());
-        let facts = people::facts(db, team.id, &people)?;
-        let minors = facts.iter().filter(|one| safety::is_minor(one, team_plays_adults, today));
+        let facts = people::facts(db, &people)?;
+        let minors = facts.iter().filter(|one| safety::is_minor(one, today));
         Ok(Self {
             minors: minors.map(|one| one.person_id).collect(),
             people: facts.iter().map(|one| one.person_id).collect(),
@@ -74,9 +80,14 @@ impl Circle {
         Ok(Self { people: &self.people | &more.people, minors: &self.minors | &more.minors })
     }
 
-    fn lacks_an_adult(&self, key_writes: bool) -> bool {
-        let adults = self.people.len() - self.minors.len();
-        safety::lacks_an_adult(self.minors.len(), adults, key_writes)
+    /// Whether the minors are safe. Only those adults count who belong to the team, such as no inactive
+    /// manager who was named, or look after one of the minors.
+    fn is_safe(&self, belonging: &BTreeSet<PersonId>, ties: &[(PersonId, PersonId)]) -> bool {
+        let mut adults = &self.people - &self.minors;
+        adults.retain(|adult| {
+            belonging.contains(adult) || ties.iter().any(|(_, guardian)| guardian == adult)
+        });
+        safety::is_safe(&self.minors, &adults, ties)
     }
 }
 

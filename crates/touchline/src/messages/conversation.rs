@@ -10,17 +10,10 @@ use super::people;
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Fault, Result};
 use crate::ids::{MessageId, PersonId, TeamId};
-
-/// Who is on a conversation.
-#[derive(Debug)]
-pub struct Thread {
-    pub people: BTreeSet<PersonId>,
-    /// Whether an API key has written on it that spoke for no person.
-    pub key_writes: bool,
-}
+use crate::roster::membership::Role;
 
 /// Who is on a conversation. Every message of it goes to all of them, so the last one knows.
-pub fn thread(db: &Reader<'_>, id: MessageId) -> Result<Thread> {
+pub fn people(db: &Reader<'_>, id: MessageId) -> Result<BTreeSet<PersonId>> {
     let (last, author): (MessageId, Option<PersonId>) = db.one(
         "select id, author_person_id from message
          where account_id = :account and thread_id = :id and published_at is not null
@@ -31,15 +24,7 @@ pub fn thread(db: &Reader<'_>, id: MessageId) -> Result<Thread> {
         "select person_id from receipt where account_id = :account and message_id = :last",
         bind! { last },
     )?;
-    let key: Option<(MessageId,)> = db.maybe(
-        "select id from message
-         where account_id = :account and thread_id = :id and published_at is not null
-           and author_person_id is null
-         limit 1",
-        bind! { id },
-    )?;
-    let people = reached.into_iter().map(|(person,)| person).chain(author).collect();
-    Ok(Thread { people, key_writes: key.is_some() })
+    Ok(reached.into_iter().map(|(person,)| person).chain(author).collect())
 }
 
 /// The message that a reply answers, if it can be answered.
@@ -77,15 +62,28 @@ pub fn departures(
     faults
 }
 
-/// Whether a person may speak in a message: on a conversation, whoever is on it; otherwise members of
-/// the team and their guardians.
-pub fn may_speak(db: &Reader<'_>, message: &Stored, person: PersonId) -> Result<bool> {
-    if message.parent_id.is_some() {
-        return Ok(thread(db, message.thread_id)?.people.contains(&person));
-    }
-    let members = people::on_team(db, message.team_id)?;
-    let present = members.iter().filter(|one| one.present).map(|one| one.person_id);
-    let present: BTreeSet<_> = present.collect();
-    Ok(present.contains(&person)
-        || people::guardians(db, &present)?.iter().any(|one| one.guardian_id == person))
+/// What stands against a person who speaks in a message: they belong to the team, to answer they are on
+/// the conversation too, and to announce they are its staff.
+pub fn speaker_fault(
+    db: &Reader<'_>,
+    message: &Stored,
+    person: PersonId,
+    belonging: &BTreeSet<PersonId>,
+) -> Result<Option<Fault>> {
+    let is_reply = message.parent_id.is_some();
+    let fault = |code, detail| Some(Fault::new("/on_behalf_of", code, detail));
+    Ok(if !belonging.contains(&person) {
+        fault("not_on_team", "This person is neither on the team nor a guardian there.")
+    } else if is_reply && !people(db, message.thread_id)?.contains(&person) {
+        fault("not_on_team", "This person is not on the conversation.")
+    } else if message.kind == Kind::Announcement && !is_staff(db, message.team_id, person)? {
+        fault("not_staff", "Only coaches, managers and staff of the team announce something.")
+    } else {
+        None
+    })
+}
+
+fn is_staff(db: &Reader<'_>, team: TeamId, person: PersonId) -> Result<bool> {
+    let mut members = people::on_team(db, team)?.into_iter().filter(|one| one.present);
+    Ok(members.any(|one| one.person_id == person && one.role != Role::Player))
 }

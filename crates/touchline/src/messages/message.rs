@@ -216,7 +216,8 @@ pub struct NewMessage {
     pub pinned: bool,
     /// At once if left out; at most a year ahead.
     pub publish_at: Option<Timestamp>,
-    /// The person who speaks: on the team, the guardian of somebody who is, or on the conversation.
+    /// The person who speaks: on the team or the guardian of somebody who is; to answer, also on the
+    /// conversation; to announce, a coach, manager or staff.
     pub on_behalf_of: Option<PersonId>,
     #[schema(required = false)]
     pub metadata: Metadata,

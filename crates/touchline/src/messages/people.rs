@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kit::Day;
 use store::{Reader, bind, row};
 
 use super::safety::Facts;
@@ -43,6 +44,14 @@ pub fn on_team(db: &Reader<'_>, team_id: TeamId) -> Result<Vec<OnTeam>> {
     )?)
 }
 
+/// Everybody who belongs to a team at present: those who are a part of it and their guardians.
+pub fn belonging(db: &Reader<'_>, team_id: TeamId) -> Result<BTreeSet<PersonId>> {
+    let members = on_team(db, team_id)?.into_iter().filter(|one| one.present);
+    let members: BTreeSet<_> = members.map(|one| one.person_id).collect();
+    let guardians = guardians(db, &members)?.into_iter().map(|one| one.guardian_id);
+    Ok(members.iter().copied().chain(guardians).collect())
+}
+
 /// Those who look after these people.
 pub fn guardians(db: &Reader<'_>, wards: &BTreeSet<PersonId>) -> Result<Vec<Guardianship>> {
     let wards: Vec<_> = wards.iter().copied().collect();
@@ -51,21 +60,33 @@ pub fn guardians(db: &Reader<'_>, wards: &BTreeSet<PersonId>) -> Result<Vec<Guar
 }
 
 /// What decides whether these people are minors.
-pub fn facts(db: &Reader<'_>, team_id: TeamId, ids: &BTreeSet<PersonId>) -> Result<Vec<Facts>> {
+pub fn facts(db: &Reader<'_>, ids: &BTreeSet<PersonId>) -> Result<Vec<Facts>> {
     let ids: Vec<_> = ids.iter().copied().collect();
-    Ok(db.all(
-        "select person.id as person_id, person.birth_date,
+    let mut played: BTreeMap<PersonId, Vec<Option<String>>> = BTreeMap::new();
+    let teams: Vec<(PersonId, Option<String>)> = db.all(
+        "select distinct member.person_id, team.age_group
+         from member
+         join team on team.account_id = member.account_id and team.id = member.team_id
+         where member.account_id = :account and member.person_id in (:ids) and member.has_played",
+        bind! { ids },
+    )?;
+    for (person, age_group) in teams {
+        played.entry(person).or_default().push(age_group);
+    }
+    let people: Vec<(PersonId, Option<Day>, bool)> = db.all(
+        "select id, birth_date,
                 exists (select 1 from guardianship
                         where guardianship.account_id = :account
-                          and guardianship.person_id = person.id) as guarded,
-                (select member.role from member
-                 where member.account_id = :account and member.person_id = person.id
-                   and member.team_id = :team_id
-                 order by member.id desc limit 1) as role
+                          and guardianship.person_id = person.id) as guarded
          from person
-         where person.account_id = :account and person.id in (:ids) and person.erased_at is null",
-        bind! { team_id, ids },
-    )?)
+         where account_id = :account and id in (:ids) and erased_at is null",
+        bind! { ids },
+    )?;
+    let facts = people.into_iter().map(|(person_id, birth_date, guarded)| {
+        let played = played.remove(&person_id).unwrap_or_default();
+        Facts { person_id, birth_date, guarded, played }
+    });
+    Ok(facts.collect())
 }
 
 /// Those of these people who want mail, each address once: a family that shares an inbox is not told

@@ -8,7 +8,7 @@ use serde_json::json;
 use store::{Reader, Tx, bind, row};
 
 use super::message::{self, Message, NewMessage, Status, Stored};
-use super::{audience, circle, conversation, post, receipt};
+use super::{audience, circle, conversation, people, post, receipt};
 use crate::accounts::rights::Reach;
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{AccountId, MessageId, PersonId};
@@ -24,7 +24,9 @@ const STEP: i64 = 100;
 pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewMessage) -> Result<Message> {
     let (draft, mut faults) = draft(tx, reach, new)?;
     faults.extend(timing(tx, draft.publish_at));
-    faults.extend(audience::faults(tx, draft.team_id, &draft.audience)?);
+    if draft.parent_id.is_none() {
+        faults.extend(audience::faults(tx, draft.team_id, &draft.audience)?);
+    }
     let (team, readers) = check(tx, &draft, faults)?;
     if draft.publish_at.is_some() {
         tx.run(Stored::INSERT, &draft.bind())?;
@@ -104,17 +106,15 @@ pub fn check(
     if let Some(parent) = message.parent_id {
         conversation::parent(db, &Reach::Everywhere, parent)?;
     }
-    if let Some(person) = message.author_person_id
-        && !conversation::may_speak(db, message, person)?
-    {
-        let detail = "This person is neither on the team or conversation nor a guardian there.";
-        faults.push(Fault::new("/on_behalf_of", "not_on_team", detail));
+    let belonging = people::belonging(db, team.id)?;
+    if let Some(person) = message.author_person_id {
+        faults.extend(conversation::speaker_fault(db, message, person, &belonging)?);
     }
     if !faults.is_empty() {
         let error = Error::new(Code::ValidationFailed, "Some members of the body are not valid.");
         return Err(Error { faults, ..error });
     }
-    let readers = circle::recipients(db, &team, message)?;
+    let readers = circle::recipients(db, &team, message, &belonging)?;
     Ok((team, readers))
 }
 

@@ -63,19 +63,105 @@ both! {
         assert_eq!(reached(w, &fifth).await, people(&[mia.person, mother]));
     }
 
-    async fn the_club_itself_counts_as_one_adult(w: &World) {
+    async fn a_key_is_nobody_who_sees_what_is_said(w: &World) {
         let club = Club::new(w, "Hawks", "U12").await;
         let (mia, carl) = (club.member("Mia", "player", None).await, club.member("Carl", "coach", None).await);
-        let talk = say(w, &club, None, to(&[mia, carl])).await.created();
-        assert_eq!(reached(w, &talk).await, people(&[mia.person, carl.person]));
-        // It stays on the conversation that it began.
+        // Replies would be between the two of them, whoever began.
+        lacks_an_adult(say(w, &club, None, to(&[mia, carl])).await);
+        lacks_an_adult(say(w, &club, None, json!({ "to": "all" })).await);
+        let dora = club.member("Dora", "coach", None).await;
+        let talk = say(w, &club, None, to(&[mia, carl, dora])).await.created();
+        assert_eq!(reached(w, &talk).await, people(&[mia.person, carl.person, dora.person]));
         reply(w, talk.id(), Some(carl.person)).await.created();
-        reply(w, talk.id(), Some(mia.person)).await.created();
         // Two children are no adult between them.
         let leo = club.member("Leo", "player", None).await;
         lacks_an_adult(say(w, &club, Some(leo.person), to(&[mia])).await);
-        let whole = say(w, &club, Some(carl.person), json!({ "to": "all" })).await;
-        lacks_an_adult(whole);
+    }
+
+    async fn who_has_left_the_team_is_off_its_conversations(w: &World) {
+        let club = Club::new(w, "Hawks", "U12").await;
+        let (mia, carl) = (club.member("Mia", "player", None).await, club.member("Carl", "coach", None).await);
+        for way in ["removed", "inactive"] {
+            let asst = club.member("Asst", "staff", None).await;
+            let talk = say(w, &club, Some(carl.person), to(&[mia, asst])).await.created();
+            reply(w, talk.id(), Some(asst.person)).await.created();
+            club.becomes(asst, way).await;
+            lacks_an_adult(reply(w, talk.id(), Some(carl.person)).await);
+            let refused = reply(w, talk.id(), Some(asst.person)).await.refused(422, "validation_failed");
+            assert_eq!(refused.pointers(), ["/on_behalf_of"]);
+        }
+        let father = club.guardian("Father", mia, false).await;
+        let talk = say(w, &club, Some(carl.person), to(&[mia])).await.created();
+        assert_eq!(reached(w, &talk).await, people(&[mia.person, father]));
+        // A guardian who is none any more is off as well; one who is new joins in their place.
+        w.owner.patch(&club.at(mia), json!({ "guardians": [] })).await.ok();
+        lacks_an_adult(reply(w, talk.id(), Some(carl.person)).await);
+        reply(w, talk.id(), Some(father)).await.refused(422, "validation_failed");
+        let mother = club.guardian("Mother", mia, false).await;
+        let next = reply(w, talk.id(), Some(carl.person)).await.created();
+        assert_eq!(reached(w, &next).await, people(&[mia.person, mother]));
+    }
+
+    async fn an_announcement_to_one_child_is_safe_too(w: &World) {
+        let club = Club::new(w, "Hawks", "U12").await;
+        let (mia, carl) = (club.member("Mia", "player", None).await, club.member("Carl", "coach", None).await);
+        let event = club.event().await;
+        let audiences = [json!({ "to": "players" }), json!({ "to": "all" }), json!({ "to": "unanswered", "event_id": event }), to(&[mia])];
+        for audience in &audiences {
+            let body = json!({ "team_id": club.team, "kind": "announcement", "subject": "s", "body": "b", "audience": audience, "on_behalf_of": carl.person });
+            lacks_an_adult(w.owner.post("/messages", body).await);
+            lacks_an_adult(announce(w, &club, audience.clone()).await);
+        }
+        // What two children are told at once is said to neither of them alone.
+        let leo = club.member("Leo", "player", None).await;
+        let sent = announce(w, &club, json!({ "to": "players" })).await.created();
+        assert_eq!(reached(w, &sent).await, people(&[mia.person, leo.person]));
+        club.becomes(leo, "removed").await;
+        let father = club.guardian("Father", mia, false).await;
+        let sent = announce(w, &club, json!({ "to": "players" })).await.created();
+        assert_eq!(reached(w, &sent).await, people(&[mia.person, father]));
+    }
+
+    async fn who_may_be_a_child_is_one_in_every_role(w: &World) {
+        let (club, other) = (Club::new(w, "Hawks", "U12").await, Club::new(w, "Young", "U16").await);
+        let (mia, carl) = (club.member("Mia", "player", None).await, club.member("Carl", "coach", None).await);
+        // A guardian who plays on another team of children may be a child.
+        let brother = club.guardian("Brother", mia, true).await;
+        other.join(brother, "player").await;
+        lacks_an_adult(say(w, &club, Some(carl.person), to(&[mia])).await);
+        club.person(brother, json!({ "birth_date": "2000-01-01" })).await;
+        say(w, &club, Some(carl.person), to(&[mia])).await.created();
+        // Another role makes nobody older, nor does leaving.
+        let leo = club.member("Leo", "player", None).await;
+        w.owner.patch(&club.at(leo), json!({ "role": "staff" })).await.ok();
+        lacks_an_adult(say(w, &club, Some(carl.person), to(&[leo])).await);
+        let zoe = other.member("Zoe", "player", None).await;
+        other.becomes(zoe, "removed").await;
+        let zoe = club.join(zoe.person, "coach").await;
+        lacks_an_adult(say(w, &club, Some(carl.person), to(&[zoe])).await);
+    }
+
+    async fn parents_may_write_to_their_own_child_and_the_inactive_do_not_count(w: &World) {
+        let club = Club::new(w, "Hawks", "U12").await;
+        let (mia, carl) = (club.member("Mia", "player", None).await, club.member("Carl", "coach", None).await);
+        let boss = club.member("Boss", "manager", None).await;
+        club.becomes(boss, "inactive").await;
+        lacks_an_adult(say(w, &club, Some(carl.person), to(&[mia, boss])).await);
+        club.guards(carl.person, mia, false).await;
+        let talk = say(w, &club, Some(carl.person), to(&[mia])).await.created();
+        reply(w, talk.id(), Some(mia.person)).await.created();
+        let leo = club.member("Leo", "player", None).await;
+        lacks_an_adult(say(w, &club, Some(carl.person), to(&[mia, leo])).await);
+    }
+
+    async fn a_named_conversation_outlives_who_leaves(w: &World) {
+        let club = Club::new(w, "Hawks", "U12").await;
+        let (mia, carl) = (club.member("Mia", "player", None).await, club.member("Carl", "coach", None).await);
+        let (asst, dora) = (club.member("Asst", "staff", None).await, club.member("Dora", "coach", None).await);
+        let talk = say(w, &club, Some(carl.person), to(&[asst, mia, dora])).await.created();
+        club.becomes(asst, "removed").await;
+        let next = reply(w, talk.id(), Some(carl.person)).await.created();
+        assert_eq!(reached(w, &next).await, people(&[mia.person, dora.person]));
     }
 
     async fn who_is_a_child_is_known_by_birth_guardians_and_team(w: &World) {

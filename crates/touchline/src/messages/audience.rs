@@ -83,21 +83,27 @@ pub fn faults(db: &Reader<'_>, team: TeamId, audience: &Audience) -> Result<Vec<
             faults.push(Fault::new(pointer, "unknown_member", "This is no member of the team."));
         }
     }
-    if let Some(event) = audience.event_id
-        && !is_event_of(db, team, event)?
-    {
-        let detail = "This is no event of the team.";
-        faults.push(Fault::new("/audience/event_id", "unknown_event", detail));
+    if let Some(event) = audience.event_id {
+        let fault = |code, detail| Fault::new("/audience/event_id", code, detail);
+        faults.extend(match asks(db, team, event)? {
+            None => Some(fault("unknown_event", "This is no event of the team.")),
+            Some(false) => {
+                Some(fault("asks_nobody", "This event is cancelled or asks nobody for an answer."))
+            }
+            Some(true) => None,
+        });
     }
     Ok(faults)
 }
 
-fn is_event_of(db: &Reader<'_>, team_id: TeamId, id: EventId) -> Result<bool> {
-    let found: Option<(EventId,)> = db.maybe(
-        "select id from event where account_id = :account and id = :id and team_id = :team_id",
+/// Whether an event of the team waits for answers; `None` if it is no event of the team.
+fn asks(db: &Reader<'_>, team_id: TeamId, id: EventId) -> Result<Option<bool>> {
+    let found: Option<(bool,)> = db.maybe(
+        "select asks_rsvp and status <> 'cancelled' as asks from event
+         where account_id = :account and id = :id and team_id = :team_id",
         bind! { id, team_id },
     )?;
-    Ok(found.is_some())
+    Ok(found.map(|(asks,)| asks))
 }
 
 /// The people an audience means at present, before those who come along for a child's sake.
@@ -121,11 +127,11 @@ pub fn people(db: &Reader<'_>, team: TeamId, audience: &Audience) -> Result<BTre
             persons(&|member| named.contains(&member.id))
         }
         To::Unanswered => match audience.event_id {
-            Some(event) if is_event_of(db, team, event)? => {
+            Some(event) if asks(db, team, event)? == Some(true) => {
                 let answered = answered(db, event)?;
                 persons(&|member| member.present && !answered.contains(&member.id))
             }
-            // Nobody is asked to answer an event that is gone.
+            // Nobody is asked to answer an event that is gone or called off.
             _ => BTreeSet::new(),
         },
     })

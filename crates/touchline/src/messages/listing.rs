@@ -44,6 +44,7 @@ pub fn list(
     page: &Page<(Timestamp, MessageId)>,
 ) -> Result<Vec<Message>> {
     let MessageFilter { team_id, kind, parent_id, pinned, person_id, unread, .. } = filter;
+    team_id.map_or(Ok(()), |team| reach.check(team))?;
     let thread_id = match (filter.thread_id, parent_id) {
         // Replies are found by their conversation, which has an order of its own.
         (None, Some(parent)) => match message::stored(db, reach, *parent) {

@@ -163,6 +163,13 @@ both! {
             let refused = announce(w, &club, json!({ "to": "unanswered", "event_id": event })).await;
             assert_eq!(faults(&refused.refused(422, "validation_failed")), [("/audience/event_id", "unknown_event")]);
         }
+        let (silent, off) = (club.event().await, club.event().await);
+        w.owner.patch(&format!("/events/{silent}"), json!({ "asks_rsvp": false })).await.ok();
+        w.owner.post(&format!("/events/{off}/cancel"), json!({})).await.ok();
+        for event in [silent, off] {
+            let refused = announce(w, &club, json!({ "to": "unanswered", "event_id": event })).await;
+            assert_eq!(faults(&refused.refused(422, "validation_failed")), [("/audience/event_id", "asks_nobody")]);
+        }
         let many: Vec<_> = (0..501).map(|n| touchline::ids::MemberId::from_bits(n).to_string()).collect();
         for (audience, fault) in [
             (json!({ "to": "members" }), ("/audience/member_ids", "required")),
@@ -513,7 +520,7 @@ both! {
         let talk = say(w, &other, None, json!({})).await.created();
         let key = narrowed(w, &club).await;
         assert_eq!(listed(&key, "").await, [ours.id()]);
-        assert!(listed(&key, &format!("team_id={}", other.team)).await.is_empty());
+        key.get(&format!("/messages?team_id={}", other.team)).await.refused(404, "not_found");
         assert!(listed(&key, &format!("thread_id={}", talk.id())).await.is_empty());
         assert_eq!(listed(&key, &format!("person_id={}", ana.person)).await, [ours.id()]);
         let unread = key.get(&format!("/messages/unread?person_id={}", ana.person)).await.ok();

@@ -7,7 +7,8 @@ use store::{Tx, bind};
 
 use crate::error::Result;
 use crate::events::{event, rsvp, volunteers};
-use crate::ids::{MemberId, TeamId};
+use crate::ids::{MemberId, PersonId, TeamId};
+use crate::messages::message;
 
 /// Does what follows from news about these subjects.
 pub fn after(tx: &Tx<'_>, kind: &str, subjects: impl Iterator<Item = String>) -> Result<()> {
@@ -17,6 +18,11 @@ pub fn after(tx: &Tx<'_>, kind: &str, subjects: impl Iterator<Item = String>) ->
         }
         _ => Ok(()),
     }
+}
+
+/// Does what follows from a person's new name: what shows it has changed too.
+pub fn renamed(tx: &Tx<'_>, person: PersonId) -> Result<()> {
+    message::rename_author(tx, person)
 }
 
 /// Events know how many are asked, and whoever leaves makes room at those to come. With a member their

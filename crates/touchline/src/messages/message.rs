@@ -14,6 +14,7 @@ use crate::ids::{AccountId, MessageId, PersonId, TeamId};
 use crate::metadata::Metadata;
 use crate::paging::Paged;
 use crate::signals::{Subject, Tell};
+use crate::teams::team;
 use crate::thing::thing;
 
 words! {
@@ -105,7 +106,7 @@ pub struct Message {
     pub metadata: Metadata,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// Rises with every change, and when somebody reads it.
+    /// Rises with every change, when somebody reads it, and when its author's name changes.
     pub version: i64,
     #[serde(skip)]
     listed_at: Timestamp,
@@ -266,7 +267,8 @@ pub fn find(db: &Reader<'_>, reach: &Reach, id: MessageId) -> Result<Message> {
     one_shown(db, stored(db, reach, id)?)
 }
 
-/// Changes a message. A change that changes nothing leaves the version as it is and tells nobody.
+/// Changes a message of a team that plays. A change that changes nothing leaves the version as it is and
+/// tells nobody.
 pub fn change(
     tx: &Tx<'_>,
     reach: &Reach,
@@ -285,6 +287,7 @@ pub fn change(
         }
         _ => {}
     }
+    team::playing(tx, before.team_id)?;
     let at_once = change.publish_at == Change::Clear;
     let rewritten = change.rewrites();
     let after = changed(&before, change);
@@ -373,6 +376,16 @@ pub fn update(tx: &Tx<'_>, after: Stored) -> Result<Stored> {
         &after.bind(),
     )?;
     Ok(after)
+}
+
+/// Raises the versions of what a person wrote: it shows their name, which is another one now.
+pub fn rename_author(tx: &Tx<'_>, person: PersonId) -> Result<()> {
+    tx.run(
+        "update message set version = version + 1, updated_at = :now
+         where account_id = :account and author_person_id = :person",
+        bind! { person },
+    )?;
+    Ok(())
 }
 
 /// The message with its author's name.

@@ -11,6 +11,7 @@ use super::refusals::Refusals;
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, PersonId, UserId};
+use crate::reactions;
 use crate::thing::thing;
 
 record! {
@@ -241,6 +242,9 @@ pub(super) fn insert(tx: &Tx<'_>, person: &Person) -> Result<()> {
 
 /// Keeps what has changed of a person. Their version rises when the change settles.
 pub(super) fn update(tx: &Tx<'_>, person: &Person) -> Result<()> {
+    if display_name(&find(tx, person.id)?) != display_name(person) {
+        reactions::renamed(tx, person.id)?;
+    }
     tx.run(
         "update person set first_name = :first_name, last_name = :last_name,
              preferred_name = :preferred_name, name_folded = :name_folded,

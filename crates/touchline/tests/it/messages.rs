@@ -400,6 +400,41 @@ both! {
         assert_eq!(news.last().unwrap()["data"]["previous"], json!({ "pinned": false, "metadata": {} }));
     }
 
+    async fn messages_of_an_archived_team_can_only_be_retracted(w: &World) {
+        let club = Club::new(w, "Hawks", "open").await;
+        club.member("Ana", "player", None).await;
+        let sent = announce(w, &club, json!({})).await.created();
+        let body = json!({ "team_id": club.team, "kind": "message", "body": "x", "publish_at": "2026-09-06T10:00:00Z" });
+        let scheduled = w.owner.post("/messages", body).await.created();
+        w.owner.delete(&format!("/teams/{}", club.team)).await.ok();
+        w.owner.patch(&path(&sent), json!({ "pinned": true })).await.refused(409, "invalid_state");
+        w.owner.patch(&path(&sent), json!({ "metadata": { "a": "b" } })).await.refused(409, "invalid_state");
+        w.owner.patch(&path(&scheduled), json!({ "body": "y" })).await.refused(409, "invalid_state");
+        w.owner.delete(&path(&sent)).await.ok();
+        w.owner.delete(&path(&scheduled)).await.ok();
+    }
+
+    async fn an_author_who_is_called_otherwise_is_never_shown_by_the_old_name(w: &World) {
+        let club = Club::new(w, "Hawks", "U12").await;
+        let (mia, carl) = (club.member("Mia", "player", None).await, club.member("Carl", "coach", None).await);
+        let (mother, _dora) = (club.guardian("Maria", mia, true).await, club.member("Dora", "coach", None).await);
+        let texts = [say(w, &club, Some(carl.person), json!({})).await.created(), say(w, &club, Some(mother), json!({})).await.created()];
+        for (text, person) in texts.iter().zip([carl.person, mother]) {
+            let shown = async |etag: &str| w.owner.with("If-None-Match", etag).get(&path(text)).await;
+            let first = w.owner.get(&path(text)).await.ok();
+            let etag = first.header("etag").unwrap().to_owned();
+            assert_eq!(shown(&etag).await.status, 304);
+            club.person(person, json!({ "phone": "1" })).await;
+            assert_eq!(shown(&etag).await.status, 304, "what is not shown changes nothing");
+            club.person(person, json!({ "preferred_name": "Kim" })).await;
+            let second = shown(&etag).await.ok();
+            assert_eq!(second.data()["author"]["name"], "Kim Sousa");
+            let etag = second.header("etag").unwrap().to_owned();
+            club.erase(person).await;
+            assert_eq!(shown(&etag).await.ok().data()["author"]["name"], Value::Null);
+        }
+    }
+
     async fn a_read_message_is_counted_once_for_each_reader(w: &World) {
         let club = Club::new(w, "Hawks", "open").await;
         let (ana, bob) = (club.member("Ana", "player", None).await, club.member("Bob", "player", None).await);

@@ -17,6 +17,7 @@ use crate::web::caller::{Caller, MessagesRead, MessagesWrite};
 use crate::web::cursor::Paging;
 use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
+use crate::web::idempotency;
 use crate::web::path::At;
 use crate::web::query::{FromQuery, Nothing, Params, Query};
 use crate::web::reply::{Many, One};
@@ -148,7 +149,11 @@ async fn retract(
 ) -> Result<Response> {
     let reach = caller.reach();
     caller
-        .change(body, move |tx, NoBody, expected| message::retract(tx, &reach, id, expected))
+        .change(body, move |tx, NoBody, expected| {
+            let retracted = message::retract(tx, &reach, id, expected)?;
+            idempotency::amend(tx, &id.to_string(), &retracted)?;
+            Ok(retracted)
+        })
         .await
 }
 

@@ -7,13 +7,16 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName, Method};
+use http::{HeaderMap, HeaderName, Method, StatusCode};
 use kit::Timestamp;
 use kit::secret::sha256;
+use serde::Serialize;
 use store::{Tx, bind, record, sql};
 use tokio::sync::Notify;
 
+use super::reply::Written;
 use crate::error::{Code, Error, Result};
+use crate::expected::Versioned;
 use crate::ids::AccountId;
 
 /// The header.
@@ -158,6 +161,20 @@ impl Drop for Turn {
         self.running.keys().remove(&self.key);
         self.running.left.notify_waiters();
     }
+}
+
+/// Makes replays answer with an object as it is now: what was retracted must not come back, and must not
+/// be made a second time either. An answer is about the object if it begins like it, up to its id.
+pub fn amend<T: Serialize + Versioned>(tx: &Tx<'_>, id: &str, object: &T) -> Result<()> {
+    let Written { data, .. } = Written::new(StatusCode::OK, None, object)?;
+    let head = data.split_inclusive(id).next().unwrap_or_default().to_owned();
+    let etag = object.version().to_string();
+    tx.run(
+        "update idempotency set data = :data, etag = :etag
+         where account_id = :account and substr(data, 1, length(cast(:head as text))) = :head",
+        bind! { data, etag, head },
+    )?;
+    Ok(())
 }
 
 /// Rewrites remembered answers that speak of something: what was erased must not come back as a replay,

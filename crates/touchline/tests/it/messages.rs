@@ -592,6 +592,24 @@ both! {
         assert_eq!(twice.send("PUT", &place, None).await.ok().header("idempotent-replayed"), Some("true"));
         assert_eq!(kinds(w).await, ["message.posted", "message.read"]);
     }
+
+    async fn a_retracted_message_does_not_come_back_as_a_replay(w: &World) {
+        let club = Club::new(w, "Hawks", "open").await;
+        let ana = club.member("Ana", "player", None).await;
+        let body = json!({ "team_id": club.team, "kind": "message", "body": "Secret" });
+        let once = w.owner.with("Idempotency-Key", "one");
+        let sent = once.post("/messages", body.clone()).await.created();
+        let answer = json!({ "parent_id": sent.id(), "body": "Yes", "on_behalf_of": ana.person, "metadata": { "id": sent.id() } });
+        let other = w.owner.with("Idempotency-Key", "two");
+        let answered = other.post("/messages", answer.clone()).await.created();
+        let gone = w.owner.delete(&path(&sent)).await.ok();
+        let replay = once.post("/messages", body).await.created();
+        assert_eq!((replay.header("idempotent-replayed"), replay.header("etag")), (Some("true"), gone.header("etag")));
+        assert_eq!(replay.data(), gone.data());
+        assert!(!replay.text.contains("Secret"));
+        assert_eq!(other.post("/messages", answer).await.created().data(), answered.data());
+        assert_eq!(w.count("message").await, 2);
+    }
 }
 
 both! {

@@ -6,8 +6,9 @@ use store::{Tx, bind};
 
 use crate::error::{Error, Result};
 
-/// What may tell who a person is, in any object of the API that speaks of them.
-const TELLING: [&str; 16] = [
+/// What may tell who a person is or what they meant to say, in any object of the API that speaks of them
+/// or is a message of theirs that was never published.
+const TELLING: [&str; 19] = [
     "first_name",
     "last_name",
     "preferred_name",
@@ -24,9 +25,13 @@ const TELLING: [&str; 16] = [
     "emergency_contact",
     "medical_note",
     "guardians",
+    "subject",
+    "body",
+    "body_html",
 ];
 
-/// Takes what the logs tell of a person away: everything in objects that carry one of these ids.
+/// Takes what the logs tell of a person away: everything in objects that carry one of these ids, which are
+/// those of people and of what is forgotten with them.
 pub fn redact(tx: &Tx<'_>, ids: &[String]) -> Result<()> {
     for id in ids {
         let pattern = kit::text::contains_pattern(id);

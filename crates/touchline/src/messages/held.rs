@@ -39,14 +39,15 @@ pub fn held_about(db: &Reader<'_>, person: PersonId) -> Result<Value> {
 }
 
 /// Lets go of a person who is being erased: nothing is published in their name any more. What they
-/// wrote stays, without their name, because what was said on a conversation with children is kept.
-pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<()> {
-    for message in by(tx, person)? {
-        if message.status == Status::Scheduled {
-            message::take_back(tx, message)?;
-        }
-    }
-    Ok(())
+/// said stays, without their name, because what was said on a conversation with children is kept. What
+/// they only meant to say is forgotten; these messages are told, so that the logs can forget it too.
+pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<Vec<MessageId>> {
+    let unsaid = by(tx, person)?.into_iter().filter(|one| one.status == Status::Scheduled);
+    let forgotten = unsaid.map(|message| {
+        let empty = Stored { subject: None, body: String::new(), ..message };
+        Ok(message::take_back(tx, empty)?.id)
+    });
+    forgotten.collect()
 }
 
 fn by(db: &Reader<'_>, person: PersonId) -> Result<Vec<Stored>> {

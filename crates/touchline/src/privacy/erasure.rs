@@ -13,13 +13,14 @@ use crate::{events, mail, messages, roster};
 /// Erases a person, and the guardians who are known only because of them; says who was erased.
 pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<(Profile, Vec<PersonId>)> {
     let erased = roster::erasure::erase(tx, id)?;
+    let mut ids: Vec<_> = erased.iter().map(ToString::to_string).collect();
+    let details = serde_json::json!({ "person_ids": ids });
     for person in &erased {
         events::held::erase_person(tx, *person)?;
-        messages::held::erase_person(tx, *person)?;
+        ids.extend(messages::held::erase_person(tx, *person)?.iter().map(ToString::to_string));
         mail::letter::erase_person(tx, *person)?;
     }
-    let ids: Vec<_> = erased.iter().map(ToString::to_string).collect();
     redaction::redact(tx, &ids)?;
-    tx.audit("person.erased", &id.to_string(), &serde_json::json!({ "person_ids": ids }))?;
+    tx.audit("person.erased", &id.to_string(), &details)?;
     Ok((profile::show(tx, &Reach::Everywhere, id)?, erased))
 }

@@ -790,12 +790,24 @@ both! {
         let planned = w.owner.post("/messages", planned).await.created();
         let person = ana.person;
         let scope = || Scope::account(w.harbour, "test");
+        w.owner.patch(&path(&planned), json!({ "body": "later still", "subject": "private plan" })).await.ok();
         let about = w.db().read(scope(), move |db| held::held_about(db, person)).await.unwrap();
         assert_eq!((&about["messages"][0]["id"], &about["messages"][0]["body"]), (&json!(wrote.id()), &json!("Hello")));
         assert_eq!(about["messages"][1]["id"], planned.id());
         assert_eq!((&about["receipts"][0]["message_id"], about["receipts"].as_array().unwrap().len()), (&json!(got.id()), 1));
-        club.erase(person).await;
-        w.db().write(scope(), move |tx| held::erase_person(tx, person)).await.unwrap();
+        w.owner.send("POST", &format!("/people/{person}/erase"), None).await.ok();
+        // What was never said is forgotten everywhere: here, in what is told to others, in the audit log.
+        let about = w.db().read(scope(), move |db| held::held_about(db, person)).await.unwrap();
+        assert_eq!((&about["messages"][1]["body"], &about["messages"][1]["subject"]), (&json!(""), &Value::Null));
+        assert_eq!(about["messages"][0]["body"], "Hello");
+        let logs = w.db().read(scope(), |db| {
+            db.all::<(Option<String>,)>("select details from audit_entry where account_id = :account", bind! {})
+        }).await.unwrap();
+        for word in ["later", "private plan"] {
+            assert!(!news(w).await.iter().any(|news| news.to_string().contains(word)), "{word}");
+            assert!(!logs.iter().any(|(details,)| details.as_deref().unwrap_or_default().contains(word)), "{word}");
+        }
+        assert_eq!(w.db().read(scope(), signals::verify).await.unwrap(), None);
         assert_eq!(w.owner.get(&path(&planned)).await.ok().data()["status"], "retracted");
         assert_eq!(w.owner.get(&path(&wrote)).await.ok().data()["author"], json!({ "id": person, "person_id": person, "name": null }));
         let next = reply(w, got.id(), Some(carl.person)).await.created();

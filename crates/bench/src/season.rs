@@ -252,6 +252,7 @@ fn join(tx: &Tx<'_>, team_id: TeamId, number: usize) -> Result<MemberId, Error> 
         team_id,
         person_id: person.id,
         role: Role::Player,
+        has_played: true,
         jersey_number: Some(number.to_string()),
         positions: Positions::default(),
         status: MemberStatus::Active,

@@ -55,9 +55,10 @@ record! {
 pub struct Made {
     #[serde(flatten)]
     pub feed: Feed,
-    /// The address to subscribe to. It is shown only now; `null` where an `Idempotency-Key` repeats the
-    /// answer.
-    #[schema(examples("https://club.example.org/calendar/3q2-7w….ics"))]
+    /// The address to subscribe to. It is shown only now; where an `Idempotency-Key` repeats the answer,
+    /// it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false, examples("https://club.example.org/calendar/3q2-7w….ics"))]
     pub url: Option<String>,
 }
 

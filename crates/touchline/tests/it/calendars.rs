@@ -344,7 +344,7 @@ both! {
         let made = keyed.post("/calendar_feeds", json!({ "team_id": team })).await.created();
         let url = made.data()["url"].as_str().unwrap().to_owned();
         let again = keyed.post("/calendar_feeds", json!({ "team_id": team })).await.created();
-        assert_eq!((again.id(), &again.data()["url"], again.header("idempotent-replayed")), (made.id(), &json!(null), Some("true")));
+        assert_eq!((again.id(), again.data().get("url"), again.header("idempotent-replayed")), (made.id(), None, Some("true")));
         assert_eq!(again.header("location"), made.header("location"));
         let kept = w.db().read(Scope::account(w.harbour, "test"), |db| {
             db.all::<(String,)>("select data from idempotency where account_id = :account order by key", bind! {})

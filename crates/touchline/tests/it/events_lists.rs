@@ -49,7 +49,9 @@ both! {
         assert_eq!(walk(&w.owner, "/events?from=2027-01-01T00:00:00Z&to=2026-01-01T00:00:00Z", 3).await, Vec::<String>::new());
         let of_team = walk(&w.owner, &format!("/events?team_id={owls}&type=practice&status=scheduled"), 2).await;
         assert_eq!(of_team, ["first", "same 1", "same 3", "same 5"]);
-        for wrong in ["from=2026-09-10", "to=yesterday", "type=party", "status=gone", "team_id=x", "order=up", "needs_answer=2", "limit=0", "place=1"] {
+        // A day is its beginning in UTC.
+        assert_eq!(walk(&w.owner, "/events?from=2026-09-10&to=2026-09-11", 3).await, order[1..8]);
+        for wrong in ["from=2026-13-10", "to=yesterday", "type=party", "status=gone", "team_id=x", "order=up", "needs_answer=2", "limit=0", "place=1"] {
             w.owner.get(&format!("/events?{wrong}")).await.refused(400, "invalid_parameter");
         }
     }

@@ -11,6 +11,7 @@ pub mod dice;
 pub mod ics;
 pub mod id;
 pub mod money;
+pub mod password;
 pub mod recurrence;
 pub mod secret;
 pub mod text;

@@ -1,6 +1,6 @@
 //! The real program as a process of its own, for stories about starting, stopping and crashing.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -51,6 +51,16 @@ impl Program {
     /// Runs a command to its end.
     pub fn run(&self, words: &[&str]) -> Output {
         self.command(words).output().expect("the program starts")
+    }
+
+    /// Runs a command to its end with this text on its standard input.
+    pub fn run_with_input(&self, words: &[&str], input: &str) -> Output {
+        let mut command = self.command(words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        // A program that refuses before it reads closes its end.
+        let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+        child.wait_with_output().expect("the program ends")
     }
 
     /// Runs a command that must succeed, and reads the one JSON object it prints.

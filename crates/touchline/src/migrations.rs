@@ -12,5 +12,11 @@ macro_rules! steps {
 }
 
 /// Every step there is.
-pub const STEPS: &[Migration] =
-    steps!["0001_foundation", "0002_teams", "0003_roster", "0004_events", "0005_messages",];
+pub const STEPS: &[Migration] = steps![
+    "0001_foundation",
+    "0002_teams",
+    "0003_roster",
+    "0004_events",
+    "0005_messages",
+    "0006_users",
+];

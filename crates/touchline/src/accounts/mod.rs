@@ -7,3 +7,4 @@ pub mod account;
 pub mod api;
 pub mod api_key;
 pub mod rights;
+pub mod user;

@@ -14,7 +14,7 @@ use crate::config::read_net;
 use crate::ids::{AccountId, KeyId, TeamId};
 
 /// Who the audit log says did it.
-const ACTOR: &str = "command-line";
+pub(super) const ACTOR: &str = "command-line";
 
 fn tier(text: &str) -> Result<Tier, String> {
     Tier::parse(text).ok_or_else(|| format!("one of: {}", Tier::choices()))
@@ -24,7 +24,7 @@ fn zone(text: &str) -> Result<Zone, String> {
     text.parse().map_err(|_| "not a time zone such as Europe/Lisbon".to_owned())
 }
 
-fn account_id(text: &str) -> Result<AccountId, String> {
+pub(super) fn account_id(text: &str) -> Result<AccountId, String> {
     text.parse().map_err(|_| "not the id of an account (acc_…)".to_owned())
 }
 

@@ -3,6 +3,7 @@
 mod accounts;
 mod data;
 mod serve;
+mod users;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -54,6 +55,9 @@ enum Verb {
     /// Make, list and revoke API keys
     #[command(subcommand)]
     Key(accounts::KeyVerb),
+    /// Make, list and promote people who sign in
+    #[command(subcommand)]
+    User(users::UserVerb),
     /// Look for faults and say what to do about them
     Doctor,
     /// Make and check backups
@@ -224,6 +228,7 @@ async fn dispatch(verb: Verb, desk: &Desk) -> Outcome {
         Verb::Seed(seed) => seed.run(desk).await,
         Verb::Account(verb) => verb.run(desk).await,
         Verb::Key(verb) => verb.run(desk).await,
+        Verb::User(verb) => verb.run(desk).await,
         Verb::Doctor => data::doctor(desk).await,
         Verb::Backup(verb) => verb.run(desk).await,
         Verb::Restore(restore) => restore.run(desk).await,

@@ -39,3 +39,4 @@ mod series;
 mod series_moves;
 mod strangers;
 mod teams;
+mod users;

@@ -1,0 +1,182 @@
+//! The user: somebody who signs in, and what they are in each account.
+
+use kit::{Timestamp, contact, text, words};
+use serde::Serialize;
+use store::{Reader, Tx, bind, record, row, sql, word_column};
+use utoipa::ToSchema;
+
+use crate::error::{Error, Fault, Result, TakenExt};
+use crate::ids::{AccountId, UserId};
+use crate::signals::Tell;
+
+words! {
+    /// What a user is in an account.
+    pub enum Role {
+        /// May do everything, and hand the account over.
+        Owner = "owner",
+        /// May do everything but change owners.
+        Admin = "admin",
+        /// May do what their place on teams allows: coaches lead their teams, families see theirs.
+        Member = "member",
+    }
+}
+word_column!(Role);
+
+record! {
+    /// Somebody who signs in.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(tag = "object", rename = "user")]
+    pub struct User in app_user {
+        pub id: UserId,
+        pub email: String,
+        #[serde(skip)]
+        pub email_folded: String,
+        pub name: String,
+        #[serde(skip)]
+        pub password_hash: Option<String>,
+        pub password_changed_at: Option<Timestamp>,
+        pub disabled_at: Option<Timestamp>,
+        pub created_at: Timestamp,
+        pub updated_at: Timestamp,
+        /// Rises with every change.
+        pub version: i64,
+    }
+}
+
+record! {
+    /// That a user belongs to an account, and as what.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Belonging in account_user {
+        pub account_id: AccountId,
+        pub user_id: UserId,
+        pub role: Role,
+        pub created_at: Timestamp,
+        pub updated_at: Timestamp,
+        pub version: i64,
+    }
+}
+
+row! {
+    /// A user of an account, as lists of them are shown.
+    #[derive(Debug, Clone, Serialize)]
+    pub struct Listed {
+        pub id: UserId,
+        pub email: String,
+        pub name: String,
+        pub role: Role,
+        pub disabled_at: Option<Timestamp>,
+        pub created_at: Timestamp,
+    }
+}
+
+/// A user to be made. The password was hashed before, where nobody waits.
+#[derive(Debug, Clone)]
+pub struct NewUser {
+    pub email: String,
+    pub name: String,
+    pub role: Role,
+    pub password_hash: Option<String>,
+}
+
+/// Makes a user and gives them a role in this account. Somebody who signs in elsewhere already keeps
+/// their name and password and is only given the role.
+pub fn create(tx: &Tx<'_>, new: NewUser) -> Result<(User, Role)> {
+    let (email, name) = checked(&new)?;
+    let known = find_by_email(tx, &email)?;
+    let user = match known {
+        Some(user) => user,
+        None => insert(tx, email, name, new.password_hash)?,
+    };
+    let belonging = Belonging {
+        account_id: tx.account(),
+        user_id: user.id,
+        role: new.role,
+        created_at: tx.now(),
+        updated_at: tx.now(),
+        version: 1,
+    };
+    let already = "This user already belongs to the account.";
+    tx.run(Belonging::INSERT, &belonging.bind()).taken("account_user_pkey", "/email", already)?;
+    let details = serde_json::json!({ "role": new.role });
+    tx.audit("user.joined", &user.id.to_string(), &details)?;
+    Ok((user, new.role))
+}
+
+fn insert(tx: &Tx<'_>, email: String, name: String, password_hash: Option<String>) -> Result<User> {
+    let user = User {
+        id: tx.new_id(),
+        email_folded: text::folded(&email),
+        email,
+        name,
+        password_changed_at: password_hash.as_ref().map(|_| tx.now()),
+        password_hash,
+        disabled_at: None,
+        created_at: tx.now(),
+        updated_at: tx.now(),
+        version: 1,
+    };
+    tx.run(sql!(User::INSERT, " /* any account */"), &user.bind())?;
+    Ok(user)
+}
+
+fn checked(new: &NewUser) -> Result<(String, String)> {
+    let mut faults = Vec::new();
+    let email = text::normalised(new.email.trim()).into_owned();
+    if !contact::is_email(&email) {
+        let detail = "This is not an address of mail, such as ana@example.org.";
+        faults.push(Fault::new("/email", "invalid_email", detail));
+    }
+    let name = text::line(&new.name, 120).map_err(|_| {
+        let detail = "A name has 1 to 120 characters and no control characters.";
+        faults.push(Fault::new("/name", "invalid_name", detail));
+    });
+    match name {
+        Ok(name) if faults.is_empty() => Ok((email, name)),
+        _ => Err(Error::invalid(faults)),
+    }
+}
+
+/// The user with this address, whatever its case.
+pub fn find_by_email(db: &Reader<'_>, email: &str) -> Result<Option<User>> {
+    let email = text::folded(email);
+    let text = sql!(User::SELECT, " where email_folded = :email /* any account */");
+    Ok(db.maybe(text, bind! { email })?)
+}
+
+/// The users of this account, in the order they joined.
+pub fn list(db: &Reader<'_>) -> Result<Vec<Listed>> {
+    Ok(db.all(
+        "select u.id, u.email, u.name, a.role, u.disabled_at, a.created_at
+         from account_user a join app_user u on u.id = a.user_id
+         where a.account_id = :account order by a.user_id",
+        bind! {},
+    )?)
+}
+
+/// Gives a user of this account another role. The last owner stays one.
+pub fn set_role(tx: &Tx<'_>, id: UserId, role: Role) -> Result<Role> {
+    let text = sql!(Belonging::SELECT, " where account_id = :account and user_id = :id");
+    let before: Belonging = tx.one(text, bind! { id })?;
+    if before.role == role {
+        return Ok(role);
+    }
+    if before.role == Role::Owner && owners(tx)? == 1 {
+        return Err(Error::invalid_state("The last owner cannot become anything else."));
+    }
+    tx.run(
+        "update account_user set role = :role, updated_at = :now, version = version + 1
+         where account_id = :account and user_id = :id",
+        bind! { role, id },
+    )?;
+    let details = serde_json::json!({ "role": role, "previous": before.role });
+    tx.audit("user.role_changed", &id.to_string(), &details)?;
+    Ok(role)
+}
+
+fn owners(db: &Reader<'_>) -> Result<i64> {
+    let (count,) = db.one(
+        "select count(*) from account_user where account_id = :account and role = 'owner'",
+        bind! {},
+    )?;
+    Ok(count)
+}

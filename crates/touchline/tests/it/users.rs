@@ -1,0 +1,168 @@
+//! Stories about people who sign in, as the command line makes them.
+
+use std::process::Output;
+
+use store::Scope;
+use testkit::process::Program;
+use testkit::{Engine, TestDatabase, Value};
+
+const PASSWORD: &str = "lantern-otter-quarry";
+
+/// A club and how to call the program on it.
+struct Club {
+    database: TestDatabase,
+    program: Program,
+    account: String,
+}
+
+impl Club {
+    async fn new(engine: Engine) -> Option<Self> {
+        let database = TestDatabase::new(engine).await?;
+        let program = Program::new(env!("CARGO_BIN_EXE_touchline"), database.folder.path())
+            .flag("--database", &database.url);
+        let made = program.json(&["account", "create", "--name", "Harbour"]);
+        let account = made["account"]["id"].as_str().unwrap().to_owned();
+        Some(Self { database, program, account })
+    }
+
+    fn create(&self, email: &str, role: &str, password: &str) -> Output {
+        let words = [
+            "user",
+            "create",
+            "--account",
+            &self.account,
+            "--email",
+            email,
+            "--name",
+            "Rita Duarte",
+            "--role",
+            role,
+            "--password-stdin",
+            "--json",
+        ];
+        self.program.run_with_input(&words, &format!("{password}\n"))
+    }
+
+    fn promote(&self, email: &str, role: &str) -> Output {
+        self.program.run(&[
+            "user",
+            "promote",
+            "--account",
+            &self.account,
+            "--email",
+            email,
+            "--role",
+            role,
+            "--json",
+        ])
+    }
+}
+
+fn user(output: &Output) -> Value {
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    said["user"].clone()
+}
+
+/// It was refused in one line that says this, and the password is not repeated.
+fn refused(output: &Output, word: &str) {
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && told.contains(word), "{told}");
+    assert_eq!(told.lines().count(), 1, "{told}");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(!told.contains(PASSWORD) && !said.contains(PASSWORD));
+}
+
+macro_rules! on_both {
+    ($($name:ident)+) => {$(
+        mod $name {
+            #[tokio::test]
+            async fn sqlite() {
+                super::$name(testkit::Engine::Sqlite).await;
+            }
+
+            #[tokio::test]
+            async fn postgres() {
+                super::$name(testkit::Engine::Postgres).await;
+            }
+        }
+    )+};
+}
+on_both! { a_user_is_made_listed_and_promoted bad_input_is_told_and_makes_nobody a_password_is_kept_as_a_hash_only }
+
+async fn a_user_is_made_listed_and_promoted(engine: Engine) {
+    let Some(club) = Club::new(engine).await else { return };
+    let rita = user(&club.create("Rita@example.org", "owner", PASSWORD));
+    assert_eq!((&rita["email"], &rita["role"]), (&"Rita@example.org".into(), &"owner".into()));
+    assert!(rita["id"].as_str().unwrap().starts_with("usr_"));
+    refused(&club.create("rita@EXAMPLE.org", "member", PASSWORD), "already belongs");
+    let bo = user(&club.create("bo@example.org", "member", PASSWORD));
+    assert_eq!(bo["role"], "member");
+
+    refused(&club.promote("rita@example.org", "admin"), "last owner");
+    assert_eq!(user(&club.promote("bo@example.org", "owner"))["role"], "owner");
+    assert_eq!(user(&club.promote("rita@example.org", "admin"))["role"], "admin");
+    refused(&club.promote("nobody@example.org", "admin"), "no user");
+
+    let other = club.program.json(&["account", "create", "--name", "Owls"]);
+    let other = other["account"]["id"].as_str().unwrap().to_owned();
+    let joined = club.program.json(&[
+        "user",
+        "create",
+        "--account",
+        &other,
+        "--email",
+        "RITA@example.org",
+        "--name",
+        "Another",
+        "--role",
+        "admin",
+    ]);
+    assert_eq!(
+        (&joined["user"]["id"], &joined["user"]["name"]),
+        (&rita["id"], &"Rita Duarte".into())
+    );
+    let listed = club.program.json(&["user", "list", "--account", &club.account]);
+    assert_eq!(listed["users"].as_array().unwrap().len(), 2);
+    club.database.remove().await;
+}
+
+async fn bad_input_is_told_and_makes_nobody(engine: Engine) {
+    let Some(club) = Club::new(engine).await else { return };
+    refused(&club.create("rita", "owner", PASSWORD), "address of mail");
+    refused(&club.create("rita@example.org", "owner", "short"), "at least 12");
+    refused(&club.create("rita@example.org", "owner", "password1234"), "easy to guess");
+    refused(&club.create("rita@example.org", "owner", &"x".repeat(2000)), "at most 1024");
+    let nowhere = [
+        "user",
+        "create",
+        "--account",
+        "acc_01k8000000e008000000000009",
+        "--email",
+        "a@example.org",
+        "--name",
+        "A",
+        "--role",
+        "owner",
+    ];
+    refused(&club.program.run(&nowhere), "No such object");
+    let listed = club.program.json(&["user", "list", "--account", &club.account]);
+    assert_eq!(listed["users"].as_array().unwrap().len(), 0);
+    club.database.remove().await;
+}
+
+async fn a_password_is_kept_as_a_hash_only(engine: Engine) {
+    let Some(club) = Club::new(engine).await else { return };
+    let made = club.create("rita@example.org", "owner", PASSWORD);
+    assert!(!String::from_utf8_lossy(&made.stdout).contains("argon2"));
+    let db = club.database.open(kit::Clock::system());
+    let known = db.read(Scope::system("test"), |db| {
+        touchline::accounts::user::find_by_email(db, "rita@example.org")
+    });
+    let kept = known.await.unwrap().unwrap().password_hash.unwrap();
+    assert!(kept.starts_with("$argon2id$") && !kept.contains(PASSWORD));
+    assert!(kit::password::verify(PASSWORD, Some(&kept)));
+    tokio::task::spawn_blocking(move || db.close()).await.unwrap();
+    club.database.remove().await;
+}

@@ -1,11 +1,11 @@
-//! Stories about announcements, conversations and who reads them.
+//! Stories about announcements and conversations: who gets them and what they say.
 
 use futures_util::future::join_all;
 use store::{Scope, bind};
-use testkit::{Answer, Client, Value, World, both, json, seconds};
+use testkit::{Answer, Client, Value, World, both, json};
 use touchline::accounts::api_key::NewKey;
 use touchline::ids::PersonId;
-use touchline::{jobs, signals};
+use touchline::signals;
 
 use crate::messages_people::Club;
 
@@ -53,31 +53,31 @@ pub(crate) fn people(people: &[PersonId]) -> Vec<String> {
 }
 
 /// The ids of a list of messages.
-async fn listed(client: &Client, query: &str) -> Vec<String> {
+pub(crate) async fn listed(client: &Client, query: &str) -> Vec<String> {
     let list = client.get(&format!("/messages?{query}")).await.ok();
     let rows = list.data().as_array().unwrap().iter();
     rows.map(|row| row["id"].as_str().unwrap().to_owned()).collect()
 }
 
 /// What is wrong, fault by fault: where, and as a word.
-fn faults(refused: &Answer) -> Vec<(&str, &str)> {
+pub(crate) fn faults(refused: &Answer) -> Vec<(&str, &str)> {
     let faults = refused.body["errors"].as_array().unwrap().iter();
     faults.map(|f| (f["pointer"].as_str().unwrap(), f["code"].as_str().unwrap())).collect()
 }
 
 /// The news about messages.
-async fn news(w: &World) -> Vec<Value> {
+pub(crate) async fn news(w: &World) -> Vec<Value> {
     let about_messages = |news: &Value| news["type"].as_str().unwrap().starts_with("message.");
     w.news().await.into_iter().filter(about_messages).collect()
 }
 
 /// The kinds of news about messages.
-async fn kinds(w: &World) -> Vec<String> {
+pub(crate) async fn kinds(w: &World) -> Vec<String> {
     news(w).await.iter().map(|news| news["type"].as_str().unwrap().to_owned()).collect()
 }
 
 /// A caller who may use messages of one team only.
-async fn narrowed(w: &World, club: &Club<'_>) -> Client {
+pub(crate) async fn narrowed(w: &World, club: &Club<'_>) -> Client {
     let new = testkit::world::new_key("messages:read messages:write");
     w.caller(NewKey { team_ids: Some(vec![club.team]), ..new }).await.1
 }
@@ -332,88 +332,6 @@ both! {
         announce(w, &club, json!({})).await.refused(409, "invalid_state");
     }
 
-    async fn what_was_retracted_is_kept_and_shown_to_nobody(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
-        let ana = club.member("Ana", "player", None).await;
-        let sent = w.owner.post("/messages", json!({ "team_id": club.team, "kind": "announcement", "subject": "Top secret",
-            "body": "Do not **tell**", "pinned": true })).await.created();
-        // Asked twice, so that answers are remembered.
-        for _ in 0..2 {
-            assert!(w.owner.get(&path(&sent)).await.ok().text.contains("secret"));
-            assert!(w.owner.get("/messages").await.ok().text.contains("secret"));
-        }
-        w.pass(seconds(60));
-        let stale = w.owner.with("If-Match", "\"7\"").delete(&path(&sent)).await;
-        stale.refused(412, "precondition_failed");
-        let gone = w.owner.with("If-Match", "\"1\"").delete(&path(&sent)).await.ok();
-        let data = gone.data();
-        assert_eq!((&data["subject"], &data["body"], &data["body_html"]), (&Value::Null, &Value::Null, &Value::Null));
-        assert_eq!((&data["status"], &data["pinned"], &data["version"]), (&json!("retracted"), &json!(false), &json!(2)));
-        assert_eq!(data["retracted_by"], data["author"]["id"]);
-        assert_eq!(data["retracted_at"], "2026-09-05T10:01:00.000000Z");
-        assert_eq!(data["published_at"], sent.data()["published_at"]);
-        assert_eq!(w.owner.get(&path(&sent)).await.ok().data(), data);
-        assert_eq!(w.owner.get("/messages").await.ok().data()[0], *data);
-        for query in ["", "status=all", "status=retracted", &format!("person_id={}", ana.person), &format!("team_id={}", club.team)] {
-            let list = w.owner.get(&format!("/messages?{query}")).await.ok();
-            assert!(!list.text.contains("secret") && !list.text.contains("tell") && list.text.contains(sent.id()), "{query}");
-        }
-        assert!(listed(&w.owner, "status=published").await.is_empty());
-        w.owner.delete(&path(&sent)).await.refused(409, "invalid_state");
-        w.owner.patch(&path(&sent), json!({ "pinned": true })).await.refused(409, "invalid_state");
-        assert_eq!(reached(w, &sent).await, people(&[ana.person]));
-        // It counts for nobody any more, and nobody can have read it now.
-        assert_eq!(w.owner.get(&format!("/messages/unread?person_id={}", ana.person)).await.ok().data()["total"], 0);
-        w.owner.send("PUT", &format!("{}/receipts/{}", path(&sent), ana.person), None).await.refused(409, "invalid_state");
-        // The row and the audit log keep what it said.
-        let kept = w.db().read(Scope::account(w.harbour, "test"), |db| {
-            let (body,): (String,) = db.one("select body from message where account_id = :account", bind! {})?;
-            let details: Vec<(Option<String>,)> = db.all("select details from audit_entry where account_id = :account", bind! {})?;
-            Ok::<_, store::Error>((body, details))
-        }).await.unwrap();
-        assert_eq!(kept.0, "Do not **tell**");
-        assert!(kept.1.iter().any(|(details,)| details.as_deref().unwrap_or_default().contains("Top secret")));
-        let news = news(w).await;
-        assert_eq!(news.last().unwrap()["type"], "message.retracted");
-        assert!(!news.last().unwrap().to_string().contains("secret"));
-        assert_eq!(w.db().read(Scope::account(w.harbour, "test"), signals::verify).await.unwrap(), None);
-    }
-
-    async fn pinning_is_always_possible_and_rewriting_never(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
-        club.member("Ana", "player", None).await;
-        let (first, second) = (announce(w, &club, json!({})).await.created(), announce(w, &club, json!({})).await.created());
-        let pinned = w.owner.patch(&path(&first), json!({ "pinned": true, "metadata": { "a": "b" } })).await.ok();
-        assert_eq!((&pinned.data()["pinned"], &pinned.data()["version"]), (&json!(true), &json!(2)));
-        let again = w.owner.patch(&path(&first), json!({ "pinned": true })).await.ok();
-        assert_eq!(again.data()["version"], 2);
-        assert_eq!(listed(&w.owner, "pinned=true").await, [first.id()]);
-        assert_eq!(listed(&w.owner, "pinned=false").await, [second.id()]);
-        for change in [json!({ "body": "y" }), json!({ "subject": "y" }), json!({ "audience": { "to": "staff" } }), json!({ "publish_at": null }), json!({ "pinned": false, "body": "Hello" })] {
-            w.owner.patch(&path(&first), change).await.refused(409, "invalid_state");
-        }
-        w.owner.patch(&path(&first), json!({ "body": null })).await.refused(422, "validation_failed");
-        w.owner.patch(&path(&first), json!({ "team_id": club.team })).await.refused(400, "invalid_parameter");
-        w.owner.with("If-Match", "\"1\"").patch(&path(&first), json!({ "pinned": false })).await.refused(412, "precondition_failed");
-        let news = news(w).await;
-        assert_eq!(news.last().unwrap()["type"], "message.updated");
-        assert_eq!(news.last().unwrap()["data"]["previous"], json!({ "pinned": false, "metadata": {} }));
-    }
-
-    async fn messages_of_an_archived_team_can_only_be_retracted(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
-        club.member("Ana", "player", None).await;
-        let sent = announce(w, &club, json!({})).await.created();
-        let body = json!({ "team_id": club.team, "kind": "message", "body": "x", "publish_at": "2026-09-06T10:00:00Z" });
-        let scheduled = w.owner.post("/messages", body).await.created();
-        w.owner.delete(&format!("/teams/{}", club.team)).await.ok();
-        w.owner.patch(&path(&sent), json!({ "pinned": true })).await.refused(409, "invalid_state");
-        w.owner.patch(&path(&sent), json!({ "metadata": { "a": "b" } })).await.refused(409, "invalid_state");
-        w.owner.patch(&path(&scheduled), json!({ "body": "y" })).await.refused(409, "invalid_state");
-        w.owner.delete(&path(&sent)).await.ok();
-        w.owner.delete(&path(&scheduled)).await.ok();
-    }
-
     async fn an_author_who_is_called_otherwise_is_never_shown_by_the_old_name(w: &World) {
         let club = Club::new(w, "Hawks", "U12").await;
         let (mia, carl) = (club.member("Mia", "player", None).await, club.member("Carl", "coach", None).await);
@@ -435,149 +353,6 @@ both! {
         }
     }
 
-    async fn a_read_message_is_counted_once_for_each_reader(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
-        let (ana, bob) = (club.member("Ana", "player", None).await, club.member("Bob", "player", None).await);
-        let sent = announce(w, &club, json!({})).await.created();
-        let place = |person: PersonId| format!("{}/receipts/{person}", path(&sent));
-        w.pass(seconds(60));
-        let read = w.owner.send("PUT", &place(ana.person), None).await.ok();
-        assert_eq!(*read.data(), json!({ "object": "receipt", "message_id": sent.id(), "person_id": ana.person, "name": "Ana Sousa",
-            "delivered_at": "2026-09-05T10:00:00.000000Z", "read_at": "2026-09-05T10:01:00.000000Z" }));
-        w.pass(seconds(60));
-        assert_eq!(w.owner.put(&place(ana.person), json!({})).await.ok().data(), read.data());
-        let now = w.owner.get(&path(&sent)).await.ok();
-        assert_eq!((&now.data()["receipt_counts"], &now.data()["version"]), (&json!({ "delivered": 2, "read": 1 }), &json!(2)));
-        let receipts = async |query: &str| {
-            let list = w.owner.get(&format!("{}/receipts?{query}", path(&sent))).await.ok();
-            list.names().join(",")
-        };
-        assert_eq!(receipts("read=true").await, "Ana Sousa");
-        assert_eq!(receipts("read=false").await, "Bob Sousa");
-        assert_eq!(receipts("order=desc").await, "Bob Sousa,Ana Sousa");
-        let page = w.owner.get(&format!("{}/receipts?limit=1", path(&sent))).await.ok();
-        let next = page.body["next_cursor"].as_str().unwrap().to_owned();
-        assert_eq!(receipts(&format!("limit=1&cursor={next}")).await, "Bob Sousa");
-        w.owner.get(&format!("{}/receipts?read=perhaps", path(&sent))).await.refused(400, "invalid_parameter");
-        let late = club.member("Late", "player", None).await;
-        w.owner.send("PUT", &place(late.person), None).await.refused(404, "not_found");
-        let news = news(w).await;
-        assert_eq!(news.last().unwrap()["type"], "message.read");
-        let object = &news.last().unwrap()["data"]["object"];
-        assert_eq!((&object["person_id"], &object["team_id"]), (&json!(ana.person), &json!(club.team)));
-        assert!(object.get("name").is_none() && object.get("body").is_none());
-        let counts = w.owner.get(&format!("/messages/unread?person_id={}", bob.person)).await.ok();
-        assert_eq!(*counts.data(), json!({ "person_id": bob.person, "total": 1, "teams": [{ "team_id": club.team, "count": 1 }] }));
-    }
-
-    async fn fifty_people_who_read_at_once_are_fifty(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
-        let mut everybody = Vec::new();
-        for number in 0..50 {
-            everybody.push(club.member(&format!("P{number}"), "player", None).await.person);
-        }
-        let sent = announce(w, &club, json!({})).await.created();
-        let other = w.node(|_| {}).await;
-        // Everybody twice, through two nodes.
-        let reads = everybody.iter().flat_map(|person| {
-            let place = format!("{}/receipts/{person}", path(&sent));
-            [w.owner.clone(), w.owner.at(other.address)].map(|client| {
-                let place = place.clone();
-                async move { client.send("PUT", &place, None).await.ok(); }
-            })
-        });
-        join_all(reads).await;
-        let now = w.owner.get(&path(&sent)).await.ok();
-        assert_eq!((&now.data()["receipt_counts"], &now.data()["version"]), (&json!({ "delivered": 50, "read": 50 }), &json!(51)));
-        let told = kinds(w).await.into_iter().filter(|kind| kind == "message.read").count();
-        assert_eq!(told, 50);
-        other.stop().await;
-    }
-
-    async fn unread_messages_are_counted_and_listed_by_person(w: &World) {
-        let (club, other) = (Club::new(w, "Hawks", "open").await, Club::new(w, "Kraken", "open").await);
-        let ana = club.member("Ana", "player", None).await;
-        other.join(ana.person, "player").await;
-        let bob = club.member("Bob", "player", None).await;
-        let first = announce(w, &club, json!({})).await.created();
-        let second = announce(w, &other, json!({})).await.created();
-        let third = announce(w, &club, json!({ "to": "members", "member_ids": [bob.member] })).await.created();
-        let fourth = say(w, &club, Some(ana.person), json!({})).await.created();
-        let unread = async |person: PersonId| w.owner.get(&format!("/messages/unread?person_id={person}")).await.ok().data().clone();
-        assert_eq!(unread(ana.person).await["teams"], json!([{ "team_id": club.team, "count": 1 }, { "team_id": other.team, "count": 1 }]));
-        assert_eq!(unread(bob.person).await["total"], 3);
-        let of = |more: &str| format!("person_id={}{more}", ana.person);
-        assert_eq!(listed(&w.owner, &of("")).await, [second.id(), first.id()]);
-        w.owner.send("PUT", &format!("{}/receipts/{}", path(&first), ana.person), None).await.ok();
-        assert_eq!(listed(&w.owner, &of("&unread=true")).await, [second.id()]);
-        assert_eq!(listed(&w.owner, &of("&unread=false")).await, [first.id()]);
-        assert_eq!(listed(&w.owner, &of(&format!("&team_id={}", other.team))).await, [second.id()]);
-        assert_eq!(unread(ana.person).await["total"], 1);
-        w.owner.delete(&path(&second)).await.ok();
-        assert!(listed(&w.owner, &of("&unread=true")).await.is_empty());
-        assert_eq!(unread(ana.person).await["total"], 0);
-        assert_eq!(listed(&w.owner, "kind=message").await, [fourth.id()]);
-        assert_eq!(listed(&w.owner, &format!("team_id={}&kind=announcement", club.team)).await, [third.id(), first.id()]);
-        w.owner.get("/messages?unread=true").await.refused(400, "invalid_parameter");
-        w.owner.get("/messages?person_id=ana").await.refused(400, "invalid_parameter");
-        w.owner.get("/messages/unread").await.refused(400, "invalid_parameter");
-        w.owner.get("/messages/unread?person_id=per_00000000000000000000000001").await.refused(404, "not_found");
-        w.owner.send("PATCH", "/messages/unread", Some("{}")).await.refused(405, "method_not_allowed");
-    }
-
-    async fn messages_come_in_pages_newest_first(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
-        club.member("Ana", "player", None).await;
-        let mut posted = Vec::new();
-        for _ in 0..5 {
-            posted.push(announce(w, &club, json!({})).await.created().id().to_owned());
-        }
-        posted.reverse();
-        for (order, expected) in [("desc", posted.clone()), ("asc", posted.iter().rev().cloned().collect())] {
-            for filter in [String::new(), format!("&team_id={}", club.team)] {
-                let (mut seen, mut cursor) = (Vec::new(), String::new());
-                loop {
-                    let page = w.owner.get(&format!("/messages?limit=2&order={order}{filter}{cursor}")).await.ok();
-                    seen.extend(page.data().as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()));
-                    let Some(next) = page.body["next_cursor"].as_str() else { break };
-                    cursor = format!("&cursor={next}");
-                }
-                assert_eq!(seen, expected, "{order}{filter}");
-            }
-        }
-    }
-
-    async fn a_narrowed_key_sees_the_messages_of_its_teams_only(w: &World) {
-        let (club, other) = (Club::new(w, "Hawks", "open").await, Club::new(w, "Kraken", "open").await);
-        let ana = club.member("Ana", "player", None).await;
-        other.join(ana.person, "player").await;
-        let (ours, theirs) = (announce(w, &club, json!({})).await.created(), announce(w, &other, json!({})).await.created());
-        let talk = say(w, &other, None, json!({})).await.created();
-        let key = narrowed(w, &club).await;
-        assert_eq!(listed(&key, "").await, [ours.id()]);
-        key.get(&format!("/messages?team_id={}", other.team)).await.refused(404, "not_found");
-        assert!(listed(&key, &format!("thread_id={}", talk.id())).await.is_empty());
-        assert_eq!(listed(&key, &format!("person_id={}", ana.person)).await, [ours.id()]);
-        let unread = key.get(&format!("/messages/unread?person_id={}", ana.person)).await.ok();
-        assert_eq!(unread.data()["total"], 1);
-        key.get(&path(&ours)).await.ok();
-        let receipt = format!("{}/receipts/{}", path(&theirs), ana.person);
-        for client in [&key, &w.stranger] {
-            client.get(&path(&theirs)).await.refused(404, "not_found");
-            client.patch(&path(&theirs), json!({ "pinned": true })).await.refused(404, "not_found");
-            client.delete(&path(&theirs)).await.refused(404, "not_found");
-            client.get(&format!("{}/receipts", path(&theirs))).await.refused(404, "not_found");
-            client.send("PUT", &receipt, None).await.refused(404, "not_found");
-            let body = json!({ "team_id": other.team, "kind": "message", "body": "x" });
-            client.post("/messages", body).await.refused(404, "not_found");
-            client.post("/messages", json!({ "parent_id": talk.id(), "body": "x" })).await.refused(404, "not_found");
-        }
-        w.stranger.get(&format!("/messages/unread?person_id={}", ana.person)).await.refused(404, "not_found");
-        assert!(listed(&w.stranger, "status=all").await.is_empty());
-        let body = json!({ "team_id": club.team, "kind": "message", "body": "x" });
-        key.post("/messages", body).await.created();
-    }
-
     async fn the_same_request_posts_once(w: &World) {
         let club = Club::new(w, "Hawks", "open").await;
         let ana = club.member("Ana", "player", None).await;
@@ -591,165 +366,6 @@ both! {
         twice.send("PUT", &place, None).await.ok();
         assert_eq!(twice.send("PUT", &place, None).await.ok().header("idempotent-replayed"), Some("true"));
         assert_eq!(kinds(w).await, ["message.posted", "message.read"]);
-    }
-
-    async fn a_retracted_message_does_not_come_back_as_a_replay(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
-        let ana = club.member("Ana", "player", None).await;
-        let body = json!({ "team_id": club.team, "kind": "message", "body": "Secret" });
-        let once = w.owner.with("Idempotency-Key", "one");
-        let sent = once.post("/messages", body.clone()).await.created();
-        let answer = json!({ "parent_id": sent.id(), "body": "Yes", "on_behalf_of": ana.person, "metadata": { "id": sent.id() } });
-        let other = w.owner.with("Idempotency-Key", "two");
-        let answered = other.post("/messages", answer.clone()).await.created();
-        let gone = w.owner.delete(&path(&sent)).await.ok();
-        let replay = once.post("/messages", body).await.created();
-        assert_eq!((replay.header("idempotent-replayed"), replay.header("etag")), (Some("true"), gone.header("etag")));
-        assert_eq!(replay.data(), gone.data());
-        assert!(!replay.text.contains("Secret"));
-        assert_eq!(other.post("/messages", answer).await.created().data(), answered.data());
-        assert_eq!(w.count("message").await, 2);
-    }
-}
-
-both! {
-    async fn a_scheduled_message_is_published_when_its_time_comes(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
-        let ana = club.member("Ana", "player", None).await;
-        let body = json!({ "team_id": club.team, "kind": "announcement", "subject": "s", "body": "b", "publish_at": "2026-09-05T12:00:00+01:00" });
-        let scheduled = w.owner.post("/messages", body).await.created();
-        assert_eq!((&scheduled.data()["status"], &scheduled.data()["published_at"]), (&json!("scheduled"), &Value::Null));
-        assert_eq!(scheduled.data()["receipt_counts"]["delivered"], 0);
-        let now = announce(w, &club, json!({})).await.created();
-        assert_eq!(listed(&w.owner, "").await, [now.id()]);
-        assert_eq!(listed(&w.owner, "status=scheduled").await, [scheduled.id()]);
-        assert_eq!(listed(&w.owner, "status=all").await, [scheduled.id(), now.id()]);
-        w.owner.send("PUT", &format!("{}/receipts/{}", path(&scheduled), ana.person), None).await.refused(404, "not_found");
-        // Who joins before the time gets it; who leaves before does not.
-        let bob = club.member("Bob", "player", None).await;
-        club.becomes(ana, "removed").await;
-        w.pass(seconds(3599));
-        jobs::publish_due(&w.node.app).await;
-        assert_eq!(w.owner.get(&path(&scheduled)).await.ok().data()["status"], "scheduled");
-        w.pass(seconds(2));
-        let other = w.node(|_| {}).await;
-        tokio::join!(jobs::publish_due(&w.node.app), jobs::publish_due(&other.app), jobs::publish_due(&w.node.app));
-        let published = w.owner.get(&path(&scheduled)).await.ok();
-        assert_eq!((&published.data()["status"], &published.data()["version"]), (&json!("published"), &json!(2)));
-        assert_eq!(published.data()["published_at"], "2026-09-05T11:00:01.000000Z");
-        assert_eq!(published.data()["author"], scheduled.data()["author"]);
-        assert_eq!(reached(w, &published).await, people(&[bob.person]));
-        assert_eq!(listed(&w.owner, "").await, [scheduled.id(), now.id()]);
-        assert_eq!(kinds(w).await, ["message.scheduled", "message.posted", "message.posted"]);
-        assert_eq!(w.count("mail").await, 2);
-        other.stop().await;
-    }
-
-    async fn a_scheduled_message_can_be_rewritten_moved_and_called_off(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
-        let (ana, carl) = (club.member("Ana", "player", None).await, club.member("Carl", "coach", None).await);
-        let body = |at: &str| json!({ "team_id": club.team, "kind": "announcement", "subject": "s", "body": "b", "publish_at": at });
-        for (at, code) in [("2026-09-05T10:00:00Z", "in_the_past"), ("2020-01-01T00:00:00Z", "in_the_past"), ("2027-09-07T10:00:01Z", "too_far")] {
-            let refused = w.owner.post("/messages", body(at)).await.refused(422, "validation_failed");
-            assert_eq!(faults(&refused), [("/publish_at", code)]);
-        }
-        let first = w.owner.post("/messages", body("2026-09-05T11:00:00Z")).await.created();
-        let change = json!({ "subject": "t", "body": "c", "audience": { "to": "staff" }, "publish_at": "2026-09-05T12:00:00Z", "pinned": true });
-        let changed = w.owner.patch(&path(&first), change).await.ok();
-        assert_eq!((&changed.data()["subject"], &changed.data()["body"], &changed.data()["version"]), (&json!("t"), &json!("c"), &json!(2)));
-        for (change, fault) in [
-            (json!({ "publish_at": "2026-09-05T09:00:00Z" }), ("/publish_at", "in_the_past")),
-            (json!({ "subject": null }), ("/subject", "required")),
-            (json!({ "audience": { "to": "members", "member_ids": ["mem_00000000000000000000000001"] } }), ("/audience/member_ids/0", "unknown_member")),
-            (json!({ "audience": { "to": "guardians" } }), ("/audience", "empty_audience")),
-        ] {
-            let refused = w.owner.patch(&path(&first), change).await.refused(422, "validation_failed");
-            assert_eq!(faults(&refused), [fault]);
-        }
-        let second = w.owner.post("/messages", body("2026-09-05T11:00:00Z")).await.created();
-        let gone = w.owner.delete(&path(&second)).await.ok();
-        assert_eq!((&gone.data()["status"], &gone.data()["published_at"], &gone.data()["body"]), (&json!("retracted"), &Value::Null, &Value::Null));
-        let third = w.owner.post("/messages", body("2026-09-06T11:00:00Z")).await.created();
-        let at_once = w.owner.patch(&path(&third), json!({ "publish_at": null })).await.ok();
-        assert_eq!(at_once.data()["status"], "published");
-        assert_eq!(reached(w, &third).await, people(&[ana.person, carl.person]));
-        w.pass(seconds(3601));
-        jobs::publish_due(&w.node.app).await;
-        assert_eq!(w.owner.get(&path(&first)).await.ok().data()["status"], "scheduled");
-        w.pass(seconds(3600));
-        jobs::publish_due(&w.node.app).await;
-        assert_eq!(reached(w, &first).await, people(&[carl.person]));
-        assert_eq!(w.owner.get(&path(&second)).await.ok().data()["status"], "retracted");
-        assert_eq!(kinds(w).await.iter().filter(|kind| *kind == "message.posted").count(), 2);
-    }
-
-    async fn who_left_meanwhile_is_left_out_and_a_retracted_question_gets_no_answer(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
-        let (ana, bob) = (club.member("Ana", "player", None).await, club.member("Bob", "player", None).await);
-        let named = json!({ "to": "members", "member_ids": [ana.member, bob.member] });
-        let body = json!({ "team_id": club.team, "kind": "message", "body": "x", "audience": named, "publish_at": "2026-09-05T11:00:00Z" });
-        let named = w.owner.post("/messages", body).await.created();
-        let event = club.event().await;
-        let body = json!({ "team_id": club.team, "kind": "message", "body": "x", "audience": { "to": "unanswered", "event_id": event }, "publish_at": "2026-09-05T11:00:00Z" });
-        let reminder = w.owner.post("/messages", body).await.created();
-        let talk = say(w, &club, None, json!({})).await.created();
-        let body = |parent: &Answer| json!({ "parent_id": parent.id(), "body": "Yes", "publish_at": "2026-09-05T11:00:00Z", "on_behalf_of": bob.person });
-        let fine = w.owner.post("/messages", body(&talk)).await.created();
-        let question = reply(w, talk.id(), None).await.created();
-        let (late, held) = (w.owner.post("/messages", body(&question)).await.created(), w.owner.post("/messages", body(&question)).await.created());
-        w.owner.patch(&path(&fine), json!({ "audience": { "to": "staff" } })).await.refused(422, "validation_failed");
-        w.owner.delete(&path(&question)).await.ok();
-        w.owner.patch(&path(&held), json!({ "publish_at": null })).await.refused(409, "invalid_state");
-        club.becomes(ana, "removed").await;
-        club.answers(event, bob).await;
-        w.pass(seconds(3600));
-        jobs::publish_due(&w.node.app).await;
-        assert_eq!(reached(w, &named).await, people(&[bob.person]));
-        assert!(reached(w, &fine).await.is_empty(), "who left the team is off its conversations");
-        for message in [&late, &held, &reminder] {
-            assert_eq!(w.owner.get(&path(message)).await.ok().data()["status"], "retracted");
-        }
-    }
-
-    async fn a_message_that_cannot_be_published_holds_up_nobody(w: &World) {
-        let (club, other) = (Club::new(w, "Hawks", "open").await, Club::new(w, "Kraken", "open").await);
-        let ana = club.member("Ana", "player", None).await;
-        other.join(ana.person, "player").await;
-        let carl = club.member("Carl", "coach", None).await;
-        let later = async |body: Value| {
-            let mut whole = json!({ "team_id": club.team, "kind": "message", "body": "x", "publish_at": "2026-09-05T11:00:00Z" });
-            whole.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
-            w.owner.post("/messages", whole).await.created()
-        };
-        let broken = later(json!({})).await;
-        let archived = later(json!({ "team_id": other.team })).await;
-        let nobody = later(json!({ "audience": { "to": "staff" } })).await;
-        let speechless = later(json!({ "on_behalf_of": carl.person })).await;
-        let fine = later(json!({})).await;
-        w.owner.delete(&format!("/teams/{}", other.team)).await.ok();
-        club.becomes(carl, "removed").await;
-        let id: touchline::ids::MessageId = broken.id().parse().unwrap();
-        // A fault of ours: nothing that a caller could have sent.
-        w.db().write(Scope::account(w.harbour, "test"), move |tx| {
-            tx.run("update message set audience = '{' where account_id = :account and id = :id", bind! { id })
-        }).await.unwrap();
-        w.pass(seconds(3600));
-        for _ in 0..2 {
-            jobs::publish_due(&w.node.app).await;
-        }
-        assert_eq!(w.owner.get(&path(&fine)).await.ok().data()["status"], "published");
-        for message in [&archived, &nobody, &speechless] {
-            let held = w.owner.get(&path(message)).await.ok();
-            assert_eq!((&held.data()["status"], &held.data()["retracted_by"]), (&json!("retracted"), &json!("system")));
-        }
-        let reasons = w.db().read(Scope::account(w.harbour, "test"), |db| {
-            db.all::<(String,)>("select subject from audit_entry where account_id = :account and action = 'message.withheld'", bind! {})
-        }).await.unwrap();
-        assert_eq!(reasons.len(), 3);
-        let (status,) = w.db().read(Scope::account(w.harbour, "test"), move |db| {
-            db.one::<(String,)>("select status from message where account_id = :account and id = :id", bind! { id })
-        }).await.unwrap();
-        assert_eq!(status, "scheduled", "it waits until the fault is mended");
     }
 
     async fn an_announcement_goes_out_by_mail_once_to_each_address(w: &World) {

@@ -155,6 +155,14 @@ pub enum Reach {
 }
 
 impl Reach {
+    /// Whether it is narrowed, and to which teams, as statements ask.
+    pub fn narrowing(&self) -> (bool, Vec<TeamId>) {
+        match self {
+            Self::Everywhere => (false, Vec::new()),
+            Self::Teams(teams) => (true, teams.clone()),
+        }
+    }
+
     /// A team outside the list answers as if it did not exist.
     pub fn check(&self, team: TeamId) -> Result<()> {
         match self {

@@ -8,13 +8,13 @@ use crate::accounts::rights::Reach;
 use crate::error::{Error, Result};
 use crate::events::duty::NewDuty;
 use crate::events::edit::{self, ApplyTo, Cancellation};
-use crate::events::event::{self, Event, EventFilter, HomeAway, Kind};
+use crate::events::event::{self, EventFilter, HomeAway, Kind};
 use crate::events::location::{self, NewLocation};
 use crate::events::rsvp::{self, Choice, NewAnswer};
 use crate::events::schedule::{self, NewEvent};
 use crate::events::when::When;
 use crate::expected::Expected;
-use crate::ids::LocationId;
+use crate::ids::{EventId, LocationId};
 use crate::metadata::Metadata;
 use crate::paging::{Order, Page};
 use crate::roster::member::Member;
@@ -158,13 +158,13 @@ fn answers(tx: &Tx<'_>, team: &Team, roster: &[Member]) -> Result<()> {
         event::list(tx, &Reach::Everywhere, &filter, &page)?.into_iter().enumerate()
     {
         for (place, member) in roster.iter().enumerate() {
-            answer(tx, &shown.event, member, turn * 5 + place * 3)?;
+            answer(tx, shown.event.id, member, turn * 5 + place * 3)?;
         }
     }
     Ok(())
 }
 
-fn answer(tx: &Tx<'_>, event: &Event, member: &Member, chance: usize) -> Result<()> {
+fn answer(tx: &Tx<'_>, event: EventId, member: &Member, chance: usize) -> Result<()> {
     let (answer, note) = match chance % 11 {
         0 | 4 => return Ok(()),
         2 => (Choice::No, Some("Away with the family")),
@@ -172,6 +172,8 @@ fn answer(tx: &Tx<'_>, event: &Event, member: &Member, chance: usize) -> Result<
         _ => (Choice::Yes, None),
     };
     let new = NewAnswer { answer, note: note.map(str::to_owned), on_behalf_of: None };
-    rsvp::settle(tx, event.id, member.id, new, super::ACTOR)?;
+    // Looked up anew, since whoever answered before has taken a place.
+    let event = event::find(tx, &Reach::Everywhere, event)?;
+    rsvp::settle(tx, event, member.id, new, super::ACTOR)?;
     Ok(())
 }

@@ -33,10 +33,7 @@ pub fn write(db: &Reader<'_>, feed: &Subscribed) -> Result<String> {
         bind! { teams },
     )?;
     let events = events(db, teams, feed.games_only)?;
-    let mut places: Vec<_> = events.iter().filter_map(|event| event.location_id).collect();
-    places.sort_unstable();
-    places.dedup();
-    let places = location::find_all(db, places)?;
+    let places = location::find_all(db, events.iter().filter_map(|event| event.location_id))?;
     let of_person = feed.person_id.is_some();
     let (base, games) = match (&names[..], of_person) {
         ([(_, name)], false) => (name.as_str(), feed.games_only),

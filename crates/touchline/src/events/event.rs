@@ -316,10 +316,7 @@ const DESCENDING_OF_TEAM: &str =
 
 /// Events as they are shown: with local times, their locations and counts.
 pub fn show(db: &Reader<'_>, events: Vec<Event>) -> Result<Vec<Shown>> {
-    let mut places: Vec<_> = events.iter().filter_map(|event| event.location_id).collect();
-    places.sort_unstable();
-    places.dedup();
-    let places = location::find_all(db, places)?;
+    let places = location::find_all(db, events.iter().filter_map(|event| event.location_id))?;
     let shown = events.into_iter().map(|event| {
         let place = places.iter().find(|place| Some(place.id) == event.location_id);
         let Event {

@@ -182,10 +182,7 @@ pub fn list(
 ) -> Result<Vec<Feed>> {
     let FeedFilter { team_id, person_id } = filter;
     let (after, limit) = (page.after(FeedId::LEAST, FeedId::GREATEST), page.fetch());
-    let (narrowed, teams) = match reach {
-        Reach::Everywhere => (false, Vec::new()),
-        Reach::Teams(teams) => (true, teams.clone()),
-    };
+    let (narrowed, teams) = reach.narrowing();
     let text = match page.order {
         Order::Asc => sql!(Feed::SELECT, FILTER, " and id > :after order by id limit :limit"),
         Order::Desc => sql!(Feed::SELECT, FILTER, " and id < :after order by id desc limit :limit"),

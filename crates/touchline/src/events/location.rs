@@ -1,5 +1,7 @@
 //! The location: where events are held.
 
+use std::collections::BTreeSet;
+
 use kit::{Change, Timestamp, text, words};
 use serde::Serialize;
 use store::{Reader, Tx, bind, record, sql, word_column};
@@ -147,8 +149,9 @@ pub fn find(db: &Reader<'_>, id: LocationId) -> Result<Location> {
     Ok(db.one(sql!(Location::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
-/// Those of these locations that exist.
-pub fn find_all(db: &Reader<'_>, ids: Vec<LocationId>) -> Result<Vec<Location>> {
+/// Those of these locations that exist, each once.
+pub fn find_all(db: &Reader<'_>, ids: impl Iterator<Item = LocationId>) -> Result<Vec<Location>> {
+    let ids: Vec<_> = ids.collect::<BTreeSet<_>>().into_iter().collect();
     if ids.is_empty() {
         return Ok(Vec::new());
     }

@@ -189,18 +189,17 @@ pub fn answer(
         let before = maybe(tx, event.id, member)?;
         expected.check(before.ok_or_else(Error::not_found))?;
     }
-    settle(tx, event.id, member, new, &by)
+    settle(tx, event, member, new, &by)
 }
 
-/// Keeps an answer that may be given, whoever gives it.
+/// Keeps an answer that may be given, whoever gives it, to an event as it is now.
 pub fn settle(
     tx: &Tx<'_>,
-    event: EventId,
+    event: Event,
     member: MemberId,
     new: NewAnswer,
     by: &str,
 ) -> Result<Rsvp> {
-    let event = event::find(tx, &Reach::Everywhere, event)?;
     let before = maybe(tx, event.id, member)?;
     let was = before.as_ref().map(|before| before.answer);
     let answer = settled(&event, was, new.answer);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use kit::Timestamp;
 use store::{Reader, bind};
 
-use super::table::{ROWS, Sheet, Table, cell, maybe};
+use super::table::{self, ROWS, Sheet, Table, cell, maybe};
 use crate::accounts::rights::Reach;
 use crate::error::Result;
 use crate::events::event::{self, EventFilter, Shown};
@@ -65,8 +65,6 @@ impl Table for EventsTable {
         // A page asks for one row more than it shows.
         let page = Page { limit: ROWS - 1, order: Order::Asc, last: after };
         let events = event::list(db, reach, &self.0, &page)?;
-        let last = events.last().map(Paged::place);
-        let more = i64::try_from(events.len()).is_ok_and(|count| count == ROWS);
         let mut teams: Vec<_> = events.iter().map(|shown| shown.event.team_id).collect();
         teams.sort_unstable();
         teams.dedup();
@@ -78,7 +76,7 @@ impl Table for EventsTable {
             let name = names.iter().find(|(team, _)| *team == shown.event.team_id);
             sheet.row(cells(shown, name.map_or("", |(_, name)| name.as_str())))?;
         }
-        Ok(last.filter(|_| more))
+        Ok(table::next(events.len(), events.last().map(Paged::place)))
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use kit::Timestamp;
 use store::{Reader, bind, row};
 
-use super::table::{ROWS, Sheet, Table, cell, maybe};
+use super::table::{self, ROWS, Sheet, Table, cell, maybe};
 use crate::accounts::rights::Reach;
 use crate::error::Result;
 use crate::ids::{MemberId, PersonId, TeamId};
@@ -50,6 +50,20 @@ row! {
         address: Option<String>,
         emergency_contact: Option<String>,
         medical_note: Option<String>,
+    }
+}
+
+impl Line {
+    fn without_private(self) -> Self {
+        Self {
+            birth_date: None,
+            email: None,
+            phone: None,
+            address: None,
+            emergency_contact: None,
+            medical_note: None,
+            ..self
+        }
     }
 }
 
@@ -111,23 +125,22 @@ impl Table for RosterTable {
         let lines = self.lines(db, reach, after)?;
         let people = lines.iter().map(|line| line.person_id).collect();
         let guardians = if self.private { guardians(db, people)? } else { HashMap::new() };
-        let last = lines.last().map(|line| line.id);
-        let more = i64::try_from(lines.len()).is_ok_and(|count| count == ROWS);
+        let next = table::next(lines.len(), lines.last().map(|line| line.id));
         for line in lines {
-            let own = guardians.get(&line.person_id).map(Vec::as_slice).unwrap_or_default();
-            sheet.row(self.cells(line, own))?;
+            // Of those who have left, a key of certain teams no longer learns what is private.
+            let left = line.status == "removed" && *reach != Reach::Everywhere;
+            let own = guardians.get(&line.person_id).filter(|_| !left);
+            let line = if left { line.without_private() } else { line };
+            sheet.row(self.cells(line, own.map(Vec::as_slice).unwrap_or_default()))?;
         }
-        Ok(last.filter(|_| more))
+        Ok(next)
     }
 }
 
 impl RosterTable {
     fn lines(&self, db: &Reader<'_>, reach: &Reach, after: Option<MemberId>) -> Result<Vec<Line>> {
         let (team_id, removed, limit) = (self.team_id, self.removed, ROWS);
-        let (narrowed, teams) = match reach {
-            Reach::Everywhere => (false, Vec::new()),
-            Reach::Teams(teams) => (true, teams.clone()),
-        };
+        let (narrowed, teams) = reach.narrowing();
         let after = after.unwrap_or(MemberId::LEAST);
         Ok(db.all(
             "select m.id, m.person_id, m.team_id, t.name as team, p.first_name, p.last_name,

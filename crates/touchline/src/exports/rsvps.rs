@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use kit::{Timestamp, Zone};
 use store::{Reader, bind, row};
 
-use super::table::{ROWS, Sheet, Table, cell, maybe};
+use super::table::{self, ROWS, Sheet, Table, cell, maybe};
 use crate::accounts::rights::Reach;
 use crate::error::Result;
 use crate::ids::{EventId, MemberId, TeamId};
@@ -74,9 +74,9 @@ impl Table for RsvpsTable {
     ) -> Result<Option<Self::Place>> {
         let lines = self.lines(db, reach, after)?;
         let last = lines.last().map(|line| (line.event_id, line.member_id));
-        let more = i64::try_from(lines.len()).is_ok_and(|count| count == ROWS);
+        let next = table::next(lines.len(), last);
         lines.into_iter().try_for_each(|line| sheet.row(cells(line)))?;
-        Ok(last.filter(|_| more))
+        Ok(next)
     }
 }
 
@@ -88,10 +88,7 @@ impl RsvpsTable {
         after: Option<(EventId, MemberId)>,
     ) -> Result<Vec<Line>> {
         let Self { team_id, from, to } = self;
-        let (narrowed, teams) = match reach {
-            Reach::Everywhere => (false, Vec::new()),
-            Reach::Teams(teams) => (true, teams.clone()),
-        };
+        let (narrowed, teams) = reach.narrowing();
         let (event, member) = after.unwrap_or((EventId::LEAST, MemberId::LEAST));
         let limit = ROWS;
         Ok(db.all(

@@ -28,6 +28,11 @@ pub trait Table: Send + Sync + 'static {
     ) -> Result<Option<Self::Place>>;
 }
 
+/// Where the next piece begins: after the last row of a full one, nowhere after a shorter one.
+pub fn next<P>(rows: usize, last: Option<P>) -> Option<P> {
+    last.filter(|_| i64::try_from(rows).is_ok_and(|rows| rows == ROWS))
+}
+
 /// Rows of CSV (RFC 4180).
 pub struct Sheet(csv::Writer<Vec<u8>>);
 

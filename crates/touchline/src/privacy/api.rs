@@ -71,8 +71,7 @@ async fn erase(
     let answer = caller
         .change(body, move |tx, NoBody, expected| {
             expected.check(person::find(tx, id))?;
-            let (profile, erased) = erasure::erase(tx, id)?;
-            let ids: Vec<_> = erased.iter().map(ToString::to_string).collect();
+            let (profile, ids) = erasure::erase(tx, id)?;
             for id in &ids {
                 idempotency::rewrite_mentions(tx, id, |text| redaction::redacted(text, &ids))?;
             }

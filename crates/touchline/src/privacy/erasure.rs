@@ -10,8 +10,9 @@ use crate::roster::profile::{self, Profile};
 use crate::signals::Tell;
 use crate::{events, mail, messages, roster};
 
-/// Erases a person, and the guardians who are known only because of them; says who was erased.
-pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<(Profile, Vec<PersonId>)> {
+/// Erases a person, and the guardians who are known only because of them. Also gives the ids of everything
+/// that is no longer to be told: those people, and what they never came to say.
+pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<(Profile, Vec<String>)> {
     let erased = roster::erasure::erase(tx, id)?;
     let mut ids: Vec<_> = erased.iter().map(ToString::to_string).collect();
     let details = serde_json::json!({ "person_ids": ids });
@@ -22,5 +23,5 @@ pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<(Profile, Vec<PersonId>)> {
     }
     redaction::redact(tx, &ids)?;
     tx.audit("person.erased", &id.to_string(), &details)?;
-    Ok((profile::show(tx, &Reach::Everywhere, id)?, erased))
+    Ok((profile::show(tx, &Reach::Everywhere, id)?, ids))
 }

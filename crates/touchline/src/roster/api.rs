@@ -5,7 +5,7 @@ use kit::word::Word;
 use kit::{Change, Day, words};
 use utoipa_axum::routes;
 
-use super::delicate::{Sight, answered, within};
+use super::delicate::{Delicate, Sight, answered, within};
 use super::guardian::{self, NewGuardian};
 use super::member::{
     self, Member, MemberChange, MemberFilter, MemberStatus, MembershipChange, Role,

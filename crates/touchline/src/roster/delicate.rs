@@ -1,26 +1,62 @@
 //! What of a person only few may see, and the trace that each look at it leaves.
 
+use serde_json::json;
 use store::Tx;
 
 use super::member::Member;
 use super::membership::MemberStatus;
-use super::profile::Profile;
+use super::profile::{Private, Profile};
 use crate::accounts::rights::Reach;
 use crate::error::Result;
 use crate::signals::{Seen, Tell};
 
 /// Something that shows private data of a person.
 pub trait Delicate: Sized {
-    /// The entry in the audit log that a look at it leaves.
-    fn seen(&self) -> Option<Seen>;
+    /// What its ids are called in the audit log.
+    const IDS: &'static str;
+
+    /// Its id, as it is shown.
+    fn shown_id(&self) -> String;
+    /// The id of what it is listed by.
+    fn listed_by(&self) -> String;
+    /// What is private of it, if that is shown.
+    fn private(&self) -> Option<&Private>;
     /// The same without what is private.
     #[must_use]
     fn without_private(self) -> Self;
+
+    /// The entry in the audit log that a look at it leaves.
+    fn seen(&self) -> Option<Seen> {
+        entry(self.shown_id(), std::slice::from_ref(self))
+    }
+
+    /// The entry in the audit log that a look at a list leaves.
+    fn all_seen(list: &[Self]) -> Option<Seen> {
+        list.first().and_then(|first| entry(first.listed_by(), list))
+    }
+}
+
+/// The entry for those of whom a medical note is shown, if there are any.
+fn entry<T: Delicate>(subject: String, list: &[T]) -> Option<Seen> {
+    let noted = list.iter().filter(|one| one.private().is_some_and(|p| p.medical_note.is_some()));
+    let ids: Vec<_> = noted.map(T::shown_id).collect();
+    let details = json!({ T::IDS: ids });
+    (!ids.is_empty()).then_some(Seen { action: "roster.medical_read", subject, details })
 }
 
 impl Delicate for Member {
-    fn seen(&self) -> Option<Seen> {
-        Self::seen(self)
+    const IDS: &'static str = "member_ids";
+
+    fn shown_id(&self) -> String {
+        self.id.to_string()
+    }
+
+    fn listed_by(&self) -> String {
+        self.team_id.to_string()
+    }
+
+    fn private(&self) -> Option<&Private> {
+        self.private.as_ref()
     }
 
     fn without_private(self) -> Self {
@@ -29,8 +65,18 @@ impl Delicate for Member {
 }
 
 impl Delicate for Profile {
-    fn seen(&self) -> Option<Seen> {
-        Self::seen(self)
+    const IDS: &'static str = "person_ids";
+
+    fn shown_id(&self) -> String {
+        self.id.to_string()
+    }
+
+    fn listed_by(&self) -> String {
+        self.account_id.to_string()
+    }
+
+    fn private(&self) -> Option<&Private> {
+        self.private.as_ref()
     }
 
     fn without_private(self) -> Self {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use kit::{Change, Day, Timestamp, text};
 use serde::Serialize;
-use serde_json::json;
 use store::{Reader, Tx, bind, sql};
 use utoipa::ToSchema;
 
@@ -21,7 +20,7 @@ use crate::expected::Expected;
 use crate::ids::{MemberId, PersonId, TeamId, UserId};
 use crate::metadata::Metadata;
 use crate::paging::{Order, Page};
-use crate::signals::{Seen, Tell};
+use crate::signals::Tell;
 use crate::teams::team;
 use crate::thing::thing;
 
@@ -89,31 +88,6 @@ impl Member {
             version: membership.version,
             private: None,
         }
-    }
-
-    fn has_note(&self) -> bool {
-        self.private.as_ref().is_some_and(|private| private.medical_note.is_some())
-    }
-
-    /// The entry in the audit log that a look at this member leaves.
-    pub fn seen(&self) -> Option<Seen> {
-        let subject = self.id.to_string();
-        self.has_note().then(|| Seen {
-            action: "roster.medical_read",
-            details: json!({ "member_ids": [subject] }),
-            subject,
-        })
-    }
-
-    /// The entry in the audit log that a look at a list of one team's members leaves.
-    pub fn all_seen(members: &[Self]) -> Option<Seen> {
-        let noted: Vec<_> = members.iter().filter(|member| member.has_note()).collect();
-        let ids: Vec<_> = noted.iter().map(|member| member.id).collect();
-        noted.first().map(|member| Seen {
-            action: "roster.medical_read",
-            subject: member.team_id.to_string(),
-            details: json!({ "member_ids": ids }),
-        })
     }
 }
 

@@ -6,7 +6,8 @@ use store::{Reader, Tx, bind, row};
 
 use crate::error::Result;
 use crate::ids::PersonId;
-use crate::signals::{Subject, Tell};
+use crate::signals::Tell;
+use crate::thing::thing;
 
 row! {
     /// What a person wants.
@@ -23,11 +24,7 @@ row! {
     }
 }
 
-impl Subject for Preferences {
-    fn subject(&self) -> String {
-        self.id.to_string()
-    }
-}
+thing!(Preferences by PersonId: Subject);
 
 /// What a person wants, unless they were erased.
 pub fn find(db: &Reader<'_>, id: PersonId) -> Result<Preferences> {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use kit::{Change, Day, Timestamp, text};
 use serde::Serialize;
-use serde_json::json;
 use store::{Reader, Tx, bind, sql};
 use utoipa::ToSchema;
 
@@ -18,7 +17,6 @@ use crate::error::{Error, Result};
 use crate::expected::Expected;
 use crate::ids::{AccountId, MemberId, PersonId, TeamId, UserId};
 use crate::paging::{Order, Page};
-use crate::signals::Seen;
 use crate::thing::thing;
 
 /// What is private of a person: always in the single object, in lists with `include=private` only,
@@ -113,33 +111,6 @@ pub struct OnTeam {
     pub status: MemberStatus,
 }
 
-impl Profile {
-    fn has_note(&self) -> bool {
-        self.private.as_ref().is_some_and(|private| private.medical_note.is_some())
-    }
-
-    /// The entry in the audit log that a look at this person leaves.
-    pub fn seen(&self) -> Option<Seen> {
-        let subject = self.id.to_string();
-        self.has_note().then(|| Seen {
-            action: "roster.medical_read",
-            details: json!({ "person_ids": [subject] }),
-            subject,
-        })
-    }
-
-    /// The entry in the audit log that a look at a list of people leaves.
-    pub fn all_seen(people: &[Self]) -> Option<Seen> {
-        let noted: Vec<_> = people.iter().filter(|person| person.has_note()).collect();
-        let ids: Vec<_> = noted.iter().map(|person| person.id).collect();
-        noted.first().map(|person| Seen {
-            action: "roster.medical_read",
-            subject: person.account_id.to_string(),
-            details: json!({ "person_ids": ids }),
-        })
-    }
-}
-
 thing!(Profile by PersonId: Subject Versioned Paged);
 
 /// What is to be changed of a person. It holds on every team they are on.
@@ -180,10 +151,7 @@ pub fn list(
     let email = filter.email.as_deref().map(text::folded);
     let after = page.after(PersonId::LEAST, PersonId::GREATEST);
     let limit = page.fetch();
-    let (narrowed, teams) = match reach {
-        Reach::Everywhere => (false, Vec::new()),
-        Reach::Teams(teams) => (true, teams.clone()),
-    };
+    let (narrowed, teams) = reach.narrowing();
     let text = match (narrowed, page.order) {
         (false, Order::Asc) => sql!(Person::SELECT, FILTER, ASCENDING),
         (false, Order::Desc) => sql!(Person::SELECT, FILTER, DESCENDING),

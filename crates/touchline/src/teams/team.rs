@@ -200,10 +200,7 @@ pub fn list(
     let pattern = filter.q.as_deref().map(text::contains_pattern);
     let after = page.after(TeamId::LEAST, TeamId::GREATEST);
     let limit = page.fetch();
-    let (narrowed, ids) = match reach {
-        Reach::Everywhere => (false, Vec::new()),
-        Reach::Teams(ids) => (true, ids.clone()),
-    };
+    let (narrowed, ids) = reach.narrowing();
     let text = match (narrowed, external_id, page.order) {
         (true, _, Order::Asc) => sql!(Team::SELECT, FILTER, LISTED, ASCENDING),
         (true, _, Order::Desc) => sql!(Team::SELECT, FILTER, LISTED, DESCENDING),

@@ -217,6 +217,9 @@ both! {
         assert!(!narrowed.get(&place).await.ok().text.contains("Somewhere new"));
         let listed = narrowed.get(&hawks.path("/roster?status=all&include=private")).await.ok();
         assert!(!listed.text.contains("Somewhere new") && !listed.text.contains("bees"));
+        let file = narrowed.get("/exports/roster.csv?removed=true&include=private").await.ok();
+        assert!(file.text.contains("Quimby") && !file.text.contains("Somewhere new") && !file.text.contains("bees"));
+        assert!(!file.text.contains("rizelda"), "{}", file.text);
         narrowed.get(&person(&child, "")).await.refused(404, "not_found");
         narrowed.patch(&person(&child, ""), json!({ "email": null })).await.refused(404, "not_found");
     }
@@ -233,5 +236,19 @@ both! {
         w.owner.post(&person(&child, "/erase"), json!({})).await.ok();
         w.db().scrub().await;
         assert_eq!(held(), 0);
+    }
+
+    async fn what_an_erased_author_meant_to_say_is_not_replayed(w: &World) {
+        let hawks = team(w, "Hawks").await;
+        let coach = add(w, &hawks, json!({ "first_name": "Bo", "role": "coach", "birth_date": "1980-01-01" })).await;
+        add(w, &hawks, json!({ "first_name": "Cy", "role": "coach", "birth_date": "1981-01-01" })).await;
+        let once = w.owner.with("Idempotency-Key", "later");
+        let body = json!({ "team_id": hawks.id(), "kind": "announcement", "subject": "Soon", "body": "A secret plan",
+            "publish_at": "2026-10-01T12:00:00Z", "on_behalf_of": coach.data()["person_id"] });
+        once.post("/messages", body.clone()).await.created();
+        w.owner.post(&person(&coach, "/erase"), json!({})).await.ok();
+        let late = once.post("/messages", body).await.created();
+        assert_eq!(late.header("idempotent-replayed"), Some("true"));
+        assert!(!late.text.contains("secret plan") && !late.text.contains("Soon"), "{}", late.text);
     }
 }

@@ -29,6 +29,107 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// What a [`Token`] opens. Its prefix says so, so that none is ever taken for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenKind {
+    /// Lets an app act for a user, for an hour.
+    Access,
+    /// Gets an app its next access token.
+    Refresh,
+    /// Is exchanged for the first two tokens, once.
+    Code,
+    /// The password of a server-side app.
+    ClientSecret,
+    /// Names what an app asked for while the user decides.
+    Request,
+    /// A browser's cookie.
+    Session,
+    /// A link that works once.
+    Link,
+    /// An invitation into a club.
+    Invitation,
+}
+
+impl TokenKind {
+    /// The first letters of every token of this kind.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Access => "tlat_",
+            Self::Refresh => "tlrt_",
+            Self::Code => "tlac_",
+            Self::ClientSecret => "tlcs_",
+            Self::Request => "tlrq_",
+            Self::Session => "tlss_",
+            Self::Link => "tlln_",
+            Self::Invitation => "tlin_",
+        }
+    }
+}
+
+/// A secret of 256 random bits: a prefix, 43 base62 digits, a checksum of 6. Only its hash is kept.
+#[derive(Clone)]
+pub struct Token {
+    kind: TokenKind,
+    text: String,
+}
+
+/// How many base62 digits hold 256 bits.
+const TOKEN: usize = 43;
+
+impl Token {
+    /// A new token.
+    pub fn make(kind: TokenKind, dice: &Dice) -> Self {
+        Self::from_bytes(kind, dice.bytes())
+    }
+
+    /// The token that stands for these bytes.
+    pub fn from_bytes(kind: TokenKind, mut bytes: [u8; 32]) -> Self {
+        let mut digits = [b'0'; TOKEN];
+        for digit in digits.iter_mut().rev() {
+            let rest = bytes.iter_mut().fold(0, |rest, byte| {
+                let value = rest * 256 + usize::from(*byte);
+                *byte = (value / 62) as u8;
+                value % 62
+            });
+            *digit = BASE62[rest];
+        }
+        let digits = digits.iter().map(|digit| char::from(*digit));
+        let body: String = kind.prefix().chars().chain(digits).collect();
+        let check = checksum(&body);
+        Self { kind, text: body + &check }
+    }
+
+    /// Reads a token of this kind. A mistyped one is refused before anybody asks the database.
+    pub fn parse(kind: TokenKind, text: &str) -> Option<Self> {
+        let rest = text.strip_prefix(kind.prefix())?;
+        let shaped = rest.len() == TOKEN + CHECK && rest.bytes().all(|b| b.is_ascii_alphanumeric());
+        let (body, check) = text.split_at_checked(text.len().checked_sub(CHECK)?)?;
+        let right = shaped && same(checksum(body).as_bytes(), check.as_bytes());
+        right.then(|| Self { kind, text: text.to_owned() })
+    }
+
+    /// What is kept of the token.
+    pub fn hash(&self) -> [u8; 32] {
+        sha256(self.text.as_bytes())
+    }
+
+    /// The whole token, for whoever it is made for.
+    pub fn reveal(&self) -> &str {
+        &self.text
+    }
+
+    /// Its last letters, by which its owner knows it again.
+    pub fn hint(&self) -> &str {
+        &self.text[self.text.len() - 4..]
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Token({}…)", self.kind.prefix())
+    }
+}
+
 /// An API key: `tl_live_`, a public id of 12 characters, `_`, a secret of 32, a checksum of 6.
 #[derive(Clone)]
 pub struct ApiKey(String);
@@ -123,9 +224,26 @@ mod tests {
         }
 
         #[test]
+        fn a_token_is_read_back_and_is_of_one_kind(bytes: [u8; 32], place in 5usize..54, letter in "[0-9A-Za-z]") {
+            let token = Token::from_bytes(TokenKind::Refresh, bytes);
+            prop_assert_eq!(token.reveal().len(), 54);
+            let read = Token::parse(TokenKind::Refresh, token.reveal()).unwrap();
+            prop_assert_eq!(read.hash(), token.hash());
+            prop_assert!(Token::parse(TokenKind::Access, token.reveal()).is_none());
+            let mut typed = token.reveal().to_owned();
+            typed.replace_range(place..=place, &letter);
+            let same = typed == token.reveal();
+            prop_assert_eq!(Token::parse(TokenKind::Refresh, &typed).is_some(), same);
+            let shown = format!("{token:?}");
+            prop_assert!(!shown.contains(&token.reveal()[5..20]));
+        }
+
+        #[test]
         fn no_text_breaks_the_reader(text in "\\PC{0,80}") {
             let _ = ApiKey::parse(&text);
             let _ = ApiKey::parse(&format!("tl_live_{text}"));
+            let _ = Token::parse(TokenKind::Access, &text);
+            let _ = Token::parse(TokenKind::Access, &format!("tlat_{text}"));
         }
     }
 

@@ -76,20 +76,33 @@ impl Client {
 
     /// Sends a request to a service that may be going away: `None` if no whole answer came.
     pub async fn try_send(&self, method: &str, path: &str, body: Option<&str>) -> Option<Answer> {
-        let bytes = self.request(method, path, body);
+        self.exchange(method, &self.request(method, path, body)).await
+    }
+
+    async fn exchange(&self, method: &str, bytes: &[u8]) -> Option<Answer> {
         let exchange = async {
             let mut stream = TcpStream::connect(self.address).await.ok()?;
-            stream.write_all(&bytes).await.ok()?;
+            stream.write_all(bytes).await.ok()?;
             read_answer(&mut stream, method).await
         };
         tokio::time::timeout(Duration::from_secs(40), exchange).await.ok()?
     }
 
-    /// The bytes of a request.
+    /// Sends a request to a page, whose path is taken as it is.
+    pub async fn page(&self, method: &str, path: &str, body: Option<&str>) -> Answer {
+        let answer = self.exchange(method, &self.bytes(method, path, body)).await;
+        answer.expect("the service answers")
+    }
+
+    /// The bytes of a request; a path below the API may leave its prefix out.
     pub fn request(&self, method: &str, path: &str, body: Option<&str>) -> Vec<u8> {
         let outside = OUTSIDE.iter().any(|start| path.starts_with(start));
         let prefix = if outside || path == "/" { "" } else { API };
-        let mut head = format!("{method} {prefix}{path} HTTP/1.1\r\nHost: {}\r\n", self.address);
+        self.bytes(method, &format!("{prefix}{path}"), body)
+    }
+
+    fn bytes(&self, method: &str, path: &str, body: Option<&str>) -> Vec<u8> {
+        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
         if let Some(key) = &self.key {
             head += &format!("Authorization: Bearer {key}\r\n");
         }

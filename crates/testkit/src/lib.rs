@@ -11,12 +11,15 @@
 )]
 #![expect(clippy::print_stderr, reason = "what a test process says goes to the person who runs it")]
 
+pub mod browser;
 pub mod client;
 pub mod database;
 pub mod mail_server;
+pub mod people;
 pub mod process;
 pub mod world;
 
+pub use browser::Browser;
 pub use client::{Answer, Client};
 pub use database::{Engine, TestDatabase};
 pub use mail_server::MailServer;

@@ -55,9 +55,10 @@ impl Node {
     /// Starts a service on a free port.
     pub async fn start(database: &TestDatabase, clock: Clock, config: Config) -> Self {
         let db = database.open(clock.clone());
-        let app = App::new(config, db, clock, Arc::new(Dice::system())).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
+        let config = Config { listen: address, ..config };
+        let app = App::new(config, db, clock, Arc::new(Dice::system())).await.unwrap();
         let (stop, stopped) = watch::channel(false);
         let router = touchline::service(app.clone());
         let serving = touchline::web::server::serve(listener, app.clone(), router, stopped);

@@ -10,10 +10,11 @@ use kit::{Clock, Dice, IdMaker, Timestamp};
 use store::{Db, Scope, bind};
 use tokio::task::JoinSet;
 
-use crate::config::Config;
+use crate::config::{BaseUrl, Config};
 use crate::error::Result;
 use crate::ids::{KeyId, RequestId};
 use crate::mail::unsubscribe::LinkKey;
+use crate::secrets::Secrets;
 use crate::web::body::Uploads;
 use crate::web::cache::Cache;
 use crate::web::cursor::CursorKey;
@@ -33,11 +34,14 @@ pub struct App(Arc<Parts>);
 /// What the service is made of.
 pub struct Parts {
     pub config: Config,
+    /// Where people reach the service: what links and apps are told, never what a request says.
+    pub home: BaseUrl,
     pub db: Db,
     pub clock: Clock,
     pub dice: Arc<Dice>,
     pub cursors: CursorKey,
     pub links: LinkKey,
+    pub secrets: Secrets,
     pub limits: Limits,
     pub cache: Cache,
     pub running: Arc<Running>,
@@ -63,12 +67,14 @@ impl App {
         let key = installation_key(&db).await?;
         Ok(Self(Arc::new(Parts {
             limits: Limits::new(config.auth_failures.get(), clock.clone(), dice.clone()),
+            home: config.home(),
             config,
             db,
             clock,
             dice,
             cursors: CursorKey::new(key),
             links: LinkKey::derive(&key),
+            secrets: Secrets::new(key),
             cache: Cache::new(CACHE),
             running: Arc::default(),
             uploads: Arc::default(),

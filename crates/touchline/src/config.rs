@@ -57,6 +57,19 @@ macro_rules! settings {
         }),+];
 
         impl Config {
+    /// Where people reach the service: the address that was set, or the one it listens on.
+    pub fn home(&self) -> BaseUrl {
+        let own = || {
+            let host = match self.listen.ip() {
+                ip if ip.is_unspecified() => "localhost".to_owned(),
+                std::net::IpAddr::V4(ip) => ip.to_string(),
+                std::net::IpAddr::V6(ip) => format!("[{ip}]"),
+            };
+            BaseUrl::local(&host, self.listen.port())
+        };
+        self.base_url.clone().unwrap_or_else(own)
+    }
+
             /// Reads every setting from where `source` finds it, or its default.
             fn build(source: &Source) -> Result<Self, Vec<String>> {
                 let mut faults = source.faults.clone();

@@ -26,6 +26,24 @@ ids! {
     NotificationId = NotificationKind "ntf";
     /// Somebody who signs in.
     UserId = UserKind "usr";
+    /// A browser somebody signed in with.
+    SessionId = SessionKind "ses";
+    /// A passkey.
+    PasskeyId = PasskeyKind "pky";
+    /// A question that is answered with a passkey.
+    CeremonyId = CeremonyKind "cer";
+    /// An invitation into a club.
+    InvitationId = InvitationKind "inv";
+    /// Somebody's word that they are, or look after, somebody on a roster.
+    ClaimId = ClaimKind "clm";
+    /// An app that acts for users. It is also the app's `client_id`.
+    AppId = AppKind "app";
+    /// A secret of an app.
+    ClientSecretId = ClientSecretKind "sec";
+    /// What an app asked a user for.
+    AuthorizationId = AuthorizationKind "oar";
+    /// What a user allowed an app.
+    GrantId = GrantKind "grt";
     /// A team.
     TeamId = TeamKind "team";
     /// Somebody, kept once whatever teams they are on.

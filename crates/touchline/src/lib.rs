@@ -4,6 +4,7 @@
 //! map of the house.
 
 pub mod accounts;
+pub mod signin;
 pub mod teams;
 pub mod roster;
 pub mod events;
@@ -11,6 +12,9 @@ pub mod mail;
 pub mod messages;
 pub mod exports;
 pub mod privacy;
+pub mod joining;
+pub mod oauth;
+pub mod admin;
 
 pub mod app;
 pub mod backup;
@@ -28,6 +32,7 @@ pub mod paging;
 pub mod post;
 pub mod reactions;
 pub mod redaction;
+pub mod secrets;
 pub mod signals;
 mod thing;
 pub mod web;

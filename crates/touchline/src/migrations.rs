@@ -19,4 +19,5 @@ pub const STEPS: &[Migration] = steps![
     "0004_events",
     "0005_messages",
     "0006_users",
+    "0007_sign_in",
 ];

@@ -7,9 +7,11 @@ use utoipa_axum::routes;
 
 use super::account::{self, Account};
 use super::api_key;
+use super::credential::Holder;
 use super::rights::ScopeName;
+use super::user::{self, Role};
 use crate::error::Result;
-use crate::ids::{KeyId, TeamId};
+use crate::ids::{AppId, TeamId};
 use crate::web::caller::{Anything, Caller};
 use crate::web::docs::Problems;
 use crate::web::query::{Nothing, Query};
@@ -25,13 +27,19 @@ pub fn routes(routes: Routes) -> Routes {
 #[derive(Serialize, ToSchema)]
 #[serde(tag = "object", rename = "me")]
 struct Me {
-    /// What the credential is; `api_key` for now.
+    /// What the credential is: `api_key` or `user`.
     #[schema(examples("api_key"))]
     kind: &'static str,
-    id: KeyId,
-    /// The key's name.
+    /// The id of the key or the user.
+    #[schema(examples("key_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
+    id: String,
+    /// The name of the key or the user.
     name: String,
     account: Account,
+    /// What the user is in the account; `null` for a key.
+    role: Option<Role>,
+    /// The app that acts for the user; `null` for a key.
+    app_id: Option<AppId>,
     /// What the credential may do.
     #[schema(value_type = Vec<ScopeName>)]
     scopes: super::rights::Scopes,
@@ -59,14 +67,25 @@ async fn me(caller: Caller<Anything>, Query(Nothing): Query<Nothing>) -> Result<
     caller
         .look(move |db| {
             let account = account::find(db)?;
+            let (kind, id) = (credential.kind(), credential.actor());
+            let (name, role, app_id, team_ids) = match credential.holder {
+                Holder::Key { id, team_ids, .. } => {
+                    (api_key::find(db, id)?.name, None, None, team_ids.map(|listed| listed.0))
+                }
+                Holder::App { user, app, role, .. } => {
+                    (user::find(db, user)?.name, Some(role), Some(app), None)
+                }
+            };
             Ok(Me {
-                kind: "api_key",
-                id: credential.id,
-                name: api_key::find(db, credential.id)?.name,
+                kind,
+                id,
+                name,
+                role,
+                app_id,
                 limits: MyLimits { requests_per_minute: quotas.of(account.tier) },
                 account,
                 scopes: credential.scopes,
-                team_ids: credential.team_ids.map(|listed| listed.0),
+                team_ids,
             })
         })
         .await

@@ -9,7 +9,7 @@ use serde::Serialize;
 use store::{Reader, Tx, bind, record, row, sql};
 
 use super::account::Tier;
-use super::rights::{Listed, Reach, Scopes};
+use super::rights::{Listed, Scopes};
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{AccountId, KeyId, TeamId};
 use crate::signals::Tell;
@@ -120,7 +120,7 @@ pub fn account_of(db: &Reader<'_>, id: KeyId) -> Result<AccountId> {
 row! {
     /// All that a request needs to know of the key it came with, in one look.
     #[derive(Debug, Clone)]
-    pub struct Credential {
+    pub struct Found {
         pub id: KeyId,
         pub account_id: AccountId,
         hash: [u8; 32],
@@ -137,8 +137,8 @@ row! {
 }
 
 /// The credential of a key, if it is good now. Unknown, wrong, expired and revoked keys are one.
-pub fn authenticate(db: &Reader<'_>, value: &ApiKey) -> Result<Option<Credential>> {
-    let found: Option<Credential> = db.maybe(
+pub fn authenticate(db: &Reader<'_>, value: &ApiKey) -> Result<Option<Found>> {
+    let found: Option<Found> = db.maybe(
         "select k.id, k.account_id, k.hash, k.scopes, k.team_ids, k.cidrs, k.expires_at,
                 k.last_used_at, k.revoked_at, a.tier, j.sequence
          from api_key k
@@ -153,7 +153,7 @@ pub fn authenticate(db: &Reader<'_>, value: &ApiKey) -> Result<Option<Credential
     Ok(found.filter(|credential| right && credential.lives(db.now())))
 }
 
-impl Credential {
+impl Found {
     fn lives(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }
@@ -162,14 +162,6 @@ impl Credential {
     pub fn welcomes(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.cidrs.as_ref().is_none_or(|Listed(nets)| nets.iter().any(|net| net.contains(&address)))
-    }
-
-    /// Which teams the key reaches.
-    pub fn reach(&self) -> Reach {
-        match &self.team_ids {
-            Some(Listed(teams)) => Reach::Teams(teams.clone()),
-            None => Reach::Everywhere,
-        }
     }
 }
 

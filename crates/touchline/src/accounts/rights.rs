@@ -76,6 +76,35 @@ impl Scopes {
         if bits == 0 { Err("at least one scope is needed".to_owned()) } else { Ok(Self { bits }) }
     }
 
+    /// The set of these scopes, which may be none.
+    pub fn of(names: impl IntoIterator<Item = ScopeName>) -> Self {
+        Self { bits: names.into_iter().fold(0, |bits, name| bits | 1 << name as u32) }
+    }
+
+    /// The scopes that are in both sets.
+    pub fn shared(self, other: Self) -> Self {
+        let named = |scopes: Self| {
+            if scopes.everything() { scopes.bits | Self::all_named().bits } else { scopes.bits }
+        };
+        Self { bits: named(self) & named(other) }
+    }
+
+    /// Whether all of the other scopes are among these.
+    pub fn cover(self, other: Self) -> bool {
+        self.everything() || self.bits & other.bits == other.bits
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(self) -> bool {
+        self.bits == 0
+    }
+
+    /// The named scopes among them.
+    pub fn names(self) -> impl Iterator<Item = ScopeName> {
+        let all = ScopeName::ALL.iter().map(|(name, _)| *name);
+        all.filter(move |name| self.bits & 1 << *name as u32 != 0)
+    }
+
     /// Whether the scope is among them.
     pub fn allow(self, name: ScopeName) -> bool {
         self.bits & (EVERYTHING | 1 << name as u32) != 0

@@ -35,6 +35,7 @@ record! {
         #[serde(skip)]
         pub password_hash: Option<String>,
         pub password_changed_at: Option<Timestamp>,
+        pub email_verified_at: Option<Timestamp>,
         pub disabled_at: Option<Timestamp>,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
@@ -110,6 +111,7 @@ fn insert(tx: &Tx<'_>, email: String, name: String, password_hash: Option<String
         name,
         password_changed_at: password_hash.as_ref().map(|_| tx.now()),
         password_hash,
+        email_verified_at: None,
         disabled_at: None,
         created_at: tx.now(),
         updated_at: tx.now(),
@@ -141,6 +143,32 @@ pub fn find_by_email(db: &Reader<'_>, email: &str) -> Result<Option<User>> {
     let email = text::folded(email);
     let text = sql!(User::SELECT, " where email_folded = :email /* any account */");
     Ok(db.maybe(text, bind! { email })?)
+}
+
+/// The user with this id, wherever they belong.
+pub fn find(db: &Reader<'_>, id: UserId) -> Result<User> {
+    Ok(db.one(sql!(User::SELECT, " where id = :id /* any account */"), bind! { id })?)
+}
+
+row! {
+    /// An account that a user belongs to.
+    #[derive(Debug, Clone)]
+    pub struct Club {
+        pub id: AccountId,
+        pub name: String,
+        pub role: Role,
+    }
+}
+
+/// The accounts a user belongs to, in the order they joined.
+pub fn clubs(db: &Reader<'_>, user: UserId) -> Result<Vec<Club>> {
+    Ok(db.all(
+        "select account.id, account.name, account_user.role
+         from account_user join account on account.id = account_user.account_id
+         where account_user.user_id = :user
+         order by account_user.created_at, account.id /* any account */",
+        bind! { user },
+    )?)
 }
 
 /// The users of this account, in the order they joined.

@@ -16,6 +16,7 @@ use super::{Desk, Outcome, Refusal, refused};
 use crate::accounts::account;
 use crate::accounts::api_key::Key;
 use crate::app::App;
+use crate::config::Config;
 use crate::post::Post;
 use crate::web::{health, server};
 use crate::{demo, jobs};
@@ -32,11 +33,11 @@ impl Serve {
         start_log(desk.config.log.as_str())?;
         let db = desk.open_migrated().await?;
         let options = desk.options();
-        let app = App::new(desk.config.clone(), db.clone(), options.clock, options.dice)
-            .await
-            .map_err(refused)?;
         let listener = listen(desk.config.listen).await?;
         let address = listener.local_addr()?;
+        let config = Config { listen: address, ..desk.config.clone() };
+        let app =
+            App::new(config, db.clone(), options.clock, options.dice).await.map_err(refused)?;
         if self.demo {
             super::private_folder(&desk.config.data)?;
             demo::load(&db).await.map_err(refused)?;

@@ -72,6 +72,17 @@ plain_setting! {
 pub struct BaseUrl(String);
 
 impl BaseUrl {
+    /// The address of a service that is reached without encryption, on this machine or near it.
+    pub fn local(host: &str, port: u16) -> Self {
+        Self(format!("http://{host}:{port}"))
+    }
+
+    /// Its scheme, host and port: what a browser calls its origin.
+    pub fn origin(&self) -> String {
+        let origin = Url::parse(&self.0).map(|url| url.origin().ascii_serialization());
+        origin.unwrap_or_default()
+    }
+
     /// The address, without a slash at its end.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -11,7 +11,7 @@ use axum::response::Response;
 use http::header::{AUTHORIZATION, IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
-use kit::secret::ApiKey;
+use kit::secret::{ApiKey, Token, TokenKind};
 use kit::word::Word;
 use serde::Serialize;
 use store::{Reader, Scope, Tx};
@@ -23,42 +23,18 @@ use super::cursor::{self, List, Paging, Place};
 use super::idempotency::{self, IDEMPOTENCY_KEY, IdempotencyKey, Remembered};
 use super::precondition;
 use super::reply::{self, Written};
-use crate::accounts::api_key::{self, Credential};
+use crate::accounts::api_key;
+use crate::accounts::credential::{Credential, Holder};
+pub use crate::accounts::permits::*;
 use crate::accounts::rights::{Reach, ScopeName};
 use crate::app::App;
 use crate::config::BaseUrl;
 use crate::error::{Code, Error, Result};
 use crate::expected::{Expected, Versioned};
 use crate::ids::TeamId;
+use crate::oauth::token;
 use crate::paging::{Page, Paged};
 use crate::signals::{Seen, Tell};
-
-/// The scope that a handler needs, as a type.
-pub trait Needs: Send + Sync + 'static {
-    /// `None`: any valid credential will do.
-    const SCOPE: Option<ScopeName>;
-}
-
-macro_rules! needs {
-    ($($name:ident = $scope:expr;)+) => {$(
-        #[doc = concat!("A handler that needs `", stringify!($name), "`.")]
-        pub enum $name {}
-        impl Needs for $name {
-            const SCOPE: Option<ScopeName> = $scope;
-        }
-    )+};
-}
-needs! {
-    Anything = None;
-    TeamsRead = Some(ScopeName::TeamsRead);
-    TeamsWrite = Some(ScopeName::TeamsWrite);
-    RosterRead = Some(ScopeName::RosterRead);
-    RosterWrite = Some(ScopeName::RosterWrite);
-    EventsRead = Some(ScopeName::EventsRead);
-    EventsWrite = Some(ScopeName::EventsWrite);
-    MessagesRead = Some(ScopeName::MessagesRead);
-    MessagesWrite = Some(ScopeName::MessagesWrite);
-}
 
 /// An authenticated caller who has the scope `N`.
 pub struct Caller<N> {
@@ -116,19 +92,21 @@ fn conditions(headers: &HeaderMap) -> HeaderMap {
     kept
 }
 
-/// The credential of the request's key. Every refusal of a key looks the same.
+/// The credential of the request's key or access token. Every refusal looks the same.
 async fn authenticate(app: &App, context: &Context, headers: &HeaderMap) -> Result<Credential> {
     let refused = || Error::new(Code::InvalidCredentials, "The credentials are not valid.");
     let fail = |error| app.limits.fail(context.address(), error);
-    let token = bearer(headers)?;
-    let key = ApiKey::parse(token).map_err(|_| fail(refused()))?;
-    let found = app
-        .db
-        .glance(Scope::system("authenticate"), move |db| api_key::authenticate(db, &key))
-        .await?;
-    let credential = found.ok_or_else(|| fail(refused()))?;
-    if credential.welcomes(context.address()) {
-        Ok(credential)
+    let text = bearer(headers)?;
+    let scope = Scope::system("authenticate");
+    if let Some(token) = Token::parse(TokenKind::Access, text) {
+        let found = app.db.glance(scope, move |db| token::authenticate(db, &token)).await?;
+        return found.ok_or_else(|| fail(refused()));
+    }
+    let key = ApiKey::parse(text).map_err(|_| fail(refused()))?;
+    let found = app.db.glance(scope, move |db| api_key::authenticate(db, &key)).await?;
+    let found = found.ok_or_else(|| fail(refused()))?;
+    if found.welcomes(context.address()) {
+        Ok(found.into())
     } else {
         let detail = "This key may not be used from this address.";
         Err(fail(Error::new(Code::Forbidden, detail)))
@@ -139,7 +117,8 @@ async fn authenticate(app: &App, context: &Context, headers: &HeaderMap) -> Resu
 fn bearer(headers: &HeaderMap) -> Result<&str> {
     let mut lines = headers.get_all(AUTHORIZATION).iter();
     let Some(line) = lines.next() else {
-        let detail = "Send the header Authorization: Bearer followed by an API key.";
+        let detail =
+            "Send the header Authorization: Bearer followed by an API key or an access token.";
         return Err(Error::new(Code::MissingCredentials, detail));
     };
     if lines.next().is_some() {
@@ -163,11 +142,9 @@ async fn charge(app: &App, context: &Context, credential: &Credential) -> Result
 
 /// Notes that the key is in use, at most once a minute and without holding up the request.
 fn note_use(app: &App, credential: &Credential) {
-    let Some(turn) = app.touches.due(credential.id, credential.last_used_at, app.clock.now())
-    else {
-        return;
-    };
-    let (db, id) = (app.db.clone(), credential.id);
+    let Holder::Key { id, last_used_at, .. } = credential.holder else { return };
+    let Some(turn) = app.touches.due(id, last_used_at, app.clock.now()) else { return };
+    let db = app.db.clone();
     let scope = Scope::account(credential.account_id, id.to_string());
     app.spawn(async move {
         let noted = db.write(scope, move |tx| api_key::touch(tx, id, turn.before)).await;
@@ -218,7 +195,7 @@ impl<N: Needs> Caller<N> {
 
     /// Whose job it is when this caller asks for something.
     pub fn scope(&self) -> Scope {
-        Scope::account(self.credential.account_id, self.credential.id.to_string())
+        Scope::account(self.credential.account_id, self.credential.actor())
             .for_request(self.context.id())
     }
 
@@ -344,10 +321,10 @@ impl<N: Needs> Caller<N> {
     fn question(&self) -> String {
         let account = self.credential.account_id.bits();
         let narrowed = match self.reach {
-            Reach::Everywhere => 0,
-            Reach::Teams(_) => self.credential.id.bits(),
+            Reach::Everywhere => String::new(),
+            Reach::Teams(_) => self.credential.actor(),
         };
-        format!("{account:x} {narrowed:x} {}?{}", self.path, self.query)
+        format!("{account:x} {narrowed} {}?{}", self.path, self.query)
     }
 
     /// Creates something and answers 201.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a story that does not go as told has failed")]
 #![expect(clippy::disallowed_methods, reason = "a story has no service to lend it tasks")]
 
+mod access;
 mod calendars;
 mod conditions;
 mod crash;

@@ -1,0 +1,1 @@
+//! The admin area: pages on which owners and admins look after their club.

@@ -1,0 +1,1 @@
+//! Joining a club: invitations, and people who say who they are on a roster.

@@ -1,0 +1,9 @@
+//! Apps that act for people: OAuth 2.0 with PKCE.
+//!
+//! An app belongs to an account. A user of that account allows it some scopes: that is a grant, and every
+//! token comes of a grant and ends with it. Tokens are opaque and looked up for every request, so what
+//! is revoked is refused at once. What an app may do is what was granted and what the user may do.
+
+pub mod app;
+pub mod grant;
+pub mod token;

@@ -1,0 +1,6 @@
+//! Signing in: browsers and how their people prove who they are.
+//!
+//! A user signs in to the installation, not to one club; the session remembers which club's pages are
+//! shown. Of every secret only a hash is kept.
+
+pub mod session;

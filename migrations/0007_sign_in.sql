@@ -1,0 +1,301 @@
+-- Signing in: browsers, second factors, links that work once, invitations, and apps that act for people.
+
+alter table app_user add column email_verified_at bigint;
+create unique index person_account_id_user_id_key on person (account_id, user_id);
+
+-- A browser somebody signed in with. Of the cookie only a hash is kept.
+create table session (
+    id bytea not null,
+    token_hash bytea not null,
+    user_id bytea not null,
+    -- The club whose pages are shown.
+    club bytea,
+    -- The password was right, but the second factor is still to come.
+    pending boolean not null,
+    -- How they signed in, and when they last proved who they are.
+    method text not null,
+    proved_at bigint not null,
+    user_agent text,
+    address text,
+    last_seen_at bigint not null,
+    expires_at bigint not null,
+    created_at bigint not null,
+    constraint session_pkey primary key (id),
+    constraint session_user_id_fkey foreign key (user_id) references app_user (id) on delete cascade
+);
+create unique index session_token_hash_key on session (token_hash);
+create index session_user_id_idx on session (user_id, id);
+create index session_expires_at_idx on session (expires_at);
+
+-- Codes from an authenticator app. The seed is sealed; a step is taken once.
+create table totp (
+    user_id bytea not null,
+    seed bytea not null,
+    confirmed_at bigint,
+    last_step bigint not null,
+    created_at bigint not null,
+    constraint totp_pkey primary key (user_id),
+    constraint totp_user_id_fkey foreign key (user_id) references app_user (id) on delete cascade
+);
+
+-- Codes for the day the second factor is lost. Each works once.
+create table recovery_code (
+    user_id bytea not null,
+    hash bytea not null,
+    used_at bigint,
+    created_at bigint not null,
+    constraint recovery_code_pkey primary key (user_id, hash),
+    constraint recovery_code_user_id_fkey foreign key (user_id) references app_user (id) on delete cascade
+);
+
+create table passkey (
+    id bytea not null,
+    user_id bytea not null,
+    name text not null,
+    credential_id bytea not null,
+    -- What the browser proved when the passkey was made, and what has changed since.
+    static_state bytea not null,
+    dynamic_state bytea not null,
+    metadata text,
+    last_used_at bigint,
+    created_at bigint not null,
+    constraint passkey_pkey primary key (id),
+    constraint passkey_user_id_fkey foreign key (user_id) references app_user (id) on delete cascade
+);
+create unique index passkey_credential_id_key on passkey (credential_id);
+create index passkey_user_id_idx on passkey (user_id, id);
+
+-- What a browser was asked to prove with a passkey. It is answered once.
+create table ceremony (
+    id bytea not null,
+    token_hash bytea not null,
+    user_id bytea,
+    kind text not null,
+    state bytea not null,
+    expires_at bigint not null,
+    constraint ceremony_pkey primary key (id),
+    constraint ceremony_user_id_fkey foreign key (user_id) references app_user (id) on delete cascade,
+    constraint ceremony_kind_check check (kind in ('register', 'sign_in'))
+);
+create unique index ceremony_token_hash_key on ceremony (token_hash);
+create index ceremony_expires_at_idx on ceremony (expires_at);
+
+-- A link that works once: to set the service up, to choose a new password, to confirm an address.
+create table once_link (
+    hash bytea not null,
+    kind text not null,
+    user_id bytea,
+    expires_at bigint not null,
+    created_at bigint not null,
+    constraint once_link_pkey primary key (hash),
+    constraint once_link_user_id_fkey foreign key (user_id) references app_user (id) on delete cascade,
+    constraint once_link_kind_check check (kind in ('set_up', 'reset', 'verify'))
+);
+create index once_link_user_id_idx on once_link (user_id, kind);
+create index once_link_expires_at_idx on once_link (expires_at);
+
+-- Attempts to sign in that failed, by whatever they are counted for (hashed), so that the next must wait.
+create table sign_in_failure (
+    subject bytea not null,
+    failures bigint not null,
+    last_at bigint not null,
+    constraint sign_in_failure_pkey primary key (subject)
+);
+create index sign_in_failure_last_at_idx on sign_in_failure (last_at);
+
+-- An invitation into the club: for one person, or a link that a whole team may use.
+create table invitation (
+    account_id bytea not null,
+    id bytea not null,
+    token_hash bytea not null,
+    -- The role in the account that whoever accepts is given.
+    role text not null,
+    email text,
+    -- Onto which team, as what, and as or for whom.
+    team_id bytea,
+    relation text,
+    person_id bytea,
+    -- How often it may still be used; null for as often as people come.
+    uses_left bigint,
+    created_by text not null,
+    expires_at bigint not null,
+    revoked_at bigint,
+    last_used_at bigint,
+    created_at bigint not null,
+    updated_at bigint not null,
+    version bigint not null,
+    constraint invitation_pkey primary key (account_id, id),
+    constraint invitation_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
+    constraint invitation_team_id_fkey foreign key (account_id, team_id) references team (account_id, id) on delete cascade,
+    constraint invitation_person_id_fkey foreign key (account_id, person_id) references person (account_id, id) on delete cascade,
+    constraint invitation_role_check check (role in ('owner', 'admin', 'member')),
+    constraint invitation_relation_check check (relation in ('guardian', 'self'))
+);
+create unique index invitation_token_hash_key on invitation (token_hash);
+
+-- Somebody who came by a team's link says who they are. A coach or an admin says whether that is so.
+create table claim (
+    account_id bytea not null,
+    id bytea not null,
+    user_id bytea not null,
+    team_id bytea not null,
+    -- The roster's person they say they are, or look after.
+    person_id bytea,
+    relation text not null,
+    note text,
+    status text not null,
+    decided_by text,
+    decided_at bigint,
+    created_at bigint not null,
+    updated_at bigint not null,
+    version bigint not null,
+    constraint claim_pkey primary key (account_id, id),
+    constraint claim_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
+    constraint claim_user_id_fkey foreign key (user_id) references app_user (id) on delete cascade,
+    constraint claim_team_id_fkey foreign key (account_id, team_id) references team (account_id, id) on delete cascade,
+    constraint claim_person_id_fkey foreign key (account_id, person_id) references person (account_id, id) on delete cascade,
+    constraint claim_relation_check check (relation in ('guardian', 'self', 'coach')),
+    constraint claim_status_check check (status in ('open', 'approved', 'refused'))
+);
+create index claim_account_id_status_idx on claim (account_id, status, id);
+create index claim_account_id_user_id_idx on claim (account_id, user_id);
+
+-- An app that acts for users of the account. Its id is its client_id.
+create table oauth_app (
+    account_id bytea not null,
+    id bytea not null,
+    name text not null,
+    kind text not null,
+    redirect_uris text not null,
+    scopes text not null,
+    created_by text not null,
+    disabled_at bigint,
+    created_at bigint not null,
+    updated_at bigint not null,
+    version bigint not null,
+    constraint oauth_app_pkey primary key (account_id, id),
+    constraint oauth_app_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
+    constraint oauth_app_kind_check check (kind in ('native', 'spa', 'server'))
+);
+create unique index oauth_app_id_key on oauth_app (id);
+
+-- The secrets of a server-side app: two may live side by side while one replaces the other.
+create table oauth_secret (
+    account_id bytea not null,
+    id bytea not null,
+    app_id bytea not null,
+    hash bytea not null,
+    hint text not null,
+    created_by text not null,
+    last_used_at bigint,
+    revoked_at bigint,
+    created_at bigint not null,
+    constraint oauth_secret_pkey primary key (account_id, id),
+    constraint oauth_secret_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
+    constraint oauth_secret_app_id_fkey foreign key (account_id, app_id) references oauth_app (account_id, id) on delete cascade
+);
+create index oauth_secret_account_id_app_id_idx on oauth_secret (account_id, app_id, id);
+
+-- What an app asked for, until the user has answered. The address of the page holds a token.
+create table oauth_request (
+    account_id bytea not null,
+    id bytea not null,
+    token_hash bytea not null,
+    app_id bytea not null,
+    user_id bytea,
+    session_id bytea,
+    redirect_uri text not null,
+    scopes text not null,
+    state text,
+    challenge bytea,
+    prompt text,
+    expires_at bigint not null,
+    created_at bigint not null,
+    constraint oauth_request_pkey primary key (account_id, id),
+    constraint oauth_request_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
+    constraint oauth_request_app_id_fkey foreign key (account_id, app_id) references oauth_app (account_id, id) on delete cascade
+);
+create unique index oauth_request_token_hash_key on oauth_request (token_hash);
+create index oauth_request_expires_at_idx on oauth_request (expires_at);
+
+-- What a user allowed an app: everything that comes of it lives and ends with it.
+create table oauth_grant (
+    account_id bytea not null,
+    id bytea not null,
+    app_id bytea not null,
+    user_id bytea not null,
+    scopes text not null,
+    generation bigint not null,
+    expires_at bigint not null,
+    last_used_at bigint,
+    revoked_at bigint,
+    revoked_because text,
+    created_at bigint not null,
+    constraint oauth_grant_pkey primary key (account_id, id),
+    constraint oauth_grant_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
+    constraint oauth_grant_app_id_fkey foreign key (account_id, app_id) references oauth_app (account_id, id) on delete cascade,
+    constraint oauth_grant_user_id_fkey foreign key (user_id) references app_user (id) on delete cascade
+);
+create index oauth_grant_account_id_app_id_idx on oauth_grant (account_id, app_id, user_id);
+create index oauth_grant_user_id_idx on oauth_grant (user_id, account_id, id);
+create index oauth_grant_expires_at_idx on oauth_grant (expires_at);
+
+create table oauth_code (
+    account_id bytea not null,
+    hash bytea not null,
+    app_id bytea not null,
+    user_id bytea not null,
+    session_id bytea not null,
+    redirect_uri text not null,
+    scopes text not null,
+    challenge bytea,
+    expires_at bigint not null,
+    -- Set when the code was exchanged, with what came of it.
+    used_at bigint,
+    grant_id bytea,
+    created_at bigint not null,
+    constraint oauth_code_pkey primary key (account_id, hash),
+    constraint oauth_code_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
+    constraint oauth_code_app_id_fkey foreign key (account_id, app_id) references oauth_app (account_id, id) on delete cascade,
+    constraint oauth_code_user_id_fkey foreign key (user_id) references app_user (id) on delete cascade
+);
+create unique index oauth_code_hash_key on oauth_code (hash);
+create index oauth_code_expires_at_idx on oauth_code (expires_at);
+
+-- Access and refresh tokens, by their hashes.
+create table oauth_token (
+    account_id bytea not null,
+    hash bytea not null,
+    kind text not null,
+    grant_id bytea not null,
+    user_id bytea not null,
+    app_id bytea not null,
+    scopes text not null,
+    generation bigint not null,
+    -- Of a refresh token: what its successor is derived from, and when it was replaced.
+    nonce bytea,
+    replaced_at bigint,
+    used_at bigint,
+    expires_at bigint not null,
+    created_at bigint not null,
+    constraint oauth_token_pkey primary key (account_id, hash),
+    constraint oauth_token_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
+    constraint oauth_token_grant_id_fkey foreign key (account_id, grant_id) references oauth_grant (account_id, id) on delete cascade,
+    constraint oauth_token_kind_check check (kind in ('access', 'refresh'))
+);
+create unique index oauth_token_hash_key on oauth_token (hash);
+create index oauth_token_account_id_grant_id_idx on oauth_token (account_id, grant_id, kind, generation);
+create index oauth_token_expires_at_idx on oauth_token (expires_at);
+
+-- How often each key and app was used, hour by hour.
+create table usage_hour (
+    account_id bytea not null,
+    hour bigint not null,
+    -- The id of the key or the app.
+    credential text not null,
+    requests bigint not null,
+    -- Requests that were turned away because the quota was used up.
+    refused bigint not null,
+    constraint usage_hour_pkey primary key (account_id, hour, credential),
+    constraint usage_hour_account_id_fkey foreign key (account_id) references account (id) on delete cascade
+);

@@ -1,6 +1,8 @@
 -- Signing in: browsers, second factors, links that work once, invitations, and apps that act for people.
 
 alter table app_user add column email_verified_at bigint;
+-- What the club plays mostly; new teams are offered it.
+alter table account add column sport text;
 create unique index person_account_id_user_id_key on person (account_id, user_id);
 
 -- A browser somebody signed in with. Of the cookie only a hash is kept.

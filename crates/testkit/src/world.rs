@@ -172,7 +172,7 @@ pub fn new_key(scopes: &str) -> NewKey {
 pub async fn make_account(db: &Db, name: &str, now: Timestamp) -> AccountId {
     let id: AccountId = IdMaker::default().make(now, &Dice::system());
     let (name, timezone) = (name.to_owned(), Zone::utc());
-    let new = NewAccount { id, name, tier: Tier::League, timezone, demo: false };
+    let new = NewAccount { id, name, tier: Tier::League, timezone, sport: None, demo: false };
     let made = db.write(Scope::account(id, "test"), move |tx| account::create(tx, &new)).await;
     made.unwrap().id
 }

@@ -32,6 +32,9 @@ record! {
         pub tier: Tier,
         /// The zone that new teams get.
         pub timezone: Zone,
+        /// What the club plays mostly.
+        #[schema(examples("football"))]
+        pub sport: Option<String>,
         /// Whether this is the demo club, which can be removed in one step.
         pub demo: bool,
         pub created_at: Timestamp,
@@ -49,6 +52,7 @@ pub struct NewAccount {
     pub name: String,
     pub tier: Tier,
     pub timezone: Zone,
+    pub sport: Option<String>,
     pub demo: bool,
 }
 
@@ -66,6 +70,7 @@ pub fn create(tx: &Tx<'_>, new: &NewAccount) -> Result<Account> {
         name,
         tier: new.tier,
         timezone: new.timezone.clone(),
+        sport: new.sport.clone(),
         demo: new.demo,
         created_at: tx.now(),
         updated_at: tx.now(),

@@ -72,7 +72,7 @@ impl AccountVerb {
             Self::Create { name, tier, timezone } => {
                 let options = desk.options();
                 let id: AccountId = IdMaker::default().make(options.clock.now(), &Dice::system());
-                let new = NewAccount { id, name, tier, timezone, demo: false };
+                let new = NewAccount { id, name, tier, timezone, sport: None, demo: false };
                 let account = db
                     .write(Scope::account(id, ACTOR), move |tx| account::create(tx, &new))
                     .await

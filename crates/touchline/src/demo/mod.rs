@@ -37,6 +37,7 @@ fn build(tx: &Tx<'_>) -> Result<Account> {
             name: "Harbour Athletic (demo)".to_owned(),
             tier: Tier::Club,
             timezone: "Europe/Lisbon".parse().map_err(|_| Error::internal("a zone is missing"))?,
+            sport: Some("football".to_owned()),
             demo: true,
         },
     )?;

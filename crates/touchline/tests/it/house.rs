@@ -34,10 +34,10 @@ fn room_of(path: &Path) -> String {
     path.components().next().unwrap().as_os_str().to_string_lossy().into_owned()
 }
 
-/// The doors of a room: `api.rs`, `pages.rs`, or a folder `api` where there are many.
+/// The doors of a room: `api.rs`, `pages.rs`, or a folder `api` or `pages` where there are many.
 fn is_door(path: &Path) -> bool {
     ["api.rs", "pages.rs"].iter().any(|name| path.ends_with(name))
-        || path.parent().is_some_and(|folder| folder.ends_with("api"))
+        || path.parent().is_some_and(|folder| folder.ends_with("api") || folder.ends_with("pages"))
 }
 
 /// A thing is a file of a room that is not one of its doors.

@@ -17,9 +17,11 @@ pub struct Client {
 
 const API: &str = "/api/public/v1";
 /// What does not lie below the API's prefix.
-const OUTSIDE: [&str; 10] = [
+const OUTSIDE: [&str; 12] = [
     "/api/",
+    "/assets/",
     "/docs",
+    "/favicon.ico",
     "/healthz",
     "/readyz",
     "/metrics",

@@ -43,7 +43,7 @@ use axum::response::Response;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::web::routes::Routes;
-use crate::web::{docs, health};
+use crate::web::{assets, docs, health};
 
 /// The API's routes with their description: every room adds its own.
 fn api() -> Routes {
@@ -69,6 +69,7 @@ pub fn service(app: App) -> Router {
         .merge(routes)
         .merge(health::router())
         .merge(docs::router(document))
+        .merge(assets::router())
         .merge(events::api::calendars::router())
         .merge(mail::pages::router())
         .fallback(nothing_here)

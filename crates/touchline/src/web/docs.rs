@@ -1,7 +1,6 @@
 //! The API's own documentation: the OpenAPI document, the reference page, the list of errors.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::sync::LazyLock;
 
 use axum::Router;
@@ -10,8 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bytes::Bytes;
 use http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    REFERRER_POLICY, VARY,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY,
 };
 use http::{HeaderMap, HeaderName};
 use kit::word::Word;
@@ -21,6 +19,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Content, RefOr, ResponseBuilder, Schema};
 use utoipa::{IntoResponses, OpenApi, ToSchema};
 
+use super::assets;
 use super::edge::API;
 use crate::app::App;
 use crate::error::{Code, Fault, Problem};
@@ -154,20 +153,17 @@ fn script(bytes: Bytes) -> Response {
 
 /// The reference's script is large: it is packed once, when somebody first asks for it.
 async fn bundle(headers: HeaderMap) -> Response {
-    static PACKED: LazyLock<Bytes> = LazyLock::new(|| {
-        let plain = scalar_api_reference::get_asset("scalar.js").unwrap_or_default();
-        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-        let packed = packer.write_all(&plain).and_then(|()| packer.finish());
-        packed.unwrap_or_default().into()
-    });
-    let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
-    if !accepted.is_some_and(|accepted| accepted.contains("gzip")) {
-        let plain = scalar_api_reference::get_asset("scalar.js").unwrap_or_default();
-        return script(plain.into());
+    static PACKED: LazyLock<Bytes> = LazyLock::new(|| assets::pack(&plain_bundle()));
+    if !assets::takes_gzip(&headers) {
+        return script(plain_bundle());
     }
     let packed = tokio::task::spawn_blocking(|| PACKED.clone()).await.unwrap_or_default();
     let packing: [(HeaderName, &str); 2] = [(CONTENT_ENCODING, "gzip"), (VARY, "accept-encoding")];
     (packing, script(packed)).into_response()
+}
+
+fn plain_bundle() -> Bytes {
+    scalar_api_reference::get_asset("scalar.js").unwrap_or_default().into()
 }
 
 /// Every error code with what it means: where the `type` of a problem points.

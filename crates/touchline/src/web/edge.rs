@@ -1,7 +1,8 @@
 //! The edge: every request passes here on its way in and every answer on its way out.
 //!
 //! In: an id, the client's address, refusal of what is malformed, a limit in time, a net for panics.
-//! Out: the id and the quota in headers, errors written as problems, a count and a line in the log.
+//! Out: the id and the quota in headers, errors written as problems for programs and as pages for people, a
+//! count and a line in the log.
 
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
@@ -21,6 +22,7 @@ use tower::Service;
 
 use super::context::Context;
 use super::limits::{Allowance, ceiling};
+use super::page;
 use super::server::MAX_HEADER_BYTES;
 use super::wire::TwoLengths;
 use crate::app::App;
@@ -41,6 +43,7 @@ pub async fn answer(app: &App, router: &Router, request: Request<Body>, peer: Ip
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let chunked = request.headers().contains_key(header::TRANSFER_ENCODING);
     let last = chunked || request.extensions().get::<TwoLengths>().is_some();
+    let person = is_person(&path, request.headers());
     let cross_origin = path.starts_with(API) && request.headers().contains_key(header::ORIGIN);
     let mut response = match check(&request) {
         Err(error) => error.into_response(),
@@ -50,6 +53,9 @@ pub async fn answer(app: &App, router: &Router, request: Request<Body>, peer: Ip
     let failure = response.extensions_mut().remove::<Error>();
     if let Some(error) = &failure {
         response = problem(error, response, &context);
+        if person {
+            response = shown(error, response, &context);
+        }
     }
     dress(app, &mut response, &context, cross_origin);
     if last {
@@ -203,6 +209,27 @@ fn problem(error: &Error, response: Response, context: &Context) -> Response {
         _ => {}
     }
     Response::from_parts(parts, Body::from(body))
+}
+
+/// Whether a person with a browser waits for the answer, and not a program. Programs that ask for pages
+/// nevertheless get problems where the contract says so.
+fn is_person(path: &str, headers: &HeaderMap) -> bool {
+    let for_programs = ["/api/", "/oauth/token", "/oauth/revoke", "/oauth/introspect"];
+    let accepted = headers.get_all(header::ACCEPT).iter();
+    !for_programs.iter().any(|start| path.starts_with(start))
+        && accepted.filter_map(|line| line.to_str().ok()).any(|line| line.contains("text/html"))
+}
+
+/// The same error as a page; headers such as `Allow` and `Retry-After` stay.
+fn shown(error: &Error, problem: Response, context: &Context) -> Response {
+    let (mut page, body) =
+        page::error_page(error, context.id(), context.account().is_some()).into_parts();
+    for (name, value) in problem.headers() {
+        if !page.headers.contains_key(name) {
+            page.headers.append(name, value.clone());
+        }
+    }
+    Response::from_parts(page, body)
 }
 
 /// The headers that every answer carries.

@@ -3,6 +3,7 @@
 //! [`caller::Caller`] is the only door to the database. Everything a request can be refused for is
 //! an [`crate::error::Error`], which the [`edge`] turns into a problem with the request's id.
 
+pub mod assets;
 pub mod body;
 pub mod cache;
 pub mod caller;
@@ -12,12 +13,14 @@ pub mod docs;
 pub mod document;
 pub mod edge;
 pub mod fields;
+pub mod filters;
 pub mod form;
 pub mod health;
 pub mod idempotency;
 pub mod json;
 pub mod limits;
 pub mod metrics;
+pub mod page;
 pub mod path;
 pub mod precondition;
 pub mod query;

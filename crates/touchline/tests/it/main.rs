@@ -30,6 +30,7 @@ mod messages_safety;
 mod messages_scheduled;
 mod nodes;
 mod openapi;
+mod pages;
 mod paging;
 mod privacy;
 mod program;

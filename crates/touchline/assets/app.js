@@ -1,0 +1,79 @@
+// What pages can do better with a script. All of them work without it.
+
+// A button that copies the text of another element; without a script it stays hidden.
+function copyButton(button) {
+  const source = document.getElementById(button.dataset.copy)
+  if (!source || !navigator.clipboard) return
+  const label = button.querySelector('span')
+  const usual = label.textContent
+  button.hidden = false
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(source.textContent)
+      label.textContent = 'Copied'
+      say('Copied.')
+    } catch {
+      getSelection().selectAllChildren(source)
+      label.textContent = 'Press Ctrl+C'
+    }
+    setTimeout(() => { label.textContent = usual }, 2000)
+  })
+}
+
+// Tells a screen reader; the eye has seen it already.
+function say(text) {
+  const place = document.getElementById('flash')
+  if (!place) return
+  const line = document.createElement('p')
+  line.className = 'vh'
+  line.textContent = text
+  place.append(line)
+  setTimeout(() => line.remove(), 4000)
+}
+
+// A moment in the reader's own zone, where the page does not know whose zone counts.
+const written = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit',
+})
+
+function localTime(time) {
+  const moment = new Date(time.dateTime)
+  if (Number.isNaN(moment.getTime())) return
+  time.title = time.textContent
+  time.textContent = written.format(moment)
+  time.removeAttribute('data-local')
+}
+
+function dress(root) {
+  for (const button of root.querySelectorAll('[data-copy][hidden]')) copyButton(button)
+  for (const time of root.querySelectorAll('time[data-local]')) localTime(time)
+}
+
+// A menu closes when one looks elsewhere or presses Escape.
+const openMenus = () => document.querySelectorAll('details.menu[open]')
+
+document.addEventListener('click', (event) => {
+  for (const menu of openMenus()) {
+    if (!menu.contains(event.target)) menu.open = false
+  }
+})
+
+document.addEventListener('keydown', (event) => {
+  if (event.key !== 'Escape') return
+  for (const menu of openMenus()) {
+    menu.open = false
+    menu.querySelector('summary').focus()
+  }
+})
+
+// A form is sent once, however often somebody clicks.
+document.addEventListener('submit', (event) => {
+  const form = event.target
+  if (event.defaultPrevented) return
+  if (form.dataset.sent) return event.preventDefault()
+  form.dataset.sent = 'yes'
+  setTimeout(() => { delete form.dataset.sent }, 5000)
+})
+
+document.addEventListener('htmx:after:swap', () => dress(document))
+dress(document)

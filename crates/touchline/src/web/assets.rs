@@ -1,0 +1,132 @@
+//! Style, scripts and pictures of our pages. They are part of the program and never change under one
+//! address: the address carries a hash of the content, so a browser fetches each of them once.
+
+use std::io::Write as _;
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, VARY};
+use http::{HeaderMap, HeaderValue, Uri};
+use sha2::{Digest, Sha256};
+
+use super::path::At;
+use crate::app::App;
+use crate::error::{Error, Result};
+
+const CSS: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const PICTURE: &str = "image/svg+xml";
+
+/// Every file there is, with its type. A new file needs its line here and nothing else.
+const FILES: [(&str, &str, &[u8]); 5] = [
+    ("app.css", CSS, include_bytes!("../../assets/app.css")),
+    ("app.js", SCRIPT, include_bytes!("../../assets/app.js")),
+    ("htmx.min.js", SCRIPT, include_bytes!("../../assets/htmx.min.js")),
+    ("icons.svg", PICTURE, include_bytes!("../../assets/icons.svg")),
+    (MARK, PICTURE, include_bytes!("../../assets/mark.svg")),
+];
+
+/// Our sign, which is also the page's icon.
+const MARK: &str = "mark.svg";
+
+struct Asset {
+    name: &'static str,
+    kind: &'static str,
+    plain: &'static [u8],
+    packed: Bytes,
+    /// `v=` and the beginning of the content's hash.
+    version: String,
+    href: String,
+}
+
+/// Packed when the first page is shown, which takes some milliseconds.
+static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
+    let asset = |(name, kind, plain): (&'static str, &'static str, &'static [u8])| {
+        let hash = URL_SAFE_NO_PAD.encode(&Sha256::digest(plain)[..9]);
+        let version = format!("v={hash}");
+        let href = format!("/assets/{name}?{version}");
+        Asset { name, kind, plain, packed: pack(plain), version, href }
+    };
+    FILES.into_iter().map(asset).collect()
+});
+
+fn find(name: &str) -> Option<&'static Asset> {
+    ASSETS.iter().find(|asset| asset.name == name)
+}
+
+/// The address of an asset, for templates. Asking for one that does not exist is a slip of ours that
+/// the gallery of parts finds.
+pub fn href(name: &str) -> &'static str {
+    find(name).map_or("", |asset| &asset.href)
+}
+
+/// `/assets/{name}` and the icon that browsers ask for by themselves.
+pub fn router() -> Router<App> {
+    Router::new()
+        .route("/assets/{name}", get(serve))
+        .route("/favicon.ico", get(|uri, headers| serve(At(MARK.to_owned()), uri, headers)))
+}
+
+async fn serve(At(name): At<String>, uri: Uri, headers: HeaderMap) -> Result<Response> {
+    let asset = find(&name).ok_or_else(Error::not_found)?;
+    // Without the hash, or with that of another version, nobody knows how long the content stays.
+    let current = uri.query() == Some(&asset.version);
+    let keep = if current { "public, max-age=31536000, immutable" } else { "public, max-age=300" };
+    let fixed = [(CONTENT_TYPE, asset.kind), (CACHE_CONTROL, keep), (VARY, "accept-encoding")];
+    if takes_gzip(&headers) {
+        let packing = [(CONTENT_ENCODING, "gzip")];
+        return Ok((fixed, packing, asset.packed.clone()).into_response());
+    }
+    Ok((fixed, asset.plain).into_response())
+}
+
+/// Whether the caller understands gzip.
+pub fn takes_gzip(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT_ENCODING).iter().filter_map(as_text);
+    accepted.flat_map(|line| line.split(',')).any(|coding| {
+        let mut parts = coding.split(';').map(str::trim);
+        let gzip = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
+        gzip && !parts.any(|weight| weight.trim_end_matches(['0', '.']) == "q=")
+    })
+}
+
+fn as_text(value: &HeaderValue) -> Option<&str> {
+    value.to_str().ok()
+}
+
+/// The same bytes, packed.
+pub fn pack(plain: &[u8]) -> Bytes {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    let done = gzip.write_all(plain).and_then(|()| gzip.finish());
+    done.expect("memory takes every byte").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_is_sent_to_whoever_takes_it() {
+        let takes = |value: &'static str| {
+            let headers = [(ACCEPT_ENCODING, HeaderValue::from_static(value))];
+            takes_gzip(&headers.into_iter().collect())
+        };
+        assert!(takes("gzip") && takes("br, GZIP;q=0.5") && takes("deflate , gzip ; q=1.0"));
+        assert!(!takes("br") && !takes("gzip;q=0") && !takes("gzip; q=0.0") && !takes("xgzip"));
+        assert!(!takes_gzip(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn the_look_stays_light() {
+        let size = |name: &str| find(name).map(|asset| (asset.plain.len(), asset.packed.len()));
+        assert!(size("app.css").unwrap().0 < 30_000);
+        assert!(size("app.js").unwrap().0 < 6_000);
+        let packed: usize = ASSETS.iter().map(|asset| asset.packed.len()).sum();
+        assert!(packed < 60_000, "{packed}");
+    }
+}

@@ -1,0 +1,61 @@
+//! Stories about pages: what people see when something goes wrong, and what their browser keeps.
+
+use testkit::{World, both};
+
+/// What a browser says it would like.
+const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+both! {
+    async fn people_get_a_page_and_programs_a_problem(w: &World) {
+        let browser = w.nobody.with("Accept", BROWSER);
+        let page = browser.get("/docs/nothing").await;
+        assert_eq!(page.status, 404);
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        assert_eq!(page.header("cache-control"), Some("no-store"));
+        assert_eq!(page.header("x-frame-options"), Some("DENY"));
+        let policy = page.header("content-security-policy").unwrap();
+        assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+        let id = page.header("request-id").unwrap();
+        assert!(page.text.contains("Page not found") && page.text.contains(id), "{}", page.text);
+        assert_eq!(page.text.matches("<h1>").count(), 1);
+
+        let wrong = browser.send("DELETE", "/docs", None).await;
+        assert_eq!((wrong.status, wrong.header("allow")), (405, Some("GET,HEAD")));
+        assert!(wrong.text.contains("<h1>"));
+
+        w.nobody.get("/docs/nothing").await.refused(404, "not_found");
+        browser.get("/api/public/v1/nothing").await.refused(404, "not_found");
+        browser.get("/api/public/v1/me").await.refused(401, "missing_credentials");
+        for program in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
+            let answer = browser.send("POST", program, None).await;
+            assert_ne!(answer.header("content-type"), Some("text/html; charset=utf-8"), "{program}");
+        }
+    }
+
+    async fn a_browser_keeps_what_its_address_names(w: &World) {
+        let page = w.nobody.with("Accept", BROWSER).get("/docs/nothing").await.text;
+        let links = page.split('"').filter(|part| part.starts_with("/assets/"));
+        let links: Vec<&str> = links.map(|link| link.split('#').next().unwrap()).collect();
+        assert!(links.iter().any(|link| link.starts_with("/assets/app.css?v=")), "{links:?}");
+        for link in links {
+            let asset = w.nobody.get(link).await.ok();
+            assert_eq!(asset.header("cache-control"), Some("public, max-age=31536000, immutable"), "{link}");
+            assert_eq!(asset.header("x-content-type-options"), Some("nosniff"));
+            let (bare, _) = link.split_once('?').unwrap();
+            for other in [bare.to_owned(), format!("{bare}?v=AAAAAAAAAAAA")] {
+                let kept = w.nobody.get(&other).await.ok();
+                assert_eq!(kept.header("cache-control"), Some("public, max-age=300"), "{other}");
+                assert_eq!(kept.text, asset.text);
+            }
+            let packed = w.nobody.with("Accept-Encoding", "gzip").send("HEAD", link, None).await;
+            assert_eq!(packed.header("content-encoding"), Some("gzip"), "{link}");
+        }
+        let style = w.nobody.get("/assets/app.css").await.ok();
+        assert_eq!(style.header("content-type"), Some("text/css; charset=utf-8"));
+        let icon = w.nobody.get("/favicon.ico").await.ok();
+        assert_eq!(icon.header("content-type"), Some("image/svg+xml"));
+        for wrong in ["/assets/", "/assets/nothing.css", "/assets/..%2fCargo.toml"] {
+            w.nobody.get(wrong).await.refused(404, "not_found");
+        }
+    }
+}

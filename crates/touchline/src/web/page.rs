@@ -303,7 +303,14 @@ pub fn error_page(error: &Error, request_id: &str, signed_in: bool) -> Response 
         way_out,
     };
     // If even this page cannot be written, its status says enough.
-    html(status, &page).unwrap_or_else(|_| status.into_response())
+    let mut response = html(status, &page).unwrap_or_else(|_| status.into_response());
+    // A script that asked for a part of a page shows the card in place of the content.
+    for (name, value) in
+        [("hx-retarget", "#main"), ("hx-reselect", ".sheet"), ("hx-reswap", "innerHTML")]
+    {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
 }
 
 /// An error as one would say it to a person: a heading and a sentence or two.

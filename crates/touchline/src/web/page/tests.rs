@@ -36,6 +36,7 @@ struct AccountGallery {
 #[template(path = "gallery/sign_in.html")]
 struct PlainGallery {
     frame: Frame,
+    error: &'static str,
 }
 
 #[derive(Template)]
@@ -80,7 +81,10 @@ fn pages() -> Vec<(&'static str, String)> {
         ("admin", rendered(&gallery(admin("API keys", Section::ApiKeys).flash(flash)))),
         ("hostile", rendered(&gallery(hostile))),
         ("account", rendered(&AccountGallery { frame: account, name: PICTURE.to_owned() })),
-        ("plain", rendered(&PlainGallery { frame: sign_in })),
+        (
+            "plain",
+            rendered(&PlainGallery { frame: sign_in, error: "Email or password is not right." }),
+        ),
         ("danger", rendered(&DangerGallery { frame: danger, name: SCRIPT })),
         ("error", text(error_page(&error, "req_01kbm2x5q8f7vr0n3hd9tzc4wy", false))),
     ]
@@ -141,7 +145,7 @@ fn every_icon_that_is_used_exists() {
 
 #[test]
 fn a_form_leads_elsewhere_only_when_the_page_says_so() {
-    let page = PlainGallery { frame: Frame::plain("Consent") };
+    let page = PlainGallery { frame: Frame::plain("Consent"), error: "" };
     let policy = |response: Response| {
         response.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned()
     };

@@ -82,13 +82,13 @@ impl Faults {
         self.0.entry(field.to_owned()).or_insert_with(|| text.into());
     }
 
-    /// What is wrong with this field.
-    pub fn at(&self, field: &str) -> Option<&str> {
-        self.0.get(field).map(String::as_str)
+    /// What is wrong with this field; empty if nothing is.
+    pub fn at(&self, field: &str) -> &str {
+        self.0.get(field).map_or("", String::as_str)
     }
 
-    /// What is wrong with the whole form.
-    pub fn general(&self) -> Option<&str> {
+    /// What is wrong with the whole form; empty if nothing is.
+    pub fn general(&self) -> &str {
         self.at("")
     }
 

@@ -200,35 +200,6 @@ impl Frame {
     }
 }
 
-/// What is wrong with the fields of a form, shown beside each of them.
-#[derive(Debug, Clone, Default)]
-pub struct Faults(Vec<Fault>);
-
-impl Faults {
-    /// What is wrong with a field; empty if nothing is.
-    pub fn at(&self, field: &str) -> &str {
-        let found = self.0.iter().find(|fault| fault.pointer.trim_start_matches('/') == field);
-        found.map_or("", |fault| &fault.detail)
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl From<&Error> for Faults {
-    fn from(error: &Error) -> Self {
-        Self(error.faults.clone())
-    }
-}
-
-impl From<Vec<Fault>> for Faults {
-    fn from(faults: Vec<Fault>) -> Self {
-        Self(faults)
-    }
-}
-
 /// What a page may load and where its forms may lead: to this server, and nowhere else.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; \

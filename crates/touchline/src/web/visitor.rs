@@ -4,6 +4,7 @@
 //! permit they need in their type. Pages for people who have not signed in take a [`Guest`] or
 //! [`GuestPosted`]. A form is only ever handed over when it came from our own page in the same browser.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -16,7 +17,9 @@ use store::{Reader, Scope, Tx};
 
 use super::context::Context;
 use super::form::Form;
+use super::page::{Frame, Section};
 use crate::accounts::permits::{Least, Needs};
+use crate::accounts::user::Role;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
@@ -122,6 +125,11 @@ impl Guest {
         }
     }
 
+    /// The frame of a page for anybody, whose forms this browser may send.
+    pub fn frame(&self, title: impl Into<Cow<'static, str>>) -> Frame {
+        Frame::plain(title).csrf(self.csrf.clone())
+    }
+
     /// Gives the browser the cookie it needs for the forms of this page.
     pub fn with_cookie(&self, mut response: Response) -> Response {
         if let Some(token) = &self.fresh {
@@ -200,6 +208,17 @@ impl<N: Needs> Visitor<N> {
     /// The service.
     pub fn app(&self) -> &App {
         &self.guest.app
+    }
+
+    /// The frame of a page for this visitor.
+    pub fn frame(&self, title: impl Into<Cow<'static, str>>, section: Section) -> Frame {
+        let Visit { name, club_name, role, clubs, .. } = &self.visit;
+        let frame = Frame::signed_in(title, section, name, &self.guest.csrf);
+        let clubs = usize::try_from(*clubs).unwrap_or_default();
+        match club_name {
+            Some(club) => frame.club(club, clubs, role.is_some_and(|role| role != Role::Member)),
+            None => frame,
+        }
     }
 
     /// The club whose pages are shown.

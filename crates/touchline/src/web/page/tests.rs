@@ -6,6 +6,7 @@ use kit::{Timestamp, Zone};
 
 use super::*;
 use crate::web::assets;
+use crate::web::form::Faults;
 
 const SCRIPT: &str = "<script>alert(1)</script>";
 const PICTURE: &str = "\"><img src=x onerror=alert(1)>";
@@ -62,7 +63,7 @@ fn gallery(frame: Frame) -> Gallery {
         moment: "2026-11-14T18:05:00Z".parse().unwrap(),
         now: "2026-11-15T08:00:00Z".parse().unwrap(),
         zone: "Europe/Berlin".parse().unwrap(),
-        faults: vec![fault].into(),
+        faults: (&Error::invalid(vec![fault])).into(),
     }
 }
 

@@ -9,6 +9,7 @@ pub mod person;
 pub mod profile;
 pub mod guardian;
 pub mod membership;
+pub mod standing;
 pub mod member;
 pub mod newcomer;
 pub mod delicate;

@@ -12,6 +12,7 @@ pub mod membership;
 pub mod standing;
 pub mod member;
 pub mod newcomer;
+pub mod linking;
 pub mod delicate;
 pub mod duplicates;
 pub mod erasure;

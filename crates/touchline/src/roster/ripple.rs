@@ -113,6 +113,7 @@ impl Ripple {
                 last_name: was.last_name,
                 preferred_name: was.preferred_name,
                 wants_email: was.wants_email,
+                user_id: was.user_id,
                 ..now.clone()
             };
             tx.tell_change("roster.person_updated", &before, &now)?;

@@ -19,6 +19,7 @@ mod idempotency;
 mod json;
 mod keys;
 mod limits;
+mod linking;
 mod mail;
 mod mail_sending;
 mod mail_unsubscribe;

@@ -72,6 +72,8 @@ pub fn service(app: App) -> Router {
         .merge(assets::router())
         .merge(events::api::calendars::router())
         .merge(mail::pages::router())
+        .merge(joining::pages::router())
+        .merge(admin::pages::router())
         .fallback(nothing_here)
         .method_not_allowed_fallback(wrong_method)
         .with_state(app)

@@ -211,6 +211,8 @@ create table oauth_request (
     state text,
     challenge bytea,
     prompt text,
+    -- What the user said; saying it again gives the same.
+    answer text,
     expires_at bigint not null,
     created_at bigint not null,
     constraint oauth_request_pkey primary key (account_id, id),
@@ -263,6 +265,8 @@ create table oauth_code (
 );
 create unique index oauth_code_hash_key on oauth_code (hash);
 create index oauth_code_expires_at_idx on oauth_code (expires_at);
+create index oauth_code_user_id_idx on oauth_code (user_id);
+create index oauth_code_account_id_app_id_idx on oauth_code (account_id, app_id);
 
 -- Access and refresh tokens, by their hashes.
 create table oauth_token (

@@ -1,11 +1,15 @@
 //! What a user allowed an app. Everything that comes of it ends with it.
+//!
+//! A grant and its tokens are always taken in this order, grant first: whoever ends grants and whoever
+//! uses one then wait for each other and never for ever.
 
 use std::time::Duration;
 
 use kit::Timestamp;
-use store::{Tx, bind, record};
+use store::{Reader, Tx, bind, record, row, sql};
 
 use super::app::App;
+use super::code;
 use crate::accounts::rights::Scopes;
 use crate::error::Result;
 use crate::ids::{AccountId, AppId, GrantId, UserId};
@@ -13,6 +17,8 @@ use crate::signals::Tell;
 
 /// A grant ends after so long, however often it is used.
 pub const ABSOLUTE: Duration = Duration::from_secs(90 * 86_400);
+/// An ended grant is remembered so much longer.
+const REMEMBERED: Duration = Duration::from_secs(30 * 86_400);
 
 record! {
     /// What a user allowed an app.
@@ -67,4 +73,145 @@ pub fn revoke(tx: &Tx<'_>, id: GrantId, because: &'static str) -> Result<()> {
         return Ok(());
     }
     tx.audit("oauth_grant.revoked", &id.to_string(), &serde_json::json!({ "because": because }))
+}
+
+/// Ends what everybody allowed an app, and says how many grants that were.
+pub fn revoke_all_of_app(tx: &Tx<'_>, app: AppId, because: &'static str) -> Result<usize> {
+    let live: Vec<(GrantId,)> = tx.all(
+        "select id from oauth_grant
+         where account_id = :account and app_id = :app and revoked_at is null order by id",
+        bind! { app },
+    )?;
+    live.iter().try_for_each(|(id,)| revoke(tx, *id, because))?;
+    code::forget_of_app(tx, app)?;
+    Ok(live.len())
+}
+
+/// Ends what a user allowed one app, and says how many grants that were.
+pub fn revoke_of_user_for_app(
+    tx: &Tx<'_>,
+    user: UserId,
+    app: AppId,
+    because: &'static str,
+) -> Result<usize> {
+    let live: Vec<(GrantId,)> = tx.all(
+        "select id from oauth_grant
+         where account_id = :account and app_id = :app and user_id = :user and revoked_at is null
+         order by id",
+        bind! { app, user },
+    )?;
+    live.iter().try_for_each(|(id,)| revoke(tx, *id, because))?;
+    code::forget_of_user(tx, user)?;
+    Ok(live.len())
+}
+
+/// Ends what a user allowed apps of this club, because they leave it.
+pub fn revoke_all_in_club(tx: &Tx<'_>, user: UserId, because: &'static str) -> Result<usize> {
+    let live: Vec<(GrantId,)> = tx.all(
+        "select id from oauth_grant
+         where account_id = :account and user_id = :user and revoked_at is null order by id",
+        bind! { user },
+    )?;
+    live.iter().try_for_each(|(id,)| revoke(tx, *id, because))?;
+    code::forget_of_user(tx, user)?;
+    Ok(live.len())
+}
+
+/// Ends what a user allowed any app of any club: they chose a new password, or may no longer sign in. It
+/// works in a job of no club too; whoever calls it enters the reason in the logs. End the user's sessions
+/// first: a code that is being exchanged meanwhile waits for them and then finds itself refused.
+pub fn revoke_all_of_user(tx: &Tx<'_>, user: UserId, because: &'static str) -> Result<u64> {
+    let ended = tx.run(
+        "update oauth_grant set revoked_at = :now, revoked_because = :because
+         where user_id = :user and revoked_at is null /* any account */",
+        bind! { user, because },
+    )?;
+    tx.run(
+        "delete from oauth_token
+         where grant_id in (select g.id from oauth_grant g where g.user_id = :user)
+           and account_id in (select g.account_id from oauth_grant g where g.user_id = :user)
+         /* any account */",
+        bind! { user },
+    )?;
+    code::forget_everywhere(tx, user)?;
+    Ok(ended)
+}
+
+/// Takes the access tokens of an app away; what it may do has become less.
+pub fn end_access_of_app(tx: &Tx<'_>, app: AppId) -> Result<()> {
+    tx.run(
+        "delete from oauth_token
+         where account_id = :account and kind = 'access'
+           and grant_id in (select id from oauth_grant
+                            where account_id = :account and app_id = :app and revoked_at is null)",
+        bind! { app },
+    )?;
+    Ok(())
+}
+
+/// One grant of the account.
+pub fn find(db: &Reader<'_>, id: GrantId) -> Result<Grant> {
+    Ok(db.one(sql!(Grant::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
+}
+
+/// How many people an app acts for.
+pub fn users_of(db: &Reader<'_>, app: AppId) -> Result<i64> {
+    let (count,) = db.one(
+        "select count(distinct user_id) from oauth_grant
+         where account_id = :account and app_id = :app and revoked_at is null and expires_at > :now",
+        bind! { app },
+    )?;
+    Ok(count)
+}
+
+/// Whether a user allows an app all of these scopes already.
+pub fn covers(db: &Reader<'_>, app: AppId, user: UserId, scopes: Scopes) -> Result<bool> {
+    let text = sql!(
+        Grant::SELECT,
+        " where account_id = :account and app_id = :app and user_id = :user
+            and revoked_at is null and expires_at > :now"
+    );
+    let live: Vec<Grant> = db.all(text, bind! { app, user })?;
+    Ok(live.iter().any(|grant| grant.scopes.cover(scopes)))
+}
+
+row! {
+    /// A grant with the names of those it is between.
+    #[derive(Debug, Clone)]
+    pub struct Held {
+        pub id: GrantId,
+        pub account_id: AccountId,
+        pub club: String,
+        pub app_id: AppId,
+        pub app: String,
+        pub scopes: Scopes,
+        pub created_at: Timestamp,
+        pub last_used_at: Option<Timestamp>,
+        pub expires_at: Timestamp,
+    }
+}
+
+/// What a user allows apps now, in every club, newest first.
+pub fn grants_of_user(db: &Reader<'_>, user: UserId) -> Result<Vec<Held>> {
+    Ok(db.all(
+        "select g.id, g.account_id, c.name as club, g.app_id, a.name as app, g.scopes, g.created_at,
+                g.last_used_at, g.expires_at
+         from oauth_grant g
+         join account c on c.id = g.account_id
+         join oauth_app a on a.account_id = g.account_id and a.id = g.app_id
+         where g.user_id = :user and g.revoked_at is null and g.expires_at > :now
+         order by g.id desc /* any account */",
+        bind! { user },
+    )?)
+}
+
+/// Forgets grants that ended long ago, with all that is left of them. Says how many.
+pub fn forget(tx: &Tx<'_>) -> Result<u64> {
+    let before = tx.now().minus(REMEMBERED);
+    Ok(tx.run(
+        "delete from oauth_grant where (account_id, id) in
+            (select account_id, id from oauth_grant where expires_at < :before limit 200)
+         /* any account */",
+        bind! { before },
+    )?)
 }

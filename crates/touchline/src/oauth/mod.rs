@@ -5,5 +5,8 @@
 //! is revoked is refused at once. What an app may do is what was granted and what the user may do.
 
 pub mod app;
+pub mod code;
 pub mod grant;
+pub mod redirect;
+pub mod secret;
 pub mod token;

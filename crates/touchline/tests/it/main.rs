@@ -30,6 +30,7 @@ mod messages_retracted;
 mod messages_safety;
 mod messages_scheduled;
 mod nodes;
+mod oauth_apps;
 mod openapi;
 mod pages;
 mod paging;

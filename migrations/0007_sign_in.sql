@@ -87,6 +87,8 @@ create table once_link (
     hash bytea not null,
     kind text not null,
     user_id bytea,
+    -- The address that is to be confirmed.
+    email text,
     expires_at bigint not null,
     created_at bigint not null,
     constraint once_link_pkey primary key (hash),

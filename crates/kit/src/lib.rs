@@ -16,6 +16,7 @@ pub mod recurrence;
 pub mod secret;
 pub mod text;
 pub mod time;
+pub mod totp;
 pub mod word;
 
 pub use change::Change;

@@ -61,6 +61,11 @@ pub fn verify(password: &str, kept: Option<&str>) -> bool {
     }
 }
 
+/// Whether a hash was made in a way that is no longer ours.
+pub fn is_outdated(kept: &str) -> bool {
+    !kept.starts_with("$argon2id$v=19$m=19456,t=2,p=1$")
+}
+
 /// 19 MiB, two passes: what OWASP asks for at least.
 fn hasher() -> Argon2<'static> {
     let params = Params::new(19 * 1024, 2, 1, None).expect("these parameters are valid");
@@ -76,7 +81,8 @@ mod tests {
         let dice = Dice::seeded(1);
         let kept = hash("correct horse battery", &dice);
         assert!(kept.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{kept}");
-        assert!(verify("correct horse battery", Some(&kept)));
+        assert!(verify("correct horse battery", Some(&kept)) && !is_outdated(&kept));
+        assert!(is_outdated("$argon2id$v=19$m=4096,t=3,p=1$c2FsdHNhbHQ$aGFzaA"));
         assert!(!verify("correct horse batterz", Some(&kept)) && !verify("", Some(&kept)));
         assert_ne!(kept, hash("correct horse battery", &dice));
         assert!(!verify("x", None) && !verify("x", Some("not a hash")));

@@ -10,10 +10,12 @@ use kit::{Clock, Dice, IdMaker, Timestamp};
 use store::{Db, Scope, bind};
 use tokio::task::JoinSet;
 
-use crate::config::{BaseUrl, Config};
+use crate::config::{BaseUrl, Config, Secret};
 use crate::error::Result;
 use crate::ids::{KeyId, RequestId};
 use crate::mail::unsubscribe::LinkKey;
+use crate::passwords::Passwords;
+use crate::post::courier::Courier;
 use crate::secrets::Secrets;
 use crate::web::body::Uploads;
 use crate::web::cache::Cache;
@@ -21,6 +23,7 @@ use crate::web::cursor::CursorKey;
 use crate::web::idempotency::Running;
 use crate::web::limits::Limits;
 use crate::web::metrics::Metrics;
+use crate::web::pace::Paces;
 
 /// How much memory remembered answers may take.
 const CACHE: usize = 16 * 1024 * 1024;
@@ -43,6 +46,11 @@ pub struct Parts {
     pub links: LinkKey,
     pub secrets: Secrets,
     pub limits: Limits,
+    /// How often people try to sign in.
+    pub paces: Paces,
+    pub passwords: Passwords,
+    /// Takes letters with secrets to the mail server.
+    pub courier: Courier,
     pub cache: Cache,
     pub running: Arc<Running>,
     pub uploads: Arc<Uploads>,
@@ -66,6 +74,10 @@ impl App {
     pub async fn new(config: Config, db: Db, clock: Clock, dice: Arc<Dice>) -> Result<Self> {
         let key = installation_key(&db).await?;
         Ok(Self(Arc::new(Parts {
+            paces: Paces::new(clock.clone()),
+            passwords: Passwords::new(dice.clone()),
+            courier: Courier::new(&config)?,
+            secrets: Secrets::new(key, config.secret.as_ref().map(Secret::reveal)),
             limits: Limits::new(config.auth_failures.get(), clock.clone(), dice.clone()),
             home: config.home(),
             config,
@@ -74,7 +86,6 @@ impl App {
             dice,
             cursors: CursorKey::new(key),
             links: LinkKey::derive(&key),
-            secrets: Secrets::new(key),
             cache: Cache::new(CACHE),
             running: Arc::default(),
             uploads: Arc::default(),

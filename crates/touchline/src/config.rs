@@ -104,6 +104,10 @@ settings! {
     rate_limits: Quotas = "free=60,club=600,league=6000";
     /// Failed sign-ins a minute from one address (an IPv6 /64 counts as one).
     auth_failures: NonZeroU32 = "1200";
+    /// Attempts of people to sign in that may fail, a minute and address (an IPv6 /64 counts as one); half of them at once.
+    sign_in_rate: NonZeroU32 = "10";
+    /// A long random text, kept apart from the database: with it a copy of the database alone opens no authenticator codes.
+    secret: Option<Secret> = "" secret;
     /// Networks of proxies whose `X-Forwarded-For` is believed, separated by commas.
     trusted_proxies: Vec<IpNet> = "";
     /// How long an `Idempotency-Key` is remembered.

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 
 use crate::app::App;
 use crate::messages::posting;
+use crate::signin::forgetting;
 use crate::web::idempotency;
 use crate::web::server::told;
 
@@ -23,6 +24,7 @@ pub async fn run(app: App, stop: watch::Receiver<bool>) {
 async fn forgetting(app: &App, mut stop: watch::Receiver<bool>) {
     loop {
         forget_old_keys(app).await;
+        forget_old_sessions(app).await;
         if stopped_within(FORGET_EVERY, &mut stop).await {
             return;
         }
@@ -54,6 +56,20 @@ pub async fn forget_old_keys(app: &App) {
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!(cause = ?error.cause, "could not forget old idempotency keys");
+                return;
+            }
+        }
+    }
+}
+
+/// Forgets what signing in has left behind, in small steps.
+pub async fn forget_old_sessions(app: &App) {
+    while !app.is_stopping() {
+        match app.db.write(Scope::system("forget"), forgetting::forget).await {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(cause = ?error.cause, "could not forget old sessions");
                 return;
             }
         }

@@ -29,6 +29,7 @@ pub mod jobs;
 pub mod metadata;
 pub mod migrations;
 pub mod paging;
+pub mod passwords;
 pub mod post;
 pub mod reactions;
 pub mod redaction;

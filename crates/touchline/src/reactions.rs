@@ -7,8 +7,9 @@ use store::{Tx, bind};
 
 use crate::error::Result;
 use crate::events::{event, rsvp, volunteers};
-use crate::ids::{MemberId, PersonId, TeamId};
+use crate::ids::{MemberId, PersonId, TeamId, UserId};
 use crate::messages::message;
+use crate::oauth::grant;
 
 /// Does what follows from news about these subjects.
 pub fn after(tx: &Tx<'_>, kind: &str, subjects: impl Iterator<Item = String>) -> Result<()> {
@@ -23,6 +24,11 @@ pub fn after(tx: &Tx<'_>, kind: &str, subjects: impl Iterator<Item = String>) ->
 /// Does what follows from a person's new name: what shows it has changed too.
 pub fn renamed(tx: &Tx<'_>, person: PersonId) -> Result<()> {
     message::rename_author(tx, person)
+}
+
+/// Does what follows from a new password: apps that were allowed to act for the user are not any more.
+pub fn new_password(tx: &Tx<'_>, user: UserId) -> Result<()> {
+    grant::revoke_all_of_user(tx, user, "password_changed").map(drop)
 }
 
 /// Events know how many are asked, and whoever leaves makes room at those to come. With a member their

@@ -69,6 +69,17 @@ impl Zone {
         Self(TimeZone::UTC)
     }
 
+    /// The names of all zones there are, as people choose from them.
+    pub fn names() -> Vec<String> {
+        let names = jiff::tz::db().available().map(|name| name.to_string());
+        // Places and UTC; the rest are old names and offsets.
+        let mut names: Vec<_> = names
+            .filter(|name| (name.contains('/') && !name.starts_with("Etc/")) || name == "UTC")
+            .collect();
+        names.sort();
+        names
+    }
+
     /// The name.
     pub fn name(&self) -> &str {
         self.0.iana_name().expect("only zones with a name are made")

@@ -7,6 +7,7 @@ pub mod account;
 pub mod api;
 pub mod api_key;
 pub mod credential;
+pub mod own;
 pub mod permits;
 pub mod rights;
 pub mod user;

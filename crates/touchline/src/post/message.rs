@@ -6,6 +6,7 @@ use lettre::message::header::{HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart, SinglePart};
 use lettre::{Address, Message};
 
+use super::courier::Note;
 use crate::app::App;
 use crate::config::BaseUrl;
 use crate::mail::letter::Letter;
@@ -40,6 +41,24 @@ pub(super) fn compose(app: &App, from: &Mailbox, letter: &Letter) -> Result<Mess
         None => message.singlepart(SinglePart::plain(text)),
     };
     message.map_err(|error| error.to_string())
+}
+
+/// Writes a letter out that has only text and nothing to stop.
+pub(super) fn plain(app: &App, from: &Mailbox, note: &Note) -> Result<Message, String> {
+    let address: Address =
+        note.to_address.parse().map_err(|_| "This is not an address of mail.".to_owned())?;
+    let name = Some(one_line(&note.to_name)).filter(|name| !name.is_empty());
+    let now = UNIX_EPOCH + Duration::from_micros(app.clock.now().micros().unsigned_abs());
+    let id = kit::secret::hex(&app.dice.bytes::<16>());
+    Message::builder()
+        .date(now)
+        .message_id(Some(format!("<{id}@{}>", from.email.domain())))
+        .from(from.clone())
+        .to(Mailbox::new(name, address))
+        .subject(one_line(&note.subject))
+        .raw_header(header("Auto-Submitted", "auto-generated"))
+        .singlepart(SinglePart::plain(note.text.clone()))
+        .map_err(|error| error.to_string())
 }
 
 fn header(name: &'static str, value: &str) -> HeaderValue {

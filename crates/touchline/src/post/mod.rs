@@ -4,6 +4,7 @@
 //! in another. A node that dies in between leaves the letter in hand until its time is up; then
 //! another sends it again.
 
+pub mod courier;
 mod message;
 pub mod smtp;
 

@@ -9,7 +9,7 @@ use kit::words;
 use store::{Reader, Tx, bind, record, row, sql, word_column};
 
 use crate::accounts::user::Role;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{AccountId, SessionId, UserId};
 
 /// A session ends after so long, however often it is used.
@@ -173,6 +173,18 @@ pub fn touch(tx: &Tx<'_>, id: SessionId) -> Result<()> {
     Ok(())
 }
 
+/// Notes that whoever uses a session has proved again who they are, and hands out a new cookie: the old
+/// one opens nothing any more.
+pub fn renew(tx: &Tx<'_>, id: SessionId) -> Result<Token> {
+    let token = Token::make(TokenKind::Session, tx.dice());
+    let renewed = tx.run(
+        "update session set token_hash = :hash, proved_at = :now, last_seen_at = :now
+         where id = :id and not pending /* any account */",
+        bind! { id, hash: token.hash() },
+    )?;
+    if renewed == 1 { Ok(token) } else { Err(Error::not_found()) }
+}
+
 /// Ends a session of a user. Ending it twice is harmless.
 pub fn end(tx: &Tx<'_>, user: UserId, id: SessionId) -> Result<bool> {
     let ended = tx.run(
@@ -193,11 +205,13 @@ pub fn end_others(tx: &Tx<'_>, user: UserId, but: Option<SessionId>) -> Result<u
 
 /// The sessions of a user that have not ended, newest first.
 pub fn list(db: &Reader<'_>, user: UserId) -> Result<Vec<Session>> {
+    let used = db.now().minus(IDLE);
     let text = sql!(
         Session::SELECT,
-        " where user_id = :user and not pending and expires_at > :now order by id desc /* any account */"
+        " where user_id = :user and not pending and expires_at > :now and last_seen_at > :used
+          order by id desc limit 100 /* any account */"
     );
-    Ok(db.all(text, bind! { user })?)
+    Ok(db.all(text, bind! { user, used })?)
 }
 
 /// Shows the pages of another club. Whoever does not belong to it sees none.

@@ -72,8 +72,16 @@ pub async fn answer(app: &App, router: &Router, request: Request<Body>, peer: Ip
 
 /// A path as it may stand in a log: addresses that are secrets are cut off.
 fn loggable(path: &str) -> &str {
-    let secret = ["/calendar/", "/unsubscribe/"].into_iter().find(|start| path.starts_with(start));
-    secret.unwrap_or(path)
+    const SECRET: [&str; 7] = [
+        "/calendar/",
+        "/unsubscribe/",
+        "/set-up/",
+        "/reset/",
+        "/join/",
+        "/oauth/consent/",
+        "/account/email/",
+    ];
+    SECRET.into_iter().find(|start| path.starts_with(start)).unwrap_or(path)
 }
 
 /// Runs the request within its time and catches what panics.

@@ -21,6 +21,7 @@ pub mod json;
 pub mod limits;
 pub mod metrics;
 pub mod page;
+pub mod pace;
 pub mod path;
 pub mod precondition;
 pub mod query;

@@ -75,6 +75,7 @@ pub fn service(app: App) -> Router {
         .merge(mail::pages::router())
         .merge(joining::pages::router())
         .merge(admin::pages::router())
+        .merge(signin::pages::router())
         .fallback(nothing_here)
         .method_not_allowed_fallback(wrong_method)
         .with_state(app)

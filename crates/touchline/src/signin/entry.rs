@@ -8,7 +8,7 @@ use super::link::{self, LinkKind};
 use super::session::{self, Browser, Method, NewSession, Session};
 use super::two_step;
 use crate::accounts::own;
-use crate::accounts::user;
+use crate::accounts::user::{self, User};
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, SessionId, UserId};
 use crate::reactions;
@@ -58,6 +58,13 @@ pub fn new_password(tx: &Tx<'_>, user: UserId, hash: &str, keep: Option<SessionI
     link::forget_of(tx, LinkKind::Verify, user)?;
     session::end_others(tx, user, keep)?;
     reactions::new_password(tx, user)
+}
+
+/// The user with this address, and a link by which they choose a new password.
+pub fn reset_link(tx: &Tx<'_>, email: &str) -> Result<(User, Token)> {
+    let user = user::find_by_email(tx, email)?.ok_or_else(Error::not_found)?;
+    let token = link::make(tx, LinkKind::Reset, Some(user.id), None)?;
+    Ok((user, token))
 }
 
 /// Keeps a new password for whoever has the link. The second step stays as it is.

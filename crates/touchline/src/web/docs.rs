@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use axum::Router;
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bytes::Bytes;
@@ -116,10 +115,6 @@ pub fn router(document: Document) -> Router<App> {
         .route("/docs/reference.js", get(|| async { script(REFERENCE_JS.as_bytes().into()) }))
         .route("/docs/docs.css", get(|| async { ([(CONTENT_TYPE, "text/css")], CSS) }))
         .route("/docs/scalar.js", get(bundle))
-        .route(
-            "/",
-            get(|State(_): State<App>| async { axum::response::Redirect::temporary("/docs") }),
-        )
 }
 
 /// The document as it is checked in and served.

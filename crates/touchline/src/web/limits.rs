@@ -216,7 +216,7 @@ pub fn ceiling(time: Duration) -> u64 {
 }
 
 /// An IPv6 customer has a whole /64 to choose addresses from: it is one address to us.
-pub(super) fn neighbourhood(address: IpAddr) -> IpAddr {
+pub fn neighbourhood(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
         IpAddr::V4(address) => IpAddr::V4(address),

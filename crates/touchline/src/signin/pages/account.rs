@@ -1,0 +1,182 @@
+//! `/account`: one's own name, and the address one signs in with.
+
+use askama::Template;
+use axum::Router;
+use axum::response::Response;
+use axum::routing::get;
+use http::StatusCode;
+use serde_json::json;
+use store::{Reader, Tx};
+
+use super::{flash, note, write_to};
+use crate::accounts::own;
+use crate::accounts::permits::OwnAccount;
+use crate::accounts::user::{self, User};
+use crate::app::App;
+use crate::error::{Code, Error, Result};
+use crate::post::courier::Note;
+use crate::signin::entry;
+use crate::signin::link::{self, LinkKind};
+use crate::web::form::Faults;
+use crate::web::page::{self, Frame, Section};
+use crate::web::path::At;
+use crate::web::visitor::{Guest, GuestPosted, Outcome, Posted, Visitor, see_other};
+
+pub(super) fn router() -> Router<App> {
+    Router::new()
+        .route("/account", get(show).post(rename))
+        .route("/account/email", get(ask_email).post(change_email))
+        .route("/account/email/{token}", get(ask_confirmation).post(confirm))
+}
+
+#[derive(Template)]
+#[template(path = "account/profile.html")]
+struct ProfilePage<'a> {
+    frame: Frame,
+    name: &'a str,
+    email: &'a str,
+    faults: Faults,
+}
+
+#[derive(Template)]
+#[template(path = "account/email.html")]
+struct EmailPage<'a> {
+    frame: Frame,
+    email: &'a str,
+    before: &'a str,
+    /// Whether the new address is confirmed by a letter.
+    mail: bool,
+    faults: Faults,
+}
+
+#[derive(Template)]
+#[template(path = "account/email_confirm.html")]
+struct ConfirmEmailPage {
+    frame: Frame,
+    email: String,
+}
+
+/// Whoever looks at the pages of their account.
+pub(super) async fn me(visitor: &Visitor<OwnAccount>) -> Result<User> {
+    let id = visitor.visit.user;
+    let look = move |db: &Reader<'_>| user::find(db, id);
+    visitor.app().db.read(visitor.guest.scope("account"), look).await
+}
+
+async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
+    let frame = visitor.frame("Profile", Section::Profile).flash(flash(&visitor.guest));
+    let (name, email) = (&visitor.visit.name, &visitor.visit.email);
+    let page = ProfilePage { frame, name, email, faults: Faults::default() };
+    Ok(page::html(StatusCode::OK, &page)?)
+}
+
+async fn rename(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
+    let (id, name) = (visitor.visit.user, form.text("name").to_owned());
+    let change = move |tx: &Tx<'_>| own::rename(tx, id, &name);
+    match visitor.app().db.write(visitor.guest.scope("account"), change).await {
+        Ok(()) => {
+            note(&visitor.guest, id, "user.renamed", json!({})).await?;
+            Ok(see_other("/account?said=saved"))
+        }
+        Err(error) if error.code == Code::ValidationFailed => {
+            let frame = visitor.frame("Profile", Section::Profile);
+            let (name, email) = (form.text("name"), visitor.visit.email.as_str());
+            let page = ProfilePage { frame, name, email, faults: Faults::from(&error) };
+            Ok(page::html(StatusCode::UNPROCESSABLE_ENTITY, &page)?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn ask_email(visitor: Visitor<OwnAccount>) -> Outcome {
+    visitor.fresh("/account/email")?;
+    Ok(email_page(&visitor, "", Faults::default())?)
+}
+
+fn email_page(visitor: &Visitor<OwnAccount>, email: &str, faults: Faults) -> Result<Response> {
+    let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+    let frame = visitor.frame("Change your address", Section::Profile);
+    let mail = visitor.app().courier.has_server();
+    page::html(status, &EmailPage { frame, email, before: &visitor.visit.email, mail, faults })
+}
+
+/// With a mail server the new address counts once a letter has reached it; without one it counts at once.
+async fn change_email(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
+    visitor.fresh("/account/email")?;
+    let (app, guest) = (visitor.app(), &visitor.guest);
+    let mail = app.courier.has_server();
+    let changed = match own::address(form.text("email")) {
+        Ok(email) if mail => send_link(&visitor, email).await,
+        Ok(email) => {
+            let id = visitor.visit.user;
+            let change = move |tx: &Tx<'_>| own::set_email(tx, id, &email, false);
+            app.db.write(guest.scope("account"), change).await
+        }
+        Err(error) => Err(error),
+    };
+    match changed {
+        Ok(()) if mail => Ok(see_other("/account?said=letter")),
+        Ok(()) => {
+            note(guest, visitor.visit.user, "user.email_changed", json!({})).await?;
+            Ok(see_other("/account?said=email"))
+        }
+        Err(error) if matches!(error.code, Code::ValidationFailed | Code::Taken) => {
+            Ok(email_page(&visitor, form.text("email"), Faults::from(&error))?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Writes to the new address. Whether somebody else has it shows only there.
+async fn send_link(visitor: &Visitor<OwnAccount>, email: String) -> Result<()> {
+    let (app, id, to) = (visitor.app(), visitor.visit.user, email.clone());
+    let make = move |tx: &Tx<'_>| {
+        link::forget_of(tx, LinkKind::Verify, id)?;
+        let taken = user::find_by_email(tx, &email)?.is_some();
+        Ok::<_, Error>((taken, link::make(tx, LinkKind::Verify, Some(id), Some(email))?))
+    };
+    let (taken, token) = app.db.write(visitor.guest.scope("account"), make).await?;
+    let (home, token) = (app.home.as_str(), token.reveal());
+    let text = if taken {
+        "Somebody wants to sign in to Touchline with this address, but an account has it already. If that was \
+         you, sign in with it.\n"
+            .to_owned()
+    } else {
+        format!(
+            "Open this link within 30 minutes to sign in to Touchline with this address from now on:\n\n\
+             {home}/account/email/{token}\n\nIf you did not ask for it, do nothing.\n"
+        )
+    };
+    let subject = "Confirm your address".to_owned();
+    let to_name = visitor.visit.name.clone();
+    app.courier.send(app, Note { to_name, to_address: to, subject, text });
+    Ok(())
+}
+
+async fn ask_confirmation(guest: Guest, At(token): At<String>) -> Outcome {
+    let look = move |db: &Reader<'_>| {
+        let link = link::look(db, LinkKind::Verify, &token)?;
+        link.email.ok_or_else(Error::not_found)
+    };
+    let email = guest.app.db.read(guest.scope("account"), look).await?;
+    let page = ConfirmEmailPage { frame: guest.frame("Confirm your address"), email };
+    Ok(guest.with_cookie(page::html(StatusCode::OK, &page)?))
+}
+
+async fn confirm(At(token): At<String>, GuestPosted { guest, .. }: GuestPosted) -> Outcome {
+    let change = move |tx: &Tx<'_>| {
+        let id = link::look(tx, LinkKind::Verify, &token)?.user_id;
+        let before = user::find(tx, id.ok_or_else(Error::not_found)?)?;
+        let (_, email) = entry::confirm_email(tx, &token)?;
+        Ok::<_, Error>((before, email))
+    };
+    let (before, email) = guest.app.db.write(guest.scope("account"), change).await?;
+    note(&guest, before.id, "user.email_changed", json!({})).await?;
+    let text = format!(
+        "The address with which you sign in to Touchline was changed to {email}.\n\nIf that was not you, tell an \
+         admin of your club at once.\n"
+    );
+    write_to(&guest.app, &before, "Your address was changed", text);
+    let place = if guest.visit.is_some() { "/account?said=email" } else { "/sign-in?said=email" };
+    Ok(see_other(place))
+}

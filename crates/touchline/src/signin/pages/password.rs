@@ -1,0 +1,92 @@
+//! `/account/password`: a new password for somebody who has one, or none yet.
+
+use askama::Template;
+use axum::Router;
+use axum::response::Response;
+use axum::routing::get;
+use http::StatusCode;
+use serde_json::json;
+use store::Tx;
+
+use super::account::me;
+use super::reset::tell_of_new_password;
+use super::{attempt, failed, flash, forget_place, note};
+use crate::accounts::permits::OwnAccount;
+use crate::app::App;
+use crate::error::{Code, Result};
+use crate::passwords::Verdict;
+use crate::signin::{entry, session, throttle};
+use crate::web::form::Faults;
+use crate::web::page::{self, Frame, Section};
+use crate::web::visitor::{Outcome, Posted, Visitor, see_other, signed_in};
+
+pub(super) fn router() -> Router<App> {
+    Router::new().route("/account/password", get(show).post(change))
+}
+
+#[derive(Template)]
+#[template(path = "account/password.html")]
+struct PasswordPage<'a> {
+    frame: Frame,
+    email: &'a str,
+    /// Whether they have one, which is then asked for.
+    has_one: bool,
+    faults: Faults,
+}
+
+async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
+    let has_one = me(&visitor).await?.password_hash.is_some();
+    Ok(password_page(&visitor, has_one, Faults::default())?)
+}
+
+fn password_page(
+    visitor: &Visitor<OwnAccount>,
+    has_one: bool,
+    faults: Faults,
+) -> Result<Response> {
+    let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+    let frame = visitor.frame("Password", Section::Password).flash(flash(&visitor.guest));
+    page::html(status, &PasswordPage { frame, email: &visitor.visit.email, has_one, faults })
+}
+
+async fn change(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
+    let (app, guest) = (visitor.app(), &visitor.guest);
+    let user = me(&visitor).await?;
+    let has_one = user.password_hash.is_some();
+    if !has_one {
+        visitor.fresh("/account/password")?;
+    }
+    let tried = attempt(guest, &user.email).await?;
+    if has_one {
+        let typed = form.get("current").unwrap_or_default();
+        if app.passwords.verify(typed, user.password_hash.clone()).await? == Verdict::Wrong {
+            failed(guest, Some(&user), tried, "password change");
+            let mut faults = Faults::default();
+            faults.add("current", "This is not your current password.");
+            return Ok(password_page(&visitor, has_one, faults)?);
+        }
+    }
+    let typed = form.get("password").unwrap_or_default();
+    let hashed = app.passwords.hash(typed, &[&user.name, &user.email]).await;
+    let (id, session) = (user.id, visitor.visit.session);
+    let keep = move |tx: &Tx<'_>, hash: Option<String>| {
+        throttle::forgive(tx, tried)?;
+        let Some(hash) = hash else { return Ok(None) };
+        entry::new_password(tx, id, &hash, Some(session))?;
+        session::renew(tx, session).map(Some)
+    };
+    let (hash, refused) = match hashed {
+        Ok(hash) => (Some(hash), None),
+        Err(error) if error.code == Code::ValidationFailed => (None, Some(error)),
+        Err(error) => return Err(error.into()),
+    };
+    let token = app.db.write(guest.scope("account"), move |tx| keep(tx, hash)).await?;
+    forget_place(guest);
+    let (Some(token), None) = (token, &refused) else {
+        let faults = refused.as_ref().map(Faults::from).unwrap_or_default();
+        return Ok(password_page(&visitor, has_one, faults)?);
+    };
+    note(guest, user.id, "user.password_changed", json!({})).await?;
+    tell_of_new_password(app, &user);
+    Ok(signed_in(see_other("/account/password?said=password"), &token))
+}

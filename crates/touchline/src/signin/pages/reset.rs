@@ -1,0 +1,157 @@
+//! `/forgot` and `/reset/{token}`: a new password for whoever can read the letters of its owner.
+
+use std::time::Duration;
+
+use askama::Template;
+use axum::Router;
+use axum::response::Response;
+use axum::routing::get;
+use http::StatusCode;
+use kit::secret::Token;
+use kit::text;
+use serde_json::json;
+use store::{Reader, Scope, Tx};
+
+use super::{is_real, note, write_to};
+use crate::accounts::user::{self, User};
+use crate::app::App;
+use crate::error::{Code, Error, Result};
+use crate::post::courier::Note;
+use crate::signin::entry;
+use crate::signin::link::{self, LinkKind};
+use crate::signin::throttle::Subject;
+use crate::web::form::Faults;
+use crate::web::pace::Pace;
+use crate::web::page::{self, Frame};
+use crate::web::path::At;
+use crate::web::visitor::{Guest, GuestPosted, Outcome, see_other};
+
+/// How often one address may ask for letters, and how often one reader gets them.
+const ASKED: Pace = Pace { what: "forgot", burst: 3, every: Duration::from_secs(20 * 60) };
+const WRITTEN: Pace = Pace { what: "reset letter", burst: 3, every: Duration::from_secs(3600) };
+
+pub(super) fn router() -> Router<App> {
+    Router::new()
+        .route("/forgot", get(ask).post(send))
+        .route("/reset/{token}", get(choose).post(keep))
+}
+
+#[derive(Template)]
+#[template(path = "signin/forgot.html")]
+struct ForgotPage {
+    frame: Frame,
+    /// Whether letters can be sent at all.
+    mail: bool,
+    sent: bool,
+}
+
+async fn ask(guest: Guest) -> Outcome {
+    Ok(forgot_page(&guest, false)?)
+}
+
+fn forgot_page(guest: &Guest, sent: bool) -> Result<Response> {
+    let mail = guest.app.courier.has_server();
+    let title = if sent { "Look at your mail" } else { "Forgot your password?" };
+    let page = ForgotPage { frame: guest.frame(title), mail, sent };
+    Ok(guest.with_cookie(page::html(StatusCode::OK, &page)?))
+}
+
+/// Answers everybody alike; whether there is somebody to write to is found out afterwards.
+async fn send(GuestPosted { guest, form }: GuestPosted) -> Outcome {
+    if !guest.app.courier.has_server() {
+        return Ok(forgot_page(&guest, false)?);
+    }
+    guest.app.paces.take(ASKED, guest.context.address())?;
+    let email = text::normalised(form.text("email")).into_owned();
+    let reader = Subject::new(&guest.app.secrets, &email, "").hash();
+    if email.len() <= 254 && guest.app.paces.take(WRITTEN, reader).is_ok() {
+        let app = guest.app.clone();
+        guest.app.spawn(async move {
+            if let Err(error) = write(&app, email).await {
+                tracing::warn!(cause = ?error.cause, "could not write a letter for a new password");
+            }
+        });
+    }
+    Ok(forgot_page(&guest, true)?)
+}
+
+async fn write(app: &App, email: String) -> Result<()> {
+    let made = app.db.write(Scope::system("reset"), move |tx| entry::reset_link(tx, &email)).await;
+    let (user, token) = match made {
+        Ok(made) => made,
+        Err(error) if error.code == Code::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if is_real(app, user.id).await? {
+        let text = format!(
+            "Somebody, hopefully you, asked for a new password for Touchline.\n\nChoose one here within 30 minutes:\n\n\
+             {}\n\nIf it was not you, do nothing: your password stays as it is.\n",
+            address(app, &token)
+        );
+        let subject = "Choose a new password".to_owned();
+        app.courier.send(app, Note { to_name: user.name, to_address: user.email, subject, text });
+    }
+    Ok(())
+}
+
+/// Where a link leads. What a request says of the host does not matter.
+fn address(app: &App, token: &Token) -> String {
+    format!("{}/reset/{}", app.home.as_str(), token.reveal())
+}
+
+#[derive(Template)]
+#[template(path = "signin/reset.html")]
+struct ResetPage<'a> {
+    frame: Frame,
+    email: &'a str,
+    faults: Faults,
+}
+
+async fn choose(guest: Guest, At(token): At<String>) -> Outcome {
+    let user = owner(&guest, &token).await?;
+    Ok(reset_page(&guest, &user, Faults::default())?)
+}
+
+async fn owner(guest: &Guest, token: &str) -> Result<User> {
+    let token = token.to_owned();
+    let look = move |db: &Reader<'_>| {
+        let link = link::look(db, LinkKind::Reset, &token)?;
+        user::find(db, link.user_id.ok_or_else(Error::not_found)?)
+    };
+    guest.app.db.read(guest.scope("reset"), look).await
+}
+
+fn reset_page(guest: &Guest, user: &User, faults: Faults) -> Result<Response> {
+    let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+    let frame = guest.frame("Choose a new password");
+    let page = ResetPage { frame, email: &user.email, faults };
+    Ok(guest.with_cookie(page::html(status, &page)?))
+}
+
+async fn keep(At(token): At<String>, GuestPosted { guest, form }: GuestPosted) -> Outcome {
+    let user = owner(&guest, &token).await?;
+    let typed = form.get("password").unwrap_or_default();
+    let hashed = guest.app.passwords.hash(typed, &[&user.name, &user.email]).await;
+    let hash = match hashed {
+        Ok(hash) => hash,
+        Err(error) if error.code == Code::ValidationFailed => {
+            return Ok(reset_page(&guest, &user, Faults::from(&error))?);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let change = move |tx: &Tx<'_>| entry::reset(tx, &token, &hash);
+    guest.app.db.write(guest.scope("reset"), change).await?;
+    note(&guest, user.id, "user.password_reset", json!({})).await?;
+    tell_of_new_password(&guest.app, &user);
+    Ok(see_other("/sign-in?said=reset"))
+}
+
+/// Tells the owner of a password that it was changed.
+pub(super) fn tell_of_new_password(app: &App, user: &User) {
+    let text = format!(
+        "Your password for Touchline was just changed. All browsers have to sign in again, and all apps to be \
+         allowed again.\n\nIf that was not you, choose a new one at once: {}/forgot\n",
+        app.home.as_str()
+    );
+    write_to(app, user, "Your password was changed", text);
+}

@@ -112,6 +112,16 @@ settings! {
     trusted_proxies: Vec<IpNet> = "";
     /// How long an `Idempotency-Key` is remembered.
     idempotency_ttl: Duration = "24h";
+    /// How long an app has to exchange the code it was given.
+    oauth_code_ttl: Duration = "60s";
+    /// How long an app's access token is good.
+    oauth_access_ttl: Duration = "1h";
+    /// How long an app's refresh token is good if it is not used. All of it ends after 90 days.
+    oauth_refresh_ttl: Duration = "30d";
+    /// For how long a refresh token that was just replaced gives the same successor again.
+    oauth_refresh_grace: Duration = "60s";
+    /// Requests for tokens a minute from one app at one address; apps on a server may make 20 times as many.
+    oauth_requests: NonZeroU32 = "60";
     /// A listener of its own for `/metrics`, which should not be public.
     metrics_listen: Option<SocketAddr> = "";
     /// A token that opens `/metrics` on the main listener.

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 
 use crate::app::App;
 use crate::messages::posting;
+use crate::oauth::{code, grant, request, token};
 use crate::signin::forgetting;
 use crate::web::idempotency;
 use crate::web::server::told;
@@ -24,7 +25,7 @@ pub async fn run(app: App, stop: watch::Receiver<bool>) {
 async fn forgetting(app: &App, mut stop: watch::Receiver<bool>) {
     loop {
         forget_old_keys(app).await;
-        forget_old_sessions(app).await;
+        forget_what_ended(app).await;
         if stopped_within(FORGET_EVERY, &mut stop).await {
             return;
         }
@@ -62,15 +63,18 @@ pub async fn forget_old_keys(app: &App) {
     }
 }
 
-/// Forgets what signing in has left behind, in small steps.
-pub async fn forget_old_sessions(app: &App) {
-    while !app.is_stopping() {
-        match app.db.write(Scope::system("forget"), forgetting::forget).await {
-            Ok(0) => return,
-            Ok(_) => {}
-            Err(error) => {
-                tracing::warn!(cause = ?error.cause, "could not forget old sessions");
-                return;
+/// Forgets what signing in left behind and what apps no longer need, in small steps.
+pub async fn forget_what_ended(app: &App) {
+    let steps = [forgetting::forget, request::forget, code::forget, token::forget, grant::forget];
+    for step in steps {
+        while !app.is_stopping() {
+            match app.db.write(Scope::system("forget"), step).await {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(cause = ?error.cause, "could not forget what has ended");
+                    return;
+                }
             }
         }
     }

@@ -76,6 +76,8 @@ pub fn service(app: App) -> Router {
         .merge(joining::pages::router())
         .merge(admin::pages::router())
         .merge(signin::pages::router())
+        .merge(oauth::api::router())
+        .merge(oauth::pages::router())
         .fallback(nothing_here)
         .method_not_allowed_fallback(wrong_method)
         .with_state(app)

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod data;
+mod oauth_apps;
 mod serve;
 mod users;
 
@@ -58,6 +59,9 @@ enum Verb {
     /// Make, list and promote people who sign in
     #[command(subcommand)]
     User(users::UserVerb),
+    /// Register apps that act for people
+    #[command(subcommand)]
+    OauthApp(oauth_apps::AppVerb),
     /// Look for faults and say what to do about them
     Doctor,
     /// Make and check backups
@@ -229,6 +233,7 @@ async fn dispatch(verb: Verb, desk: &Desk) -> Outcome {
         Verb::Account(verb) => verb.run(desk).await,
         Verb::Key(verb) => verb.run(desk).await,
         Verb::User(verb) => verb.run(desk).await,
+        Verb::OauthApp(verb) => verb.run(desk).await,
         Verb::Doctor => data::doctor(desk).await,
         Verb::Backup(verb) => verb.run(desk).await,
         Verb::Restore(restore) => restore.run(desk).await,

@@ -1,18 +1,20 @@
-//! Access tokens: opaque, kept as hashes, looked up for every request.
+//! Tokens: opaque, kept as hashes, looked up for every request.
 
 use std::time::Duration;
 
 use kit::secret::{Token, TokenKind};
 use kit::{Timestamp, words};
-use store::{Reader, Tx, bind, record, row, word_column};
+use store::{Reader, Tx, bind, record, row, sql, word_column};
 
-use super::grant::Grant;
+use super::grant::{self, Grant};
+use super::refresh::left;
 use crate::accounts::account::Tier;
 use crate::accounts::credential::{Credential, Holder};
 use crate::accounts::rights::Scopes;
 use crate::accounts::user::Role;
 use crate::error::Result;
 use crate::ids::{AccountId, AppId, GrantId, UserId};
+use crate::signals::Tell;
 
 words! {
     /// What a token is for.
@@ -43,26 +45,122 @@ record! {
     }
 }
 
+/// How long tokens live, and how long one that was replaced gives the same successor.
+#[derive(Debug, Clone, Copy)]
+pub struct Lives {
+    pub access: Duration,
+    pub refresh: Duration,
+    pub grace: Duration,
+}
+
+/// What an app gets.
+#[derive(Debug, Clone)]
+pub struct Pair {
+    pub access: Token,
+    pub refresh: Token,
+    pub scopes: Scopes,
+    /// The seconds for which the access token is good.
+    pub expires_in: i64,
+}
+
+/// Gives out the first two tokens of a grant.
+pub fn give_first(tx: &Tx<'_>, grant: &Grant, lives: Lives) -> Result<Pair> {
+    let access = give_access(tx, grant, grant.scopes, lives.access)?;
+    let refresh = Token::make(TokenKind::Refresh, tx.dice());
+    let nonce = Some(tx.dice().bytes());
+    let kept = Kept { nonce, ..kept(tx, grant, &refresh, Kind::Refresh, lives.refresh) };
+    tx.run(Kept::INSERT, &kept.bind())?;
+    let expires_in = left(tx, tx.now().plus(lives.access).min(grant.expires_at));
+    Ok(Pair { access, refresh, scopes: grant.scopes, expires_in })
+}
+
 /// Gives out an access token of a grant, for these scopes and so long.
 pub fn give_access(tx: &Tx<'_>, grant: &Grant, scopes: Scopes, life: Duration) -> Result<Token> {
     let token = Token::make(TokenKind::Access, tx.dice());
-    let kept = Kept {
+    let kept = Kept { scopes, ..kept(tx, grant, &token, Kind::Access, life) };
+    tx.run(Kept::INSERT, &kept.bind())?;
+    Ok(token)
+}
+
+fn kept(tx: &Tx<'_>, grant: &Grant, token: &Token, kind: Kind, life: Duration) -> Kept {
+    Kept {
         account_id: tx.account(),
         hash: token.hash(),
-        kind: Kind::Access,
+        kind,
         grant_id: grant.id,
         user_id: grant.user_id,
         app_id: grant.app_id,
-        scopes,
+        scopes: grant.scopes,
         generation: grant.generation,
         nonce: None,
         replaced_at: None,
         used_at: None,
         expires_at: tx.now().plus(life).min(grant.expires_at),
         created_at: tx.now(),
-    };
-    tx.run(Kept::INSERT, &kept.bind())?;
-    Ok(token)
+    }
+}
+
+/// Reads a token of either kind, whatever it is said to be.
+fn of_either_kind(text: &str) -> Option<Token> {
+    let read = |kind| Token::parse(kind, text);
+    read(TokenKind::Access).or_else(|| read(TokenKind::Refresh))
+}
+
+/// What is kept of a token that an app shows us, if the token is its own.
+fn shown(db: &Reader<'_>, app: AppId, text: &str) -> Result<Option<Kept>> {
+    let Some(token) = of_either_kind(text) else { return Ok(None) };
+    let text = sql!(Kept::SELECT, " where account_id = :account and hash = :hash");
+    let kept: Option<Kept> = db.maybe(text, bind! { hash: token.hash() })?;
+    Ok(kept.filter(|kept| kept.app_id == app))
+}
+
+/// Takes back a token that its app no longer needs. With a refresh token the whole grant ends. A token
+/// that is unknown or another app's is left as it is, and nobody is told.
+pub fn give_back(tx: &Tx<'_>, app: AppId, text: &str) -> Result<()> {
+    let Some(kept) = shown(tx, app, text)? else { return Ok(()) };
+    if kept.kind == Kind::Refresh {
+        return grant::revoke(tx, kept.grant_id, "revoked_by_app");
+    }
+    tx.run(
+        "delete from oauth_token where account_id = :account and hash = :hash",
+        bind! { hash: kept.hash },
+    )?;
+    let details = serde_json::json!({ "app": app });
+    tx.audit("oauth_token.revoked", &kept.grant_id.to_string(), &details)
+}
+
+/// What an app learns of an access token of its own that is good now.
+pub fn inspect(db: &Reader<'_>, app: AppId, text: &str) -> Result<Option<Kept>> {
+    let Some(kept) = shown(db, app, text)? else { return Ok(None) };
+    let belongs: Option<(UserId,)> = db.maybe(
+        "select user_id from account_user where account_id = :account and user_id = :user",
+        bind! { user: kept.user_id },
+    )?;
+    let good = kept.kind == Kind::Access && db.now() < kept.expires_at && belongs.is_some();
+    Ok(good.then_some(kept))
+}
+
+/// Notes that an access token is in use, with its grant and the refresh token that came with it.
+pub fn touch(tx: &Tx<'_>, grant: GrantId, generation: i64) -> Result<()> {
+    tx.run(
+        "update oauth_grant set last_used_at = :now where account_id = :account and id = :grant",
+        bind! { grant },
+    )?;
+    tx.run(
+        "update oauth_token set used_at = :now
+         where account_id = :account and grant_id = :grant and generation = :generation",
+        bind! { grant, generation },
+    )?;
+    Ok(())
+}
+
+/// Forgets tokens that have expired. Says how many.
+pub fn forget(tx: &Tx<'_>) -> Result<u64> {
+    Ok(tx.run(
+        "delete from oauth_token where hash in
+            (select hash from oauth_token where expires_at < :now limit 500) /* any account */",
+        bind! {},
+    )?)
 }
 
 row! {

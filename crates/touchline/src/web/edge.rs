@@ -44,7 +44,7 @@ pub async fn answer(app: &App, router: &Router, request: Request<Body>, peer: Ip
     let chunked = request.headers().contains_key(header::TRANSFER_ENCODING);
     let last = chunked || request.extensions().get::<TwoLengths>().is_some();
     let person = is_person(&path, request.headers());
-    let cross_origin = path.starts_with(API) && request.headers().contains_key(header::ORIGIN);
+    let cross_origin = is_shared(&path) && request.headers().contains_key(header::ORIGIN);
     let mut response = match check(&request) {
         Err(error) => error.into_response(),
         Ok(()) if cross_origin && is_preflight(&request) => preflight(),
@@ -161,6 +161,18 @@ fn client_address(headers: &HeaderMap, peer: IpAddr, trusted: &[IpNet]) -> IpAdd
 fn hop_address(text: &str) -> Option<IpAddr> {
     let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
     text.parse().ok().or_else(with_port).map(|address: IpAddr| address.to_canonical())
+}
+
+/// What pages of other origins may call: the API, and what an app that runs in a browser needs to get its
+/// tokens. Nothing that a person is asked on.
+fn is_shared(path: &str) -> bool {
+    let for_apps = [
+        "/oauth/token",
+        "/oauth/revoke",
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/openid-configuration",
+    ];
+    path.starts_with(API) || for_apps.contains(&path)
 }
 
 /// A browser asks whether a page of another origin may call the API. It may: only a bearer token opens

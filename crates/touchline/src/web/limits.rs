@@ -12,6 +12,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use kit::secret::sha256;
 use kit::{Clock, Dice, Timestamp};
 use store::{Db, Dialect, Scope, Tx, bind};
 
@@ -115,11 +116,28 @@ impl<K: Eq + Hash + Copy> Buckets<K> {
     }
 }
 
+/// What is counted: what somebody does, who they say they are, and where they are.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace<'a> {
+    pub what: &'static str,
+    pub who: &'a str,
+    pub address: IpAddr,
+}
+
+impl Pace<'_> {
+    fn key(&self) -> [u8; 32] {
+        let place = neighbourhood(self.address);
+        sha256(format!("{} {place} {}", self.what, self.who).as_bytes())
+    }
+}
+
 /// The limits of a node.
 #[derive(Debug)]
 pub struct Limits {
     accounts: Buckets<AccountId>,
     addresses: Buckets<IpAddr>,
+    /// Of whatever else is bounded, by the hash of what it is counted for.
+    others: Buckets<[u8; 32]>,
     failures: u32,
     clock: Clock,
     dice: Arc<Dice>,
@@ -129,7 +147,8 @@ impl Limits {
     /// Limits with so many failed sign-ins a minute per address.
     pub fn new(failures: u32, clock: Clock, dice: Arc<Dice>) -> Self {
         let (accounts, addresses) = (Buckets(Mutex::default()), Buckets(Mutex::default()));
-        Self { accounts, addresses, failures, clock, dice }
+        let others = Buckets(Mutex::default());
+        Self { accounts, addresses, others, failures, clock, dice }
     }
 
     /// Takes one request from the account's quota, or says when to come back.
@@ -194,6 +213,26 @@ impl Limits {
             bucket.written = Some(leased.written);
             bucket.use_held(quota, now)
         }))
+    }
+
+    /// Takes one of so many a minute that somebody at an address may do of something, or says after how
+    /// many seconds to come back.
+    pub fn pace(&self, pace: &Pace<'_>, quota: u32) -> Result<(), u64> {
+        let now = self.clock.elapsed();
+        let taken = self.others.with(pace.key(), now, |bucket| {
+            bucket
+                .take(quota, now)
+                .then_some(())
+                .ok_or_else(|| bucket.allowance(quota, now).next_in)
+        });
+        taken.map_err(|wait| ceiling(wait).max(1))
+    }
+
+    /// Says the same without taking one.
+    pub fn peek(&self, pace: &Pace<'_>, quota: u32) -> Result<(), u64> {
+        let now = self.clock.elapsed();
+        let allowance = self.others.with(pace.key(), now, |bucket| bucket.allowance(quota, now));
+        if allowance.remaining > 0 { Ok(()) } else { Err(ceiling(allowance.next_in).max(1)) }
     }
 
     /// Counts a failed sign-in from an address; too many of them are answered with 429.

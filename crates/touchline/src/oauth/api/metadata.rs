@@ -1,0 +1,44 @@
+//! What an app can find out about us before it asks for anything.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use kit::word::Word;
+use serde_json::json;
+
+use crate::accounts::rights::ScopeName;
+use crate::app::App;
+use crate::web::edge::API;
+
+/// What tokens are for: the address of the API.
+pub fn audience(app: &App) -> String {
+    format!("{}{API}", app.home.as_str())
+}
+
+/// `GET /.well-known/oauth-authorization-server`, and under the name that clients of OpenID look for.
+pub(super) async fn show(State(app): State<App>) -> Response {
+    let home = app.home.as_str();
+    let scopes: Vec<_> = ScopeName::ALL.iter().map(|(_, word)| *word).collect();
+    let ways = ["none", "client_secret_post", "client_secret_basic"];
+    let document = json!({
+        "issuer": home,
+        "authorization_endpoint": format!("{home}/oauth/authorize"),
+        "token_endpoint": format!("{home}/oauth/token"),
+        "revocation_endpoint": format!("{home}/oauth/revoke"),
+        "introspection_endpoint": format!("{home}/oauth/introspect"),
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query"],
+        "grant_types_supported": ["authorization_code", "refresh_token"],
+        "code_challenge_methods_supported": ["S256"],
+        "token_endpoint_auth_methods_supported": ways,
+        "revocation_endpoint_auth_methods_supported": ways,
+        "introspection_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],
+        "scopes_supported": scopes,
+        "prompt_values_supported": ["none", "login", "consent"],
+        "authorization_response_iss_parameter_supported": true,
+        "protected_resources": [audience(&app)],
+        "service_documentation": format!("{home}/docs"),
+    });
+    let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "public, max-age=300")];
+    (headers, document.to_string()).into_response()
+}

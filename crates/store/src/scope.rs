@@ -15,6 +15,8 @@ pub struct Scope {
     /// Jobs with the same lane never overlap. An account is its own lane.
     lane: u64,
     actor: Arc<str>,
+    /// Through what the actor acts, such as an app.
+    via: Option<Arc<str>>,
     request: Option<Arc<str>>,
     /// Whether the job is known to take long.
     long: bool,
@@ -25,14 +27,15 @@ impl Scope {
     pub fn account<K>(account: Id<K>, actor: impl Into<Arc<str>>) -> Self {
         let bits = account.bits();
         let lane = (bits >> 64) as u64 ^ bits as u64;
-        Self { account: Some(bits), lane, actor: actor.into(), request: None, long: false }
+        let actor = actor.into();
+        Self { account: Some(bits), lane, actor, via: None, request: None, long: false }
     }
 
     /// Work that belongs to no account, such as looking up a credential. Jobs of one errand never
     /// overlap; different errands may.
     pub fn system(errand: &'static str) -> Self {
         let (lane, actor) = (lane_of(errand), "system".into());
-        Self { account: None, lane, actor, request: None, long: false }
+        Self { account: None, lane, actor, via: None, request: None, long: false }
     }
 
     /// The same scope in a lane of its own, for an errand that must not wait behind the account's writes
@@ -40,6 +43,12 @@ impl Scope {
     #[must_use]
     pub fn beside(self, errand: &'static str) -> Self {
         Self { lane: self.lane ^ lane_of(errand), ..self }
+    }
+
+    /// The same scope, where the actor acts through something, such as an app.
+    #[must_use]
+    pub fn via(self, what: impl Into<Arc<str>>) -> Self {
+        Self { via: Some(what.into()), ..self }
     }
 
     /// The same scope, on behalf of a request.
@@ -193,6 +202,14 @@ impl<'c> Reader<'c> {
     /// Who does this.
     pub fn actor(&self) -> &str {
         &self.scope.actor
+    }
+
+    /// Who does this and through what, as the logs say it.
+    pub fn actor_via(&self) -> String {
+        match &self.scope.via {
+            Some(via) => format!("{} via {via}", self.scope.actor),
+            None => self.scope.actor.to_string(),
+        }
     }
 
     /// The request that asked for it, if one did.

@@ -12,6 +12,7 @@
 #![expect(clippy::print_stderr, reason = "what a test process says goes to the person who runs it")]
 
 pub mod browser;
+pub mod cast;
 pub mod client;
 pub mod database;
 pub mod mail_server;
@@ -20,6 +21,7 @@ pub mod process;
 pub mod world;
 
 pub use browser::Browser;
+pub use cast::Cast;
 pub use client::{Answer, Client};
 pub use database::{Engine, TestDatabase};
 pub use mail_server::MailServer;

@@ -55,22 +55,31 @@ impl World {
 
     /// An app of Harbour.
     pub async fn app(&self, kind: Kind, redirect_uri: &str, scopes: &str) -> App {
+        self.app_of(self.harbour, kind, redirect_uri, scopes).await
+    }
+
+    /// An app of a club.
+    pub async fn app_of(&self, club: AccountId, kind: Kind, uri: &str, scopes: &str) -> App {
         let new = NewApp {
             name: "Scores".to_owned(),
             kind,
-            redirect_uris: vec![redirect_uri.to_owned()],
+            redirect_uris: vec![uri.to_owned()],
             scopes: Scopes::parse(scopes).unwrap(),
         };
-        let scope = Scope::account(self.harbour, "test");
+        let scope = Scope::account(club, "test");
         self.db().write(scope, move |tx| app::create(tx, new)).await.unwrap()
     }
 
     /// A caller with an access token of a user of Harbour.
     pub async fn acting_for(&self, user: UserId, scopes: &str) -> Client {
-        let app = self.app(Kind::Native, "http://127.0.0.1/callback", scopes).await;
+        self.acting_at(self.harbour, user, scopes).await
+    }
+
+    /// A caller with an access token of a user of a club.
+    pub async fn acting_at(&self, club: AccountId, user: UserId, scopes: &str) -> Client {
+        let app = self.app_of(club, Kind::Native, "http://127.0.0.1/callback", scopes).await;
         let scopes = Scopes::parse(scopes).unwrap();
-        let scope = Scope::account(self.harbour, "test");
-        let given = self.db().write(scope, move |tx| {
+        let given = self.db().write(Scope::account(club, "test"), move |tx| {
             let grant = grant::create(tx, &app, user, scopes)?;
             token::give_access(tx, &grant, scopes, seconds(3600))
         });

@@ -17,6 +17,7 @@ use crate::mail::unsubscribe::LinkKey;
 use crate::passwords::Passwords;
 use crate::post::courier::Courier;
 use crate::secrets::Secrets;
+use crate::web::admission::Standings;
 use crate::web::body::Uploads;
 use crate::web::cache::Cache;
 use crate::web::cursor::CursorKey;
@@ -52,6 +53,7 @@ pub struct Parts {
     /// Takes letters with secrets to the mail server.
     pub courier: Courier,
     pub cache: Cache,
+    pub standings: Standings,
     pub running: Arc<Running>,
     pub uploads: Arc<Uploads>,
     pub touches: Arc<Touches>,
@@ -87,6 +89,7 @@ impl App {
             cursors: CursorKey::new(key),
             links: LinkKey::derive(&key),
             cache: Cache::new(CACHE),
+            standings: Standings::default(),
             running: Arc::default(),
             uploads: Arc::default(),
             touches: Arc::default(),

@@ -205,6 +205,11 @@ impl Error {
         Self::new(Code::NotFound, "No such object, or it is not yours to see.")
     }
 
+    /// Something that is there, but not for this caller to do.
+    pub fn forbidden() -> Self {
+        Self::new(Code::Forbidden, "Your role in the club does not allow this.")
+    }
+
     /// A transition that the state does not allow.
     pub fn invalid_state(detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::InvalidState, detail)

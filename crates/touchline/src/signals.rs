@@ -207,7 +207,7 @@ impl Journal {
             account_id: tx.account(),
             position: self.entries + 1,
             at: tx.now(),
-            actor: tx.actor().to_owned(),
+            actor: tx.actor_via(),
             action: action.to_owned(),
             subject: subject.to_owned(),
             request: tx.request().map(str::to_owned),

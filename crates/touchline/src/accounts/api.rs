@@ -11,7 +11,7 @@ use super::credential::Holder;
 use super::rights::ScopeName;
 use super::user::{self, Role};
 use crate::error::Result;
-use crate::ids::{AppId, TeamId};
+use crate::ids::{AppId, PersonId, TeamId};
 use crate::web::caller::{Anything, Caller};
 use crate::web::docs::Problems;
 use crate::web::query::{Nothing, Query};
@@ -45,7 +45,22 @@ struct Me {
     scopes: super::rights::Scopes,
     /// The teams it is narrowed to; `null` if it reaches all.
     team_ids: Option<Vec<TeamId>>,
+    /// What the user is on the rosters of the account; `null` for a key.
+    standing: Option<MyStanding>,
     limits: MyLimits,
+}
+
+/// Where the user stands.
+#[derive(Serialize, ToSchema)]
+struct MyStanding {
+    /// Who they are: at most one person of the account.
+    person_ids: Vec<PersonId>,
+    /// Whom they look after.
+    ward_ids: Vec<PersonId>,
+    /// The teams they coach or manage.
+    leads: Vec<TeamId>,
+    /// Every team that they or those they look after are on.
+    sees: Vec<TeamId>,
 }
 
 /// What the account may use.
@@ -64,6 +79,12 @@ struct MyLimits {
 async fn me(caller: Caller<Anything>, Query(Nothing): Query<Nothing>) -> Result<Response> {
     let credential = caller.credential().clone();
     let quotas = caller.app().config.rate_limits.clone();
+    let standing = caller.standing().await?.map(|standing| MyStanding {
+        person_ids: standing.own.clone(),
+        ward_ids: standing.wards.clone(),
+        leads: standing.leads.clone(),
+        sees: standing.sees.clone(),
+    });
     caller
         .look(move |db| {
             let account = account::find(db)?;
@@ -86,6 +107,7 @@ async fn me(caller: Caller<Anything>, Query(Nothing): Query<Nothing>) -> Result<
                 account,
                 scopes: credential.scopes,
                 team_ids,
+                standing,
             })
         })
         .await

@@ -6,6 +6,7 @@ use super::rights::{Listed, Reach, Scopes};
 use super::user::Role;
 use crate::ids::{AccountId, AppId, GrantId, KeyId, TeamId, UserId};
 use kit::Timestamp;
+use store::Scope;
 
 /// All that a request needs to know of what it came with.
 #[derive(Debug, Clone)]
@@ -33,6 +34,15 @@ impl Credential {
         match &self.holder {
             Holder::Key { id, .. } => id.to_string(),
             Holder::App { user, .. } => user.to_string(),
+        }
+    }
+
+    /// Whose job it is when this credential asks for something.
+    pub fn scope(&self) -> Scope {
+        let scope = Scope::account(self.account_id, self.actor());
+        match &self.holder {
+            Holder::Key { .. } => scope,
+            Holder::App { app, .. } => scope.via(app.to_string()),
         }
     }
 

@@ -80,19 +80,23 @@ permits! {
     TeamsManage: Some(ScopeName::TeamsWrite), Admin;
     /// Looking at a team's roster.
     RosterRead: Some(ScopeName::RosterRead), Family;
-    /// Looking at everybody the club knows.
+    /// Looking at people whatever their team, and downloading rosters.
     PeopleRead: Some(ScopeName::RosterRead), Staff;
     /// Adding, changing and removing members.
     RosterWrite: Some(ScopeName::RosterWrite), Staff;
-    /// Handing over or erasing all that is held of a person.
+    /// Handing over all that is held of a person.
+    PrivacyExport: Some(ScopeName::RosterRead), Admin;
+    /// Erasing all that is held of a person.
     PrivacyManage: Some(ScopeName::RosterWrite), Admin;
     /// Looking at schedules and answers.
     EventsRead: Some(ScopeName::EventsRead), Family;
-    /// Planning events.
+    /// Looking at what was answered before and who has not answered, and downloading schedules.
+    EventsOversee: Some(ScopeName::EventsRead), Staff;
+    /// Planning events, and adding the places where they are held.
     EventsWrite: Some(ScopeName::EventsWrite), Staff;
     /// Answering for oneself or one's children, taking duties, subscribing to calendars.
     EventsAnswer: Some(ScopeName::EventsWrite), Family;
-    /// Looking after the places where events are held.
+    /// Changing and archiving the places where events are held, which all teams share.
     LocationsManage: Some(ScopeName::EventsWrite), Admin;
     /// Reading messages.
     MessagesRead: Some(ScopeName::MessagesRead), Family;

@@ -1,14 +1,15 @@
 //! What a credential may do: scopes, and the teams it is narrowed to.
 
 use std::fmt;
+use std::sync::Arc;
 
 use kit::word::Word;
 use kit::words;
 use serde::{Serialize, Serializer};
 use store::{Bound, Column, Value};
 
-use crate::error::{Error, Result};
-use crate::ids::TeamId;
+use crate::error::{Code, Error, Result};
+use crate::ids::{PersonId, TeamId};
 
 words! {
     /// A right that a credential can be given.
@@ -174,13 +175,31 @@ impl<T: fmt::Display> Serialize for Listed<T> {
     }
 }
 
-/// Which teams a credential reaches: all of the account's, or only those listed.
+/// Which teams a credential reaches, and how far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
     /// Every team, also those that do not exist yet.
     Everywhere,
-    /// These teams only.
+    /// These teams only, and all of them: a key that is narrowed.
     Teams(Vec<TeamId>),
+    /// What a user is on the rosters: some teams they lead, some they only see.
+    User(Arc<Place>),
+}
+
+/// Where a user stands for what they are about to do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The teams where they may do it at all.
+    pub may: Vec<TeamId>,
+    /// The teams they know of.
+    pub sees: Vec<TeamId>,
+    /// The teams of which everything is open to them.
+    pub leads: Vec<TeamId>,
+    /// Who they are.
+    pub own: Vec<PersonId>,
+    /// Those for whom they may do it: themselves and whom they look after. Nobody, where only those who
+    /// lead a team may do it.
+    pub family: Vec<PersonId>,
 }
 
 impl Reach {
@@ -189,13 +208,100 @@ impl Reach {
         match self {
             Self::Everywhere => (false, Vec::new()),
             Self::Teams(teams) => (true, teams.clone()),
+            Self::User(place) => (true, place.may.clone()),
         }
     }
 
-    /// A team outside the list answers as if it did not exist.
+    /// A team that the caller knows of but may not do this with is refused; one they do not know of
+    /// answers as if it did not exist.
     pub fn check(&self, team: TeamId) -> Result<()> {
         match self {
             Self::Teams(teams) if !teams.contains(&team) => Err(Error::not_found()),
+            Self::User(place) if !place.may.contains(&team) => {
+                if place.sees.contains(&team) {
+                    Err(Error::forbidden())
+                } else {
+                    Err(Error::not_found())
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether everything of a team is open, not only what concerns the caller's family.
+    pub fn opens(&self, team: TeamId) -> bool {
+        match self {
+            Self::Everywhere => true,
+            Self::Teams(teams) => teams.contains(&team),
+            Self::User(place) => place.leads.contains(&team),
+        }
+    }
+
+    /// Whether this is the caller or somebody they look after.
+    pub fn is_family(&self, person: PersonId) -> bool {
+        matches!(self, Self::User(place) if place.family.contains(&person))
+    }
+
+    /// Whether this is who the caller is.
+    pub fn is_own(&self, person: PersonId) -> bool {
+        matches!(self, Self::User(place) if place.own.contains(&person))
+    }
+
+    /// Refuses what concerns a person of a team, unless the team or the person is open.
+    pub fn check_person(&self, team: TeamId, person: PersonId) -> Result<()> {
+        let open = self.opens(team) || self.is_family(person);
+        if open { Ok(()) } else { Err(Error::forbidden()) }
+    }
+
+    /// The teams of which everything is open, as statements ask: all if the first value says so.
+    pub fn opening(&self) -> (bool, Vec<TeamId>) {
+        match self {
+            Self::User(place) => (false, place.leads.clone()),
+            _ => (true, Vec::new()),
+        }
+    }
+
+    /// The caller's own persons and their family, as statements ask.
+    pub fn kin(&self) -> (Vec<PersonId>, Vec<PersonId>) {
+        match self {
+            Self::User(place) => (place.own.clone(), place.family.clone()),
+            _ => (Vec::new(), Vec::new()),
+        }
+    }
+
+    /// The reach for what is somebody's own business: of people outside their family, a user learns it
+    /// only on the teams they lead.
+    pub fn around(&self, person: PersonId) -> Result<Self> {
+        match self {
+            Self::User(place) if !place.family.contains(&person) => {
+                if place.leads.is_empty() {
+                    return Err(Error::forbidden());
+                }
+                let may = place.leads.clone();
+                Ok(Self::User(Arc::new(Place { may, ..(**place).clone() })))
+            }
+            _ => Ok(self.clone()),
+        }
+    }
+}
+
+/// In whose name a caller speaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Voice {
+    /// In that of whomever they name: a key, which acts for the club.
+    Anybodys,
+    /// In their own only, as one of these persons: a user.
+    Own(Vec<PersonId>),
+}
+
+impl Voice {
+    /// Refuses to speak in the name of somebody else.
+    pub fn check(&self, named: Option<PersonId>) -> Result<()> {
+        match (self, named) {
+            (Self::Own(own), Some(person)) if !own.contains(&person) => {
+                let detail = "You can only speak for yourself here.";
+                Err(Error::new(Code::Forbidden, detail))
+            }
             _ => Ok(()),
         }
     }
@@ -214,5 +320,38 @@ mod tests {
         assert!(!Scopes::all_named().everything());
         assert_eq!(Scopes::parse("teams:fly"), Err("teams:fly is not a scope".to_owned()));
         assert!(Scopes::parse(" ").is_err());
+    }
+    #[test]
+    fn a_team_that_is_only_seen_is_refused_and_one_that_is_not_is_not_there() {
+        let team = |bits| TeamId::from_bits(bits);
+        let (led, seen, other) = (team(1), team(2), team(3));
+        let person = PersonId::from_bits;
+        let place = Place {
+            may: vec![led],
+            sees: vec![led, seen],
+            leads: vec![led],
+            own: vec![person(1)],
+            family: vec![person(1), person(2)],
+        };
+        let reach = Reach::User(Arc::new(place));
+        assert!(reach.check(led).is_ok());
+        assert_eq!(reach.check(seen).unwrap_err().code, Code::Forbidden);
+        assert_eq!(reach.check(other).unwrap_err().code, Code::NotFound);
+        assert!(reach.opens(led) && !reach.opens(seen));
+        assert!(reach.check_person(led, person(9)).is_ok());
+        assert!(reach.check_person(seen, person(2)).is_ok());
+        assert_eq!(reach.check_person(seen, person(9)).unwrap_err().code, Code::Forbidden);
+        assert!(reach.is_own(person(1)) && !reach.is_own(person(2)));
+        assert_eq!(reach.around(person(9)).unwrap().narrowing(), (true, vec![led]));
+        assert_eq!(reach.around(person(2)).unwrap(), reach);
+        assert_eq!(Reach::Teams(vec![led]).check(seen).unwrap_err().code, Code::NotFound);
+    }
+
+    #[test]
+    fn a_user_speaks_for_nobody_else() {
+        let own = Voice::Own(vec![PersonId::from_bits(1)]);
+        assert!(own.check(None).is_ok() && own.check(Some(PersonId::from_bits(1))).is_ok());
+        assert_eq!(own.check(Some(PersonId::from_bits(2))).unwrap_err().code, Code::Forbidden);
+        assert!(Voice::Anybodys.check(Some(PersonId::from_bits(2))).is_ok());
     }
 }

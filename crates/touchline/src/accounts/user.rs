@@ -181,6 +181,12 @@ pub fn list(db: &Reader<'_>) -> Result<Vec<Listed>> {
     )?)
 }
 
+/// What a user is in this account, if they belong to it.
+pub fn role_of(db: &Reader<'_>, id: UserId) -> Result<Option<Role>> {
+    let text = "select role from account_user where account_id = :account and user_id = :id";
+    Ok(db.maybe::<(Role,)>(text, bind! { id })?.map(|(role,)| role))
+}
+
 /// Gives a user of this account another role. The last owner stays one.
 pub fn set_role(tx: &Tx<'_>, id: UserId, role: Role) -> Result<Role> {
     let text = sql!(Belonging::SELECT, " where account_id = :account and user_id = :id");

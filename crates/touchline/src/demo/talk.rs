@@ -5,7 +5,7 @@ use std::time::Duration;
 use store::Tx;
 
 use super::club::Sample;
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::{Reach, Voice};
 use crate::error::Result;
 use crate::expected::Expected;
 use crate::ids::{MessageId, PersonId, TeamId};
@@ -75,5 +75,5 @@ fn written(team: TeamId, author: Option<PersonId>, kind: Kind, body: &str) -> Ne
 }
 
 fn post(tx: &Tx<'_>, new: NewMessage) -> Result<MessageId> {
-    Ok(posting::create(tx, &Reach::Everywhere, new)?.id)
+    Ok(posting::create(tx, &Reach::Everywhere, &Voice::Anybodys, new)?.id)
 }

@@ -23,6 +23,7 @@ const REFRESH: Duration = Duration::from_secs(3600);
 
 /// The text of a feed's calendar.
 pub fn write(db: &Reader<'_>, feed: &Subscribed) -> Result<String> {
+    feed::check_maker(db, feed)?;
     let teams = match (feed.team_id, feed.person_id) {
         (Some(team), _) => vec![team],
         (None, Some(person)) => feed::teams_of(db, person)?,

@@ -254,17 +254,17 @@ pub fn list(
     let (needs, limit) = (filter.needs_answer, page.fetch());
     let teams = match (filter.team_id, reach) {
         (Some(team), reach) => reach.check(team).map(|()| vec![team])?,
-        (None, Reach::Teams(teams)) => teams.clone(),
-        (None, Reach::Everywhere) => Vec::new(),
+        (None, reach) => reach.narrowing().1,
     };
     let team_id = teams.first().copied();
-    let text = match (teams.len(), reach, page.order) {
+    let narrowed = *reach != Reach::Everywhere;
+    let text = match (teams.len(), narrowed, page.order) {
         (1, _, Order::Asc) => sql!(Event::SELECT, OF_TEAM, FILTER, ASCENDING_OF_TEAM),
         (1, _, Order::Desc) => sql!(Event::SELECT, OF_TEAM, FILTER, DESCENDING_OF_TEAM),
-        (_, Reach::Teams(_), Order::Asc) => sql!(Event::SELECT, OF_TEAMS, FILTER, ASCENDING),
-        (_, Reach::Teams(_), Order::Desc) => sql!(Event::SELECT, OF_TEAMS, FILTER, DESCENDING),
-        (_, Reach::Everywhere, Order::Asc) => sql!(Event::SELECT, OF_ALL, FILTER, ASCENDING),
-        (_, Reach::Everywhere, Order::Desc) => sql!(Event::SELECT, OF_ALL, FILTER, DESCENDING),
+        (_, true, Order::Asc) => sql!(Event::SELECT, OF_TEAMS, FILTER, ASCENDING),
+        (_, true, Order::Desc) => sql!(Event::SELECT, OF_TEAMS, FILTER, DESCENDING),
+        (_, false, Order::Asc) => sql!(Event::SELECT, OF_ALL, FILTER, ASCENDING),
+        (_, false, Order::Desc) => sql!(Event::SELECT, OF_ALL, FILTER, DESCENDING),
     };
     let found = db.all(
         text,

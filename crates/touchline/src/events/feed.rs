@@ -12,10 +12,12 @@ use store::{Reader, Tx, bind, record, row, sql};
 use utoipa::ToSchema;
 
 use crate::accounts::rights::Reach;
+use crate::accounts::user;
 use crate::error::{Error, Fault, Result};
 use crate::expected::{Expected, Versioned};
-use crate::ids::{AccountId, FeedId, PersonId, TeamId};
+use crate::ids::{AccountId, FeedId, PersonId, TeamId, UserId};
 use crate::paging::{Order, Page};
+use crate::roster::standing;
 use crate::signals::Tell;
 use crate::teams::team;
 use crate::thing::thing;
@@ -123,6 +125,10 @@ thing!(Feed by FeedId: Subject Versioned Paged);
 fn subject_fault(tx: &Tx<'_>, reach: &Reach, new: &NewFeed) -> Result<Option<Fault>> {
     let (pointer, found) = match (new.team_id, new.person_id) {
         (Some(team), None) => ("/team_id", reach.check(team).is_ok() && known_team(tx, team)?),
+        (None, Some(person)) if reach.is_family(person) => {
+            ("/person_id", known_person(tx, person)?)
+        }
+        (None, Some(_)) if matches!(reach, Reach::User(_)) => return Err(Error::forbidden()),
         (None, Some(_)) if *reach != Reach::Everywhere => {
             let detail = "A person may join other teams, which this key does not reach.";
             return Ok(Some(Fault::new("/person_id", "not_allowed", detail)));
@@ -166,11 +172,12 @@ pub fn teams_of(db: &Reader<'_>, person: PersonId) -> Result<Vec<TeamId>> {
 pub fn find(db: &Reader<'_>, reach: &Reach, id: FeedId) -> Result<Feed> {
     let text = sql!(Feed::SELECT, " where account_id = :account and id = :id");
     let feed: Feed = db.one(text, bind! { id })?;
-    match (reach, feed.team_id) {
-        (Reach::Everywhere, _) => Ok(feed),
-        (_, Some(team)) => reach.check(team).map(|()| feed),
-        (_, None) => Err(Error::not_found()),
-    }
+    let open = match reach {
+        Reach::Everywhere => true,
+        Reach::User(_) if feed.created_by == db.actor() => true,
+        _ => feed.team_id.is_some_and(|team| reach.opens(team)),
+    };
+    if open { Ok(feed) } else { Err(Error::not_found()) }
 }
 
 /// A page of feeds, in order of creation.
@@ -182,18 +189,23 @@ pub fn list(
 ) -> Result<Vec<Feed>> {
     let FeedFilter { team_id, person_id } = filter;
     let (after, limit) = (page.after(FeedId::LEAST, FeedId::GREATEST), page.fetch());
-    let (narrowed, teams) = reach.narrowing();
+    let (narrowed, teams) = match reach {
+        Reach::User(place) => (true, place.leads.clone()),
+        _ => reach.narrowing(),
+    };
+    // What users made is their own, also of teams that others lead.
+    let made_by = matches!(reach, Reach::User(_)).then(|| db.actor());
     let text = match page.order {
         Order::Asc => sql!(Feed::SELECT, FILTER, " and id > :after order by id limit :limit"),
         Order::Desc => sql!(Feed::SELECT, FILTER, " and id < :after order by id desc limit :limit"),
     };
-    Ok(db.all(text, bind! { team_id, person_id, narrowed, teams, after, limit })?)
+    Ok(db.all(text, bind! { team_id, person_id, narrowed, teams, made_by, after, limit })?)
 }
 
 const FILTER: &str = " where account_id = :account
     and (cast(:team_id as bytea) is null or team_id = :team_id)
     and (cast(:person_id as bytea) is null or person_id = :person_id)
-    and (not cast(:narrowed as boolean) or team_id in (:teams))";
+    and (not cast(:narrowed as boolean) or team_id in (:teams) or created_by = cast(:made_by as text))";
 
 /// Revokes a feed: its address stops working at once.
 pub fn revoke(tx: &Tx<'_>, reach: &Reach, id: FeedId, expected: &Expected) -> Result<Feed> {
@@ -242,6 +254,7 @@ row! {
         pub team_id: Option<TeamId>,
         pub person_id: Option<PersonId>,
         pub games_only: bool,
+        pub created_by: String,
         /// How often anything in the account has changed.
         pub sequence: i64,
     }
@@ -251,9 +264,23 @@ row! {
 pub fn subscribed(db: &Reader<'_>, token: &str) -> Result<Subscribed> {
     let hash = sha256(token.as_bytes());
     Ok(db.one(
-        "select f.account_id, f.team_id, f.person_id, f.games_only, j.sequence
+        "select f.account_id, f.team_id, f.person_id, f.games_only, f.created_by, j.sequence
          from calendar_feed f join journal j on j.account_id = f.account_id
          where f.token_hash = :hash and f.revoked_at is null /* any account */",
         bind! { hash },
     )?)
+}
+
+/// A feed that a user made works only as long as that user sees what it shows.
+pub fn check_maker(db: &Reader<'_>, feed: &Subscribed) -> Result<()> {
+    let Ok(user) = feed.created_by.parse::<UserId>() else { return Ok(()) };
+    match user::role_of(db, user)? {
+        None => return Err(Error::not_found()),
+        Some(user::Role::Owner | user::Role::Admin) => return Ok(()),
+        Some(user::Role::Member) => {}
+    }
+    let standing = standing::of(db, user)?;
+    let seen = feed.team_id.is_some_and(|team| standing.sees.contains(&team))
+        || feed.person_id.is_some_and(|person| standing.family().contains(&person));
+    if seen { Ok(()) } else { Err(Error::not_found()) }
 }

@@ -139,8 +139,34 @@ row! {
 
 /// One member's answer.
 pub fn find(db: &Reader<'_>, reach: &Reach, event: EventId, member: MemberId) -> Result<Rsvp> {
-    event::find(db, reach, event)?;
-    maybe(db, event, member)?.ok_or_else(Error::not_found)
+    let team = event::find(db, reach, event)?.team_id;
+    let found = maybe(db, event, member)?.ok_or_else(Error::not_found)?;
+    within(db, reach, team, vec![found])?.pop().ok_or_else(Error::not_found)
+}
+
+/// Answers to an event of a team as a caller with this reach may see them: a family sees everybody's
+/// answer, but notes of its own people only.
+pub fn within(
+    db: &Reader<'_>,
+    reach: &Reach,
+    team: TeamId,
+    mut answers: Vec<Rsvp>,
+) -> Result<Vec<Rsvp>> {
+    if reach.opens(team) {
+        return Ok(answers);
+    }
+    let (_, family) = reach.kin();
+    let own: Vec<(MemberId,)> = db.all(
+        "select id from member
+         where account_id = :account and person_id in (:family) and team_id = :team",
+        bind! { family, team },
+    )?;
+    for answer in &mut answers {
+        if !own.contains(&(answer.member_id,)) {
+            answer.note = None;
+        }
+    }
+    Ok(answers)
 }
 
 fn maybe(db: &Reader<'_>, event: EventId, member: MemberId) -> Result<Option<Rsvp>> {
@@ -182,6 +208,7 @@ pub fn answer(
 ) -> Result<Rsvp> {
     let event = event::find(tx, reach, event)?;
     let person = invited(tx, &event, member)?;
+    reach.check_person(event.team_id, person)?;
     team::playing(tx, event.team_id)?;
     takes_answers(tx, &event)?;
     let by = answering(tx, &event, person, new.on_behalf_of)?;

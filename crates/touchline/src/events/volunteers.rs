@@ -22,7 +22,7 @@ pub struct Taking {
 
 /// Somebody of the team, or a guardian of somebody, takes a duty. Taking it twice changes nothing.
 pub fn take(tx: &Tx<'_>, reach: &Reach, taking: Taking, expected: &Expected) -> Result<Shown> {
-    let before = open(tx, reach, taking.event, expected)?;
+    let before = open(tx, reach, taking, expected)?;
     if !belongs(tx, &before, taking.person)? {
         return Err(Error::not_found());
     }
@@ -32,13 +32,17 @@ pub fn take(tx: &Tx<'_>, reach: &Reach, taking: Taking, expected: &Expected) -> 
 
 /// Somebody gives a duty back.
 pub fn release(tx: &Tx<'_>, reach: &Reach, taking: Taking, expected: &Expected) -> Result<Shown> {
-    let before = open(tx, reach, taking.event, expected)?;
+    let before = open(tx, reach, taking, expected)?;
     let duties = before.duties.released(taking.duty, taking.person)?;
     update(tx, before, duties)
 }
 
-fn open(tx: &Tx<'_>, reach: &Reach, id: EventId, expected: &Expected) -> Result<Event> {
-    let event = expected.check(event::find(tx, reach, id))?;
+fn open(tx: &Tx<'_>, reach: &Reach, taking: Taking, expected: &Expected) -> Result<Event> {
+    let found = event::find(tx, reach, taking.event).and_then(|event| {
+        reach.check_person(event.team_id, taking.person)?;
+        Ok(event)
+    });
+    let event = expected.check(found)?;
     team::playing(tx, event.team_id)?;
     if event.status == Status::Cancelled {
         return Err(Error::invalid_state("The event is cancelled."));

@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::events::event::EventFilter;
 use crate::ids::TeamId;
 use crate::signals::Tell;
-use crate::web::caller::{Caller, EventsRead, Needs, RosterRead};
+use crate::web::caller::{Caller, EventsOversee, Needs, PeopleRead};
 use crate::web::docs::Problems;
 use crate::web::query::{FromQuery, Params, Query};
 use crate::web::routes::Routes;
@@ -47,7 +47,7 @@ pub fn routes(routes: Routes) -> Routes {
     responses((status = 200, description = "The file.", content_type = "text/csv", body = String), Problems),
     security(("key" = ["roster:read"])))]
 async fn roster(
-    caller: Caller<RosterRead>,
+    caller: Caller<PeopleRead>,
     Query(Download { table, mark }): Query<Download<RosterTable>>,
 ) -> Result<Response> {
     if let Some(team) = table.team_id {
@@ -77,7 +77,7 @@ async fn roster(
     responses((status = 200, description = "The file.", content_type = "text/csv", body = String), Problems),
     security(("key" = ["events:read"])))]
 async fn events(
-    caller: Caller<EventsRead>,
+    caller: Caller<EventsOversee>,
     Query(Download { table, mark }): Query<Download<EventsTable>>,
 ) -> Result<Response> {
     send(&caller, "events.csv", table, mark).await
@@ -97,7 +97,7 @@ async fn events(
     responses((status = 200, description = "The file.", content_type = "text/csv", body = String), Problems),
     security(("key" = ["events:read"])))]
 async fn rsvps(
-    caller: Caller<EventsRead>,
+    caller: Caller<EventsOversee>,
     Query(Download { table, mark }): Query<Download<RsvpsTable>>,
 ) -> Result<Response> {
     if let Some(team) = table.team_id {

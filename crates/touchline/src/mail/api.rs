@@ -7,7 +7,7 @@ use super::letter::{self, Letter, LetterFilter, Status};
 use crate::error::Result;
 use crate::ids::{MailId, PersonId};
 use crate::paging::Order;
-use crate::web::caller::{Caller, MessagesRead};
+use crate::web::caller::{Caller, OutboxRead};
 use crate::web::cursor::Paging;
 use crate::web::docs::Problems;
 use crate::web::path::At;
@@ -38,7 +38,7 @@ pub fn routes(routes: Routes) -> Routes {
     responses((status = 200, description = "A page of letters.", body = Many<Letter>), Problems),
     security(("key" = ["messages:read"])))]
 async fn list(
-    caller: Caller<MessagesRead>,
+    caller: Caller<OutboxRead>,
     Query(paging): Query<Paging<LetterFilter>>,
 ) -> Result<Response> {
     caller.reaches_all()?;
@@ -51,7 +51,7 @@ async fn list(
     responses((status = 200, description = "The letter.", body = One<Letter>), Problems),
     security(("key" = ["messages:read"])))]
 async fn find(
-    caller: Caller<MessagesRead>,
+    caller: Caller<OutboxRead>,
     At(id): At<MailId>,
     Query(Nothing): Query<Nothing>,
 ) -> Result<Response> {

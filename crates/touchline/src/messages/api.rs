@@ -41,7 +41,8 @@ pub fn routes(routes: Routes) -> Routes {
 /// List messages
 ///
 /// Newest first: by when they were published, or are to be. What is scheduled is listed only when
-/// `status` asks for it; what was retracted is listed without what it said.
+/// `status` asks for it; what was retracted is listed without what it said. Users see what has reached
+/// them or those they look after and what they wrote; coaches and managers everything of their teams.
 #[utoipa::path(get, path = "/messages", operation_id = "messages_list", tag = "Messages",
     params(
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many messages to a page; 50 if left out."),
@@ -68,7 +69,8 @@ async fn list(
 ///
 /// An announcement, the first message of a conversation, or a reply (`parent_id`). Guardians of minors get
 /// what the minors get. A conversation with a minor, or an announcement to one alone, needs two adults; guardians are added if that helps,
-/// otherwise the answer is 409 with the fault `second_adult_required`.
+/// otherwise the answer is 409 with the fault `second_adult_required`. Users write as themselves;
+/// only coaches and managers announce and pin.
 #[utoipa::path(post, path = "/messages", operation_id = "messages_create", tag = "Messages",
     request_body(content = NewMessage, example = json!({
         "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "kind": "announcement", "subject": "Training moves to 6 pm",
@@ -80,8 +82,8 @@ async fn create(
     Query(Nothing): Query<Nothing>,
     body: Body<NewMessage>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.create(body, move |tx, new| posting::create(tx, &reach, new)).await
+    let (reach, voice) = (caller.reach(), caller.voice().await?);
+    caller.create(body, move |tx, new| posting::create(tx, &reach, &voice, new)).await
 }
 
 /// Count unread messages
@@ -159,7 +161,7 @@ async fn retract(
 
 /// List receipts
 ///
-/// Whom the message reached, and who has read it.
+/// Whom the message reached, and who has read it. For its author and whoever leads the team.
 #[utoipa::path(get, path = "/messages/{message_id}/receipts", operation_id = "messages_receipts", tag = "Messages",
     params(
         ("message_id" = MessageId, Path),
@@ -181,7 +183,8 @@ async fn receipts(
 
 /// Mark a message as read
 ///
-/// The first time counts; after that nothing changes.
+/// The first time counts; after that nothing changes. Users say it of themselves and of those they look
+/// after.
 #[utoipa::path(put, path = "/messages/{message_id}/receipts/{person_id}", operation_id = "messages_read", tag = "Messages",
     params(("message_id" = MessageId, Path), ("person_id" = PersonId, Path)),
     responses((status = 200, description = "The receipt.", body = One<Receipt>), Problems),

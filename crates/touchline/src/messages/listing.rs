@@ -61,17 +61,16 @@ pub fn list(
         Some(Standing::Retracted) => (false, Some(Status::Retracted)),
         None => (false, None),
     };
-    let (everywhere, teams) = match reach {
-        Reach::Everywhere => (true, Vec::new()),
-        Reach::Teams(teams) => (false, teams.clone()),
-    };
+    let reach = person_id.map_or_else(|| Ok(reach.clone()), |person| reach.around(person))?;
+    let (narrowed, teams) = reach.narrowing();
+    let ((open, leads), (own, family)) = (reach.opening(), reach.kin());
     let least = (Timestamp::from_micros(i64::MIN), MessageId::LEAST);
     let greatest = (Timestamp::from_micros(i64::MAX), MessageId::GREATEST);
     let (after, after_id) = page.after(least, greatest);
     let limit = page.fetch();
     let rows = db.all(
         text(page.order, person_id.is_some(), thread_id.is_some(), team_id.is_some()),
-        bind! { everywhere, teams, team_id, kind, parent_id, thread_id, posted, status, pinned,
+        bind! { narrowed, teams, open, leads, own, family, team_id, kind, parent_id, thread_id, posted, status, pinned,
         person_id, unread, after, after_id, limit },
     )?;
     message::all_shown(db, rows)
@@ -93,7 +92,11 @@ fn text(order: Order, person: bool, thread: bool, team: bool) -> &'static str {
 
 const FILTER: &str = "
     where account_id = :account
-      and (cast(:everywhere as boolean) or team_id in (:teams))
+      and (not cast(:narrowed as boolean) or team_id in (:teams))
+      and (cast(:open as boolean) or team_id in (:leads) or author_person_id in (:own)
+           or exists (select 1 from receipt r
+                      where r.account_id = message.account_id and r.message_id = message.id
+                        and r.person_id in (:family)))
       and (cast(:team_id as bytea) is null or team_id = :team_id)
       and (cast(:kind as text) is null or kind = :kind)
       and (cast(:parent_id as bytea) is null or parent_id = :parent_id)

@@ -99,7 +99,7 @@ pub struct Message {
     pub published_at: Option<Timestamp>,
     pub author: Author,
     pub status: Status,
-    /// Who retracted it: the id of a key, or `system`.
+    /// Who retracted it: the id of a key or a user, or `system`.
     pub retracted_by: Option<String>,
     pub retracted_at: Option<Timestamp>,
     pub receipt_counts: ReceiptCounts,
@@ -115,7 +115,7 @@ pub struct Message {
 /// Who wrote a message.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Author {
-    /// The person it was written for, or else the API key.
+    /// The person who speaks, or else the API key or the user.
     #[schema(examples("key_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
     pub id: String,
     pub person_id: Option<PersonId>,
@@ -259,7 +259,34 @@ pub fn stored(db: &Reader<'_>, reach: &Reach, id: MessageId) -> Result<Stored> {
     let message: Stored =
         db.one(sql!(Stored::SELECT, " where account_id = :account and id = :id"), bind! { id })?;
     reach.check(message.team_id)?;
-    Ok(message)
+    if reach.opens(message.team_id) || is_own(reach, &message) || reached(db, reach, id)? {
+        Ok(message)
+    } else {
+        Err(Error::not_found())
+    }
+}
+
+/// Whether the caller wrote it.
+fn is_own(reach: &Reach, message: &Stored) -> bool {
+    message.author_person_id.is_some_and(|author| reach.is_own(author))
+}
+
+/// Whether it has reached the caller or somebody they look after.
+fn reached(db: &Reader<'_>, reach: &Reach, id: MessageId) -> Result<bool> {
+    let (_, family) = reach.kin();
+    let found: Option<(PersonId,)> = db.maybe(
+        "select person_id from receipt
+         where account_id = :account and message_id = :id and person_id in (:family) limit 1",
+        bind! { id, family },
+    )?;
+    Ok(found.is_some())
+}
+
+/// One message for its author or whoever leads its team; others who see it are refused.
+pub fn owned(db: &Reader<'_>, reach: &Reach, id: MessageId) -> Result<Stored> {
+    let message = stored(db, reach, id)?;
+    let own = reach.opens(message.team_id) || is_own(reach, &message);
+    if own { Ok(message) } else { Err(Error::forbidden()) }
 }
 
 /// One message.
@@ -276,7 +303,10 @@ pub fn change(
     expected: &Expected,
     change: MessageChange,
 ) -> Result<Message> {
-    let before = expected.check(stored(tx, reach, id))?;
+    let before = expected.check(owned(tx, reach, id))?;
+    if change.pinned != Change::Keep {
+        posting::may_pin(reach, before.team_id)?;
+    }
     match before.status {
         Status::Retracted => {
             return Err(Error::invalid_state("A retracted message cannot be changed."));
@@ -336,7 +366,7 @@ fn changed(before: &Stored, change: MessageChange) -> Stored {
 
 /// Takes a message back: it is kept, but what it said is shown to nobody any more.
 pub fn retract(tx: &Tx<'_>, reach: &Reach, id: MessageId, expected: &Expected) -> Result<Message> {
-    let before = expected.check(stored(tx, reach, id))?;
+    let before = expected.check(owned(tx, reach, id))?;
     if before.status == Status::Retracted {
         return Err(Error::invalid_state("The message is already retracted."));
     }

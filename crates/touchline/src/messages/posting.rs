@@ -7,11 +7,11 @@ use kit::Timestamp;
 use serde_json::json;
 use store::{Reader, Tx, bind, row};
 
-use super::message::{self, Message, NewMessage, Status, Stored};
+use super::message::{self, Kind, Message, NewMessage, Status, Stored};
 use super::{audience, circle, conversation, people, post, receipt};
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::{Reach, Voice};
 use crate::error::{Code, Error, Fault, Result};
-use crate::ids::{AccountId, MessageId, PersonId};
+use crate::ids::{AccountId, MessageId, PersonId, TeamId};
 use crate::signals::Tell;
 use crate::teams::team::{self, Team};
 
@@ -21,8 +21,10 @@ const AHEAD: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 const STEP: i64 = 100;
 
 /// Posts a message, now or when its time comes.
-pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewMessage) -> Result<Message> {
+pub fn create(tx: &Tx<'_>, reach: &Reach, voice: &Voice, new: NewMessage) -> Result<Message> {
+    voice.check(new.on_behalf_of)?;
     let (draft, mut faults) = draft(tx, reach, new)?;
+    let draft = spoken(tx, reach, voice, draft)?;
     faults.extend(timing(tx, draft.publish_at));
     if draft.parent_id.is_none() {
         faults.extend(audience::faults(tx, draft.team_id, &draft.audience)?);
@@ -52,7 +54,6 @@ fn draft(tx: &Tx<'_>, reach: &Reach, new: NewMessage) -> Result<(Stored, Vec<Fau
         reach.check(team).map_err(|error| error.at("/team_id"))?;
         (team, new.audience.unwrap_or_default(), id, Vec::new())
     };
-    let author = new.on_behalf_of.map(|person| person.to_string());
     let draft = Stored {
         id,
         account_id: tx.account(),
@@ -67,7 +68,7 @@ fn draft(tx: &Tx<'_>, reach: &Reach, new: NewMessage) -> Result<(Stored, Vec<Fau
         publish_at: new.publish_at,
         published_at: None,
         listed_at: new.publish_at.unwrap_or(tx.now()),
-        author_id: author.unwrap_or_else(|| tx.actor().to_owned()),
+        author_id: tx.actor().to_owned(),
         author_person_id: new.on_behalf_of,
         status: Status::Scheduled,
         retracted_by: None,
@@ -80,6 +81,43 @@ fn draft(tx: &Tx<'_>, reach: &Reach, new: NewMessage) -> Result<(Stored, Vec<Fau
         version: 1,
     };
     Ok((draft, faults))
+}
+
+/// The draft with its author. Users speak as who they are on the team; whoever is nobody there speaks
+/// for the club if they run it, and else not at all.
+fn spoken(tx: &Tx<'_>, reach: &Reach, voice: &Voice, draft: Stored) -> Result<Stored> {
+    let mut author = draft.author_person_id;
+    if let (Voice::Own(own), None) = (voice, author) {
+        author = own.first().copied();
+        if *reach == Reach::Everywhere {
+            let belonging = people::belonging(tx, draft.team_id)?;
+            let fault = |person| conversation::speaker_fault(tx, &draft, person, &belonging);
+            let fault = author.map(fault).transpose()?;
+            author = author.filter(|_| fault == Some(None));
+        }
+    }
+    let is_user = matches!(reach, Reach::User(_));
+    if is_user && author.is_none() {
+        let detail = "You are not on a roster of the club, so you cannot write to a team.";
+        return Err(Error::new(Code::Forbidden, detail));
+    }
+    if is_user && draft.kind == Kind::Announcement && !reach.opens(draft.team_id) {
+        let detail = "Only coaches and managers of the team announce something.";
+        return Err(Error::new(Code::Forbidden, detail));
+    }
+    if draft.pinned {
+        may_pin(reach, draft.team_id)?;
+    }
+    let author_id = author.map_or_else(|| draft.author_id.clone(), |person| person.to_string());
+    Ok(Stored { author_id, author_person_id: author, ..draft })
+}
+
+/// Refuses to pin messages to those who do not lead the team.
+pub fn may_pin(reach: &Reach, team: TeamId) -> Result<()> {
+    if reach.opens(team) {
+        return Ok(());
+    }
+    Err(Error::new(Code::Forbidden, "Only coaches and managers of the team pin messages."))
 }
 
 /// What is wrong with the time at which a message is to be published.

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::message::{self, Status};
 use super::people;
 use crate::accounts::rights::Reach;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::expected::{Expected, Versioned};
 use crate::ids::{MessageId, PersonId, TeamId};
 use crate::paging::{Order, Page, Paged};
@@ -119,7 +119,7 @@ pub fn list(
     (message_id, filter): (MessageId, &ReceiptFilter),
     page: &Page<PersonId>,
 ) -> Result<Vec<Receipt>> {
-    message::stored(db, reach, message_id)?;
+    message::owned(db, reach, message_id)?;
     let after = page.after(PersonId::LEAST, PersonId::GREATEST);
     let (read, limit) = (filter.read, page.fetch());
     let text = match page.order {
@@ -154,6 +154,12 @@ pub fn read(
     expected: &Expected,
 ) -> Result<Receipt> {
     let message = message::stored(tx, reach, message_id)?;
+    if matches!(reach, Reach::User(_)) && !reach.is_family(person_id) {
+        return Err(Error::new(
+            Code::Forbidden,
+            "You can only say that your own people have read it.",
+        ));
+    }
     let before = expected.check(find(tx, message_id, person_id))?;
     if before.read_at.is_some() {
         return Ok(before);
@@ -189,11 +195,9 @@ fn find(db: &Reader<'_>, message_id: MessageId, person_id: PersonId) -> Result<R
 
 /// How much a person has not read yet, team by team.
 pub fn unread(db: &Reader<'_>, reach: &Reach, person_id: PersonId) -> Result<Unread> {
-    person::reachable(db, reach, person_id)?;
-    let (everywhere, teams) = match reach {
-        Reach::Everywhere => (true, Vec::new()),
-        Reach::Teams(teams) => (false, teams.clone()),
-    };
+    let reach = reach.around(person_id)?;
+    person::reachable(db, &reach, person_id)?;
+    let (narrowed, teams) = reach.narrowing();
     let teams: Vec<UnreadOfTeam> = db.all(
         "select message.team_id, count(*) as count
          from receipt
@@ -201,9 +205,9 @@ pub fn unread(db: &Reader<'_>, reach: &Reach, person_id: PersonId) -> Result<Unr
                      and message.id = receipt.message_id
          where receipt.account_id = :account and receipt.person_id = :person_id
            and receipt.read_at is null and message.status = 'published'
-           and (cast(:everywhere as boolean) or message.team_id in (:teams))
+           and (not cast(:narrowed as boolean) or message.team_id in (:teams))
          group by message.team_id order by message.team_id",
-        bind! { person_id, everywhere, teams },
+        bind! { person_id, narrowed, teams },
     )?;
     Ok(Unread { person_id, total: teams.iter().map(|team| team.count).sum(), teams })
 }

@@ -13,7 +13,7 @@ use crate::roster::person;
 use crate::roster::profile::Profile;
 use crate::signals::Tell;
 use crate::web::body::{MaybeBody, NoBody};
-use crate::web::caller::{Caller, RosterRead, RosterWrite};
+use crate::web::caller::{Caller, PrivacyExport, PrivacyManage};
 use crate::web::docs::Problems;
 use crate::web::idempotency;
 use crate::web::path::At;
@@ -36,7 +36,7 @@ pub fn routes(routes: Routes) -> Routes {
     responses((status = 200, description = "Everything held about the person.", body = One<Dossier>), Problems),
     security(("key" = ["roster:read"])))]
 async fn export(
-    caller: Caller<RosterRead>,
+    caller: Caller<PrivacyExport>,
     At(id): At<PersonId>,
     Query(Nothing): Query<Nothing>,
 ) -> Result<Response> {
@@ -61,7 +61,7 @@ async fn export(
     responses((status = 200, description = "What is left of the person.", body = One<Profile>), Problems),
     security(("key" = ["roster:write"])))]
 async fn erase(
-    caller: Caller<RosterWrite>,
+    caller: Caller<PrivacyManage>,
     At(id): At<PersonId>,
     Query(Nothing): Query<Nothing>,
     MaybeBody(body): MaybeBody<NoBody>,

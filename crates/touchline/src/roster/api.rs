@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::ids::{MemberId, PersonId, TeamId};
 use crate::paging::Order;
 use crate::web::body::{Body, MaybeBody, NoBody};
-use crate::web::caller::{Caller, RosterRead, RosterWrite};
+use crate::web::caller::{Caller, PeopleRead, RosterRead, RosterWrite};
 use crate::web::cursor::Paging;
 use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
@@ -50,7 +50,8 @@ pub fn routes(routes: Routes) -> Routes {
 /// List a team's members
 ///
 /// In order of creation, without those who were removed unless `status` says otherwise. What is
-/// private is left out unless `include=private` asks for it.
+/// private is left out unless `include=private` asks for it. Families see what is private of their own
+/// people only.
 #[utoipa::path(get, path = "/teams/{team_id}/roster", operation_id = "roster_list", tag = "Roster",
     params(
         ("team_id" = TeamId, Path),
@@ -203,13 +204,15 @@ async fn add_all(
     responses((status = 200, description = "A page of people.", body = Many<Profile>), Problems),
     security(("key" = ["roster:read"])))]
 async fn list_people(
-    caller: Caller<RosterRead>,
+    caller: Caller<PeopleRead>,
     Query(paging): Query<Paging<PeopleFilter>>,
 ) -> Result<Response> {
     caller.page_seen(paging, profile::list, Profile::all_seen).await
 }
 
 /// Get a person
+///
+/// Coaches see the people of their teams, families themselves and those they look after.
 #[utoipa::path(get, path = "/people/{person_id}", operation_id = "people_get", tag = "Roster",
     params(("person_id" = PersonId, Path)),
     responses((status = 200, description = "The person, in full.", body = One<Profile>), Problems),

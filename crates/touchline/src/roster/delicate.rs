@@ -106,8 +106,9 @@ pub fn answered<T: Delicate>(tx: &Tx<'_>, sight: Sight, changed: T) -> Result<T>
 }
 
 /// The member as a credential with this reach may see them: of those who have left, a credential of
-/// certain teams no longer learns what is private.
+/// certain teams no longer learns what is private; nor does a family of others.
 pub fn within(reach: &Reach, member: Member) -> Member {
     let left = member.status == MemberStatus::Removed && *reach != Reach::Everywhere;
-    if left { member.without_private() } else { member }
+    let open = reach.check_person(member.team_id, member.person_id).is_ok();
+    if left || !open { member.without_private() } else { member }
 }

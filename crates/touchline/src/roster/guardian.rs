@@ -170,7 +170,12 @@ pub(super) fn plan(
             refusals.missing(&format!("{place}/id"));
             continue;
         };
-        if after.id == child {
+        let tied = now.iter().any(|link| link.guardian.id == after.id);
+        if reach.is_own(after.id) && !tied {
+            // Whoever looks after a child sees all its teams; nobody gives themselves that.
+            let detail = "You cannot make yourself a guardian; ask an admin of the club.";
+            refusals.invalid(&place, "not_allowed", detail);
+        } else if after.id == child {
             refusals.invalid(&place, "own_guardian", "A person cannot be their own guardian.");
         } else if plan.iter().any(|other| other.is_for(before.is_some(), &after)) {
             refusals.invalid(&place, "repeated", "This guardian stands in the list before.");

@@ -119,8 +119,8 @@ pub fn find(db: &Reader<'_>, id: PersonId) -> Result<Person> {
     Ok(db.one(sql!(Person::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
-/// One person, if a credential with this reach may know of them: somebody who is on a team it reaches,
-/// or a guardian of one. Others answer as if they did not exist.
+/// One person, if a credential with this reach may know of them: somebody who is on a team that is open
+/// to it, or a guardian of one, or the user's own family. Others answer as if they did not exist.
 pub fn reachable(db: &Reader<'_>, reach: &Reach, id: PersonId) -> Result<Person> {
     let person = find(db, id)?;
     if reached(db, reach, &[id])?.contains(&id) { Ok(person) } else { Err(Error::not_found()) }
@@ -128,13 +128,18 @@ pub fn reachable(db: &Reader<'_>, reach: &Reach, id: PersonId) -> Result<Person>
 
 /// Those of these people that a credential with this reach may know of.
 pub fn reached(db: &Reader<'_>, reach: &Reach, people: &[PersonId]) -> Result<BTreeSet<PersonId>> {
-    let Reach::Teams(teams) = reach else { return Ok(people.iter().copied().collect()) };
+    let teams = match reach {
+        Reach::Everywhere => return Ok(people.iter().copied().collect()),
+        Reach::Teams(teams) => teams,
+        Reach::User(place) => &place.leads,
+    };
+    let family = people.iter().copied().filter(|person| reach.is_family(*person));
     let people = people.to_vec();
     let rows: Vec<(PersonId,)> = db.all(
         sql!("select id from person where account_id = :account and id in (:people)", REACHED),
         bind! { people, teams },
     )?;
-    Ok(rows.into_iter().map(|(id,)| id).collect())
+    Ok(rows.into_iter().map(|(id,)| id).chain(family).collect())
 }
 
 /// Narrows a statement about people to those on `:teams` and their guardians.

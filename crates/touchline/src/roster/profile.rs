@@ -211,8 +211,10 @@ pub(super) fn shown(
     let guardians = details.values().flat_map(|private| &private.guardians);
     let others = ties.iter().map(|tie| tie.person_id).chain(guardians.map(|guardian| guardian.id));
     let reached = person::reached(db, reach, &others.collect::<Vec<_>>())?;
-    for private in details.values_mut() {
-        private.guardians.retain(|guardian| reached.contains(&guardian.id));
+    for (person, private) in &mut details {
+        // Who looks after a child knows who else does.
+        let own = reach.is_family(*person);
+        private.guardians.retain(|guardian| own || reached.contains(&guardian.id));
     }
     let profile = |person: Person| {
         let own = memberships.iter().filter(|m| m.person_id == person.id);

@@ -2,12 +2,14 @@
 //! which teams they lead and which they see.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use store::{Reader, bind};
 
 use super::guardian;
 use super::membership::Role;
 use crate::accounts::permits::Least;
+use crate::accounts::rights::{Place, Reach};
 use crate::error::Result;
 use crate::ids::{PersonId, TeamId, UserId};
 
@@ -36,14 +38,21 @@ impl Standing {
         }
     }
 
-    /// Whether this is the user, or somebody they look after.
-    pub fn is_family(&self, person: PersonId) -> bool {
-        self.own.contains(&person) || self.wards.contains(&person)
-    }
-
     /// The user's own persons and those they look after.
     pub fn family(&self) -> Vec<PersonId> {
         self.own.iter().chain(&self.wards).copied().collect()
+    }
+
+    /// Which teams they reach for something that asks them to be this much: those they lead where only
+    /// staff may do it, else all they see.
+    pub fn reach(&self, least: Least) -> Reach {
+        let (may, family) = if least >= Least::Staff {
+            (self.leads.clone(), Vec::new())
+        } else {
+            (self.sees.clone(), self.family())
+        };
+        let (sees, leads, own) = (self.sees.clone(), self.leads.clone(), self.own.clone());
+        Reach::User(Arc::new(Place { may, sees, leads, own, family }))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ids::TeamId;
 use crate::paging::Order;
 use crate::web::body::{Body, MaybeBody, NoBody};
-use crate::web::caller::{Caller, TeamsRead, TeamsWrite};
+use crate::web::caller::{Caller, TeamsManage, TeamsRead, TeamsWrite};
 use crate::web::cursor::Paging;
 use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
@@ -54,7 +54,7 @@ async fn list(
     responses((status = 201, description = "The new team.", body = One<Team>), Problems),
     security(("key" = ["teams:write"])))]
 async fn create(
-    caller: Caller<TeamsWrite>,
+    caller: Caller<TeamsManage>,
     Query(Nothing): Query<Nothing>,
     body: Body<NewTeam>,
 ) -> Result<Response> {
@@ -102,7 +102,7 @@ async fn change(
     responses((status = 200, description = "The archived team.", body = One<Team>), Problems),
     security(("key" = ["teams:write"])))]
 async fn archive(
-    caller: Caller<TeamsWrite>,
+    caller: Caller<TeamsManage>,
     At(id): At<TeamId>,
     Query(Nothing): Query<Nothing>,
     MaybeBody(body): MaybeBody<NoBody>,
@@ -119,7 +119,7 @@ async fn archive(
     responses((status = 200, description = "The restored team.", body = One<Team>), Problems),
     security(("key" = ["teams:write"])))]
 async fn restore(
-    caller: Caller<TeamsWrite>,
+    caller: Caller<TeamsManage>,
     At(id): At<TeamId>,
     Query(Nothing): Query<Nothing>,
     MaybeBody(body): MaybeBody<NoBody>,

@@ -1,21 +1,21 @@
 //! The caller: who asks, what they may do, and the only door to the database.
 //!
-//! A handler that wants a [`Caller`] names the scope it needs in the type. By the time it runs, the
-//! credential was checked, the quota was charged and the scope was there. Revocation holds at once,
-//! because the credential is looked up for every request.
+//! A handler that wants a [`Caller`] names the permit it needs in the type. By the time it runs, the
+//! caller was let in: [`admission`] checked the credential, charged the quota, and found the scope and
+//! what the user must be. Revocation holds at once, because the credential is looked up every time.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::response::Response;
-use http::header::{AUTHORIZATION, IF_MATCH, IF_NONE_MATCH};
+use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
-use kit::secret::{ApiKey, Token, TokenKind};
-use kit::word::Word;
 use serde::Serialize;
 use store::{Reader, Scope, Tx};
 
+use super::admission;
 use super::body::Body;
 use super::cache::Answer;
 use super::context::Context;
@@ -23,20 +23,19 @@ use super::cursor::{self, List, Paging, Place};
 use super::idempotency::{self, IDEMPOTENCY_KEY, IdempotencyKey, Remembered};
 use super::precondition;
 use super::reply::{self, Written};
-use crate::accounts::api_key;
 use crate::accounts::credential::{Credential, Holder};
 pub use crate::accounts::permits::*;
-use crate::accounts::rights::{Reach, ScopeName};
+use crate::accounts::rights::{Reach, ScopeName, Voice};
 use crate::app::App;
 use crate::config::BaseUrl;
 use crate::error::{Code, Error, Result};
 use crate::expected::{Expected, Versioned};
 use crate::ids::TeamId;
-use crate::oauth::token;
 use crate::paging::{Page, Paged};
+use crate::roster::standing::Standing;
 use crate::signals::{Seen, Tell};
 
-/// An authenticated caller who has the scope `N`.
+/// An authenticated caller who has the permit `N`.
 pub struct Caller<N> {
     app: App,
     context: Context,
@@ -58,17 +57,14 @@ impl<N: Needs> FromRequestParts<App> for Caller<N> {
         let context = parts.extensions.get::<Context>().cloned().ok_or_else(|| {
             Error::internal("a request reached a handler without passing the edge")
         })?;
-        let credential = authenticate(app, &context, &parts.headers).await?;
-        charge(app, &context, &credential).await?;
-        if let Some(scope) = N::SCOPE.filter(|scope| !credential.scopes.allow(*scope)) {
-            let detail = format!("This needs the scope {scope}.");
-            let error = Error::new(Code::InsufficientScope, detail);
-            return Err(Error { needs: Some(scope.word()), ..error });
-        }
-        note_use(app, &credential);
+        let credential = admission::authenticate(app, &context, &parts.headers).await?;
+        admission::charge(app, &context, &credential).await?;
+        admission::check_scope::<N>(&credential)?;
+        let reach = admission::reach::<N>(app, &credential).await?;
+        admission::note_use(app, &credential);
         Ok(Self {
             app: app.clone(),
-            reach: credential.reach(),
+            reach,
             context,
             credential,
             method: parts.method.clone(),
@@ -92,69 +88,6 @@ fn conditions(headers: &HeaderMap) -> HeaderMap {
     kept
 }
 
-/// The credential of the request's key or access token. Every refusal looks the same.
-async fn authenticate(app: &App, context: &Context, headers: &HeaderMap) -> Result<Credential> {
-    let refused = || Error::new(Code::InvalidCredentials, "The credentials are not valid.");
-    let fail = |error| app.limits.fail(context.address(), error);
-    let text = bearer(headers)?;
-    let scope = Scope::system("authenticate");
-    if let Some(token) = Token::parse(TokenKind::Access, text) {
-        let found = app.db.glance(scope, move |db| token::authenticate(db, &token)).await?;
-        return found.ok_or_else(|| fail(refused()));
-    }
-    let key = ApiKey::parse(text).map_err(|_| fail(refused()))?;
-    let found = app.db.glance(scope, move |db| api_key::authenticate(db, &key)).await?;
-    let found = found.ok_or_else(|| fail(refused()))?;
-    if found.welcomes(context.address()) {
-        Ok(found.into())
-    } else {
-        let detail = "This key may not be used from this address.";
-        Err(fail(Error::new(Code::Forbidden, detail)))
-    }
-}
-
-/// The token of the one `Authorization` header; a credential anywhere else is not looked at.
-fn bearer(headers: &HeaderMap) -> Result<&str> {
-    let mut lines = headers.get_all(AUTHORIZATION).iter();
-    let Some(line) = lines.next() else {
-        let detail =
-            "Send the header Authorization: Bearer followed by an API key or an access token.";
-        return Err(Error::new(Code::MissingCredentials, detail));
-    };
-    if lines.next().is_some() {
-        return Err(Error::new(
-            Code::InvalidRequest,
-            "There is more than one Authorization header.",
-        ));
-    }
-    let refused = || Error::new(Code::InvalidCredentials, "The credentials are not valid.");
-    let (scheme, token) = line.to_str().ok().and_then(|l| l.split_once(' ')).ok_or_else(refused)?;
-    if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err(refused()) }
-}
-
-/// Takes the request from the account's quota.
-async fn charge(app: &App, context: &Context, credential: &Credential) -> Result<()> {
-    let quota = app.config.rate_limits.of(credential.tier);
-    let (allowance, outcome) = app.limits.take(&app.db, credential.account_id, quota).await;
-    context.identify(credential.account_id, allowance);
-    outcome
-}
-
-/// Notes that the key is in use, at most once a minute and without holding up the request.
-fn note_use(app: &App, credential: &Credential) {
-    let Holder::Key { id, last_used_at, .. } = credential.holder else { return };
-    let Some(turn) = app.touches.due(id, last_used_at, app.clock.now()) else { return };
-    let db = app.db.clone();
-    let scope = Scope::account(credential.account_id, id.to_string());
-    app.spawn(async move {
-        let noted = db.write(scope, move |tx| api_key::touch(tx, id, turn.before)).await;
-        if let Err(error) = noted {
-            tracing::warn!(cause = ?error.cause, "could not note that a key was used");
-        }
-        drop(turn);
-    });
-}
-
 impl<N: Needs> Caller<N> {
     /// The service.
     pub fn app(&self) -> &App {
@@ -166,7 +99,8 @@ impl<N: Needs> Caller<N> {
         &self.credential
     }
 
-    /// Fails as if the team did not exist when the credential does not reach it.
+    /// Fails when the credential does not reach the team: as if it did not exist, unless the caller
+    /// knows of it.
     pub fn reaches(&self, team: TeamId) -> Result<()> {
         self.reach.check(team)
     }
@@ -175,11 +109,28 @@ impl<N: Needs> Caller<N> {
     pub fn reaches_all(&self) -> Result<()> {
         match self.reach {
             Reach::Everywhere => Ok(()),
+            Reach::User(_) => Err(Error::forbidden()),
             Reach::Teams(_) => {
                 let detail = "This key is narrowed to certain teams and cannot do this.";
                 Err(Error::new(Code::Forbidden, detail))
             }
         }
+    }
+
+    /// Where the user stands; `None` for a key, which is nobody on a roster.
+    pub async fn standing(&self) -> Result<Option<Arc<Standing>>> {
+        match self.credential.holder {
+            Holder::Key { .. } => Ok(None),
+            Holder::App { user, .. } => {
+                Ok(Some(admission::standing(&self.app, &self.credential, user).await?))
+            }
+        }
+    }
+
+    /// In whose name the caller speaks.
+    pub async fn voice(&self) -> Result<Voice> {
+        let standing = self.standing().await?;
+        Ok(standing.map_or(Voice::Anybodys, |standing| Voice::Own(standing.own.clone())))
     }
 
     /// Which teams the credential reaches, for a look that learns the team only on the way.
@@ -195,8 +146,7 @@ impl<N: Needs> Caller<N> {
 
     /// Whose job it is when this caller asks for something.
     pub fn scope(&self) -> Scope {
-        Scope::account(self.credential.account_id, self.credential.actor())
-            .for_request(self.context.id())
+        self.credential.scope().for_request(self.context.id())
     }
 
     /// Looks at something that has no version and may depend on the clock.
@@ -317,12 +267,13 @@ impl<N: Needs> Caller<N> {
         answer
     }
 
-    /// What the answer depends on beside the state of the account.
+    /// What the answer depends on beside the state of the account. Whoever does not see everything has
+    /// answers of their own; what a user sees follows from the state of the account.
     fn question(&self) -> String {
         let account = self.credential.account_id.bits();
         let narrowed = match self.reach {
             Reach::Everywhere => String::new(),
-            Reach::Teams(_) => self.credential.actor(),
+            Reach::Teams(_) | Reach::User(_) => self.credential.actor(),
         };
         format!("{account:x} {narrowed} {}?{}", self.path, self.query)
     }
@@ -430,14 +381,20 @@ impl<N: Needs> Caller<N> {
         Ok(written.response(location.as_deref(), self.context.id()))
     }
 
-    /// What the caller may see that not everybody may, as text; empty for whoever sees everything.
+    /// Whose answer it is and what they may see that not everybody may, as text; empty for a key that
+    /// sees everything. What a user is told may be about themselves, so no two share an answer.
     fn rights(&self) -> String {
-        let teams = match &self.reach {
+        let user = match self.credential.holder {
+            Holder::Key { .. } => String::new(),
+            Holder::App { user, .. } => format!("{user}\n"),
+        };
+        let reach = match &self.reach {
             Reach::Everywhere => String::new(),
             Reach::Teams(teams) => format!("{teams:?}\n"),
+            Reach::User(place) => format!("{place:?}\n"),
         };
         let private = self.credential.scopes.allow(ScopeName::RosterRead);
-        teams + if private { "" } else { "nothing private\n" }
+        user + &reach + if private { "" } else { "nothing private\n" }
     }
 
     /// Where the created object is found: below the address it was posted to.

@@ -3,6 +3,7 @@
 //! [`caller::Caller`] is the only door to the database. Everything a request can be refused for is
 //! an [`crate::error::Error`], which the [`edge`] turns into a problem with the request's id.
 
+pub mod admission;
 pub mod assets;
 pub mod body;
 pub mod cache;

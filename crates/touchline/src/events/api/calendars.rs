@@ -19,7 +19,7 @@ use crate::ids::{FeedId, PersonId, TeamId};
 use crate::paging::Order;
 use crate::web::body::{Body, MaybeBody, NoBody};
 use crate::web::cache::Answer;
-use crate::web::caller::{Caller, EventsRead, EventsWrite};
+use crate::web::caller::{Caller, EventsAnswer, EventsRead};
 use crate::web::context::Context;
 use crate::web::cursor::Paging;
 use crate::web::docs::Problems;
@@ -45,7 +45,8 @@ pub fn router() -> Router<App> {
 
 /// List calendar feeds
 ///
-/// In order of creation. Their addresses were shown when they were made.
+/// In order of creation. Their addresses were shown when they were made. Users see those they made, and
+/// those of the teams they lead.
 #[utoipa::path(get, path = "/calendar_feeds", operation_id = "calendar_feeds_list", tag = "Calendars",
     params(
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many feeds to a page; 50 if left out."),
@@ -66,13 +67,14 @@ async fn list(
 ///
 /// Of a team, or of a person: all their teams and those of the children they look after. The answer
 /// shows the address to subscribe to, this once; whoever knows it sees the schedule. A key that is
-/// narrowed to certain teams makes feeds of those teams only, since a person may join others.
+/// narrowed to certain teams makes feeds of those teams only, since a person may join others. Users make
+/// feeds of teams they see, of themselves and of those they look after.
 #[utoipa::path(post, path = "/calendar_feeds", operation_id = "calendar_feeds_create", tag = "Calendars",
     request_body(content = NewFeed, example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "games_only": false })),
     responses((status = 201, description = "The new feed with its address.", body = One<Made>), Problems),
     security(("key" = ["events:write"])))]
 async fn create(
-    caller: Caller<EventsWrite>,
+    caller: Caller<EventsAnswer>,
     Query(Nothing): Query<Nothing>,
     body: Body<NewFeed>,
 ) -> Result<Response> {
@@ -109,7 +111,7 @@ async fn find(
     responses((status = 200, description = "The revoked feed.", body = One<Feed>), Problems),
     security(("key" = ["events:write"])))]
 async fn revoke(
-    caller: Caller<EventsWrite>,
+    caller: Caller<EventsAnswer>,
     At(id): At<FeedId>,
     Query(Nothing): Query<Nothing>,
     MaybeBody(body): MaybeBody<NoBody>,

@@ -10,7 +10,7 @@ use crate::events::location::{
 use crate::ids::LocationId;
 use crate::paging::Order;
 use crate::web::body::{Body, MaybeBody, NoBody};
-use crate::web::caller::{Caller, EventsRead, EventsWrite};
+use crate::web::caller::{Caller, EventsRead, EventsWrite, LocationsManage};
 use crate::web::cursor::Paging;
 use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
@@ -84,7 +84,7 @@ async fn find(
     responses((status = 200, description = "The location after the change.", body = One<Location>), Problems),
     security(("key" = ["events:write"])))]
 async fn change(
-    caller: Caller<EventsWrite>,
+    caller: Caller<LocationsManage>,
     At(id): At<LocationId>,
     Query(Nothing): Query<Nothing>,
     body: Body<LocationChange>,
@@ -103,7 +103,7 @@ async fn change(
     responses((status = 200, description = "The archived location.", body = One<Location>), Problems),
     security(("key" = ["events:write"])))]
 async fn archive(
-    caller: Caller<EventsWrite>,
+    caller: Caller<LocationsManage>,
     At(id): At<LocationId>,
     Query(Nothing): Query<Nothing>,
     MaybeBody(body): MaybeBody<NoBody>,

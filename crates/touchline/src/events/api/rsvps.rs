@@ -3,6 +3,7 @@
 use axum::response::Response;
 use utoipa_axum::routes;
 
+use crate::accounts::rights::Voice;
 use crate::error::Result;
 use crate::events::event::{self, Shown};
 use crate::events::history::{self, Answered, Unanswered};
@@ -11,7 +12,7 @@ use crate::events::volunteers::{self, Taking};
 use crate::ids::{DutyId, EventId, MemberId, PersonId};
 use crate::paging::Order;
 use crate::web::body::{Body, MaybeBody, NoBody};
-use crate::web::caller::{Caller, EventsRead, EventsWrite};
+use crate::web::caller::{Caller, EventsAnswer, EventsOversee, EventsRead};
 use crate::web::cursor::Paging;
 use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
@@ -33,7 +34,7 @@ pub fn routes(routes: Routes) -> Routes {
 
 /// List the answers to an event
 ///
-/// In the order of the roster.
+/// In the order of the roster. Families see the notes of their own people only.
 #[utoipa::path(get, path = "/events/{event_id}/rsvps", operation_id = "rsvps_list", tag = "Events",
     params(("event_id" = EventId, Path),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many answers to a page; 50 if left out."),
@@ -49,8 +50,9 @@ async fn list(
 ) -> Result<Response> {
     caller
         .page(paging, move |db, reach, filter, page| {
-            event::find(db, reach, id)?;
-            rsvp::list(db, id, filter, page)
+            let event = event::find(db, reach, id)?;
+            let answers = rsvp::list(db, id, filter, page)?;
+            rsvp::within(db, reach, event.team_id, answers)
         })
         .await
 }
@@ -72,20 +74,29 @@ async fn find(
 /// Answer for a member
 ///
 /// Whoever says yes to a full event gets the answer `waiting` and moves up, in order, when places
-/// become free.
+/// become free. Users answer for themselves and for those they look after; coaches and managers for
+/// everybody on their team.
 #[utoipa::path(put, path = "/events/{event_id}/rsvps/{member_id}", operation_id = "rsvps_answer", tag = "Events",
     params(("event_id" = EventId, Path), ("member_id" = MemberId, Path)),
     request_body(content = NewAnswer, example = json!({ "answer": "yes", "note": "Ten minutes late" })),
     responses((status = 200, description = "The answer as it is kept.", body = One<Rsvp>), Problems),
     security(("key" = ["events:write"])))]
 async fn answer(
-    caller: Caller<EventsWrite>,
+    caller: Caller<EventsAnswer>,
     At(at): At<(EventId, MemberId)>,
     Query(Nothing): Query<Nothing>,
     body: Body<NewAnswer>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.change(body, move |tx, new, expected| rsvp::answer(tx, &reach, at, expected, new)).await
+    let (reach, voice) = (caller.reach(), caller.voice().await?);
+    caller
+        .change(body, move |tx, new, expected| {
+            voice.check(new.on_behalf_of)?;
+            // A user answers as the user, whoever that is on the roster.
+            let named = new.on_behalf_of.filter(|_| voice == Voice::Anybodys);
+            let new = NewAnswer { on_behalf_of: named, ..new };
+            rsvp::answer(tx, &reach, at, expected, new)
+        })
+        .await
 }
 
 /// List everything a member answered
@@ -99,7 +110,7 @@ async fn answer(
     responses((status = 200, description = "A page of answers.", body = Many<Answered>), Problems),
     security(("key" = ["events:read"])))]
 async fn answers(
-    caller: Caller<EventsRead>,
+    caller: Caller<EventsOversee>,
     At((event, member)): At<(EventId, MemberId)>,
     Query(paging): Query<Paging<Nothing>>,
 ) -> Result<Response> {
@@ -122,7 +133,7 @@ async fn answers(
     responses((status = 200, description = "A page of members.", body = Many<Unanswered>), Problems),
     security(("key" = ["events:read"])))]
 async fn unanswered(
-    caller: Caller<EventsRead>,
+    caller: Caller<EventsOversee>,
     At(id): At<EventId>,
     Query(paging): Query<Paging<Nothing>>,
 ) -> Result<Response> {
@@ -136,13 +147,14 @@ async fn unanswered(
 
 /// Take a duty
 ///
-/// For somebody on the team, or a guardian of somebody who is.
+/// For somebody on the team, or a guardian of somebody who is. Users take duties for themselves and for
+/// those they look after; coaches and managers for everybody on their team.
 #[utoipa::path(put, path = "/events/{event_id}/duties/{duty_id}/takers/{person_id}", operation_id = "duties_take", tag = "Events",
     params(("event_id" = EventId, Path), ("duty_id" = DutyId, Path), ("person_id" = PersonId, Path)),
     responses((status = 200, description = "The event.", body = One<Shown>), Problems),
     security(("key" = ["events:write"])))]
 async fn take(
-    caller: Caller<EventsWrite>,
+    caller: Caller<EventsAnswer>,
     At((event, duty, person)): At<(EventId, DutyId, PersonId)>,
     Query(Nothing): Query<Nothing>,
     MaybeBody(body): MaybeBody<NoBody>,
@@ -159,7 +171,7 @@ async fn take(
     responses((status = 200, description = "The event.", body = One<Shown>), Problems),
     security(("key" = ["events:write"])))]
 async fn release(
-    caller: Caller<EventsWrite>,
+    caller: Caller<EventsAnswer>,
     At((event, duty, person)): At<(EventId, DutyId, PersonId)>,
     Query(Nothing): Query<Nothing>,
     MaybeBody(body): MaybeBody<NoBody>,

@@ -44,6 +44,8 @@ mod rsvps;
 mod schema;
 mod series;
 mod series_moves;
+mod standing;
+mod standing_messages;
 mod strangers;
 mod teams;
 mod users;

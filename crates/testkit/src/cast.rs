@@ -73,8 +73,9 @@ impl World {
         let mum = json!({ "first_name": "Mia", "email": "mia@example.org" });
         let zoe = json!({ "first_name": "Zoe", "birth_date": "2014-02-02",
             "medical_note": "nuts", "guardians": [mum] });
-        let ole =
-            json!({ "first_name": "Ole", "birth_date": "2014-03-03", "medical_note": "wasps" });
+        let oda = json!({ "first_name": "Oda", "email": "oda.o@example.org" });
+        let ole = json!({ "first_name": "Ole", "birth_date": "2014-03-03",
+            "medical_note": "wasps", "guardians": [oda] });
         let (max, pat) = self.child(&hawks, max).await;
         let cast = Cast {
             kim: self.joins(&hawks, kim).await,

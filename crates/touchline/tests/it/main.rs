@@ -23,6 +23,7 @@ mod linking;
 mod mail;
 mod mail_sending;
 mod mail_unsubscribe;
+mod matrix;
 mod messages;
 mod messages_people;
 mod messages_reading;

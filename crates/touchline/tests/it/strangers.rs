@@ -1,14 +1,17 @@
 //! Every operation of the API's description refuses strangers: without a credential, with too small a
 //! scope, from another account. An operation is covered on the day it appears.
 
+use testkit::world::{make_account, new_key};
 use testkit::{Answer, Client, Value, World, both, json};
+use touchline::accounts::rights::Scopes;
+use touchline::accounts::user::Role;
 
 use crate::events::narrowed;
 use crate::mail::put_one;
 use crate::openapi::operations;
 
 /// One object of every kind at Harbour, by the parameter that stands for it in an address.
-async fn objects(w: &World) -> Vec<(&'static str, String)> {
+pub(crate) async fn objects(w: &World) -> Vec<(&'static str, String)> {
     let id = |made: &Answer| made.id().to_owned();
     let team = id(&w.owner.post("/teams", json!({ "name": "target" })).await.created());
     let ana = json!({ "first_name": "Ana", "role": "coach", "email": "ana@example.org" });
@@ -40,40 +43,78 @@ async fn objects(w: &World) -> Vec<(&'static str, String)> {
 }
 
 /// The address of an operation on objects that exist.
-fn place(path: &str, objects: &[(&'static str, String)]) -> String {
+pub(crate) fn place(path: &str, objects: &[(&'static str, String)]) -> String {
     let put = |path: String, (name, id): &(&str, String)| path.replace(name, id);
     let place = objects.iter().fold(path.to_owned(), put);
     assert!(!place.contains('{'), "nothing stands for {place}; make it in `objects`");
     place
 }
 
-async fn send(client: &Client, method: &str, path: &str, operation: &Value) -> Answer {
+pub(crate) async fn send(client: &Client, method: &str, path: &str, operation: &Value) -> Answer {
     let body = &operation["requestBody"]["content"]["application/json"]["example"];
     let body = (!body.is_null()).then(|| body.to_string());
     client.send(method, path, body.as_deref()).await
 }
 
-fn needed(operation: &Value) -> Vec<&str> {
+pub(crate) fn needed(operation: &Value) -> Vec<&str> {
     let scopes = operation["security"][0]["key"].as_array().unwrap();
     scopes.iter().filter_map(Value::as_str).collect()
+}
+
+/// Questions that cannot be asked without saying about whom.
+pub(crate) fn about(place: &str, objects: &[(&'static str, String)]) -> String {
+    let person = &objects.iter().find(|(name, _)| *name == "{person_id}").unwrap().1;
+    let asks = place.ends_with("/messages/unread");
+    if asks { format!("{place}?person_id={person}") } else { place.to_owned() }
+}
+
+/// The operation with an example that is about a team that is there.
+pub(crate) fn about_team(operation: &Value, objects: &[(&'static str, String)]) -> Value {
+    let team = &objects.iter().find(|(name, _)| *name == "{team_id}").unwrap().1;
+    let text = operation.to_string().replace("team_01kbm2x5q8f7vr0n3hd9tzc4wy", team);
+    serde_json::from_str(&text).unwrap()
+}
+
+/// An app that acts for the owner of another club.
+async fn foreign_token(w: &World) -> Client {
+    let now = "2026-09-05T10:00:00Z".parse().unwrap();
+    let club = make_account(w.db(), "Valley", now).await;
+    let vera = w.user_of(club, Role::Owner, "vera@example.org").await;
+    w.acting_at(club, vera.id, &Scopes::all_named().to_string()).await
+}
+
+/// Somebody who signed in with a browser: the cookie opens pages, never the API.
+async fn with_cookie(w: &World) -> Client {
+    let oda = w.user(Role::Owner, "oda@example.org").await;
+    let cookie = w.browser(oda.id).await.cookie.unwrap();
+    w.nobody.with("Cookie", &format!("__Host-touchline={cookie}"))
 }
 
 both! {
     async fn every_operation_refuses_strangers(w: &World) {
         let document: Value = serde_json::from_str(&touchline::document()).unwrap();
         let objects = objects(w).await;
+        let (token, cookie) = (foreign_token(w).await, with_cookie(w).await);
         let before = w.news().await;
         for (method, path, operation) in operations(&document) {
             let place = place(&path, &objects);
-            send(&w.nobody, &method, &place, &operation).await.refused(401, "missing_credentials");
+            for nobody in [&w.nobody, &cookie] {
+                send(nobody, &method, &place, &operation).await.refused(401, "missing_credentials");
+            }
             let wrong = Client::new(w.node.address, Some("tl_live_nonsense"));
             send(&wrong, &method, &place, &operation).await.refused(401, "invalid_credentials");
-            if path.contains('{') {
-                send(&w.stranger, &method, &place, &operation).await.refused(404, "not_found");
-                if method == "GET" {
-                    // It is there; only the stranger must not know.
-                    w.owner.get(&place).await.ok();
+            for stranger in [&w.stranger, &token] {
+                if path.contains('{') {
+                    send(stranger, &method, &place, &operation).await.refused(404, "not_found");
+                } else {
+                    // It is the stranger's own list; what is Harbour's is not on it.
+                    let sent = send(stranger, &method, &about(&place, &objects), &about_team(&operation, &objects)).await;
+                    assert!(objects.iter().all(|(_, id)| !sent.text.contains(id)), "{method} {path}: {}", sent.text);
                 }
+            }
+            if path.contains('{') && method == "GET" {
+                // It is there; only the stranger must not know.
+                w.owner.get(&place).await.ok();
             }
         }
         // Nothing a stranger tried has left a trace.
@@ -83,25 +124,42 @@ both! {
     async fn every_operation_asks_for_its_scope(w: &World) {
         let document: Value = serde_json::from_str(&touchline::document()).unwrap();
         let objects = objects(w).await;
+        let olga = w.user(Role::Owner, "olga@example.org").await;
+        let all = Scopes::all_named().to_string();
+        let mut alone = Vec::new();
+        let mut others = Vec::new();
+        for scope in all.split(' ') {
+            let rest: Vec<_> = all.split(' ').filter(|other| *other != scope).collect();
+            let rest = rest.join(" ");
+            let pair = async |scopes: &str| [w.caller(new_key(scopes)).await.1, w.acting_for(olga.id, scopes).await];
+            alone.push((scope, pair(scope).await));
+            others.push((scope, pair(&rest).await));
+        }
+        let before = w.news().await;
         for (method, path, operation) in operations(&document) {
-            let place = place(&path, &objects);
-            for scope in needed(&operation) {
-                let others: Vec<_> = touchline::accounts::rights::Scopes::all_named().to_string()
-                    .split(' ').filter(|other| *other != scope).map(str::to_owned).collect();
-                let (_, without) = w.caller(testkit::world::new_key(&others.join(" "))).await;
-                let refused = send(&without, &method, &place, &operation).await.refused(403, "insufficient_scope");
+            let (place, needed) = (place(&path, &objects), needed(&operation));
+            let Some(needed) = needed.first().copied() else { continue };
+            let without = alone.iter().filter(|(scope, _)| *scope != needed);
+            let without = without.chain(others.iter().filter(|(scope, _)| *scope == needed));
+            for client in without.flat_map(|(_, clients)| clients) {
+                let refused = send(client, &method, &place, &operation).await.refused(403, "insufficient_scope");
                 let challenge = refused.header("www-authenticate").unwrap();
-                assert!(challenge.contains(&format!("scope=\"{scope}\"")), "{challenge}");
-                assert!(refused.body["detail"].as_str().unwrap().contains(scope));
+                assert!(challenge.contains(&format!("scope=\"{needed}\"")), "{challenge}");
+                assert!(refused.body["detail"].as_str().unwrap().contains(needed));
+            }
+            let with = alone.iter().find(|(scope, _)| *scope == needed).unwrap();
+            for client in with.1.iter().filter(|_| method == "GET") {
+                client.get(&about(&place, &objects)).await.ok();
             }
         }
+        assert_eq!(w.news().await, before);
     }
 
     async fn a_key_of_one_team_reaches_nothing_of_another(w: &World) {
         let document: Value = serde_json::from_str(&touchline::document()).unwrap();
         let objects = objects(w).await;
         let other = w.owner.post("/teams", json!({ "name": "other" })).await.created();
-        let all = touchline::accounts::rights::Scopes::all_named().to_string();
+        let all = Scopes::all_named().to_string();
         let narrow = narrowed(w, other.id(), &all).await;
         let before = w.news().await;
         for (method, path, operation) in operations(&document) {
@@ -116,7 +174,7 @@ both! {
     }
 
     async fn a_star_passes_every_scope_but_not_the_fence(w: &World) {
-        let (_, all) = w.caller(testkit::world::new_key("*")).await;
+        let (_, all) = w.caller(new_key("*")).await;
         let team = all.post("/teams", json!({ "name": "Kraken" })).await.created();
         all.get(&team.path("")).await.ok();
         assert_eq!(all.get("/me").await.ok().data()["scopes"], json!(["*"]));

@@ -21,6 +21,19 @@ pub enum Least {
     Owner,
 }
 
+impl Least {
+    /// Who that is, in words for people.
+    pub fn who(self) -> &'static str {
+        match self {
+            Self::Anybody => "anybody",
+            Self::Family => "player or guardian",
+            Self::Staff => "coach or manager",
+            Self::Admin => "admin",
+            Self::Owner => "owner",
+        }
+    }
+}
+
 impl From<Role> for Least {
     /// What a role is by itself; what members are beyond that, the roster says.
     fn from(role: Role) -> Self {
@@ -46,14 +59,16 @@ pub trait Needs: Send + Sync + 'static {
 #[derive(Debug, Clone, Copy)]
 pub struct Permit {
     pub name: &'static str,
+    /// What it is for, in words.
+    pub says: &'static str,
     pub scope: Option<ScopeName>,
     pub least: Least,
 }
 
 macro_rules! permits {
-    ($($(#[$doc:meta])* $name:ident: $scope:expr, $least:ident;)+) => {
+    ($($(#[doc = $says:literal])+ $name:ident: $scope:expr, $least:ident;)+) => {
         $(
-            $(#[$doc])*
+            $(#[doc = $says])+
             #[derive(Debug)]
             pub enum $name {}
             impl Needs for $name {
@@ -64,7 +79,12 @@ macro_rules! permits {
         )+
         /// Every permit there is.
         pub const PERMITS: &[Permit] = &[
-            $(Permit { name: stringify!($name), scope: $scope, least: Least::$least }),+
+            $(Permit {
+                name: stringify!($name),
+                says: concat!($($says),+),
+                scope: $scope,
+                least: Least::$least,
+            }),+
         ];
     };
 }

@@ -124,19 +124,22 @@ pub async fn standing(app: &App, credential: &Credential, user: UserId) -> Resul
 /// Where users stood when they were last looked up, with the version of the account at that time. Whoever
 /// joins, leaves or is looked after raises that version, so what is remembered is never old.
 #[derive(Debug, Default)]
-pub struct Standings(Mutex<HashMap<(AccountId, UserId), (i64, Arc<Standing>)>>);
+pub struct Standings(Mutex<HashMap<Whose, (i64, Arc<Standing>)>>);
+
+/// A user in one of their clubs.
+type Whose = (AccountId, UserId);
 
 /// So many users are remembered; after that it begins anew.
 const MOST: usize = 10_000;
 
 impl Standings {
-    fn get(&self, whose: (AccountId, UserId), sequence: i64) -> Option<Arc<Standing>> {
+    fn get(&self, whose: Whose, sequence: i64) -> Option<Arc<Standing>> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (at, standing) = known.get(&whose)?;
         (*at == sequence).then(|| standing.clone())
     }
 
-    fn put(&self, whose: (AccountId, UserId), sequence: i64, found: Standing) -> Arc<Standing> {
+    fn put(&self, whose: Whose, sequence: i64, found: Standing) -> Arc<Standing> {
         let found = Arc::new(found);
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST {

@@ -24,6 +24,7 @@ mod mail;
 mod mail_sending;
 mod mail_unsubscribe;
 mod matrix;
+mod matrix_bodies;
 mod messages;
 mod messages_people;
 mod messages_reading;

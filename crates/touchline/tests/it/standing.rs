@@ -135,7 +135,7 @@ both! {
         // Each look at a note is entered with who looked, and through which app.
         let log = audit(w).await;
         let looks = log.iter().filter(|entry| entry.action == "roster.medical_read");
-        let last = looks.last().unwrap();
+        let last = looks.into_iter().next_back().unwrap();
         assert!(last.actor.starts_with(&format!("{} via app_", cast.coach.id)), "{}", last.actor);
     }
 

@@ -56,7 +56,9 @@ fn flash(guest: &Guest) -> Option<Flash> {
         "saved" => "Saved.",
         "password" => "Your new password is set. All other browsers were signed out.",
         "email" => "Your address is changed. Sign in with the new one from now on.",
-        "letter" => "We have sent a letter to the new address. Open the link in it within 30 minutes.",
+        "letter" => {
+            "We have sent a letter to the new address. Open the link in it within 30 minutes."
+        }
         "off" => "Two-step sign-in is off.",
         "ended" => "That browser is signed out.",
         "others" => "All other browsers are signed out.",

@@ -39,11 +39,7 @@ async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
     Ok(password_page(&visitor, has_one, Faults::default())?)
 }
 
-fn password_page(
-    visitor: &Visitor<OwnAccount>,
-    has_one: bool,
-    faults: Faults,
-) -> Result<Response> {
+fn password_page(visitor: &Visitor<OwnAccount>, has_one: bool, faults: Faults) -> Result<Response> {
     let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let frame = visitor.frame("Password", Section::Password).flash(flash(&visitor.guest));
     page::html(status, &PasswordPage { frame, email: &visitor.visit.email, has_one, faults })

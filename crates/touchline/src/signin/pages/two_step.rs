@@ -16,8 +16,8 @@ use super::{attempt, failed, flash, forget_place, note, write_to};
 use crate::accounts::permits::OwnAccount;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
-use crate::signin::two_step::{self, Seed, State};
 use crate::signin::throttle;
+use crate::signin::two_step::{self, Seed, State};
 use crate::web::page::{self, Frame, Section};
 use crate::web::visitor::{Outcome, Posted, Visitor, encoded, see_other};
 
@@ -152,11 +152,7 @@ async fn confirm(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     Ok(codes_page(&visitor, codes, true)?)
 }
 
-fn codes_page(
-    visitor: &Visitor<OwnAccount>,
-    codes: Vec<String>,
-    begun: bool,
-) -> Result<Response> {
+fn codes_page(visitor: &Visitor<OwnAccount>, codes: Vec<String>, begun: bool) -> Result<Response> {
     let frame = visitor.frame("Your recovery codes", Section::TwoStep);
     page::html(StatusCode::OK, &CodesPage { frame, codes, begun })
 }

@@ -34,6 +34,8 @@ export async function open(browser, path, { width, scheme }) {
   const context = await browser.newContext({
     viewport: { width, height: 900 },
     colorScheme: scheme,
+    // A fading page that is left again at once complains of it.
+    reducedMotion: 'reduce',
     // A worker of the page could fetch behind our back.
     serviceWorkers: 'block',
   })

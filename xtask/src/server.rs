@@ -5,6 +5,8 @@ use crate::job;
 use crate::scratch;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, read_to_string};
+use std::io::Write;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -16,12 +18,18 @@ const LOG: &str = "log";
 /// The checks send more in a minute than any tier allows.
 const LIMITS: &str = "free=600000,club=600000,league=600000";
 
+/// Somebody who looks after the demonstration club, for checks with a browser.
+pub(crate) const EMAIL: &str = "browser@touchline.example";
+pub(crate) const PASSWORD: &str = "quiet-lantern-over-the-halfway-line";
+
 /// A running service; dropped, it is stopped and its data are gone.
 pub(crate) struct Server {
     child: Child,
     /// Gone with the service: its log, its data, and what a check leaves lying about.
     pub(crate) folder: PathBuf,
     pub(crate) url: String,
+    /// The same by its name, as people reach it: an IP address has no passkeys.
+    pub(crate) home: String,
     pub(crate) key: String,
     _guard: Guard,
 }
@@ -42,10 +50,15 @@ impl Server {
         let folder = scratch::folder("web")?;
         let said = folder.join("said.json");
         let told = |e: std::io::Error| format!("cannot start the service: {e}");
+        // Its own address must be known before it starts.
+        let free =
+            TcpListener::bind("127.0.0.1:0").and_then(|port| port.local_addr()).map_err(told)?;
+        let home = format!("http://localhost:{}", free.port());
         // Files instead of pipes: nobody has to read along, and the log outlives a crash.
         let child = command(service)
-            .args(["serve", "--demo", "--json", "--listen", "127.0.0.1:0", "--data"])
+            .args(["serve", "--demo", "--json", "--listen", &free.to_string(), "--data"])
             .arg(folder.join("data"))
+            .env("TOUCHLINE_BASE_URL", &home)
             .env("TOUCHLINE_RATE_LIMITS", LIMITS)
             .stdin(Stdio::null())
             .stdout(File::create(&said).map_err(told)?)
@@ -54,10 +67,38 @@ impl Server {
             .map_err(told)?;
         let guard = guard(&child, &folder)?;
         let (url, key) = Default::default();
-        let mut server = Self { child, folder, url, key, _guard: guard };
+        let mut server = Self { child, folder, url, home, key, _guard: guard };
         server.url = server.wait()?;
-        server.key = key_in(&read_to_string(said).map_err(told)?)?;
+        let said = read_to_string(said).map_err(told)?;
+        server.key = key_in(&said)?;
+        server.add_user(service, &found(&said, "/demo/account/id")?)?;
         Ok(server)
+    }
+
+    fn add_user(&self, service: &Path, account: &str) -> Result<(), String> {
+        let told = |e: std::io::Error| format!("cannot make a user: {e}");
+        let mut child = command(service)
+            .args([
+                "user",
+                "create",
+                "--account",
+                account,
+                "--email",
+                EMAIL,
+                "--name",
+                "Bo Browser",
+            ])
+            .args(["--role", "owner", "--password-stdin", "--data"])
+            .arg(self.folder.join("data"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(told)?;
+        let mut input = child.stdin.take().ok_or("the program takes no password")?;
+        writeln!(input, "{PASSWORD}").map_err(told)?;
+        drop(input);
+        let made = child.wait().map_err(told)?.success();
+        if made { Ok(()) } else { Err("the program made no user".into()) }
     }
 
     /// The end of what the service logged.
@@ -108,10 +149,14 @@ fn address_in(log: &str) -> Option<String> {
 }
 
 fn key_in(said: &str) -> Result<String, String> {
+    found(said, "/demo/key/value")
+}
+
+fn found(said: &str, pointer: &str) -> Result<String, String> {
     let said: serde_json::Value = serde_json::from_str(said)
         .map_err(|e| format!("`serve --demo --json` did not print one JSON object: {e}"))?;
-    let key = said.pointer("/demo/key/value").and_then(serde_json::Value::as_str);
-    key.map(str::to_owned).ok_or_else(|| "the demo came without a key".into())
+    let text = said.pointer(pointer).and_then(serde_json::Value::as_str);
+    text.map(str::to_owned).ok_or_else(|| format!("the demo came without {pointer}"))
 }
 
 #[cfg(test)]

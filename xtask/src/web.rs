@@ -3,7 +3,7 @@
 
 use crate::install;
 use crate::job::Job;
-use crate::server::Server;
+use crate::server::{self, Server};
 use crate::tally::Tally;
 use crate::workspace;
 use std::path::Path;
@@ -37,13 +37,16 @@ fn lint() -> Result<Tally, String> {
 }
 
 fn browse(server: &Server) -> Result<Tally, String> {
-    let finished = Job::new("node", ["--test", "--test-reporter=spec", "docs.test.mjs"])
-        .within(workspace::web())
-        .env("NO_COLOR", "1")
-        .env("TOUCHLINE_URL", &server.url)
-        .env("TOUCHLINE_CHROMIUM", install::CHROMIUM)
-        .at_most(3 * MINUTE)
-        .run()?;
+    let finished =
+        Job::new("node", ["--test", "--test-reporter=spec", "docs.test.mjs", "passkeys.test.mjs"])
+            .within(workspace::web())
+            .env("NO_COLOR", "1")
+            .env("TOUCHLINE_URL", &server.home)
+            .env("TOUCHLINE_EMAIL", server::EMAIL)
+            .env("TOUCHLINE_PASSWORD", server::PASSWORD)
+            .env("TOUCHLINE_CHROMIUM", install::CHROMIUM)
+            .at_most(3 * MINUTE)
+            .run()?;
     Ok(Tally::of_node(&finished.lines).ended(finished.ok))
 }
 

@@ -7,6 +7,7 @@ pub mod entry;
 pub mod forgetting;
 pub mod link;
 pub mod pages;
+pub mod passkey;
 pub mod session;
 pub mod set_up;
 pub mod throttle;

@@ -23,11 +23,12 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
 
 /// Every file there is, with its type. A new file needs its line here and nothing else.
-const FILES: [(&str, &str, &[u8]); 5] = [
+const FILES: [(&str, &str, &[u8]); 6] = [
     ("app.css", CSS, include_bytes!("../../assets/app.css")),
     ("app.js", SCRIPT, include_bytes!("../../assets/app.js")),
     ("htmx.min.js", SCRIPT, include_bytes!("../../assets/htmx.min.js")),
     ("icons.svg", PICTURE, include_bytes!("../../assets/icons.svg")),
+    ("passkeys.js", SCRIPT, include_bytes!("../../assets/passkeys.js")),
     (MARK, PICTURE, include_bytes!("../../assets/mark.svg")),
 ];
 

@@ -36,6 +36,7 @@ mod oauth_apps;
 mod openapi;
 mod pages;
 mod paging;
+mod passkeys;
 mod privacy;
 mod program;
 mod roster;

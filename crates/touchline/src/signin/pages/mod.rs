@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod confirm;
+pub mod passkeys;
 pub mod password;
 pub mod reset;
 pub mod sessions;
@@ -37,6 +38,7 @@ pub fn router() -> Router<App> {
         .merge(reset::router())
         .merge(set_up::router())
         .merge(account::router())
+        .merge(passkeys::router())
         .merge(password::router())
         .merge(two_step::router())
         .merge(sessions::router())

@@ -13,9 +13,11 @@ use crate::strangers::{about_team, objects, place};
 
 /// The name of every column there is, and what is tried elsewhere.
 async fn columns(w: &World) -> BTreeSet<String> {
-    let tables = w.db().read(Scope::system("columns"), store::Reader::tables).await.unwrap();
-    let columns = tables.into_iter().flat_map(|table| table.columns);
-    let known = columns.map(|column| column.name);
+    let look = w.db().read(Scope::system("columns"), |db| {
+        let tables = db.tables()?.into_iter().flat_map(|table| table.columns);
+        Ok::<Vec<_>, store::Error>(tables.map(|column| column.name).collect())
+    });
+    let known = look.await.unwrap().into_iter();
     let tried = ["is_admin", "admin", "scopes", "owner", "permissions", "__proto__", "_id"];
     known.chain(tried.map(str::to_owned)).collect()
 }

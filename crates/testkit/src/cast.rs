@@ -6,9 +6,10 @@
 //! it without being on any roster.
 
 use serde_json::{Value, json};
-use store::{Scope, bind};
+use store::Scope;
 use touchline::accounts::user::{Role, User};
 use touchline::ids::{PersonId, UserId};
+use touchline::roster::linking;
 
 use crate::World;
 
@@ -113,14 +114,17 @@ impl World {
         (child, guardian)
     }
 
-    /// Somebody on a roster is who signs in as this user. Done before the user asks for anything.
+    /// Somebody on a roster is who signs in as this user.
     pub async fn link(&self, person: &str, user: UserId) {
         let person: PersonId = person.parse().unwrap();
-        let linked = self.db().write(Scope::account(self.harbour, "test"), move |tx| {
-            let text =
-                "update person set user_id = :user where account_id = :account and id = :person";
-            tx.run(text, bind! { user, person })
-        });
-        assert_eq!(linked.await.unwrap(), 1);
+        let scope = Scope::account(self.harbour, "test");
+        self.db().write(scope, move |tx| linking::link(tx, person, user)).await.unwrap();
+    }
+
+    /// Nobody signs in as this person any more.
+    pub async fn unlink(&self, person: &str) {
+        let person: PersonId = person.parse().unwrap();
+        let scope = Scope::account(self.harbour, "test");
+        self.db().write(scope, move |tx| linking::unlink(tx, person)).await.unwrap();
     }
 }

@@ -220,6 +220,17 @@ both! {
         pat.get(&place).await.ok();
         w.owner.patch(&roster(&cast.hawks, &format!("/{}", cast.max.member)), json!({ "guardians": [] })).await.ok();
         pat.get(&place).await.refused(403, "forbidden");
+        // Also who one is: the parent becomes nobody, and somebody else again.
+        w.unlink(&cast.pat).await;
+        w.link(&cast.zoe.person, cast.parent.id).await;
+        pat.get(&place).await.ok();
+        w.unlink(&cast.zoe.person).await;
+        pat.get(&place).await.refused(403, "forbidden");
+        w.link(&cast.pat, cast.parent.id).await;
+        pat.get(&place).await.refused(403, "forbidden");
+        let guardians = json!({ "guardians": [{ "id": cast.pat }] });
+        w.owner.patch(&roster(&cast.hawks, &format!("/{}", cast.zoe.member)), guardians).await.ok();
+        pat.get(&place).await.ok();
         // The role in the club too, which no roster tells.
         let uwe = acting(w, cast.outsider.id).await;
         uwe.get(&place).await.refused(403, "forbidden");

@@ -29,6 +29,12 @@ impl Browser {
         Self { client: self.client.with(name, value), ..self.clone() }
     }
 
+    /// The same browser with this cookie, wherever it is from.
+    #[must_use]
+    pub fn holding(self, cookie: Option<String>) -> Self {
+        Self { cookie, csrf: None, ..self }
+    }
+
     /// Opens a page.
     pub async fn get(&mut self, path: &str) -> Answer {
         let answer = self.client().page("GET", path, None).await;
@@ -65,11 +71,8 @@ impl Browser {
         for (name, value) in headers {
             client = client.with(name, value);
         }
-        let mut body = form_urlencoded::Serializer::new(String::new());
-        for (name, value) in fields {
-            body.append_pair(name, value);
-        }
-        let answer = client.page("POST", path, Some(&body.finish())).await;
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let answer = client.page("POST", path, Some(&body)).await;
         self.keep(answer)
     }
 

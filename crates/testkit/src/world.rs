@@ -154,6 +154,7 @@ impl World {
 pub fn test_config() -> Config {
     let mut config = Config::defaults();
     config.postgres_connections = 4.try_into().unwrap();
+    config.sign_in_rate = 100_000.try_into().unwrap();
     config
 }
 

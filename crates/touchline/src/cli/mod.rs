@@ -56,7 +56,7 @@ enum Verb {
     /// Make, list and revoke API keys
     #[command(subcommand)]
     Key(accounts::KeyVerb),
-    /// Make, list and promote people who sign in
+    /// Make, list and promote people who sign in, and let them choose new passwords
     #[command(subcommand)]
     User(users::UserVerb),
     /// Register apps that act for people

@@ -13,11 +13,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::{Desk, Outcome, Refusal, refused};
-use crate::accounts::account;
 use crate::accounts::api_key::Key;
 use crate::app::App;
 use crate::config::Config;
 use crate::post::Post;
+use crate::signin::set_up;
 use crate::web::{health, server};
 use crate::{demo, jobs};
 
@@ -42,9 +42,10 @@ impl Serve {
             super::private_folder(&desk.config.data)?;
             demo::load(&db).await.map_err(refused)?;
             let (key, value) = demo::key(&db, &desk.config.data).await.map_err(refused)?;
-            welcome(desk, &key, &value, address)?;
+            let password = demo::sign_ins(&db, &desk.config.data).await.map_err(refused)?;
+            welcome(desk, &key, &value, (app.home.as_str(), &password))?;
         } else {
-            first_steps(desk, &app, address).await?;
+            first_steps(desk, &app).await?;
         }
         run(app, listener).await?;
         db.close();
@@ -109,35 +110,45 @@ fn start_log(filter: &str) -> Outcome {
     started.map_err(|error| Refusal::from(format!("log: {error}")))
 }
 
-/// Shows the demo key with a line that works when pasted.
-fn welcome(desk: &Desk, key: &Key, value: &ApiKey, address: SocketAddr) -> Outcome {
+/// Shows how to sign in to the demo club, and its key with a line that works when pasted.
+fn welcome(desk: &Desk, key: &Key, value: &ApiKey, (url, password): (&str, &str)) -> Outcome {
     let mut shown = serde_json::to_value(key)?;
     shown["value"] = value.reveal().into();
-    let url = format!("http://{address}");
-    let said = json!({ "url": url, "demo": { "account": { "id": demo::ACCOUNT }, "key": shown } });
+    let said = json!({
+        "url": url,
+        "set_up": null,
+        "demo": {
+            "account": { "id": demo::ACCOUNT },
+            "key": shown,
+            "password": password,
+            "sign_ins": demo::SIGN_INS,
+        },
+    });
     desk.say(&said, || {
         let value = value.reveal();
+        let people = demo::SIGN_INS.map(|sign_in| sign_in.email).join(", ");
         format!(
-            "\n  Touchline is ready, with a demo club.\n\n  Address    {url}\n  Reference  {url}/docs\n  \
-             API key    {value}\n\n  Try it:\n\n  curl -H 'Authorization: Bearer {value}' '{url}/api/public/v1/teams?limit=5'\n"
+            "\n  Touchline is ready, with a demo club.\n\n  Sign in    {url}/sign-in\n  As         {people}\n  \
+             Password   {password}\n\n  Reference  {url}/docs\n  API key    {value}\n\n  Try it:\n\n  curl -H 'Authorization: Bearer {value}' '{url}/api/public/v1/teams?limit=5'\n"
         )
     })
 }
 
-/// Says how to begin when nothing is there yet.
-async fn first_steps(desk: &Desk, app: &App, address: SocketAddr) -> Outcome {
+/// Says how to begin when no club has an owner yet: with a link that works once.
+async fn first_steps(desk: &Desk, app: &App) -> Outcome {
+    let invited = app.db.write(Scope::system("set-up"), set_up::invite).await.map_err(refused)?;
+    let url = app.home.as_str();
+    let link = invited.map(|token| format!("{url}/set-up/{}", token.reveal()));
     if desk.json {
-        return desk.say(&json!({ "url": format!("http://{address}"), "demo": null }), String::new);
+        return desk.say(&json!({ "url": url, "set_up": link, "demo": null }), String::new);
     }
-    let accounts = app.db.read(Scope::system("list"), account::list).await.map_err(refused)?;
-    if accounts.is_empty() {
-        let text = "\n  There is no account yet. In another terminal, with the same --data or --database:\n\n  \
-            touchline account create --name \"My club\" --tier club\n  \
-            touchline key create --account ACCOUNT_ID --name \"First key\" --scopes teams:read,teams:write\n\n  \
-            Or look around first: touchline serve --demo\n";
-        writeln!(std::io::stderr(), "{text}")?;
-    }
-    Ok(())
+    let Some(link) = link else { return Ok(()) };
+    desk.say(&json!({}), || {
+        format!(
+            "\n  Nobody owns a club here yet. Set yours up with this link; it works once, within 30 minutes:\n\n  \
+             {link}\n\n  Or look around first: touchline serve --demo\n"
+        )
+    })
 }
 
 /// Asks the service at the configured address whether it is ready.

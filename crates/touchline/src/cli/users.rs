@@ -4,7 +4,7 @@ use std::io::Read;
 
 use clap::Subcommand;
 use kit::Dice;
-use kit::password::{self, PasswordFault};
+use kit::password;
 use kit::word::Word;
 use serde_json::json;
 use store::Scope;
@@ -13,7 +13,10 @@ use super::accounts::{ACTOR, account_id};
 use super::{Desk, Outcome, Refusal, refused};
 use crate::accounts::account;
 use crate::accounts::user::{self, NewUser, Role};
+use crate::error::Code;
 use crate::ids::{AccountId, UserId};
+use crate::passwords;
+use crate::signin::entry;
 
 fn role(text: &str) -> Result<Role, String> {
     Role::parse(text).ok_or_else(|| format!("one of: {}", Role::choices()))
@@ -40,6 +43,11 @@ pub(super) enum UserVerb {
     List {
         #[arg(long, value_parser = account_id)]
         account: AccountId,
+    },
+    /// Make a link by which a user chooses a new password, within 30 minutes
+    Reset {
+        #[arg(long)]
+        email: String,
     },
     /// Give a user another role
     Promote {
@@ -80,6 +88,7 @@ impl UserVerb {
                     users.iter().map(line).collect::<Vec<_>>().join("\n")
                 })
             }
+            Self::Reset { email } => reset(desk, email).await,
             Self::Promote { account, email, role } => promote(desk, account, email, role).await,
         }
     }
@@ -102,6 +111,20 @@ async fn create(desk: &Desk, account: AccountId, new: NewUser) -> Outcome {
     })
 }
 
+/// Nothing ends before the link is used.
+async fn reset(desk: &Desk, email: String) -> Outcome {
+    let db = desk.open_migrated().await?;
+    let made = db.write(Scope::system("reset"), move |tx| entry::reset_link(tx, &email)).await;
+    let (user, token) = made.map_err(|error| match error.code {
+        Code::NotFound => Refusal::from("there is no user with this address"),
+        _ => refused(error),
+    })?;
+    let link = format!("{}/reset/{}", desk.config.home().as_str(), token.reveal());
+    desk.say(&json!({ "user": user, "link": link }), || {
+        format!("{} can choose a new password within 30 minutes, once:\n\n{link}", user.email)
+    })
+}
+
 async fn promote(desk: &Desk, account: AccountId, email: String, role: Role) -> Outcome {
     let db = desk.open_migrated().await?;
     let unknown = || Refusal::from("there is no user with this address in the account");
@@ -111,7 +134,7 @@ async fn promote(desk: &Desk, account: AccountId, email: String, role: Role) -> 
     let scope = Scope::account(account, ACTOR);
     let changed = db.write(scope, move |tx| user::set_role(tx, id, role)).await;
     let role = changed.map_err(|error| match error.code {
-        crate::error::Code::NotFound => unknown(),
+        Code::NotFound => unknown(),
         _ => refused(error),
     })?;
     let shown = json!({ "id": id, "email": user.email, "name": user.name, "role": role, "account_id": account });
@@ -126,12 +149,6 @@ fn hashed(email: &str, name: &str) -> Result<String, Refusal> {
     std::io::stdin().take(limit).read_to_string(&mut text)?;
     let password = text.strip_suffix('\n').unwrap_or(&text);
     let known: Vec<_> = email.split(['@', '.']).chain(name.split(' ')).collect();
-    password::check(password, &known).map_err(|fault| match fault {
-        PasswordFault::TooShort => "a password has at least 12 characters",
-        PasswordFault::TooLong => "a password has at most 1024 bytes",
-        PasswordFault::TooWeak => {
-            "this password is too easy to guess; a few unrelated words make a good one"
-        }
-    })?;
+    password::check(password, &known).map_err(|fault| passwords::said(fault).detail)?;
     Ok(password::hash(password, &Dice::system()))
 }

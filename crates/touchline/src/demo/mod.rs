@@ -3,6 +3,7 @@
 mod club;
 mod people;
 mod season;
+mod sign_ins;
 mod talk;
 
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::path::Path;
 use kit::secret::ApiKey;
 use store::{Db, Scope, Tx};
 
+pub use self::sign_ins::{SIGN_INS, sign_ins};
 use crate::accounts::account::{self, Account, NewAccount, Tier};
 use crate::accounts::api_key::{self, Key, NewKey};
 use crate::accounts::rights::Scopes;
@@ -99,5 +101,5 @@ pub async fn remove(db: &Db, data: &Path) -> Result<()> {
     db.write(Scope::account(ACCOUNT, ACTOR), account::delete).await?;
     // The key is worthless now; whether its file could be removed does not matter.
     let _ = std::fs::remove_file(data.join("demo.key"));
-    Ok(())
+    sign_ins::forget(db, data).await
 }

@@ -1,0 +1,184 @@
+//! Stories about people who should not come in, and about secrets that should stay secret.
+
+use testkit::people::PASSWORD;
+use testkit::process::Program;
+use testkit::{Browser, Engine, TestDatabase, World, both};
+use touchline::accounts::user::Role;
+
+use crate::signin::{RefusedPage, sign_in};
+use crate::signin_two_step;
+
+/// Every form of this room that a visitor can send.
+const FORMS: &[&str] = &[
+    "/sign-in",
+    "/sign-in/code",
+    "/sign-out",
+    "/confirm",
+    "/forgot",
+    "/accounts",
+    "/account",
+    "/account/email",
+    "/account/password",
+    "/account/two-step/set-up",
+    "/account/two-step/codes",
+    "/account/two-step/off",
+    "/account/sessions/end-others",
+    "/account/sessions/ses_01kbm2x5q8f7vr0n3hd9tzc4wy/end",
+    "/reset/tlln_x",
+    "/account/email/tlln_x",
+    "/set-up",
+    "/set-up/tlln_x",
+];
+
+both! {
+    async fn forms_are_taken_from_our_own_pages_only(w: &World) {
+        let ana = w.user(Role::Owner, "ana@example.org").await;
+        let eve = w.user(Role::Member, "eve@example.org").await;
+        let mut browser = w.browser(ana.id).await;
+        let csrf = browser.csrf.clone().unwrap();
+        let others = w.browser(eve.id).await.csrf.unwrap();
+        let origin = format!("http://{}", w.node.address);
+        let ours = [("Sec-Fetch-Site", "same-origin"), ("Origin", origin.as_str())];
+        let fields = [("name", "Eve"), ("email", "eve@example.org"), ("password", PASSWORD), ("current", PASSWORD)];
+        for form in FORMS {
+            let with = |token: &str| {
+                let token = token.to_owned();
+                fields.iter().map(|(name, value)| (*name, (*value).to_owned())).chain([("csrf", token)]).collect::<Vec<_>>()
+            };
+            let good = with(&csrf);
+            let good: Vec<_> = good.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let foreign = with(&others);
+            let foreign: Vec<_> = foreign.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            browser.send(form, &fields, &ours).await.refused_page(403);
+            browser.send(form, &foreign, &ours).await.refused_page(403);
+            for headers in [
+                &[("Sec-Fetch-Site", "cross-site"), ("Origin", "https://evil.example")][..],
+                &[("Sec-Fetch-Site", "same-site"), ("Origin", origin.as_str())],
+                &[("Origin", "null")],
+                &[("Origin", "https://evil.example")],
+                &[],
+            ] {
+                browser.send(form, &good, headers).await.refused_page(403);
+            }
+            let text = browser.send(form, &good, &[ours[0], ours[1], ("Content-Type", "text/plain")]).await;
+            assert!([400, 403, 415].contains(&text.status), "{form}: {}", text.status);
+        }
+        browser.get("/account").await.ok().shows("ana@example.org");
+        sign_in(&mut w.newcomer(), "ana@example.org", PASSWORD).await.leads_to("/");
+    }
+
+    async fn a_cookie_that_was_planted_is_replaced(w: &World) {
+        w.user(Role::Owner, "ana@example.org").await;
+        let mut thief = w.newcomer();
+        thief.get("/sign-in").await.ok();
+        let planted = thief.cookie.clone().unwrap();
+        let mut victim = w.newcomer().holding(thief.cookie.clone());
+        sign_in(&mut victim, "ana@example.org", PASSWORD).await.leads_to("/");
+        assert_ne!(victim.cookie.as_ref(), Some(&planted));
+        victim.get("/account").await.ok();
+        thief.get("/account").await.leads_to("/sign-in?next=%2Faccount");
+        // Signing in again ends what the browser had before.
+        let before = victim.cookie.clone();
+        victim.get("/account").await.ok();
+        let fields = [("email", "ana@example.org"), ("password", PASSWORD)];
+        victim.post("/sign-in", &fields).await.leads_to("/");
+        let mut old = w.newcomer().holding(before);
+        old.get("/account").await.leads_to("/sign-in?next=%2Faccount");
+        assert_eq!(w.count("session").await, 1);
+    }
+
+    async fn nobody_is_led_away(w: &World) {
+        w.user(Role::Owner, "ana@example.org").await;
+        for evil in ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "/%0d%0aSet-Cookie:x"] {
+            let mut browser = w.newcomer();
+            let page = browser.get(&format!("/sign-in?next={}", touchline::web::visitor::encoded(evil))).await.ok();
+            assert!(!page.text.contains("evil") && !page.text.contains("javascript:"), "{}", page.text);
+            let fields = [("email", "ana@example.org"), ("password", PASSWORD), ("next", evil)];
+            let place = browser.post("/sign-in", &fields).await;
+            let place = place.header("location").unwrap();
+            assert!(place == "/" || place == "/%0d%0aSet-Cookie:x" || place.starts_with("/%0d"), "{place}");
+            assert!(!place.contains("evil") && !place.contains('\n'));
+        }
+    }
+
+    async fn every_page_carries_a_strict_policy(w: &World) {
+        let ana = w.user(Role::Owner, "ana@example.org").await;
+        let mut browser = w.browser(ana.id).await;
+        for page in ["/account", "/account/password", "/account/two-step", "/account/two-step/set-up", "/account/two-step/off",
+                     "/account/sessions", "/account/email", "/accounts", "/confirm", "/forgot"] {
+            let answer = browser.get(page).await.ok();
+            let policy = answer.header("content-security-policy").unwrap();
+            assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{page}");
+            assert_eq!(answer.header("cache-control"), Some("no-store"), "{page}");
+            assert!(!answer.text.contains(" style=") && !answer.text.contains("<script>") && !answer.text.contains(" onclick"), "{page}");
+            assert_eq!(answer.text.matches("<h1>").count(), 1, "{page}");
+        }
+    }
+
+    async fn secrets_are_not_in_the_database(w: &World) {
+        let ana = w.user(Role::Owner, "ana@example.org").await;
+        let (seed, codes) = signin_two_step::set_up(w, &ana).await;
+        let mut browser = w.newcomer();
+        let canary = "a canary sings in the dark mine";
+        sign_in(&mut browser, "ana@example.org", canary).await.refused_page(422);
+        browser.get("/account/two-step").await.leads_to("/sign-in?next=%2Faccount%2Ftwo-step");
+        let text = kit::totp::base32(&seed);
+        let cookie = browser.cookie.unwrap();
+        let dump = w.db().read(store::Scope::system("dump"), |db| {
+            let mut dump = Vec::new();
+            for table in db.tables()? {
+                db.rows(&table, |row| {
+                    dump.extend_from_slice(format!("{row:?}\n").as_bytes());
+                    Ok(())
+                })?;
+            }
+            Ok::<_, store::Error>(String::from_utf8_lossy(&dump).into_owned())
+        }).await.unwrap();
+        assert!(dump.contains("ana@example.org"));
+        let bytes = format!("{seed:?}");
+        let bytes = bytes.trim_matches(['[', ']']);
+        for secret in [PASSWORD, canary, &text, bytes, &kit::secret::hex(&seed), &codes[0], &codes[0].replace('-', ""), &cookie] {
+            assert!(!dump.contains(secret), "{secret} lies in the database");
+        }
+    }
+}
+
+/// A service on a database of its own, whose log tells everything there is to tell.
+#[tokio::test]
+async fn secrets_are_not_in_the_log() {
+    let database = TestDatabase::new(Engine::Sqlite).await.unwrap();
+    let program = Program::new(env!("CARGO_BIN_EXE_touchline"), database.folder.path())
+        .flag("--database", &database.url)
+        .flag("--log", "debug");
+    let account = program.json(&["account", "create", "--name", "Harbour"]);
+    let account = account["account"]["id"].as_str().unwrap();
+    let words =
+        ["user", "create", "--account", account, "--email", "ana@example.org", "--name", "Ana"];
+    let words: Vec<_> = words.into_iter().chain(["--role", "owner", "--password-stdin"]).collect();
+    assert!(program.run_with_input(&words, &format!("{PASSWORD}\n")).status.success());
+    let link = program.json(&["user", "reset", "--email", "ANA@example.org"]);
+    assert_eq!(link["user"]["email"], "ana@example.org");
+    let link = link["link"].as_str().unwrap();
+    let path = link.strip_prefix("http://127.0.0.1:8080").unwrap();
+    assert!(!program.run(&["user", "reset", "--email", "no@example.org"]).status.success());
+
+    let service = program.serve(&[]);
+    let mut browser = Browser::new(service.address);
+    sign_in(&mut browser, "ana@example.org", "a canary sings").await.refused_page(422);
+    sign_in(&mut browser, "ana@example.org", PASSWORD).await.leads_to("/");
+    let cookie = browser.cookie.clone().unwrap();
+    browser.get("/account").await.ok();
+    browser.get(path).await.ok();
+    let new = "seven quiet otters fold paper";
+    browser.post(path, &[("password", new)]).await.leads_to("/sign-in?said=reset");
+    browser.get("/set-up/tlln_canary").await.refused_page(410);
+    browser.get("/account/email/tlln_canary").await.refused_page(410);
+    browser.get("/join/tlin_canary").await;
+    browser.get("/oauth/consent/tlrq_canary").await;
+    let (_, log) = service.stop();
+    assert!(log.contains("POST /reset/ 303"), "{log}");
+    for secret in ["canary", PASSWORD, new, &cookie, path.trim_start_matches("/reset/"), "tlln_"] {
+        assert!(!log.contains(secret), "{secret} stands in the log: {log}");
+    }
+    database.remove().await;
+}

@@ -1,0 +1,152 @@
+//! Stories about passwords that were forgotten, told with a real mail server.
+
+use store::Scope;
+use testkit::people::PASSWORD;
+use testkit::{Browser, MailServer, World, both, seconds};
+use touchline::accounts::user::Role;
+use touchline::signin::entry;
+
+use crate::mail::node_with_mail;
+use crate::signin::{RefusedPage, audited, sign_in};
+use crate::signin_two_step;
+
+const NEW: &str = "seven quiet otters fold paper";
+
+/// A link as `touchline user reset` makes one.
+async fn link(w: &World, email: &str) -> String {
+    let email = email.to_owned();
+    let made = w.db().write(Scope::system("test"), move |tx| entry::reset_link(tx, &email)).await;
+    format!("/reset/{}", made.unwrap().1.reveal())
+}
+
+/// The path of the link in a letter.
+fn linked(text: &str) -> String {
+    let (_, rest) = text.split_once("https://club.example.org").expect("a link to our own address");
+    rest.split_whitespace().next().unwrap().to_owned()
+}
+
+both! {
+    async fn a_letter_brings_a_link_that_works_once(w: &World) {
+        let Some(server) = MailServer::start(&["accept"]) else { return };
+        let ana = w.user(Role::Owner, "ana@example.org").await;
+        let app = w.acting_for(ana.id, "teams:read").await;
+        let mut signed_in = w.browser(ana.id).await;
+        let node = node_with_mail(w, &server.url()).await;
+        // Whatever a request says of the host, the link leads to ours.
+        let mut browser = Browser::new(node.address).with("X-Forwarded-Host", "evil.example").with("Forwarded", "host=evil.example");
+        browser.get("/forgot").await.ok();
+        let known = browser.post("/forgot", &[("email", "ANA@example.org")]).await.ok();
+        let letter = &server.letters(1)[0];
+        assert_eq!(letter["to"], testkit::json!(["ana@example.org"]));
+        let text = letter["text"].as_str().unwrap();
+        assert!(!letter.to_string().contains("evil.example"));
+        let path = linked(text);
+        let unknown = browser.post("/forgot", &[("email", "nobody@example.org")]).await.ok();
+        assert_eq!(known.text, unknown.text);
+        assert!(server.is_empty(), "nobody is written to");
+        assert_eq!(w.count("mail").await, 0, "the letter lies nowhere");
+
+        // Looking at the page uses nothing up.
+        browser.get(&path).await.ok().shows("ana@example.org");
+        browser.get(&path).await.ok();
+        browser.post(&path, &[("password", "short")]).await.refused_page(422).shows("at least 12");
+        signed_in.get("/account").await.ok();
+        browser.post(&path, &[("password", NEW)]).await.leads_to("/sign-in?said=reset");
+        browser.get("/sign-in?said=reset").await.ok().shows("Your new password is set");
+        browser.post(&path, &[("password", NEW)]).await.refused_page(410);
+        browser.get(&path).await.refused_page(410);
+        signed_in.get("/account").await.leads_to("/sign-in?next=%2Faccount");
+        app.get("/teams").await.refused(401, "invalid_credentials");
+        sign_in(&mut browser, "ana@example.org", PASSWORD).await.refused_page(422);
+        sign_in(&mut browser, "ana@example.org", NEW).await.leads_to("/");
+        assert!(server.letters(1)[0]["text"].as_str().unwrap().contains("was just changed"));
+        assert_eq!(audited(w, "user.password_reset").await.len(), 1);
+        node.stop().await;
+    }
+
+    async fn letters_are_few(w: &World) {
+        let Some(server) = MailServer::start(&["accept"]) else { return };
+        w.user(Role::Owner, "ana@example.org").await;
+        let node = node_with_mail(w, &server.url()).await;
+        let mut browser = Browser::new(node.address);
+        browser.get("/forgot").await.ok();
+        for _ in 0..3 {
+            browser.post("/forgot", &[("email", "ana@example.org")]).await.ok();
+        }
+        let refused = browser.post("/forgot", &[("email", "bo@example.org")]).await.refused_page(429);
+        assert_eq!(refused.header("retry-after"), Some("1200"));
+        assert_eq!(server.letters(3).len(), 3);
+        w.pass(seconds(3 * 1200));
+        for letters in [1, 0, 0] {
+            browser.post("/forgot", &[("email", "ana@example.org")]).await.ok().shows("on its way");
+            assert_eq!(server.letters(letters).len(), letters);
+        }
+        assert!(server.is_empty());
+        node.stop().await;
+    }
+
+    async fn without_a_mail_server_it_is_said_plainly(w: &World) {
+        w.user(Role::Owner, "ana@example.org").await;
+        let mut browser = w.newcomer();
+        browser.get("/forgot").await.ok().shows("sends no mail").shows("touchline user reset");
+        browser.get("/sign-in").await.ok();
+        browser.post("/forgot", &[("email", "ana@example.org")]).await.ok().shows("sends no mail");
+        assert_eq!(w.count("once_link").await, 0);
+    }
+
+    async fn a_link_ends_and_leaves_the_second_step(w: &World) {
+        let ana = w.user(Role::Owner, "ana@example.org").await;
+        let (seed, _) = signin_two_step::set_up(w, &ana).await;
+        let (late, path) = (link(w, "ana@example.org").await, link(w, "ana@example.org").await);
+        let mut browser = w.newcomer();
+        browser.get(&path).await.ok();
+        w.pass(seconds(1799));
+        browser.get(&late).await.ok();
+        browser.post(&path, &[("password", NEW)]).await.leads_to("/sign-in?said=reset");
+        browser.get(&late).await.refused_page(410);
+        sign_in(&mut browser, "ana@example.org", NEW).await.leads_to("/sign-in/code?next=%2F");
+        browser.get("/account").await.leads_to("/sign-in/code?next=%2Faccount");
+        browser.post("/sign-in/code", &[("code", &signin_two_step::code(w, &seed))]).await.leads_to("/");
+        let expired = link(w, "ana@example.org").await;
+        w.pass(seconds(1800));
+        w.newcomer().get(&expired).await.refused_page(410);
+        w.newcomer().get("/reset/tlln_nonsense").await.refused_page(410);
+    }
+
+    async fn many_use_one_link_and_one_succeeds(w: &World) {
+        w.user(Role::Owner, "ana@example.org").await;
+        let path = link(w, "ana@example.org").await;
+        let mut tasks = tokio::task::JoinSet::new();
+        for number in 0..6 {
+            let (mut browser, path) = (w.newcomer(), path.clone());
+            tasks.spawn(async move {
+                browser.get(&path).await.ok();
+                let new = format!("{NEW} {number}");
+                browser.post(&path, &[("password", &new)]).await.status
+            });
+        }
+        let mut statuses = tasks.join_all().await;
+        statuses.sort_unstable();
+        assert_eq!(statuses, [303, 410, 410, 410, 410, 410]);
+    }
+
+    async fn a_new_address_counts_once_a_letter_reached_it(w: &World) {
+        let Some(server) = MailServer::start(&["accept"]) else { return };
+        let ana = w.user(Role::Owner, "ana@example.org").await;
+        let node = node_with_mail(w, &server.url()).await;
+        let mut browser = Browser::new(node.address).holding(w.browser(ana.id).await.cookie);
+        browser.get("/account/email").await.ok().shows("We send a link");
+        browser.post("/account/email", &[("email", "new@example.org")]).await.leads_to("/account?said=letter");
+        let letter = &server.letters(1)[0];
+        assert_eq!(letter["to"], testkit::json!(["new@example.org"]));
+        let path = linked(letter["text"].as_str().unwrap());
+        browser.get("/account").await.ok().shows("ana@example.org");
+        let mut phone = Browser::new(node.address);
+        phone.get(&path).await.ok().shows("new@example.org");
+        phone.post(&path, &[]).await.leads_to("/sign-in?said=email");
+        phone.post(&path, &[]).await.refused_page(410);
+        browser.get("/account").await.ok().shows("new@example.org");
+        assert_eq!(server.letters(1)[0]["to"], testkit::json!(["ana@example.org"]), "the old address is told");
+        node.stop().await;
+    }
+}

@@ -87,6 +87,7 @@ both! {
     async fn somebody_of_two_clubs_switches_between_them(w: &World) {
         w.user(Role::Owner, "ana@example.org").await;
         let hilltop: AccountId = w.stranger.get("/me").await.ok().data()["account"]["id"].as_str().unwrap().parse().unwrap();
+        w.pass(seconds(1));
         w.user_of(hilltop, Role::Member, "ana@example.org").await;
         let mut browser = w.newcomer();
         sign_in(&mut browser, "ana@example.org", PASSWORD).await.leads_to("/");

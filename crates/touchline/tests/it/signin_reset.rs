@@ -106,6 +106,7 @@ both! {
         browser.get(&late).await.refused_page(410);
         sign_in(&mut browser, "ana@example.org", NEW).await.leads_to("/sign-in/code?next=%2F");
         browser.get("/account").await.leads_to("/sign-in/code?next=%2Faccount");
+        browser.get("/sign-in/code").await.ok();
         browser.post("/sign-in/code", &[("code", &signin_two_step::code(w, &seed))]).await.leads_to("/");
         let expired = link(w, "ana@example.org").await;
         w.pass(seconds(1800));

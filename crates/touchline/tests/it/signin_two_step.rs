@@ -53,7 +53,7 @@ both! {
         let (seed, _) = set_up(w, &ana).await;
         let mut browser = half_way(w).await;
         // With the password alone no page opens, and nothing can be changed.
-        for page in ["/account", "/account/two-step", "/account/two-step/off", "/account/sessions", "/accounts", "/confirm", "/admin"] {
+        for page in ["/account", "/account/two-step", "/account/two-step/off", "/account/sessions", "/accounts", "/confirm"] {
             let answer = browser.get(page).await;
             assert!(answer.header("location").unwrap_or("").starts_with("/sign-in/code"), "{page}: {}", answer.status);
         }
@@ -88,10 +88,11 @@ both! {
             if answer.status == 429 {
                 break;
             }
+            browser.get("/sign-in/code").await.ok();
             let answer = browser.post("/sign-in/code", &[("code", "nonsense")]).await;
             tries += usize::from(answer.status == 422);
         }
-        assert!(tries <= 3, "{tries} codes could be tried at once");
+        assert!((1..=3).contains(&tries), "{tries} codes could be tried at once");
         w.pass(seconds(60));
         let mut browser = half_way(w).await;
         w.pass(seconds(60));

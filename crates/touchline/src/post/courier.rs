@@ -58,12 +58,9 @@ impl Courier {
             tracing::warn!("too many letters are under way; one was given up");
             return;
         };
-        let message = match message::plain(app, &from, &note) {
-            Ok(message) => message,
-            Err(_) => {
-                tracing::warn!("a letter could not be written");
-                return;
-            }
+        let Ok(message) = message::plain(app, &from, &note) else {
+            tracing::warn!("a letter could not be written");
+            return;
         };
         let watched = app.clone();
         app.spawn(async move {

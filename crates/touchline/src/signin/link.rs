@@ -71,9 +71,9 @@ pub fn look(db: &Reader<'_>, kind: LinkKind, token: &str) -> Result<OnceLink> {
 pub fn take(tx: &Tx<'_>, kind: LinkKind, token: &str) -> Result<OnceLink> {
     let link = look(tx, kind, token)?;
     let hash = link.hash;
-    let taken =
+    let deleted =
         tx.run("delete from once_link where hash = :hash /* any account */", bind! { hash })?;
-    if taken == 1 { Ok(link) } else { Err(gone()) }
+    if deleted == 1 { Ok(link) } else { Err(gone()) }
 }
 
 /// Takes back every link of a kind that a user has.

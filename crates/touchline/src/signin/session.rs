@@ -205,13 +205,13 @@ pub fn end_others(tx: &Tx<'_>, user: UserId, but: Option<SessionId>) -> Result<u
 
 /// The sessions of a user that have not ended, newest first.
 pub fn list(db: &Reader<'_>, user: UserId) -> Result<Vec<Session>> {
-    let used = db.now().minus(IDLE);
+    let since = db.now().minus(IDLE);
     let text = sql!(
         Session::SELECT,
-        " where user_id = :user and not pending and expires_at > :now and last_seen_at > :used
+        " where user_id = :user and not pending and expires_at > :now and last_seen_at > :since
           order by id desc limit 100 /* any account */"
     );
-    Ok(db.all(text, bind! { user, used })?)
+    Ok(db.all(text, bind! { user, since })?)
 }
 
 /// Shows the pages of another club. Whoever does not belong to it sees none.

@@ -56,7 +56,7 @@ impl Paces {
     }
 
     /// Counts an attempt, or says when to come back.
-    pub fn take(&self, pace: Pace, place: impl Into<Place>) -> Result<()> {
+    pub fn take(&self, pace: Pace, from: impl Into<Place>) -> Result<()> {
         let now = self.clock.elapsed();
         let mut places = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
         if places.len() >= MANY {
@@ -66,7 +66,7 @@ impl Paces {
                 places.clear();
             }
         }
-        let free_at = places.entry((pace.what, place.into())).or_default();
+        let free_at = places.entry((pace.what, from.into())).or_default();
         let next = (*free_at).max(now) + pace.every;
         let ahead = next.saturating_sub(now).saturating_sub(pace.every * pace.burst.max(1));
         if !ahead.is_zero() {
@@ -78,9 +78,9 @@ impl Paces {
     }
 
     /// Takes an attempt back: it was a good one.
-    pub fn give_back(&self, pace: Pace, place: impl Into<Place>) {
+    pub fn give_back(&self, pace: Pace, from: impl Into<Place>) {
         let mut places = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(free_at) = places.get_mut(&(pace.what, place.into())) {
+        if let Some(free_at) = places.get_mut(&(pace.what, from.into())) {
             *free_at = free_at.saturating_sub(pace.every);
         }
     }

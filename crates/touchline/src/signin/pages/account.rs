@@ -132,12 +132,12 @@ async fn send_link(visitor: &Visitor<OwnAccount>, email: String) -> Result<()> {
     let (app, id, to) = (visitor.app(), visitor.visit.user, email.clone());
     let make = move |tx: &Tx<'_>| {
         link::forget_of(tx, LinkKind::Verify, id)?;
-        let taken = user::find_by_email(tx, &email)?.is_some();
-        Ok::<_, Error>((taken, link::make(tx, LinkKind::Verify, Some(id), Some(email))?))
+        let in_use = user::find_by_email(tx, &email)?.is_some();
+        Ok::<_, Error>((in_use, link::make(tx, LinkKind::Verify, Some(id), Some(email))?))
     };
-    let (taken, token) = app.db.write(visitor.guest.scope("account"), make).await?;
+    let (in_use, token) = app.db.write(visitor.guest.scope("account"), make).await?;
     let (home, token) = (app.home.as_str(), token.reveal());
-    let text = if taken {
+    let text = if in_use {
         "Somebody wants to sign in to Touchline with this address, but an account has it already. If that was \
          you, sign in with it.\n"
             .to_owned()

@@ -62,16 +62,13 @@ async fn take(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     let user = find(&visitor).await?;
     let tried = attempt(guest, &user.email).await?;
     let (id, session) = (user.id, visitor.visit.session);
-    let right = match &user.password_hash {
-        Some(kept) => {
-            let typed = form.get("password").unwrap_or_default();
-            app.passwords.verify(typed, Some(kept.clone())).await? != Verdict::Wrong
-        }
-        None => {
-            let (key, code) = (app.secrets.key("totp"), form.text("code").to_owned());
-            let check = move |tx: &Tx<'_>| two_step::accept(tx, &key, id, &code);
-            app.db.write(guest.scope("confirm"), check).await?
-        }
+    let right = if let Some(kept) = &user.password_hash {
+        let typed = form.get("password").unwrap_or_default();
+        app.passwords.verify(typed, Some(kept.clone())).await? != Verdict::Wrong
+    } else {
+        let (key, code) = (app.secrets.key("totp"), form.text("code").to_owned());
+        let check = move |tx: &Tx<'_>| two_step::accept(tx, &key, id, &code);
+        app.db.write(guest.scope("confirm"), check).await?
     };
     if !right {
         failed(guest, Some(&user), tried, "confirm");

@@ -56,12 +56,7 @@ struct SetUpPage {
     faults: Faults,
     zones: Vec<String>,
     zone: String,
-}
-
-impl SetUpPage {
-    fn sports(&self) -> &'static [&'static str] {
-        &SPORTS
-    }
+    sports: [&'static str; 12],
 }
 
 #[derive(Template)]
@@ -80,7 +75,7 @@ fn set_up_page(guest: &Guest, form: Form, faults: Faults) -> Result<Response> {
     let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let zone = form.maybe("timezone").unwrap_or("UTC").to_owned();
     let frame = guest.frame("Set up Touchline");
-    let page = SetUpPage { frame, form, faults, zones: Zone::names(), zone };
+    let page = SetUpPage { frame, form, faults, zones: Zone::names(), zone, sports: SPORTS };
     Ok(guest.with_cookie(page::html(status, &page)?))
 }
 

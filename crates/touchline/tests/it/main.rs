@@ -33,6 +33,7 @@ mod messages_safety;
 mod messages_scheduled;
 mod nodes;
 mod oauth_apps;
+mod oauth_flow;
 mod openapi;
 mod pages;
 mod paging;

@@ -10,18 +10,18 @@ use touchline::accounts::user::Role;
 use touchline::oauth::app::{App, Kind};
 use touchline::oauth::secret;
 
-pub const VERIFIER: &str = "a-verifier-of-more-than-forty-three-letters.~_1";
-pub const CALLBACK: &str = "https://scores.example/cb";
+pub(crate) const VERIFIER: &str = "a-verifier-of-more-than-forty-three-letters.~_1";
+pub(crate) const CALLBACK: &str = "https://scores.example/cb";
 
 /// An app with all it needs to ask.
 #[derive(Clone)]
-pub struct Registered {
-    pub app: App,
-    pub id: String,
-    pub secret: Option<String>,
+pub(crate) struct Registered {
+    pub(crate) app: App,
+    pub(crate) id: String,
+    pub(crate) secret: Option<String>,
 }
 
-pub async fn registered(w: &World, kind: Kind, uri: &str, scopes: &str) -> Registered {
+pub(crate) async fn registered(w: &World, kind: Kind, uri: &str, scopes: &str) -> Registered {
     let app = w.app(kind, uri, scopes).await;
     let id = app.id;
     let mut made = None;
@@ -33,11 +33,11 @@ pub async fn registered(w: &World, kind: Kind, uri: &str, scopes: &str) -> Regis
     Registered { app, id: id.to_string(), secret: made }
 }
 
-pub fn challenge(verifier: &str) -> String {
+pub(crate) fn challenge(verifier: &str) -> String {
     URL_SAFE_NO_PAD.encode(sha256(verifier.as_bytes()))
 }
 
-pub fn query(fields: &[(&str, &str)]) -> String {
+pub(crate) fn query(fields: &[(&str, &str)]) -> String {
     let mut text = form_urlencoded::Serializer::new(String::new());
     text.extend_pairs(fields);
     text.finish()
@@ -45,7 +45,7 @@ pub fn query(fields: &[(&str, &str)]) -> String {
 
 impl Registered {
     /// The usual question with some parameters different; `None` leaves one out.
-    pub fn asks(&self, changes: &[(&str, Option<&str>)]) -> String {
+    pub(crate) fn asks(&self, changes: &[(&str, Option<&str>)]) -> String {
         let challenge = challenge(VERIFIER);
         let usual = [
             ("response_type", "code"),
@@ -63,31 +63,35 @@ impl Registered {
     }
 
     /// The user says yes; the code that the app is sent.
-    pub async fn code(&self, browser: &mut Browser, changes: &[(&str, Option<&str>)]) -> String {
+    pub(crate) async fn code(
+        &self,
+        browser: &mut Browser,
+        changes: &[(&str, Option<&str>)],
+    ) -> String {
         let place = answered(browser, &self.asks(changes), "allow").await;
         parameter(&place, "code").unwrap_or_else(|| panic!("no code in {place}"))
     }
 
     /// Asks for tokens, with the secret if there is one.
-    pub async fn token(&self, w: &World, fields: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn token(&self, w: &World, fields: &[(&str, &str)]) -> Answer {
         let mut all = vec![("client_id", self.id.as_str())];
         all.extend(self.secret.as_deref().map(|secret| ("client_secret", secret)));
         all.extend(fields);
         send(&w.nobody, "/oauth/token", &all).await
     }
 
-    pub async fn exchange(&self, w: &World, code: &str) -> Answer {
+    pub(crate) async fn exchange(&self, w: &World, code: &str) -> Answer {
         let fields =
             [("grant_type", "authorization_code"), ("code", code), ("code_verifier", VERIFIER)];
         self.token(w, &fields).await
     }
 
-    pub async fn refresh(&self, w: &World, token: &str) -> Answer {
+    pub(crate) async fn refresh(&self, w: &World, token: &str) -> Answer {
         self.token(w, &[("grant_type", "refresh_token"), ("refresh_token", token)]).await
     }
 
     /// The first two tokens: access, refresh.
-    pub async fn tokens(&self, w: &World, browser: &mut Browser) -> (String, String) {
+    pub(crate) async fn tokens(&self, w: &World, browser: &mut Browser) -> (String, String) {
         let code = self.code(browser, &[]).await;
         pair(&self.exchange(w, &code).await)
     }
@@ -95,21 +99,21 @@ impl Registered {
 
 /// Access and refresh token of an answer.
 #[track_caller]
-pub fn pair(answer: &Answer) -> (String, String) {
+pub(crate) fn pair(answer: &Answer) -> (String, String) {
     assert_eq!(answer.status, 200, "{}", answer.text);
     let text = |name: &str| answer.body[name].as_str().unwrap().to_owned();
     (text("access_token"), text("refresh_token"))
 }
 
 /// Sends a form as an app does.
-pub async fn send(client: &Client, path: &str, fields: &[(&str, &str)]) -> Answer {
+pub(crate) async fn send(client: &Client, path: &str, fields: &[(&str, &str)]) -> Answer {
     let client = client.with("Content-Type", "application/x-www-form-urlencoded");
     client.page("POST", path, Some(&query(fields))).await
 }
 
 /// It was refused in the words of the standard, and nobody keeps the answer.
 #[track_caller]
-pub fn refused(answer: &Answer, status: u16, error: &str) {
+pub(crate) fn refused(answer: &Answer, status: u16, error: &str) {
     assert_eq!(
         (answer.status, answer.body["error"].as_str()),
         (status, Some(error)),
@@ -123,7 +127,7 @@ pub fn refused(answer: &Answer, status: u16, error: &str) {
 }
 
 /// Opens the question and answers it; where the app's user is sent.
-pub async fn answered(browser: &mut Browser, question: &str, answer: &str) -> String {
+pub(crate) async fn answered(browser: &mut Browser, question: &str, answer: &str) -> String {
     let page = browser.get(question).await;
     assert_eq!(page.status, 303, "{}", page.text);
     let consent = page.header("location").unwrap().to_owned();
@@ -135,7 +139,7 @@ pub async fn answered(browser: &mut Browser, question: &str, answer: &str) -> St
 }
 
 /// A parameter of an address.
-pub fn parameter(place: &str, name: &str) -> Option<String> {
+pub(crate) fn parameter(place: &str, name: &str) -> Option<String> {
     let query = place.split_once('?')?.1;
     let mut found = form_urlencoded::parse(query.as_bytes()).filter(|(known, _)| known == name);
     let value = found.next()?.1.into_owned();
@@ -144,7 +148,7 @@ pub fn parameter(place: &str, name: &str) -> Option<String> {
 }
 
 /// What the audit log says was done, oldest first.
-pub async fn audited(w: &World) -> Vec<String> {
+pub(crate) async fn audited(w: &World) -> Vec<String> {
     let scope = Scope::account(w.harbour, "test");
     let read = w.db().read(scope, |db| {
         let text = "select action from audit_entry where account_id = :account order by position";
@@ -153,7 +157,7 @@ pub async fn audited(w: &World) -> Vec<String> {
     read.await.unwrap().into_iter().map(|(action,)| action).collect()
 }
 
-pub fn bearer(w: &World, token: &str) -> Client {
+pub(crate) fn bearer(w: &World, token: &str) -> Client {
     Client::new(w.node.address, Some(token))
 }
 

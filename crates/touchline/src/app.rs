@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::config::{BaseUrl, Config, Secret};
 use crate::error::Result;
-use crate::ids::{KeyId, RequestId};
+use crate::ids::RequestId;
 use crate::mail::unsubscribe::LinkKey;
 use crate::passwords::Passwords;
 use crate::post::courier::Courier;
@@ -155,24 +155,24 @@ async fn installation_key(db: &Db) -> Result<[u8; 32]> {
     Ok(key)
 }
 
-/// The keys whose use is being noted right now.
+/// The keys and grants whose use is being noted right now, by the bits of their ids.
 #[derive(Debug, Default)]
-pub struct Touches(Mutex<HashSet<KeyId>>);
+pub struct Touches(Mutex<HashSet<u128>>);
 
-/// The task of noting one key's use.
+/// The task of noting that one of them is in use.
 #[derive(Debug)]
 pub struct Touch {
     touches: Arc<Touches>,
-    key: KeyId,
+    subject: u128,
     /// A use noted since then is recent enough.
     pub before: Timestamp,
 }
 
 impl Touches {
-    /// The task, if the key's last use was noted too long ago and nobody is at it.
+    /// The task, if the last use was noted too long ago and nobody is at it.
     pub fn due(
         self: &Arc<Self>,
-        key: KeyId,
+        subject: u128,
         last: Option<Timestamp>,
         now: Timestamp,
     ) -> Option<Touch> {
@@ -180,13 +180,13 @@ impl Touches {
         if last.is_some_and(|last| last > before) {
             return None;
         }
-        let fresh = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
-        fresh.then(|| Touch { touches: self.clone(), key, before })
+        let fresh = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(subject);
+        fresh.then(|| Touch { touches: self.clone(), subject, before })
     }
 }
 
 impl Drop for Touch {
     fn drop(&mut self) {
-        self.touches.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        self.touches.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.subject);
     }
 }

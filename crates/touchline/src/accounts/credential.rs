@@ -25,7 +25,15 @@ pub enum Holder {
     /// A key, which acts for the account.
     Key { id: KeyId, team_ids: Option<Listed<TeamId>>, last_used_at: Option<Timestamp> },
     /// An app, which acts for a user.
-    App { user: UserId, app: AppId, grant: GrantId, role: Role },
+    App {
+        user: UserId,
+        app: AppId,
+        grant: GrantId,
+        role: Role,
+        /// How often the grant was renewed before this token, and when the token was last seen.
+        generation: i64,
+        last_used_at: Option<Timestamp>,
+    },
 }
 
 impl Credential {

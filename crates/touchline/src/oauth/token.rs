@@ -171,6 +171,8 @@ row! {
         app_id: AppId,
         grant_id: GrantId,
         scopes: Scopes,
+        generation: i64,
+        used_at: Option<Timestamp>,
         expires_at: Timestamp,
         role: Role,
         tier: Tier,
@@ -182,7 +184,7 @@ row! {
 /// service, disables a user or takes them out of the account also takes the tokens away.
 pub fn authenticate(db: &Reader<'_>, token: &Token) -> Result<Option<Credential>> {
     let found: Option<Found> = db.maybe(
-        "select t.account_id, t.user_id, t.app_id, t.grant_id, t.scopes, t.expires_at,
+        "select t.account_id, t.user_id, t.app_id, t.grant_id, t.scopes, t.generation, t.used_at, t.expires_at,
                 u.role, a.tier, j.sequence
          from oauth_token t
          join account_user u on u.account_id = t.account_id and u.user_id = t.user_id
@@ -198,6 +200,8 @@ pub fn authenticate(db: &Reader<'_>, token: &Token) -> Result<Option<Credential>
             app: found.app_id,
             grant: found.grant_id,
             role: found.role,
+            generation: found.generation,
+            last_used_at: found.used_at,
         },
         account_id: found.account_id,
         scopes: found.scopes,

@@ -7,7 +7,7 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use kit::secret::{ApiKey, Token, TokenKind};
 use kit::word::Word;
-use store::Scope;
+use store::{Scope, Tx};
 
 use super::context::Context;
 use crate::accounts::api_key;
@@ -69,16 +69,22 @@ pub async fn charge(app: &App, context: &Context, credential: &Credential) -> Re
     outcome
 }
 
-/// Notes that the key is in use, at most once a minute and without holding up the request.
+/// Notes that the key or the token is in use, at most once a minute and without holding up the request.
 pub fn note_use(app: &App, credential: &Credential) {
-    let Holder::Key { id, last_used_at, .. } = credential.holder else { return };
-    let Some(turn) = app.touches.due(id, last_used_at, app.clock.now()) else { return };
-    let db = app.db.clone();
-    let scope = Scope::account(credential.account_id, id.to_string());
+    let (subject, last) = match credential.holder {
+        Holder::Key { id, last_used_at, .. } => (id.bits(), last_used_at),
+        Holder::App { grant, last_used_at, .. } => (grant.bits(), last_used_at),
+    };
+    let Some(turn) = app.touches.due(subject, last, app.clock.now()) else { return };
+    let (db, scope, holder) = (app.db.clone(), credential.scope(), credential.holder.clone());
     app.spawn(async move {
-        let noted = db.write(scope, move |tx| api_key::touch(tx, id, turn.before)).await;
-        if let Err(error) = noted {
-            tracing::warn!(cause = ?error.cause, "could not note that a key was used");
+        let before = turn.before;
+        let note = move |tx: &Tx<'_>| match holder {
+            Holder::Key { id, .. } => api_key::touch(tx, id, before),
+            Holder::App { grant, generation, .. } => token::touch(tx, grant, generation),
+        };
+        if let Err(error) = db.write(scope, note).await {
+            tracing::warn!(cause = ?error.cause, "could not note that a credential was used");
         }
         drop(turn);
     });

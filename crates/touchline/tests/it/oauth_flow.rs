@@ -292,19 +292,19 @@ both! {
         let app = registered(w, Kind::Spa, CALLBACK, "teams:read").await;
         let (_, refresh) = app.tokens(w, &mut browser).await;
         app.refresh(w, &refresh).await.ok();
-        touchline::jobs::forget_of_apps(&w.node.app).await;
+        touchline::jobs::forget_what_ended(&w.node.app).await;
         let counts = async || {
             (w.count("oauth_request").await, w.count("oauth_code").await, w.count("oauth_token").await, w.count("oauth_grant").await)
         };
         assert_eq!(counts().await, (1, 1, 4, 1));
         w.pass(seconds(2 * 86_400));
-        touchline::jobs::forget_of_apps(&w.node.app).await;
+        touchline::jobs::forget_what_ended(&w.node.app).await;
         assert_eq!(counts().await, (0, 0, 2, 1));
         w.pass(seconds(30 * 86_400));
-        touchline::jobs::forget_of_apps(&w.node.app).await;
+        touchline::jobs::forget_what_ended(&w.node.app).await;
         assert_eq!(counts().await, (0, 0, 0, 1));
         w.pass(seconds(90 * 86_400));
-        touchline::jobs::forget_of_apps(&w.node.app).await;
+        touchline::jobs::forget_what_ended(&w.node.app).await;
         assert_eq!(counts().await, (0, 0, 0, 0));
     }
 }

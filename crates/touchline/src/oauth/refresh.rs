@@ -71,6 +71,7 @@ pub fn renew(
     };
     let renewing = Renewing { found: &found, sent, key, lives, scopes };
     match found.replaced_at {
+        _ if tx.now() >= found.ends_at => refused("The grant has expired."),
         None if tx.now() >= found.expires_at => refused("The refresh token has expired."),
         None => renewing.replace(tx).map(|pair| pair.ok_or(ENDED)),
         Some(at) if tx.now() < at.plus(lives.grace) => {

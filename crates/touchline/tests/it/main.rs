@@ -37,6 +37,7 @@ mod oauth_authorize;
 mod oauth_consent;
 mod oauth_crash;
 mod oauth_flow;
+mod oauth_model;
 mod oauth_refresh;
 mod oauth_token;
 mod openapi;

@@ -6,6 +6,7 @@
 pub mod account;
 pub mod api;
 pub mod api_key;
+pub mod belonging;
 pub mod credential;
 pub mod own;
 pub mod permits;

@@ -80,13 +80,18 @@ pub struct NewUser {
 }
 
 /// Makes a user and gives them a role in this account. Somebody who signs in elsewhere already keeps
-/// their name and password and is only given the role.
+/// their name and password and is only given the role. Whoever does this vouches for the address; a
+/// user whose address nobody ever vouched for may be a stranger who took it first.
 pub fn create(tx: &Tx<'_>, new: NewUser) -> Result<(User, Role)> {
-    let (email, name) = checked(&new)?;
-    let known = find_by_email(tx, &email)?;
-    let user = match known {
+    let (email, name) = checked(&new.email, &new.name)?;
+    let user = match find_by_email(tx, &email)? {
+        Some(User { email_verified_at: None, .. }) => {
+            let detail = "Somebody signs in with this address, but nobody knows whether it is theirs. \
+                          Send them an invitation instead.";
+            return Err(Error::invalid_state(detail).at("/email"));
+        }
         Some(user) => user,
-        None => insert(tx, email, name, new.password_hash)?,
+        None => insert(tx, (email, name), new.password_hash, Some(tx.now()))?,
     };
     let belonging = Belonging {
         account_id: tx.account(),
@@ -103,7 +108,30 @@ pub fn create(tx: &Tx<'_>, new: NewUser) -> Result<(User, Role)> {
     Ok((user, new.role))
 }
 
-fn insert(tx: &Tx<'_>, email: String, name: String, password_hash: Option<String>) -> Result<User> {
+/// Makes a user who belongs to no account yet. Nobody vouches for their address.
+pub fn sign_up(tx: &Tx<'_>, email: &str, name: &str, password_hash: String) -> Result<User> {
+    let (email, name) = checked(email, name)?;
+    let user = insert(tx, (email, name), Some(password_hash), None)?;
+    tx.audit("user.signed_up", &user.id.to_string(), &serde_json::json!({}))?;
+    Ok(user)
+}
+
+/// Notes that a user can read what is sent to their address.
+pub fn verify_email(tx: &Tx<'_>, id: UserId) -> Result<()> {
+    tx.run(
+        "update app_user set email_verified_at = :now, updated_at = :now, version = version + 1
+         where id = :id and email_verified_at is null /* any account */",
+        bind! { id },
+    )?;
+    Ok(())
+}
+
+fn insert(
+    tx: &Tx<'_>,
+    (email, name): (String, String),
+    password_hash: Option<String>,
+    email_verified_at: Option<Timestamp>,
+) -> Result<User> {
     let user = User {
         id: tx.new_id(),
         email_folded: text::folded(&email),
@@ -111,24 +139,26 @@ fn insert(tx: &Tx<'_>, email: String, name: String, password_hash: Option<String
         name,
         password_changed_at: password_hash.as_ref().map(|_| tx.now()),
         password_hash,
-        email_verified_at: None,
+        email_verified_at,
         disabled_at: None,
         created_at: tx.now(),
         updated_at: tx.now(),
         version: 1,
     };
-    tx.run(sql!(User::INSERT, " /* any account */"), &user.bind())?;
+    let already = "Somebody already signs in with this address.";
+    tx.run(sql!(User::INSERT, " /* any account */"), &user.bind())
+        .taken("app_user_email_folded_key", "/email", already)?;
     Ok(user)
 }
 
-fn checked(new: &NewUser) -> Result<(String, String)> {
+fn checked(email: &str, name: &str) -> Result<(String, String)> {
     let mut faults = Vec::new();
-    let email = text::normalised(new.email.trim()).into_owned();
+    let email = text::normalised(email.trim()).into_owned();
     if !contact::is_email(&email) {
         let detail = "This is not an address of mail, such as ana@example.org.";
         faults.push(Fault::new("/email", "invalid_email", detail));
     }
-    let name = text::line(&new.name, 120).map_err(|_| {
+    let name = text::line(name, 120).map_err(|_| {
         let detail = "A name has 1 to 120 characters and no control characters.";
         faults.push(Fault::new("/name", "invalid_name", detail));
     });
@@ -207,7 +237,7 @@ pub fn set_role(tx: &Tx<'_>, id: UserId, role: Role) -> Result<Role> {
     Ok(role)
 }
 
-fn owners(db: &Reader<'_>) -> Result<i64> {
+pub(super) fn owners(db: &Reader<'_>) -> Result<i64> {
     let (count,) = db.one(
         "select count(*) from account_user where account_id = :account and role = 'owner'",
         bind! {},

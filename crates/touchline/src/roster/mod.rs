@@ -13,6 +13,7 @@ pub mod standing;
 pub mod member;
 pub mod newcomer;
 pub mod linking;
+pub mod arrival;
 pub mod delicate;
 pub mod duplicates;
 pub mod erasure;

@@ -1,0 +1,102 @@
+//! How somebody who signs in comes to be on the roster: as a person who is there already, as the
+//! guardian of one, or as a coach.
+
+use kit::Change;
+use store::Tx;
+
+use super::guardian::{self, Link, NewGuardian};
+use super::linking;
+use super::membership::{MembershipChange, Role};
+use super::newcomer::{self, NewMember};
+use super::person::{self, Person, PersonChange};
+use super::refusals::Refusals;
+use super::ripple::Ripple;
+use crate::accounts::rights::Reach;
+use crate::accounts::user::User;
+use crate::error::{Error, Result};
+use crate::ids::{PersonId, TeamId};
+
+/// Makes the user, who belongs to the club, a guardian of this child. They are whoever they are in the
+/// club already, or the child's guardian with their address, or somebody new.
+pub fn as_guardian(tx: &Tx<'_>, child: PersonId, user: &User) -> Result<Person> {
+    if person::find(tx, child)?.erased_at.is_some() {
+        return Err(Error::not_found());
+    }
+    let known = guardian::of(tx, &[child])?;
+    let own = match linking::person_of(tx, user.id)? {
+        Some(own) => Some(own),
+        None => known.iter().map(|link| &link.guardian).find(|g| is_free(g, user)).cloned(),
+    };
+    let mut ripple = Ripple::default();
+    let own = match own {
+        Some(own) => own,
+        None => newly(tx, user, &mut ripple)?,
+    };
+    if own.id == child {
+        return Err(Error::invalid_state("A person cannot be their own guardian."));
+    }
+    if !known.iter().any(|link| link.guardian.id == own.id) {
+        tie(tx, child, &known, own.id, &mut ripple)?;
+    }
+    ripple.settle(tx, None)?;
+    linking::link(tx, own.id, user.id)
+}
+
+/// Whether nobody signs in as this guardian yet, and their address is the user's.
+fn is_free(guardian: &Person, user: &User) -> bool {
+    guardian.user_id.is_none() && guardian.email_folded.as_ref() == Some(&user.email_folded)
+}
+
+fn newly(tx: &Tx<'_>, user: &User, ripple: &mut Ripple) -> Result<Person> {
+    let person = described(user).apply(&person::blank(tx));
+    person::insert(tx, &person)?;
+    ripple.made(person.id);
+    Ok(person)
+}
+
+fn tie(
+    tx: &Tx<'_>,
+    child: PersonId,
+    known: &[Link],
+    own: PersonId,
+    ripple: &mut Ripple,
+) -> Result<()> {
+    if known.len() >= guardian::MOST {
+        return Err(Error::invalid_state("This player has as many guardians as there can be."));
+    }
+    let ids = known.iter().map(|link| link.guardian.id).chain([own]);
+    let wanted = ids.map(|id| NewGuardian { id: Some(id), ..NewGuardian::default() }).collect();
+    let mut refusals = Refusals::default();
+    let plan = guardian::plan(tx, &Reach::Everywhere, child, wanted, &mut refusals)?;
+    refusals.finish()?;
+    guardian::replace(tx, child, plan, ripple)
+}
+
+/// Puts the user, who belongs to the club, on a team as its coach.
+pub fn as_coach(tx: &Tx<'_>, team: TeamId, user: &User) -> Result<Person> {
+    let own = linking::person_of(tx, user.id)?.map(|own| own.id);
+    let person = if own.is_some() { PersonChange::default() } else { described(user) };
+    let new = NewMember {
+        person_id: own,
+        person,
+        membership: MembershipChange {
+            role: Change::Set(Role::Coach),
+            ..MembershipChange::default()
+        },
+        guardians: Vec::new(),
+        allow_duplicate: true,
+    };
+    let member = newcomer::add(tx, &Reach::Everywhere, team, new)?;
+    linking::link(tx, member.person_id, user.id)
+}
+
+/// What a user says of themselves.
+fn described(user: &User) -> PersonChange {
+    let (first, last) = user.name.split_once(' ').unwrap_or((&user.name, ""));
+    PersonChange {
+        first_name: Some(first.to_owned()),
+        last_name: if last.is_empty() { Change::Keep } else { Change::Set(last.to_owned()) },
+        email: Change::Set(user.email.clone()),
+        ..PersonChange::default()
+    }
+}

@@ -162,7 +162,7 @@ create table claim (
     constraint claim_status_check check (status in ('open', 'approved', 'refused'))
 );
 create index claim_account_id_status_idx on claim (account_id, status, id);
-create index claim_account_id_user_id_idx on claim (account_id, user_id);
+create index claim_user_id_idx on claim (user_id, id);
 
 -- An app that acts for users of the account. Its id is its client_id.
 create table oauth_app (

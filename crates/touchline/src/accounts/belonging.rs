@@ -49,10 +49,7 @@ pub fn remove(tx: &Tx<'_>, by: UserId, id: UserId) -> Result<Role> {
     if before == Role::Owner && user::owners(tx)? == 1 {
         return Err(Error::invalid_state("The last owner cannot leave the club."));
     }
-    tx.run(
-        "delete from account_user where account_id = :account and user_id = :id",
-        bind! { id },
-    )?;
+    tx.run("delete from account_user where account_id = :account and user_id = :id", bind! { id })?;
     tx.audit("user.removed", &id.to_string(), &serde_json::json!({ "role": before }))?;
     Ok(before)
 }

@@ -146,8 +146,11 @@ fn insert(
         version: 1,
     };
     let already = "Somebody already signs in with this address.";
-    tx.run(sql!(User::INSERT, " /* any account */"), &user.bind())
-        .taken("app_user_email_folded_key", "/email", already)?;
+    tx.run(sql!(User::INSERT, " /* any account */"), &user.bind()).taken(
+        "app_user_email_folded_key",
+        "/email",
+        already,
+    )?;
     Ok(user)
 }
 

@@ -162,7 +162,9 @@ fn check(
         if relation == Relation::Coach {
             return Ok(());
         }
-        return Err(Error::new(Code::ValidationFailed, "Choose somebody from the list.").at("/person"));
+        return Err(
+            Error::new(Code::ValidationFailed, "Choose somebody from the list.").at("/person")
+        );
     };
     let person = person::find(db, id)?;
     if relation != Relation::Guardian && person.user_id.is_some() {
@@ -271,11 +273,7 @@ pub fn open(db: &Reader<'_>, page: &Page<ClaimId>) -> Result<Vec<Waiting>> {
 }
 
 /// A page of the claims that a coach of these teams can answer, oldest first.
-pub fn open_of(
-    db: &Reader<'_>,
-    teams: &[TeamId],
-    page: &Page<ClaimId>,
-) -> Result<Vec<Waiting>> {
+pub fn open_of(db: &Reader<'_>, teams: &[TeamId], page: &Page<ClaimId>) -> Result<Vec<Waiting>> {
     if teams.is_empty() {
         return Ok(Vec::new());
     }
@@ -318,14 +316,14 @@ row! {
     }
 }
 
-/// What a user has asked for in this club, newest first.
-pub fn own(db: &Reader<'_>, user: UserId) -> Result<Vec<Own>> {
+/// What a user has asked for, in whatever club, newest first.
+pub fn of_user(db: &Reader<'_>, user: UserId) -> Result<Vec<Own>> {
     Ok(db.all(
         "select a.name as club, t.name as team, c.relation, c.status, c.created_at
          from claim c
          join account a on a.id = c.account_id
          join team t on t.account_id = c.account_id and t.id = c.team_id
-         where c.account_id = :account and c.user_id = :user order by c.id desc limit 20",
+         where c.user_id = :user order by c.id desc limit 20 /* any account */",
         bind! { user },
     )?)
 }

@@ -5,5 +5,6 @@
 
 pub mod age;
 pub mod claim;
+pub mod desk;
 pub mod invitation;
 pub mod pages;

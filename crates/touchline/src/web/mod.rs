@@ -19,6 +19,7 @@ pub mod form;
 pub mod health;
 pub mod idempotency;
 pub mod json;
+pub mod leaf;
 pub mod limits;
 pub mod metrics;
 pub mod page;

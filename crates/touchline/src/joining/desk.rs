@@ -1,0 +1,55 @@
+//! What those who decide and those who wait are shown of claims.
+
+use store::{Reader, bind};
+
+use super::age;
+use super::claim::Waiting;
+use super::invitation::Relation;
+use crate::error::Result;
+use crate::ids::TeamId;
+use crate::roster::person;
+
+/// A claim with what helps to decide it.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub claim: Waiting,
+    /// Whom on the roster they name.
+    pub person: Option<String>,
+    /// What the roster knows that whoever decides should know.
+    pub remark: Option<String>,
+}
+
+/// Claims with what helps to decide them, in the same order.
+pub fn asked(db: &Reader<'_>, claims: Vec<Waiting>) -> Result<Vec<Asked>> {
+    let people = person::all(db, claims.iter().filter_map(|claim| claim.person_id).collect())?;
+    let told = |claim: Waiting| {
+        let person = claim.person_id.and_then(|id| people.get(&id));
+        let own = claim.relation == Relation::Itself;
+        Asked {
+            person: person.map(person::display_name),
+            remark: person.filter(|_| own).and_then(|person| age::remark(db, person)),
+            claim,
+        }
+    };
+    Ok(claims.into_iter().map(told).collect())
+}
+
+/// These teams with their names, by name.
+pub fn named(db: &Reader<'_>, teams: Vec<TeamId>) -> Result<Vec<(TeamId, String)>> {
+    if teams.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(db.all(
+        "select id, name from team where account_id = :account and id in (:teams) order by name, id",
+        bind! { teams },
+    )?)
+}
+
+/// The active teams of the club with their names, by name.
+pub fn teams(db: &Reader<'_>) -> Result<Vec<(TeamId, String)>> {
+    Ok(db.all(
+        "select id, name from team where account_id = :account and status = 'active'
+         order by name, id limit 500",
+        bind! {},
+    )?)
+}

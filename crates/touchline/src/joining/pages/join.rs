@@ -1,0 +1,315 @@
+//! `/join/{token}`: somebody follows an invitation, says who they are, and joins.
+//!
+//! A link that is unknown, expired, used up or revoked answers the same. Names of players are shown only
+//! to whoever has signed in, and only as far as one needs to know one's own child.
+
+use askama::Template;
+use axum::Router;
+use axum::response::Response;
+use axum::routing::{get, post};
+use http::StatusCode;
+use kit::password::{self, PasswordFault};
+use kit::secret::{Token, TokenKind};
+use kit::word::Word;
+use store::{Reader, Scope, Tx};
+use tokio::sync::Semaphore;
+
+use super::link;
+use crate::accounts::user::{self, Role};
+use crate::app::App;
+use crate::error::{Code, Error, Result};
+use crate::joining::claim::{self, Choice, NewClaim};
+use crate::joining::invitation::{self, Found, Relation};
+use crate::signin::session::{self, Method, NewSession, Visit};
+use crate::web::form::{Faults, Form};
+use crate::web::page::{self, Frame};
+use crate::web::path::At;
+use crate::web::visitor::{Guest, GuestPosted, Outcome, Refusal, encoded, see_other, signed_in};
+
+/// So many passwords of newcomers are hashed at once.
+static HASHING: Semaphore = Semaphore::const_new(2);
+
+pub(super) fn router() -> Router<App> {
+    Router::new()
+        .route("/join/{token}", get(follow))
+        .route("/join/{token}/account", post(sign_up))
+        .route("/join/{token}/accept", post(accept))
+        .route("/join/{token}/claim", post(make_claim))
+}
+
+/// What every page of a link knows.
+struct Step {
+    found: Found,
+    token: String,
+    /// The seal of a mailed address, as it was told.
+    mail: String,
+    relation: Option<Relation>,
+}
+
+impl Step {
+    /// The invitation behind a link, with what the address or a form says beside it.
+    async fn find(guest: &Guest, token: &str, said: &Form) -> Result<Self> {
+        let parsed = Token::parse(TokenKind::Invitation, token).ok_or_else(invitation::gone)?;
+        let look = move |db: &Reader<'_>| invitation::follow(db, &parsed);
+        let found = guest.app.db.read(guest.scope("invitation"), look).await?;
+        let found = found.ok_or_else(invitation::gone)?;
+        let relation = Relation::parse(said.text("as")).filter(|_| found.team_id.is_some());
+        let mail = said.text("m").chars().take(100).collect();
+        Ok(Self { found, token: token.to_owned(), mail, relation })
+    }
+
+    /// The address of this step, to come back to.
+    fn path(&self) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        if !self.mail.is_empty() {
+            query.append_pair("m", &self.mail);
+        }
+        if let Some(relation) = self.relation {
+            query.append_pair("as", relation.word());
+        }
+        let query = query.finish();
+        let mark = if query.is_empty() { "" } else { "?" };
+        format!("/join/{}{mark}{query}", self.token)
+    }
+
+    fn frame(&self, guest: &Guest, title: impl Into<std::borrow::Cow<'static, str>>) -> Frame {
+        Frame { club: Some(self.found.club.clone()), ..guest.frame(title) }
+    }
+
+    /// Whose job it is when somebody does something by this link.
+    fn scope(&self, guest: &Guest, actor: String) -> Scope {
+        Scope::account(self.found.account_id, actor).for_request(guest.context.id())
+    }
+
+    /// Where to sign in and come back from.
+    fn sign_in(&self) -> String {
+        format!("/sign-in?next={}", encoded(&self.path()))
+    }
+}
+
+#[derive(Template)]
+#[template(path = "joining/who.html")]
+struct Who<'a> {
+    frame: Frame,
+    step: &'a Step,
+}
+
+#[derive(Template)]
+#[template(path = "joining/account.html")]
+struct Account<'a> {
+    frame: Frame,
+    step: &'a Step,
+    name: &'a str,
+    email: &'a str,
+    faults: Faults,
+}
+
+#[derive(Template)]
+#[template(path = "joining/accept.html")]
+struct Accept<'a> {
+    frame: Frame,
+    step: &'a Step,
+    visit: &'a Visit,
+    faults: Faults,
+}
+
+#[derive(Template)]
+#[template(path = "joining/pick.html")]
+struct Pick<'a> {
+    frame: Frame,
+    step: &'a Step,
+    relation: Relation,
+    legend: &'static str,
+    visit: &'a Visit,
+    choices: Vec<Choice>,
+    faults: Faults,
+}
+
+async fn follow(guest: Guest, At(token): At<String>) -> Outcome {
+    let query = guest.asked.split_once('?').map_or("", |(_, query)| query).to_owned();
+    let step = Step::find(&guest, &token, &Form::parse(query.as_bytes())?).await?;
+    let club = step.found.club.clone();
+    let page = match (&guest.visit, step.found.team_id, step.relation) {
+        (_, Some(_), None) => {
+            let frame = step.frame(&guest, format!("Join {club}"));
+            page::html(StatusCode::OK, &Who { frame, step: &step })?
+        }
+        (None, ..) => {
+            let email = step.found.email().to_owned();
+            account_page(&guest, &step, ("", &email), Faults::default())?
+        }
+        (Some(visit), ..) if visit.pending => {
+            return Err(Refusal::First(format!("/sign-in/code?next={}", encoded(&step.path()))));
+        }
+        (Some(visit), None, _) => accept_page(&guest, &step, visit, Faults::default())?,
+        (Some(visit), Some(_), Some(relation)) => {
+            pick_page(&guest, &step, (visit, relation), Faults::default()).await?
+        }
+    };
+    Ok(guest.with_cookie(page))
+}
+
+fn status(faults: &Faults) -> StatusCode {
+    if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY }
+}
+
+fn account_page(
+    guest: &Guest,
+    step: &Step,
+    (name, email): (&str, &str),
+    faults: Faults,
+) -> Result<Response> {
+    let frame = step.frame(guest, format!("Join {}", step.found.club));
+    page::html(status(&faults), &Account { frame, step, name, email, faults })
+}
+
+fn accept_page(guest: &Guest, step: &Step, visit: &Visit, faults: Faults) -> Result<Response> {
+    let frame = step.frame(guest, format!("Join {}", step.found.club));
+    page::html(status(&faults), &Accept { frame, step, visit, faults })
+}
+
+async fn pick_page(
+    guest: &Guest,
+    step: &Step,
+    (visit, relation): (&Visit, Relation),
+    faults: Faults,
+) -> Result<Response> {
+    let team = step.found.team_id.ok_or_else(invitation::gone)?;
+    let look = move |db: &Reader<'_>| claim::choices(db, team, relation);
+    let scope = step.scope(guest, visit.user.to_string());
+    let choices = guest.app.db.read(scope, look).await?;
+    let frame = step.frame(
+        guest,
+        match relation {
+            Relation::Guardian => "Who is your child?",
+            Relation::Itself => "Which player are you?",
+            Relation::Coach => "You coach this team",
+        },
+    );
+    let legend = if relation == Relation::Guardian { "My child is" } else { "I am" };
+    let code = status(&faults);
+    page::html(code, &Pick { frame, step, relation, legend, visit, choices, faults })
+}
+
+/// Makes an account for somebody who has none, and signs them in.
+async fn sign_up(At(token): At<String>, posted: GuestPosted) -> Outcome {
+    let GuestPosted { guest, form } = posted;
+    let step = Step::find(&guest, &token, &form).await?;
+    if guest.visit.is_some() {
+        return Ok(see_other(&step.path()));
+    }
+    let (name, email) = (form.text("name").to_owned(), form.text("email").to_owned());
+    let password = form.get("password").unwrap_or_default().to_owned();
+    let again = |faults| account_page(&guest, &step, (&name, &email), faults);
+    let known: Vec<_> = email.split(['@', '.']).chain(name.split(' ')).collect();
+    if let Err(fault) = password::check(&password, &known) {
+        let mut faults = Faults::default();
+        faults.add("password", weak(fault));
+        return Ok(again(faults)?);
+    }
+    let hash = hashed(&guest.app, password).await?;
+    let browser = guest.browser();
+    let (new_name, new_email) = (name.clone(), email.clone());
+    let work = move |tx: &Tx<'_>| {
+        let user = user::sign_up(tx, &new_email, &new_name, hash)?;
+        let method = Method::Password;
+        let new = NewSession { user: user.id, club: None, pending: false, method, browser };
+        session::begin(tx, new)
+    };
+    let actor = step.found.id.to_string();
+    match guest.app.db.write(step.scope(&guest, actor), work).await {
+        Ok((_, cookie)) => Ok(signed_in(see_other(&step.path()), &cookie)),
+        Err(error) if error.code == Code::Taken => {
+            // Whoever has a link could ask for one address after the other.
+            let error = guest.app.limits.fail(guest.context.address(), error);
+            if error.code == Code::RateLimited {
+                return Err(error.into());
+            }
+            let mut faults = Faults::default();
+            faults.add("email", "There is an account with this address already. Sign in instead.");
+            Ok(again(faults)?)
+        }
+        Err(error) if error.code == Code::ValidationFailed => Ok(again((&error).into())?),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn weak(fault: PasswordFault) -> &'static str {
+    match fault {
+        PasswordFault::TooShort => "Use at least 12 characters.",
+        PasswordFault::TooLong => "This is too long.",
+        PasswordFault::TooWeak => {
+            "This is too easy to guess. A few unrelated words make a good password."
+        }
+    }
+}
+
+/// Hashes a password where nobody waits, a few at a time.
+async fn hashed(app: &App, password: String) -> Result<String> {
+    let _turn = HASHING.acquire().await.map_err(|error| Error::internal(error.to_string()))?;
+    let dice = app.dice.clone();
+    let hashing = tokio::task::spawn_blocking(move || password::hash(&password, &dice));
+    hashing.await.map_err(|error| Error::internal(error.to_string()))
+}
+
+/// Whoever signed in completely; others go there first.
+fn signed(guest: &Guest, step: &Step) -> Outcome<Visit> {
+    match &guest.visit {
+        Some(visit) if !visit.pending => Ok(visit.clone()),
+        _ => Err(Refusal::First(step.sign_in())),
+    }
+}
+
+/// Accepts a personal invitation.
+async fn accept(At(token): At<String>, posted: GuestPosted) -> Outcome {
+    let GuestPosted { guest, form } = posted;
+    let step = Step::find(&guest, &token, &form).await?;
+    let visit = signed(&guest, &step)?;
+    let mailed = link::is_mailed(&guest.app, &step.found.token_hash, &step.mail);
+    let (id, club) = (step.found.id, step.found.account_id);
+    let (who, browser) = (visit.user, visit.session);
+    let work = move |tx: &Tx<'_>| {
+        let role = invitation::accept(tx, id, &user::find(tx, who)?, mailed)?;
+        session::switch(tx, browser, club)?;
+        Ok(role)
+    };
+    match guest.app.db.write(step.scope(&guest, who.to_string()), work).await {
+        Ok(Role::Member) => Ok(see_other("/account")),
+        Ok(Role::Owner | Role::Admin) => Ok(see_other("/admin")),
+        Err(error) if is_told(&error) => Ok(accept_page(&guest, &step, &visit, general(&error))?),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Says who one is.
+async fn make_claim(At(token): At<String>, posted: GuestPosted) -> Outcome {
+    let GuestPosted { guest, form } = posted;
+    let step = Step::find(&guest, &token, &form).await?;
+    let visit = signed(&guest, &step)?;
+    let relation = step.relation.ok_or_else(Error::not_found)?;
+    let person = form.maybe("person").map(str::parse).transpose();
+    let person = person.map_err(|_| Error::not_found())?;
+    let new = NewClaim { relation, person, note: form.maybe("note").map(str::to_owned) };
+    let (found, who) = (step.found.clone(), visit.user);
+    let work = move |tx: &Tx<'_>| claim::make(tx, &found, who, new);
+    match guest.app.db.write(step.scope(&guest, who.to_string()), work).await {
+        Ok(_) => Ok(see_other("/account/claims")),
+        Err(error) if is_told(&error) => {
+            Ok(pick_page(&guest, &step, (&visit, relation), general(&error)).await?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether a refusal is told on the page it came from.
+fn is_told(error: &Error) -> bool {
+    matches!(error.code, Code::InvalidState | Code::Taken | Code::ValidationFailed)
+}
+
+/// A refusal as one sentence for the whole form.
+fn general(error: &Error) -> Faults {
+    let mut faults = Faults::default();
+    let first = error.faults.first().map(|fault| fault.detail.clone());
+    faults.add("", first.unwrap_or_else(|| error.detail.to_string()));
+    faults
+}

@@ -36,7 +36,7 @@ pub enum Verdict {
 /// Less free space than this deserves attention.
 const LITTLE_SPACE: u64 = 512 * 1024 * 1024;
 /// A backup older than this deserves attention.
-const OLD_BACKUP_DAYS: i64 = 7;
+pub const OLD_BACKUP_DAYS: i64 = 7;
 
 /// How long the mail server may take to answer.
 const MAIL_PATIENCE: Duration = Duration::from_secs(15);
@@ -240,18 +240,22 @@ async fn mail(config: &Config) -> Finding {
     }
 }
 
-fn last_backup(data: &Path, now: Timestamp) -> Finding {
+/// How old the newest backup in the data folder is, in days; none if there is no backup.
+pub fn backup_age(data: &Path, now: Timestamp) -> Option<i64> {
     let files = std::fs::read_dir(data.join("backups")).into_iter().flatten().flatten();
     let ages = files.filter_map(|file| file.metadata().ok()?.modified().ok());
-    let newest = ages.max().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    let Some(newest) = newest else {
+    let newest = ages.max()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some((now.seconds() - i64::try_from(newest.as_secs()).unwrap_or(0)) / 86_400)
+}
+
+fn last_backup(data: &Path, now: Timestamp) -> Finding {
+    let Some(days) = backup_age(data, now) else {
         return found(
             "backup",
             Verdict::Look,
             "There is no backup yet. Run touchline backup create.",
         );
     };
-    let days = (now.seconds() - i64::try_from(newest.as_secs()).unwrap_or(0)) / 86_400;
     let verdict = if days > OLD_BACKUP_DAYS { Verdict::Look } else { Verdict::Well };
     found("backup", verdict, format!("The last backup is {days} days old."))
 }

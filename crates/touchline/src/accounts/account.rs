@@ -5,7 +5,7 @@ use serde::Serialize;
 use store::{Reader, Tx, bind, record, sql, word_column};
 use utoipa::ToSchema;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Fault, Result};
 use crate::ids::AccountId;
 use crate::signals::{self, Subject, Tell};
 use crate::thing::thing;
@@ -90,6 +90,51 @@ pub fn find(db: &Reader<'_>) -> Result<Account> {
 /// Every account there is, oldest first.
 pub fn list(db: &Reader<'_>) -> Result<Vec<Account>> {
     Ok(db.all(sql!(Account::SELECT, " order by id /* any account */"), bind! {})?)
+}
+
+/// What those who look after a club can say of it.
+#[derive(Debug, Clone)]
+pub struct AccountChange {
+    pub name: String,
+    pub timezone: String,
+    pub sport: Option<String>,
+}
+
+/// Changes what is said of the account. A change that changes nothing tells nobody.
+pub fn change(tx: &Tx<'_>, change: &AccountChange) -> Result<Account> {
+    let mut faults = Vec::new();
+    let mut line = |pointer: &str, text: &str, max| {
+        text::line(text, max).unwrap_or_else(|_| {
+            let detail = format!("Write 1 to {max} characters on one line.");
+            faults.push(Fault::new(pointer, "invalid", detail));
+            String::new()
+        })
+    };
+    let name = line("/name", &change.name, 120);
+    let sport = change.sport.as_deref().map(|sport| line("/sport", sport, 60));
+    let timezone: Option<Zone> = change.timezone.parse().ok();
+    if timezone.is_none() {
+        let detail = "This is not the name of a time zone, such as Europe/Lisbon.";
+        faults.push(Fault::new("/timezone", "invalid", detail));
+    }
+    let Some(timezone) = timezone.filter(|_| faults.is_empty()) else {
+        return Err(Error::invalid(faults));
+    };
+    let before = find(tx)?;
+    if (&before.name, &before.timezone, &before.sport) == (&name, &timezone, &sport) {
+        return Ok(before);
+    }
+    let (updated_at, version) = (tx.now(), before.version + 1);
+    let account = Account { name, timezone, sport, updated_at, version, ..before.clone() };
+    let Account { name, timezone, sport, .. } = &account;
+    tx.run(
+        "update account set name = :name, timezone = :timezone, sport = :sport, updated_at = :now,
+             version = :version
+         where id = :account",
+        bind! { name, timezone, sport, version },
+    )?;
+    tx.tell_change("account.updated", &before, &account)?;
+    Ok(account)
 }
 
 /// Moves the account to another tier.

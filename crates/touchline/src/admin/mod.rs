@@ -1,3 +1,8 @@
 //! The admin area: pages on which owners and admins look after their club.
 
+pub mod names;
 pub mod pages;
+pub mod people;
+pub mod removal;
+pub mod summary;
+pub mod words;

@@ -10,8 +10,9 @@ use crate::error::Result;
 use crate::ids::AccountId;
 use crate::paging::{Order, Page, Paged};
 
-/// How many rows a page shows at once.
+/// How many rows a page shows at once, unless its address says otherwise.
 const ROWS: i64 = 50;
+const MOST: i64 = 100;
 
 /// The part of a list that a visitor asked for.
 #[derive(Debug)]
@@ -31,7 +32,9 @@ impl<P: Place> Leaf<P> {
         let list = List { account, route, filters: "", order };
         let place = |cursor| visitor.app().cursors.place(&list, cursor);
         let last = query.maybe("cursor").map(place).transpose()?;
-        Ok(Self { account, route, page: Page { limit: ROWS, order, last } })
+        let limit = query.maybe("limit").and_then(|text| text.parse().ok());
+        let limit = limit.filter(|limit| (1..=MOST).contains(limit)).unwrap_or(ROWS);
+        Ok(Self { account, route, page: Page { limit, order, last } })
     }
 
     /// Takes the row away that only told that there is more, and says where that is; empty if there is
@@ -44,7 +47,8 @@ impl<P: Place> Leaf<P> {
             Some(last) => {
                 let (account, route, order) = (self.account, self.route, self.page.order);
                 let list = List { account, route, filters: "", order };
-                format!("{route}?cursor={}", app.cursors.cursor(&list, &last.place()))
+                let cursor = app.cursors.cursor(&list, &last.place());
+                format!("{route}?limit={}&cursor={cursor}", self.page.limit)
             }
             None => String::new(),
         }

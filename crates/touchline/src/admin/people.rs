@@ -1,0 +1,109 @@
+//! The people who sign in to the club, as those who look after it see them.
+
+use std::collections::BTreeMap;
+
+use kit::Timestamp;
+use store::{Reader, bind, row, sql};
+
+use crate::accounts::user::Role;
+use crate::error::Result;
+use crate::ids::UserId;
+use crate::paging::Page;
+use crate::roster::membership::Role as Place;
+use crate::thing::thing;
+
+row! {
+    /// Somebody who signs in to the club.
+    #[derive(Debug, Clone)]
+    pub struct Someone {
+        pub id: UserId,
+        pub name: String,
+        pub email: String,
+        pub role: Role,
+        pub email_verified_at: Option<Timestamp>,
+        pub disabled_at: Option<Timestamp>,
+        /// When they joined the club.
+        pub created_at: Timestamp,
+        pub last_seen_at: Option<Timestamp>,
+        /// Whether a password alone does not let them in.
+        pub two_step: bool,
+    }
+}
+
+thing!(Someone by UserId: Paged);
+
+const SOMEONE: &str = "
+    select u.id, u.name, u.email, a.role, u.email_verified_at, u.disabled_at, a.created_at,
+           (select max(s.last_seen_at) from session s where s.user_id = u.id) as last_seen_at,
+           (exists (select 1 from totp t where t.user_id = u.id and t.confirmed_at is not null)
+            or exists (select 1 from passkey p where p.user_id = u.id)) as two_step
+    from account_user a join app_user u on u.id = a.user_id
+    where a.account_id = :account";
+
+/// A page of them, in the order their accounts were made.
+pub fn page(db: &Reader<'_>, page: &Page<UserId>) -> Result<Vec<Someone>> {
+    let after = page.after(UserId::LEAST, UserId::GREATEST);
+    let text = sql!(SOMEONE, " and a.user_id > :after order by a.user_id limit :limit");
+    Ok(db.all(text, bind! { after, limit: page.fetch() })?)
+}
+
+/// One of them.
+pub fn find(db: &Reader<'_>, id: UserId) -> Result<Someone> {
+    Ok(db.one(sql!(SOMEONE, " and a.user_id = :id"), bind! { id })?)
+}
+
+/// How many there are.
+pub fn count(db: &Reader<'_>) -> Result<i64> {
+    let (count,) =
+        db.one("select count(*) from account_user where account_id = :account", bind! {})?;
+    Ok(count)
+}
+
+/// How many owners have nothing but a password.
+pub fn owners_without_two_step(db: &Reader<'_>) -> Result<i64> {
+    let (count,) = db.one(
+        "select count(*) from account_user a
+         where a.account_id = :account and a.role = 'owner'
+           and not exists (select 1 from totp t
+                           where t.user_id = a.user_id and t.confirmed_at is not null)
+           and not exists (select 1 from passkey p where p.user_id = a.user_id)",
+        bind! {},
+    )?;
+    Ok(count)
+}
+
+/// What these users are on teams: `Hawks (coach)`, `Owls (parent)`.
+pub fn teams_of(db: &Reader<'_>, users: Vec<UserId>) -> Result<BTreeMap<UserId, Vec<String>>> {
+    let mut teams: BTreeMap<UserId, Vec<String>> = BTreeMap::new();
+    if users.is_empty() {
+        return Ok(teams);
+    }
+    let own: Vec<(UserId, String, Place)> = db.all(
+        "select p.user_id, t.name, m.role
+         from person p
+         join member m on m.account_id = p.account_id and m.person_id = p.id
+         join team t on t.account_id = m.account_id and t.id = m.team_id
+         where p.account_id = :account and p.user_id in (:users)
+           and m.status <> 'removed' and t.status = 'active'
+         order by t.name, t.id",
+        bind! { users },
+    )?;
+    for (user, team, role) in own {
+        teams.entry(user).or_default().push(format!("{team} ({role})"));
+    }
+    let wards: Vec<(UserId, String)> = db.all(
+        "select distinct p.user_id, t.name
+         from person p
+         join guardianship g on g.account_id = p.account_id and g.guardian_id = p.id
+         join member m on m.account_id = g.account_id and m.person_id = g.person_id
+         join team t on t.account_id = m.account_id and t.id = m.team_id
+         where p.account_id = :account and p.user_id in (:users)
+           and m.status <> 'removed' and t.status = 'active'
+         order by t.name",
+        bind! { users },
+    )?;
+    for (user, team) in wards {
+        teams.entry(user).or_default().push(format!("{team} (parent)"));
+    }
+    Ok(teams)
+}

@@ -22,6 +22,17 @@ words! {
 }
 word_column!(Role);
 
+impl Role {
+    /// The role as pages name it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Owner => "Owner",
+            Self::Admin => "Admin",
+            Self::Member => "Member",
+        }
+    }
+}
+
 record! {
     /// Somebody who signs in.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]

@@ -6,7 +6,7 @@ use super::age;
 use super::claim::Waiting;
 use super::invitation::Relation;
 use crate::error::Result;
-use crate::ids::TeamId;
+use crate::ids::{PersonId, TeamId};
 use crate::roster::person;
 
 /// A claim with what helps to decide it.
@@ -52,4 +52,21 @@ pub fn teams(db: &Reader<'_>) -> Result<Vec<(TeamId, String)>> {
          order by name, id limit 500",
         bind! {},
     )?)
+}
+
+/// Everybody on a team's roster, for whom somebody can be invited, by name.
+pub fn people(db: &Reader<'_>) -> Result<Vec<(PersonId, String)>> {
+    let rows: Vec<(PersonId, String, Option<String>)> = db.all(
+        "select p.id, p.first_name, p.last_name from person p
+         where p.account_id = :account and p.erased_at is null
+           and exists (select 1 from member m
+                       where m.account_id = p.account_id and m.person_id = p.id
+                         and m.status <> 'removed')
+         order by p.name_folded, p.id limit 1000",
+        bind! {},
+    )?;
+    let named = |(id, first, last): (PersonId, String, Option<String>)| {
+        (id, last.map_or(first.clone(), |last| format!("{first} {last}")))
+    };
+    Ok(rows.into_iter().map(named).collect())
 }

@@ -1,9 +1,208 @@
 //! Members and roles: who may sign in to the club, and as what.
 
-use axum::Router;
+use std::collections::BTreeMap;
 
+use askama::Template;
+use axum::Router;
+use axum::routing::{get, post};
+use http::StatusCode;
+use kit::Timestamp;
+use kit::word::Word;
+use store::{Reader, Tx};
+
+use crate::accounts::belonging;
+use crate::accounts::permits::AdminArea;
+use crate::accounts::user::Role;
+use crate::admin::people::{self, Someone};
+use crate::admin::removal;
 use crate::app::App;
+use crate::error::{Code, Error};
+use crate::ids::UserId;
+use crate::joining::{claim, invitation};
+use crate::paging::Order;
+use crate::web::form::{Faults, Form};
+use crate::web::leaf::Leaf;
+use crate::web::page::{self, Flash, Frame, Section};
+use crate::web::path::At;
+use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
+
+pub(super) const MEMBERS: &str = "/admin/members";
 
 pub(super) fn router() -> Router<App> {
     Router::new()
+        .route(MEMBERS, get(list))
+        .route("/admin/members/{user}", get(show))
+        .route("/admin/members/{user}/role", post(change_role))
+        .route("/admin/members/{user}/remove", get(ask_removal).post(remove))
+}
+
+/// What a page says on top after something was done, by the word in its address.
+pub(super) fn done(visitor: &Visitor<AdminArea>) -> Option<Flash> {
+    let query = visitor.guest.asked.split_once('?').map_or("", |(_, query)| query);
+    let query = Form::parse(query.as_bytes()).ok()?;
+    let text = match query.text("done") {
+        "role" => "The role was changed.",
+        "removed" => "They no longer belong to the club.",
+        "revoked" => "The invitation no longer works.",
+        "approved" => "They are in.",
+        "refused" => "They were turned away.",
+        "saved" => "Saved.",
+        _ => return None,
+    };
+    Some(Flash::good(text))
+}
+
+#[derive(Template)]
+#[template(path = "admin/members.html")]
+struct Members {
+    frame: Frame,
+    people: Vec<Someone>,
+    teams: BTreeMap<UserId, Vec<String>>,
+    next: String,
+    claims: i64,
+    invitations: i64,
+    now: Timestamp,
+}
+
+async fn list(visitor: Visitor<AdminArea>) -> Outcome {
+    let leaf: Leaf<UserId> = Leaf::of(&visitor, MEMBERS, Order::Asc)?;
+    let part = leaf.page.clone();
+    let look = move |db: &Reader<'_>| {
+        let rows = people::page(db, &part)?;
+        let teams = people::teams_of(db, rows.iter().map(|one| one.id).collect())?;
+        Ok((rows, teams, claim::count_open(db)?, invitation::count_open(db)?))
+    };
+    let (mut people, teams, claims, invitations) = visitor.read(look).await?;
+    let next = leaf.cut(visitor.app(), &mut people);
+    let frame = visitor.frame("Members", Section::Members).flash(done(&visitor));
+    let now = visitor.app().clock.now();
+    let page = Members { frame, people, teams, next, claims, invitations, now };
+    Ok(page::html(StatusCode::OK, &page)?)
+}
+
+#[derive(Template)]
+#[template(path = "admin/members_one.html")]
+struct One {
+    frame: Frame,
+    someone: Someone,
+    teams: Vec<String>,
+    /// Whether this visitor may give them another role or take them out.
+    changeable: bool,
+    /// The roles this visitor may give.
+    roles: Vec<Role>,
+    own: bool,
+    faults: Faults,
+    now: Timestamp,
+}
+
+impl One {
+    async fn of(visitor: &Visitor<AdminArea>, id: UserId, faults: Faults) -> Outcome<Self> {
+        let look = move |db: &Reader<'_>| {
+            Ok((people::find(db, id)?, people::teams_of(db, vec![id])?.remove(&id)))
+        };
+        let (someone, teams) = visitor.read(look).await?;
+        let owner = visitor.visit.role == Some(Role::Owner);
+        let roles = [Role::Owner, Role::Admin, Role::Member];
+        let frame = visitor.frame(someone.name.clone(), Section::Members);
+        Ok(Self {
+            frame: frame.flash(done(visitor)),
+            changeable: owner || someone.role != Role::Owner,
+            roles: roles.into_iter().filter(|role| owner || *role != Role::Owner).collect(),
+            own: visitor.visit.user == id,
+            teams: teams.unwrap_or_default(),
+            now: visitor.app().clock.now(),
+            someone,
+            faults,
+        })
+    }
+}
+
+impl One {
+    /// The page that says what removing them does.
+    fn removal(&self) -> String {
+        format!("{MEMBERS}/{}/remove", self.someone.id)
+    }
+
+    /// What the way out of the club is called.
+    fn leaving(&self) -> &'static str {
+        leaving(self.own)
+    }
+}
+
+fn leaving(own: bool) -> &'static str {
+    if own { "Leave the club" } else { "Remove from the club" }
+}
+
+async fn show(At(id): At<UserId>, visitor: Visitor<AdminArea>) -> Outcome {
+    Ok(page::html(StatusCode::OK, &One::of(&visitor, id, Faults::default()).await?)?)
+}
+
+/// Gives somebody another role.
+async fn change_role(At(id): At<UserId>, posted: Posted<AdminArea>) -> Outcome {
+    let Posted { visitor, form } = posted;
+    visitor.fresh(&format!("{MEMBERS}/{id}"))?;
+    let by = visitor.visit.user;
+    let unknown = || Error::new(Code::ValidationFailed, "Choose a role.").at("/role");
+    let role = Role::parse(form.text("role")).ok_or_else(unknown)?;
+    let change = move |tx: &Tx<'_>| belonging::change_role(tx, by, id, role);
+    match visitor.write(change).await {
+        Ok(_) => Ok(see_other(&format!("{MEMBERS}/{id}?done=role"))),
+        Err(error) if error.code == Code::InvalidState => {
+            let page = One::of(&visitor, id, (&error).into()).await?;
+            Ok(page::html(error.code.status(), &page)?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[derive(Template)]
+#[template(path = "admin/members_remove.html")]
+struct Remove {
+    frame: Frame,
+    someone: Someone,
+    own: bool,
+    faults: Faults,
+}
+
+impl Remove {
+    fn back(&self) -> String {
+        format!("{MEMBERS}/{}", self.someone.id)
+    }
+
+    fn leaving(&self) -> &'static str {
+        leaving(self.own)
+    }
+}
+
+async fn removal_page(
+    visitor: &Visitor<AdminArea>,
+    id: UserId,
+    (status, faults): (StatusCode, Faults),
+) -> Outcome {
+    let someone = visitor.read(move |db: &Reader<'_>| people::find(db, id)).await?;
+    let own = visitor.visit.user == id;
+    let title = format!("Remove {}?", someone.name);
+    let frame = visitor.frame(title, Section::Members);
+    Ok(page::html(status, &Remove { frame, someone, own, faults })?)
+}
+
+/// Says what will happen.
+async fn ask_removal(At(id): At<UserId>, visitor: Visitor<AdminArea>) -> Outcome {
+    visitor.fresh(&format!("{MEMBERS}/{id}/remove"))?;
+    removal_page(&visitor, id, (StatusCode::OK, Faults::default())).await
+}
+
+/// Takes somebody out of the club.
+async fn remove(At(id): At<UserId>, posted: Posted<AdminArea>) -> Outcome {
+    let visitor = posted.visitor;
+    visitor.fresh(&format!("{MEMBERS}/{id}/remove"))?;
+    let by = visitor.visit.user;
+    match visitor.write(move |tx: &Tx<'_>| removal::remove(tx, by, id)).await {
+        Ok(()) if by == id => Ok(see_other("/account")),
+        Ok(()) => Ok(see_other(&format!("{MEMBERS}?done=removed"))),
+        Err(error) if error.code == Code::InvalidState => {
+            removal_page(&visitor, id, (error.code.status(), (&error).into())).await
+        }
+        Err(error) => Err(error.into()),
+    }
 }

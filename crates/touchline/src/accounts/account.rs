@@ -20,6 +20,17 @@ words! {
 }
 word_column!(Tier);
 
+impl Tier {
+    /// The tier as pages name it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Free => "Free",
+            Self::Club => "Club",
+            Self::League => "League",
+        }
+    }
+}
+
 record! {
     /// A club or league.
     #[derive(Debug, Clone, Serialize, ToSchema)]

@@ -165,10 +165,7 @@ mod tests {
             members(r#"{"tier":"club","previous":"free"}"#),
             one("Tier", Some("free"), "club")
         );
-        assert_eq!(
-            members(r#"{"name":"b","previous":{"name":"a"}}"#),
-            one("Name", Some("a"), "b")
-        );
+        assert_eq!(members(r#"{"name":"b","previous":{"name":"a"}}"#), one("Name", Some("a"), "b"));
         assert_eq!(
             members(r#"{"object":{"sport":null},"previous":{"sport":"rugby"}}"#),
             one("Sport", Some("rugby"), "nothing")

@@ -205,10 +205,7 @@ pub fn end_others(tx: &Tx<'_>, user: UserId, but: Option<SessionId>) -> Result<u
 
 /// Ends every session in which a user looks at the pages of this account.
 pub fn end_in_club(tx: &Tx<'_>, user: UserId) -> Result<u64> {
-    Ok(tx.run(
-        "delete from session where user_id = :user and club = :account",
-        bind! { user },
-    )?)
+    Ok(tx.run("delete from session where user_id = :user and club = :account", bind! { user })?)
 }
 
 /// The sessions of a user that have not ended, newest first.

@@ -58,9 +58,8 @@ impl Filled {
 
     /// The invitation that is meant.
     fn wanted(&self) -> Result<NewInvitation> {
-        let wrong = |pointer, detail: &'static str| {
-            Error::new(Code::ValidationFailed, detail).at(pointer)
-        };
+        let wrong =
+            |pointer, detail: &'static str| Error::new(Code::ValidationFailed, detail).at(pointer);
         let role = Role::parse(&self.role).ok_or_else(|| wrong("/role", "Choose a role."))?;
         let person: Option<PersonId> = match self.person.as_str() {
             "" => None,
@@ -93,8 +92,7 @@ async fn form_page(visitor: &Visitor<AdminArea>, filled: Filled, faults: Faults)
     let owner = visitor.visit.role == Some(Role::Owner);
     let roles = [Role::Member, Role::Admin, Role::Owner];
     let roles = roles.into_iter().filter(|role| owner || *role != Role::Owner).collect();
-    let status =
-        if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+    let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let frame = visitor.frame("Invite somebody", Section::Members);
     Ok(page::html(status, &Invite { frame, filled, roles, people, teams, faults })?)
 }

@@ -1,13 +1,19 @@
-//! Taking somebody out of the club, with everything that let them in.
+//! What those who look after a club can do to somebody's way in: take it away with everything that
+//! belongs to it, or send them a link to choose a new password.
 
+use kit::secret::Token;
 use store::Tx;
 
+use crate::accounts::account::{self, Account};
 use crate::accounts::belonging;
-use crate::error::Result;
+use crate::accounts::user::{self, User};
+use crate::error::{Error, Result};
 use crate::ids::UserId;
 use crate::joining::claim;
 use crate::oauth::grant;
 use crate::roster::linking;
+use crate::signals::Tell;
+use crate::signin::link::{self, LinkKind};
 use crate::signin::session;
 
 /// Takes a user out of the club: their sessions here and the apps that act for them here end at once, and
@@ -20,4 +26,15 @@ pub fn remove(tx: &Tx<'_>, by: UserId, user: UserId) -> Result<()> {
         linking::unlink(tx, person.id)?;
     }
     claim::withdraw(tx, user)
+}
+
+/// Makes a link by which somebody of the club can choose a new password. Only owners have it made for owners.
+pub fn start_reset(tx: &Tx<'_>, by: UserId, id: UserId) -> Result<(User, Account, Token)> {
+    let role = belonging::role_of(tx, id)?.ok_or_else(Error::not_found)?;
+    belonging::may_give(tx, by, role)?;
+    let user = user::find(tx, id)?;
+    link::forget_of(tx, LinkKind::Reset, id)?;
+    let token = link::make(tx, LinkKind::Reset, Some(id), None)?;
+    tx.audit("user.reset_started", &id.to_string(), &serde_json::json!({}))?;
+    Ok((user, account::find(tx)?, token))
 }

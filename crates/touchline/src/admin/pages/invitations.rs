@@ -1,14 +1,18 @@
 //! Invitations: who may join the club, by a link of their own or by a team's.
 
+use std::time::Duration;
+
 use askama::Template;
 use axum::Router;
 use axum::routing::{get, post};
 use http::StatusCode;
 use kit::Timestamp;
+use kit::secret::{Token, sha256};
 use kit::word::Word;
 use store::{Reader, Tx};
 
 use super::members::{MEMBERS, done};
+use crate::accounts::account;
 use crate::accounts::permits::AdminArea;
 use crate::accounts::user::Role;
 use crate::admin::names::Names;
@@ -19,14 +23,19 @@ use crate::joining::desk;
 use crate::joining::invitation::{self, Invitation, NewInvitation, Relation};
 use crate::joining::pages::link::{self, New};
 use crate::paging::Order;
+use crate::post::courier::Note;
 use crate::roster::person;
 use crate::web::form::{Faults, Form};
 use crate::web::leaf::Leaf;
+use crate::web::pace::Pace;
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
 
 const INVITATIONS: &str = "/admin/members/invitations";
+
+/// How many invitations of a club are sent by mail.
+const MAILED: Pace = Pace { what: "invitation", burst: 50, every: Duration::from_secs(60) };
 
 pub(super) fn router() -> Router<App> {
     Router::new()
@@ -120,11 +129,37 @@ async fn invite(posted: Posted<AdminArea>) -> Outcome {
         }
         Err(error) => return Err(error.into()),
     };
+    let mailed = mail(&visitor, &made, &token).await?;
     let frame = visitor.frame("Invitation", Section::Members);
     let email = made.email.as_deref();
     let expires_at = made.expires_at;
-    let new = New { token: &token, expires_at, email, mailed: false, back: INVITATIONS };
+    let new = New { token: &token, expires_at, email, mailed, back: INVITATIONS };
     Ok(link::show(visitor.app(), frame, &new)?)
+}
+
+/// Sends an invitation by mail, if letters can be sent and nobody sends too many. Says whether it did.
+async fn mail(
+    visitor: &Visitor<AdminArea>,
+    invitation: &Invitation,
+    token: &Token,
+) -> Result<bool> {
+    let app = visitor.app();
+    let club = visitor.read(|db: &Reader<'_>| account::find(db)).await?;
+    // Nobody lives at the addresses of the demo club.
+    let Some(email) = invitation.email.clone().filter(|_| !club.demo) else { return Ok(false) };
+    let sender = sha256(club.id.to_string().as_bytes());
+    if !app.courier.has_server() || app.paces.take(MAILED, sender).is_err() {
+        return Ok(false);
+    }
+    let text = format!(
+        "You are invited to {} on Touchline.\n\nOpen this link within 72 hours to join:\n\n{}\n\n\
+         If you do not know the club, do nothing.\n",
+        club.name,
+        link::mailed_address(app, token)
+    );
+    let subject = format!("Join {}", club.name);
+    app.courier.send(app, Note { to_name: String::new(), to_address: email, subject, text });
+    Ok(true)
 }
 
 fn is_told(error: &Error) -> bool {

@@ -1,12 +1,14 @@
 //! Members and roles: who may sign in to the club, and as what.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use askama::Template;
 use axum::Router;
 use axum::routing::{get, post};
 use http::StatusCode;
 use kit::Timestamp;
+use kit::secret::sha256;
 use kit::word::Word;
 use store::{Reader, Tx};
 
@@ -20,12 +22,16 @@ use crate::error::{Code, Error};
 use crate::ids::UserId;
 use crate::joining::{claim, invitation};
 use crate::paging::Order;
+use crate::post::courier::Note;
 use crate::web::form::{Faults, Form};
 use crate::web::leaf::Leaf;
+use crate::web::pace::Pace;
 use crate::web::page::{self, Flash, Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
 
+/// How many letters for a new password admins can have sent to one person.
+const RESETS: Pace = Pace { what: "reset by admin", burst: 3, every: Duration::from_secs(3600) };
 pub(super) const MEMBERS: &str = "/admin/members";
 
 pub(super) fn router() -> Router<App> {
@@ -33,6 +39,7 @@ pub(super) fn router() -> Router<App> {
         .route(MEMBERS, get(list))
         .route("/admin/members/{user}", get(show))
         .route("/admin/members/{user}/role", post(change_role))
+        .route("/admin/members/{user}/reset", post(start_reset))
         .route("/admin/members/{user}/remove", get(ask_removal).post(remove))
 }
 
@@ -42,6 +49,7 @@ pub(super) fn done(visitor: &Visitor<AdminArea>) -> Option<Flash> {
     let query = Form::parse(query.as_bytes()).ok()?;
     let text = match query.text("done") {
         "role" => "The role was changed.",
+        "reset" => "We sent them a link to choose a new password.",
         "removed" => "They no longer belong to the club.",
         "revoked" => "The invitation no longer works.",
         "approved" => "They are in.",
@@ -91,6 +99,8 @@ struct One {
     /// The roles this visitor may give.
     roles: Vec<Role>,
     own: bool,
+    /// Whether letters can be sent at all.
+    mail: bool,
     faults: Faults,
     now: Timestamp,
 }
@@ -109,6 +119,7 @@ impl One {
             changeable: owner || someone.role != Role::Owner,
             roles: roles.into_iter().filter(|role| owner || *role != Role::Owner).collect(),
             own: visitor.visit.user == id,
+            mail: visitor.app().courier.has_server(),
             teams: teams.unwrap_or_default(),
             now: visitor.app().clock.now(),
             someone,
@@ -153,6 +164,34 @@ async fn change_role(At(id): At<UserId>, posted: Posted<AdminArea>) -> Outcome {
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Sends somebody a link to choose a new password. Nobody else learns it.
+async fn start_reset(At(id): At<UserId>, posted: Posted<AdminArea>) -> Outcome {
+    let visitor = posted.visitor;
+    let page = format!("{MEMBERS}/{id}");
+    visitor.fresh(&page)?;
+    let app = visitor.app();
+    if !app.courier.has_server() {
+        let detail = "This server cannot send mail. Ask whoever runs it for touchline user reset.";
+        return Err(Error::invalid_state(detail).into());
+    }
+    app.paces.take(RESETS, sha256(id.to_string().as_bytes()))?;
+    let by = visitor.visit.user;
+    let start = move |tx: &Tx<'_>| removal::start_reset(tx, by, id);
+    let (user, club, token) = visitor.write(start).await?;
+    let text = format!(
+        "An admin of {} asked us to send you this link.\n\nChoose a new password for Touchline within 30 \
+         minutes:\n\n{}/reset/{}\n\nIf you do not need one, do nothing: your password stays as it is.\n",
+        club.name,
+        app.home.as_str(),
+        token.reveal()
+    );
+    if !club.demo {
+        let subject = "Choose a new password".to_owned();
+        app.courier.send(app, Note { to_name: user.name, to_address: user.email, subject, text });
+    }
+    Ok(see_other(&format!("{page}?done=reset")))
 }
 
 #[derive(Template)]

@@ -8,11 +8,9 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::{get, post};
 use http::StatusCode;
-use kit::password::{self, PasswordFault};
 use kit::secret::{Token, TokenKind};
 use kit::word::Word;
 use store::{Reader, Scope, Tx};
-use tokio::sync::Semaphore;
 
 use super::link;
 use crate::accounts::user::{self, Role};
@@ -25,9 +23,6 @@ use crate::web::form::{Faults, Form};
 use crate::web::page::{self, Frame};
 use crate::web::path::At;
 use crate::web::visitor::{Guest, GuestPosted, Outcome, Refusal, encoded, see_other, signed_in};
-
-/// So many passwords of newcomers are hashed at once.
-static HASHING: Semaphore = Semaphore::const_new(2);
 
 pub(super) fn router() -> Router<App> {
     Router::new()
@@ -201,13 +196,11 @@ async fn sign_up(At(token): At<String>, posted: GuestPosted) -> Outcome {
     let (name, email) = (form.text("name").to_owned(), form.text("email").to_owned());
     let password = form.get("password").unwrap_or_default().to_owned();
     let again = |faults| account_page(&guest, &step, (&name, &email), faults);
-    let known: Vec<_> = email.split(['@', '.']).chain(name.split(' ')).collect();
-    if let Err(fault) = password::check(&password, &known) {
-        let mut faults = Faults::default();
-        faults.add("password", weak(fault));
-        return Ok(again(faults)?);
-    }
-    let hash = hashed(&guest.app, password).await?;
+    let hash = match guest.app.passwords.hash(&password, &[&name, &email]).await {
+        Ok(hash) => hash,
+        Err(error) if error.code == Code::ValidationFailed => return Ok(again((&error).into())?),
+        Err(error) => return Err(error.into()),
+    };
     let browser = guest.browser();
     let (new_name, new_email) = (name.clone(), email.clone());
     let work = move |tx: &Tx<'_>| {
@@ -232,24 +225,6 @@ async fn sign_up(At(token): At<String>, posted: GuestPosted) -> Outcome {
         Err(error) if error.code == Code::ValidationFailed => Ok(again((&error).into())?),
         Err(error) => Err(error.into()),
     }
-}
-
-fn weak(fault: PasswordFault) -> &'static str {
-    match fault {
-        PasswordFault::TooShort => "Use at least 12 characters.",
-        PasswordFault::TooLong => "This is too long.",
-        PasswordFault::TooWeak => {
-            "This is too easy to guess. A few unrelated words make a good password."
-        }
-    }
-}
-
-/// Hashes a password where nobody waits, a few at a time.
-async fn hashed(app: &App, password: String) -> Result<String> {
-    let _turn = HASHING.acquire().await.map_err(|error| Error::internal(error.to_string()))?;
-    let dice = app.dice.clone();
-    let hashing = tokio::task::spawn_blocking(move || password::hash(&password, &dice));
-    hashing.await.map_err(|error| Error::internal(error.to_string()))
 }
 
 /// Whoever signed in completely; others go there first.

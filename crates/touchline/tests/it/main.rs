@@ -4,6 +4,8 @@
 #![expect(clippy::disallowed_methods, reason = "a story has no service to lend it tasks")]
 
 mod access;
+mod admin_members;
+mod admin_overview;
 mod calendars;
 mod conditions;
 mod crash;
@@ -16,6 +18,7 @@ mod exports;
 mod house;
 mod http;
 mod idempotency;
+mod joining;
 mod json;
 mod keys;
 mod limits;

@@ -19,6 +19,7 @@ mod house;
 mod http;
 mod idempotency;
 mod joining;
+mod joining_mail;
 mod json;
 mod keys;
 mod limits;

@@ -3,6 +3,9 @@
 //! A link that is unknown, expired, used up or revoked answers the same. Names of players are shown only
 //! to whoever has signed in, and only as far as one needs to know one's own child.
 
+use std::borrow::Cow;
+use std::time::Duration;
+
 use askama::Template;
 use axum::Router;
 use axum::response::Response;
@@ -20,9 +23,14 @@ use crate::joining::claim::{self, Choice, NewClaim};
 use crate::joining::invitation::{self, Found, Relation};
 use crate::signin::session::{self, Method, NewSession, Visit};
 use crate::web::form::{Faults, Form};
+use crate::web::pace::Pace;
 use crate::web::page::{self, Frame};
 use crate::web::path::At;
 use crate::web::visitor::{Guest, GuestPosted, Outcome, Refusal, encoded, see_other, signed_in};
+
+/// How many accounts are made from one place: whoever has a link could otherwise ask for one address after
+/// the other, or make accounts without end.
+const SIGN_UPS: Pace = Pace { what: "sign up", burst: 20, every: Duration::from_secs(60) };
 
 pub(super) fn router() -> Router<App> {
     Router::new()
@@ -67,7 +75,7 @@ impl Step {
         format!("/join/{}{mark}{query}", self.token)
     }
 
-    fn frame(&self, guest: &Guest, title: impl Into<std::borrow::Cow<'static, str>>) -> Frame {
+    fn frame(&self, guest: &Guest, title: impl Into<Cow<'static, str>>) -> Frame {
         Frame { club: Some(self.found.club.clone()), ..guest.frame(title) }
     }
 
@@ -193,6 +201,7 @@ async fn sign_up(At(token): At<String>, posted: GuestPosted) -> Outcome {
     if guest.visit.is_some() {
         return Ok(see_other(&step.path()));
     }
+    guest.app.paces.take(SIGN_UPS, guest.context.address())?;
     let (name, email) = (form.text("name").to_owned(), form.text("email").to_owned());
     let password = form.get("password").unwrap_or_default().to_owned();
     let again = |faults| account_page(&guest, &step, (&name, &email), faults);
@@ -213,11 +222,6 @@ async fn sign_up(At(token): At<String>, posted: GuestPosted) -> Outcome {
     match guest.app.db.write(step.scope(&guest, actor), work).await {
         Ok((_, cookie)) => Ok(signed_in(see_other(&step.path()), &cookie)),
         Err(error) if error.code == Code::Taken => {
-            // Whoever has a link could ask for one address after the other.
-            let error = guest.app.limits.fail(guest.context.address(), error);
-            if error.code == Code::RateLimited {
-                return Err(error.into());
-            }
             let mut faults = Faults::default();
             faults.add("email", "There is an account with this address already. Sign in instead.");
             Ok(again(faults)?)

@@ -29,8 +29,8 @@ impl<P: Place> Leaf<P> {
         let account = visitor.club()?;
         let query = visitor.guest.asked.split_once('?').map_or("", |(_, query)| query);
         let query = Form::parse(query.as_bytes())?;
-        let list = List { account, route, filters: "", order };
-        let place = |cursor| visitor.app().cursors.place(&list, cursor);
+        let whole = List { account, route, filters: "", order };
+        let place = |cursor| visitor.app().cursors.place(&whole, cursor);
         let last = query.maybe("cursor").map(place).transpose()?;
         let limit = query.maybe("limit").and_then(|text| text.parse().ok());
         let limit = limit.filter(|limit| (1..=MOST).contains(limit)).unwrap_or(ROWS);
@@ -46,8 +46,8 @@ impl<P: Place> Leaf<P> {
         match rows.last().filter(|_| more) {
             Some(last) => {
                 let (account, route, order) = (self.account, self.route, self.page.order);
-                let list = List { account, route, filters: "", order };
-                let cursor = app.cursors.cursor(&list, &last.place());
+                let whole = List { account, route, filters: "", order };
+                let cursor = app.cursors.cursor(&whole, &last.place());
                 format!("{route}?limit={}&cursor={cursor}", self.page.limit)
             }
             None => String::new(),

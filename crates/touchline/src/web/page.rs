@@ -42,6 +42,7 @@ pub enum Section {
     Passkeys,
     Sessions,
     ConnectedApps,
+    Joining,
 }
 
 /// A menu: groups of entries, each under its heading. The first group has none.
@@ -66,6 +67,7 @@ pub const ACCOUNT: Menu = &[(
         Section::Passkeys,
         Section::Sessions,
         Section::ConnectedApps,
+        Section::Joining,
     ],
 )];
 
@@ -88,6 +90,7 @@ impl Section {
             Self::Passkeys => ("Passkeys", "/account/passkeys", "fingerprint"),
             Self::Sessions => ("Sessions", "/account/sessions", "monitor-smartphone"),
             Self::ConnectedApps => ("Connected apps", "/account/apps", "plug"),
+            Self::Joining => ("Joining", "/account/claims", "users"),
         }
     }
 

@@ -64,7 +64,7 @@ async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
         waiting = visitor.read(move |db| desk::asked(db, rows)).await?;
     }
     let now = visitor.app().clock.now();
-    let frame = visitor.frame("Joining", Section::None);
+    let frame = visitor.frame("Joining", Section::Joining);
     Ok(page::html(StatusCode::OK, &Claims { base: CLAIMS, frame, own, waiting, next, teams, now })?)
 }
 
@@ -87,7 +87,7 @@ async fn open_team(posted: Posted<OwnAccount>) -> Outcome {
     let by = visitor.visit.user;
     let open = move |tx: &Tx<'_>| invitation::open_team(tx, by, team);
     let (made, token) = visitor.write(open).await?;
-    let frame = visitor.frame("A link for your team", Section::None);
+    let frame = visitor.frame("A link for your team", Section::Joining);
     let new = New {
         token: &token,
         expires_at: made.expires_at,

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::Router;
 use axum::routing::get;
 use http::StatusCode;
-use kit::{Timestamp, Zone};
+use kit::{Kind, Timestamp, Zone};
 use store::Reader;
 
 use crate::accounts::account;
@@ -15,7 +15,7 @@ use crate::admin::words;
 use crate::app::App;
 use crate::doctor;
 use crate::error::{Error, Result};
-use crate::ids::{EventId, MailId};
+use crate::ids::{EventId, InvitationKind, MailId, UserKind};
 use crate::paging::Order;
 use crate::signals::AuditEntry;
 use crate::web::leaf::Leaf;
@@ -92,11 +92,22 @@ fn told(db: &Reader<'_>, entries: &[AuditEntry]) -> Result<Vec<Deed>> {
     let names = Names::of(db, actors.iter().map(String::as_str).chain(subjects))?;
     let deed = |(entry, actor): (&AuditEntry, &String)| Deed {
         what: words::deed(&entry.action),
-        who: names.or_id(actor).to_owned(),
+        who: names.of_id(actor).unwrap_or_else(|| stranger(actor)).to_owned(),
         about: names.of_id(&entry.subject).map(str::to_owned),
         at: entry.at,
     };
     Ok(entries.iter().zip(&actors).map(deed).collect())
+}
+
+/// Whoever acted and has no name in the club.
+fn stranger(actor: &str) -> &str {
+    if actor.starts_with(UserKind::PREFIX) {
+        "Somebody who is not in the club"
+    } else if actor.starts_with(InvitationKind::PREFIX) {
+        "Somebody with an invitation"
+    } else {
+        actor
+    }
 }
 
 /// What waits for somebody, the most urgent first.

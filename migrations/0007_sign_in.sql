@@ -307,3 +307,4 @@ create table usage_hour (
     constraint usage_hour_pkey primary key (account_id, hour, credential),
     constraint usage_hour_account_id_fkey foreign key (account_id) references account (id) on delete cascade
 );
+create index usage_hour_hour_idx on usage_hour (hour);

@@ -10,9 +10,12 @@ use kit::{Clock, Dice, IdMaker, Timestamp};
 use store::{Db, Scope, bind};
 use tokio::task::JoinSet;
 
+use crate::accounts::usage::Usage;
 use crate::config::{BaseUrl, Config, Secret};
+use crate::doctor::Finding;
 use crate::error::Result;
 use crate::ids::RequestId;
+use crate::jobs;
 use crate::mail::unsubscribe::LinkKey;
 use crate::passwords::Passwords;
 use crate::post::courier::Courier;
@@ -52,12 +55,15 @@ pub struct Parts {
     pub passwords: Passwords,
     /// Takes letters with secrets to the mail server.
     pub courier: Courier,
+    pub usage: Usage,
     pub cache: Cache,
     pub standings: Standings,
     pub running: Arc<Running>,
     pub uploads: Arc<Uploads>,
     pub touches: Arc<Touches>,
     pub metrics: Metrics,
+    /// What the doctor found last, and when.
+    pub checkup: tokio::sync::Mutex<Option<(Timestamp, Vec<Finding>)>>,
     ids: IdMaker,
     tasks: Mutex<JoinSet<()>>,
     stopping: AtomicBool,
@@ -81,6 +87,7 @@ impl App {
             courier: Courier::new(&config)?,
             secrets: Secrets::new(key, config.secret.as_ref().map(Secret::reveal)),
             limits: Limits::new(config.auth_failures.get(), clock.clone(), dice.clone()),
+            usage: Usage::new(clock.clone()),
             home: config.home(),
             config,
             db,
@@ -94,6 +101,7 @@ impl App {
             uploads: Arc::default(),
             touches: Arc::default(),
             metrics: Metrics::default(),
+            checkup: tokio::sync::Mutex::default(),
             ids: IdMaker::default(),
             tasks: Mutex::new(JoinSet::new()),
             stopping: AtomicBool::new(false),
@@ -133,6 +141,7 @@ impl App {
         if tokio::time::timeout(Duration::from_secs(10), all).await.is_err() {
             tracing::warn!("some background work did not end in time");
         }
+        jobs::write_usage(self).await;
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use store::Scope;
 use tokio::sync::watch;
 
+use crate::accounts::usage;
 use crate::app::App;
 use crate::messages::posting;
 use crate::oauth::{code, grant, request, token};
@@ -16,10 +17,16 @@ use crate::web::server::told;
 const FORGET_EVERY: Duration = Duration::from_secs(60);
 /// How often messages are looked for whose time has come.
 const PUBLISH_EVERY: Duration = Duration::from_secs(3);
+/// How often it is written down what was counted.
+const WRITE_USAGE_EVERY: Duration = Duration::from_secs(10);
 
 /// Does what there is to do until the service stops.
 pub async fn run(app: App, stop: watch::Receiver<bool>) {
-    tokio::join!(forgetting(&app, stop.clone()), publishing(&app, stop));
+    tokio::join!(
+        forgetting(&app, stop.clone()),
+        publishing(&app, stop.clone()),
+        counting(&app, stop)
+    );
 }
 
 async fn forgetting(app: &App, mut stop: watch::Receiver<bool>) {
@@ -38,6 +45,13 @@ async fn publishing(app: &App, mut stop: watch::Receiver<bool>) {
         if stopped_within(PUBLISH_EVERY, &mut stop).await {
             return;
         }
+    }
+}
+
+async fn counting(app: &App, mut stop: watch::Receiver<bool>) {
+    // What comes after the last time is written down when the service ends.
+    while !stopped_within(WRITE_USAGE_EVERY, &mut stop).await {
+        write_usage(app).await;
     }
 }
 
@@ -63,9 +77,16 @@ pub async fn forget_old_keys(app: &App) {
     }
 }
 
-/// Forgets what signing in left behind and what apps no longer need, in small steps.
+/// Forgets what signing in left behind, what apps no longer need and old hours of usage, in small steps.
 pub async fn forget_what_ended(app: &App) {
-    let steps = [forgetting::forget, request::forget, code::forget, token::forget, grant::forget];
+    let steps = [
+        forgetting::forget,
+        request::forget,
+        code::forget,
+        token::forget,
+        grant::forget,
+        usage::forget,
+    ];
     for step in steps {
         while !app.is_stopping() {
             match app.db.write(Scope::system("forget"), step).await {
@@ -76,6 +97,20 @@ pub async fn forget_what_ended(app: &App) {
                     return;
                 }
             }
+        }
+    }
+}
+
+/// Writes down how often keys and apps were used. What cannot be written now is kept for the next time.
+pub async fn write_usage(app: &App) {
+    for (account, counts) in app.usage.take() {
+        // Not among the account's writes: none of them should wait for this.
+        let scope = Scope::account(account, "system").beside("usage");
+        let counted = counts.clone();
+        let written = app.db.write(scope, move |tx| usage::write(tx, &counted)).await;
+        if let Err(error) = written {
+            tracing::warn!(cause = ?error.cause, "could not write down how often keys were used");
+            app.usage.put_back(account, counts);
         }
     }
 }

@@ -11,4 +11,5 @@ pub mod credential;
 pub mod own;
 pub mod permits;
 pub mod rights;
+pub mod usage;
 pub mod user;

@@ -66,6 +66,8 @@ pub async fn charge(app: &App, context: &Context, credential: &Credential) -> Re
     let quota = app.config.rate_limits.of(credential.tier);
     let (allowance, outcome) = app.limits.take(&app.db, credential.account_id, quota).await;
     context.identify(credential.account_id, allowance);
+    let refused = outcome.as_ref().is_err_and(|error| error.code == Code::RateLimited);
+    app.usage.count(credential.account_id, credential.into(), refused);
     outcome
 }
 

@@ -182,6 +182,14 @@ impl AuditEntry {
         hasher.update(self.details_hash);
         hasher.finalize().into()
     }
+
+    /// Whether it stands at this position, is unaltered and follows the entry with this hash. Details may
+    /// have been erased.
+    fn fits(&self, position: i64, before: &[u8; 32]) -> bool {
+        let told = self.details.as_deref();
+        let whole = told.is_none_or(|told| sha256(told.as_bytes()) == self.details_hash);
+        self.position == position && self.hash == self.chained(before) && whole
+    }
 }
 
 row! {
@@ -265,12 +273,7 @@ pub fn verify(db: &Reader<'_>) -> Result<Option<String>> {
         |row| {
             let entry = <AuditEntry as store::Record>::read(row)?;
             position += 1;
-            let erased = entry.details.is_none();
-            let told = entry.details.as_deref().unwrap_or_default();
-            let whole = erased || sha256(told.as_bytes()) == entry.details_hash;
-            if fault.is_none()
-                && (entry.position != position || entry.hash != entry.chained(&chain) || !whole)
-            {
+            if fault.is_none() && !entry.fits(position, &chain) {
                 fault = Some(format!("audit entry {position} does not fit the one before"));
             }
             chain = entry.hash;
@@ -286,4 +289,44 @@ pub fn verify(db: &Reader<'_>) -> Result<Option<String>> {
     )?;
     let whole = count == last.unwrap_or(0) && last.unwrap_or(0) == journal.sequence;
     Ok(fault.or_else(|| (!whole).then(|| "the notification log has a gap".to_owned())))
+}
+
+/// How many entries the account's audit log has.
+pub fn entries(db: &Reader<'_>) -> Result<i64> {
+    let (entries,) = db.one("select entries from journal where account_id = :account", bind! {})?;
+    Ok(entries)
+}
+
+/// Whether the latest entries of the audit log fit together and end where the journal says: a look that
+/// costs the same however long the log is.
+pub fn holds_lately(db: &Reader<'_>, count: i64) -> Result<bool> {
+    let journal: Journal = db.one(
+        "select sequence, entries, chain from journal where account_id = :account",
+        bind! {},
+    )?;
+    let before = (journal.entries - count).max(0);
+    let latest: Vec<AuditEntry> = db.all(
+        sql!(
+            AuditEntry::SELECT,
+            " where account_id = :account and position >= :before order by position"
+        ),
+        bind! { before },
+    )?;
+    let (mut position, mut chain) = (before, [0; 32]);
+    let mut latest = latest.into_iter();
+    if before > 0 {
+        // The entry before those that are looked at, for the first of them to follow.
+        match latest.next() {
+            Some(entry) if entry.position == before => chain = entry.hash,
+            _ => return Ok(false),
+        }
+    }
+    for entry in latest {
+        position += 1;
+        if !entry.fits(position, &chain) {
+            return Ok(false);
+        }
+        chain = entry.hash;
+    }
+    Ok(position == journal.entries && chain == journal.chain)
 }

@@ -1,10 +1,11 @@
 //! API keys: shown once, kept as a hash, revoked at once.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use ipnet::IpNet;
 use kit::secret::{ApiKey, same};
-use kit::{Timestamp, text};
+use kit::{Timestamp, text, words};
 use serde::Serialize;
 use store::{Reader, Tx, bind, record, row, sql};
 
@@ -12,7 +13,9 @@ use super::account::Tier;
 use super::rights::{Listed, Scopes};
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{AccountId, KeyId, TeamId};
+use crate::paging::{Order, Page};
 use crate::signals::Tell;
+use crate::thing::thing;
 
 record! {
     /// A key. Its value is not here: only whoever made it has it.
@@ -36,6 +39,23 @@ record! {
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
         pub version: i64,
+    }
+}
+
+thing!(Key by KeyId: Paged);
+
+/// After this long a key is better replaced.
+const ROTATE_AFTER: Duration = Duration::from_secs(91 * 86_400);
+
+impl Key {
+    /// Whether it still opens something.
+    pub fn lives(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
+    }
+
+    /// Whether it is older than a quarter and still in service.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        self.lives(now) && self.created_at.plus(ROTATE_AFTER) <= now
     }
 }
 
@@ -83,6 +103,51 @@ pub fn find(db: &Reader<'_>, id: KeyId) -> Result<Key> {
 /// The account's keys, oldest first, revoked ones included.
 pub fn list(db: &Reader<'_>) -> Result<Vec<Key>> {
     Ok(db.all(sql!(Key::SELECT, " where account_id = :account order by id"), bind! {})?)
+}
+
+words! {
+    /// Whether keys still open anything.
+    pub enum State as KeyState {
+        /// They do.
+        Live = "live",
+        /// They were revoked or have expired.
+        Over = "over",
+    }
+}
+
+/// A page of the account's keys, in order of creation; `None` for whatever their state.
+pub fn page(db: &Reader<'_>, state: Option<State>, page: &Page<KeyId>) -> Result<Vec<Key>> {
+    let after = page.after(KeyId::LEAST, KeyId::GREATEST);
+    let (limit, live) = (page.fetch(), state.map(|state| state == State::Live));
+    let text = match page.order {
+        Order::Asc => sql!(Key::SELECT, IN_STATE, " and id > :after order by id limit :limit"),
+        Order::Desc => {
+            sql!(Key::SELECT, IN_STATE, " and id < :after order by id desc limit :limit")
+        }
+    };
+    Ok(db.all(text, bind! { after, limit, live })?)
+}
+
+const IN_STATE: &str = "
+    where account_id = :account
+      and (cast(:live as boolean) is null
+           or :live = (revoked_at is null and (expires_at is null or expires_at > :now)))";
+
+/// Gives a key another name. What it opens cannot be changed.
+pub fn rename(tx: &Tx<'_>, id: KeyId, name: &str) -> Result<Key> {
+    let before = find(tx, id)?;
+    let name = valid_name(name)?;
+    if name == before.name {
+        return Ok(before);
+    }
+    tx.run(
+        "update api_key set name = :name, updated_at = :now, version = version + 1
+         where account_id = :account and id = :id",
+        bind! { id, name: &name },
+    )?;
+    let details = serde_json::json!({ "name": name, "previous": { "name": before.name } });
+    tx.audit("api_key.renamed", &id.to_string(), &details)?;
+    find(tx, id)
 }
 
 /// Revokes a key: the next request with it is refused, on every node. Revoking twice is harmless.

@@ -146,25 +146,36 @@ impl FromQuery for RsvpsTable {
     }
 }
 
+/// Where a download is read, and for whom.
+#[derive(Clone)]
+pub struct Source {
+    pub app: App,
+    pub scope: Scope,
+    pub reach: Reach,
+}
+
+impl<N: Needs> From<&Caller<N>> for Source {
+    fn from(caller: &Caller<N>) -> Self {
+        Self { app: caller.app().clone(), scope: caller.scope(), reach: caller.reach() }
+    }
+}
+
 /// A download under way: where it reads and how far it came.
 struct Reading<T: Table> {
-    app: App,
-    scope: Scope,
-    reach: Reach,
+    source: Source,
     table: std::sync::Arc<T>,
     next: Option<T::Place>,
 }
 
 /// Sends a table piece by piece. Each piece is read when the one before was taken, so a slow reader holds
 /// neither memory nor a connection to the database.
-async fn send<N: Needs, T: Table>(
-    caller: &Caller<N>,
+pub async fn send<T: Table>(
+    source: impl Into<Source>,
     file: &'static str,
     table: T,
     mark: bool,
 ) -> Result<Response> {
-    let (app, scope, reach) = (caller.app().clone(), caller.scope(), caller.reach());
-    let reading = Reading { app, scope, reach, table: table.into(), next: None };
+    let reading = Reading { source: source.into(), table: table.into(), next: None };
     // The first piece is read before anything is sent, so that a refusal still is a problem.
     let (first, reading) = piece(reading, Some(mark)).await?;
     let rest = stream::unfold(Some(reading), |reading| async {
@@ -189,8 +200,8 @@ async fn send<N: Needs, T: Table>(
 
 /// The next rows as bytes; the first piece has the names of the columns.
 async fn piece<T: Table>(reading: Reading<T>, first: Option<bool>) -> Result<(Bytes, Reading<T>)> {
-    let Reading { app, scope, reach, table, next } = reading;
-    let (table_there, reach_there) = (table.clone(), reach.clone());
+    let Reading { source, table, next } = reading;
+    let (table_there, reach_there) = (table.clone(), source.reach.clone());
     let work = move |db: &store::Reader<'_>| {
         let mut sheet = Sheet::new(first == Some(true));
         if first.is_some() {
@@ -199,6 +210,6 @@ async fn piece<T: Table>(reading: Reading<T>, first: Option<bool>) -> Result<(By
         let next = table_there.write(db, &reach_there, next, &mut sheet)?;
         Ok::<_, crate::error::Error>((Bytes::from(sheet.finish()?), next))
     };
-    let (bytes, next) = app.db.read(scope.clone(), work).await?;
-    Ok((bytes, Reading { app, scope, reach, table, next }))
+    let (bytes, next) = source.app.db.read(source.scope.clone(), work).await?;
+    Ok((bytes, Reading { source, table, next }))
 }

@@ -174,6 +174,11 @@ impl Limits {
         })
     }
 
+    /// What is left of the account's quota, as far as this node knows.
+    pub fn remaining(&self, account: AccountId, quota: u32) -> u32 {
+        self.with(account, |bucket, now| bucket.allowance(quota, now).remaining)
+    }
+
     fn with<T>(&self, account: AccountId, work: impl FnOnce(&mut Bucket, Duration) -> T) -> T {
         let now = self.clock.elapsed();
         self.accounts.with(account, now, |bucket| work(bucket, now))

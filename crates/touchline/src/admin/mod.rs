@@ -5,4 +5,7 @@ pub mod pages;
 pub mod people;
 pub mod removal;
 pub mod summary;
+pub mod apps;
+pub mod audit;
+pub mod chart;
 pub mod words;

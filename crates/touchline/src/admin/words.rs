@@ -54,6 +54,11 @@ pub fn told(details: Option<&str>) -> Told {
 }
 
 fn compared(mut members: Map<String, Value>) -> Vec<Member> {
+    if let (Some(Value::Object(before)), Some(Value::Object(after))) =
+        (members.get("before"), members.get("after"))
+    {
+        return differing(before, after);
+    }
     let previous = members.remove("previous");
     let object = match members.remove("object") {
         Some(Value::Object(object)) => object,
@@ -84,6 +89,17 @@ fn compared(mut members: Map<String, Value>) -> Vec<Member> {
         }
         _ => listed(&object),
     }
+}
+
+/// What differs between two states.
+fn differing(before: &Map<String, Value>, after: &Map<String, Value>) -> Vec<Member> {
+    let changed = before.iter().filter(|(name, value)| after.get(*name) != Some(value));
+    let member = |(name, value): (&String, &Value)| Member {
+        name: capital(&spaced(name)),
+        before: Some(shown(value)),
+        after: after.get(name).map_or_else(nothing, shown),
+    };
+    changed.map(member).collect()
 }
 
 fn listed(object: &Map<String, Value>) -> Vec<Member> {
@@ -170,6 +186,12 @@ mod tests {
             members(r#"{"object":{"sport":null},"previous":{"sport":"rugby"}}"#),
             one("Sport", Some("rugby"), "nothing")
         );
+    }
+
+    #[test]
+    fn of_two_states_the_difference_is_told() {
+        let moved = r#"{"before":{"name":"A","uris":["x"]},"after":{"name":"A","uris":["x","y"]}}"#;
+        assert_eq!(members(moved), one("Uris", Some("x"), "x, y"));
     }
 
     #[test]

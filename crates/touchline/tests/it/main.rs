@@ -6,6 +6,11 @@
 mod access;
 mod admin_members;
 mod admin_overview;
+mod admin_apps;
+mod admin_audit;
+mod admin_health;
+mod admin_keys;
+mod admin_usage;
 mod calendars;
 mod conditions;
 mod crash;

@@ -2,9 +2,18 @@
 
 mod claims;
 mod invitations;
+mod apps;
+mod apps_ends;
+mod apps_form;
+mod audit;
+mod health;
+mod keys;
+mod keys_form;
 mod members;
 mod overview;
 mod settings;
+mod shared;
+mod usage;
 
 use axum::Router;
 
@@ -18,4 +27,9 @@ pub fn router() -> Router<App> {
         .merge(invitations::router())
         .merge(claims::router())
         .merge(settings::router())
+        .merge(keys::router())
+        .merge(apps::router())
+        .merge(usage::router())
+        .merge(audit::router())
+        .merge(health::router())
 }

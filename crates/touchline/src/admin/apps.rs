@@ -1,0 +1,69 @@
+//! Apps and the people they act for, as lists show them.
+
+use kit::Timestamp;
+use store::{Reader, bind, row};
+
+use crate::accounts::rights::Scopes;
+use crate::error::Result;
+use crate::ids::{AppId, GrantId, UserId};
+use crate::oauth::app::Kind;
+use crate::paging::Page;
+use crate::thing::thing;
+
+row! {
+    /// An app and for how many people it acts.
+    #[derive(Debug, Clone)]
+    pub struct ListedApp {
+        pub id: AppId,
+        pub name: String,
+        pub kind: Kind,
+        pub disabled_at: Option<Timestamp>,
+        pub created_at: Timestamp,
+        pub users: i64,
+    }
+}
+
+thing!(ListedApp by AppId: Paged);
+
+/// A page of the account's apps, newest first.
+pub fn page(db: &Reader<'_>, page: &Page<AppId>) -> Result<Vec<ListedApp>> {
+    let (after, limit) = (page.last.unwrap_or(AppId::GREATEST), page.fetch());
+    Ok(db.all(
+        "select a.id, a.name, a.kind, a.disabled_at, a.created_at,
+                (select count(distinct g.user_id) from oauth_grant g
+                 where g.account_id = :account and g.app_id = a.id
+                   and g.revoked_at is null and g.expires_at > :now) as users
+         from oauth_app a where a.account_id = :account and a.id < :after
+         order by a.id desc limit :limit",
+        bind! { after, limit },
+    )?)
+}
+
+row! {
+    /// Somebody an app acts for.
+    #[derive(Debug, Clone)]
+    pub struct AppUser {
+        pub id: GrantId,
+        pub user_id: UserId,
+        pub name: String,
+        pub email: String,
+        pub scopes: Scopes,
+        pub created_at: Timestamp,
+        pub last_used_at: Option<Timestamp>,
+    }
+}
+
+thing!(AppUser by GrantId: Paged);
+
+/// A page of what people allow an app, newest first.
+pub fn users(db: &Reader<'_>, app: AppId, page: &Page<GrantId>) -> Result<Vec<AppUser>> {
+    let (after, limit) = (page.last.unwrap_or(GrantId::GREATEST), page.fetch());
+    Ok(db.all(
+        "select g.id, g.user_id, u.name, u.email, g.scopes, g.created_at, g.last_used_at
+         from oauth_grant g join app_user u on u.id = g.user_id
+         where g.account_id = :account and g.app_id = :app and g.id < :after
+           and g.revoked_at is null and g.expires_at > :now
+         order by g.id desc limit :limit",
+        bind! { app, after, limit },
+    )?)
+}

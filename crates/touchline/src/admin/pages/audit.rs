@@ -1,0 +1,223 @@
+//! The audit log: who did what, newest first, with what changed.
+
+use askama::Template;
+use axum::Router;
+use axum::response::Response;
+use axum::routing::get;
+use http::StatusCode;
+use kit::{Day, Timestamp, Zone};
+use serde_json::json;
+use store::Tx;
+
+use super::shared::{Admin, Asked, show};
+use crate::accounts::account;
+use crate::accounts::rights::Reach;
+use crate::admin::audit::{self, AuditTable, Filter};
+use crate::admin::names::Names;
+use crate::admin::words::{self, Told};
+use crate::app::App;
+use crate::error::Result;
+use crate::exports::api::{Source, send};
+use crate::ids::{AppId, KeyId, UserId};
+use crate::signals::{self, AuditEntry, Tell};
+use crate::web::form::Form;
+use crate::web::page::{Frame, Section};
+use crate::web::visitor::Outcome;
+
+/// So many of the latest entries are checked whenever the page is looked at.
+const CHECKED: i64 = 500;
+/// No field of the filter is longer.
+const LONGEST: usize = 100;
+
+pub(super) fn router() -> Router<App> {
+    Router::new()
+        .route("/admin/audit", get(list))
+        .route("/admin/audit.csv", get(download))
+        .route("/admin/audit/check", get(check))
+}
+
+/// What was typed into the filter.
+#[derive(Debug, Clone)]
+struct Typed {
+    actor: String,
+    action: String,
+    subject: String,
+    from: String,
+    to: String,
+    /// What is wrong with the days.
+    wrong: &'static str,
+}
+
+impl Typed {
+    /// Reads the filter; a day is meant in the club's zone, and the last day counts as a whole.
+    fn read(form: &Form, zone: &Zone) -> (Self, Filter) {
+        let text = |name: &str| form.text(name).chars().take(LONGEST).collect::<String>();
+        let day = |name: &str| form.maybe(name).map(str::parse::<Day>);
+        let begin = |day: Day| zone.nearest(day.at_midnight());
+        let (from, to) = (day("from"), day("to"));
+        let wrong = matches!(from, Some(Err(_))) || matches!(to, Some(Err(_)));
+        let known =
+            |day: Option<std::result::Result<Day, _>>| day.and_then(std::result::Result::ok);
+        let maybe = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        let typed = Self {
+            actor: text("actor"),
+            action: text("action"),
+            subject: text("subject"),
+            from: text("from"),
+            to: text("to"),
+            wrong: if wrong { "Write days like 2026-09-05." } else { "" },
+        };
+        let filter = Filter {
+            actor: maybe(&typed.actor),
+            action: maybe(&typed.action),
+            subject: maybe(&typed.subject),
+            from: known(from).and_then(begin),
+            until: known(to).and_then(|day| day.plus_days(1)).and_then(begin),
+        };
+        (typed, filter)
+    }
+
+    fn is_empty(&self) -> bool {
+        [&self.actor, &self.action, &self.subject, &self.from, &self.to]
+            .iter()
+            .all(|text| text.is_empty())
+    }
+}
+
+/// Whoever or whatever an entry names: their name, and the page about them.
+struct Named {
+    id: String,
+    name: String,
+    href: String,
+}
+
+impl Named {
+    /// Whether its id can stand in an address as it is.
+    fn is_plain(&self) -> bool {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        !self.id.is_empty() && self.id.bytes().all(plain)
+    }
+
+    fn new(id: &str, names: &Names) -> Self {
+        let href = if id.parse::<KeyId>().is_ok() {
+            format!("/admin/keys/{id}")
+        } else if id.parse::<AppId>().is_ok() {
+            format!("/admin/apps/{id}")
+        } else if id.parse::<UserId>().is_ok() {
+            "/admin/members".to_owned()
+        } else {
+            String::new()
+        };
+        let known = names.of_id(id).is_some();
+        let href = if known { href } else { String::new() };
+        Self { id: id.to_owned(), name: names.or_id(id).to_owned(), href }
+    }
+}
+
+/// An entry as it is shown.
+struct Shown {
+    position: i64,
+    at: Timestamp,
+    who: Named,
+    via: Option<Named>,
+    deed: String,
+    action: String,
+    subject: Named,
+    request: Option<String>,
+    told: Told,
+}
+
+impl Shown {
+    fn new(entry: AuditEntry, names: &Names) -> Self {
+        let (actor, app) = audit::doer(&entry);
+        Self {
+            position: entry.position,
+            at: entry.at,
+            who: Named::new(actor, names),
+            via: app.map(|app| Named::new(app, names)),
+            deed: words::deed(&entry.action),
+            subject: Named::new(&entry.subject, names),
+            told: words::told(entry.details.as_deref()),
+            action: entry.action,
+            request: entry.request,
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "admin/audit.html")]
+struct ListPage {
+    frame: Frame,
+    typed: Typed,
+    entries: Vec<Shown>,
+    next: String,
+    cut_short: bool,
+    /// The address of the same entries as a file.
+    file: String,
+    /// How many entries there are in all, and whether the latest fit together.
+    count: i64,
+    holds: bool,
+    zone: Zone,
+}
+
+async fn list(visitor: Admin) -> Outcome<Response> {
+    let asked = Asked::of(&visitor)?;
+    let zone = visitor.read(account::find).await?.timezone;
+    let (typed, filter) = Typed::read(&asked.form, &zone);
+    let page: crate::paging::Page<i64> = asked.page(&visitor)?;
+    let (before, limit) = (page.last, page.limit);
+    let look = move |db: &store::Reader<'_>| {
+        let stretch = audit::look(db, &filter, before, limit)?;
+        let names = Names::of(db, stretch.entries.iter().flat_map(audit::mentioned))?;
+        let holds = signals::holds_lately(db, CHECKED)?;
+        Ok((stretch, names, signals::entries(db)?, holds))
+    };
+    let (stretch, names, count, holds) = visitor.read(look).await?;
+    let next = stretch.next.map(|place| asked.next(&visitor, &place)).transpose()?;
+    let page = ListPage {
+        frame: visitor.frame("Audit log", Section::AuditLog),
+        file: format!("/admin/audit.csv?{}", asked.filters()),
+        typed,
+        entries: stretch.entries.into_iter().map(|entry| Shown::new(entry, &names)).collect(),
+        next: next.unwrap_or_default(),
+        cut_short: stretch.cut_short,
+        count,
+        holds,
+        zone,
+    };
+    show(StatusCode::OK, &page)
+}
+
+async fn download(visitor: Admin) -> Outcome<Response> {
+    let asked = Asked::of(&visitor)?;
+    let zone = visitor.read(account::find).await?.timezone;
+    let (typed, filter) = Typed::read(&asked.form, &zone);
+    let account = visitor.club()?.to_string();
+    let details = json!({
+        "actor": typed.actor, "action": typed.action, "subject": typed.subject,
+        "from": typed.from, "to": typed.to,
+    });
+    let enter = move |tx: &Tx<'_>| tx.audit("audit_log.exported", &account, &details);
+    visitor.write(enter).await?;
+    let (app, scope) = (visitor.app().clone(), visitor.scope()?);
+    let source = Source { app, scope, reach: Reach::Everywhere };
+    Ok(send(source, "audit.csv", AuditTable(filter), false).await?)
+}
+
+#[derive(Template)]
+#[template(path = "admin/audit_check.html")]
+struct CheckPage {
+    frame: Frame,
+    count: i64,
+    fault: Option<String>,
+}
+
+/// Walks through the whole log.
+async fn check(visitor: Admin) -> Outcome<Response> {
+    let look =
+        |db: &store::Reader<'_>| -> Result<_> { Ok((signals::entries(db)?, signals::verify(db)?)) };
+    let scope = visitor.scope()?.at_length();
+    let (count, fault) = visitor.app().db.snapshot(scope, look).await?;
+    let frame = visitor.frame("Check of the audit log", Section::AuditLog);
+    show(StatusCode::OK, &CheckPage { frame, count, fault })
+}

@@ -15,7 +15,7 @@ pub fn audience(app: &App) -> String {
     format!("{}{API}", app.home.as_str())
 }
 
-/// `GET /.well-known/oauth-authorization-server`, and under the name that clients of OpenID look for.
+/// `GET /.well-known/oauth-authorization-server`, and under the name that other clients look for.
 pub(super) async fn show(State(app): State<App>) -> Response {
     let home = app.home.as_str();
     let scopes: Vec<_> = ScopeName::ALL.iter().map(|(_, word)| *word).collect();

@@ -142,10 +142,10 @@ impl Asking {
         let Self { guest, client, way, asked } = self;
         let keep = move |tx: &Tx<'_>| request::keep(tx, client.id, way, &asked);
         let token = guest.app.db.write(scope, keep).await?;
-        let page = format!("/oauth/consent/{}", token.reveal());
+        let question = format!("/oauth/consent/{}", token.reveal());
         if signed_in {
-            return Ok(see_other(&page));
+            return Ok(see_other(&question));
         }
-        Ok(see_other(&format!("/sign-in?next={}", encoded(&page))))
+        Ok(see_other(&format!("/sign-in?next={}", encoded(&question))))
     }
 }

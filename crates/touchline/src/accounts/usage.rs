@@ -189,7 +189,9 @@ mod tests {
         usage.count(account, key, true);
         let total = |counts: &Counts| {
             let mut total = Count::default();
-            counts.values().for_each(|count| total.add(*count));
+            for count in counts.values() {
+                total.add(*count);
+            }
             total
         };
         assert_eq!(total(&usage.take()[&account]), Count { requests: 4, refused: 2 });

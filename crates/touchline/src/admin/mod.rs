@@ -1,11 +1,11 @@
 //! The admin area: pages on which owners and admins look after their club.
 
+pub mod apps;
+pub mod audit;
+pub mod chart;
 pub mod names;
 pub mod pages;
 pub mod people;
 pub mod removal;
 pub mod summary;
-pub mod apps;
-pub mod audit;
-pub mod chart;
 pub mod words;

@@ -14,18 +14,14 @@ pub struct Names(HashMap<String, String>);
 impl Names {
     /// Looks up the names that there are. Whoever has left the club has none.
     pub fn of<'a>(db: &Reader<'_>, ids: impl IntoIterator<Item = &'a str>) -> Result<Self> {
-        let (mut users, mut keys) = (Vec::<UserId>::new(), Vec::<KeyId>::new());
-        let (mut apps, mut teams) = (Vec::<AppId>::new(), Vec::<TeamId>::new());
+        let (mut users, mut keys) = (Vec::new(), Vec::new());
+        let (mut apps, mut teams) = (Vec::new(), Vec::new());
         for id in ids {
-            if let Ok(id) = id.parse() {
-                users.push(id);
-            } else if let Ok(id) = id.parse() {
-                keys.push(id);
-            } else if let Ok(id) = id.parse() {
-                apps.push(id);
-            } else if let Ok(id) = id.parse() {
-                teams.push(id);
-            }
+            // An id of another kind does not parse; it is at most one of these.
+            users.extend(id.parse::<UserId>());
+            keys.extend(id.parse::<KeyId>());
+            apps.extend(id.parse::<AppId>());
+            teams.extend(id.parse::<TeamId>());
         }
         let mut names = HashMap::new();
         if !users.is_empty() {

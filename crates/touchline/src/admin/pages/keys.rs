@@ -59,9 +59,10 @@ struct Shown {
 
 impl Shown {
     fn new(key: Key, names: &Names, now: Timestamp) -> Self {
-        let rights = match key.scopes.everything() {
-            true => vec!["Everything"],
-            false => key.scopes.names().map(ScopeName::allows).collect(),
+        let rights = if key.scopes.everything() {
+            vec!["Everything"]
+        } else {
+            key.scopes.names().map(ScopeName::allows).collect()
         };
         let written = |Listed(teams): &Listed<crate::ids::TeamId>| {
             teams.iter().map(|id| names.or_id(&id.to_string()).to_owned()).collect()

@@ -145,15 +145,13 @@ impl KeyForm {
         }
         let mut networks = Vec::new();
         for word in words {
-            match network(word) {
-                Some(network) => networks.push(network),
-                None => {
-                    let word: String = word.chars().take(60).collect();
-                    let detail = format!("{word} is neither an address nor a network.");
-                    wrong(format!("{detail} Write it like 203.0.113.7 or 203.0.113.0/24."));
-                    break;
-                }
-            }
+            let Some(network) = network(word) else {
+                let word: String = word.chars().take(60).collect();
+                let detail = format!("{word} is neither an address nor a network.");
+                wrong(format!("{detail} Write it like 203.0.113.7 or 203.0.113.0/24."));
+                break;
+            };
+            networks.push(network);
         }
         Some(networks).filter(|networks| !networks.is_empty())
     }

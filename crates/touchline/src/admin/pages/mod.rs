@@ -1,12 +1,12 @@
 //! The pages of the admin area, one file for each entry of its menu.
 
-mod claims;
-mod invitations;
 mod apps;
 mod apps_ends;
 mod apps_form;
 mod audit;
+mod claims;
 mod health;
+mod invitations;
 mod keys;
 mod keys_form;
 mod members;

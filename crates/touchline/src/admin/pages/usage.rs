@@ -87,7 +87,9 @@ async fn look(visitor: Admin) -> Outcome<Response> {
         found.iter().filter(|hour| only.as_ref().is_none_or(|id| hour.credential == *id)).collect();
     let by_hour = by_hour(&counted, first, hours);
     let mut total = Count::default();
-    by_hour.values().for_each(|count| total.add(*count));
+    for count in by_hour.values() {
+        total.add(*count);
+    }
     let quota = app.config.rate_limits.of(account.tier);
     let zone = account.timezone.clone();
     let credentials = credentials(&found, &names);

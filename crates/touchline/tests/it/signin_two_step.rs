@@ -74,7 +74,8 @@ both! {
         thief.post("/sign-in/code", &[("code", &right)]).await.refused_page(422);
         w.pass(seconds(30));
         thief.post("/sign-in/code", &[("code", &right)]).await.refused_page(422);
-        // A code from before the last one is refused too, one from after is taken.
+        // A code from before the last one is refused too, one from after is taken, once the wait is over.
+        w.pass(seconds(5));
         thief.post("/sign-in/code", &[("code", &code(w, &seed))]).await.leads_to("/");
     }
 

@@ -15,6 +15,10 @@ const FLAGS = [
   '--disable-sync',
 ]
 
+/** What axe checks: WCAG 2.0 to 2.2, A and AA, and what is good practice. */
+const STRICT = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+const AXE = readFile(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
+
 /** The address of the service under test. */
 export const service = new URL(process.env.TOUCHLINE_URL ?? 'http://127.0.0.1:8080')
 
@@ -27,19 +31,25 @@ export function launch() {
 }
 
 /**
- * Opens a page of the service. `faults` fills up with what a browser would complain about:
- * requests to other places (which are cut off), failed requests, errors on the console.
+ * Somebody with a browser of their own. `faults` fills up with what a browser would complain about:
+ * requests to other places (which are cut off), failed requests, errors on the console, scripts and
+ * styles that the page's own policy forbids. `also` lists origins beside the service's own.
  */
-export async function open(browser, path, { width, scheme }) {
+export async function visitor(browser, { width = 1200, scheme = 'light', home = service, also = [], ...more } = {}) {
   const context = await browser.newContext({
+    baseURL: new URL(home).href,
     viewport: { width, height: 900 },
     colorScheme: scheme,
     // A fading page that is left again at once complains of it.
     reducedMotion: 'reduce',
     // A worker of the page could fetch behind our back.
     serviceWorkers: 'block',
+    ...more,
   })
+  context.setDefaultTimeout(15_000)
   const faults = []
+  const ours = [new URL(home).origin, ...also]
+  const isOurs = (url) => ours.includes(new URL(url).origin) || /^(data|blob):/.test(url)
   await context.route('**/*', (route) => {
     const url = route.request().url()
     if (isOurs(url)) return route.continue()
@@ -47,30 +57,53 @@ export async function open(browser, path, { width, scheme }) {
     return route.abort()
   })
   const page = await context.newPage()
+  page.on('request', (request) => {
+    // Where an answer leads is not asked above.
+    if (request.redirectedFrom() && !isOurs(request.url())) faults.push(`led to another place: ${request.url()}`)
+  })
   page.on('websocket', (socket) => faults.push(`socket to ${socket.url()}`))
   page.on('console', (message) => {
     if (message.type() === 'error') faults.push(`console: ${message.text()}`)
   })
   page.on('pageerror', (error) => faults.push(`script: ${error.message}`))
+  page.on('dialog', (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`)
+    return dialog.dismiss()
+  })
   page.on('response', (response) => {
     if (response.status() >= 400) faults.push(`${response.status()} for ${response.url()}`)
   })
-  await page.goto(new URL(path, service).href, { waitUntil: 'load' })
-  return { page, faults, close: () => context.close() }
+  return { context, page, faults, close: () => context.close() }
 }
 
-/** What axe finds against WCAG 2.1 A and AA: the rule and the first element that breaks it. */
-export async function barriers(page, { except }) {
-  const axe = new URL('node_modules/axe-core/axe.min.js', import.meta.url)
-  await page.evaluate(await readFile(axe, 'utf8'))
-  const { violations } = await page.evaluate((except) => {
-    const rules = Object.fromEntries(except.map((rule) => [rule, { enabled: false }]))
-    return axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'], rules })
-  }, except)
-  return violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`)
+/** Opens a page of the service in a browser of its own. */
+export async function open(browser, path, look) {
+  const visit = await visitor(browser, look)
+  await visit.page.goto(new URL(path, service).href, { waitUntil: 'load' })
+  return visit
 }
 
-function isOurs(url) {
-  const { protocol, origin } = new URL(url)
-  return origin === service.origin || protocol === 'data:' || protocol === 'blob:'
+/** Signs in as people do. */
+export async function signIn(page, { email, password }, next = '/sign-in') {
+  await page.goto(next)
+  await page.getByLabel('Email', { exact: true }).fill(email)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.waitForURL((url) => !url.pathname.startsWith('/sign-in'))
 }
+
+/** What axe finds: the rule and the first element that breaks it. */
+export async function barriers(page, { except = [], rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] } = {}) {
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await AXE)
+  const { violations } = await page.evaluate(
+    ([except, rules]) => {
+      const off = Object.fromEntries(except.map((rule) => [rule, { enabled: false }]))
+      return axe.run({ runOnly: rules, rules: off })
+    },
+    [except, rules],
+  )
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0].html} ${nodes[0].failureSummary ?? ''}`.trim())
+}
+
+/** Everything axe finds, good practice included. */
+export const allBarriers = (page) => barriers(page, { rules: STRICT })

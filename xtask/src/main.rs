@@ -26,6 +26,7 @@ usage: cargo xtask VERB
 
   test [ARGS]      run every test on SQLite and PostgreSQL, then the checks from outside;
                    ARGS go to the test runner, which then runs alone
+  web [FILES]      only the checks from outside, or only these of tests/web
   ci               formatting, lints, tests, generated files: what must pass before a change goes in
   gen [--check]    write openapi.json, or only say whether it is up to date
   migration NAME   start the next file in migrations/
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
     let Some((verb, args)) = words.split_first() else { return usage() };
     let outcome = match (verb.as_str(), args) {
         ("test", args) => suite::run(args),
+        ("web", files) => suite::web(files),
         ("ci", []) => ci::run(),
         ("gen", []) => openapi::write(),
         ("gen", [flag]) if flag == "--check" => openapi::check(),

@@ -1,11 +1,9 @@
 //! The service itself with demonstration data, for checks from outside.
 
 use crate::guard::Guard;
-use crate::job;
-use crate::scratch;
+use crate::{job, scratch, workspace};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, read_to_string};
-use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,13 +12,13 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_mins(1);
 const LISTENING: &str = "listening on http://";
 const LOG: &str = "log";
+const DATA: &str = "data";
 
-/// The checks send more in a minute than any tier allows.
-const LIMITS: &str = "free=600000,club=600000,league=600000";
-
-/// Somebody who looks after the demonstration club, for checks with a browser.
-pub(crate) const EMAIL: &str = "browser@touchline.example";
-pub(crate) const PASSWORD: &str = "quiet-lantern-over-the-halfway-line";
+/// The checks send more in a minute than any tier allows, and sign in more often than anybody.
+const LIMITS: [(&str, &str); 2] = [
+    ("TOUCHLINE_RATE_LIMITS", "free=600000,club=600000,league=600000"),
+    ("TOUCHLINE_SIGN_IN_RATE", "60000"),
+];
 
 /// A running service; dropped, it is stopped and its data are gone.
 pub(crate) struct Server {
@@ -28,10 +26,17 @@ pub(crate) struct Server {
     /// Gone with the service: its log, its data, and what a check leaves lying about.
     pub(crate) folder: PathBuf,
     pub(crate) url: String,
-    /// The same by its name, as people reach it: an IP address has no passkeys.
-    pub(crate) home: String,
     pub(crate) key: String,
+    /// What it said of its demonstration data, as JSON.
+    pub(crate) said: String,
+    mail: Mail,
     _guard: Guard,
+}
+
+/// Takes the service's letters and writes each as a line of JSON into a file.
+struct Mail {
+    child: Child,
+    letters: PathBuf,
 }
 
 /// The service without the settings of whoever runs the checks.
@@ -46,59 +51,49 @@ pub(crate) fn command(service: &Path) -> Command {
 }
 
 impl Server {
-    pub(crate) fn start(service: &Path) -> Result<Self, String> {
+    /// `python` is the folder with a Python that has the packages of the tests.
+    pub(crate) fn start(service: &Path, python: &Path) -> Result<Self, String> {
         let folder = scratch::folder("web")?;
         let said = folder.join("said.json");
         let told = |e: std::io::Error| format!("cannot start the service: {e}");
-        // Its own address must be known before it starts.
-        let free =
-            TcpListener::bind("127.0.0.1:0").and_then(|port| port.local_addr()).map_err(told)?;
-        let home = format!("http://localhost:{}", free.port());
+        let (mail, mail_url) = Mail::start(&folder, python)?;
+        let port = free_port().map_err(told)?;
         // Files instead of pipes: nobody has to read along, and the log outlives a crash.
         let child = command(service)
-            .args(["serve", "--demo", "--json", "--listen", &free.to_string(), "--data"])
-            .arg(folder.join("data"))
-            .env("TOUCHLINE_BASE_URL", &home)
-            .env("TOUCHLINE_RATE_LIMITS", LIMITS)
+            .args(["serve", "--demo", "--json", "--listen", &format!("127.0.0.1:{port}")])
+            // Passkeys belong to a name; an address of numbers has none.
+            .args(["--base-url", &format!("http://localhost:{port}"), "--data"])
+            .arg(folder.join(DATA))
+            .env("TOUCHLINE_SMTP_URL", mail_url)
+            .envs(LIMITS)
             .stdin(Stdio::null())
             .stdout(File::create(&said).map_err(told)?)
             .stderr(File::create(folder.join(LOG)).map_err(told)?)
             .spawn()
             .map_err(told)?;
         let guard = guard(&child, &folder)?;
-        let (url, key) = Default::default();
-        let mut server = Self { child, folder, url, home, key, _guard: guard };
-        server.url = server.wait()?;
-        let said = read_to_string(said).map_err(told)?;
-        server.key = key_in(&said)?;
-        server.add_user(service, &found(&said, "/demo/account/id")?)?;
+        let url = format!("http://localhost:{port}");
+        let (key, nothing) = Default::default();
+        let mut server = Self { child, folder, url, key, said: nothing, mail, _guard: guard };
+        server.wait()?;
+        server.said = read_to_string(said).map_err(told)?;
+        server.key = server.told("/demo/key/value")?;
         Ok(server)
     }
 
-    fn add_user(&self, service: &Path, account: &str) -> Result<(), String> {
-        let told = |e: std::io::Error| format!("cannot make a user: {e}");
-        let mut child = command(service)
-            .args([
-                "user",
-                "create",
-                "--account",
-                account,
-                "--email",
-                EMAIL,
-                "--name",
-                "Bo Browser",
-            ])
-            .args(["--role", "owner", "--password-stdin", "--data"])
-            .arg(self.folder.join("data"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .map_err(told)?;
-        let mut input = child.stdin.take().ok_or("the program takes no password")?;
-        writeln!(input, "{PASSWORD}").map_err(told)?;
-        drop(input);
-        let made = child.wait().map_err(told)?.success();
-        if made { Ok(()) } else { Err("the program made no user".into()) }
+    /// A text in what it said.
+    pub(crate) fn told(&self, pointer: &str) -> Result<String, String> {
+        text_in(&self.said, pointer)
+    }
+
+    /// Its data, for commands beside it.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.join(DATA)
+    }
+
+    /// The letters it sent, one line each, after a line that is none.
+    pub(crate) fn letters(&self) -> &Path {
+        &self.mail.letters
     }
 
     /// The end of what the service logged.
@@ -112,19 +107,62 @@ impl Server {
         read_to_string(self.folder.join(LOG)).unwrap_or_default()
     }
 
-    fn wait(&mut self) -> Result<String, String> {
-        let started = Instant::now();
-        while started.elapsed() < PATIENCE {
-            if let Some(url) = address_in(&self.log()) {
-                return Ok(url);
-            }
-            if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(50));
+    fn wait(&mut self) -> Result<(), String> {
+        let log = self.folder.join(LOG);
+        if wait_for(&mut self.child, &log, |text| text.contains(LISTENING)) {
+            return Ok(());
         }
         Err(format!("the service does not come up:\n{}", self.last_words()))
     }
+}
+
+impl Mail {
+    fn start(folder: &Path, python: &Path) -> Result<(Self, String), String> {
+        let letters = folder.join("letters");
+        let told = |e: std::io::Error| format!("cannot start the mail server: {e}");
+        let child = Command::new(python.join("python"))
+            .arg(workspace::root().join("tests/mail/server.py"))
+            .arg("accept")
+            // It ends when this pipe does.
+            .stdin(Stdio::piped())
+            .stdout(File::create(&letters).map_err(told)?)
+            .spawn()
+            .map_err(told)?;
+        let mut mail = Self { child, letters };
+        if !wait_for(&mut mail.child, &mail.letters, |text| text.contains('\n')) {
+            return Err("the mail server does not come up".into());
+        }
+        let said = read_to_string(&mail.letters).map_err(told)?;
+        let port = port_in(&said).ok_or("the mail server does not say its port")?;
+        Ok((mail, format!("smtp://127.0.0.1:{port}")))
+    }
+}
+
+impl Drop for Mail {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        job::stop(&mut self.child);
+    }
+}
+
+/// Waits until the file says what is waited for, as long as the program lives.
+fn wait_for(child: &mut Child, file: &Path, said: impl Fn(&str) -> bool) -> bool {
+    let started = Instant::now();
+    while started.elapsed() < PATIENCE {
+        if said(&read_to_string(file).unwrap_or_default()) {
+            return true;
+        }
+        if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    false
+}
+
+/// A port that nobody listened on a moment ago: the service must know its own address at its start.
+fn free_port() -> std::io::Result<u16> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
 impl Drop for Server {
@@ -140,19 +178,12 @@ fn guard(child: &Child, folder: &Path) -> Result<Guard, String> {
     Guard::new("kill \"$1\" && sleep 1 && kill -9 \"$1\"; rm -rf -- \"$2\"", &words)
 }
 
-fn address_in(log: &str) -> Option<String> {
-    // Without its line's end the address may be half written.
-    let (_, rest) = log.split_once(LISTENING)?;
-    let (line, _) = rest.split_once('\n')?;
-    let address = line.split(|c: char| c.is_whitespace() || "\"',\u{1b}".contains(c)).next()?;
-    Some(format!("http://{}", address.trim_end_matches('/')))
+fn port_in(said: &str) -> Option<u64> {
+    let line: serde_json::Value = serde_json::from_str(said.lines().next()?).ok()?;
+    line["port"].as_u64()
 }
 
-fn key_in(said: &str) -> Result<String, String> {
-    found(said, "/demo/key/value")
-}
-
-fn found(said: &str, pointer: &str) -> Result<String, String> {
+fn text_in(said: &str, pointer: &str) -> Result<String, String> {
     let said: serde_json::Value = serde_json::from_str(said)
         .map_err(|e| format!("`serve --demo --json` did not print one JSON object: {e}"))?;
     let text = said.pointer(pointer).and_then(serde_json::Value::as_str);
@@ -164,17 +195,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_is_found_once_its_line_is_whole() {
-        assert_eq!(address_in("INFO listening on http://127.0.0.1:80"), None);
-        let log = "one\nINFO listening on http://127.0.0.1:8080\nmore\n";
-        assert_eq!(address_in(log), Some("http://127.0.0.1:8080".into()));
+    fn the_port_of_the_mail_server_is_its_first_line() {
+        assert_eq!(port_in("{\"port\": 2525}\n{\"from\": \"a\"}\n"), Some(2525));
+        assert_eq!(port_in(""), None);
     }
 
     #[test]
     fn the_key_is_found() {
         let said = r#"{"demo":{"account":{},"key":{"id":"key_1","value":"tl_live_abc"}}}"#;
-        assert_eq!(key_in(said), Ok("tl_live_abc".into()));
-        assert!(key_in("{}").is_err());
-        assert!(key_in("").is_err());
+        assert_eq!(text_in(said, "/demo/key/value"), Ok("tl_live_abc".into()));
+        assert!(text_in("{}", "/demo/key/value").is_err());
+        assert!(text_in("", "/demo/key/value").is_err());
     }
 }

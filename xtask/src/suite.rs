@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// What passed and failed.
 pub(crate) struct Report {
-    tests: Tally,
+    tests: Option<Tally>,
     web: Option<Tally>,
 }
 
@@ -36,7 +36,23 @@ pub(crate) fn all() -> Result<Report, String> {
         tests
     };
     let web = web::check(&workspace::service()?, &python)?;
-    Ok(Report { tests, web: Some(web) })
+    Ok(Report { tests: Some(tests), web: Some(web) })
+}
+
+/// The checks from outside alone; whoever names files of theirs is waiting for those.
+pub(crate) fn web(files: &[String]) -> Result<(), String> {
+    install::from_debian(true)?;
+    install::from_npm()?;
+    let python = install::from_pypi()?;
+    if !cargo(&["build", "--workspace", "--bins"]).run()?.ok {
+        return Err("the workspace does not build".into());
+    }
+    let service = workspace::service()?;
+    let web = match files {
+        [] => web::check(&service, &python)?,
+        files => web::browse(&service, &python, files)?,
+    };
+    Report { tests: None, web: Some(web) }.close()
 }
 
 /// Whoever picks tests is waiting for those and nothing else.
@@ -46,17 +62,18 @@ fn some(args: &[String]) -> Result<Report, String> {
     let postgres = Postgres::start(&programs)?;
     let tests = run_tests(&postgres, &python, args)?;
     println!("web: not checked, as the test runner was given arguments");
-    Ok(Report { tests, web: None })
+    Ok(Report { tests: Some(tests), web: None })
 }
 
 impl Report {
     /// Says how it went, as the last lines.
     pub(crate) fn close(&self) -> Result<(), String> {
-        println!("tests: {}", self.tests);
-        if let Some(web) = self.web {
-            println!("web: {web}");
+        for (name, tally) in [("tests", self.tests), ("web", self.web)] {
+            if let Some(tally) = tally {
+                println!("{name}: {tally}");
+            }
         }
-        match self.tests.failed + self.web.unwrap_or_default().failed {
+        match self.tests.unwrap_or_default().failed + self.web.unwrap_or_default().failed {
             0 => Ok(()),
             failed => Err(format!("{failed} failed")),
         }

@@ -1,22 +1,32 @@
-//! The checks from outside: the document as a linter reads it, the reference in a browser, and
+//! The checks from outside: the document as a linter reads it, every page in a browser, real clients, and
 //! every operation with good and bad data.
 
 use crate::install;
 use crate::job::Job;
-use crate::server::{self, Server};
+use crate::server::Server;
 use crate::tally::Tally;
 use crate::workspace;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// `python` is the folder with Schemathesis.
+/// `python` is the folder with a Python that has the packages of the tests.
 pub(crate) fn check(service: &Path, python: &Path) -> Result<Tally, String> {
     let mut tally = lint()?;
-    let server = Server::start(service)?;
-    tally += browse(&server)?;
+    let server = Server::start(service, python)?;
+    tally += look(&server, service, python, &tests()?)?;
     tally += fuzz(&server, python)?;
+    if tally.failed > 0 {
+        println!("the service's log ends with:\n{}", server.last_words());
+    }
+    Ok(tally)
+}
+
+/// Only these files of `tests/web`.
+pub(crate) fn browse(service: &Path, python: &Path, files: &[String]) -> Result<Tally, String> {
+    let server = Server::start(service, python)?;
+    let tally = look(&server, service, python, files)?;
     if tally.failed > 0 {
         println!("the service's log ends with:\n{}", server.last_words());
     }
@@ -36,18 +46,45 @@ fn lint() -> Result<Tally, String> {
     Ok(Tally::one(finished.ok))
 }
 
-fn browse(server: &Server) -> Result<Tally, String> {
-    let finished =
-        Job::new("node", ["--test", "--test-reporter=spec", "docs.test.mjs", "passkeys.test.mjs"])
-            .within(workspace::web())
-            .env("NO_COLOR", "1")
-            .env("TOUCHLINE_URL", &server.home)
-            .env("TOUCHLINE_EMAIL", server::EMAIL)
-            .env("TOUCHLINE_PASSWORD", server::PASSWORD)
-            .env("TOUCHLINE_CHROMIUM", install::CHROMIUM)
-            .at_most(3 * MINUTE)
-            .run()?;
+/// Tests against one running service, which they share.
+fn look(server: &Server, service: &Path, python: &Path, files: &[String]) -> Result<Tally, String> {
+    let pictures = pictures();
+    let options = ["--test", "--test-reporter=spec", "--test-concurrency=2"];
+    let args = options.into_iter().chain(files.iter().map(String::as_str));
+    let finished = Job::new("node", args)
+        .within(workspace::web())
+        .env("NO_COLOR", "1")
+        .env("TOUCHLINE_URL", &server.url)
+        .env("TOUCHLINE_SAID", &server.said)
+        .env("TOUCHLINE_EMAIL", server.told("/demo/sign_ins/0/email")?)
+        .env("TOUCHLINE_PASSWORD", server.told("/demo/password")?)
+        .env("TOUCHLINE_PROGRAM", service)
+        .env("TOUCHLINE_FOLDER", server.data())
+        .env("TOUCHLINE_LETTERS", server.letters())
+        .env("TOUCHLINE_CHROMIUM", install::CHROMIUM)
+        .env("TOUCHLINE_PYTHON", python.join("python"))
+        .env("TOUCHLINE_OAUTH_CLIENT", workspace::built()?.join("touchline-oauth-client"))
+        .env("TOUCHLINE_SCREENSHOTS", &pictures)
+        .at_most(8 * MINUTE)
+        .run()?;
+    println!("pictures of the pages: {}", pictures.display());
     Ok(Tally::of_node(&finished.lines).ended(finished.ok))
+}
+
+/// The files with tests, which a runner that is given a folder would find only with a newer Node.
+fn tests() -> Result<Vec<String>, String> {
+    let told = |e| format!("cannot look into {}: {e}", workspace::web().display());
+    let entries = std::fs::read_dir(workspace::web()).map_err(told)?;
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<_> = names.filter(|name| name.ends_with(".test.mjs")).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Where pictures of all pages go, to be looked at: outside of the repository.
+fn pictures() -> PathBuf {
+    let chosen = std::env::var_os("TOUCHLINE_SCREENSHOTS").map(PathBuf::from);
+    chosen.unwrap_or_else(|| std::env::temp_dir().join("touchline-pictures"))
 }
 
 fn fuzz(server: &Server, python: &Path) -> Result<Tally, String> {

@@ -1,0 +1,188 @@
+// Real clients, written with the libraries people use, each through the whole flow in a real browser:
+// sign in, consent, code, exchange, call, refresh, revoke, and refused.
+
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { after, before, test } from 'node:test'
+
+import * as oauth4webapi from 'oauth4webapi'
+import * as openid from 'openid-client'
+
+import { begin, finish } from '../clients/with_oauth4webapi.mjs'
+import { launch, signIn, visitor } from './browser.mjs'
+import { converse, Service } from './service.mjs'
+
+const CLIENTS = new URL('../clients/', import.meta.url)
+const SCOPE = 'teams:read roster:read'
+const GOOD = { calls: [200, 200, 401], rotated: true }
+
+const service = Service.shared()
+const issuer = service.url
+const api = `${service.url}/api/public/v1`
+let browser
+let person
+
+before(async () => {
+  browser = await launch()
+  person = await service.user('owner', 'oauth@flows.example', 'Olga Flow')
+})
+
+after(() => browser?.close())
+
+test('oauth4webapi as an app on somebody’s computer', { timeout: 60_000 }, async (t) => {
+  const place = await listen(t)
+  // Which port will be free is not known when an app is registered.
+  const app = await service.app('native', 'http://127.0.0.1/callback', { scopes: SCOPE })
+  const given = { issuer, api, clientId: app.id, redirectUri: `${place.origin}/callback`, scope: SCOPE }
+  const kept = await begin(oauth4webapi, given)
+  const back = await consent(t, kept.authorize, place)
+  const done = await finish(oauth4webapi, given, kept, back)
+  isGood(done)
+  assert.equal(done.challenge, 'invalid_token')
+})
+
+test('openid-client as an app on a server', { timeout: 60_000 }, async (t) => {
+  const place = await listen(t)
+  const redirectUri = `${place.origin}/callback`
+  const app = await service.app('server', redirectUri, { scopes: SCOPE })
+  const options = { algorithm: 'oauth2', execute: [openid.allowInsecureRequests] }
+  const server = await openid.discovery(new URL(issuer), app.id, app.secret, undefined, options)
+  const verifier = openid.randomPKCECodeVerifier()
+  const state = openid.randomState()
+  const url = openid.buildAuthorizationUrl(server, {
+    redirect_uri: redirectUri,
+    scope: SCOPE,
+    state,
+    code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  })
+  const back = new URL(await consent(t, url.href, place))
+  const checks = { pkceCodeVerifier: verifier, expectedState: state }
+  const first = await openid.authorizationCodeGrant(server, back, checks)
+  const teams = new URL(`${api}/teams`)
+  const call = async (token) => (await openid.fetchProtectedResource(server, token, teams, 'GET')).status
+  const calls = [await call(first.access_token)]
+  const second = await openid.refreshTokenGrant(server, first.refresh_token)
+  calls.push(await call(second.access_token))
+  await openid.tokenRevocation(server, second.refresh_token)
+  calls.push(await call(second.access_token).catch((error) => error.status ?? error))
+  isGood({ calls, rotated: first.refresh_token !== second.refresh_token, scope: second.scope })
+})
+
+test('oauth4webapi as a page of another origin', { timeout: 60_000 }, async (t) => {
+  const files = {
+    '/': ['text/html', '<!doctype html><html lang="en"><title>Scores</title><pre id="result"></pre><script type="module" src="/page.mjs"></script></html>'],
+    '/page.mjs': ['text/javascript', await readFile(new URL('page.mjs', CLIENTS))],
+    '/with_oauth4webapi.mjs': ['text/javascript', await readFile(new URL('with_oauth4webapi.mjs', CLIENTS))],
+    '/oauth4webapi.mjs': ['text/javascript', await readFile(new URL(import.meta.resolve('oauth4webapi')))],
+  }
+  const place = await listen(t, (path) => files[path])
+  const app = await service.app('spa', `${place.origin}/`, { scopes: SCOPE })
+  const given = { issuer, api, clientId: app.id, redirectUri: `${place.origin}/`, scope: SCOPE }
+  files['/settings.json'] = ['application/json', JSON.stringify(given)]
+
+  const visit = await visitor(browser, { also: [place.origin] })
+  t.after(visit.close)
+  await visit.page.goto(`${place.origin}/`)
+  await visit.page.waitForURL(`${issuer}/**`)
+  await allow(visit)
+  await visit.page.waitForURL(`${place.origin}/?**`)
+  const result = visit.page.locator('#result')
+  await result.filter({ hasText: '{' }).waitFor()
+  const done = JSON.parse(await result.textContent())
+  assert.equal(done.failed, undefined)
+  isGood(done)
+  assert.equal(done.challenge, 'invalid_token')
+  const unexpected = visit.faults.filter((fault) => !/\b401\b/.test(fault) && !/favicon/.test(fault))
+  assert.deepEqual(unexpected, [])
+})
+
+for (const [name, kind, program] of [
+  ['Authlib as an app on a server', 'server', python('with_authlib.py')],
+  ['requests-oauthlib as an app on somebody’s computer', 'native', python('with_requests_oauthlib.py')],
+  ['the crate oauth2 as an app on a server', 'server', [process.env.TOUCHLINE_OAUTH_CLIENT, []]],
+]) {
+  test(name, { timeout: 60_000 }, async (t) => {
+    const place = await listen(t)
+    const redirectUri = `${place.origin}/callback`
+    const app = await service.app(kind, redirectUri, { scopes: SCOPE })
+    const talk = converse(...program, CLIENTS)
+    t.after(talk.stop)
+    const given = { issuer, api, client_id: app.id, client_secret: app.secret }
+    talk.tell(JSON.stringify({ ...given, redirect_uri: redirectUri, scope: SCOPE }))
+    const { authorize } = await talk.hear()
+    talk.tell(await consent(t, authorize, place))
+    isGood(await talk.hear())
+  })
+}
+
+test('whoever refuses sends the app back with nothing but the news', { timeout: 60_000 }, async (t) => {
+  const place = await listen(t)
+  const app = await service.app('native', 'http://127.0.0.1/callback', { scopes: SCOPE })
+  const given = { issuer, api, clientId: app.id, redirectUri: `${place.origin}/callback`, scope: SCOPE }
+  const { authorize, state } = await begin(oauth4webapi, given)
+  const visit = await visitor(browser, { also: [place.origin] })
+  t.after(visit.close)
+  await arrive(visit, authorize)
+  await visit.page.getByRole('button', { name: REFUSE }).click()
+  const back = new URL(await place.called())
+  assert.equal(back.searchParams.get('error'), 'access_denied')
+  assert.equal(back.searchParams.get('state'), state)
+  assert.equal(back.searchParams.get('iss'), issuer)
+  assert.equal(back.searchParams.get('code'), null)
+})
+
+const ALLOW = /^Allow/
+const REFUSE = /^(Do not allow|Don’t allow|Cancel|Refuse)/
+
+function isGood(done) {
+  assert.deepEqual({ calls: done.calls, rotated: done.rotated }, GOOD)
+  assert.deepEqual(done.scope.split(' ').sort(), SCOPE.split(' ').sort())
+}
+
+/** Signs in and consents in a browser of its own; answers with the address the app was called at. */
+async function consent(t, authorize, place) {
+  const visit = await visitor(browser, { also: [place.origin] })
+  t.after(visit.close)
+  await arrive(visit, authorize)
+  await allow(visit)
+  const back = await place.called()
+  assert.deepEqual(visit.faults, [])
+  return back
+}
+
+/** Follows the link of an app to where consent is asked for. */
+async function arrive({ page }, authorize) {
+  await signIn(page, person, authorize)
+}
+
+async function allow(visit) {
+  if (new URL(visit.page.url()).pathname.startsWith('/sign-in')) await signIn(visit.page, person, visit.page.url())
+  await visit.page.getByRole('button', { name: ALLOW }).click()
+}
+
+/** An app's own address: remembers the call of the browser, or serves what it is given. */
+async function listen(t, serve = () => undefined) {
+  let arrived
+  const call = new Promise((done) => (arrived = done))
+  const server = createServer((request, response) => {
+    const url = new URL(request.url, `http://${request.headers.host}`)
+    const [type, body] = serve(url.pathname) ?? ['text/html', '<!doctype html><title>Done</title>You can close this.']
+    if (url.pathname === '/callback') arrived(url.href)
+    response.writeHead(200, { 'Content-Type': type }).end(body)
+  })
+  await new Promise((done) => server.listen(0, '127.0.0.1', done))
+  t.after(() => server.close())
+  return {
+    origin: `http://127.0.0.1:${server.address().port}`,
+    async called() {
+      const late = new Promise((_, failed) => setTimeout(failed, 20_000, new Error('the app was not called')).unref())
+      return Promise.race([call, late])
+    },
+  }
+}
+
+function python(script) {
+  return [process.env.TOUCHLINE_PYTHON ?? 'python3', [script]]
+}

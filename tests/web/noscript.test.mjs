@@ -1,0 +1,84 @@
+// What people come for, in a browser that runs no scripts.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+
+import { launch, signIn, visitor } from './browser.mjs'
+import { PKCE, Service } from './service.mjs'
+import { makeKey, PASSWORD, path } from './world.mjs'
+
+const service = Service.shared()
+let browser
+let person
+
+before(async () => {
+  browser = await launch()
+  person = await service.user('owner', 'plain@people.example', 'Nora Noscript')
+})
+
+after(() => browser?.close())
+
+test('making a key, using it, revoking it, signing out', { timeout: 60_000 }, async (t) => {
+  const page = await arrive(t)
+  await signIn(page, person)
+  const key = await makeKey(page, 'Without scripts')
+  assert.equal((await service.api('GET', '/teams', undefined, key.value)).status, 200)
+  await page.goto(`/admin/keys/${key.id}/revoke`)
+  await page.getByRole('button', { name: /^Revoke/ }).click()
+  await page.waitForLoadState()
+  assert.equal((await service.api('GET', '/teams', undefined, key.value)).status, 401)
+
+  await page.goto('/admin')
+  await page.locator('header.top details.menu > summary').click()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.goto('/admin')
+  assert.equal(new URL(page.url()).pathname, '/sign-in')
+})
+
+test('inviting somebody, who joins', { timeout: 60_000 }, async (t) => {
+  const page = await arrive(t)
+  await signIn(page, person)
+  await page.goto('/admin/members/invite')
+  await page.getByLabel('Email', { exact: true }).fill('newcomer@people.example')
+  await page.getByRole('button', { name: 'Make the invitation' }).click()
+  const link = path(await page.locator('#link').textContent())
+
+  const guest = await arrive(t)
+  await guest.goto(link)
+  await guest.getByLabel('Your name').fill('Nina Newcomer')
+  await guest.getByLabel('Email', { exact: true }).fill('newcomer@people.example')
+  await guest.getByLabel('Password', { exact: true }).fill(PASSWORD)
+  await guest.getByRole('button', { name: 'Make an account' }).click()
+  const join = guest.getByRole('button', { name: 'Join the club' })
+  if (await join.count()) await join.click()
+  await guest.goto('/account')
+  await guest.getByText('Nina Newcomer').first().waitFor()
+  await page.goto('/admin/members')
+  await page.getByText('newcomer@people.example').first().waitFor()
+})
+
+test('allowing an app something, and taking it back', { timeout: 60_000 }, async (t) => {
+  const app = await service.app('native', 'http://127.0.0.1/callback', { name: 'Without scripts' })
+  const asked = { client_id: app.id, redirect_uri: 'http://127.0.0.1:1/callback', response_type: 'code' }
+  const page = await arrive(t)
+  const authorize = `/oauth/authorize?${new URLSearchParams({ ...asked, ...PKCE, scope: 'teams:read', state: 's' })}`
+  await signIn(page, person, authorize)
+  const back = page.waitForRequest((request) => new URL(request.url()).pathname === '/callback')
+  await page.getByRole('button', { name: /^Allow/ }).click()
+  const { access_token: token } = await service.exchange(app, (await back).url())
+  assert.equal((await service.api('GET', '/teams', undefined, token)).status, 200)
+
+  await page.goto('/account/apps')
+  await page.getByText('Without scripts').first().waitFor()
+  await page.getByRole('link', { name: /^Disconnect/ }).first().click()
+  await page.getByRole('button', { name: 'Disconnect' }).click()
+  await page.goto('/account/apps')
+  assert.equal(await page.getByText('Without scripts').count(), 0)
+  assert.equal((await service.api('GET', '/teams', undefined, token)).status, 401)
+})
+
+async function arrive(t) {
+  const visit = await visitor(browser, { javaScriptEnabled: false })
+  t.after(visit.close)
+  return visit.page
+}

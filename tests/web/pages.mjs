@@ -1,0 +1,193 @@
+// Every page there is, and how one gets there. A page of the source that is missing here is a fault.
+
+import { signIn } from './browser.mjs'
+import { digits, PASSWORD, path } from './world.mjs'
+
+/** An address that a browser just opens. */
+const at = (path) => async (page, w) => page.goto(typeof path === 'function' ? path(w) : path)
+const press = (page, name) => page.getByRole('button', { name, exact: true }).click()
+
+/**
+ * `[name, route, who, go, status]`: what it is called on its picture, its address in the source, whose
+ * browser opens it, how, and how the page itself is answered if not with 200.
+ */
+export const PAGES = [
+  ['sign-in', '/sign-in', 'nobody', at('/sign-in')],
+  ['sign-in-wrong', '/sign-in', 'nobody', async (page) => {
+    await page.goto('/sign-in')
+    await page.getByLabel('Email', { exact: true }).fill('nobody@people.example')
+    await page.getByLabel('Password', { exact: true }).fill('not the right one at all')
+    await press(page, 'Sign in')
+    await page.locator('.field.bad').waitFor()
+  }, 422],
+  ['forgot', '/forgot', 'nobody', at('/forgot')],
+  ['forgot-sent', '/forgot', 'nobody', async (page) => {
+    await page.goto('/forgot')
+    if (!(await page.getByLabel('Email', { exact: true }).count())) return
+    await page.getByLabel('Email', { exact: true }).fill('nobody@people.example')
+    await press(page, 'Send the link')
+    await page.getByText('is on its way').waitFor()
+  }],
+  ['reset', '/reset/{token}', 'nobody', async (page, w) => {
+    const said = await w.service.run(['user', 'reset', '--email', w.parentUser.email])
+    await page.goto(path(said.link))
+  }],
+  ['reset-gone', '/reset/{token}', 'nobody', at('/reset/tlrs_nothing'), 410],
+  ['not-found', null, 'nobody', at('/there/is/nothing'), 404],
+  ['unsubscribe-unknown', '/unsubscribe/{token}', 'nobody', at('/unsubscribe/nothing'), 404],
+  ['join-team', '/join/{token}', 'nobody', at((w) => w.teamLink)],
+  ['join-account', '/join/{token}', 'nobody', at((w) => `${w.teamLink}?as=guardian`)],
+  ['join-invited', '/join/{token}', 'nobody', at((w) => w.invitation)],
+  ['join-pick', '/join/{token}', 'owner', at((w) => `${w.teamLink}?as=guardian`)],
+  ['join-accept', '/join/{token}', 'parent', at((w) => w.invitation)],
+  ['join-gone', '/join/{token}', 'nobody', at('/join/tlin_nothing'), 410],
+  ['oauth-unknown-app', '/oauth/authorize', 'nobody', at('/oauth/authorize?client_id=app_nothing'), 400],
+  ['consent', '/oauth/consent/{token}', 'owner', at((w) => w.authorize)],
+  ['consent-parent', '/oauth/consent/{token}', 'parent', at((w) => w.authorize)],
+
+  ['account', '/account', 'parent', at('/account')],
+  ['account-email', '/account/email', 'parent', at('/account/email')],
+  ['account-email-gone', '/account/email/{token}', 'parent', at('/account/email/tlem_nothing'), 410],
+  ['account-password', '/account/password', 'parent', at('/account/password')],
+  ['account-sessions', '/account/sessions', 'parent', at('/account/sessions')],
+  ['account-apps-empty', '/account/apps', 'parent', at('/account/apps')],
+  ['account-passkeys-empty', '/account/passkeys', 'parent', at('/account/passkeys')],
+  ['account-claims', '/account/claims', 'parent', at('/account/claims')],
+  ['accounts', '/accounts', 'parent', at('/accounts')],
+  ['confirm', '/confirm', 'parent', at('/confirm?next=/account')],
+  ['forbidden', '/admin', 'parent', at('/admin'), 403],
+  ['start', '/', 'parent', at('/')],
+
+  ['account-passkeys', '/account/passkeys', 'owner', async (page, w) => {
+    await withAuthenticator(page)
+    await page.goto('/account/passkeys')
+    await page.getByLabel('Its name').fill(w.names.passkey)
+    await press(page, 'Add a passkey')
+    await page.getByText('The passkey was added').waitFor()
+  }],
+  ['account-passkey-rename', '/account/passkeys/{id}/rename', 'owner', async (page) => {
+    await page.goto('/account/passkeys')
+    await page.getByRole('link', { name: /^Rename/ }).first().click()
+  }],
+  ['account-passkey-remove', '/account/passkeys/{id}/remove', 'owner', async (page) => {
+    await page.goto('/account/passkeys')
+    await page.getByRole('link', { name: /^Remove/ }).first().click()
+  }],
+  ['account-apps', '/account/apps', 'owner', async (page, w) => {
+    await page.goto(w.authorize)
+    await page.getByRole('button', { name: /^Allow/ }).click()
+    await page.waitForURL('**/back?**')
+    await w.service.exchange(w.oauthApp, page.url())
+    await page.goto('/account/apps')
+  }],
+  ['account-app-revoke', '/account/apps/{app}/revoke', 'owner', at((w) => `/account/apps/${w.oauthApp.id}/revoke`)],
+  ['two-step-off', '/account/two-step', 'owner', at('/account/two-step')],
+
+  ['admin', '/admin', 'owner', at('/admin')],
+  ['admin-events', '/admin/events', 'owner', at('/admin/events')],
+  ['admin-letters', '/admin/letters', 'owner', at('/admin/letters')],
+  ['members', '/admin/members', 'owner', at('/admin/members')],
+  ['member', '/admin/members/{user}', 'owner', at((w) => `/admin/members/${w.parentUser.id}`)],
+  ['member-remove', '/admin/members/{user}/remove', 'owner', at((w) => `/admin/members/${w.parentUser.id}/remove`)],
+  ['invite', '/admin/members/invite', 'owner', at('/admin/members/invite')],
+  ['invite-link', '/admin/members/invite', 'owner', async (page, w) => {
+    await page.goto('/admin/members/invite')
+    await page.getByLabel('Email', { exact: true }).fill(w.mail('another'))
+    await press(page, 'Make the invitation')
+    await page.locator('#link').waitFor()
+  }],
+  ['invitations', '/admin/members/invitations', 'owner', at('/admin/members/invitations')],
+  ['claims', '/admin/members/claims', 'owner', at('/admin/members/claims')],
+  ['keys', '/admin/keys', 'owner', at('/admin/keys')],
+  ['key-new', '/admin/keys/new', 'owner', at('/admin/keys/new')],
+  ['key-new-wrong', '/admin/keys/new', 'owner', async (page) => {
+    await page.goto('/admin/keys/new')
+    await page.getByLabel('Name', { exact: true }).fill('No rights')
+    await press(page, 'Make the key')
+    await page.getByText('The key was not made').waitFor()
+  }, 422],
+  ['key-made', '/admin/keys/new', 'owner', async (page, w) => {
+    await page.goto('/admin/keys/new')
+    await page.getByLabel('Name', { exact: true }).fill(w.names.key)
+    await page.locator('input[name=scopes][value="teams:read"]').check()
+    await press(page, 'Make the key')
+    await page.locator('#key').waitFor()
+  }],
+  ['key', '/admin/keys/{id}', 'owner', at((w) => `/admin/keys/${w.apiKey.id}`)],
+  ['key-revoke', '/admin/keys/{id}/revoke', 'owner', at((w) => `/admin/keys/${w.apiKey.id}/revoke`)],
+  ['apps', '/admin/apps', 'owner', at('/admin/apps')],
+  ['app-new', '/admin/apps/new', 'owner', at('/admin/apps/new')],
+  ['app', '/admin/apps/{id}', 'owner', at((w) => `/admin/apps/${w.oauthApp.id}`)],
+  ['app-edit', '/admin/apps/{id}/edit', 'owner', at((w) => `/admin/apps/${w.oauthApp.id}/edit`)],
+  ['app-users', '/admin/apps/{id}/users', 'owner', at((w) => `/admin/apps/${w.oauthApp.id}/users`)],
+  ['app-secret-revoke', '/admin/apps/{id}/secrets/{secret}/revoke', 'owner', async (page, w) => {
+    await page.goto(`/admin/apps/${w.oauthApp.id}`)
+    await page.locator('a[href*="/secrets/"]').first().click()
+  }],
+  ['app-revoke-all', '/admin/apps/{id}/revoke-all', 'owner', at((w) => `/admin/apps/${w.oauthApp.id}/revoke-all`)],
+  ['app-disable', '/admin/apps/{id}/disable', 'owner', at((w) => `/admin/apps/${w.oauthApp.id}/disable`)],
+  ['usage', '/admin/usage', 'owner', at('/admin/usage')],
+  ['audit', '/admin/audit', 'owner', at('/admin/audit')],
+  ['audit-check', '/admin/audit/check', 'owner', at('/admin/audit/check')],
+  ['health', '/admin/health', 'owner', at('/admin/health')],
+  ['settings', '/admin/settings', 'owner', at('/admin/settings')],
+  ['settings-demo', '/admin/settings/demo', 'owner', at('/admin/settings/demo')],
+
+  ['two-step-set-up', '/account/two-step/set-up', 'twoStep', async (page, w) => {
+    await signIn(page, w.twoStepUser)
+    await page.goto('/account/two-step/set-up')
+  }],
+  ['two-step-codes', '/account/two-step/set-up', 'twoStep', async (page) => {
+    await page.goto('/account/two-step/set-up')
+    await page.getByLabel('Code from the app').fill(digits(await page.locator('#key').textContent()))
+    await press(page, 'Turn it on')
+    await page.getByRole('link', { name: 'I have kept them' }).waitFor()
+  }],
+  ['two-step-on', '/account/two-step', 'twoStep', at('/account/two-step')],
+  ['two-step-end', '/account/two-step/off', 'twoStep', at('/account/two-step/off')],
+  ['sign-in-code', '/sign-in/code', 'nobody', async (page, w) => {
+    await page.goto('/sign-in')
+    await page.getByLabel('Email', { exact: true }).fill(w.twoStepUser.email)
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await press(page, 'Sign in')
+    await page.getByLabel('Code', { exact: true }).waitFor()
+  }],
+]
+
+/** Pages of a service that is new. */
+export const FIRST_PAGES = [
+  ['set-up', '/set-up/{token}', async (page, service) => page.goto(service.said.set_up)],
+  ['set-up-demo', '/set-up', async (page) => {
+    await page.getByLabel('Name of the club').fill('Harbour Athletic')
+    await page.getByLabel('Your name').fill('Olga Owner')
+    await page.getByLabel('Email', { exact: true }).fill('olga@harbour.example')
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await press(page, 'Set it up')
+    await page.getByRole('button', { name: 'Load demo data' }).waitFor()
+  }],
+  ['admin-empty', '/admin', async (page) => page.goto('/admin')],
+  ['members-empty', '/admin/members', async (page) => page.goto('/admin/members')],
+  ['invitations-empty', '/admin/members/invitations', async (page) => page.goto('/admin/members/invitations')],
+  ['claims-empty', '/admin/members/claims', async (page) => page.goto('/admin/members/claims')],
+  ['keys-empty', '/admin/keys', async (page) => page.goto('/admin/keys')],
+  ['apps-empty', '/admin/apps', async (page) => page.goto('/admin/apps')],
+  ['usage-empty', '/admin/usage', async (page) => page.goto('/admin/usage')],
+  ['audit-new', '/admin/audit', async (page) => page.goto('/admin/audit')],
+  ['settings-new', '/admin/settings', async (page) => page.goto('/admin/settings')],
+]
+
+/** Gives the page a device that keeps passkeys and makes sure who holds it. */
+async function withAuthenticator(page) {
+  const session = await page.context().newCDPSession(page)
+  await session.send('WebAuthn.enable')
+  await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+}

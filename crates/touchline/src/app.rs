@@ -86,7 +86,7 @@ impl App {
             passwords: Passwords::new(dice.clone()),
             courier: Courier::new(&config)?,
             secrets: Secrets::new(key, config.secret.as_ref().map(Secret::reveal)),
-            limits: Limits::new(config.auth_failures.get(), clock.clone(), dice.clone()),
+            limits: Limits::new(config.auth_failures, clock.clone(), dice.clone()),
             usage: Usage::new(clock.clone()),
             home: config.home(),
             config,

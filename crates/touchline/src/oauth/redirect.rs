@@ -170,6 +170,50 @@ pub fn source(uri: &str) -> String {
 mod tests {
     use super::*;
 
+    const UNSAFE: [&str; 41] = [
+        "",
+        "callback",
+        "/callback",
+        "//app.example.org/cb",
+        "https:app.example.org",
+        "https:/app.example.org",
+        "http://app.example.org/cb",
+        "https://app.example.org/cb#top",
+        "https://*.example.org/cb",
+        "https://app.example.org/*",
+        "https://a:b@app.example.org/",
+        "https://app.example.org@evil.example/",
+        "https://App.example.org/",
+        "HTTPS://app.example.org/",
+        "https://127.1/",
+        "https://0x7f.1/",
+        "http://2130706433/",
+        "http://0.0.0.0/cb",
+        "http://[::ffff:127.0.0.1]/cb",
+        "http://localhost.evil.example/cb",
+        "http://127.0.0.1.nip.io/",
+        "https://app.example.org/a b",
+        "https://app.example.org/\tcb",
+        "https://app.example.org/\u{0}",
+        "https://app.example.org\\@evil.example/",
+        "https://bücher.example/",
+        "https://a.example:99999/",
+        "https://a.example:/cb",
+        "https://a.example:08/",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "vbscript:x",
+        "file:///etc/passwd",
+        "app:/callback",
+        "cursor://anysphere.cursor-mcp/callback",
+        "org.example.app:callback",
+        "https://a.example/?code=1",
+        "https://a.example/?x=1&st%61te=2",
+        "https://",
+        "https:///cb",
+        "https://a.example/{id}",
+    ];
+
     #[test]
     fn only_safe_addresses_are_registered() {
         let good = [
@@ -191,51 +235,7 @@ mod tests {
         assert_eq!(fault("org.example.app://done/callback", Kind::Native), None);
         assert!(fault("org.example.app:/callback", Kind::Spa).is_some());
         let long = format!("https://a.example/{}", "x".repeat(2048));
-        let bad = [
-            "",
-            "callback",
-            "/callback",
-            "//app.example.org/cb",
-            "https:app.example.org",
-            "https:/app.example.org",
-            "http://app.example.org/cb",
-            "https://app.example.org/cb#top",
-            "https://*.example.org/cb",
-            "https://app.example.org/*",
-            "https://a:b@app.example.org/",
-            "https://app.example.org@evil.example/",
-            "https://App.example.org/",
-            "HTTPS://app.example.org/",
-            "https://127.1/",
-            "https://0x7f.1/",
-            "http://2130706433/",
-            "http://0.0.0.0/cb",
-            "http://[::ffff:127.0.0.1]/cb",
-            "http://localhost.evil.example/cb",
-            "http://127.0.0.1.nip.io/",
-            "https://app.example.org/a b",
-            "https://app.example.org/\tcb",
-            "https://app.example.org/\u{0}",
-            "https://app.example.org\\@evil.example/",
-            "https://bücher.example/",
-            "https://a.example:99999/",
-            "https://a.example:/cb",
-            "https://a.example:08/",
-            "javascript:alert(1)",
-            "data:text/html,x",
-            "vbscript:x",
-            "file:///etc/passwd",
-            "app:/callback",
-            "cursor://anysphere.cursor-mcp/callback",
-            "org.example.app:callback",
-            "https://a.example/?code=1",
-            "https://a.example/?x=1&st%61te=2",
-            "https://",
-            "https:///cb",
-            "https://a.example/{id}",
-            &long,
-        ];
-        for uri in bad {
+        for uri in UNSAFE.into_iter().chain([long.as_str()]) {
             assert!(fault(uri, Kind::Native).is_some(), "{uri}");
         }
     }

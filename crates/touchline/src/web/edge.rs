@@ -21,7 +21,8 @@ use ipnet::IpNet;
 use tower::Service;
 
 use super::context::Context;
-use super::limits::{Allowance, ceiling};
+use super::limits::Allowance;
+use super::pace::ceiling;
 use super::page;
 use super::server::MAX_HEADER_BYTES;
 use super::wire::TwoLengths;

@@ -7,15 +7,15 @@
 //! which the shared bucket fills, or an idle hour would leave it with more than the quota.
 
 use std::collections::HashMap;
-use std::hash::Hash;
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kit::secret::sha256;
 use kit::{Clock, Dice, Timestamp};
 use store::{Db, Dialect, Scope, Tx, bind};
 
+use super::pace::{Pace, Paces, ceiling};
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
 
@@ -98,12 +98,12 @@ fn whole(time: Duration, cost: Duration) -> u32 {
     u32::try_from(time.as_nanos() / cost.as_nanos().max(1)).unwrap_or(u32::MAX)
 }
 
-/// Buckets by whatever they are kept for.
+/// The buckets of accounts.
 #[derive(Debug)]
-struct Buckets<K>(Mutex<HashMap<K, Bucket>>);
+struct Buckets(Mutex<HashMap<AccountId, Bucket>>);
 
-impl<K: Eq + Hash + Copy> Buckets<K> {
-    fn with<T>(&self, key: K, now: Duration, work: impl FnOnce(&mut Bucket) -> T) -> T {
+impl Buckets {
+    fn with<T>(&self, key: AccountId, now: Duration, work: impl FnOnce(&mut Bucket) -> T) -> T {
         let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() >= MANY && !buckets.contains_key(&key) {
             buckets.retain(|_, bucket| bucket.full_at > now);
@@ -116,39 +116,23 @@ impl<K: Eq + Hash + Copy> Buckets<K> {
     }
 }
 
-/// What is counted: what somebody does, who they say they are, and where they are.
-#[derive(Debug, Clone, Copy)]
-pub struct Pace<'a> {
-    pub what: &'static str,
-    pub who: &'a str,
-    pub address: IpAddr,
-}
-
-impl Pace<'_> {
-    fn key(&self) -> [u8; 32] {
-        let place = neighbourhood(self.address);
-        sha256(format!("{} {place} {}", self.what, self.who).as_bytes())
-    }
-}
-
 /// The limits of a node.
 #[derive(Debug)]
 pub struct Limits {
-    accounts: Buckets<AccountId>,
-    addresses: Buckets<IpAddr>,
-    /// Of whatever else is bounded, by the hash of what it is counted for.
-    others: Buckets<[u8; 32]>,
-    failures: u32,
+    accounts: Buckets,
+    /// Failed sign-ins, by address.
+    failed: Paces,
+    failures: Pace,
     clock: Clock,
     dice: Arc<Dice>,
 }
 
 impl Limits {
     /// Limits with so many failed sign-ins a minute per address.
-    pub fn new(failures: u32, clock: Clock, dice: Arc<Dice>) -> Self {
-        let (accounts, addresses) = (Buckets(Mutex::default()), Buckets(Mutex::default()));
-        let others = Buckets(Mutex::default());
-        Self { accounts, addresses, others, failures, clock, dice }
+    pub fn new(failures: NonZeroU32, clock: Clock, dice: Arc<Dice>) -> Self {
+        let failures = Pace::per_minute("failed sign-in", failures);
+        let (accounts, failed) = (Buckets(Mutex::default()), Paces::new(clock.clone()));
+        Self { accounts, failed, failures, clock, dice }
     }
 
     /// Takes one request from the account's quota, or says when to come back.
@@ -220,50 +204,14 @@ impl Limits {
         }))
     }
 
-    /// Takes one of so many a minute that somebody at an address may do of something, or says after how
-    /// many seconds to come back.
-    pub fn pace(&self, pace: &Pace<'_>, quota: u32) -> Result<(), u64> {
-        let now = self.clock.elapsed();
-        let taken = self.others.with(pace.key(), now, |bucket| {
-            bucket
-                .take(quota, now)
-                .then_some(())
-                .ok_or_else(|| bucket.allowance(quota, now).next_in)
-        });
-        taken.map_err(|wait| ceiling(wait).max(1))
-    }
-
-    /// Says the same without taking one.
-    pub fn peek(&self, pace: &Pace<'_>, quota: u32) -> Result<(), u64> {
-        let now = self.clock.elapsed();
-        let allowance = self.others.with(pace.key(), now, |bucket| bucket.allowance(quota, now));
-        if allowance.remaining > 0 { Ok(()) } else { Err(ceiling(allowance.next_in).max(1)) }
-    }
-
     /// Counts a failed sign-in from an address; too many of them are answered with 429.
     pub fn fail(&self, address: IpAddr, refusal: Error) -> Error {
-        let now = self.clock.elapsed();
-        let key = neighbourhood(address);
-        let allowed = self.addresses.with(key, now, |bucket| bucket.take(self.failures, now));
-        if allowed {
-            return refusal;
+        match self.failed.take(self.failures, address) {
+            Ok(()) => refusal,
+            Err(slow) => {
+                Error { detail: "Too many failed attempts from this address.".into(), ..slow }
+            }
         }
-        let detail = "Too many failed attempts from this address.";
-        Error::new(Code::RateLimited, detail)
-            .retry_after(ceiling(Bucket::cost(self.failures)).max(1))
-    }
-}
-
-/// Whole seconds, rounded up.
-pub fn ceiling(time: Duration) -> u64 {
-    time.as_secs() + u64::from(time.subsec_nanos() > 0)
-}
-
-/// An IPv6 customer has a whole /64 to choose addresses from: it is one address to us.
-pub fn neighbourhood(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
-        IpAddr::V4(address) => IpAddr::V4(address),
     }
 }
 
@@ -354,24 +302,5 @@ mod tests {
         assert_eq!(bucket.allowance(60, start).remaining, 60);
         let later = start + Duration::from_secs(3);
         assert_eq!((0..9).filter(|_| bucket.use_held(60, later)).count(), 2);
-    }
-
-    #[test]
-    fn addresses_of_one_network_share_a_bucket() {
-        let one = neighbourhood("2001:db8:1:2:3::4".parse().unwrap());
-        assert_eq!(one, neighbourhood("2001:db8:1:2:ffff::1".parse().unwrap()));
-        assert_ne!(one, neighbourhood("2001:db8:1:3::1".parse().unwrap()));
-        let mapped = neighbourhood("::ffff:10.0.0.1".parse().unwrap());
-        assert_eq!(mapped, neighbourhood("10.0.0.1".parse().unwrap()));
-    }
-
-    #[test]
-    fn memory_is_bounded() {
-        let limits = Limits::new(5, Clock::system(), Arc::new(Dice::seeded(1)));
-        for host in 0..30_000u32 {
-            let address = IpAddr::V4((0x0a00_0000 + host).into());
-            limits.fail(address, Error::not_found());
-        }
-        assert!(limits.addresses.0.lock().unwrap().len() <= MANY);
     }
 }

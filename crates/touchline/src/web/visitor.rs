@@ -17,7 +17,7 @@ use store::{Reader, Scope, Tx};
 
 use super::context::Context;
 use super::form::Form;
-use super::page::{Frame, Section};
+use super::page::{Flash, Frame, Section};
 use crate::accounts::permits::{Least, Needs};
 use crate::accounts::user::Role;
 use crate::app::App;
@@ -92,6 +92,19 @@ pub struct Posted<N> {
 }
 
 impl Guest {
+    /// The fields of the address that was asked for.
+    pub fn query(&self) -> Result<Form> {
+        let query = self.asked.split_once('?').map_or("", |(_, query)| query);
+        Form::parse(query.as_bytes())
+    }
+
+    /// The line on top of a page that follows a form: what was done, by the word in the page's address.
+    pub fn done(&self, lines: &[(&str, &'static str)]) -> Option<Flash> {
+        let query = self.query().ok()?;
+        let line = lines.iter().find(|(word, _)| *word == query.text("done"));
+        line.map(|(_, text)| Flash::good(*text))
+    }
+
     async fn meet(parts: &mut Parts, app: &App) -> Result<Self> {
         let context = parts.extensions.get::<Context>().cloned().ok_or_else(|| {
             Error::internal("a request reached a handler without passing the edge")

@@ -8,7 +8,7 @@ use http::StatusCode;
 use kit::{Timestamp, Zone};
 use store::Reader;
 
-use super::shared::{Admin, Asked, after, new_nonce, rows, show};
+use super::shared::{Admin, new_nonce, show};
 use super::{apps_ends, apps_form};
 use crate::accounts::account;
 use crate::accounts::rights::ScopeName;
@@ -19,6 +19,8 @@ use crate::ids::AppId;
 use crate::oauth::app::{self, App, Kind};
 use crate::oauth::grant;
 use crate::oauth::secret::{self, Secret};
+use crate::paging::Order;
+use crate::web::leaf::{Asked, Leaf};
 use crate::web::page::{Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Outcome, encoded};
@@ -79,8 +81,8 @@ struct ListPage {
 }
 
 async fn list(visitor: Admin) -> Outcome<Response> {
-    let asked = Asked::of(&visitor)?;
-    let shown = rows(&visitor, &asked, apps::page).await?;
+    let asked = Asked::of(&visitor, Order::Desc)?;
+    let shown = Leaf::read(&visitor, &asked, apps::page).await?;
     let page = ListPage {
         frame: visitor.frame("OAuth apps", Section::OauthApps),
         apps: shown.rows,
@@ -108,7 +110,6 @@ struct OnePage {
 }
 
 async fn one(visitor: Admin, At(id): At<AppId>) -> Outcome<Response> {
-    let asked = Asked::of(&visitor)?;
     let look = move |db: &Reader<'_>| {
         let app = app::find(db, id)?;
         let names = Names::of(db, [app.created_by.as_str()])?;
@@ -118,7 +119,7 @@ async fn one(visitor: Admin, At(id): At<AppId>) -> Outcome<Response> {
     let (app, names, users, secrets, zone) = visitor.read(look).await?;
     let frame = visitor.frame(app.name.clone(), Section::OauthApps);
     let page = OnePage {
-        frame: after(frame, &asked, &DONE),
+        frame: frame.flash(visitor.guest.done(&DONE)),
         kind: kind_in_words(app.kind),
         rights: app.scopes.names().map(ScopeName::allows).collect(),
         creator: names.or_id(&app.created_by).to_owned(),
@@ -164,9 +165,9 @@ impl UsersPage {
 }
 
 async fn users(visitor: Admin, At(id): At<AppId>) -> Outcome<Response> {
-    let asked = Asked::of(&visitor)?;
+    let asked = Asked::of(&visitor, Order::Desc)?;
     let app = visitor.read(move |db| app::find(db, id)).await?;
-    let shown = rows(&visitor, &asked, move |db, page| apps::users(db, id, page)).await?;
+    let shown = Leaf::read(&visitor, &asked, move |db, page| apps::users(db, id, page)).await?;
     let page = UsersPage {
         frame: visitor.frame("People with access", Section::OauthApps),
         app,

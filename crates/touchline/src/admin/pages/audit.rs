@@ -9,7 +9,7 @@ use kit::{Day, Timestamp, Zone};
 use serde_json::json;
 use store::Tx;
 
-use super::shared::{Admin, Asked, show};
+use super::shared::{Admin, show};
 use crate::accounts::account;
 use crate::accounts::rights::Reach;
 use crate::admin::audit::{self, AuditTable, Filter};
@@ -19,8 +19,10 @@ use crate::app::App;
 use crate::error::Result;
 use crate::exports::api::{Source, send};
 use crate::ids::{AppId, KeyId, UserId};
+use crate::paging::{Order, Page};
 use crate::signals::{self, AuditEntry, Tell};
 use crate::web::form::Form;
+use crate::web::leaf::Asked;
 use crate::web::page::{Frame, Section};
 use crate::web::visitor::Outcome;
 
@@ -161,10 +163,10 @@ struct ListPage {
 }
 
 async fn list(visitor: Admin) -> Outcome<Response> {
-    let asked = Asked::of(&visitor)?;
+    let asked = Asked::of(&visitor, Order::Desc)?;
     let zone = visitor.read(account::find).await?.timezone;
     let (typed, filter) = Typed::read(&asked.form, &zone);
-    let page: crate::paging::Page<i64> = asked.page(&visitor)?;
+    let page: Page<i64> = asked.page(&visitor)?;
     let (before, limit) = (page.last, page.limit);
     let look = move |db: &store::Reader<'_>| {
         let stretch = audit::look(db, &filter, before, limit)?;
@@ -189,9 +191,8 @@ async fn list(visitor: Admin) -> Outcome<Response> {
 }
 
 async fn download(visitor: Admin) -> Outcome<Response> {
-    let asked = Asked::of(&visitor)?;
     let zone = visitor.read(account::find).await?.timezone;
-    let (typed, filter) = Typed::read(&asked.form, &zone);
+    let (typed, filter) = Typed::read(&visitor.guest.query()?, &zone);
     let account = visitor.club()?.to_string();
     let details = json!({
         "actor": typed.actor, "action": typed.action, "subject": typed.subject,

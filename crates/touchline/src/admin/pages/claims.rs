@@ -5,9 +5,9 @@ use axum::Router;
 use axum::routing::{get, post};
 use http::StatusCode;
 use kit::Timestamp;
-use store::{Reader, Tx};
+use store::Tx;
 
-use super::members::done;
+use super::members::DONE;
 use crate::accounts::permits::AdminArea;
 use crate::app::App;
 use crate::ids::ClaimId;
@@ -15,7 +15,7 @@ use crate::joining::claim;
 use crate::joining::desk::{self, Asked};
 use crate::joining::invitation::Relation;
 use crate::paging::Order;
-use crate::web::leaf::Leaf;
+use crate::web::leaf::{self, Leaf};
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
@@ -41,12 +41,11 @@ struct Claims {
 }
 
 async fn list(visitor: Visitor<AdminArea>) -> Outcome {
-    let leaf: Leaf<ClaimId> = Leaf::of(&visitor, CLAIMS, Order::Asc)?;
-    let part = leaf.page.clone();
-    let mut rows = visitor.read(move |db: &Reader<'_>| claim::open(db, &part)).await?;
-    let next = leaf.cut(visitor.app(), &mut rows);
+    let asked = leaf::Asked::of(&visitor, Order::Asc)?;
+    let Leaf { rows, next } = Leaf::read(&visitor, &asked, claim::open).await?;
     let waiting = visitor.read(move |db| desk::asked(db, rows)).await?;
-    let frame = visitor.frame("Who wants to join", Section::Members).flash(done(&visitor));
+    let frame =
+        visitor.frame("Who wants to join", Section::Members).flash(visitor.guest.done(&DONE));
     let now = visitor.app().clock.now();
     Ok(page::html(StatusCode::OK, &Claims { frame, waiting, next, base: CLAIMS, now })?)
 }

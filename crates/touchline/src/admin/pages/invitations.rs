@@ -11,7 +11,7 @@ use kit::secret::{Token, sha256};
 use kit::word::Word;
 use store::{Reader, Tx};
 
-use super::members::{MEMBERS, done};
+use super::members::{DONE, MEMBERS};
 use crate::accounts::account;
 use crate::accounts::permits::AdminArea;
 use crate::accounts::user::Role;
@@ -26,7 +26,7 @@ use crate::paging::Order;
 use crate::post::courier::Note;
 use crate::roster::person;
 use crate::web::form::{Faults, Form};
-use crate::web::leaf::Leaf;
+use crate::web::leaf::{Asked, Leaf};
 use crate::web::pace::Pace;
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::At;
@@ -198,12 +198,11 @@ struct Invitations {
 }
 
 async fn list(visitor: Visitor<AdminArea>) -> Outcome {
-    let leaf: Leaf<InvitationId> = Leaf::of(&visitor, INVITATIONS, Order::Desc)?;
-    let part = leaf.page.clone();
-    let mut rows = visitor.read(move |db: &Reader<'_>| invitation::open(db, &part)).await?;
-    let next = leaf.cut(visitor.app(), &mut rows);
+    let asked = Asked::of(&visitor, Order::Desc)?;
+    let Leaf { rows, next } = Leaf::read(&visitor, &asked, invitation::open).await?;
     let lines = visitor.read(move |db| named(db, rows)).await?;
-    let frame = visitor.frame("Open invitations", Section::Members).flash(done(&visitor));
+    let frame =
+        visitor.frame("Open invitations", Section::Members).flash(visitor.guest.done(&DONE));
     let now = visitor.app().clock.now();
     Ok(page::html(StatusCode::OK, &Invitations { frame, lines, next, now })?)
 }

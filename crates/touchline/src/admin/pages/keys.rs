@@ -13,7 +13,7 @@ use kit::{Timestamp, Zone};
 use store::{Reader, Tx};
 
 use super::keys_form::{KeyForm, LIVES};
-use super::shared::{Admin, Asked, Once, after, is_owner, new_nonce, nonce, once, rows, show};
+use super::shared::{Admin, Once, is_owner, new_nonce, nonce, once, show};
 use crate::accounts::account;
 use crate::accounts::api_key::{self, Key, State};
 use crate::accounts::permits::AdminArea;
@@ -27,6 +27,7 @@ use crate::jobs;
 use crate::paging::{Order, Page};
 use crate::teams::team::{self, Status, Team, TeamFilter};
 use crate::web::form::{Faults, Form};
+use crate::web::leaf::{Asked, Leaf};
 use crate::web::page::{Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Outcome, Posted, see_other};
@@ -35,6 +36,11 @@ use crate::web::visitor::{Outcome, Posted, see_other};
 const TEAMS: i64 = 200;
 /// So many names are written out before the rest is counted.
 const NAMED: usize = 2;
+/// What is said after something was done.
+const DONE: [(&str, &str); 2] = [
+    ("revoked", "The key was revoked. Nothing opens with it any more."),
+    ("renamed", "The key has a new name."),
+];
 const WEEK: Duration = Duration::from_secs(7 * 86_400);
 
 pub(super) fn router() -> Router<App> {
@@ -128,23 +134,20 @@ struct ListPage {
 }
 
 async fn list(visitor: Admin) -> Outcome<Response> {
-    let asked = Asked::of(&visitor)?;
+    let asked = Asked::of(&visitor, Order::Desc)?;
     let (state, word) = match asked.form.text("state") {
         "over" => (Some(State::Over), "over"),
         "all" => (None, "all"),
         _ => (Some(State::Live), ""),
     };
-    let shown = rows(&visitor, &asked, move |db, page| api_key::page(db, state, page)).await?;
+    let shown =
+        Leaf::read(&visitor, &asked, move |db, page| api_key::page(db, state, page)).await?;
     let keys = shown.rows.clone();
     let names = visitor.read(move |db| named(db, &keys)).await?;
     let now = visitor.app().clock.now();
     let frame = visitor.frame("API keys", Section::ApiKeys);
     let page = ListPage {
-        frame: after(
-            frame,
-            &asked,
-            &[("revoked", "The key was revoked. Nothing opens with it any more.")],
-        ),
+        frame: frame.flash(visitor.guest.done(&DONE)),
         keys: shown.rows.into_iter().map(|key| Shown::new(key, &names, now)).collect(),
         next: shown.next,
         state: word,
@@ -171,7 +174,7 @@ struct NewPage {
 
 async fn new(visitor: Admin) -> Outcome<Response> {
     visitor.fresh(&visitor.guest.asked)?;
-    let form = KeyForm::read_link(&Asked::of(&visitor)?.form);
+    let form = KeyForm::read_link(&visitor.guest.query()?);
     let nonce = new_nonce(visitor.app());
     show_form(&visitor, form, Faults::default(), nonce, StatusCode::OK).await
 }
@@ -309,10 +312,10 @@ async fn show_one(
     };
     let (key, names, requests, zone) = visitor.read(look).await?;
     let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    let (asked, now) = (Asked::of(visitor)?, visitor.app().clock.now());
+    let now = visitor.app().clock.now();
     let frame = visitor.frame(key.name.clone(), Section::ApiKeys);
     let page = OnePage {
-        frame: after(frame, &asked, &[("renamed", "The key has a new name.")]),
+        frame: frame.flash(visitor.guest.done(&DONE)),
         name: typed.unwrap_or_else(|| key.name.clone()),
         key: Shown::new(key, &names, now),
         faults,

@@ -23,16 +23,25 @@ use crate::ids::UserId;
 use crate::joining::{claim, invitation};
 use crate::paging::Order;
 use crate::post::courier::Note;
-use crate::web::form::{Faults, Form};
-use crate::web::leaf::Leaf;
+use crate::web::form::Faults;
+use crate::web::leaf::{Asked, Leaf};
 use crate::web::pace::Pace;
-use crate::web::page::{self, Flash, Frame, Section};
+use crate::web::page::{self, Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
 
 /// How many letters for a new password admins can have sent to one person.
 const RESETS: Pace = Pace { what: "reset by admin", burst: 3, every: Duration::from_secs(3600) };
 pub(super) const MEMBERS: &str = "/admin/members";
+/// What is said after something was done.
+pub(super) const DONE: [(&str, &str); 6] = [
+    ("role", "The role was changed."),
+    ("reset", "We sent them a link to choose a new password."),
+    ("removed", "They no longer belong to the club."),
+    ("revoked", "The invitation no longer works."),
+    ("approved", "They are in."),
+    ("refused", "They were turned away."),
+];
 
 pub(super) fn router() -> Router<App> {
     Router::new()
@@ -41,23 +50,6 @@ pub(super) fn router() -> Router<App> {
         .route("/admin/members/{user}/role", post(change_role))
         .route("/admin/members/{user}/reset", post(start_reset))
         .route("/admin/members/{user}/remove", get(ask_removal).post(remove))
-}
-
-/// What a page says on top after something was done, by the word in its address.
-pub(super) fn done(visitor: &Visitor<AdminArea>) -> Option<Flash> {
-    let query = visitor.guest.asked.split_once('?').map_or("", |(_, query)| query);
-    let query = Form::parse(query.as_bytes()).ok()?;
-    let text = match query.text("done") {
-        "role" => "The role was changed.",
-        "reset" => "We sent them a link to choose a new password.",
-        "removed" => "They no longer belong to the club.",
-        "revoked" => "The invitation no longer works.",
-        "approved" => "They are in.",
-        "refused" => "They were turned away.",
-        "saved" => "Saved.",
-        _ => return None,
-    };
-    Some(Flash::good(text))
 }
 
 #[derive(Template)]
@@ -73,16 +65,14 @@ struct Members {
 }
 
 async fn list(visitor: Visitor<AdminArea>) -> Outcome {
-    let leaf: Leaf<UserId> = Leaf::of(&visitor, MEMBERS, Order::Asc)?;
-    let part = leaf.page.clone();
+    let asked = Asked::of(&visitor, Order::Asc)?;
+    let Leaf { rows: people, next } = Leaf::read(&visitor, &asked, people::page).await?;
+    let ids = people.iter().map(|one| one.id).collect();
     let look = move |db: &Reader<'_>| {
-        let rows = people::page(db, &part)?;
-        let teams = people::teams_of(db, rows.iter().map(|one| one.id).collect())?;
-        Ok((rows, teams, claim::count_open(db)?, invitation::count_open(db)?))
+        Ok((people::teams_of(db, ids)?, claim::count_open(db)?, invitation::count_open(db)?))
     };
-    let (mut people, teams, claims, invitations) = visitor.read(look).await?;
-    let next = leaf.cut(visitor.app(), &mut people);
-    let frame = visitor.frame("Members", Section::Members).flash(done(&visitor));
+    let (teams, claims, invitations) = visitor.read(look).await?;
+    let frame = visitor.frame("Members", Section::Members).flash(visitor.guest.done(&DONE));
     let now = visitor.app().clock.now();
     let page = Members { frame, people, teams, next, claims, invitations, now };
     Ok(page::html(StatusCode::OK, &page)?)
@@ -115,7 +105,7 @@ impl One {
         let roles = [Role::Owner, Role::Admin, Role::Member];
         let frame = visitor.frame(someone.name.clone(), Section::Members);
         Ok(Self {
-            frame: frame.flash(done(visitor)),
+            frame: frame.flash(visitor.guest.done(&DONE)),
             changeable: owner || someone.role != Role::Owner,
             roles: roles.into_iter().filter(|role| owner || *role != Role::Owner).collect(),
             own: visitor.visit.user == id,

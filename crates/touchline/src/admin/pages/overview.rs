@@ -15,10 +15,10 @@ use crate::admin::words;
 use crate::app::App;
 use crate::doctor;
 use crate::error::{Error, Result};
-use crate::ids::{EventId, InvitationKind, MailId, UserKind};
+use crate::ids::{InvitationKind, UserKind};
 use crate::paging::Order;
 use crate::signals::AuditEntry;
-use crate::web::leaf::Leaf;
+use crate::web::leaf::{Asked, Leaf};
 use crate::web::page::{self, Frame, Section};
 use crate::web::visitor::{Outcome, Visitor};
 
@@ -161,11 +161,9 @@ struct Events {
 }
 
 async fn events(visitor: Visitor<AdminArea>) -> Outcome {
-    let leaf: Leaf<(Timestamp, EventId)> = Leaf::of(&visitor, EVENTS, Order::Asc)?;
-    let part = leaf.page.clone();
-    let look = move |db: &Reader<'_>| Ok((summary::week(db, &part)?, account::find(db)?.timezone));
-    let (mut rows, zone) = visitor.read(look).await?;
-    let next = leaf.cut(visitor.app(), &mut rows);
+    let asked = Asked::of(&visitor, Order::Asc)?;
+    let Leaf { rows, next } = Leaf::read(&visitor, &asked, summary::week).await?;
+    let zone = visitor.read(account::find).await?.timezone;
     let frame = visitor.frame("Events this week", Section::Overview);
     Ok(page::html(StatusCode::OK, &Events { frame, rows, next, zone })?)
 }
@@ -180,10 +178,8 @@ struct Letters {
 }
 
 async fn letters(visitor: Visitor<AdminArea>) -> Outcome {
-    let leaf: Leaf<MailId> = Leaf::of(&visitor, LETTERS, Order::Desc)?;
-    let part = leaf.page.clone();
-    let mut rows = visitor.read(move |db: &Reader<'_>| summary::failed_letters(db, &part)).await?;
-    let next = leaf.cut(visitor.app(), &mut rows);
+    let asked = Asked::of(&visitor, Order::Desc)?;
+    let Leaf { rows, next } = Leaf::read(&visitor, &asked, summary::failed_letters).await?;
     let frame = visitor.frame("Letters that did not arrive", Section::Overview);
     let now = visitor.app().clock.now();
     Ok(page::html(StatusCode::OK, &Letters { frame, rows, next, now })?)

@@ -6,7 +6,6 @@ use axum::routing::get;
 use http::StatusCode;
 use store::{Reader, Tx};
 
-use super::members::done;
 use crate::accounts::account::{self, Account, AccountChange};
 use crate::accounts::permits::{AdminArea, Ownership};
 use crate::accounts::user::Role;
@@ -58,7 +57,9 @@ async fn settings(
         sport: account.sport.clone(),
     });
     let page = Settings {
-        frame: visitor.frame("Settings", Section::Settings).flash(done(visitor)),
+        frame: visitor
+            .frame("Settings", Section::Settings)
+            .flash(visitor.guest.done(&[("saved", "Saved.")])),
         tier: account.tier.label(),
         requests: visitor.app().config.rate_limits.of(account.tier),
         owner: visitor.visit.role == Some(Role::Owner),

@@ -9,7 +9,7 @@ use axum::routing::get;
 use http::StatusCode;
 use kit::{Day, Timestamp, Zone};
 
-use super::shared::{Admin, Asked, show};
+use super::shared::{Admin, show};
 use crate::accounts::account::{self, Account};
 use crate::accounts::usage::{self, Count, HOUR, Hour};
 use crate::admin::chart::{Bar, Chart};
@@ -70,15 +70,15 @@ impl UsagePage {
 }
 
 async fn look(visitor: Admin) -> Outcome<Response> {
-    let asked = Asked::of(&visitor)?;
-    let week = asked.form.text("range") == "7d";
+    let asked = visitor.guest.query()?;
+    let week = asked.text("range") == "7d";
     let (hours, range, stretch) =
         if week { (WEEK, "7d", "7 days") } else { (DAY, "24h", "24 hours") };
     let app = visitor.app();
     // What was counted a moment ago is shown too.
     jobs::write_usage(app).await;
     let first = usage::hour_of(app.clock.now()).minus(HOUR * (hours - 1));
-    let only = asked.form.maybe("credential").map(str::to_owned);
+    let only = asked.maybe("credential").map(str::to_owned);
     let (account, found, names) = visitor.read(move |db| read(db, first)).await?;
     let known =
         |id: &String| found.iter().any(|hour| hour.credential == *id) || names.of_id(id).is_some();

@@ -15,9 +15,9 @@ use crate::ids::{ClaimId, TeamId};
 use crate::joining::claim::{self, ClaimStatus, Waiting};
 use crate::joining::desk::{self, Asked};
 use crate::joining::invitation::{self, Relation};
-use crate::paging::Order;
+use crate::paging::{Order, Page};
 use crate::roster::standing;
-use crate::web::leaf::Leaf;
+use crate::web::leaf::{self, Leaf};
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
@@ -52,16 +52,16 @@ async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
     let own = visitor.app().db.read(visitor.guest.scope("own claims"), own).await?;
     let (mut waiting, mut next, mut teams) = (Vec::new(), String::new(), Vec::new());
     if visitor.visit.club.is_some() {
-        let leaf: Leaf<ClaimId> = Leaf::of(&visitor, CLAIMS, Order::Asc)?;
-        let part = leaf.page.clone();
-        let look = move |db: &Reader<'_>| {
-            let leads = standing::of(db, user)?.leads;
-            Ok((claim::open_of(db, &leads, &part)?, desk::named(db, leads)?))
+        let asked = leaf::Asked::of(&visitor, Order::Asc)?;
+        let open = move |db: &Reader<'_>, part: &Page<ClaimId>| {
+            claim::open_of(db, &standing::of(db, user)?.leads, part)
         };
-        let mut rows: Vec<Waiting>;
-        (rows, teams) = visitor.read(look).await?;
-        next = leaf.cut(visitor.app(), &mut rows);
-        waiting = visitor.read(move |db| desk::asked(db, rows)).await?;
+        let leaf: Leaf<Waiting> = Leaf::read(&visitor, &asked, open).await?;
+        let look = move |db: &Reader<'_>| {
+            Ok((desk::asked(db, leaf.rows)?, desk::named(db, standing::of(db, user)?.leads)?))
+        };
+        (waiting, teams) = visitor.read(look).await?;
+        next = leaf.next;
     }
     let now = visitor.app().clock.now();
     let frame = visitor.frame("Joining", Section::Joining);

@@ -129,8 +129,7 @@ struct Pick<'a> {
 }
 
 async fn follow(guest: Guest, At(token): At<String>) -> Outcome {
-    let query = guest.asked.split_once('?').map_or("", |(_, query)| query).to_owned();
-    let step = Step::find(&guest, &token, &Form::parse(query.as_bytes())?).await?;
+    let step = Step::find(&guest, &token, &guest.query()?).await?;
     let club = step.found.club.clone();
     let page = match (&guest.visit, step.found.team_id, step.relation) {
         (_, Some(_), None) => {

@@ -1,5 +1,8 @@
 //! Which app asks, and whether it is that app.
 
+use std::num::NonZeroU32;
+use std::time::Duration;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderMap;
@@ -14,12 +17,12 @@ use crate::oauth::parameters::decoded;
 use crate::oauth::refusal::{Refusal, Told, Word};
 use crate::oauth::secret;
 use crate::signals::Tell;
-use crate::web::limits::Pace;
+use crate::web::pace::Pace;
 
 /// So often a minute an app at one address may fail to say who it is.
-const FAILURES: u32 = 10;
+const FAILURES: Pace = Pace { what: "oauth client", burst: 10, every: Duration::from_secs(6) };
 /// So many times as often as others an app may ask that has a secret: it asks for all of its users.
-const SERVERS: u32 = 20;
+const SERVERS: NonZeroU32 = NonZeroU32::new(20).unwrap();
 
 /// An app that is who it says.
 pub(super) struct Known {
@@ -41,25 +44,21 @@ const WRONG: Refusal = Refusal::new(Word::InvalidClient, "The client is not know
 /// The app that sent this.
 pub(super) async fn known(sent: &Sent) -> Result<Known, Failure> {
     let claim = claimed(sent)?;
-    let failing = Pace { what: "oauth client", who: &claim.id, address: sent.context.address() };
-    sent.app.limits.peek(&failing, FAILURES).map_err(Failure::slow_down)?;
+    let (paces, place) = (&sent.app.paces, (sent.context.address(), claim.id.as_str()));
+    paces.peek(FAILURES, place)?;
     let found = look(sent, &claim).await?;
     let Some(known) = found else {
-        if sent.app.limits.pace(&failing, FAILURES).is_ok() && last(sent, &failing) {
+        // The last failure that is allowed for now.
+        if paces.take(FAILURES, place).is_ok() && paces.peek(FAILURES, place).is_err() {
             note_throttled(sent, &claim);
         }
         return Err(Failure { challenge: claim.basic, ..WRONG.into() });
     };
-    let asking = Pace { what: "oauth tokens", ..failing };
-    let more = if known.client.kind.is_confidential() { SERVERS } else { 1 };
-    let quota = sent.app.config.oauth_requests.get().saturating_mul(more);
-    sent.app.limits.pace(&asking, quota).map_err(Failure::slow_down)?;
+    let quota = sent.app.config.oauth_requests;
+    let confidential = known.client.kind.is_confidential();
+    let quota = if confidential { quota.saturating_mul(SERVERS) } else { quota };
+    paces.take(Pace::per_minute("oauth tokens", quota), place)?;
     Ok(known)
-}
-
-/// Whether no further failure is allowed for now.
-fn last(sent: &Sent, failing: &Pace<'_>) -> bool {
-    sent.app.limits.peek(failing, FAILURES).is_err()
 }
 
 async fn look(sent: &Sent, claim: &Claim) -> Outcome<Option<Known>> {

@@ -111,20 +111,14 @@ impl From<Error> for Failure {
                 tracing::error!(cause = ?error.cause, "an app could not be answered");
                 Refusal::new(Word::ServerError, "Something went wrong on our side.")
             }
+            Code::RateLimited => {
+                Refusal::new(Word::SlowDown, "Too many requests. Try again later.")
+            }
             Code::PayloadTooLarge => Refusal::invalid_request("The body is too large."),
             _ => Refusal::invalid_request("The request could not be read."),
         };
         let retry_after = error.retry_after.map(u64::from);
         Self { status, refusal, retry_after, challenge: false }
-    }
-}
-
-impl Failure {
-    /// Too many of this, for now.
-    fn slow_down(seconds: u64) -> Self {
-        let refusal = Refusal::new(Word::SlowDown, "Too many requests. Try again later.");
-        let status = StatusCode::TOO_MANY_REQUESTS;
-        Self { status, refusal, retry_after: Some(seconds), challenge: false }
     }
 }
 

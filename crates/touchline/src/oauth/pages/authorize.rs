@@ -1,8 +1,8 @@
 //! An app sends somebody to us.
 
-use axum::extract::FromRequestParts;
-use axum::extract::Request;
-use axum::extract::State;
+use std::time::Duration;
+
+use axum::extract::{FromRequestParts, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{Method, StatusCode};
 use kit::secret::{Token, TokenKind};
@@ -10,7 +10,7 @@ use store::{Reader, Scope, Tx};
 
 use super::{back_to_app, stop};
 use crate::app::App;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::oauth::api::audience;
 use crate::oauth::app::{self, App as Client};
 use crate::oauth::ask::{self, Asked, Way};
@@ -19,13 +19,13 @@ use crate::oauth::parameters::Parameters;
 use crate::oauth::refusal::{Refusal, Word};
 use crate::oauth::{grant, request};
 use crate::signin::session::Visit;
-use crate::web::limits::Pace;
+use crate::web::pace::Pace;
 use crate::web::visitor::{Guest, Outcome, encoded, see_other};
 
 /// The longest query.
 const LONGEST: usize = 8 * 1024;
 /// So often a minute an app may send people from one address.
-const PACE: u32 = 120;
+const PACE: Pace = Pace { what: "oauth authorize", burst: 120, every: Duration::from_millis(500) };
 
 /// What the page says that is shown instead of going anywhere.
 const TITLE: &str = "This app cannot connect";
@@ -133,11 +133,7 @@ impl Asking {
     /// Goes to the page with the question, by way of signing in if need be.
     async fn question(self, signed_in: bool) -> Result<Response> {
         let id = self.client.id.to_string();
-        let pace =
-            Pace { what: "oauth authorize", who: &id, address: self.guest.context.address() };
-        self.guest.app.limits.pace(&pace, PACE).map_err(|seconds| {
-            Error::new(Code::RateLimited, "Too many requests.").retry_after(seconds)
-        })?;
+        self.guest.app.paces.take(PACE, (self.guest.context.address(), id.as_str()))?;
         let scope = self.scope(id);
         let Self { guest, client, way, asked } = self;
         let keep = move |tx: &Tx<'_>| request::keep(tx, client.id, way, &asked);

@@ -76,7 +76,7 @@ async fn rename(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     match visitor.app().db.write(visitor.guest.scope("account"), change).await {
         Ok(()) => {
             note(&visitor.guest, id, "user.renamed", json!({})).await?;
-            Ok(see_other("/account?said=saved"))
+            Ok(see_other("/account?done=saved"))
         }
         Err(error) if error.code == Code::ValidationFailed => {
             let frame = visitor.frame("Profile", Section::Profile);
@@ -115,10 +115,10 @@ async fn change_email(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
         Err(error) => Err(error),
     };
     match changed {
-        Ok(()) if mail => Ok(see_other("/account?said=letter")),
+        Ok(()) if mail => Ok(see_other("/account?done=letter")),
         Ok(()) => {
             note(guest, visitor.visit.user, "user.email_changed", json!({})).await?;
-            Ok(see_other("/account?said=email"))
+            Ok(see_other("/account?done=email"))
         }
         Err(error) if matches!(error.code, Code::ValidationFailed | Code::Taken) => {
             Ok(email_page(&visitor, form.text("email"), Faults::from(&error))?)
@@ -177,6 +177,6 @@ async fn confirm(At(token): At<String>, GuestPosted { guest, .. }: GuestPosted) 
          admin of your club at once.\n"
     );
     write_to(&guest.app, &before, "Your address was changed", text);
-    let place = if guest.visit.is_some() { "/account?said=email" } else { "/sign-in?said=email" };
+    let place = if guest.visit.is_some() { "/account?done=email" } else { "/sign-in?done=email" };
     Ok(see_other(place))
 }

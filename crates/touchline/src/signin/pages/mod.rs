@@ -24,8 +24,7 @@ use crate::ids::UserId;
 use crate::post::courier::Note;
 use crate::signals::Tell;
 use crate::web::form::Form;
-use crate::web::limits::neighbourhood;
-use crate::web::pace::Pace;
+use crate::web::pace::{Pace, neighbourhood};
 use crate::web::page::Flash;
 use crate::web::visitor::Guest;
 
@@ -46,27 +45,25 @@ pub fn router() -> Router<App> {
 
 /// The fields of the address that was asked for.
 fn query(guest: &Guest) -> Form {
-    let query = guest.asked.split_once('?').map_or("", |(_, query)| query);
-    Form::parse(query.as_bytes()).unwrap_or_default()
+    guest.query().unwrap_or_default()
 }
+
+/// What is said on top of a page that follows a form.
+const DONE: [(&str, &str); 9] = [
+    ("signed-out", "You are signed out."),
+    ("reset", "Your new password is set. Sign in with it."),
+    ("saved", "Saved."),
+    ("password", "Your new password is set. All other browsers were signed out."),
+    ("email", "Your address is changed. Sign in with the new one from now on."),
+    ("letter", "We have sent a letter to the new address. Open the link in it within 30 minutes."),
+    ("off", "Two-step sign-in is off."),
+    ("ended", "That browser is signed out."),
+    ("others", "All other browsers are signed out."),
+];
 
 /// The line on top of a page that follows a form, by the word in its address.
 fn flash(guest: &Guest) -> Option<Flash> {
-    let text = match query(guest).text("said") {
-        "signed-out" => "You are signed out.",
-        "reset" => "Your new password is set. Sign in with it.",
-        "saved" => "Saved.",
-        "password" => "Your new password is set. All other browsers were signed out.",
-        "email" => "Your address is changed. Sign in with the new one from now on.",
-        "letter" => {
-            "We have sent a letter to the new address. Open the link in it within 30 minutes."
-        }
-        "off" => "Two-step sign-in is off.",
-        "ended" => "That browser is signed out.",
-        "others" => "All other browsers are signed out.",
-        _ => return None,
-    };
-    Some(Flash::good(text))
+    guest.done(&DONE)
 }
 
 /// How often an address may try to sign in; attempts that succeed do not count.

@@ -24,7 +24,7 @@ use crate::signin::passkey::ceremony::{self, Kind};
 use crate::signin::passkey::party::{NewKey, Owner, Party, Proof};
 use crate::signin::passkey::{self, Passkey};
 use crate::web::form::Faults;
-use crate::web::page::{Flash, Frame, Section, html};
+use crate::web::page::{Frame, Section, html};
 use crate::web::path::At;
 use crate::web::visitor::{
     GuestPosted, Outcome, Posted, Refusal, Visitor, own_path, see_other, signed_in,
@@ -56,6 +56,13 @@ struct PasskeysPage {
     usual_name: String,
 }
 
+/// What is said after something was done.
+const DONE: [(&str, &str); 3] = [
+    ("added", "The passkey was added. You can sign in with it."),
+    ("renamed", "The passkey has its new name."),
+    ("removed", "The passkey was removed."),
+];
+
 #[derive(Template)]
 #[template(path = "account/passkey_rename.html")]
 struct RenamePage {
@@ -74,12 +81,7 @@ struct RemovePage {
 
 async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
     let passkeys = own(&visitor).await?;
-    let flash = match visitor.guest.asked.split_once("?done=").map(|(_, done)| done) {
-        Some("added") => Some(Flash::good("The passkey was added. You can sign in with it.")),
-        Some("renamed") => Some(Flash::good("The passkey has its new name.")),
-        Some("removed") => Some(Flash::good("The passkey was removed.")),
-        _ => None,
-    };
+    let flash = visitor.guest.done(&DONE);
     let page = PasskeysPage {
         frame: visitor.frame("Passkeys", Section::Passkeys).flash(flash),
         full: passkeys.len() >= passkey::MOST,

@@ -84,5 +84,5 @@ async fn change(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     };
     note(guest, user.id, "user.password_changed", json!({})).await?;
     tell_of_new_password(app, &user);
-    Ok(signed_in(see_other("/account/password?said=password"), &token))
+    Ok(signed_in(see_other("/account/password?done=password"), &token))
 }

@@ -143,7 +143,7 @@ async fn keep(At(token): At<String>, GuestPosted { guest, form }: GuestPosted) -
     guest.app.db.write(guest.scope("reset"), change).await?;
     note(&guest, user.id, "user.password_reset", json!({})).await?;
     tell_of_new_password(&guest.app, &user);
-    Ok(see_other("/sign-in?said=reset"))
+    Ok(see_other("/sign-in?done=reset"))
 }
 
 /// Tells the owner of a password that it was changed.

@@ -96,9 +96,9 @@ async fn end(At(id): At<String>, Posted { visitor, .. }: Posted<OwnAccount>) -> 
     }
     note(&visitor.guest, user, "user.session_ended", json!({ "session": id })).await?;
     if id == visitor.visit.session {
-        return Ok(signed_out(see_other("/sign-in?said=signed-out")));
+        return Ok(signed_out(see_other("/sign-in?done=signed-out")));
     }
-    Ok(see_other("/account/sessions?said=ended"))
+    Ok(see_other("/account/sessions?done=ended"))
 }
 
 async fn end_others(Posted { visitor, .. }: Posted<OwnAccount>) -> Outcome {
@@ -106,7 +106,7 @@ async fn end_others(Posted { visitor, .. }: Posted<OwnAccount>) -> Outcome {
     let end = move |tx: &Tx<'_>| session::end_others(tx, user, Some(own));
     let ended = visitor.app().db.write(visitor.guest.scope("sessions"), end).await?;
     note(&visitor.guest, user, "user.sessions_ended", json!({ "sessions": ended })).await?;
-    Ok(see_other("/account/sessions?said=others"))
+    Ok(see_other("/account/sessions?done=others"))
 }
 
 #[cfg(test)]

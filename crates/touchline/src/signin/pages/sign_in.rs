@@ -199,5 +199,5 @@ async fn leave(GuestPosted { guest, .. }: GuestPosted) -> Outcome {
         guest.app.db.write(guest.scope("sessions"), end).await?;
         note(&guest, user, "user.signed_out", json!({})).await?;
     }
-    Ok(signed_out(see_other("/sign-in?said=signed-out")))
+    Ok(signed_out(see_other("/sign-in?done=signed-out")))
 }

@@ -187,5 +187,5 @@ async fn turn_off(Posted { visitor, .. }: Posted<OwnAccount>) -> Outcome {
     let text = "Two-step sign-in was turned off: your password alone is enough now.\n\nIf that was not you, choose \
         a new password at once and turn it on again.\n";
     write_to(visitor.app(), &user, "Two-step sign-in is off", text.to_owned());
-    Ok(see_other("/account/two-step?said=off"))
+    Ok(see_other("/account/two-step?done=off"))
 }

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::error::{Error, Fault, Result, TakenExt};
 use crate::ids::{AccountId, UserId};
-use crate::signals::Tell;
+use crate::signals::{Subject, Tell};
 
 words! {
     /// What a user is in an account.
@@ -68,6 +68,20 @@ record! {
     }
 }
 
+/// What is told of a user who joins, changes or leaves: who, and as what. Names and addresses are theirs.
+#[derive(Serialize)]
+#[serde(tag = "object", rename = "user")]
+struct News {
+    id: UserId,
+    role: Role,
+}
+
+impl Subject for News {
+    fn subject(&self) -> String {
+        self.id.to_string()
+    }
+}
+
 row! {
     /// A user of an account, as lists of them are shown.
     #[derive(Debug, Clone, Serialize)]
@@ -104,19 +118,23 @@ pub fn create(tx: &Tx<'_>, new: NewUser) -> Result<(User, Role)> {
         Some(user) => user,
         None => insert(tx, (email, name), new.password_hash, Some(tx.now()))?,
     };
+    join(tx, user.id, new.role)?;
+    Ok((user, new.role))
+}
+
+/// Lets a user into this account.
+pub(super) fn join(tx: &Tx<'_>, id: UserId, role: Role) -> Result<()> {
     let belonging = Belonging {
         account_id: tx.account(),
-        user_id: user.id,
-        role: new.role,
+        user_id: id,
+        role,
         created_at: tx.now(),
         updated_at: tx.now(),
         version: 1,
     };
     let already = "This user already belongs to the account.";
     tx.run(Belonging::INSERT, &belonging.bind()).taken("account_user_pkey", "/email", already)?;
-    let details = serde_json::json!({ "role": new.role });
-    tx.audit("user.joined", &user.id.to_string(), &details)?;
-    Ok((user, new.role))
+    tx.tell("user.joined", &News { id, role })
 }
 
 /// Makes a user who belongs to no account yet. Nobody vouches for their address.
@@ -233,12 +251,11 @@ pub fn role_of(db: &Reader<'_>, id: UserId) -> Result<Option<Role>> {
 
 /// Gives a user of this account another role. The last owner stays one.
 pub fn set_role(tx: &Tx<'_>, id: UserId, role: Role) -> Result<Role> {
-    let text = sql!(Belonging::SELECT, " where account_id = :account and user_id = :id");
-    let before: Belonging = tx.one(text, bind! { id })?;
-    if before.role == role {
+    let before = role_of(tx, id)?.ok_or_else(Error::not_found)?;
+    if before == role {
         return Ok(role);
     }
-    if before.role == Role::Owner && owners(tx)? == 1 {
+    if before == Role::Owner && owners(tx)? == 1 {
         return Err(Error::invalid_state("The last owner cannot become anything else."));
     }
     tx.run(
@@ -246,12 +263,21 @@ pub fn set_role(tx: &Tx<'_>, id: UserId, role: Role) -> Result<Role> {
          where account_id = :account and user_id = :id",
         bind! { role, id },
     )?;
-    let details = serde_json::json!({ "role": role, "previous": before.role });
-    tx.audit("user.role_changed", &id.to_string(), &details)?;
+    // News, so that no answer is remembered that they may no longer see.
+    tx.tell_change("user.role_changed", &News { id, role: before }, &News { id, role })?;
     Ok(role)
 }
 
-pub(super) fn owners(db: &Reader<'_>) -> Result<i64> {
+/// Takes a user out of this account. The last owner stays.
+pub(super) fn leave(tx: &Tx<'_>, id: UserId, role: Role) -> Result<()> {
+    if role == Role::Owner && owners(tx)? == 1 {
+        return Err(Error::invalid_state("The last owner cannot leave the club."));
+    }
+    tx.run("delete from account_user where account_id = :account and user_id = :id", bind! { id })?;
+    tx.tell("user.removed", &News { id, role })
+}
+
+fn owners(db: &Reader<'_>) -> Result<i64> {
     let (count,) = db.one(
         "select count(*) from account_user where account_id = :account and role = 'owner'",
         bind! {},

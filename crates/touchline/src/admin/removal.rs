@@ -30,7 +30,7 @@ pub fn remove(tx: &Tx<'_>, by: UserId, user: UserId) -> Result<()> {
 
 /// Makes a link by which somebody of the club can choose a new password. Only owners have it made for owners.
 pub fn start_reset(tx: &Tx<'_>, by: UserId, id: UserId) -> Result<(User, Account, Token)> {
-    let role = belonging::role_of(tx, id)?.ok_or_else(Error::not_found)?;
+    let role = user::role_of(tx, id)?.ok_or_else(Error::not_found)?;
     belonging::may_give(tx, by, role)?;
     let user = user::find(tx, id)?;
     link::forget_of(tx, LinkKind::Reset, id)?;

@@ -207,7 +207,7 @@ pub fn refuse(tx: &Tx<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
 /// decides who its families are, but nothing of their own. To others it does not exist.
 fn decidable(db: &Reader<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
     let claim = find(db, id)?;
-    match belonging::role_of(db, by)? {
+    match user::role_of(db, by)? {
         Some(Role::Owner | Role::Admin) => {}
         Some(Role::Member) if standing::of(db, by)?.leads.contains(&claim.team_id) => {
             if claim.relation == Relation::Coach || claim.user_id == by {

@@ -84,7 +84,7 @@ pub fn invite(tx: &Tx<'_>, by: UserId, new: NewInvitation) -> Result<(Invitation
     if let Some(tie) = new.tie {
         check_tie(tx, tie)?;
     } else if let Some(user) = user::find_by_email(tx, &email)?
-        && belonging::role_of(tx, user.id)?.is_some()
+        && user::role_of(tx, user.id)?.is_some()
     {
         let detail = "Somebody with this address already belongs to the club.";
         return Err(Error::new(Code::Taken, detail).at("/email"));
@@ -114,7 +114,7 @@ pub fn open_team(tx: &Tx<'_>, by: UserId, team: TeamId) -> Result<(Invitation, T
 /// Whether somebody may let others come by a team's link: admins, and whoever leads the team. To others
 /// the team does not exist.
 pub fn may_open(db: &Reader<'_>, by: UserId, team: TeamId) -> Result<()> {
-    match belonging::role_of(db, by)? {
+    match user::role_of(db, by)? {
         Some(Role::Owner | Role::Admin) => Ok(()),
         Some(Role::Member) if standing::of(db, by)?.leads.contains(&team) => Ok(()),
         _ => Err(Error::not_found()),

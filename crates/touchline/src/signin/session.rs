@@ -8,7 +8,7 @@ use kit::secret::{Token, TokenKind};
 use kit::words;
 use store::{Reader, Tx, bind, record, row, sql, word_column};
 
-use crate::accounts::user::Role;
+use crate::accounts::user::{self, Role};
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, SessionId, UserId};
 
@@ -143,14 +143,9 @@ pub fn find(db: &Reader<'_>, token: &Token) -> Result<Option<Visit>> {
 
 impl Visit {
     fn lives(&self, now: Timestamp) -> bool {
-        let (idle, absolute) = match self.role {
-            Some(Role::Owner | Role::Admin) => (ADMIN_IDLE, ADMIN_ABSOLUTE),
-            _ => (IDLE, ABSOLUTE),
-        };
         self.disabled_at.is_none()
             && now < self.expires_at
-            && now < self.last_seen_at.plus(idle)
-            && now < self.created_at.plus(absolute)
+            && in_time(self.role, self.created_at, self.last_seen_at, now)
     }
 
     /// Whether they proved who they are a short while ago.
@@ -162,6 +157,15 @@ impl Visit {
     pub fn is_due(&self, now: Timestamp) -> bool {
         self.last_seen_at.plus(SEEN_EVERY) <= now
     }
+}
+
+/// Whether a session is used often enough, and was begun lately enough, for what its user is in the club.
+fn in_time(role: Option<Role>, begun: Timestamp, seen: Timestamp, now: Timestamp) -> bool {
+    let (idle, absolute) = match role {
+        Some(Role::Owner | Role::Admin) => (ADMIN_IDLE, ADMIN_ABSOLUTE),
+        _ => (IDLE, ABSOLUTE),
+    };
+    now < seen.plus(idle) && now < begun.plus(absolute)
 }
 
 /// Notes that a session is in use.
@@ -211,12 +215,18 @@ pub fn end_in_club(tx: &Tx<'_>, user: UserId) -> Result<u64> {
 /// The sessions of a user that have not ended, newest first.
 pub fn list(db: &Reader<'_>, user: UserId) -> Result<Vec<Session>> {
     let since = db.now().minus(IDLE);
+    let clubs = user::clubs(db, user)?;
     let text = sql!(
         Session::SELECT,
         " where user_id = :user and not pending and expires_at > :now and last_seen_at > :since
           order by id desc limit 100 /* any account */"
     );
-    Ok(db.all(text, bind! { user, since })?)
+    let mut sessions: Vec<Session> = db.all(text, bind! { user, since })?;
+    sessions.retain(|session| {
+        let role = clubs.iter().find(|club| Some(club.id) == session.club).map(|club| club.role);
+        in_time(role, session.created_at, session.last_seen_at, db.now())
+    });
+    Ok(sessions)
 }
 
 /// Shows the pages of another club. Whoever does not belong to it sees none.

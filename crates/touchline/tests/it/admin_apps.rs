@@ -7,16 +7,14 @@ use touchline::accounts::user::Role;
 use touchline::ids::AppId;
 use touchline::oauth::{app, secret};
 
-fn between<'a>(page: &'a Answer, before: &str, after: &str) -> &'a str {
-    page.text.split(before).nth(1).and_then(|rest| rest.split(after).next()).unwrap()
-}
+use crate::admin_keys::between;
 
 async fn nonce(browser: &mut Browser, path: &str) -> String {
     let page = browser.get(path).await.ok();
     between(&page, "name=\"nonce\" value=\"", "\"").to_owned()
 }
 
-async fn register(browser: &mut Browser, kind: &str, uris: &str) -> Answer {
+pub(crate) async fn register(browser: &mut Browser, kind: &str, uris: &str) -> Answer {
     let nonce = nonce(browser, "/admin/apps/new").await;
     let fields = [
         ("nonce", nonce.as_str()),
@@ -30,7 +28,7 @@ async fn register(browser: &mut Browser, kind: &str, uris: &str) -> Answer {
 }
 
 /// The app with this address in the page or in where it leads.
-fn id_of(answer: &Answer) -> AppId {
+pub(crate) fn id_of(answer: &Answer) -> AppId {
     let text = format!("{} {}", answer.header("location").unwrap_or_default(), answer.text);
     let rest = text.split("/admin/apps/app_").nth(1).unwrap();
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());

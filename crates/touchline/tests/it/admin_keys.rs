@@ -8,7 +8,7 @@ use touchline::accounts::user::Role;
 const HOSTILE: &str = "\"><img src=x onerror=alert(1)><script>";
 
 /// The value between two pieces of a page.
-fn between<'a>(page: &'a Answer, before: &str, after: &str) -> &'a str {
+pub(crate) fn between<'a>(page: &'a Answer, before: &str, after: &str) -> &'a str {
     page.text.split(before).nth(1).and_then(|rest| rest.split(after).next()).unwrap()
 }
 
@@ -19,14 +19,14 @@ async fn form(browser: &mut Browser) -> String {
 }
 
 /// Makes a key with the form and gives back the page that shows it.
-async fn make(browser: &mut Browser, name: &str, scopes: &[&str]) -> Answer {
+pub(crate) async fn make(browser: &mut Browser, name: &str, scopes: &[&str]) -> Answer {
     let nonce = form(browser).await;
     let mut fields = vec![("nonce", nonce.as_str()), ("name", name), ("expires", "90")];
     fields.extend(scopes.iter().map(|scope| ("scopes", *scope)));
     browser.post("/admin/keys/new", &fields).await
 }
 
-fn value_of(page: &Answer) -> String {
+pub(crate) fn value_of(page: &Answer) -> String {
     between(page, "<code id=\"key\">", "</code>").to_owned()
 }
 

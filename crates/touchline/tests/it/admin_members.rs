@@ -1,8 +1,7 @@
 //! Stories about members and roles: who invites, who changes whom, and who goes.
 
 use store::Scope;
-use testkit::{World, both, seconds};
-use touchline::accounts::belonging;
+use testkit::{World, both, json, seconds};
 use touchline::accounts::user::{self, Role};
 use touchline::ids::UserId;
 use touchline::roster::linking;
@@ -11,7 +10,7 @@ use crate::joining::{link, link_in, on_roster, team};
 
 async fn role(w: &World, user: UserId) -> Option<Role> {
     let scope = Scope::account(w.harbour, "test");
-    w.db().read(scope, move |db| belonging::role_of(db, user)).await.unwrap()
+    w.db().read(scope, move |db| user::role_of(db, user)).await.unwrap()
 }
 
 /// Every page of this part of the admin area.
@@ -44,6 +43,49 @@ fn forms(user: UserId) -> Vec<(String, Vec<(&'static str, &'static str)>)> {
 }
 
 both! {
+    async fn nothing_that_is_remembered_outlives_a_role(w: &World) {
+        let owner = w.user(Role::Owner, "owner@example.org").await;
+        let team = w.owner.post("/teams", json!({ "name": "Hawks" })).await.created();
+        let mut browser = w.browser(owner.id).await;
+        for (email, end, fields) in [
+            ("ana@example.org", "role", &[("role", "member")][..]),
+            ("bo@example.org", "remove", &[]),
+        ] {
+            let admin = w.user(Role::Admin, email).await;
+            let app = w.acting_for(admin.id, "events:read events:write").await;
+            let feed = app.post("/calendar_feeds", json!({ "team_id": team.id() })).await.created();
+            let url = feed.data()["url"].as_str().unwrap();
+            let path = url[url.find("/calendar/").unwrap()..].to_owned();
+            let asked = async || w.nobody.page("GET", &path, None).await.status;
+            assert_eq!((asked().await, asked().await), (200, 200));
+            browser.get("/admin/members").await.ok();
+            let form = format!("/admin/members/{}/{end}", admin.id);
+            assert_eq!(browser.post(&form, fields).await.status, 303);
+            assert_eq!(asked().await, 404, "{end}");
+        }
+    }
+
+    async fn whoever_joins_changes_or_goes_is_told_by_id_and_role(w: &World) {
+        let before = w.news().await.len();
+        let owner = w.user(Role::Owner, "owner@example.org").await;
+        let member = w.user(Role::Member, "member@example.org").await;
+        let mut browser = w.browser(owner.id).await;
+        let page = format!("/admin/members/{}", member.id);
+        browser.post(&format!("{page}/role"), &[("role", "admin")]).await;
+        browser.post(&format!("{page}/role"), &[("role", "admin")]).await;
+        browser.post(&format!("{page}/remove"), &[]).await;
+        let news = w.news().await.split_off(before);
+        let told: Vec<_> = news.iter().map(|one| (one["type"].clone(), one["data"].clone())).collect();
+        let user = |id: UserId, role: &str| json!({ "object": "user", "id": id, "role": role });
+        let expected = [
+            ("user.joined", json!({ "object": user(owner.id, "owner"), "previous": null })),
+            ("user.joined", json!({ "object": user(member.id, "member"), "previous": null })),
+            ("user.role_changed", json!({ "object": user(member.id, "admin"), "previous": { "role": "member" } })),
+            ("user.removed", json!({ "object": user(member.id, "admin"), "previous": null })),
+        ];
+        assert_eq!(told, expected.map(|(kind, data)| (json!(kind), data)));
+    }
+
     async fn only_those_who_look_after_the_club_get_in(w: &World) {
         let owner = w.user(Role::Owner, "owner@example.org").await;
         let hawks = team(w, "Hawks").await;

@@ -3,7 +3,6 @@
 use store::Scope;
 use testkit::people::PASSWORD;
 use testkit::{Answer, Browser, World, both, json, seconds};
-use touchline::accounts::belonging;
 use touchline::accounts::user::{self, NewUser, Role, User};
 use touchline::error::Code;
 use touchline::ids::{PersonId, TeamId, UserId};
@@ -78,7 +77,7 @@ async fn find_user(w: &World, email: &'static str) -> Option<User> {
 
 async fn role(w: &World, user: UserId) -> Option<Role> {
     let scope = Scope::account(w.harbour, "test");
-    w.db().read(scope, move |db| belonging::role_of(db, user)).await.unwrap()
+    w.db().read(scope, move |db| user::role_of(db, user)).await.unwrap()
 }
 
 /// The id of the only claim that waits, as a page shows it.

@@ -4,12 +4,12 @@
 #![expect(clippy::disallowed_methods, reason = "a story has no service to lend it tasks")]
 
 mod access;
-mod admin_members;
-mod admin_overview;
 mod admin_apps;
 mod admin_audit;
 mod admin_health;
 mod admin_keys;
+mod admin_members;
+mod admin_overview;
 mod admin_usage;
 mod calendars;
 mod conditions;
@@ -63,6 +63,7 @@ mod roster_people;
 mod roster_privacy;
 mod rsvps;
 mod schema;
+mod secrets;
 mod series;
 mod series_moves;
 mod setup;

@@ -22,8 +22,8 @@ both! {
     async fn an_app_is_checked_when_it_is_registered(w: &World) {
         let scope = || Scope::account(w.harbour, "test");
         let uri = "https://scores.example/cb";
-        let mut wrong = new_app(Kind::Spa, "http://scores.example/cb", "*");
-        wrong.name = "Sco\nres".to_owned();
+        let name = "Sco\nres".to_owned();
+        let wrong = NewApp { name, ..new_app(Kind::Spa, "http://scores.example/cb", "*") };
         let refused = w.db().write(scope(), move |tx| app::create(tx, wrong)).await.unwrap_err();
         let pointers: Vec<_> = refused.faults.iter().map(|fault| fault.pointer.as_str()).collect();
         assert_eq!(pointers, ["/name", "/redirect_uris/0", "/scopes"]);

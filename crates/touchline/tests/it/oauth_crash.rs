@@ -98,11 +98,8 @@ async fn counted(database: &TestDatabase, account: AccountId) -> (i64, i64, i64)
     counted.unwrap()
 }
 
-async fn survives(engine: Engine) {
-    let Some(database) = TestDatabase::new(engine).await else { return };
-    let program = Program::new(env!("CARGO_BIN_EXE_touchline"), database.folder.path())
-        .flag("--database", &database.url)
-        .variable("TOUCHLINE_OAUTH_REQUESTS", "1000000");
+/// A club with an owner and an app.
+fn harbour(program: &Program) -> (AccountId, String) {
     let made = program.json(&["account", "create", "--name", "Harbour", "--tier", "league"]);
     let account = made["account"]["id"].as_str().unwrap().to_owned();
     program.json(&[
@@ -130,7 +127,15 @@ async fn survives(engine: Engine) {
         "https://scores.example/cb",
     ];
     let app = program.json(&words)["app"]["client_id"].as_str().unwrap().to_owned();
-    let account: AccountId = account.parse().unwrap();
+    (account.parse().unwrap(), app)
+}
+
+async fn survives(engine: Engine) {
+    let Some(database) = TestDatabase::new(engine).await else { return };
+    let program = Program::new(env!("CARGO_BIN_EXE_touchline"), database.folder.path())
+        .flag("--database", &database.url)
+        .variable("TOUCHLINE_OAUTH_REQUESTS", "1000000");
+    let (account, app) = harbour(&program);
     let codes = codes(&database, account, app.parse().unwrap()).await;
     let mut service = program.serve(&[]);
     let client = Client::new(service.address, None);

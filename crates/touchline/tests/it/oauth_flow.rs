@@ -150,9 +150,9 @@ pub(crate) fn parameter(place: &str, name: &str) -> Option<String> {
 /// What the audit log says was done, oldest first.
 pub(crate) async fn audited(w: &World) -> Vec<String> {
     let scope = Scope::account(w.harbour, "test");
-    let read = w.db().read(scope, |db| {
+    let read = w.db().read(scope, |db| -> Result<Vec<(String,)>, store::Error> {
         let text = "select action from audit_entry where account_id = :account order by position";
-        Ok::<Vec<(String,)>, store::Error>(db.all(text, store::bind! {})?)
+        db.all(text, store::bind! {})
     });
     read.await.unwrap().into_iter().map(|(action,)| action).collect()
 }

@@ -83,7 +83,7 @@ impl Model<'_> {
         self.w.node.app.clock.now()
     }
 
-    fn end_of(&self, family: &Family, from: Timestamp, life: u64) -> Timestamp {
+    fn end_of(family: &Family, from: Timestamp, life: u64) -> Timestamp {
         from.plus(seconds(life)).min(family.born.plus(grant::ABSOLUTE))
     }
 
@@ -112,7 +112,7 @@ impl Model<'_> {
         let now = self.now();
         let known = &self.families[family];
         let one = known.given[at].clone();
-        let good = now < self.end_of(known, one.at, 30 * DAY);
+        let good = now < Self::end_of(known, one.at, 30 * DAY);
         let answer = self.app.refresh(self.w, &one.refresh).await;
         let family = &mut self.families[family];
         let next = family.given.get(at + 1).cloned();
@@ -150,7 +150,7 @@ impl Model<'_> {
     async fn use_access(&mut self, family: usize, at: usize) {
         let known = &self.families[family];
         let one = known.given[at].clone();
-        let good = !known.ended && !one.returned && self.now() < self.end_of(known, one.at, HOUR);
+        let good = !known.ended && !one.returned && self.now() < Self::end_of(known, one.at, HOUR);
         let answer = bearer(self.w, &one.access).get("/teams").await;
         assert_eq!(answer.status, if good { 200 } else { 401 }, "{one:?}");
         self.families[family].given[at].used |= good;

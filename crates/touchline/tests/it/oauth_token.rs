@@ -21,6 +21,9 @@ fn basic(client: &Client, id: &str, secret: &str) -> Client {
     client.with("Authorization", &format!("Basic {}", STANDARD.encode(format!("{id}:{secret}"))))
 }
 
+/// What an app sends.
+type Fields<'a> = &'a [(&'a str, &'a str)];
+
 both! {
     async fn a_request_for_tokens_is_read_strictly(w: &World) {
         let mut browser = ana(w).await;
@@ -28,7 +31,7 @@ both! {
         let other = registered(w, Kind::Spa, CALLBACK, "teams:read").await;
         let code = app.code(&mut browser, &[]).await;
         let id = app.id.as_str();
-        let rows: &[(&[(&str, &str)], u16, &str)] = &[
+        let rows: &[(Fields<'_>, u16, &str)] = &[
             (&[], 401, "invalid_client"),
             (&[("client_id", id)], 400, "invalid_request"),
             (&[("client_id", id), ("grant_type", "")], 400, "invalid_request"),

@@ -11,8 +11,8 @@ use touchline::signin::set_up;
 
 use crate::signin::{RefusedPage, sign_in};
 
-const PASSWORD: &str = "seven quiet otters fold paper";
-const ANSWERS: [(&str, &str); 6] = [
+pub(crate) const PASSWORD: &str = "seven quiet otters fold paper";
+pub(crate) const ANSWERS: [(&str, &str); 6] = [
     ("club", "Harbour Juniors"),
     ("sport", "Football"),
     ("timezone", "Europe/Lisbon"),

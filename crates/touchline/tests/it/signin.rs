@@ -64,7 +64,7 @@ both! {
 
         let cookie = browser.cookie.clone();
         browser.get("/account").await.ok();
-        browser.post("/sign-out", &[]).await.leads_to("/sign-in?said=signed-out");
+        browser.post("/sign-out", &[]).await.leads_to("/sign-in?done=signed-out");
         assert_eq!(browser.cookie, None);
         let mut old = w.newcomer().holding(cookie);
         old.get("/account").await.leads_to("/sign-in?next=%2Faccount");

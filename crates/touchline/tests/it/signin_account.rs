@@ -24,9 +24,9 @@ both! {
         phone.get("/account").await.ok();
         let before = browser.cookie.clone();
         let done = browser.post("/account/password", &[("current", PASSWORD), ("password", NEW)]).await;
-        done.leads_to("/account/password?said=password");
+        done.leads_to("/account/password?done=password");
         assert_ne!(browser.cookie, before);
-        browser.get("/account/password?said=password").await.ok().shows("Your new password is set");
+        browser.get("/account/password?done=password").await.ok().shows("Your new password is set");
         phone.get("/account").await.leads_to("/sign-in?next=%2Faccount");
         app.get("/teams").await.refused(401, "invalid_credentials");
         let mut other = w.newcomer();
@@ -50,23 +50,39 @@ both! {
         // Nobody else's can be ended, nor one that is not there.
         hers.post(&format!("/account/sessions/{}/end", ids[0]), &[]).await.refused_page(404);
         three.get("/account").await.ok();
-        one.post(&format!("/account/sessions/{}/end", ids[0]), &[]).await.leads_to("/account/sessions?said=ended");
+        one.post(&format!("/account/sessions/{}/end", ids[0]), &[]).await.leads_to("/account/sessions?done=ended");
         three.get("/account").await.leads_to("/sign-in?next=%2Faccount");
         one.post(&format!("/account/sessions/{}/end", ids[0]), &[]).await.refused_page(404);
         two.get("/account").await.ok();
-        one.post("/account/sessions/end-others", &[]).await.leads_to("/account/sessions?said=others");
+        one.post("/account/sessions/end-others", &[]).await.leads_to("/account/sessions?done=others");
         two.get("/account").await.leads_to("/sign-in?next=%2Faccount");
-        one.post(&format!("/account/sessions/{}/end", ids.pop().unwrap()), &[]).await.leads_to("/sign-in?said=signed-out");
+        one.post(&format!("/account/sessions/{}/end", ids.pop().unwrap()), &[]).await.leads_to("/sign-in?done=signed-out");
         assert_eq!(one.cookie, None);
         hers.get("/account").await.ok();
         assert_eq!(audited(w, "user.session_ended").await.len(), 2);
+    }
+
+    async fn browsers_that_were_idle_too_long_are_not_listed(w: &World) {
+        let ana = w.user(Role::Admin, "ana@example.org").await;
+        let eve = w.user(Role::Member, "eve@example.org").await;
+        let listed = async |user| {
+            let page = w.browser(user).await.get("/account/sessions").await.ok();
+            page.text.matches("/account/sessions/ses_").count()
+        };
+        assert_eq!((listed(ana.id).await, listed(eve.id).await), (1, 1));
+        assert_eq!((listed(ana.id).await, listed(eve.id).await), (2, 2));
+        // Whoever looks after the club is signed out sooner, and sees what is so.
+        w.pass(seconds(2 * 3600));
+        assert_eq!((listed(ana.id).await, listed(eve.id).await), (1, 3));
+        w.pass(seconds(7 * 86_400));
+        assert_eq!((listed(ana.id).await, listed(eve.id).await), (1, 1));
     }
 
     async fn a_name_and_an_address_are_changed(w: &World) {
         let ana = w.user(Role::Owner, "ana@example.org").await;
         w.user(Role::Member, "bo@example.org").await;
         let mut browser = w.browser(ana.id).await;
-        browser.post("/account", &[("name", "Ana <script>alert(1)</script>")]).await.leads_to("/account?said=saved");
+        browser.post("/account", &[("name", "Ana <script>alert(1)</script>")]).await.leads_to("/account?done=saved");
         let page = browser.get("/account").await.ok();
         assert!(!page.text.contains("<script>alert") && page.text.contains("&#60;script&#62;"), "{}", page.text);
         browser.post("/account", &[("name", "")]).await.refused_page(422);
@@ -79,7 +95,7 @@ both! {
         browser.get("/account/email").await.ok().shows("counts at once");
         browser.post("/account/email", &[("email", "new")]).await.refused_page(422);
         browser.post("/account/email", &[("email", "BO@example.org")]).await.refused_page(422);
-        browser.post("/account/email", &[("email", "new@example.org")]).await.leads_to("/account?said=email");
+        browser.post("/account/email", &[("email", "new@example.org")]).await.leads_to("/account?done=email");
         let mut other = w.newcomer();
         sign_in(&mut other, "new@example.org", PASSWORD).await.leads_to("/");
     }

@@ -1,5 +1,6 @@
 //! Stories about people who should not come in, and about secrets that should stay secret.
 
+use store::{Db, Scope};
 use testkit::people::PASSWORD;
 use testkit::process::Program;
 use testkit::{Browser, Engine, TestDatabase, World, both};
@@ -29,6 +30,21 @@ const FORMS: &[&str] = &[
     "/set-up",
     "/set-up/tlln_x",
 ];
+
+/// Every row of every table, as text.
+pub(crate) async fn dump(db: &Db) -> String {
+    let read = db.read(Scope::system("dump"), |db| {
+        let mut dump = String::new();
+        for table in db.tables()? {
+            db.rows(&table, |row| {
+                dump += &format!("{row:?}\n");
+                Ok(())
+            })?;
+        }
+        Ok::<_, store::Error>(dump)
+    });
+    read.await.unwrap()
+}
 
 both! {
     async fn forms_are_taken_from_our_own_pages_only(w: &World) {
@@ -124,16 +140,7 @@ both! {
         browser.get("/account/two-step").await.leads_to("/sign-in?next=%2Faccount%2Ftwo-step");
         let text = kit::totp::base32(&seed);
         let cookie = browser.cookie.unwrap();
-        let dump = w.db().read(store::Scope::system("dump"), |db| {
-            let mut dump = Vec::new();
-            for table in db.tables()? {
-                db.rows(&table, |row| {
-                    dump.extend_from_slice(format!("{row:?}\n").as_bytes());
-                    Ok(())
-                })?;
-            }
-            Ok::<_, store::Error>(String::from_utf8_lossy(&dump).into_owned())
-        }).await.unwrap();
+        let dump = dump(w.db()).await;
         assert!(dump.contains("ana@example.org"));
         let bytes = format!("{seed:?}");
         let bytes = bytes.trim_matches(['[', ']']);
@@ -170,7 +177,7 @@ async fn secrets_are_not_in_the_log() {
     browser.get("/account").await.ok();
     browser.get(path).await.ok();
     let new = "seven quiet otters fold paper";
-    browser.post(path, &[("password", new)]).await.leads_to("/sign-in?said=reset");
+    browser.post(path, &[("password", new)]).await.leads_to("/sign-in?done=reset");
     browser.get("/set-up/tlln_canary").await.refused_page(410);
     browser.get("/account/email/tlln_canary").await.refused_page(410);
     browser.get("/join/tlin_canary").await;

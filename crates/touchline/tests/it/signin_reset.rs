@@ -51,8 +51,8 @@ both! {
         browser.get(&path).await.ok();
         browser.post(&path, &[("password", "short")]).await.refused_page(422).shows("at least 12");
         signed_in.get("/account").await.ok();
-        browser.post(&path, &[("password", NEW)]).await.leads_to("/sign-in?said=reset");
-        browser.get("/sign-in?said=reset").await.ok().shows("Your new password is set");
+        browser.post(&path, &[("password", NEW)]).await.leads_to("/sign-in?done=reset");
+        browser.get("/sign-in?done=reset").await.ok().shows("Your new password is set");
         browser.post(&path, &[("password", NEW)]).await.refused_page(410);
         browser.get(&path).await.refused_page(410);
         signed_in.get("/account").await.leads_to("/sign-in?next=%2Faccount");
@@ -102,7 +102,7 @@ both! {
         browser.get(&path).await.ok();
         w.pass(seconds(1799));
         browser.get(&late).await.ok();
-        browser.post(&path, &[("password", NEW)]).await.leads_to("/sign-in?said=reset");
+        browser.post(&path, &[("password", NEW)]).await.leads_to("/sign-in?done=reset");
         browser.get(&late).await.refused_page(410);
         sign_in(&mut browser, "ana@example.org", NEW).await.leads_to("/sign-in/code?next=%2F");
         browser.get("/account").await.leads_to("/sign-in/code?next=%2Faccount");
@@ -137,14 +137,14 @@ both! {
         let node = node_with_mail(w, &server.url()).await;
         let mut browser = Browser::new(node.address).holding(w.browser(ana.id).await.cookie);
         browser.get("/account/email").await.ok().shows("We send a link");
-        browser.post("/account/email", &[("email", "new@example.org")]).await.leads_to("/account?said=letter");
+        browser.post("/account/email", &[("email", "new@example.org")]).await.leads_to("/account?done=letter");
         let letter = &server.letters(1)[0];
         assert_eq!(letter["to"], testkit::json!(["new@example.org"]));
         let path = linked(letter["text"].as_str().unwrap());
         browser.get("/account").await.ok().shows("ana@example.org");
         let mut phone = Browser::new(node.address);
         phone.get(&path).await.ok().shows("new@example.org");
-        phone.post(&path, &[]).await.leads_to("/sign-in?said=email");
+        phone.post(&path, &[]).await.leads_to("/sign-in?done=email");
         phone.post(&path, &[]).await.refused_page(410);
         browser.get("/account").await.ok().shows("new@example.org");
         assert_eq!(server.letters(1)[0]["to"], testkit::json!(["ana@example.org"]), "the old address is told");

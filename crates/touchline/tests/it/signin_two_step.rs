@@ -2,13 +2,14 @@
 
 use kit::totp;
 use testkit::people::PASSWORD;
-use testkit::{Browser, World, both, seconds};
+use testkit::{Browser, MailServer, World, both, seconds};
 use touchline::accounts::user::{Role, User};
 
+use crate::mail::node_with_mail;
 use crate::signin::{RefusedPage, audited, sign_in};
 
 /// What the page tells an app, as bytes.
-fn seed(page: &str) -> Vec<u8> {
+pub(crate) fn seed(page: &str) -> Vec<u8> {
     let text = page.split("<code id=\"key\">").nth(1).unwrap().split('<').next().unwrap();
     let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let mut bits: Vec<u8> = Vec::new();
@@ -32,12 +33,17 @@ pub(crate) async fn set_up(w: &World, user: &User) -> (Vec<u8>, Vec<String>) {
     let seed = seed(&page.text);
     assert_eq!(seed.len(), totp::SEED);
     let page = browser.post("/account/two-step/set-up", &[("code", &code(w, &seed))]).await.ok();
-    let codes = page.text.split("<li>").filter_map(|part| part.split_once("</li>"));
+    w.pass(seconds(60));
+    (seed, codes(&page.text))
+}
+
+/// The codes on paper that a page shows.
+pub(crate) fn codes(page: &str) -> Vec<String> {
+    let codes = page.split("<li>").filter_map(|part| part.split_once("</li>"));
     let codes: Vec<String> =
         codes.map(|(code, _)| code.to_owned()).filter(|code| code.len() == 19).collect();
-    assert_eq!(codes.len(), 10, "{}", page.text);
-    w.pass(seconds(60));
-    (seed, codes)
+    assert_eq!(codes.len(), 10, "{page}");
+    codes
 }
 
 async fn half_way(w: &World) -> Browser {
@@ -152,11 +158,28 @@ both! {
         let mut old = w.newcomer().holding(before);
         old.get("/account").await.leads_to("/sign-in?next=%2Faccount");
         browser.get("/account/two-step/off").await.ok().shows("This will happen");
-        browser.post("/account/two-step/off", &[]).await.leads_to("/account/two-step?said=off");
+        browser.post("/account/two-step/off", &[]).await.leads_to("/account/two-step?done=off");
         let mut browser = w.newcomer();
         sign_in(&mut browser, "ana@example.org", PASSWORD).await.leads_to("/");
         assert_eq!(audited(w, "user.two_step_off").await.len(), 1);
         assert_eq!(w.count("recovery_code").await, 0);
+    }
+
+    async fn whoever_turns_it_off_is_told_by_a_letter(w: &World) {
+        let Some(server) = MailServer::start(&["accept"]) else { return };
+        let ana = w.user(Role::Owner, "ana@example.org").await;
+        set_up(w, &ana).await;
+        let node = node_with_mail(w, &server.url()).await;
+        let mut browser = Browser::new(node.address).holding(w.browser(ana.id).await.cookie);
+        browser.get("/account/two-step/off").await.ok();
+        assert!(server.is_empty());
+        browser.post("/account/two-step/off", &[]).await.leads_to("/account/two-step?done=off");
+        let letter = &server.letters(1)[0];
+        assert_eq!(letter["to"], testkit::json!(["ana@example.org"]));
+        assert_eq!(letter["subject"], "Two-step sign-in is off");
+        assert!(letter["text"].as_str().unwrap().contains("If that was not you"), "{letter}");
+        assert_eq!(w.count("mail").await, 0, "the letter lies nowhere");
+        node.stop().await;
     }
 
     async fn a_wrong_code_turns_nothing_on(w: &World) {

@@ -213,6 +213,8 @@ create table oauth_request (
     state text,
     challenge bytea,
     prompt text,
+    -- The scopes that the page last showed as those the app will have.
+    shown text,
     -- What the user said; saying it again gives the same.
     answer text,
     expires_at bigint not null,
@@ -231,6 +233,8 @@ create table oauth_grant (
     app_id bytea not null,
     user_id bytea not null,
     scopes text not null,
+    -- Where the user knew the answer to go.
+    redirect_uri text not null,
     generation bigint not null,
     expires_at bigint not null,
     last_used_at bigint,

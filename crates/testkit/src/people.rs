@@ -80,7 +80,7 @@ impl World {
         let app = self.app_of(club, Kind::Native, "http://127.0.0.1/callback", scopes).await;
         let scopes = Scopes::parse(scopes).unwrap();
         let given = self.db().write(Scope::account(club, "test"), move |tx| {
-            let grant = grant::create(tx, &app, user, scopes)?;
+            let grant = grant::create(tx, &app, user, scopes, &app.redirect_uris.0[0])?;
             token::give_access(tx, &grant, scopes, seconds(3600))
         });
         let token = given.await.unwrap();

@@ -114,6 +114,14 @@ impl Setting for BaseUrl {
     }
 }
 
+impl std::str::FromStr for BaseUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Setting::read(text)
+    }
+}
+
 /// What to log, as the log understands it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogFilter(String);

@@ -114,7 +114,7 @@ pub fn exchange(tx: &Tx<'_>, app: &App, sent: &Exchange, lives: Lives) -> Result
     if !lives_on(tx, &code)? || scopes.is_empty() {
         return refused("The user has signed out or may no longer allow this.");
     }
-    let grant = grant::create(tx, app, code.user_id, scopes)?;
+    let grant = grant::create(tx, app, code.user_id, scopes, &code.redirect_uri)?;
     tx.run(
         "update oauth_code set used_at = :now, grant_id = :grant
          where account_id = :account and hash = :hash",

@@ -29,6 +29,8 @@ record! {
         pub app_id: AppId,
         pub user_id: UserId,
         pub scopes: Scopes,
+        /// Where the user knew the answer to go.
+        pub redirect_uri: String,
         /// How often its refresh token was replaced.
         pub generation: i64,
         pub expires_at: Timestamp,
@@ -39,14 +41,21 @@ record! {
     }
 }
 
-/// Notes that a user allows an app these scopes.
-pub fn create(tx: &Tx<'_>, app: &App, user: UserId, scopes: Scopes) -> Result<Grant> {
+/// Notes that a user allows an app these scopes, having seen where the answer goes.
+pub fn create(
+    tx: &Tx<'_>,
+    app: &App,
+    user: UserId,
+    scopes: Scopes,
+    redirect_uri: &str,
+) -> Result<Grant> {
     let grant = Grant {
         id: tx.new_id(),
         account_id: tx.account(),
         app_id: app.id,
         user_id: user,
         scopes,
+        redirect_uri: redirect_uri.to_owned(),
         generation: 0,
         expires_at: tx.now().plus(ABSOLUTE),
         last_used_at: None,
@@ -164,14 +173,20 @@ pub fn users_of(db: &Reader<'_>, app: AppId) -> Result<i64> {
     Ok(count)
 }
 
-/// Whether a user allows an app all of these scopes already.
-pub fn covers(db: &Reader<'_>, app: AppId, user: UserId, scopes: Scopes) -> Result<bool> {
+/// Whether a user allows an app all of these scopes already, with the answer going to this place.
+pub fn covers(
+    db: &Reader<'_>,
+    app: AppId,
+    user: UserId,
+    scopes: Scopes,
+    redirect_uri: &str,
+) -> Result<bool> {
     let text = sql!(
         Grant::SELECT,
         " where account_id = :account and app_id = :app and user_id = :user
-            and revoked_at is null and expires_at > :now"
+            and redirect_uri = :redirect_uri and revoked_at is null and expires_at > :now"
     );
-    let live: Vec<Grant> = db.all(text, bind! { app, user })?;
+    let live: Vec<Grant> = db.all(text, bind! { app, user, redirect_uri })?;
     Ok(live.iter().any(|grant| grant.scopes.cover(scopes)))
 }
 

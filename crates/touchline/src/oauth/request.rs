@@ -41,6 +41,8 @@ record! {
         pub state: Option<String>,
         pub challenge: Option<[u8; 32]>,
         pub prompt: Option<String>,
+        /// The scopes that the page showed as those the app will have; empty if that was none.
+        pub shown: Option<String>,
         pub answer: Option<String>,
         pub expires_at: Timestamp,
         pub created_at: Timestamp,
@@ -60,21 +62,29 @@ impl Pending {
     }
 }
 
-/// Keeps what an app asked for and gives out the token of the page with the question.
-pub fn keep(tx: &Tx<'_>, app: AppId, way: Way, asked: &Asked) -> Result<Token> {
+/// Keeps what an app asked for and gives out the token of the page with the question. Whoever has signed in
+/// already is the only one who can answer.
+pub fn keep(
+    tx: &Tx<'_>,
+    app: AppId,
+    way: Way,
+    asked: &Asked,
+    who: Option<Answerer>,
+) -> Result<Token> {
     let token = Token::make(TokenKind::Request, tx.dice());
     let pending = Pending {
         account_id: tx.account(),
         id: tx.new_id(),
         token_hash: token.hash(),
         app_id: app,
-        user_id: None,
-        session_id: None,
+        user_id: who.map(|who| who.user),
+        session_id: who.map(|who| who.session),
         redirect_uri: way.redirect_uri,
         scopes: asked.scopes,
         state: way.state,
         challenge: asked.challenge,
         prompt: asked.prompt.words(),
+        shown: None,
         answer: None,
         expires_at: tx.now().plus(LIFE),
         created_at: tx.now(),
@@ -119,20 +129,16 @@ pub enum Opened {
     Question(Box<Question>),
 }
 
-/// Opens the question for whoever comes first.
+/// Opens the question for whoever was signed in when it was asked or, if nobody was, for whoever comes
+/// first. From then on it belongs to that browser.
 pub fn open(tx: &Tx<'_>, token: &Token, who: Answerer) -> Result<Opened> {
     let Some(pending) = find(tx, token)? else { return Ok(Opened::Gone) };
-    match pending.session_id {
-        None => {
-            tx.run(
-                "update oauth_request set user_id = :user, session_id = :session
-                 where account_id = :account and id = :id and session_id is null",
-                bind! { id: pending.id, user: who.user, session: who.session },
-            )?;
-        }
-        Some(_) if !is_theirs(&pending, who) => return Ok(Opened::Foreign),
-        Some(_) if pending.answer.is_some() => return Ok(Opened::Gone),
-        Some(_) => {}
+    let unread = pending.shown.is_none() && pending.user_id.is_none_or(|user| user == who.user);
+    if !unread && !is_theirs(&pending, who) {
+        return Ok(Opened::Foreign);
+    }
+    if pending.answer.is_some() {
+        return Ok(Opened::Gone);
     }
     let app = app::find(tx, pending.app_id)?;
     if app.disabled_at.is_some() {
@@ -140,6 +146,14 @@ pub fn open(tx: &Tx<'_>, token: &Token, who: Answerer) -> Result<Opened> {
     }
     let (club,) = tx.one("select name from account where id = :account", bind! {})?;
     let (registered_by, grantable) = (author(tx, &app)?, grantable_by(tx, who.user)?);
+    // Only what the page shows is allowed, even if the user may do more by the time they answer.
+    let shown = grantable.map(|grantable| grantable.shared(pending.scopes).to_string());
+    tx.run(
+        "update oauth_request set user_id = :user, session_id = :session, shown = :shown
+         where account_id = :account and id = :id",
+        bind! { id: pending.id, user: who.user, session: who.session,
+        shown: shown.unwrap_or_default() },
+    )?;
     let question = Question { pending, app, club, registered_by, grantable };
     Ok(Opened::Question(Box::new(question)))
 }
@@ -195,16 +209,17 @@ pub fn answer(
     making: &Making,
 ) -> Result<Answered> {
     let Some(pending) = find(tx, token)? else { return Ok(Answered::Gone) };
-    if !is_theirs(&pending, who) {
+    let Some(shown) = pending.shown.as_ref().filter(|_| is_theirs(&pending, who)) else {
         return Ok(Answered::Foreign);
-    }
+    };
     // The same code for the same question: whoever presses the button twice still arrives.
     let made = Token::from_bytes(TokenKind::Code, making.key.sign(&[token.reveal().as_bytes()]));
     if let Some(answer) = &pending.answer {
         return answered_before(tx, &pending, answer, made);
     }
     let app = app::find(tx, pending.app_id)?;
-    let allowed = grantable_by(tx, who.user)?.map(|grantable| grantable.shared(pending.scopes));
+    let shown = Scopes::parse(shown).unwrap_or(Scopes::of([]));
+    let allowed = grantable_by(tx, who.user)?.map(|grantable| grantable.shared(shown));
     let scopes = allowed.filter(|scopes| allow && !scopes.is_empty() && app.disabled_at.is_none());
     note_answer(tx, &pending, scopes)?;
     let Some(scopes) = scopes else { return Ok(Answered::Told(pending.way(), Err(DENIED))) };

@@ -58,7 +58,7 @@ pub async fn answer(app: &App, router: &Router, request: Request<Body>, peer: Ip
             response = shown(error, response, &context);
         }
     }
-    dress(app, &mut response, &context, cross_origin);
+    dress(app, &mut response, &context, cross_origin, failure.is_some());
     if last {
         // A request whose length two readers may see differently must be the connection's last.
         let headers = response.headers_mut();
@@ -254,7 +254,7 @@ fn shown(error: &Error, problem: Response, context: &Context) -> Response {
 }
 
 /// The headers that every answer carries.
-fn dress(app: &App, response: &mut Response, context: &Context, cross_origin: bool) {
+fn dress(app: &App, response: &mut Response, context: &Context, cross_origin: bool, failed: bool) {
     let headers = response.headers_mut();
     headers.reserve(12);
     if let Ok(id) = HeaderValue::from_str(context.id()) {
@@ -263,10 +263,16 @@ fn dress(app: &App, response: &mut Response, context: &Context, cross_origin: bo
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let kind = headers.get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     // What a browser might show as a page may load nothing, unless the page itself says what.
-    if !kind.ends_with(b"json") && !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+    let page = failed || !kind.ends_with(b"json");
+    if page && !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
         let nothing = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
         headers.insert(header::CONTENT_SECURITY_POLICY, nothing);
         headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    }
+    // Whoever reached us by https once comes by https from then on.
+    if app.home.as_str().starts_with("https://") {
+        let always = HeaderValue::from_static("max-age=31536000");
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, always);
     }
     if let Some(allowance) = context.allowance() {
         quota(headers, allowance, app.clock.now().seconds());

@@ -79,7 +79,7 @@ both! {
         let give = async |user| {
             let app = made.clone();
             w.db().write(scope(), move |tx| {
-                let grant = grant::create(tx, &app, user, scopes)?;
+                let grant = grant::create(tx, &app, user, scopes, &app.redirect_uris.0[0])?;
                 token::give_access(tx, &grant, scopes, seconds(3600))
             }).await.unwrap();
         };

@@ -3,8 +3,9 @@
 use store::Scope;
 use testkit::{Browser, World, both, seconds};
 use touchline::accounts::rights::Scopes;
-use touchline::accounts::user::Role;
-use touchline::oauth::app::{self, Kind, NewApp};
+use touchline::accounts::user::{self, Role};
+use touchline::expected::Expected;
+use touchline::oauth::app::{self, AppChange, Kind, NewApp};
 
 use crate::oauth_flow::{
     CALLBACK, Registered, answered, audited, bearer, parameter, refused, registered,
@@ -92,6 +93,45 @@ both! {
         let again = browser.post(&page, &[("answer", "allow")]).await;
         assert_eq!((again.status, again.header("location")), (410, None), "the code was used");
         assert_eq!(browser.get("/oauth/consent/tlrq_nonsense").await.status, 410);
+    }
+
+    async fn a_question_belongs_to_the_browser_that_was_signed_in_when_it_was_asked(w: &World) {
+        let ana = w.user(Role::Owner, "ana@example.org").await;
+        let ben = w.user(Role::Owner, "ben@example.org").await;
+        let app = registered(w, Kind::Spa, CALLBACK, "teams:read").await;
+        let page = question(&mut w.browser(ana.id).await, &app).await;
+        assert_eq!(w.browser(ben.id).await.get(&page).await.status, 403);
+    }
+
+    async fn only_what_the_page_showed_is_allowed(w: &World) {
+        let cast = w.cast().await;
+        let app = registered(w, Kind::Spa, CALLBACK, "teams:read roster:write").await;
+        let mut browser = w.browser(cast.parent.id).await;
+        let asks = app.asks(&[("scope", Some("teams:read roster:write"))]);
+        let page = browser.get(&asks).await.header("location").unwrap().to_owned();
+        browser.get(&page).await.ok();
+        let (scope, parent) = (Scope::account(w.harbour, "test"), cast.parent.id);
+        w.db().write(scope, move |tx| user::set_role(tx, parent, Role::Admin)).await.unwrap();
+        let sent = browser.post(&page, &[("answer", "allow")]).await;
+        let code = parameter(sent.header("location").unwrap(), "code").unwrap();
+        assert_eq!(app.exchange(w, &code).await.body["scope"], "teams:read");
+    }
+
+    async fn somebody_who_said_yes_is_asked_again_when_the_answer_goes_elsewhere(w: &World) {
+        let ana = w.user(Role::Owner, "ana@example.org").await;
+        let mut browser = w.browser(ana.id).await;
+        let app = registered(w, Kind::Server, CALLBACK, "teams:read").await;
+        app.tokens(w, &mut browser).await;
+        let place = browser.get(&app.asks(&[])).await.header("location").unwrap().to_owned();
+        assert!(place.starts_with(CALLBACK), "allowed before, to the same place: {place}");
+        let elsewhere = "https://elsewhere.example/cb";
+        let (scope, id) = (Scope::account(w.harbour, "test"), app.app.id);
+        let uris = vec![CALLBACK.to_owned(), elsewhere.to_owned()];
+        let change = AppChange { redirect_uris: Some(uris), ..AppChange::default() };
+        let changed = w.db().write(scope, move |tx| app::change(tx, id, change, &Expected::Anything));
+        changed.await.unwrap();
+        let place = browser.get(&app.asks(&[("redirect_uri", Some(elsewhere))])).await;
+        assert!(place.header("location").unwrap().starts_with("/oauth/consent/"));
     }
 
     async fn pressing_twice_gives_one_code_and_no_means_no(w: &World) {

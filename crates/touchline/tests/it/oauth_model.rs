@@ -92,7 +92,7 @@ impl Model<'_> {
         let made = self.w.db().write(Scope::account(self.w.harbour, "test"), move |tx| {
             let lives =
                 Lives { access: seconds(HOUR), refresh: seconds(30 * DAY), grace: seconds(MINUTE) };
-            let grant = grant::create(tx, &app, user, app.scopes)?;
+            let grant = grant::create(tx, &app, user, app.scopes, &app.redirect_uris.0[0])?;
             Ok::<_, touchline::error::Error>((grant.id, token::give_first(tx, &grant, lives)?))
         });
         let (id, pair) = made.await.unwrap();

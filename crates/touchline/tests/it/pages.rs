@@ -58,4 +58,17 @@ both! {
             w.nobody.get(wrong).await.refused(404, "not_found");
         }
     }
+
+    async fn whoever_comes_by_https_stays_with_it_and_refusals_load_nothing(w: &World) {
+        let missing = w.nobody.get("/nope").await.refused(404, "not_found");
+        assert!(missing.header("content-security-policy").unwrap().contains("default-src 'none'"));
+        assert_eq!(missing.header("referrer-policy"), Some("no-referrer"));
+        assert_eq!(missing.header("strict-transport-security"), None);
+        let node = w.node(|config| config.base_url = Some("https://club.example.org".parse().unwrap())).await;
+        for path in ["/sign-in", "/nope", "/healthz"] {
+            let answer = w.nobody.at(node.address).page("GET", path, None).await;
+            assert_eq!(answer.header("strict-transport-security"), Some("max-age=31536000"), "{path}");
+        }
+        node.stop().await;
+    }
 }

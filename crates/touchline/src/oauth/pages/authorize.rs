@@ -17,6 +17,7 @@ use crate::oauth::ask::{self, Asked, Way};
 use crate::oauth::code::{self, NewCode};
 use crate::oauth::parameters::Parameters;
 use crate::oauth::refusal::{Refusal, Word};
+use crate::oauth::request::Answerer;
 use crate::oauth::{grant, request};
 use crate::signin::session::Visit;
 use crate::web::pace::Pace;
@@ -92,7 +93,7 @@ impl Asking {
             Known::Allowed(code) => {
                 return back_to_app(&self.way.back(home.as_str(), &[("code", code.reveal())]));
             }
-            _ if !self.asked.prompt.none => return self.question(visit.is_some()).await,
+            _ if !self.asked.prompt.none => return self.question(visit).await,
             Known::Foreign => request::DENIED,
             Known::Unknown if visit.is_some() => {
                 Refusal::new(Word::ConsentRequired, "The user has not allowed this yet.")
@@ -119,7 +120,8 @@ impl Asking {
                 return Ok(Known::Foreign);
             };
             let scopes = scopes.shared(grantable);
-            if !silent || scopes.is_empty() || !grant::covers(tx, app, user, scopes)? {
+            if !silent || scopes.is_empty() || !grant::covers(tx, app, user, scopes, &redirect_uri)?
+            {
                 return Ok(Known::Unknown);
             }
             let made = Token::make(TokenKind::Code, tx.dice());
@@ -131,12 +133,14 @@ impl Asking {
     }
 
     /// Goes to the page with the question, by way of signing in if need be.
-    async fn question(self, signed_in: bool) -> Result<Response> {
+    async fn question(self, visit: Option<Visit>) -> Result<Response> {
         let id = self.client.id.to_string();
         self.guest.app.paces.take(PACE, (self.guest.context.address(), id.as_str()))?;
         let scope = self.scope(id);
+        let signed_in = visit.is_some();
+        let who = visit.map(|visit| Answerer { user: visit.user, session: visit.session });
         let Self { guest, client, way, asked } = self;
-        let keep = move |tx: &Tx<'_>| request::keep(tx, client.id, way, &asked);
+        let keep = move |tx: &Tx<'_>| request::keep(tx, client.id, way, &asked, who);
         let token = guest.app.db.write(scope, keep).await?;
         let question = format!("/oauth/consent/{}", token.reveal());
         if signed_in {

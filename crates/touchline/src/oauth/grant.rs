@@ -84,6 +84,11 @@ pub fn revoke(tx: &Tx<'_>, id: GrantId, because: &'static str) -> Result<()> {
     tx.audit("oauth_grant.revoked", &id.to_string(), &serde_json::json!({ "because": because }))
 }
 
+fn revoke_each(tx: &Tx<'_>, live: &[(GrantId,)], because: &'static str) -> Result<usize> {
+    live.iter().try_for_each(|(id,)| revoke(tx, *id, because))?;
+    Ok(live.len())
+}
+
 /// Ends what everybody allowed an app, and says how many grants that were.
 pub fn revoke_all_of_app(tx: &Tx<'_>, app: AppId, because: &'static str) -> Result<usize> {
     let live: Vec<(GrantId,)> = tx.all(
@@ -91,9 +96,8 @@ pub fn revoke_all_of_app(tx: &Tx<'_>, app: AppId, because: &'static str) -> Resu
          where account_id = :account and app_id = :app and revoked_at is null order by id",
         bind! { app },
     )?;
-    live.iter().try_for_each(|(id,)| revoke(tx, *id, because))?;
     code::forget_of_app(tx, app)?;
-    Ok(live.len())
+    revoke_each(tx, &live, because)
 }
 
 /// Ends what a user allowed one app, and says how many grants that were.
@@ -109,9 +113,8 @@ pub fn revoke_of_user_for_app(
          order by id",
         bind! { app, user },
     )?;
-    live.iter().try_for_each(|(id,)| revoke(tx, *id, because))?;
     code::forget_of_user(tx, user)?;
-    Ok(live.len())
+    revoke_each(tx, &live, because)
 }
 
 /// Ends what a user allowed apps of this club, because they leave it.
@@ -121,9 +124,8 @@ pub fn revoke_all_in_club(tx: &Tx<'_>, user: UserId, because: &'static str) -> R
          where account_id = :account and user_id = :user and revoked_at is null order by id",
         bind! { user },
     )?;
-    live.iter().try_for_each(|(id,)| revoke(tx, *id, because))?;
     code::forget_of_user(tx, user)?;
-    Ok(live.len())
+    revoke_each(tx, &live, because)
 }
 
 /// Ends what a user allowed any app of any club: they chose a new password, or may no longer sign in. It

@@ -14,17 +14,21 @@ mod crowd;
 mod depth;
 mod download;
 mod figures;
+mod holders;
 mod http;
 mod load;
 mod machine;
 mod memory;
 mod options;
+mod overview;
 mod process;
 mod reads;
+mod renewals;
 mod report;
 mod schedule;
 mod season;
 mod series;
+mod signin;
 mod site;
 mod table;
 mod writes;
@@ -91,6 +95,7 @@ async fn measured(measure: &Measure) -> Result<()> {
                 Section::Writes => writes::measure(&site, measure).await?,
                 Section::Depth => depth::measure(&site, measure).await?,
                 Section::Schedule => schedule::measure(&site, measure).await?,
+                Section::Signin => signin::measure(&site, measure).await?,
                 Section::Memory => memory::measure(&site, measure).await?,
             };
             table.add(kind == Kind::Sqlite, rows);

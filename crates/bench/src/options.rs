@@ -63,11 +63,13 @@ pub(crate) enum Section {
     Writes,
     Depth,
     Schedule,
+    Signin,
     Memory,
 }
 
 impl Section {
-    const ALL: [Self; 5] = [Self::Reads, Self::Writes, Self::Depth, Self::Schedule, Self::Memory];
+    const ALL: [Self; 6] =
+        [Self::Reads, Self::Writes, Self::Depth, Self::Schedule, Self::Signin, Self::Memory];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -75,6 +77,7 @@ impl Section {
             Self::Writes => "writes",
             Self::Depth => "depth",
             Self::Schedule => "schedule",
+            Self::Signin => "signin",
             Self::Memory => "memory",
         }
     }

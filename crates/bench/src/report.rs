@@ -65,5 +65,14 @@ How to read it:
   with 51,000 rows as with 501,000, and six downloads in a row no more than the first; `rsvps.csv` took less
   with 10,000 than with 100,000. Part of it is memory that the allocator has not given back yet: told to do so
   at once, the peak is a third lower. Where the rest comes from is not known.
+- Tokens: 32 connections, a club with 1,000 teams. *Against* is the same list with an API key, in turn and
+  through the same door: the owner's token against a key that reaches everything, the coach's against a key
+  for the coach's teams. The run ends with an error unless both are shown the same teams.
+- Refresh tokens: every client has a user and a grant of its own and sends what it was given last, so each
+  answer comes after a durable commit that ends one token and begins two. *Against* is the loop that creates
+  teams without HTTP, with as many tasks. The limit on requests for tokens is raised for the run.
+- `/admin`: 32 connections with the cookie of an owner of the demo club. *Against* is an axum route that
+  returns the same bytes. The first load is the page and every file it names, in bytes of the bodies as they
+  are sent; files are packed, the page itself is not.
 - *(yes)* and *(no)*: nobody asked for this one; it is held against the same mark for comparison.
 ";

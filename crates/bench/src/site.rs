@@ -17,6 +17,8 @@ use crate::process::Process;
 const LIMITS: &str = "free=100000000,club=100000000,league=100000000";
 /// All clients of the benchmark come from one address.
 const CONNECTIONS: &str = "5000";
+/// All of them use one app.
+const OAUTH_REQUESTS: &str = "100000000";
 
 /// Which database the service runs on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,6 +183,7 @@ impl Database {
         command
             .env("TOUCHLINE_RATE_LIMITS", LIMITS)
             .env("TOUCHLINE_MAX_CONNECTIONS_PER_ADDRESS", CONNECTIONS)
+            .env("TOUCHLINE_OAUTH_REQUESTS", OAUTH_REQUESTS)
             .stdout(Stdio::null());
         Process::start(command, &self.data).await
     }

@@ -1,7 +1,10 @@
 //! Stories about the overview and the settings of a club.
 
-use testkit::{World, both, json};
+use std::collections::BTreeSet;
+
+use testkit::{Answer, World, both, json};
 use touchline::accounts::user::Role;
+use touchline::demo;
 
 use crate::joining::{link_in, team};
 
@@ -27,6 +30,27 @@ both! {
         let id = hawks.id.to_string();
         link_in(&browser.post("/admin/members/link", &[("team", &id)]).await);
         browser.get("/admin").await.shows("1 invited").shows("Invitation created");
+    }
+
+    async fn the_overview_of_a_busy_club_loads_quickly(w: &World) {
+        demo::load(w.db()).await.unwrap();
+        let owner = w.user_of(demo::ACCOUNT, Role::Owner, "owner@example.org").await;
+        let mut browser = w.browser_at(owner.id, Some(demo::ACCOUNT)).await.with("Accept-Encoding", "gzip");
+        let page = browser.get("/admin").await.ok().shows("What happened last");
+        let html = size(&page);
+        assert!(html < 60_000, "{html} bytes");
+        let named = page.text.split('"').filter(|text| text.starts_with("/assets/"));
+        let files: BTreeSet<_> = named.filter_map(|text| text.split('#').next()).collect();
+        for file in ["app.css", "app.js", "htmx.min.js", "icons.svg", "mark.svg"] {
+            assert!(files.iter().any(|known| known.starts_with(&format!("/assets/{file}?v="))), "{file}");
+        }
+        let mut whole = html;
+        for file in files {
+            let asset = browser.get(file).await.ok();
+            assert_eq!(asset.header("content-encoding"), Some("gzip"), "{file}");
+            whole += size(&asset);
+        }
+        assert!(whole < 150_000, "{whole} bytes");
     }
 
     async fn settings_are_changed_and_told(w: &World) {
@@ -57,4 +81,9 @@ both! {
         assert_eq!(browser.post("/admin/settings/demo", &[]).await.status, 404);
         w.owner.get("/teams").await.ok();
     }
+}
+
+/// How many bytes were sent, packed or not.
+fn size(answer: &Answer) -> usize {
+    answer.header("content-length").and_then(|length| length.parse().ok()).expect("a length")
 }

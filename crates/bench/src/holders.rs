@@ -122,7 +122,7 @@ fn new_user(tx: &Tx<'_>, name: &str, role: Role) -> Result<User, Error> {
 }
 
 fn tokens(tx: &Tx<'_>, app: &App, user: &User) -> Result<Pair, Error> {
-    let grant = grant::create(tx, app, user.id, app.scopes)?;
+    let grant = grant::create(tx, app, user.id, app.scopes, &app.redirect_uris.0[0])?;
     token::give_first(tx, &grant, LIVES)
 }
 

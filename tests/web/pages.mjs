@@ -38,6 +38,7 @@ export const PAGES = [
   ['join-team', '/join/{token}', 'nobody', at((w) => w.teamLink)],
   ['join-account', '/join/{token}', 'nobody', at((w) => `${w.teamLink}?as=guardian`)],
   ['join-invited', '/join/{token}', 'nobody', at((w) => w.invitation)],
+  ['join-made', '/join/{token}', 'nobody', at((w) => `${w.invitation}?made=1`)],
   ['join-pick', '/join/{token}', 'owner', at((w) => `${w.teamLink}?as=guardian`)],
   ['join-accept', '/join/{token}', 'parent', at((w) => w.invitation)],
   ['join-gone', '/join/{token}', 'nobody', at('/join/tlin_nothing'), 410],

@@ -6,10 +6,10 @@ use store::Tx;
 
 use crate::accounts::account::{self, Account};
 use crate::accounts::belonging;
-use crate::accounts::user::{self, User};
+use crate::accounts::user::{self, Role, User};
 use crate::error::{Error, Result};
 use crate::ids::UserId;
-use crate::joining::claim;
+use crate::joining::{claim, invitation};
 use crate::oauth::grant;
 use crate::roster::linking;
 use crate::signals::Tell;
@@ -17,7 +17,8 @@ use crate::signin::link::{self, LinkKind};
 use crate::signin::session;
 
 /// Takes a user out of the club: their sessions here and the apps that act for them here end at once, and
-/// nobody signs in as their person any more. What they wrote and did stays.
+/// nobody signs in as their person any more. The invitations they made stop working. What they wrote and did
+/// stays.
 pub fn remove(tx: &Tx<'_>, by: UserId, user: UserId) -> Result<()> {
     belonging::remove(tx, by, user)?;
     session::end_in_club(tx, user)?;
@@ -25,7 +26,16 @@ pub fn remove(tx: &Tx<'_>, by: UserId, user: UserId) -> Result<()> {
     if let Some(person) = linking::person_of(tx, user)? {
         linking::unlink(tx, person.id)?;
     }
-    claim::withdraw(tx, user)
+    claim::withdraw(tx, user)?;
+    invitation::revoke_outgrown(tx, user)
+}
+
+/// Gives a user another role. The invitations they made stop working where they could not make them any
+/// more.
+pub fn change_role(tx: &Tx<'_>, by: UserId, user: UserId, role: Role) -> Result<Role> {
+    let role = belonging::change_role(tx, by, user, role)?;
+    invitation::revoke_outgrown(tx, user)?;
+    Ok(role)
 }
 
 /// Makes a link by which somebody of the club can choose a new password. Only owners have it made for owners.

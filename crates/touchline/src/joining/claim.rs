@@ -5,6 +5,7 @@ use kit::{Timestamp, text, words};
 use store::{Reader, Tx, bind, record, row, sql, word_column};
 
 use super::age;
+use super::extent::{self, Wish};
 use super::invitation::{self, Found, Relation};
 use crate::accounts::belonging;
 use crate::accounts::user::{self, Role};
@@ -204,18 +205,24 @@ pub fn refuse(tx: &Tx<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
 }
 
 /// The claim, if it is open and this user may decide it: admins decide everything, whoever leads the team
-/// decides who its families are, but nothing of their own. To others it does not exist.
+/// decides who its families are, but nothing of their own and nothing that reaches beyond their teams. To
+/// others it does not exist.
 fn decidable(db: &Reader<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
     let claim = find(db, id)?;
-    match user::role_of(db, by)? {
-        Some(Role::Owner | Role::Admin) => {}
-        Some(Role::Member) if standing::of(db, by)?.leads.contains(&claim.team_id) => {
-            if claim.relation == Relation::Coach || claim.user_id == by {
-                let detail = "An admin of the club decides this.";
-                return Err(Error::new(Code::Forbidden, detail));
-            }
+    let leads = match user::role_of(db, by)? {
+        Some(Role::Owner | Role::Admin) => None,
+        Some(Role::Member) => Some(standing::of(db, by)?.leads),
+        None => return Err(Error::not_found()),
+    };
+    if let Some(leads) = leads {
+        if !leads.contains(&claim.team_id) {
+            return Err(Error::not_found());
         }
-        _ => return Err(Error::not_found()),
+        let (user, relation, person) = (claim.user_id, claim.relation, claim.person_id);
+        if user == by || !extent::is_within(db, &leads, Wish { user, relation, person })? {
+            let detail = "An admin of the club decides this.";
+            return Err(Error::new(Code::Forbidden, detail));
+        }
     }
     if claim.status != ClaimStatus::Open {
         return Err(Error::invalid_state("Somebody has already decided this."));

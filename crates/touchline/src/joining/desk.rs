@@ -4,9 +4,10 @@ use store::{Reader, bind};
 
 use super::age;
 use super::claim::Waiting;
+use super::extent::{self, Wish};
 use super::invitation::Relation;
 use crate::error::Result;
-use crate::ids::{PersonId, TeamId};
+use crate::ids::{PersonId, TeamId, UserId};
 use crate::roster::person;
 
 /// A claim with what helps to decide it.
@@ -17,9 +18,25 @@ pub struct Asked {
     pub person: Option<String>,
     /// What the roster knows that whoever decides should know.
     pub remark: Option<String>,
+    /// Whether whoever looks at it may decide it.
+    pub decides: bool,
 }
 
-/// Claims with what helps to decide them, in the same order.
+/// Claims as a coach who leads these teams sees them, in the same order.
+pub fn asked_of(
+    db: &Reader<'_>,
+    (coach, leads): (UserId, &[TeamId]),
+    claims: Vec<Waiting>,
+) -> Result<Vec<Asked>> {
+    let mut all = asked(db, claims)?;
+    for Asked { claim, decides, .. } in &mut all {
+        let (user, relation, person) = (claim.user_id, claim.relation, claim.person_id);
+        *decides = user != coach && extent::is_within(db, leads, Wish { user, relation, person })?;
+    }
+    Ok(all)
+}
+
+/// Claims with what helps to decide them, in the same order, as those see them who decide everything.
 pub fn asked(db: &Reader<'_>, claims: Vec<Waiting>) -> Result<Vec<Asked>> {
     let people = person::all(db, claims.iter().filter_map(|claim| claim.person_id).collect())?;
     let told = |claim: Waiting| {
@@ -28,6 +45,7 @@ pub fn asked(db: &Reader<'_>, claims: Vec<Waiting>) -> Result<Vec<Asked>> {
         Asked {
             person: person.map(person::display_name),
             remark: person.filter(|_| own).and_then(|person| age::remark(db, person)),
+            decides: true,
             claim,
         }
     };

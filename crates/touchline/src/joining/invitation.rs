@@ -292,7 +292,44 @@ pub fn use_up(tx: &Tx<'_>, id: InvitationId) -> Result<Invitation> {
            and (uses_left is null or uses_left > 0)",
         bind! { id },
     )?;
-    if used == 0 { Err(gone()) } else { find(tx, id) }
+    if used == 0 {
+        return Err(gone());
+    }
+    let invitation = find(tx, id)?;
+    honoured(tx, &invitation)?;
+    Ok(invitation)
+}
+
+/// Refuses an invitation whose maker could not make it any more: nobody keeps a way back in, or up. What
+/// the command line made stays good.
+pub fn honoured(db: &Reader<'_>, invitation: &Invitation) -> Result<()> {
+    let Ok(maker) = invitation.created_by.parse::<UserId>() else { return Ok(()) };
+    let may = match invitation.team_id {
+        Some(team) => may_open(db, maker, team),
+        None => belonging::may_give(db, maker, invitation.role),
+    };
+    may.map_err(|error| match error.code {
+        Code::Forbidden | Code::NotFound => gone(),
+        _ => error,
+    })
+}
+
+/// Takes back the open invitations that somebody made and could not make any more.
+pub fn revoke_outgrown(tx: &Tx<'_>, maker: UserId) -> Result<()> {
+    let text = sql!(
+        Invitation::SELECT,
+        " where account_id = :account and created_by = :maker and revoked_at is null
+            and expires_at > :now and (uses_left is null or uses_left > 0)
+          order by id"
+    );
+    let made: Vec<Invitation> = tx.all(text, bind! { maker: maker.to_string() })?;
+    for invitation in made {
+        match honoured(tx, &invitation) {
+            Err(error) if error.code == Code::Gone => end(tx, &invitation)?,
+            honoured => honoured?,
+        }
+    }
+    Ok(())
 }
 
 /// Accepts a personal invitation: the user belongs to the club, as whom they were invited. `mailed` says
@@ -317,7 +354,8 @@ pub fn accept(tx: &Tx<'_>, id: InvitationId, user: &User, mailed: bool) -> Resul
         _ => Err(error),
     })?;
     match relation {
-        Relation::Guardian => arrival::as_guardian(tx, person, user)?,
+        // As they are now: the letter may have confirmed their address just before.
+        Relation::Guardian => arrival::as_guardian(tx, person, &user::find(tx, user.id)?)?,
         Relation::Itself | Relation::Coach => linking::link(tx, person, user.id)?,
     };
     Ok(role)

@@ -6,5 +6,6 @@
 pub mod age;
 pub mod claim;
 pub mod desk;
+pub mod extent;
 pub mod invitation;
 pub mod pages;

@@ -25,6 +25,7 @@ mod http;
 mod idempotency;
 mod joining;
 mod joining_mail;
+mod joining_trust;
 mod json;
 mod keys;
 mod limits;

@@ -12,7 +12,6 @@ use kit::secret::sha256;
 use kit::word::Word;
 use store::{Reader, Tx};
 
-use crate::accounts::belonging;
 use crate::accounts::permits::AdminArea;
 use crate::accounts::user::Role;
 use crate::admin::people::{self, Someone};
@@ -145,7 +144,7 @@ async fn change_role(At(id): At<UserId>, posted: Posted<AdminArea>) -> Outcome {
     let by = visitor.visit.user;
     let unknown = || Error::new(Code::ValidationFailed, "Choose a role.").at("/role");
     let role = Role::parse(form.text("role")).ok_or_else(unknown)?;
-    let change = move |tx: &Tx<'_>| belonging::change_role(tx, by, id, role);
+    let change = move |tx: &Tx<'_>| removal::change_role(tx, by, id, role);
     match visitor.write(change).await {
         Ok(_) => Ok(see_other(&format!("{MEMBERS}/{id}?done=role"))),
         Err(error) if error.code == Code::InvalidState => {

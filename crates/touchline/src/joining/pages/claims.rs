@@ -9,6 +9,7 @@ use store::{Reader, Tx};
 
 use super::link::{self, New};
 use crate::accounts::permits::OwnAccount;
+use crate::accounts::user::Role;
 use crate::app::App;
 use crate::error::Error;
 use crate::ids::{ClaimId, TeamId};
@@ -57,8 +58,15 @@ async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
             claim::open_of(db, &standing::of(db, user)?.leads, part)
         };
         let leaf: Leaf<Waiting> = Leaf::read(&visitor, &asked, open).await?;
+        let admin = matches!(visitor.visit.role, Some(Role::Owner | Role::Admin));
         let look = move |db: &Reader<'_>| {
-            Ok((desk::asked(db, leaf.rows)?, desk::named(db, standing::of(db, user)?.leads)?))
+            let leads = standing::of(db, user)?.leads;
+            let asked = if admin {
+                desk::asked(db, leaf.rows)?
+            } else {
+                desk::asked_of(db, (user, &leads), leaf.rows)?
+            };
+            Ok((asked, desk::named(db, leads)?))
         };
         (waiting, teams) = visitor.read(look).await?;
         next = leaf.next;

@@ -2,6 +2,9 @@
 //!
 //! A link that is unknown, expired, used up or revoked answers the same. Names of players are shown only
 //! to whoever has signed in, and only as far as one needs to know one's own child.
+//!
+//! Making an account never tells whether there was one with that address: either way the next page asks
+//! to sign in.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -21,12 +24,12 @@ use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::joining::claim::{self, Choice, NewClaim};
 use crate::joining::invitation::{self, Found, Relation};
-use crate::signin::session::{self, Method, NewSession, Visit};
+use crate::signin::session::{self, Visit};
 use crate::web::form::{Faults, Form};
 use crate::web::pace::Pace;
 use crate::web::page::{self, Frame};
 use crate::web::path::At;
-use crate::web::visitor::{Guest, GuestPosted, Outcome, Refusal, encoded, see_other, signed_in};
+use crate::web::visitor::{Guest, GuestPosted, Outcome, Refusal, encoded, see_other};
 
 /// How many accounts are made from one place: whoever has a link could otherwise ask for one address after
 /// the other, or make accounts without end.
@@ -47,6 +50,8 @@ struct Step {
     /// The seal of a mailed address, as it was told.
     mail: String,
     relation: Option<Relation>,
+    /// Whether they come from making an account.
+    made: bool,
 }
 
 impl Step {
@@ -58,17 +63,25 @@ impl Step {
         let found = found.ok_or_else(invitation::gone)?;
         let relation = Relation::parse(said.text("as")).filter(|_| found.team_id.is_some());
         let mail = said.text("m").chars().take(100).collect();
-        Ok(Self { found, token: token.to_owned(), mail, relation })
+        let made = !said.text("made").is_empty();
+        Ok(Self { found, token: token.to_owned(), mail, relation, made })
     }
 
     /// The address of this step, to come back to.
     fn path(&self) -> String {
+        self.address(false)
+    }
+
+    fn address(&self, made: bool) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         if !self.mail.is_empty() {
             query.append_pair("m", &self.mail);
         }
         if let Some(relation) = self.relation {
             query.append_pair("as", relation.word());
+        }
+        if made {
+            query.append_pair("made", "1");
         }
         let query = query.finish();
         let mark = if query.is_empty() { "" } else { "?" };
@@ -107,6 +120,14 @@ struct Account<'a> {
     faults: Faults,
 }
 
+/// Asks whoever just made an account to sign in.
+#[derive(Template)]
+#[template(path = "joining/made.html")]
+struct Made<'a> {
+    frame: Frame,
+    step: &'a Step,
+}
+
 #[derive(Template)]
 #[template(path = "joining/accept.html")]
 struct Accept<'a> {
@@ -132,6 +153,10 @@ async fn follow(guest: Guest, At(token): At<String>) -> Outcome {
     let step = Step::find(&guest, &token, &guest.query()?).await?;
     let club = step.found.club.clone();
     let page = match (&guest.visit, step.found.team_id, step.relation) {
+        (None, ..) if step.made => {
+            let frame = step.frame(&guest, "Sign in to go on");
+            page::html(StatusCode::OK, &Made { frame, step: &step })?
+        }
         (_, Some(_), None) => {
             let frame = step.frame(&guest, format!("Join {club}"));
             page::html(StatusCode::OK, &Who { frame, step: &step })?
@@ -177,7 +202,11 @@ async fn pick_page(
     faults: Faults,
 ) -> Result<Response> {
     let team = step.found.team_id.ok_or_else(invitation::gone)?;
-    let look = move |db: &Reader<'_>| claim::choices(db, team, relation);
+    let id = step.found.id;
+    let look = move |db: &Reader<'_>| {
+        invitation::honoured(db, &invitation::find(db, id)?)?;
+        claim::choices(db, team, relation)
+    };
     let scope = step.scope(guest, visit.user.to_string());
     let choices = guest.app.db.read(scope, look).await?;
     let frame = step.frame(
@@ -193,7 +222,8 @@ async fn pick_page(
     page::html(code, &Pick { frame, step, relation, legend, visit, choices, faults })
 }
 
-/// Makes an account for somebody who has none, and signs them in.
+/// Makes an account for somebody who has none. Whether there was one is not told: nobody is signed in here,
+/// and an account that was there stays as it is.
 async fn sign_up(At(token): At<String>, posted: GuestPosted) -> Outcome {
     let GuestPosted { guest, form } = posted;
     let step = Step::find(&guest, &token, &form).await?;
@@ -209,22 +239,12 @@ async fn sign_up(At(token): At<String>, posted: GuestPosted) -> Outcome {
         Err(error) if error.code == Code::ValidationFailed => return Ok(again((&error).into())?),
         Err(error) => return Err(error.into()),
     };
-    let browser = guest.browser();
     let (new_name, new_email) = (name.clone(), email.clone());
-    let work = move |tx: &Tx<'_>| {
-        let user = user::sign_up(tx, &new_email, &new_name, hash)?;
-        let method = Method::Password;
-        let new = NewSession { user: user.id, club: None, pending: false, method, browser };
-        session::begin(tx, new)
-    };
+    let work = move |tx: &Tx<'_>| user::sign_up(tx, &new_email, &new_name, hash);
     let actor = step.found.id.to_string();
     match guest.app.db.write(step.scope(&guest, actor), work).await {
-        Ok((_, cookie)) => Ok(signed_in(see_other(&step.path()), &cookie)),
-        Err(error) if error.code == Code::Taken => {
-            let mut faults = Faults::default();
-            faults.add("email", "There is an account with this address already. Sign in instead.");
-            Ok(again(faults)?)
-        }
+        Ok(_) => Ok(see_other(&step.address(true))),
+        Err(error) if error.code == Code::Taken => Ok(see_other(&step.address(true))),
         Err(error) if error.code == Code::ValidationFailed => Ok(again((&error).into())?),
         Err(error) => Err(error.into()),
     }

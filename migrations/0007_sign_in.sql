@@ -93,7 +93,7 @@ create table once_link (
     created_at bigint not null,
     constraint once_link_pkey primary key (hash),
     constraint once_link_user_id_fkey foreign key (user_id) references app_user (id) on delete cascade,
-    constraint once_link_kind_check check (kind in ('set_up', 'reset', 'verify'))
+    constraint once_link_kind_check check (kind in ('set_up', 'reset', 'reset_all', 'verify'))
 );
 create index once_link_user_id_idx on once_link (user_id, kind);
 create index once_link_expires_at_idx on once_link (expires_at);

@@ -168,6 +168,11 @@ pub struct Source {
     environment: BTreeMap<String, String>,
 }
 
+/// Whether the arguments ask for JSON, however wrong the others are.
+pub fn asks_for_json() -> bool {
+    std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "--json")
+}
+
 impl Source {
     /// The flags that were given, the process's environment, and a file if there is one.
     pub fn new(flags: BTreeMap<String, String>, file: Option<&Path>) -> Self {

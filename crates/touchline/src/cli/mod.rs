@@ -18,7 +18,7 @@ use kit::{Clock, Dice};
 use serde::Serialize;
 use store::Db;
 
-use crate::config::{Config, SETTINGS, Source};
+use crate::config::{self, Config, SETTINGS, Source};
 use crate::error::Error;
 
 /// Teams, schedules, rosters and an API for sports clubs.
@@ -178,7 +178,7 @@ fn command() -> Command {
             .long(clap::builder::Str::from(info.flag()))
             .global(true)
             .value_name("VALUE")
-            .help(info.doc[0].trim())
+            .help(info.doc.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" "))
             .help_heading("Settings")
     };
     Cli::command().args(SETTINGS.iter().map(flag))
@@ -186,12 +186,17 @@ fn command() -> Command {
 
 /// Runs the command that was asked for.
 pub fn run() -> ExitCode {
-    let matches = command().get_matches();
-    let outcome = start(&matches);
+    let json = config::asks_for_json();
+    let outcome = match command().try_get_matches() {
+        Ok(matches) => start(&matches),
+        Err(error) if json && error.exit_code() != 0 => Err(misread(&error)),
+        // Help is no error, and people are told of theirs as they are used to.
+        Err(error) => error.exit(),
+    };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(refusal) => {
-            if matches.get_flag("json") && !refusal.lines.is_empty() {
+            if json && !refusal.lines.is_empty() {
                 let object = serde_json::json!({ "error": { "messages": refusal.lines } });
                 let _ = writeln!(std::io::stdout(), "{object}");
             }
@@ -202,6 +207,14 @@ pub fn run() -> ExitCode {
             ExitCode::from(refusal.code)
         }
     }
+}
+
+/// What is wrong with the arguments.
+fn misread(error: &clap::Error) -> Refusal {
+    let text = error.to_string();
+    let lines = text.lines().map(|line| line.trim().trim_start_matches("error: ").to_owned());
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("For more information"));
+    Refusal { lines: lines.collect(), code: 2 }
 }
 
 fn start(matches: &ArgMatches) -> Outcome {

@@ -48,6 +48,9 @@ pub(super) enum UserVerb {
     Reset {
         #[arg(long)]
         email: String,
+        /// With the new password, two-step sign-in, recovery codes and passkeys are gone
+        #[arg(long)]
+        remove_second_step: bool,
     },
     /// Give a user another role
     Promote {
@@ -88,7 +91,9 @@ impl UserVerb {
                     users.iter().map(line).collect::<Vec<_>>().join("\n")
                 })
             }
-            Self::Reset { email } => reset(desk, email).await,
+            Self::Reset { email, remove_second_step } => {
+                reset(desk, email, remove_second_step).await
+            }
             Self::Promote { account, email, role } => promote(desk, account, email, role).await,
         }
     }
@@ -112,16 +117,26 @@ async fn create(desk: &Desk, account: AccountId, new: NewUser) -> Outcome {
 }
 
 /// Nothing ends before the link is used.
-async fn reset(desk: &Desk, email: String) -> Outcome {
+async fn reset(desk: &Desk, email: String, all: bool) -> Outcome {
     let db = desk.open_migrated().await?;
-    let made = db.write(Scope::system("reset"), move |tx| entry::reset_link(tx, &email)).await;
+    let make = if all { entry::reset_all_link } else { entry::reset_link };
+    let made = db.write(Scope::system("reset"), move |tx| make(tx, &email)).await;
     let (user, token) = made.map_err(|error| match error.code {
         Code::NotFound => Refusal::from("there is no user with this address"),
         _ => refused(error),
     })?;
-    let link = format!("{}/reset/{}", desk.config.home().as_str(), token.reveal());
-    desk.say(&json!({ "user": user, "link": link }), || {
-        format!("{} can choose a new password within 30 minutes, once:\n\n{link}", user.email)
+    let path = format!("/reset/{}", token.reveal());
+    let link = format!("{}{path}", desk.config.home().as_str());
+    desk.say(&json!({ "user": user, "link": link, "path": path }), || {
+        // Where a service listens that is not told its address, another process cannot know.
+        let (place, link) = match desk.config.base_url {
+            Some(_) => ("", &link),
+            None => (" at the address where people reach the service", &path),
+        };
+        format!(
+            "{} can choose a new password within 30 minutes, once{place}:\n\n{link}",
+            user.email
+        )
     })
 }
 

@@ -4,13 +4,13 @@
 use kit::secret::Token;
 use store::{Reader, Tx, bind};
 
-use super::link::{self, LinkKind};
+use super::link::{self, LinkKind, OnceLink};
 use super::session::{self, Browser, Method, NewSession, Session};
-use super::two_step;
+use super::{passkey, two_step};
 use crate::accounts::own;
 use crate::accounts::user::{self, User};
-use crate::error::{Error, Result};
-use crate::ids::{AccountId, SessionId, UserId};
+use crate::error::{Code, Error, Result};
+use crate::ids::{AccountId, PasskeyId, SessionId, UserId};
 use crate::reactions;
 
 /// Somebody at the door.
@@ -54,24 +54,74 @@ fn club_of(db: &Reader<'_>, user: UserId) -> Result<Option<AccountId>> {
 /// Keeps a new password. Every browser but `keep` has to sign in again, and every app to be allowed again.
 pub fn new_password(tx: &Tx<'_>, user: UserId, hash: &str, keep: Option<SessionId>) -> Result<()> {
     own::set_password(tx, user, hash)?;
-    link::forget_of(tx, LinkKind::Reset, user)?;
+    forget_resets(tx, user)?;
     link::forget_of(tx, LinkKind::Verify, user)?;
     session::end_others(tx, user, keep)?;
     reactions::new_password(tx, user)
 }
 
+/// Takes back every link by which a user could choose a new password.
+pub fn forget_resets(tx: &Tx<'_>, user: UserId) -> Result<()> {
+    link::forget_of(tx, LinkKind::Reset, user)?;
+    link::forget_of(tx, LinkKind::ResetAll, user)
+}
+
 /// The user with this address, and a link by which they choose a new password.
 pub fn reset_link(tx: &Tx<'_>, email: &str) -> Result<(User, Token)> {
+    link_to(tx, LinkKind::Reset, email)
+}
+
+/// The same for somebody who lost their second step: with the new password it is gone.
+pub fn reset_all_link(tx: &Tx<'_>, email: &str) -> Result<(User, Token)> {
+    link_to(tx, LinkKind::ResetAll, email)
+}
+
+fn link_to(tx: &Tx<'_>, kind: LinkKind, email: &str) -> Result<(User, Token)> {
     let user = user::find_by_email(tx, email)?.ok_or_else(Error::not_found)?;
-    let token = link::make(tx, LinkKind::Reset, Some(user.id), None)?;
+    let token = link::make(tx, kind, Some(user.id), None)?;
     Ok((user, token))
 }
 
-/// Keeps a new password for whoever has the link. The second step stays as it is.
-pub fn reset(tx: &Tx<'_>, token: &str, hash: &str) -> Result<UserId> {
-    let user = link::take(tx, LinkKind::Reset, token)?.user_id.ok_or_else(Error::not_found)?;
+/// The link by which somebody chooses a new password, if it still works.
+pub fn reset_of(db: &Reader<'_>, token: &str) -> Result<OnceLink> {
+    match link::look(db, LinkKind::Reset, token) {
+        Err(error) if error.code == Code::Gone => link::look(db, LinkKind::ResetAll, token),
+        found => found,
+    }
+}
+
+/// What a new password has changed beside itself.
+#[derive(Debug, Clone, Default)]
+pub struct Reset {
+    /// Nobody had shown before that the address is theirs.
+    pub verified: bool,
+    pub two_step: bool,
+    pub passkeys: Vec<PasskeyId>,
+}
+
+impl Reset {
+    /// Whether other ways to sign in are gone.
+    pub fn removed(&self) -> bool {
+        self.two_step || !self.passkeys.is_empty()
+    }
+}
+
+/// Keeps a new password for whoever has the link. The second step stays as it is, unless the link says
+/// otherwise, or nobody has ever shown that the address is theirs: then a stranger may have set it up,
+/// before the one who can read the letters came.
+pub fn reset(tx: &Tx<'_>, token: &str, hash: &str) -> Result<(UserId, Reset)> {
+    let kind = reset_of(tx, token)?.kind;
+    let user = link::take(tx, kind, token)?.user_id.ok_or_else(Error::not_found)?;
+    let verified = user::find(tx, user)?.email_verified_at.is_none();
+    let mut reset = Reset { verified, ..Reset::default() };
+    if verified || kind == LinkKind::ResetAll {
+        reset.two_step = two_step::is_on(tx, user)?;
+        two_step::turn_off(tx, user)?;
+        reset.passkeys = passkey::remove_all(tx, user)?;
+    }
+    user::verify_email(tx, user)?;
     new_password(tx, user, hash, None)?;
-    Ok(user)
+    Ok((user, reset))
 }
 
 /// Gives a user the address that a link has reached.
@@ -82,6 +132,6 @@ pub fn confirm_email(tx: &Tx<'_>, token: &str) -> Result<(UserId, String)> {
     };
     own::set_email(tx, user, &email, true)?;
     // Links to the address before are no longer for this user's eyes.
-    link::forget_of(tx, LinkKind::Reset, user)?;
+    forget_resets(tx, user)?;
     Ok((user, email))
 }

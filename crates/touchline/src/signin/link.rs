@@ -17,6 +17,8 @@ words! {
     pub enum LinkKind {
         SetUp = "set_up",
         Reset = "reset",
+        /// To choose a new password, after which the second step and the passkeys are gone too.
+        ResetAll = "reset_all",
         Verify = "verify",
     }
 }

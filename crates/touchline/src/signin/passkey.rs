@@ -123,6 +123,14 @@ pub fn remove(tx: &Tx<'_>, user: UserId, id: PasskeyId) -> Result<()> {
     if removed == 0 { Err(Error::not_found()) } else { Ok(()) }
 }
 
+/// Removes every passkey of a user, and says which there were. What was begun for a new one ends too.
+pub fn remove_all(tx: &Tx<'_>, user: UserId) -> Result<Vec<PasskeyId>> {
+    let known = list(tx, user)?;
+    tx.run("delete from passkey where user_id = :user /* any account */", bind! { user })?;
+    tx.run("delete from ceremony where user_id = :user /* any account */", bind! { user })?;
+    Ok(known.into_iter().map(|passkey| passkey.id).collect())
+}
+
 /// Signs in whoever proved to hold this passkey. `dynamic_state` is what the proof left of it; if the
 /// passkey was used or removed since it was looked at, the proof is worth nothing. `session` is the one that the
 /// browser had before.

@@ -71,6 +71,7 @@ pub(crate) async fn node_with(w: &World, settings: &[(&str, &str)]) -> Node {
         config.smtp_authority = read.smtp_authority;
         config.mail_from = read.mail_from;
         config.mail_retries = read.mail_retries;
+        config.trusted_proxies = read.trusted_proxies;
     })
     .await
 }

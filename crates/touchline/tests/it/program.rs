@@ -7,7 +7,7 @@ use std::process::Output;
 
 use tempfile::TempDir;
 use testkit::process::Program;
-use testkit::{Client, Engine, TestDatabase, json};
+use testkit::{Client, Engine, TestDatabase, Value, json};
 
 fn program(data: &Path) -> Program {
     Program::new(env!("CARGO_BIN_EXE_touchline"), data)
@@ -356,4 +356,37 @@ async fn numbers_are_for_whoever_has_the_token() {
         .get("/metrics")
         .await
         .refused(401, "invalid_credentials");
+}
+
+#[test]
+fn wrong_arguments_are_told_as_json_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Program::new(env!("CARGO_BIN_EXE_touchline"), folder.path());
+    for words in
+        [&["user", "create", "--role", "god", "--json"][..], &["--json"], &["--json", "nonsense"]]
+    {
+        let told = program.run(words);
+        assert_eq!(told.status.code(), Some(2), "{words:?}");
+        let object: Value = serde_json::from_slice(&told.stdout).unwrap();
+        assert!(object["error"]["messages"][0].is_string(), "{object}");
+    }
+    let told = program.run(&["user", "create", "--role", "god", "--json"]);
+    let text = String::from_utf8(told.stdout).unwrap();
+    assert!(text.contains("god") && text.contains("owner, admin, member"), "{text}");
+    let told = program.run(&["user", "create", "--role", "god"]);
+    assert!(told.stdout.is_empty() && told.status.code() == Some(2));
+}
+
+#[test]
+fn the_help_says_all_there_is_to_a_setting() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Program::new(env!("CARGO_BIN_EXE_touchline"), folder.path());
+    let help = program.run(&["--help"]);
+    assert_eq!(help.status.code(), Some(0));
+    let help = String::from_utf8(help.stdout).unwrap();
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        help.contains("`smtps://USER:PASSWORD@HOST`, or `smtp://HOST:25` without encryption."),
+        "{help}"
+    );
 }

@@ -40,6 +40,9 @@ both! {
         answers[4].1 = "ana";
         browser.post(&path, &answers).await.refused_page(422).shows("not an address");
         answers = ANSWERS;
+        answers[2].1 = "Nope/Zone";
+        browser.post(&path, &answers).await.refused_page(422).shows("There is no such time zone");
+        answers = ANSWERS;
         answers[0].1 = "";
         browser.post(&path, &answers).await.refused_page(422);
         browser.post(&path, &ANSWERS).await.leads_to("/set-up");

@@ -171,6 +171,38 @@ both! {
         node.stop().await;
     }
 
+    async fn a_guesser_at_every_opening_does_not_keep_the_owner_out(w: &World) {
+        w.user(Role::Member, "ana@example.org").await;
+        let node = w.node(|config| {
+            config.sign_in_rate = 100_000.try_into().unwrap();
+            config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+        }).await;
+        let at = |address: &str| Browser::new(node.address).with("X-Forwarded-For", address);
+        let (mut thief, mut passed, mut guesses) = (at("203.0.113.9"), 0, 0);
+        while passed < 600 {
+            let answer = sign_in(&mut thief, "ana@example.org", "wrong").await;
+            guesses += u32::from(answer.status == 422);
+            if answer.status == 429 {
+                let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
+                w.pass(seconds(wait));
+                passed += wait;
+            }
+        }
+        assert!((10..25).contains(&guesses), "{guesses}");
+        assert_eq!(sign_in(&mut thief, "ana@example.org", "wrong").await.status, 422);
+        sign_in(&mut at("198.51.100.7"), "ana@example.org", PASSWORD).await.leads_to("/");
+        // Many places together are slowed down, and what they use up is there again soon.
+        let mut refused = 0;
+        for host in 0..80 {
+            let mut thief = at(&format!("192.0.2.{host}"));
+            refused += u32::from(sign_in(&mut thief, "ana@example.org", "wrong").await.status == 429);
+        }
+        assert!((15..=25).contains(&refused), "{refused}");
+        w.pass(seconds(2));
+        sign_in(&mut at("198.51.100.99"), "ana@example.org", PASSWORD).await.leads_to("/");
+        node.stop().await;
+    }
+
     async fn an_address_can_fail_only_so_often(w: &World) {
         w.user(Role::Member, "ana@example.org").await;
         let node = w.node(|config| {

@@ -165,8 +165,27 @@ async fn secrets_are_not_in_the_log() {
     assert!(program.run_with_input(&words, &format!("{PASSWORD}\n")).status.success());
     let link = program.json(&["user", "reset", "--email", "ANA@example.org"]);
     assert_eq!(link["user"]["email"], "ana@example.org");
-    let link = link["link"].as_str().unwrap();
-    let path = link.strip_prefix("http://127.0.0.1:8080").unwrap();
+    let path = link["path"].as_str().unwrap();
+    assert_eq!(link["link"], format!("http://127.0.0.1:8080{path}"));
+    let told = program.run(&["user", "reset", "--email", "ana@example.org"]);
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert!(
+        told.contains("at the address where people reach the service:\n\n/reset/tlln_"),
+        "{told}"
+    );
+    let told = program.run(&[
+        "--base-url",
+        "https://club.example.org",
+        "user",
+        "reset",
+        "--email",
+        "ana@example.org",
+    ]);
+    assert!(
+        String::from_utf8(told.stdout)
+            .unwrap()
+            .contains("once:\n\nhttps://club.example.org/reset/tlln_")
+    );
     assert!(!program.run(&["user", "reset", "--email", "no@example.org"]).status.success());
 
     let service = program.serve(&[]);

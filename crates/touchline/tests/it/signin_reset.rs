@@ -3,10 +3,11 @@
 use store::Scope;
 use testkit::people::PASSWORD;
 use testkit::{Browser, MailServer, World, both, seconds};
+use touchline::accounts::own;
 use touchline::accounts::user::Role;
-use touchline::signin::entry;
+use touchline::signin::{entry, passkey};
 
-use crate::mail::node_with_mail;
+use crate::mail::{node_with, node_with_mail};
 use crate::signin::{RefusedPage, audited, sign_in};
 use crate::signin_two_step;
 
@@ -82,6 +83,91 @@ both! {
             assert_eq!(server.letters(letters).len(), letters);
         }
         assert!(server.is_empty());
+        node.stop().await;
+    }
+
+    async fn a_stranger_does_not_use_up_the_letters(w: &World) {
+        let Some(server) = MailServer::start(&["accept"]) else { return };
+        w.user(Role::Owner, "ana@example.org").await;
+        let node = node_with(w, &[("smtp_url", &server.url()), ("trusted_proxies", "127.0.0.0/8")]).await;
+        let at = |address: &str| Browser::new(node.address).with("X-Forwarded-For", address);
+        let mut stranger = at("203.0.113.9");
+        stranger.get("/forgot").await.ok();
+        for _ in 0..12 {
+            stranger.post("/forgot", &[("email", "ana@example.org")]).await;
+            w.pass(seconds(1200));
+        }
+        // Three at once, then one in an hour.
+        assert!(server.letters(6).len() >= 6);
+        let mut owner = at("198.51.100.7");
+        owner.get("/forgot").await.ok();
+        owner.post("/forgot", &[("email", "ana@example.org")]).await.ok();
+        assert_eq!(server.letters(1).len(), 1);
+        node.stop().await;
+    }
+
+    async fn whoever_takes_an_address_first_loses_it_to_its_owner(w: &World) {
+        let squatter = w.user(Role::Member, "ana@example.org").await;
+        let (_, _) = signin_two_step::set_up(w, &squatter).await;
+        let id = squatter.id;
+        let squat = move |tx: &store::Tx<'_>| {
+            let new = passkey::Credential { credential_id: vec![1], static_state: vec![2], dynamic_state: vec![3], metadata: "{}".to_owned() };
+            passkey::add(tx, id, "Mine", new)?;
+            own::set_email(tx, id, "ana@example.org", false)
+        };
+        w.db().write(Scope::system("test"), squat).await.unwrap();
+        let path = link(w, "ana@example.org").await;
+        let mut owner = w.newcomer();
+        owner.get(&path).await.ok();
+        owner.post(&path, &[("password", NEW)]).await.leads_to("/sign-in?done=reset-all");
+        owner.get("/sign-in?done=reset-all").await.ok().shows("set up before are gone");
+        for table in ["passkey", "totp", "recovery_code", "session"] {
+            assert_eq!(w.count(table).await, 0, "{table}");
+        }
+        sign_in(&mut owner, "ana@example.org", NEW).await.leads_to("/");
+        for action in ["user.password_reset", "user.email_verified", "user.two_step_off", "passkey.removed"] {
+            assert_eq!(audited(w, action).await.len(), 1, "{action}");
+        }
+        // From now on the address is confirmed, and a second step stays.
+        signin_two_step::set_up(w, &squatter).await;
+        let path = link(w, "ana@example.org").await;
+        owner.get(&path).await.ok();
+        owner.post(&path, &[("password", NEW)]).await.leads_to("/sign-in?done=reset");
+        assert_eq!(w.count("totp").await, 1);
+        // Unless whoever runs the service says otherwise.
+        let made = w.db().write(Scope::system("test"), |tx| entry::reset_all_link(tx, "ana@example.org")).await;
+        let path = format!("/reset/{}", made.unwrap().1.reveal());
+        owner.get(&path).await.ok();
+        assert_eq!(w.count("totp").await, 1, "nothing ends before the link is used");
+        owner.post(&path, &[("password", NEW)]).await.leads_to("/sign-in?done=reset-all");
+        owner.get(&path).await.refused_page(410);
+        assert_eq!((w.count("totp").await, w.count("recovery_code").await), (0, 0));
+    }
+
+    async fn an_address_is_confirmed_before_a_second_step(w: &World) {
+        let Some(server) = MailServer::start(&["accept"]) else { return };
+        let id = w.user(Role::Owner, "ana@example.org").await.id;
+        let unsure = move |tx: &store::Tx<'_>| own::set_email(tx, id, "ana@example.org", false);
+        w.db().write(Scope::system("test"), unsure).await.unwrap();
+        // Without mail nobody can confirm anything.
+        w.browser(id).await.get("/account/two-step/set-up").await.ok();
+        let node = node_with_mail(w, &server.url()).await;
+        let mut browser = Browser::new(node.address).holding(w.browser(id).await.cookie);
+        browser.get("/account/passkeys").await.ok().shows("Confirm your address first");
+        browser.get("/account/two-step").await.ok().shows("Confirm your address first");
+        browser.get("/account/two-step/set-up").await.leads_to("/account/two-step");
+        browser.get("/account/two-step").await.ok();
+        browser.post("/account/two-step/set-up", &[("code", "123456")]).await.leads_to("/account/two-step");
+        for form in ["/account/passkeys/begin", "/account/passkeys/finish"] {
+            let refused = browser.post(form, &[]).await;
+            assert!(refused.status == 409 && refused.text.contains("Confirm your address first"), "{} {}", refused.status, refused.text);
+        }
+        browser.post("/account/email", &[("email", "ana@example.org")]).await.leads_to("/account?done=letter");
+        let path = linked(server.letters(1)[0]["text"].as_str().unwrap());
+        browser.get(&path).await.ok();
+        browser.post(&path, &[]).await.leads_to("/account?done=verified");
+        assert_eq!(audited(w, "user.email_verified").await.len(), 1);
+        browser.get("/account/two-step/set-up").await.ok().shows("<svg class=\"qr\"");
         node.stop().await;
     }
 

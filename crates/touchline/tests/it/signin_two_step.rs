@@ -106,6 +106,44 @@ both! {
         browser.post("/sign-in/code", &[("code", &code(w, &seed))]).await.leads_to("/");
     }
 
+    async fn few_codes_can_be_guessed_and_the_owner_comes_in_elsewhere(w: &World) {
+        let ana = w.user(Role::Owner, "ana@example.org").await;
+        let (seed, _) = set_up(w, &ana).await;
+        let node = w.node(|config| {
+            config.sign_in_rate = 100_000.try_into().unwrap();
+            config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+        }).await;
+        let at = |address: &str| Browser::new(node.address).with("X-Forwarded-For", address);
+        // Whoever has the password tries all day: after five codes it is asked for again.
+        let mut thief = at("203.0.113.9");
+        sign_in(&mut thief, "ana@example.org", PASSWORD).await.leads_to("/sign-in/code?next=%2F");
+        thief.get("/sign-in/code").await.ok();
+        let (mut wrong, mut ended, mut refused) = (0, 0, 0);
+        for _ in 0..60 {
+            let answer = thief.post("/sign-in/code", &[("code", "nonsense")]).await;
+            match (answer.status, answer.header("location")) {
+                (422, _) => wrong += 1,
+                (429, _) => refused += 1,
+                (303, Some("/sign-in?done=codes" | "/sign-in")) => {
+                    wrong += u32::from(answer.header("location") == Some("/sign-in?done=codes"));
+                    ended += 1;
+                    thief = at("203.0.113.9");
+                    sign_in(&mut thief, "ana@example.org", PASSWORD).await.leads_to("/sign-in/code?next=%2F");
+                    thief.get("/sign-in/code").await.ok();
+                }
+                other => panic!("{other:?}"),
+            }
+            w.pass(seconds(15));
+        }
+        assert!((4..=10).contains(&wrong), "{wrong} codes were tried in a quarter of an hour");
+        assert!(ended >= 1 && refused > 30, "{ended} {refused}");
+        let mut owner = at("198.51.100.7");
+        sign_in(&mut owner, "ana@example.org", PASSWORD).await.leads_to("/sign-in/code?next=%2F");
+        owner.get("/sign-in/code").await.ok();
+        owner.post("/sign-in/code", &[("code", &code(w, &seed))]).await.leads_to("/");
+        node.stop().await;
+    }
+
     async fn a_pending_sign_in_ends_by_itself(w: &World) {
         let ana = w.user(Role::Owner, "ana@example.org").await;
         let (seed, _) = set_up(w, &ana).await;

@@ -1,10 +1,14 @@
 //! `/account`: one's own name, and the address one signs in with.
 
+use std::time::Duration;
+
 use askama::Template;
 use axum::Router;
 use axum::response::Response;
 use axum::routing::get;
 use http::StatusCode;
+use kit::secret::sha256;
+use kit::text;
 use serde_json::json;
 use store::{Reader, Tx};
 
@@ -18,9 +22,13 @@ use crate::post::courier::Note;
 use crate::signin::entry;
 use crate::signin::link::{self, LinkKind};
 use crate::web::form::Faults;
+use crate::web::pace::Pace;
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Guest, GuestPosted, Outcome, Posted, Visitor, see_other};
+
+/// How often somebody is sent a link to confirm an address.
+const LETTERS: Pace = Pace { what: "confirm letter", burst: 5, every: Duration::from_secs(600) };
 
 pub(super) fn router() -> Router<App> {
     Router::new()
@@ -61,6 +69,13 @@ pub(super) async fn me(visitor: &Visitor<OwnAccount>) -> Result<User> {
     let id = visitor.visit.user;
     let look = move |db: &Reader<'_>| user::find(db, id);
     visitor.app().db.read(visitor.guest.scope("account"), look).await
+}
+
+/// Whether somebody has to confirm their address before they add other ways to sign in. Whoever took the
+/// address of somebody else could keep them out with these. Without mail nobody can confirm anything.
+pub(super) async fn unconfirmed(visitor: &Visitor<OwnAccount>) -> Result<bool> {
+    let mail = visitor.app().courier.has_server();
+    Ok(mail && me(visitor).await?.email_verified_at.is_none())
 }
 
 async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
@@ -109,7 +124,11 @@ async fn change_email(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
         Ok(email) if mail => send_link(&visitor, email).await,
         Ok(email) => {
             let id = visitor.visit.user;
-            let change = move |tx: &Tx<'_>| own::set_email(tx, id, &email, false);
+            let change = move |tx: &Tx<'_>| {
+                own::set_email(tx, id, &email, false)?;
+                // Links to the address before say nothing about this one.
+                entry::forget_resets(tx, id)
+            };
             app.db.write(guest.scope("account"), change).await
         }
         Err(error) => Err(error),
@@ -130,9 +149,10 @@ async fn change_email(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
 /// Writes to the new address. Whether somebody else has it shows only there.
 async fn send_link(visitor: &Visitor<OwnAccount>, email: String) -> Result<()> {
     let (app, id, to) = (visitor.app(), visitor.visit.user, email.clone());
+    app.paces.take(LETTERS, sha256(id.to_string().as_bytes()))?;
     let make = move |tx: &Tx<'_>| {
         link::forget_of(tx, LinkKind::Verify, id)?;
-        let in_use = user::find_by_email(tx, &email)?.is_some();
+        let in_use = user::find_by_email(tx, &email)?.is_some_and(|user| user.id != id);
         Ok::<_, Error>((in_use, link::make(tx, LinkKind::Verify, Some(id), Some(email))?))
     };
     let (in_use, token) = app.db.write(visitor.guest.scope("account"), make).await?;
@@ -171,6 +191,11 @@ async fn confirm(At(token): At<String>, GuestPosted { guest, .. }: GuestPosted) 
         Ok::<_, Error>((before, email))
     };
     let (before, email) = guest.app.db.write(guest.scope("account"), change).await?;
+    if text::folded(&before.email) == text::folded(&email) {
+        note(&guest, before.id, "user.email_verified", json!({})).await?;
+        let place = if guest.visit.is_some() { "/account" } else { "/sign-in" };
+        return Ok(see_other(&format!("{place}?done=verified")));
+    }
     note(&guest, before.id, "user.email_changed", json!({})).await?;
     let text = format!(
         "The address with which you sign in to Touchline was changed to {email}.\n\nIf that was not you, tell an \

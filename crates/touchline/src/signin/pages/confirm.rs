@@ -13,7 +13,8 @@ use crate::accounts::user::{self, User};
 use crate::app::App;
 use crate::error::Result;
 use crate::passwords::Verdict;
-use crate::signin::{session, throttle, two_step};
+use crate::signin::throttle::{self, Proof};
+use crate::signin::{session, two_step};
 use crate::web::page::{self, Frame};
 use crate::web::visitor::{Outcome, Posted, Visitor, own_path, see_other, signed_in};
 
@@ -60,7 +61,8 @@ async fn take(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     let next = own_path(form.text("next"));
     let (app, guest) = (visitor.app(), &visitor.guest);
     let user = find(&visitor).await?;
-    let tried = attempt(guest, &user.email).await?;
+    let proof = if user.password_hash.is_some() { Proof::Password } else { Proof::Code };
+    let tried = attempt(guest, proof, &user.email).await?;
     let (id, session) = (user.id, visitor.visit.session);
     let right = if let Some(kept) = &user.password_hash {
         let typed = form.get("password").unwrap_or_default();

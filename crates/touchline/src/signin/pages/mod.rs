@@ -15,7 +15,7 @@ use axum::Router;
 use serde_json::{Value, json};
 use store::{Reader, Scope};
 
-use super::throttle::{self, Attempt, Subject};
+use super::throttle::{self, Attempt, Proof, Subject};
 use crate::accounts::account as club;
 use crate::accounts::user::{self, User};
 use crate::app::App;
@@ -49,13 +49,20 @@ fn query(guest: &Guest) -> Form {
 }
 
 /// What is said on top of a page that follows a form.
-const DONE: [(&str, &str); 9] = [
+const DONE: [(&str, &str); 12] = [
     ("signed-out", "You are signed out."),
     ("reset", "Your new password is set. Sign in with it."),
+    (
+        "reset-all",
+        "Your new password is set. Passkeys and two-step sign-in that were set up before are gone; set them up \
+         anew once you have signed in.",
+    ),
+    ("verified", "Your address is confirmed."),
+    ("codes", "These were too many codes that are not right. Begin again with your password."),
     ("saved", "Saved."),
     ("password", "Your new password is set. All other browsers were signed out."),
     ("email", "Your address is changed. Sign in with the new one from now on."),
-    ("letter", "We have sent a letter to the new address. Open the link in it within 30 minutes."),
+    ("letter", "We have sent a letter to the address. Open the link in it within 30 minutes."),
     ("off", "Two-step sign-in is off."),
     ("ended", "That browser is signed out."),
     ("others", "All other browsers are signed out."),
@@ -75,12 +82,17 @@ fn pace(app: &App) -> Pace {
 
 /// Lets an attempt to prove something in, unless there were too many from the same place or for the
 /// same address of mail.
-async fn attempt(guest: &Guest, email: &str) -> Result<Attempt> {
-    let (app, address) = (&guest.app, guest.context.address());
-    app.paces.take(pace(app), address)?;
-    let place = neighbourhood(address).to_string();
-    let subject = Subject::new(&app.secrets, email, &place);
+async fn attempt(guest: &Guest, proof: Proof, email: &str) -> Result<Attempt> {
+    let app = &guest.app;
+    app.paces.take(pace(app), guest.context.address())?;
+    let subject = subject(guest, proof, email);
     app.db.write(guest.scope("attempts"), move |tx| throttle::attempt(tx, subject)).await
+}
+
+/// Whose attempts are counted, and where.
+fn subject(guest: &Guest, proof: Proof, email: &str) -> Subject {
+    let place = neighbourhood(guest.context.address()).to_string();
+    Subject::new(&guest.app.secrets, proof, email, &place)
 }
 
 /// The attempt was a good one.

@@ -14,6 +14,7 @@ use kit::Timestamp;
 use serde_json::{Value, json};
 use store::{Reader, Tx};
 
+use super::account::unconfirmed;
 use super::{forget_place, note, pace};
 
 use crate::accounts::permits::OwnAccount;
@@ -53,6 +54,8 @@ struct PasskeysPage {
     /// Whether the address of the service can have passkeys.
     possible: bool,
     full: bool,
+    unconfirmed: bool,
+    email: String,
     usual_name: String,
 }
 
@@ -86,6 +89,8 @@ async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
         frame: visitor.frame("Passkeys", Section::Passkeys).flash(flash),
         full: passkeys.len() >= passkey::MOST,
         passkeys,
+        unconfirmed: unconfirmed(&visitor).await?,
+        email: visitor.visit.email.clone(),
         now: visitor.app().clock.now(),
         possible: Party::of(&visitor.app().home).is_some(),
         usual_name: passkey::usual_name(visitor.guest.browser().user_agent.as_deref()),
@@ -98,6 +103,7 @@ async fn ask_for_new(Posted { visitor, .. }: Posted<OwnAccount>) -> Outcome {
     if let Some(first) = stale(&visitor)? {
         return Ok(first);
     }
+    confirmed(&visitor).await?;
     let party = party(visitor.app())?;
     let known = own(&visitor).await?;
     if known.len() >= passkey::MOST {
@@ -118,6 +124,7 @@ async fn add(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     if let Some(first) = stale(&visitor)? {
         return Ok(first);
     }
+    confirmed(&visitor).await?;
     let party = party(visitor.app())?;
     let key = NewKey::read(form.text("credential"))?;
     let (user, hash) = (visitor.visit.user, key.challenge()?.hash(&visitor.guest.csrf));
@@ -236,6 +243,13 @@ async fn one(visitor: &Visitor<OwnAccount>, id: PasskeyId) -> Result<Passkey> {
     let user = visitor.visit.user;
     let look = move |db: &Reader<'_>| passkey::find(db, user, id);
     visitor.app().db.read(visitor.guest.scope("passkeys"), look).await
+}
+
+async fn confirmed(visitor: &Visitor<OwnAccount>) -> Result<()> {
+    if unconfirmed(visitor).await? {
+        return Err(Error::invalid_state("Confirm your address first."));
+    }
+    Ok(())
 }
 
 fn party(app: &App) -> Result<Party> {

@@ -15,7 +15,8 @@ use crate::accounts::permits::OwnAccount;
 use crate::app::App;
 use crate::error::{Code, Result};
 use crate::passwords::Verdict;
-use crate::signin::{entry, session, throttle};
+use crate::signin::throttle::{self, Proof};
+use crate::signin::{entry, session};
 use crate::web::form::Faults;
 use crate::web::page::{self, Frame, Section};
 use crate::web::visitor::{Outcome, Posted, Visitor, see_other, signed_in};
@@ -52,7 +53,7 @@ async fn change(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     if !has_one {
         visitor.fresh("/account/password")?;
     }
-    let tried = attempt(guest, &user.email).await?;
+    let tried = attempt(guest, Proof::Password, &user.email).await?;
     if has_one {
         let typed = form.get("current").unwrap_or_default();
         if app.passwords.verify(typed, user.password_hash.clone()).await? == Verdict::Wrong {

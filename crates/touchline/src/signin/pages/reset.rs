@@ -12,23 +12,25 @@ use kit::text;
 use serde_json::json;
 use store::{Reader, Scope, Tx};
 
-use super::{is_real, note, write_to};
+use super::{is_real, note, subject, write_to};
 use crate::accounts::user::{self, User};
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::post::courier::Note;
-use crate::signin::entry;
-use crate::signin::link::{self, LinkKind};
-use crate::signin::throttle::Subject;
+use crate::signin::entry::{self, Reset};
+use crate::signin::passkey;
+use crate::signin::throttle::Proof;
 use crate::web::form::Faults;
 use crate::web::pace::Pace;
 use crate::web::page::{self, Frame};
 use crate::web::path::At;
 use crate::web::visitor::{Guest, GuestPosted, Outcome, see_other};
 
-/// How often one address may ask for letters, and how often one reader gets them.
+/// How often one address may ask for letters, how often for the same reader, and how many letters one
+/// reader gets. The last is loose, so that no stranger uses up what the reader asks for.
 const ASKED: Pace = Pace { what: "forgot", burst: 3, every: Duration::from_secs(20 * 60) };
-const WRITTEN: Pace = Pace { what: "reset letter", burst: 3, every: Duration::from_secs(3600) };
+const ASKED_FOR: Pace = Pace { what: "reset letter", burst: 3, every: Duration::from_secs(3600) };
+const WRITTEN: Pace = Pace { what: "reset letters", burst: 20, every: Duration::from_secs(180) };
 
 pub(super) fn router() -> Router<App> {
     Router::new()
@@ -63,8 +65,10 @@ async fn send(GuestPosted { guest, form }: GuestPosted) -> Outcome {
     }
     guest.app.paces.take(ASKED, guest.context.address())?;
     let email = text::normalised(form.text("email")).into_owned();
-    let reader = Subject::new(&guest.app.secrets, &email, "").hash();
-    if email.len() <= 254 && guest.app.paces.take(WRITTEN, reader).is_ok() {
+    let (here, anywhere) = subject(&guest, Proof::Password, &email).hashes();
+    let paces = &guest.app.paces;
+    let few = || paces.take(ASKED_FOR, here).and_then(|()| paces.take(WRITTEN, anywhere)).is_ok();
+    if email.len() <= 254 && few() {
         let app = guest.app.clone();
         guest.app.spawn(async move {
             if let Err(error) = write(&app, email).await {
@@ -115,7 +119,7 @@ async fn choose(guest: Guest, At(token): At<String>) -> Outcome {
 async fn owner(guest: &Guest, token: &str) -> Result<User> {
     let token = token.to_owned();
     let look = move |db: &Reader<'_>| {
-        let link = link::look(db, LinkKind::Reset, &token)?;
+        let link = entry::reset_of(db, &token)?;
         user::find(db, link.user_id.ok_or_else(Error::not_found)?)
     };
     guest.app.db.read(guest.scope("reset"), look).await
@@ -140,10 +144,25 @@ async fn keep(At(token): At<String>, GuestPosted { guest, form }: GuestPosted) -
         Err(error) => return Err(error.into()),
     };
     let change = move |tx: &Tx<'_>| entry::reset(tx, &token, &hash);
-    guest.app.db.write(guest.scope("reset"), change).await?;
-    note(&guest, user.id, "user.password_reset", json!({})).await?;
+    let (_, reset) = guest.app.db.write(guest.scope("reset"), change).await?;
+    note_reset(&guest, &user, &reset).await?;
     tell_of_new_password(&guest.app, &user);
-    Ok(see_other("/sign-in?done=reset"))
+    let said = if reset.removed() { "reset-all" } else { "reset" };
+    Ok(see_other(&format!("/sign-in?done={said}")))
+}
+
+async fn note_reset(guest: &Guest, user: &User, reset: &Reset) -> Result<()> {
+    note(guest, user.id, "user.password_reset", json!({})).await?;
+    if reset.verified {
+        note(guest, user.id, "user.email_verified", json!({})).await?;
+    }
+    if reset.two_step {
+        note(guest, user.id, "user.two_step_off", json!({})).await?;
+    }
+    for passkey in &reset.passkeys {
+        note(guest, user.id, "passkey.removed", passkey::details(*passkey)).await?;
+    }
+    Ok(())
 }
 
 /// Tells the owner of a password that it was changed.

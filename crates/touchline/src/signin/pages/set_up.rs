@@ -16,7 +16,7 @@ use crate::accounts::permits::Ownership;
 use crate::accounts::user::{self, NewUser, Role};
 use crate::app::App;
 use crate::demo;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Fault, Result};
 use crate::ids::AccountId;
 use crate::signin::entry::{self, Entry};
 use crate::signin::session::{self, Method};
@@ -101,7 +101,7 @@ async fn settle(guest: &Guest, form: &Form, link: String) -> Result<kit::secret:
     let new = Beginning {
         club: form.text("club").to_owned(),
         sport: form.maybe("sport").map(|sport| sport.chars().take(60).collect()),
-        timezone: form.text("timezone").parse().unwrap_or(Zone::utc()),
+        timezone: zone(form)?,
         name: form.text("name").to_owned(),
         email: own::address(form.text("email"))?,
         password_hash: app.passwords.hash(typed, &known).await?,
@@ -119,6 +119,14 @@ async fn settle(guest: &Guest, form: &Form, link: String) -> Result<kit::secret:
     let (_, token) = app.db.write(guest.scope("sign-in"), come_in).await?;
     note(guest, owner.id, "user.signed_in", json!({ "method": Method::Link })).await?;
     Ok(token)
+}
+
+/// The zone that was chosen; the page offers UTC.
+fn zone(form: &Form) -> Result<Zone> {
+    form.maybe("timezone").map_or(Ok(Zone::utc()), str::parse).map_err(|_| {
+        let detail = "There is no such time zone. Choose one of the list.";
+        Error::invalid(vec![Fault::new("/timezone", "invalid", detail)])
+    })
 }
 
 async fn ask_for_demo(visitor: Visitor<Ownership>) -> Outcome {

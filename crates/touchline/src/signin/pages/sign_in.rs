@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::passwords::Verdict;
 use crate::signin::entry::{self, Entry};
 use crate::signin::session::{self, Method, Visit};
-use crate::signin::throttle::{self, Attempt};
+use crate::signin::throttle::{self, Attempt, Proof};
 use crate::signin::two_step;
 use crate::web::page::{self, Frame};
 use crate::web::visitor::{
@@ -77,7 +77,7 @@ fn code_address(next: &str) -> String {
 async fn take(GuestPosted { guest, form }: GuestPosted) -> Outcome {
     let (email, next) = (form.text("email"), own_path(form.text("next")));
     let password = form.get("password").unwrap_or_default();
-    let tried = attempt(&guest, email).await?;
+    let tried = attempt(&guest, Proof::Password, email).await?;
     let address = text::normalised(email).into_owned();
     let look = move |db: &Reader<'_>| user::find_by_email(db, &address);
     let found = guest.app.db.read(guest.scope("sign-in"), look).await?;
@@ -150,11 +150,14 @@ async fn take_code(GuestPosted { guest, form }: GuestPosted) -> Outcome {
         return Ok(see_other("/sign-in"));
     };
     let id = visit.user;
-    let tried = attempt(&guest, &visit.email).await?;
+    let tried = attempt(&guest, Proof::Code, &visit.email).await?;
     let look = move |db: &Reader<'_>| user::find(db, id);
     let user = guest.app.db.read(guest.scope("sign-in"), look).await?;
     let Some((method, token)) = second_step(&guest, &visit, tried, form.text("code")).await? else {
         failed(&guest, Some(&user), tried, "code");
+        if worn_out(&guest, &visit).await? {
+            return Ok(signed_out(see_other("/sign-in?done=codes")));
+        }
         let wrong = "This code is not right, or was used before. Wait for the next one.";
         return Ok(code_page(&guest, StatusCode::UNPROCESSABLE_ENTITY, next, wrong)?);
     };
@@ -165,6 +168,20 @@ async fn take_code(GuestPosted { guest, form }: GuestPosted) -> Outcome {
         write_to(&guest.app, &user, "A recovery code was used", text.to_owned());
     }
     Ok(signed_in(see_other(next), &token))
+}
+
+/// Counts a code that was wrong. After too many the session ends, and with it what the password was worth.
+async fn worn_out(guest: &Guest, visit: &Visit) -> Result<bool> {
+    let (user, id) = (visit.user, visit.session);
+    let key = guest.app.secrets.key("sign-in attempts");
+    let count = move |tx: &Tx<'_>| {
+        let over = throttle::too_many_codes(tx, &key, id)?;
+        if over {
+            session::end(tx, user, id)?;
+        }
+        Ok::<_, Error>(over)
+    };
+    guest.app.db.write(guest.scope("attempts"), count).await
 }
 
 /// Lets somebody in whose code is right. The code is used up in the same step.

@@ -11,12 +11,12 @@ use qrcodegen::{QrCode, QrCodeEcc};
 use serde_json::json;
 use store::{Reader, Tx};
 
-use super::account::me;
+use super::account::{me, unconfirmed};
 use super::{attempt, failed, flash, forget_place, note, write_to};
 use crate::accounts::permits::OwnAccount;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
-use crate::signin::throttle;
+use crate::signin::throttle::{self, Proof};
 use crate::signin::two_step::{self, Seed, State};
 use crate::web::page::{self, Frame, Section};
 use crate::web::visitor::{Outcome, Posted, Visitor, encoded, see_other};
@@ -38,6 +38,8 @@ pub(super) fn router() -> Router<App> {
 struct TwoStepPage {
     frame: Frame,
     state: State,
+    unconfirmed: bool,
+    email: String,
 }
 
 #[derive(Template)]
@@ -69,11 +71,15 @@ async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
     let look = move |db: &Reader<'_>| two_step::state(db, id);
     let state = visitor.app().db.read(visitor.guest.scope("account"), look).await?;
     let frame = visitor.frame("Two-step sign-in", Section::TwoStep).flash(flash(&visitor.guest));
-    Ok(page::html(StatusCode::OK, &TwoStepPage { frame, state })?)
+    let (unconfirmed, email) = (unconfirmed(&visitor).await?, visitor.visit.email.clone());
+    Ok(page::html(StatusCode::OK, &TwoStepPage { frame, state, unconfirmed, email })?)
 }
 
 async fn begin(visitor: Visitor<OwnAccount>) -> Outcome {
     visitor.fresh(SET_UP)?;
+    if unconfirmed(&visitor).await? {
+        return Ok(see_other(HERE));
+    }
     match seed(&visitor).await {
         Ok(seed) => Ok(set_up_page(&visitor, &seed, "")?),
         Err(error) if error.code == Code::InvalidState => Ok(see_other(HERE)),
@@ -128,9 +134,12 @@ fn picture(text: &str) -> Result<Picture> {
 
 async fn confirm(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     visitor.fresh(SET_UP)?;
+    if unconfirmed(&visitor).await? {
+        return Ok(see_other(HERE));
+    }
     let (app, guest) = (visitor.app(), &visitor.guest);
     let user = me(&visitor).await?;
-    let tried = attempt(guest, &user.email).await?;
+    let tried = attempt(guest, Proof::Password, &user.email).await?;
     let (id, key, code) = (user.id, app.secrets.key("totp"), form.text("code").to_owned());
     let turn_on = move |tx: &Tx<'_>| {
         let codes = two_step::confirm(tx, &key, id, &code)?;

@@ -120,8 +120,8 @@ async fn create(desk: &Desk, account: AccountId, new: NewUser) -> Outcome {
 async fn reset(desk: &Desk, email: String, all: bool) -> Outcome {
     let db = desk.open_migrated().await?;
     let make = if all { entry::reset_all_link } else { entry::reset_link };
-    let made = db.write(Scope::system("reset"), move |tx| make(tx, &email)).await;
-    let (user, token) = made.map_err(|error| match error.code {
+    let written = db.write(Scope::system("reset"), move |tx| make(tx, &email)).await;
+    let (user, token) = written.map_err(|error| match error.code {
         Code::NotFound => Refusal::from("there is no user with this address"),
         _ => refused(error),
     })?;

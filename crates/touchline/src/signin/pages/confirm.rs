@@ -73,7 +73,7 @@ async fn take(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
         app.db.write(guest.scope("confirm"), check).await?
     };
     if !right {
-        failed(guest, Some(&user), tried, "confirm");
+        failed(guest, Some(&user), &tried, "confirm");
         return Ok(show(&visitor, &user, next, "This is not right.")?);
     }
     let renew = move |tx: &Tx<'_>| {

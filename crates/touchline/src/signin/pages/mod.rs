@@ -102,7 +102,7 @@ fn forget_place(guest: &Guest) {
 
 /// Notes an attempt that failed, if it is somebody we know. Nobody waits for it, so that time does not
 /// tell whether we do; and of many only some are noted, so that guessing does not fill the log.
-fn failed(guest: &Guest, user: Option<&User>, attempt: Attempt, step: &'static str) {
+fn failed(guest: &Guest, user: Option<&User>, attempt: &Attempt, step: &'static str) {
     let telling = attempt.failures <= 5 || attempt.failures.count_ones() == 1;
     let Some(user) = user.filter(|_| telling) else { return };
     let details = json!({ "step": step, "failures": attempt.failures });

@@ -57,7 +57,7 @@ async fn change(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     if has_one {
         let typed = form.get("current").unwrap_or_default();
         if app.passwords.verify(typed, user.password_hash.clone()).await? == Verdict::Wrong {
-            failed(guest, Some(&user), tried, "password change");
+            failed(guest, Some(&user), &tried, "password change");
             let mut faults = Faults::default();
             faults.add("current", "This is not your current password.");
             return Ok(password_page(&visitor, has_one, faults)?);

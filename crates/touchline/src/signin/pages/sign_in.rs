@@ -86,7 +86,7 @@ async fn take(GuestPosted { guest, form }: GuestPosted) -> Outcome {
     let user = match found {
         Some(user) if verdict != Verdict::Wrong && user.disabled_at.is_none() => user,
         found => {
-            failed(&guest, found.as_ref(), tried, "password");
+            failed(&guest, found.as_ref(), &tried, "password");
             let wrong = "Email or password is not right.";
             let status = StatusCode::UNPROCESSABLE_ENTITY;
             return Ok(sign_in_page(&guest, status, email, next, wrong)?);
@@ -153,8 +153,9 @@ async fn take_code(GuestPosted { guest, form }: GuestPosted) -> Outcome {
     let tried = attempt(&guest, Proof::Code, &visit.email).await?;
     let look = move |db: &Reader<'_>| user::find(db, id);
     let user = guest.app.db.read(guest.scope("sign-in"), look).await?;
-    let Some((method, token)) = second_step(&guest, &visit, tried, form.text("code")).await? else {
-        failed(&guest, Some(&user), tried, "code");
+    let Some((method, token)) = second_step(&guest, &visit, &tried, form.text("code")).await?
+    else {
+        failed(&guest, Some(&user), &tried, "code");
         if worn_out(&guest, &visit).await? {
             return Ok(signed_out(see_other("/sign-in?done=codes")));
         }
@@ -188,10 +189,10 @@ async fn worn_out(guest: &Guest, visit: &Visit) -> Result<bool> {
 async fn second_step(
     guest: &Guest,
     visit: &Visit,
-    tried: Attempt,
+    tried: &Attempt,
     code: &str,
 ) -> Result<Option<(Method, kit::secret::Token)>> {
-    let (user, code) = (visit.user, code.to_owned());
+    let (user, code, tried) = (visit.user, code.to_owned(), *tried);
     let key = guest.app.secrets.key("totp");
     let (browser, before) = (guest.browser(), Some((visit.user, visit.session)));
     let come_in = move |tx: &Tx<'_>| {

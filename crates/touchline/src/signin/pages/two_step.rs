@@ -149,7 +149,7 @@ async fn confirm(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
         Ok::<_, Error>(codes)
     };
     let Some(codes) = app.db.write(guest.scope("account"), turn_on).await? else {
-        failed(guest, Some(&user), tried, "two-step set-up");
+        failed(guest, Some(&user), &tried, "two-step set-up");
         let wrong = "This code is not right. Type the six digits that the app shows now.";
         return Ok(set_up_page(&visitor, &seed(&visitor).await?, wrong)?);
     };

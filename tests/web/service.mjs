@@ -83,6 +83,8 @@ export class Service {
       const child = execFile(PROGRAM, all, { env: plain() }, (error, out, err) =>
         error ? failed(new Error(`touchline ${words.join(' ')}: ${err || error.message}`)) : done(out),
       )
+      // A command that reads nothing may have ended by now; what it said tells how it went.
+      child.stdin.on('error', () => {})
       child.stdin.end(input)
     })
     return JSON.parse(said)

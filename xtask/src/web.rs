@@ -65,7 +65,7 @@ fn look(server: &Server, service: &Path, python: &Path, files: &[String]) -> Res
         .env("TOUCHLINE_PYTHON", python.join("python"))
         .env("TOUCHLINE_OAUTH_CLIENT", workspace::built()?.join("touchline-oauth-client"))
         .env("TOUCHLINE_SCREENSHOTS", &pictures)
-        .at_most(8 * MINUTE)
+        .at_most(12 * MINUTE)
         .run()?;
     println!("pictures of the pages: {}", pictures.display());
     Ok(Tally::of_node(&finished.lines).ended(finished.ok))

@@ -91,8 +91,11 @@ impl Program {
             }
             log
         });
-        let address = told.recv_timeout(Duration::from_secs(20));
-        Service { address: address.expect("the service listens"), child, log: Some(log) }
+        let Ok(address) = told.recv_timeout(Duration::from_secs(20)) else {
+            let _ = child.kill();
+            panic!("the service does not listen: {}", log.join().unwrap());
+        };
+        Service { address, child, log: Some(log) }
     }
 }
 

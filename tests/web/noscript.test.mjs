@@ -61,13 +61,13 @@ test('inviting somebody, who joins', { timeout: 60_000 }, async (t) => {
 
 test('allowing an app something, and taking it back', { timeout: 60_000 }, async (t) => {
   const app = await service.app('native', 'http://127.0.0.1/callback', { name: 'Without scripts' })
-  const asked = { client_id: app.id, redirect_uri: 'http://127.0.0.1:1/callback', response_type: 'code' }
+  const asked = { client_id: app.id, redirect_uri: `${service.url.replace('localhost', '127.0.0.1')}/callback`, response_type: 'code' }
   const page = await arrive(t)
   const authorize = `/oauth/authorize?${new URLSearchParams({ ...asked, ...PKCE, scope: 'teams:read', state: 's' })}`
   await signIn(page, person, authorize)
-  const back = page.waitForRequest((request) => new URL(request.url()).pathname === '/callback')
   await page.getByRole('button', { name: /^Allow/ }).click()
-  const { access_token: token } = await service.exchange(app, (await back).url())
+  await page.waitForURL('**/callback?**')
+  const { access_token: token } = await service.exchange(app, page.url())
   assert.equal((await service.api('GET', '/teams', undefined, token)).status, 200)
 
   await page.goto('/account/apps')

@@ -5,12 +5,10 @@ use store::Reader;
 
 use crate::error::{Error, Result};
 use crate::roster::guardian;
-use crate::roster::person::Person;
+use crate::roster::person::{OF_AGE, Person};
 
 /// Below this age, a guardian must have joined before.
 const ALONE: i64 = 13;
-/// Below this age, whoever agrees is told.
-const OF_AGE: i64 = 18;
 
 /// How old a person is today, if it is known.
 pub fn of(db: &Reader<'_>, person: &Person) -> Option<i64> {
@@ -18,7 +16,7 @@ pub fn of(db: &Reader<'_>, person: &Person) -> Option<i64> {
     person.birth_date?.age_on(today?)
 }
 
-/// What those who agree should know of the age of somebody who wants to sign in.
+/// What those who agree should know of the age of somebody who wants to sign in and is no adult.
 pub fn remark(db: &Reader<'_>, person: &Person) -> Option<String> {
     let age = of(db, person)?;
     (age < OF_AGE).then(|| format!("{age} years old. Make sure that a parent knows of this."))

@@ -10,9 +10,8 @@ use std::collections::BTreeSet;
 use kit::Day;
 
 use crate::ids::PersonId;
+use crate::roster::person::OF_AGE;
 
-/// From this age on a person is an adult.
-const OF_AGE: i64 = 18;
 /// So many adults see what is said to a minor.
 const ADULTS: usize = 2;
 /// What teams of adults are called.

@@ -11,6 +11,7 @@ use super::newcomer::{self, NewMember};
 use super::person::{self, Person, PersonChange};
 use super::refusals::Refusals;
 use super::ripple::Ripple;
+use super::trust::Ward;
 use crate::accounts::rights::Reach;
 use crate::accounts::user::User;
 use crate::error::{Error, Result};
@@ -19,10 +20,11 @@ use crate::ids::{PersonId, TeamId};
 /// Makes the user, who belongs to the club, a guardian of this child. They are whoever they are in the
 /// club already, or the child's guardian with their confirmed address, or somebody new.
 pub fn as_guardian(tx: &Tx<'_>, child: PersonId, user: &User) -> Result<Person> {
-    if person::find(tx, child)?.erased_at.is_some() {
+    let child = person::find(tx, child)?;
+    if child.erased_at.is_some() {
         return Err(Error::not_found());
     }
-    let known = guardian::of(tx, &[child])?;
+    let known = guardian::of(tx, &[child.id])?;
     let own = match linking::person_of(tx, user.id)? {
         Some(own) => Some(own),
         None => recognised(&known, user).cloned(),
@@ -32,11 +34,11 @@ pub fn as_guardian(tx: &Tx<'_>, child: PersonId, user: &User) -> Result<Person> 
         Some(own) => own,
         None => newly(tx, user, &mut ripple)?,
     };
-    if own.id == child {
+    if own.id == child.id {
         return Err(Error::invalid_state("A person cannot be their own guardian."));
     }
     if !known.iter().any(|link| link.guardian.id == own.id) {
-        tie(tx, child, &known, own.id, &mut ripple)?;
+        tie(tx, &child, &known, own.id, &mut ripple)?;
     }
     ripple.settle(tx, None)?;
     linking::link(tx, own.id, user.id)
@@ -68,7 +70,7 @@ fn newly(tx: &Tx<'_>, user: &User, ripple: &mut Ripple) -> Result<Person> {
 
 fn tie(
     tx: &Tx<'_>,
-    child: PersonId,
+    child: &Person,
     known: &[Link],
     own: PersonId,
     ripple: &mut Ripple,
@@ -79,9 +81,10 @@ fn tie(
     let ids = known.iter().map(|link| link.guardian.id).chain([own]);
     let wanted = ids.map(|id| NewGuardian { id: Some(id), ..NewGuardian::default() }).collect();
     let mut refusals = Refusals::default();
-    let plan = guardian::plan(tx, &Reach::Everywhere, child, wanted, &mut refusals)?;
+    let ward = Ward::same(child);
+    let plan = guardian::plan(tx, &Reach::Everywhere, ward, wanted, &mut refusals)?;
     refusals.finish()?;
-    guardian::replace(tx, child, plan, ripple)
+    guardian::replace(tx, child.id, plan, ripple)
 }
 
 /// Puts the user, who belongs to the club, on a team as its coach.

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use super::person::{self, Person, PersonChange};
 use super::refusals::Refusals;
 use super::ripple::Ripple;
+use super::trust::{self, Ward};
 use crate::accounts::rights::Reach;
 use crate::error::{Code, Result};
 use crate::ids::{AccountId, PersonId};
@@ -158,11 +159,13 @@ pub(super) struct Planned {
 pub(super) fn plan(
     tx: &Tx<'_>,
     reach: &Reach,
-    child: PersonId,
+    ward: Ward<'_>,
     wanted: Vec<NewGuardian>,
     refusals: &mut Refusals,
 ) -> Result<Vec<Planned>> {
+    let child = ward.now.id;
     let now = of(tx, &[child])?;
+    let may_tie = trust::may_tie(tx, reach, ward)?;
     let mut plan: Vec<Planned> = Vec::new();
     for (position, mut item) in wanted.into_iter().enumerate() {
         let place = format!("/guardians/{position}");
@@ -171,10 +174,17 @@ pub(super) fn plan(
             continue;
         };
         let tied = now.iter().any(|link| link.guardian.id == after.id);
+        if let Some(before) = &before
+            && let Some(member) = trust::foreign_contact(tx, reach, before, &after)?
+        {
+            refusals.admin_decides(&format!("{place}/{member}"));
+        }
         if reach.is_own(after.id) && !tied {
             // Whoever looks after a child sees all its teams; nobody gives themselves that.
             let detail = "You cannot make yourself a guardian; ask an admin of the club.";
             refusals.invalid(&place, "not_allowed", detail);
+        } else if !tied && !may_tie {
+            refusals.admin_decides(&place);
         } else if after.id == child {
             refusals.invalid(&place, "own_guardian", "A person cannot be their own guardian.");
         } else if plan.iter().any(|other| other.is_for(before.is_some(), &after)) {

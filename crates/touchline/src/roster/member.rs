@@ -14,6 +14,7 @@ use super::person::{self, Person, PersonChange};
 use super::profile::Private;
 use super::refusals::Refusals;
 use super::ripple::Ripple;
+use super::trust::{self, Ward};
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Result};
 use crate::expected::Expected;
@@ -187,11 +188,18 @@ pub fn change(
     membership::check(tx, &team, Some(&before), &mut after, &mut refusals)?;
     let now = change.person.apply(&was);
     person::check(&now, tx.now(), &mut refusals);
+    if !trust::may_become(reach, &was, Some(&before), &after) {
+        refusals.admin_decides("/role");
+    }
+    if let Some(member) = trust::foreign_contact(tx, reach, &was, &now)? {
+        refusals.admin_decides(&format!("/{member}"));
+    }
     let guardians = match change.guardians {
         Change::Keep => None,
         said => {
             let wanted = said.apply(None).unwrap_or_default();
-            Some(guardian::plan(tx, reach, was.id, wanted, &mut refusals)?)
+            let ward = Ward { was: &was, now: &now, role: Some(after.role) };
+            Some(guardian::plan(tx, reach, ward, wanted, &mut refusals)?)
         }
     };
     refusals.finish()?;

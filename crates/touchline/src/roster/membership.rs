@@ -34,6 +34,13 @@ words! {
 }
 word_column!(Role, MemberStatus);
 
+impl Role {
+    /// Whether members who are this lead the team.
+    pub fn leads(self) -> bool {
+        matches!(self, Self::Coach | Self::Manager)
+    }
+}
+
 /// Where a member plays, kept as a JSON list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Positions(pub Vec<String>);

@@ -10,6 +10,7 @@ pub mod profile;
 pub mod guardian;
 pub mod membership;
 pub mod standing;
+pub mod trust;
 pub mod member;
 pub mod newcomer;
 pub mod linking;

@@ -14,6 +14,7 @@ use super::membership::{
 use super::person::{self, Person, PersonChange};
 use super::refusals::Refusals;
 use super::ripple::Ripple;
+use super::trust::{self, Ward};
 use crate::accounts::rights::Reach;
 use crate::error::{Code, Error, Result};
 use crate::ids::{PersonId, TeamId};
@@ -120,12 +121,16 @@ impl<'a, 'c> Desk<'a, 'c> {
             self.made.insert(person.id, number);
             person
         };
+        let mut membership = new.membership.apply(&blank(tx, team.id, person.id));
+        if !trust::may_become(self.reach, &person, None, &membership) {
+            self.refusals.admin_decides("/role");
+        }
         if !new.guardians.is_empty() {
+            let ward = Ward { was: &person, now: &person, role: Some(membership.role) };
             let (reach, refusals) = (self.reach, &mut self.refusals);
-            let plan = guardian::plan(tx, reach, person.id, new.guardians, refusals)?;
+            let plan = guardian::plan(tx, reach, ward, new.guardians, refusals)?;
             guardian::replace(tx, person.id, plan, &mut self.ripple)?;
         }
-        let mut membership = new.membership.apply(&blank(tx, team.id, person.id));
         membership::check(tx, team, None, &mut membership, &mut self.refusals)?;
         membership::insert(tx, &membership)?;
         self.joined.push(membership);

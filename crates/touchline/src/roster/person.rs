@@ -14,6 +14,9 @@ use crate::ids::{AccountId, PersonId, UserId};
 use crate::reactions;
 use crate::thing::thing;
 
+/// From this age on a person is an adult.
+pub const OF_AGE: i64 = 18;
+
 record! {
     /// Somebody: a player, a coach, a guardian, or several of these.
     #[derive(Debug, Clone, PartialEq, Eq)]

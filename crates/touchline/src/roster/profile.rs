@@ -12,6 +12,7 @@ use super::membership::{self, MemberStatus, Role};
 use super::person::{self, Person, PersonChange, REACHED};
 use super::refusals::Refusals;
 use super::ripple::Ripple;
+use super::trust;
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Result};
 use crate::expected::Expected;
@@ -186,6 +187,9 @@ pub fn change(
     let after = Person { wants_email, ..change.person.apply(&before) };
     let mut refusals = Refusals::default();
     person::check(&after, tx.now(), &mut refusals);
+    if let Some(member) = trust::foreign_contact(tx, reach, &before, &after)? {
+        refusals.admin_decides(&format!("/{member}"));
+    }
     refusals.finish()?;
     if after != before {
         person::update(tx, &after)?;

@@ -1,5 +1,6 @@
 //! What stands against a change, collected so that the caller learns all of it at once.
 
+use super::trust::{self, ADMIN_DECIDES};
 use crate::error::{Candidate, Code, Error, Fault, Result};
 
 /// At most so many are told.
@@ -39,6 +40,11 @@ impl Refusals {
         self.refuse(Code::InvalidState, pointer, "invalid_state", detail);
     }
 
+    /// Something that is not for this caller to decide.
+    pub(super) fn admin_decides(&mut self, pointer: &str) {
+        self.refuse(Code::Forbidden, pointer, "forbidden", ADMIN_DECIDES);
+    }
+
     /// Somebody who may be there already.
     pub(super) fn duplicate(&mut self, pointer: &str, detail: &str, candidates: Vec<Candidate>) {
         self.refuse(Code::Conflict, pointer, "duplicate", detail);
@@ -54,8 +60,14 @@ impl Refusals {
         self.found.push((code, Fault::new(pointer, word, detail)));
     }
 
-    /// Fails if anything was found: with its own code if all of it is of one kind.
-    pub(super) fn finish(self) -> Result<()> {
+    /// Fails if anything was found: with its own code if all of it is of one kind. Whoever may not do it is
+    /// told that and nothing else.
+    pub(super) fn finish(mut self) -> Result<()> {
+        if self.found.iter().any(|(code, _)| *code == Code::Forbidden) {
+            self.found.retain(|(code, _)| *code == Code::Forbidden);
+            let faults = self.found.into_iter().take(TOLD).map(|(_, fault)| fault).collect();
+            return Err(Error { faults, ..trust::admin_decides() });
+        }
         let Some((first, fault)) = self.found.first() else { return Ok(()) };
         let alike = self.found.iter().all(|(code, _)| code == first);
         let code = if alike { *first } else { Code::ValidationFailed };

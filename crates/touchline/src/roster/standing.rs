@@ -79,9 +79,9 @@ pub fn of(db: &Reader<'_>, user: UserId) -> Result<Standing> {
            and m.status <> 'removed' and t.status = 'active'",
         bind! { family },
     )?;
-    let leading = places.iter().filter(|(_, person, role, present)| {
-        *present && own.contains(person) && matches!(role, Role::Coach | Role::Manager)
-    });
+    let leading = places
+        .iter()
+        .filter(|(_, person, role, present)| *present && own.contains(person) && role.leads());
     let leads: BTreeSet<_> = leading.map(|(team, ..)| *team).collect();
     let sees: BTreeSet<_> = places.iter().map(|(team, ..)| *team).collect();
     Ok(Standing {

@@ -62,6 +62,7 @@ mod roster;
 mod roster_batch;
 mod roster_people;
 mod roster_privacy;
+mod roster_trust;
 mod rsvps;
 mod schema;
 mod secrets;

@@ -14,7 +14,7 @@ use crate::ids::{AccountId, ClaimId, InvitationId, PersonId, TeamId, UserId};
 use crate::paging::Page;
 use crate::roster::membership::Role as Place;
 use crate::roster::person;
-use crate::roster::{arrival, linking, standing};
+use crate::roster::{arrival, linking, standing, trust};
 use crate::signals::Tell;
 use crate::thing::thing;
 
@@ -220,8 +220,7 @@ fn decidable(db: &Reader<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
         }
         let (user, relation, person) = (claim.user_id, claim.relation, claim.person_id);
         if user == by || !extent::is_within(db, &leads, Wish { user, relation, person })? {
-            let detail = "An admin of the club decides this.";
-            return Err(Error::new(Code::Forbidden, detail));
+            return Err(trust::admin_decides());
         }
     }
     if claim.status != ClaimStatus::Open {

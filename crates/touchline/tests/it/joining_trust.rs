@@ -14,6 +14,7 @@ use touchline::roster::{guardian, standing};
 use crate::joining::{
     claim_in, find_user, link, link_in, on_roster, role, sign_in_after, sign_up, team, team_link,
 };
+use crate::standing::acting;
 
 const MOTHER: &str = "rita@example.org";
 
@@ -179,6 +180,49 @@ both! {
         link(w, head, user).await;
         let mut head = w.browser(user).await;
         head.post(&format!("/account/claims/{id}/approve"), &[]).await.leads_to("/account/claims");
+    }
+
+    async fn a_coach_lets_nobody_in_as_a_coach_or_as_the_guardian_of_an_adult(w: &World) {
+        let (hawks, owls) = (team(w, "Hawks").await, team(w, "Owls").await);
+        let own = stands(w, hawks.coach.id).await.own[0];
+        on_roster(w, &owls.id.to_string(), json!({ "person_id": own, "role": "coach" })).await;
+        let cora = acting(w, hawks.coach.id).await;
+        let add = async |team: &crate::joining::Team, body: testkit::Value| {
+            let made = cora.post(&format!("/teams/{}/roster", team.id), body).await.created();
+            made.data()["person_id"].as_str().unwrap().parse::<PersonId>().unwrap()
+        };
+        // A card for a friend who coaches, and is a parent too; a player here who is the manager there.
+        let friend = add(&hawks, json!({ "first_name": "Fay", "role": "coach", "email": "fay@example.org" })).await;
+        let child = add(&hawks, json!({ "first_name": "Finn", "guardians": [{ "id": friend }] })).await;
+        let player = add(&hawks, json!({ "first_name": "Sam", "birth_date": "2000-01-01" })).await;
+        add(&owls, json!({ "person_id": player, "role": "manager" })).await;
+        let grown = add(&hawks, json!({ "first_name": "Gro", "birth_date": "1990-01-01" })).await;
+        let signed = add(&hawks, json!({ "first_name": "Sia", "birth_date": "2012-01-01" })).await;
+        link(w, signed, w.user(Role::Member, "sia@example.org").await.id).await;
+        let way = team_link(w, &hawks).await;
+        let mut coach = w.browser(hawks.coach.id).await;
+        let admin = w.user(Role::Admin, "admin@example.org").await;
+        let mut admin = w.browser(admin.id).await;
+        let wishes = [("fay@example.org", ("guardian", child)), ("sam@example.org", ("self", player)),
+            ("eve@example.org", ("guardian", grown)), ("eva@example.org", ("guardian", signed))];
+        for (email, wish) in wishes {
+            ask(w, &way, email, wish).await;
+            confirm(w, find_user(w, email).await.unwrap().id).await;
+            let page = coach.get("/account/claims").await.shows("An admin of the club decides this");
+            assert!(!page.text.contains("/approve"), "{wish:?}");
+            let id = claim_in(&admin.get("/admin/members/claims").await);
+            assert_eq!(coach.post(&format!("/account/claims/{id}/approve"), &[]).await.status, 403, "{wish:?}");
+            let done = admin.post(&format!("/admin/members/claims/{id}/refuse"), &[]).await;
+            done.leads_to("/admin/members/claims?done=refused");
+        }
+        // Whose mother stands on the roster already is not made anybody's ward.
+        let mother = json!([{ "first_name": "Moa", "email": "moa@example.org" }]);
+        let old = json!({ "first_name": "Old", "birth_date": "1990-01-01", "guardians": mother });
+        let old = on_roster(w, &hawks.id.to_string(), old).await;
+        ask(w, &way, "moa@example.org", ("guardian", old)).await;
+        confirm(w, find_user(w, "moa@example.org").await.unwrap().id).await;
+        let id = claim_in(&coach.get("/account/claims").await);
+        coach.post(&format!("/account/claims/{id}/approve"), &[]).await.leads_to("/account/claims");
     }
 
     async fn nobody_comes_back_by_an_invitation_they_made(w: &World) {

@@ -50,6 +50,13 @@ record! {
     }
 }
 
+impl App {
+    /// Whether people may be sent back to it there.
+    pub fn may_be_sent_to(&self, uri: &str) -> bool {
+        redirect::is_registered(&self.redirect_uris.0, self.kind, uri)
+    }
+}
+
 impl Versioned for App {
     fn version(&self) -> i64 {
         self.version

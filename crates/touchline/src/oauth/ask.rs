@@ -96,7 +96,7 @@ pub fn way(parameters: &Parameters, app: &App) -> Result<Way, &'static str> {
     let asked = parameters.text("redirect_uri").map_err(|_| "The app named several addresses.")?;
     let known = &app.redirect_uris.0;
     let redirect_uri = match (asked, known.as_slice()) {
-        (Some(uri), known) if redirect::is_registered(known, app.kind, uri) => uri,
+        (Some(uri), _) if app.may_be_sent_to(uri) => uri,
         (Some(_), _) => {
             return Err("The app wants to lead you to an address that it is not registered for.");
         }

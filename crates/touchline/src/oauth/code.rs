@@ -6,7 +6,7 @@ use kit::Timestamp;
 use kit::secret::{Token, same, sha256};
 use store::{Reader, Tx, bind, record, sql};
 
-use super::app::App;
+use super::app::{self, App};
 use super::refusal::{Refusal, Told};
 use super::token::{self, Lives, Pair};
 use super::{grant, request};
@@ -107,6 +107,10 @@ pub fn exchange(tx: &Tx<'_>, app: &App, sent: &Exchange, lives: Lives) -> Result
     }
     if tx.now() >= code.expires_at {
         return refused("The code has expired.");
+    }
+    // The app as it is by now.
+    if !app::find(tx, app.id)?.may_be_sent_to(&code.redirect_uri) {
+        return refused("The address that the code was given to was withdrawn.");
     }
     // Whoever ends the session meanwhile waits for us, and we for them.
     session::touch(tx, code.session_id)?;

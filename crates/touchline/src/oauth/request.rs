@@ -141,7 +141,7 @@ pub fn open(tx: &Tx<'_>, token: &Token, who: Answerer) -> Result<Opened> {
         return Ok(Opened::Gone);
     }
     let app = app::find(tx, pending.app_id)?;
-    if app.disabled_at.is_some() {
+    if app.disabled_at.is_some() || !app.may_be_sent_to(&pending.redirect_uri) {
         return Ok(Opened::Gone);
     }
     let (club,) = tx.one("select name from account where id = :account", bind! {})?;
@@ -212,12 +212,16 @@ pub fn answer(
     let Some(shown) = pending.shown.as_ref().filter(|_| is_theirs(&pending, who)) else {
         return Ok(Answered::Foreign);
     };
+    // An address that was withdrawn meanwhile gets nothing, not even a refusal.
+    let app = app::find(tx, pending.app_id)?;
+    if !app.may_be_sent_to(&pending.redirect_uri) {
+        return Ok(Answered::Gone);
+    }
     // The same code for the same question: whoever presses the button twice still arrives.
     let made = Token::from_bytes(TokenKind::Code, making.key.sign(&[token.reveal().as_bytes()]));
     if let Some(answer) = &pending.answer {
         return answered_before(tx, &pending, answer, made);
     }
-    let app = app::find(tx, pending.app_id)?;
     let shown = Scopes::parse(shown).unwrap_or(Scopes::of([]));
     let allowed = grantable_by(tx, who.user)?.map(|grantable| grantable.shared(shown));
     let scopes = allowed.filter(|scopes| allow && !scopes.is_empty() && app.disabled_at.is_none());

@@ -148,6 +148,12 @@ impl Visit {
             && in_time(self.role, self.created_at, self.last_seen_at, now)
     }
 
+    /// Whether the session is young enough, and was used lately enough, for somebody who is this in a club,
+    /// whichever club's pages it shows.
+    pub fn is_good_for(&self, role: Option<Role>, now: Timestamp) -> bool {
+        in_time(role, self.created_at, self.last_seen_at, now)
+    }
+
     /// Whether they proved who they are a short while ago.
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         now < self.proved_at.plus(FRESH)

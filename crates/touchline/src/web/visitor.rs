@@ -294,7 +294,7 @@ pub fn own_path(next: &str) -> &str {
 }
 
 /// Where to sign in, and where to go on afterwards.
-fn sign_in(next: &str) -> String {
+pub fn sign_in(next: &str) -> String {
     match own_path(next) {
         "/" => "/sign-in".to_owned(),
         next => format!("/sign-in?next={}", encoded(next)),

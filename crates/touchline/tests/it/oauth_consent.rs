@@ -1,20 +1,49 @@
 //! Stories about the page on which somebody is asked: it says what is so, and only who was asked answers.
 
 use store::Scope;
+use testkit::people::PASSWORD;
 use testkit::{Browser, World, both, seconds};
 use touchline::accounts::rights::Scopes;
 use touchline::accounts::user::{self, Role};
 use touchline::expected::Expected;
+use touchline::ids::{AccountId, UserId};
 use touchline::oauth::app::{self, AppChange, Kind, NewApp};
 
 use crate::oauth_flow::{
     CALLBACK, Registered, answered, audited, bearer, parameter, refused, registered,
 };
+use crate::signin::sign_in;
 
 /// Where the question is asked.
 async fn question(browser: &mut Browser, app: &Registered) -> String {
     let sent = browser.get(&app.asks(&[])).await;
     sent.header("location").unwrap().to_owned()
+}
+
+/// From now on the app is registered for these addresses.
+async fn leads_to(w: &World, app: &Registered, uris: &[&str]) {
+    let (scope, id) = (Scope::account(w.harbour, "test"), app.app.id);
+    let uris = uris.iter().map(|uri| (*uri).to_owned()).collect();
+    let change = AppChange { redirect_uris: Some(uris), ..AppChange::default() };
+    let changed = w.db().write(scope, move |tx| app::change(tx, id, change, &Expected::Anything));
+    changed.await.unwrap();
+}
+
+/// Another club where this user is a plain member.
+async fn hilltop(w: &World, email: &str) -> AccountId {
+    let club = w.stranger.get("/me").await.ok().data()["account"]["id"].clone();
+    let club = club.as_str().unwrap().parse().unwrap();
+    w.user_of(club, Role::Member, email).await;
+    club
+}
+
+/// The browsers of a user were used just now.
+async fn in_use(w: &World, user: UserId) {
+    let text = "update session set last_seen_at = :now where user_id = :user /* any account */";
+    w.db()
+        .write(Scope::system("test"), move |tx| tx.run(text, store::bind! { user }))
+        .await
+        .unwrap();
 }
 
 both! {
@@ -125,11 +154,7 @@ both! {
         let place = browser.get(&app.asks(&[])).await.header("location").unwrap().to_owned();
         assert!(place.starts_with(CALLBACK), "allowed before, to the same place: {place}");
         let elsewhere = "https://elsewhere.example/cb";
-        let (scope, id) = (Scope::account(w.harbour, "test"), app.app.id);
-        let uris = vec![CALLBACK.to_owned(), elsewhere.to_owned()];
-        let change = AppChange { redirect_uris: Some(uris), ..AppChange::default() };
-        let changed = w.db().write(scope, move |tx| app::change(tx, id, change, &Expected::Anything));
-        changed.await.unwrap();
+        leads_to(w, &app, &[CALLBACK, elsewhere]).await;
         let place = browser.get(&app.asks(&[("redirect_uri", Some(elsewhere))])).await;
         assert!(place.header("location").unwrap().starts_with("/oauth/consent/"));
     }
@@ -248,5 +273,78 @@ both! {
         w.db().write(Scope::system("test"), move |tx| tx.run(text, store::bind! { user })).await.unwrap();
         refused(&app.exchange(w, &code).await, 400, "invalid_grant");
         refused(&app.refresh(w, &refresh).await, 400, "invalid_grant");
+    }
+
+    async fn whoever_owns_the_apps_club_is_asked_sooner_who_they_are_whatever_club_is_shown(w: &World) {
+        let ana = w.user(Role::Owner, "ana@example.org").await.id;
+        let club = hilltop(w, "ana@example.org").await;
+        let elsewhere = async || w.browser_at(ana, Some(club)).await;
+        let app = registered(w, Kind::Spa, CALLBACK, "teams:read").await;
+        let server = registered(w, Kind::Server, CALLBACK, "teams:read").await;
+        server.tokens(w, &mut w.browser(ana).await).await;
+        let codes = w.count("oauth_code").await;
+        let none = [("prompt", Some("none"))];
+        let (mut idle, mut silent, mut asked) = (elsewhere().await, elsewhere().await, elsewhere().await);
+        w.pass(seconds(2 * 3600));
+        for (browser, app) in [(&mut idle, &app), (&mut silent, &server)] {
+            // Asking twice helps nobody.
+            for _ in 0..2 {
+                let next = browser.get(&app.asks(&[])).await.header("location").unwrap().to_owned();
+                assert!(next.starts_with("/sign-in?next=%2Foauth%2Fconsent%2Ftlrq_"), "{next}");
+                browser.get(&next).await.ok();
+            }
+        }
+        let told = asked.get(&server.asks(&none)).await;
+        assert_eq!(parameter(told.header("location").unwrap(), "error").as_deref(), Some("login_required"));
+        // Signed in again, the question is there.
+        let next = idle.get(&app.asks(&[])).await.header("location").unwrap().to_owned();
+        let consent = parameter(&next, "next").unwrap();
+        sign_in(&mut idle, "ana@example.org", PASSWORD).await.leads_to("/");
+        idle.get(&consent).await.ok();
+        // However often it is used, after twelve hours it is over; also for a question that is open.
+        let (mut early, mut late, mut used) = (elsewhere().await, elsewhere().await, elsewhere().await);
+        w.pass(seconds(12 * 3600 - 600));
+        in_use(w, ana).await;
+        let (first, second) = (question(&mut early, &app).await, question(&mut late, &app).await);
+        early.get(&first).await.ok();
+        w.pass(seconds(900));
+        for sent in [early.post(&first, &[("answer", "allow")]).await, late.get(&second).await, used.get(&app.asks(&[])).await] {
+            let next = sent.header("location").unwrap_or_else(|| panic!("{}", sent.text));
+            assert!(next.starts_with("/sign-in?next=%2Foauth%2Fconsent%2Ftlrq_"), "{next}");
+        }
+        assert_eq!(w.count("oauth_code").await, codes);
+        // Who is a plain member of the app's club too keeps their time.
+        w.db().write(Scope::account(w.harbour, "test"), move |tx| tx.run(
+            "update account_user set role = 'member' where account_id = :account and user_id = :ana",
+            store::bind! { ana },
+        )).await.unwrap();
+        let mut plain = elsewhere().await;
+        w.pass(seconds(86_400));
+        let page = question(&mut plain, &app).await;
+        plain.get(&page).await.ok();
+    }
+
+    async fn an_address_that_was_withdrawn_gets_nothing(w: &World) {
+        let ana = w.user(Role::Owner, "ana@example.org").await;
+        let mut browser = w.browser(ana.id).await;
+        let app = registered(w, Kind::Spa, CALLBACK, "teams:read").await;
+        let pages = [question(&mut browser, &app).await, question(&mut browser, &app).await, question(&mut browser, &app).await];
+        for page in &pages {
+            browser.get(page).await.ok();
+        }
+        let sent = browser.post(&pages[0], &[("answer", "allow")]).await;
+        let code = parameter(sent.header("location").unwrap(), "code").unwrap();
+        let codes = w.count("oauth_code").await;
+        leads_to(w, &app, &["https://elsewhere.example/cb"]).await;
+        for (page, answer) in [(&pages[0], "allow"), (&pages[1], "allow"), (&pages[2], "deny")] {
+            let sent = browser.post(page, &[("answer", answer)]).await;
+            assert_eq!((sent.status, sent.header("location")), (410, None), "{answer}");
+            assert_eq!(browser.get(page).await.status, 410);
+        }
+        refused(&app.exchange(w, &code).await, 400, "invalid_grant");
+        assert_eq!((w.count("oauth_code").await, w.count("oauth_grant").await), (codes, 0));
+        // Registered again before the code has ended, it is good.
+        leads_to(w, &app, &[CALLBACK]).await;
+        app.exchange(w, &code).await.ok();
     }
 }

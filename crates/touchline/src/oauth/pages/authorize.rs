@@ -8,7 +8,7 @@ use http::{Method, StatusCode};
 use kit::secret::{Token, TokenKind};
 use store::{Reader, Scope, Tx};
 
-use super::{back_to_app, stop};
+use super::{back_to_app, is_good_in, stop};
 use crate::app::App;
 use crate::error::Result;
 use crate::oauth::api::audience;
@@ -83,7 +83,12 @@ enum Known {
 
 impl Asking {
     async fn go_on(self) -> Result<Response> {
-        let visit = self.guest.visit.clone().filter(|visit| !visit.pending);
+        let mut visit = self.guest.visit.clone().filter(|visit| !visit.pending);
+        if let Some(shown) = &visit
+            && !is_good_in(&self.guest, self.client.account_id, shown).await?
+        {
+            visit = None;
+        }
         let known = match &visit {
             Some(visit) => self.known(visit).await?,
             None => Known::Unknown,

@@ -6,7 +6,7 @@ use http::{Method, StatusCode};
 use kit::secret::{Token, TokenKind};
 use store::{Reader, Scope, Tx};
 
-use super::{back_to_app, stop};
+use super::{back_to_app, is_good_in, stop};
 use crate::accounts::rights::Scopes;
 use crate::error::Result;
 use crate::ids::AccountId;
@@ -16,7 +16,7 @@ use crate::oauth::words::{self, Words};
 use crate::web::caller::OwnAccount;
 use crate::web::page::{Frame, html_with_form_action};
 use crate::web::path::At;
-use crate::web::visitor::{Outcome, Posted, Refusal, Visitor, encoded};
+use crate::web::visitor::{Outcome, Posted, Refusal, Visitor, encoded, sign_in};
 
 type Me = Visitor<OwnAccount>;
 
@@ -48,10 +48,7 @@ pub(super) async fn show(method: Method, At(token): At<String>, me: Me) -> Outco
         return Ok(StatusCode::OK.into_response());
     }
     let Some((token, pending)) = found(&me, &token).await? else { return Ok(gone()?) };
-    if pending.wants_login() && me.visit.proved_at < pending.created_at {
-        let back = encoded(&me.guest.asked);
-        return Err(Refusal::First(format!("/confirm?next={back}")));
-    }
+    proven(&me, &pending).await?;
     let who = answerer(&me);
     let open = move |tx: &Tx<'_>| request::open(tx, &token, who);
     let opened = me.app().db.write(scope(&me, pending.account_id), open).await?;
@@ -66,10 +63,7 @@ pub(super) async fn show(method: Method, At(token): At<String>, me: Me) -> Outco
 pub(super) async fn answer(At(token): At<String>, posted: Posted<OwnAccount>) -> Outcome {
     let Posted { visitor: me, form } = posted;
     let Some((token, pending)) = found(&me, &token).await? else { return Ok(gone()?) };
-    if pending.wants_login() && me.visit.proved_at < pending.created_at {
-        let back = encoded(&me.guest.asked);
-        return Err(Refusal::First(format!("/confirm?next={back}")));
-    }
+    proven(&me, &pending).await?;
     let (who, allow) = (answerer(&me), form.text("answer") == "allow");
     let app = me.app();
     let making = Making { key: app.secrets.key("oauth code"), life: app.config.oauth_code_ttl };
@@ -82,6 +76,18 @@ pub(super) async fn answer(At(token): At<String>, posted: Posted<OwnAccount>) ->
         Answered::Told(way, Ok(code)) => back_to_app(&way.back(home, &[("code", code.reveal())]))?,
         Answered::Told(way, Err(refusal)) => back_to_app(&way.refused(home, refusal))?,
     })
+}
+
+/// Sends whoever must first prove again who they are to do so.
+async fn proven(me: &Me, pending: &Pending) -> Outcome<()> {
+    if !is_good_in(&me.guest, pending.account_id, &me.visit).await? {
+        return Err(Refusal::First(sign_in(&me.guest.asked)));
+    }
+    if pending.wants_login() && me.visit.proved_at < pending.created_at {
+        let back = encoded(&me.guest.asked);
+        return Err(Refusal::First(format!("/confirm?next={back}")));
+    }
+    Ok(())
 }
 
 /// The question under this token, whatever club it is about.

@@ -10,10 +10,15 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::header::{CACHE_CONTROL, LOCATION, REFERRER_POLICY};
 use http::{HeaderValue, StatusCode};
+use store::{Scope, Tx};
 
+use crate::accounts::user;
 use crate::app::App;
 use crate::error::{Error, Result};
+use crate::ids::AccountId;
+use crate::signin::session::{self, Visit};
 use crate::web::page::{Frame, html};
+use crate::web::visitor::Guest;
 
 /// `/oauth/authorize`, `/oauth/consent/{token}`, `/account/apps`.
 pub fn router() -> Router<App> {
@@ -36,6 +41,20 @@ struct Stop<'a> {
 
 fn stop(status: StatusCode, title: &'static str, text: &str, advice: &str) -> Result<Response> {
     html(status, &Stop { frame: Frame::plain(title), text, advice })
+}
+
+/// Whether the browser may act in the app's club, whichever club's pages it shows: whoever looks after that
+/// club is asked sooner who they are. If it may not, its session ends, so that they sign in again.
+async fn is_good_in(guest: &Guest, club: AccountId, visit: &Visit) -> Result<bool> {
+    let (user, session) = (visit.user, visit.session);
+    let scope = Scope::account(club, user.to_string()).for_request(guest.context.id());
+    let role = guest.app.db.glance(scope, move |db| user::role_of(db, user)).await?;
+    if visit.is_good_for(role, guest.app.clock.now()) {
+        return Ok(true);
+    }
+    let end = move |tx: &Tx<'_>| session::end(tx, user, session);
+    guest.app.db.write(guest.scope("sessions"), end).await?;
+    Ok(false)
 }
 
 /// Goes back to the app. Always with 303: no form is ever sent on.

@@ -140,13 +140,13 @@ both! {
         let home = family(w).await;
         // A player of the Hawks who coaches the Owls, a child on both teams, a player who is a parent there.
         let (hawks, owls) = (home.hawks.id.to_string(), home.owls.id.to_string());
-        let both = async |name: &str, place: &str| {
-            let born = json!({ "first_name": name, "last_name": "Both", "birth_date": "1990-01-01" });
-            let person = on_roster(w, &hawks, born).await;
+        let both = async |name: &str, born: &str, place: &str| {
+            let player = json!({ "first_name": name, "last_name": "Both", "birth_date": born });
+            let person = on_roster(w, &hawks, player).await;
             on_roster(w, &owls, json!({ "person_id": person, "role": place })).await;
             person
         };
-        let (leader, child) = (both("Lea", "coach").await, both("Chi", "player").await);
+        let (leader, child) = (both("Lea", "1990-01-01", "coach").await, both("Chi", "2012-01-01", "player").await);
         let parent = json!({ "first_name": "Pa", "last_name": "Rent", "birth_date": "1990-01-01" });
         let parent = on_roster(w, &hawks, parent).await;
         let ward = json!({ "first_name": "Ward", "last_name": "Rent", "guardians": [{ "id": parent }] });

@@ -10,7 +10,7 @@ use kit::{Clock, Dice, IdMaker};
 use crate::queue::{Counters, Queue, job, run};
 use crate::scope::Tools;
 use crate::sqlite::Nearby;
-use crate::{Dialect, Error, Reader, Result, Scope, Tx, postgres, sqlite};
+use crate::{Bell, Dialect, Error, Reader, Result, Scope, Tx, postgres, sqlite};
 
 /// How to open a database.
 #[derive(Debug, Clone)]
@@ -75,6 +75,7 @@ impl Db {
             clock: options.clock.clone(),
             dice: options.dice.clone(),
             ids: IdMaker::default(),
+            bell: Bell::default(),
         });
         let (dialect, nearby, threads) = if let Some(path) = options.url.strip_prefix("sqlite:") {
             let threads = sqlite::start(path, &queue, &tools, &stats)?;
@@ -95,6 +96,11 @@ impl Db {
     /// Which database this is.
     pub fn dialect(&self) -> Dialect {
         self.inner.dialect
+    }
+
+    /// What rings when a change with news is durable.
+    pub fn bell(&self) -> &Bell {
+        &self.inner.tools.bell
     }
 
     /// Runs a closure that only looks.
@@ -125,7 +131,7 @@ impl Db {
         if let Some(nearby) = &self.inner.nearby {
             let here = nearby.lend(|file| {
                 let work = work.take().expect("it was not run yet");
-                run(file, &scope, &self.inner.tools, move |tx: &Tx<'_>| work(tx))
+                run(file, &scope, &self.inner.tools, move |tx: &Tx<'_>| work(tx)).0
             });
             if let Some(result) = here {
                 self.inner.stats.reads.fetch_add(1, Ordering::Relaxed);

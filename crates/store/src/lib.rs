@@ -7,6 +7,7 @@
 //!
 //! Nothing of the two drivers leaks out of this crate, and the crate knows no table but its own.
 
+mod bell;
 mod db;
 mod error;
 mod migrate;
@@ -19,6 +20,7 @@ mod sqlite;
 mod tls;
 mod value;
 
+pub use bell::Bell;
 pub use db::{Db, Options, Stats};
 pub use error::{Error, Result};
 pub use migrate::{Applied, Migration};

@@ -28,6 +28,8 @@ pub(crate) trait Job: Send {
     fn run(&mut self, conn: &dyn Conn, tools: &Tools) -> bool;
     /// Replaces the closure's result by an error that only showed when its changes were kept.
     fn refuse(&mut self, error: Error);
+    /// The account that has news, now that its changes are kept.
+    fn news(&self) -> Option<u128>;
     /// Answers: with the closure's result if `outcome` is well, else with its error.
     fn finish(self: Box<Self>, outcome: Result<()>);
 }
@@ -37,6 +39,8 @@ struct Work<F, T, E> {
     one_moment: bool,
     closure: Option<F>,
     result: Option<Result<T, E>>,
+    /// Whether the bell is to ring once this is durable.
+    news: bool,
     reply: oneshot::Sender<Result<T, E>>,
 }
 
@@ -52,7 +56,7 @@ where
     E: From<Error> + Send + 'static,
 {
     let (reply, answer) = oneshot::channel();
-    let work = Work { scope, one_moment, closure: Some(closure), result: None, reply };
+    let work = Work { scope, one_moment, closure: Some(closure), result: None, news: false, reply };
     (Box::new(work), answer)
 }
 
@@ -72,7 +76,8 @@ where
             // Whoever asked was told that it took too long, or has gone: what was not begun is not done.
             return false;
         }
-        let result = run(conn, &self.scope, tools, closure);
+        let (result, news) = run(conn, &self.scope, tools, closure);
+        self.news = news;
         let keep = result.is_ok();
         self.result = Some(result);
         keep
@@ -80,6 +85,11 @@ where
 
     fn refuse(&mut self, error: Error) {
         self.result = Some(Err(E::from(error)));
+    }
+
+    fn news(&self) -> Option<u128> {
+        let kept = self.news && matches!(self.result, Some(Ok(_)));
+        kept.then(|| self.scope.bits()).flatten()
     }
 
     fn finish(mut self: Box<Self>, outcome: Result<()>) {
@@ -92,13 +102,14 @@ where
     }
 }
 
-/// Runs a closure from its first statement to its last. A panic is an error like any other.
+/// Runs a closure from its first statement to its last, and says whether it has news. A panic is an error
+/// like any other.
 pub(crate) fn run<F, T, E>(
     conn: &dyn Conn,
     scope: &Scope,
     tools: &Tools,
     closure: F,
-) -> Result<T, E>
+) -> (Result<T, E>, bool)
 where
     F: FnOnce(&Tx<'_>) -> Result<T, E>,
     E: From<Error>,
@@ -112,7 +123,7 @@ where
     if took > SLOW && !scope.is_long() {
         tracing::warn!(millis = took.as_millis() as u64, job = type_name::<F>(), "slow job");
     }
-    result
+    (result, tx.has_news())
 }
 
 /// A connection that can hold several jobs in one transaction.
@@ -148,6 +159,8 @@ pub(crate) fn commit_together(
     stats.batches.fetch_add(1, Ordering::Relaxed);
     stats.jobs.fetch_add(jobs.len() as u64, Ordering::Relaxed);
     for job in jobs {
+        let news = job.news().filter(|_| outcome.is_ok());
+        news.into_iter().for_each(|account| tools.bell.ring(account));
         job.finish(outcome.clone());
     }
     outcome

@@ -1,12 +1,13 @@
 //! What a job holds in its hands: whose job it is, and the connection to look or to change with.
 
+use std::cell::Cell;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use kit::{Clock, Dice, Id, IdMaker, Timestamp};
 
 use crate::sql::Bind;
-use crate::{Dialect, Error, Record, Result, Row, Value};
+use crate::{Bell, Dialect, Error, Record, Result, Row, Value};
 
 /// Whose job this is. `:account` and `:actor` of every statement come from here.
 #[derive(Debug, Clone)]
@@ -67,6 +68,10 @@ impl Scope {
         self.long
     }
 
+    pub(crate) fn bits(&self) -> Option<u128> {
+        self.account
+    }
+
     pub(crate) fn lane(&self) -> u64 {
         self.lane
     }
@@ -85,6 +90,7 @@ pub(crate) struct Tools {
     pub(crate) clock: Clock,
     pub(crate) dice: Arc<Dice>,
     pub(crate) ids: IdMaker,
+    pub(crate) bell: Bell,
 }
 
 /// A connection, as [`Reader`] and [`Tx`] use it.
@@ -234,11 +240,21 @@ impl<'c> Reader<'c> {
 pub struct Tx<'c> {
     reader: Reader<'c>,
     tools: &'c Tools,
+    news: Cell<bool>,
 }
 
 impl<'c> Tx<'c> {
     pub(crate) fn new(reader: Reader<'c>, tools: &'c Tools) -> Self {
-        Self { reader, tools }
+        Self { reader, tools, news: Cell::new(false) }
+    }
+
+    /// Rings the bell for the account once the job's changes are durable.
+    pub fn ring(&self) {
+        self.news.set(true);
+    }
+
+    pub(crate) fn has_news(&self) -> bool {
+        self.news.get()
     }
 
     /// Runs a statement and says how many rows it changed.

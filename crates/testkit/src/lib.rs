@@ -18,6 +18,7 @@ pub mod database;
 pub mod mail_server;
 pub mod people;
 pub mod process;
+pub mod receiver;
 pub mod world;
 
 pub use browser::Browser;
@@ -25,6 +26,7 @@ pub use cast::Cast;
 pub use client::{Answer, Client};
 pub use database::{Engine, TestDatabase};
 pub use mail_server::MailServer;
+pub use receiver::Receiver;
 pub use serde_json::{Value, json};
 pub use world::{Node, World, seconds};
 

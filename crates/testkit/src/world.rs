@@ -15,6 +15,7 @@ use touchline::accounts::api_key::{self, Key, NewKey};
 use touchline::accounts::rights::Scopes;
 use touchline::app::App;
 use touchline::config::Config;
+use touchline::dispatch::Dispatcher;
 use touchline::ids::AccountId;
 
 use crate::{Client, Engine, TestDatabase};
@@ -47,6 +48,8 @@ pub struct World {
 pub struct Node {
     pub app: App,
     pub address: SocketAddr,
+    /// Delivers to webhooks when a story says so.
+    pub dispatcher: Dispatcher,
     stop: watch::Sender<bool>,
     serving: JoinHandle<()>,
 }
@@ -62,7 +65,8 @@ impl Node {
         let (stop, stopped) = watch::channel(false);
         let router = touchline::service(app.clone());
         let serving = touchline::web::server::serve(listener, app.clone(), router, stopped);
-        Self { app, address, stop, serving: tokio::task::spawn(serving) }
+        let dispatcher = Dispatcher::new(app.clone()).unwrap();
+        Self { app, address, dispatcher, stop, serving: tokio::task::spawn(serving) }
     }
 
     /// Stops the service as an operator would.
@@ -106,6 +110,11 @@ impl World {
     /// Lets time pass.
     pub fn pass(&self, time: Duration) {
         self.clock.pass(time);
+    }
+
+    /// Delivers to webhooks everything that is due now.
+    pub async fn deliver(&self) {
+        self.node.dispatcher.deliver().await.unwrap();
     }
 
     /// The service's own database.
@@ -155,6 +164,7 @@ pub fn test_config() -> Config {
     let mut config = Config::defaults();
     config.postgres_connections = 4.try_into().unwrap();
     config.sign_in_rate = 100_000.try_into().unwrap();
+    config.webhook_networks = vec!["127.0.0.0/8".parse().unwrap()];
     config
 }
 

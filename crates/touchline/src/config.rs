@@ -147,6 +147,19 @@ settings! {
     mail_from: Option<Mailbox> = "";
     /// How long to wait before each new attempt to send a letter.
     mail_retries: Vec<Duration> = "1m,5m,30m,2h,6h,12h,24h";
+    /// How long to wait before each new attempt to deliver to a webhook, a fifth more or less.
+    webhook_retries: Vec<Duration> = "5s,5m,30m,2h,5h,10h,14h,20h,24h";
+    /// A webhook is turned off after so long of nothing but failures.
+    webhook_patience: Duration = "5d";
+    /// Deliveries to webhooks that are under way at once.
+    webhook_deliveries: NonZeroUsize = "512";
+    /// Private networks that webhooks may reach, separated by commas. For tests and trusted networks only: whoever
+    /// may add a webhook can then send requests into them.
+    webhook_networks: Vec<IpNet> = "";
+    /// A PEM file with the authority that vouches for receivers of webhooks, beside the public ones.
+    webhook_authority: Option<PathBuf> = "";
+    /// How long notifications, and what became of their deliveries, are kept.
+    news_kept: Duration = "30d";
 }
 
 /// A database's address shows everything but its password.

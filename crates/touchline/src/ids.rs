@@ -66,4 +66,10 @@ ids! {
     MessageId = MessageKind "msg";
     /// A letter in the outbox.
     MailId = MailKind "mail";
+    /// Somebody's wish to be told what happens.
+    WebhookId = WebhookKind "whk";
+    /// One notification on its way to one webhook.
+    DeliveryId = DeliveryKind "dlv";
+    /// A process that sends what webhooks are told.
+    NodeId = NodeKind "node";
 }

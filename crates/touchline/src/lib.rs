@@ -14,6 +14,7 @@ pub mod exports;
 pub mod privacy;
 pub mod joining;
 pub mod oauth;
+pub mod webhooks;
 pub mod admin;
 
 pub mod app;
@@ -21,6 +22,7 @@ pub mod backup;
 pub mod cli;
 pub mod config;
 pub mod demo;
+pub mod dispatch;
 pub mod doctor;
 pub mod error;
 pub mod expected;

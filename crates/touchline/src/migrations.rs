@@ -20,4 +20,5 @@ pub const STEPS: &[Migration] = steps![
     "0005_messages",
     "0006_users",
     "0007_sign_in",
+    "0008_webhooks",
 ];

@@ -230,6 +230,7 @@ impl Journal {
     }
 
     fn close(self, tx: &Tx<'_>) -> Result<()> {
+        tx.ring();
         let Self { sequence, entries, chain } = self;
         tx.later(
             "update journal set sequence = :sequence, entries = :entries, chain = :chain

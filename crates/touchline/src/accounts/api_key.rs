@@ -250,8 +250,8 @@ fn future(tx: &Tx<'_>, end: Option<Timestamp>) -> Result<Option<Timestamp>> {
     }
 }
 
-/// A key can only be narrowed to teams that the account has.
-fn own_teams(tx: &Tx<'_>, teams: Option<Vec<TeamId>>) -> Result<Option<Vec<TeamId>>> {
+/// A key or a webhook can only be narrowed to teams that the account has.
+pub fn own_teams(tx: &Tx<'_>, teams: Option<Vec<TeamId>>) -> Result<Option<Vec<TeamId>>> {
     let Some(ids) = teams else { return Ok(None) };
     let known: Vec<(TeamId,)> =
         tx.all("select id from team where account_id = :account and id in (:ids)", bind! { ids })?;

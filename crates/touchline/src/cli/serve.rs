@@ -16,6 +16,7 @@ use super::{Desk, Outcome, Refusal, refused};
 use crate::accounts::api_key::Key;
 use crate::app::App;
 use crate::config::Config;
+use crate::dispatch::Dispatcher;
 use crate::post::Post;
 use crate::signin::set_up;
 use crate::web::{health, server};
@@ -67,6 +68,7 @@ async fn run(app: App, listener: TcpListener) -> Outcome {
         app.spawn(server::serve(listener, app.clone(), router, stopped.clone()));
     }
     app.spawn(jobs::run(app.clone(), stopped.clone()));
+    app.spawn(Dispatcher::new(app.clone()).map_err(Refusal::from)?.run(stopped.clone()));
     app.spawn(Post::new(app.clone()).map_err(Refusal::from)?.run(stopped.clone()));
     let address = listener.local_addr()?;
     writeln!(std::io::stderr(), "listening on http://{address}")?;

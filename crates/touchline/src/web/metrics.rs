@@ -23,6 +23,8 @@ pub struct Metrics {
     pub connections: AtomicU64,
     pub connections_refused: AtomicU64,
     pub panics: AtomicU64,
+    /// Attempts to deliver to webhooks: those that failed and those that went well.
+    pub deliveries: [AtomicU64; 2],
 }
 
 #[derive(Debug)]
@@ -45,6 +47,11 @@ impl Metrics {
         let bucket = BOUNDS.iter().position(|bound| millis < *bound).unwrap_or(BOUNDS.len());
         self.durations[bucket].fetch_add(1, Ordering::Relaxed);
         self.micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// Counts an attempt to deliver to a webhook.
+    pub fn delivered(&self, well: bool) {
+        self.deliveries[usize::from(well)].fetch_add(1, Ordering::Relaxed);
     }
 
     /// Everything, as it stands.

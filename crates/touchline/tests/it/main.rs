@@ -79,3 +79,4 @@ mod standing_messages;
 mod strangers;
 mod teams;
 mod users;
+mod webhooks;

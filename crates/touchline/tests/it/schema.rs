@@ -25,7 +25,8 @@ both! {
             let fenced = table.columns.iter().any(|column| column.name == "account_id");
             // Users sign in to the installation, not to one account.
             let of_users = ["app_user", "session", "totp", "recovery_code", "passkey", "ceremony", "once_link", "sign_in_failure"];
-            let known = ["account", "installation"].iter().chain(&of_users).any(|name| *name == table.name);
+            // Nodes share the work of all accounts.
+            let known = ["account", "installation", "dispatch_node", "dispatch_slot"].iter().chain(&of_users).any(|name| *name == table.name);
             assert!(fenced || known, "{} has no account_id", table.name);
             assert!(!fenced || table.parents.contains("account"), "{} does not go with its account", table.name);
             if fenced {

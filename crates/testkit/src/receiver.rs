@@ -1,0 +1,166 @@
+//! A receiver of webhooks on a real socket: takes down what it is sent and answers as it is told.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+/// What a receiver was sent.
+#[derive(Debug, Clone)]
+pub struct Received {
+    pub path: String,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Received {
+    /// A header's text, empty if it is not there.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).expect("notifications are JSON")
+    }
+
+    /// The notification's number in the log.
+    pub fn sequence(&self) -> i64 {
+        self.json()["sequence"].as_i64().expect("a notification of the log")
+    }
+}
+
+/// How a receiver answers.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: Vec<(&'static str, String)>,
+    pub body: Bytes,
+    pub after: Duration,
+}
+
+impl From<u16> for Reply {
+    fn from(status: u16) -> Self {
+        Self { status, headers: Vec::new(), body: Bytes::new(), after: Duration::ZERO }
+    }
+}
+
+#[derive(Default)]
+struct Book {
+    received: Vec<Received>,
+    next: VecDeque<Reply>,
+    always: Option<Reply>,
+    at_once: usize,
+    most_at_once: usize,
+}
+
+/// A receiver, which stops when it is dropped.
+pub struct Receiver {
+    pub address: SocketAddr,
+    book: Arc<Mutex<Book>>,
+    serving: JoinHandle<()>,
+}
+
+impl Receiver {
+    /// Starts a receiver that answers 200.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let book = Arc::new(Mutex::new(Book::default()));
+        let shared = book.clone();
+        let serving = tokio::task::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let book = shared.clone();
+                tokio::task::spawn(async move {
+                    let service = service_fn(|request| answer(&book, request));
+                    let io = TokioIo::new(stream);
+                    let _ = http1::Builder::new().serve_connection(io, service).await;
+                });
+            }
+        });
+        Self { address, book, serving }
+    }
+
+    /// Where it is reached.
+    pub fn url(&self) -> String {
+        format!("http://{}/hook", self.address)
+    }
+
+    /// Everything it was sent so far.
+    pub fn received(&self) -> Vec<Received> {
+        self.book.lock().unwrap().received.clone()
+    }
+
+    /// Answers like this from now on.
+    pub fn always(&self, reply: impl Into<Reply>) {
+        self.book.lock().unwrap().always = Some(reply.into());
+    }
+
+    /// Answers the next requests like this, one each.
+    pub fn next(&self, replies: impl IntoIterator<Item = impl Into<Reply>>) {
+        self.book.lock().unwrap().next.extend(replies.into_iter().map(Into::into));
+    }
+
+    /// How many requests there were at once, at most.
+    pub fn most_at_once(&self) -> usize {
+        self.book.lock().unwrap().most_at_once
+    }
+
+    /// Waits until it was sent so many, at most twenty seconds.
+    pub async fn wait_for(&self, count: usize) -> Vec<Received> {
+        for _ in 0..2_000 {
+            let received = self.received();
+            if received.len() >= count {
+                return received;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{} of {count} notifications arrived", self.received().len());
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn answer(
+    book: &Mutex<Book>,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    {
+        let mut book = book.lock().unwrap();
+        book.at_once += 1;
+        book.most_at_once = book.most_at_once.max(book.at_once);
+    }
+    let (parts, body) = request.into_parts();
+    let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let path = parts.uri.path().to_owned();
+    let reply = {
+        let mut book = book.lock().unwrap();
+        book.received.push(Received { path, headers: parts.headers, body });
+        let next = book.next.pop_front();
+        next.or_else(|| book.always.clone()).unwrap_or_else(|| 200.into())
+    };
+    tokio::time::sleep(reply.after).await;
+    book.lock().unwrap().at_once -= 1;
+    let mut response = Response::new(Full::new(reply.body));
+    *response.status_mut() = reply.status.try_into().unwrap();
+    for (name, value) in reply.headers {
+        response.headers_mut().append(name, value.parse().unwrap());
+    }
+    Ok(response)
+}

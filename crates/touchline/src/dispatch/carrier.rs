@@ -1,0 +1,342 @@
+//! The carrier of one webhook: looks what is due, sends it, writes down what came of it, until nothing is due.
+//!
+//! What happened stands in the account's log, numbered without a gap, and a webhook has come so far in it. What
+//! was sent and how far the webhook has come are written down together, afterwards: a process that dies in
+//! between sends the same again, under the same id. Nothing is skipped.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use kit::Timestamp;
+use store::{Reader, Scope, Tx};
+use tokio::sync::Semaphore;
+
+use super::Dispatcher;
+use crate::error::{Code, Result};
+use crate::ids::{AccountId, WebhookId};
+use crate::signals;
+use crate::webhooks::delivery::{self, Attempt, Due};
+use crate::webhooks::ears::Ears;
+use crate::webhooks::health::Health;
+use crate::webhooks::kinds;
+use crate::webhooks::outcome::{self, Outcome, Parcel, Report, Verdict};
+use crate::webhooks::replay;
+use crate::webhooks::signature::Secret;
+use crate::webhooks::webhook::{self, Ordering, Reason, Status, Webhook};
+
+/// How many notifications are looked at together.
+const BATCH: i64 = 64;
+/// A webhook's place in the log is written down at least every so many numbers that it was not told of.
+const SKIPPED: i64 = 1_000;
+/// Who delivers.
+pub(super) const ACTOR: &str = "dispatch";
+
+/// One webhook of one account, and how far it was looked through the log for it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Errand {
+    pub account: AccountId,
+    pub webhook: WebhookId,
+    pub slot: i64,
+    pub seen: i64,
+}
+
+/// Nothing is to be done until then, if ever; the log was looked at up to this number.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rest {
+    pub until: Option<Timestamp>,
+    pub seen: i64,
+}
+
+/// What is to be done next for a webhook.
+enum Plan {
+    /// Nothing for now.
+    Wait(Rest),
+    /// Telling again comes first.
+    Replay,
+    /// The webhook is to be turned off.
+    TurnOff(Reason),
+    /// These are to be sent.
+    Send(Box<Load>),
+}
+
+/// What is to be sent to a webhook.
+struct Load {
+    webhook: Webhook,
+    parcels: Vec<Parcel>,
+    /// How far the webhook has come once all of them are written down.
+    position: i64,
+}
+
+/// Carries until nothing is due. Says when to come again and how far the log was looked at.
+pub(super) async fn carry(
+    post: &Dispatcher,
+    errand: Errand,
+    places: Arc<Semaphore>,
+) -> Result<Rest> {
+    let Errand { account, webhook: id, mut seen, .. } = errand;
+    let scope = || Scope::account(account, ACTOR).beside("webhooks");
+    loop {
+        if post.app.is_stopping() {
+            return Ok(Rest { until: None, seen });
+        }
+        match post.app.db.read(scope(), move |db| plan(db, id, seen)).await? {
+            Plan::Wait(rest) => return Ok(rest),
+            Plan::Replay => {
+                post.app.db.write(scope(), move |tx| replay::step(tx, id)).await?;
+            }
+            Plan::TurnOff(reason) => {
+                post.turn_off(account, id, reason).await?;
+                return Ok(Rest { until: None, seen });
+            }
+            Plan::Send(load) => {
+                let sent = send(post, errand, &places, &load).await;
+                let Some((outcomes, whole)) = sent else { return Ok(Rest { until: None, seen }) };
+                let position = if whole { load.position } else { reached(&load, &outcomes) };
+                seen = position;
+                let rules = post.rules.clone();
+                let report = Report { webhook_id: id, outcomes, position: Some(position) };
+                let record = move |tx: &Tx<'_>| outcome::record(tx, &report, &rules);
+                if let Some(reason) = post.app.db.write(scope(), record).await? {
+                    post.turn_off(account, id, reason).await?;
+                    return Ok(Rest { until: None, seen });
+                }
+            }
+        }
+    }
+}
+
+/// How far a webhook has come when not everything was sent: up to the last number that was.
+fn reached(load: &Load, outcomes: &[Outcome]) -> i64 {
+    let fresh = |parcel: &Parcel| parcel.delivery.is_none().then_some(parcel.sequence).flatten();
+    let sent = outcomes.iter().filter_map(|outcome| fresh(&outcome.parcel)).max();
+    sent.unwrap_or(load.webhook.position)
+}
+
+/// Looks what is to be done next.
+fn plan(db: &Reader<'_>, id: WebhookId, seen: i64) -> Result<Plan> {
+    let webhook = match webhook::find(db, id) {
+        Err(error) if error.code == Code::NotFound => {
+            return Ok(Plan::Wait(Rest { until: None, seen }));
+        }
+        found => found?,
+    };
+    let health = webhook.health();
+    let seen = seen.max(webhook.position);
+    if webhook.status == Status::Disabled {
+        return Ok(Plan::Wait(Rest { until: None, seen }));
+    }
+    if let Some(until) = health.resting_until.filter(|until| *until > db.now()) {
+        return Ok(Plan::Wait(Rest { until: Some(until), seen }));
+    }
+    let Some(ears) = webhook.ears(db)? else { return Ok(Plan::TurnOff(Reason::CreatorGone)) };
+    let due = match again(db, &webhook)? {
+        Again::Now(due) => due,
+        Again::Not if webhook.replay_after.is_some() => return Ok(Plan::Replay),
+        Again::Not => Vec::new(),
+        Again::Held(until) => return Ok(Plan::Wait(Rest { until: Some(until), seen })),
+    };
+    if !due.is_empty() {
+        let position = webhook.position;
+        let parcels = due.into_iter().map(|due| checked(due, &ears)).collect();
+        return Ok(Plan::Send(Box::new(Load { webhook, parcels, position })));
+    }
+    let mut seen = seen;
+    loop {
+        let news = signals::notifications(db, seen, BATCH)?;
+        let Some(last) = news.last().map(|news| news.sequence) else { break };
+        let wanted: Vec<_> = news.into_iter().filter(|news| webhook.wants(&ears, news)).collect();
+        seen = last;
+        if !wanted.is_empty() || seen - webhook.position > SKIPPED {
+            let parcels = wanted.into_iter().map(Parcel::from).collect();
+            return Ok(Plan::Send(Box::new(Load { webhook, parcels, position: seen })));
+        }
+    }
+    Ok(Plan::Wait(Rest { until: delivery::next_due(db, id)?, seen }))
+}
+
+/// What of a webhook's deliveries is to be tried again.
+enum Again {
+    Now(Vec<Due>),
+    /// Nothing is due.
+    Not,
+    /// In strict order, one that is not due yet holds up everything.
+    Held(Timestamp),
+}
+
+fn again(db: &Reader<'_>, webhook: &Webhook) -> Result<Again> {
+    if webhook.ordering == Ordering::Strict {
+        return Ok(match delivery::first(db, webhook.id)? {
+            Some((due, at)) if at <= db.now() => Again::Now(vec![due]),
+            Some((_, at)) => Again::Held(at),
+            None => Again::Not,
+        });
+    }
+    let due = delivery::due(db, webhook.id, BATCH)?;
+    Ok(if due.is_empty() { Again::Not } else { Again::Now(due) })
+}
+
+/// Sends parcels, some at once, in their order. Says what came of them, and whether all were sent: an ill
+/// receiver is not sent more. `None` if the webhook is another node's by now.
+async fn send(
+    post: &Dispatcher,
+    errand: Errand,
+    places: &Arc<Semaphore>,
+    load: &Load,
+) -> Option<(Vec<Outcome>, bool)> {
+    let key = post.app.secrets.key("webhook");
+    let secrets: Arc<[Secret]> = load.webhook.secrets(&key, post.app.clock.now()).into();
+    let strict = load.webhook.ordering == Ordering::Strict;
+    let (mut under_way, mut outcomes) = (FuturesUnordered::new(), Vec::new());
+    let mut health = load.webhook.health();
+    let mut waiting = load.parcels.iter();
+    let mut stopped = false;
+    loop {
+        let now = post.app.clock.now();
+        let many = if strict { 1 } else { health.at_once(now) };
+        stopped |= post.app.is_stopping() || health.resting_until.is_some_and(|until| until > now);
+        while !stopped && under_way.len() < many {
+            if !post.holds(errand.slot) {
+                stopped = true;
+                break;
+            }
+            let Some(parcel) = waiting.next() else { break };
+            let pause = health.pause(now);
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
+            }
+            let (url, parcel) = (load.webhook.url.clone(), parcel.clone());
+            under_way.push(attempt(post, url, secrets.clone(), parcel, places));
+        }
+        let Some(outcome) = under_way.next().await else { break };
+        match outcome.verdict {
+            Verdict::Taken => health.succeeded(now),
+            Verdict::Later(asked) => health.failed(now, asked, &post.app.dice),
+            Verdict::Unwanted => {}
+            Verdict::Gone => stopped = true,
+        }
+        stopped |= strict && matches!(outcome.verdict, Verdict::Later(_));
+        outcomes.push(outcome);
+    }
+    let whole = waiting.next().is_none();
+    if outcomes.is_empty() && !whole { None } else { Some((outcomes, whole)) }
+}
+
+/// Sends one parcel, once there is a place for it.
+async fn attempt(
+    post: &Dispatcher,
+    url: String,
+    secrets: Arc<[Secret]>,
+    parcel: Parcel,
+    places: &Arc<Semaphore>,
+) -> Outcome {
+    // Its account's place first: whoever has many to send waits for themselves, not others for them.
+    let _of_account = places.acquire().await;
+    let _of_all = post.places.acquire().await;
+    let at = post.app.clock.now();
+    if let Some(why) = parcel.barred {
+        let error = Some(why.to_owned());
+        let attempt =
+            Attempt { at, duration_ms: 0, status_code: None, error, response_excerpt: None };
+        return Outcome { parcel, attempt, verdict: Verdict::Unwanted };
+    }
+    let headers = headers(&secrets, &parcel, at);
+    let body = Bytes::copy_from_slice(parcel.body.as_bytes());
+    let answer = post.client.post(&url, headers, body).await;
+    let verdict = verdict(&answer, at);
+    let error = match answer.result {
+        Err(class) => Some(class),
+        Ok(status) if (300..400).contains(&status) => Some("redirected"),
+        Ok(_) if verdict != Verdict::Taken => Some("refused"),
+        Ok(_) => None,
+    };
+    post.app.metrics.delivered(verdict == Verdict::Taken);
+    let attempt = Attempt {
+        at,
+        duration_ms: i64::try_from(answer.took.as_millis()).unwrap_or(i64::MAX),
+        status_code: answer.result.ok(),
+        error: error.map(str::to_owned),
+        response_excerpt: answer.excerpt,
+    };
+    Outcome { parcel, attempt, verdict }
+}
+
+/// The headers of Standard Webhooks.
+fn headers(secrets: &[Secret], parcel: &Parcel, at: Timestamp) -> HeaderMap {
+    let id = parcel.notification_id.to_string();
+    let signed: Vec<_> =
+        secrets.iter().map(|secret| secret.sign(&id, at, parcel.body.as_bytes())).collect();
+    let mut headers = HeaderMap::new();
+    for (name, value) in [
+        ("webhook-id", id),
+        ("webhook-timestamp", at.seconds().to_string()),
+        ("webhook-signature", signed.join(" ")),
+    ] {
+        let value = HeaderValue::try_from(value).expect("ids, numbers and base64 are plain");
+        headers.insert(HeaderName::from_static(name), value);
+    }
+    headers
+}
+
+/// What an answer means.
+fn verdict(answer: &super::client::Answer, now: Timestamp) -> Verdict {
+    match answer.result {
+        Ok(200..300) => Verdict::Taken,
+        Ok(410) => Verdict::Gone,
+        _ if answer.unwanted => Verdict::Unwanted,
+        Ok(429 | 503) => {
+            Verdict::Later(answer.retry_after.as_deref().and_then(|text| wish(text, now)))
+        }
+        _ => Verdict::Later(None),
+    }
+}
+
+/// How long a receiver asks to be left in peace: seconds, or a date.
+fn wish(text: &str, now: Timestamp) -> Option<Duration> {
+    if let Ok(seconds) = text.trim().parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = httpdate::parse_http_date(text.trim()).ok()?;
+    let at = date.duration_since(std::time::UNIX_EPOCH).ok()?;
+    at.checked_sub(Duration::from_micros(now.micros().unsigned_abs()))
+}
+
+/// A delivery as it is tried again, unless it is no longer kept or may not be told any more.
+fn checked(due: Due, ears: &Ears) -> Parcel {
+    let Due { id, sequence, notification_id, kind, body } = due;
+    let barred = match &body {
+        None => Some("not_kept"),
+        Some(body) if kind != kinds::PING && !ears.hear(&kind, body) => Some("not_allowed"),
+        Some(_) => None,
+    };
+    let body = body.unwrap_or_default().into();
+    Parcel { delivery: Some(id), sequence, notification_id, kind, body, barred }
+}
+
+impl From<signals::Notification> for Parcel {
+    fn from(news: signals::Notification) -> Self {
+        Self {
+            delivery: None,
+            sequence: Some(news.sequence),
+            notification_id: news.id,
+            kind: news.kind,
+            body: news.body.into(),
+            barred: None,
+        }
+    }
+}
+
+impl Webhook {
+    /// How its receiver has been doing.
+    fn health(&self) -> Health {
+        Health {
+            failures: self.failures,
+            failing_since: self.failing_since,
+            resting_until: self.resting_until,
+            recovered_at: self.recovered_at,
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! The dispatcher: takes what happened from the accounts' logs to their webhooks, beside requests, on every
+//! node.
+//!
+//! Nothing is queued: a webhook has come so far in its account's log, and the bell says when there is more. A
+//! carrier works for one webhook as long as there is something to send; the dispatcher sees to it that one is
+//! at work for each webhook of the node's share that needs it, and wakes it when a delivery is due again.
+
+mod carrier;
+pub mod client;
+mod slots;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use kit::Timestamp;
+use store::{Dialect, Reader, Scope, bind, row};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::{JoinError, JoinSet};
+
+use self::carrier::{ACTOR, Errand, Rest};
+use self::client::{Client, PATIENCE};
+use self::slots::Held;
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::ids::{AccountId, NodeId, WebhookId};
+use crate::web::server::told;
+use crate::webhooks::outcome::Rules;
+use crate::webhooks::webhook::{self, Reason};
+
+/// How often a node says that it is alive.
+const SHARE_EVERY: Duration = Duration::from_secs(5);
+/// How often it is looked whether something was missed: news of other nodes, mostly.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+const LOOK_SELDOM: Duration = Duration::from_secs(5);
+/// How long it is remembered which webhooks an account has.
+const KNOWN_FOR: Duration = Duration::from_secs(1);
+/// How long attempts under way may take when the service stops.
+const FAREWELL: Duration = Duration::from_secs(8);
+/// One account may have this part of all places.
+const ACCOUNTS: usize = 4;
+
+/// The dispatcher of a node. Cheap to clone.
+#[derive(Clone)]
+pub struct Dispatcher {
+    app: App,
+    client: Client,
+    rules: Arc<Rules>,
+    node: NodeId,
+    /// The slots this node holds, and until when.
+    held: Arc<Mutex<Held>>,
+    places: Arc<Semaphore>,
+    places_of: Arc<Mutex<HashMap<AccountId, Arc<Semaphore>>>>,
+}
+
+row! {
+    /// A webhook that may have something to send.
+    #[derive(Debug, Clone, Copy)]
+    struct Known {
+        account_id: AccountId,
+        id: WebhookId,
+        slot: i64,
+        position: i64,
+    }
+}
+
+/// What is going on.
+#[derive(Default)]
+struct Work {
+    carriers: JoinSet<(Errand, Result<Rest>)>,
+    /// The webhooks with a carrier at work, and whether it was called again meanwhile.
+    busy: HashMap<WebhookId, (i64, bool)>,
+    /// When webhooks are to be looked at again.
+    due: BTreeMap<(Timestamp, WebhookId), Known>,
+    /// How far the log was looked at.
+    seen: HashMap<WebhookId, i64>,
+    /// Which webhooks accounts have, and when that was looked up.
+    known: HashMap<AccountId, (Instant, Vec<Known>)>,
+}
+
+impl Dispatcher {
+    /// The dispatcher as the settings want it.
+    pub fn new(app: App) -> std::result::Result<Self, String> {
+        let config = &app.config;
+        let rules =
+            Rules { retries: config.webhook_retries.clone(), patience: config.webhook_patience };
+        for net in &config.webhook_networks {
+            tracing::warn!(%net, "webhooks may reach this network");
+        }
+        Ok(Self {
+            client: Client::new(config)?,
+            rules: Arc::new(rules),
+            node: NodeId::from_bits(u128::from_le_bytes(app.dice.bytes())),
+            held: Arc::default(),
+            places: Arc::new(Semaphore::new(config.webhook_deliveries.get())),
+            places_of: Arc::default(),
+            app,
+        })
+    }
+
+    /// The same dispatcher, waiting this long for a receiver.
+    #[must_use]
+    pub fn patience(self, patience: Duration) -> Self {
+        Self { client: self.client.clone().patience(patience), ..self }
+    }
+
+    /// Delivers until the service stops.
+    pub async fn run(self, mut stop: watch::Receiver<bool>) {
+        self.begin().await;
+        let mut work = Work::default();
+        let own = self.app.db.dialect() == Dialect::Sqlite;
+        let mut look = tokio::time::interval(if own { LOOK_SELDOM } else { LOOK_EVERY });
+        let mut share = tokio::time::interval(SHARE_EVERY);
+        loop {
+            let due = work.due.first_key_value().map(|((at, _), _)| self.until(*at));
+            tokio::select! {
+                accounts = self.app.db.bell().heard() => self.called(&mut work, accounts).await,
+                Some(ended) = work.carriers.join_next() => {
+                    let ended = self.ended(&mut work, ended);
+                    ended.unwrap_or_else(|error| warn(&error, "could not deliver to a webhook"));
+                }
+                () = tokio::time::sleep(due.unwrap_or(LOOK_SELDOM)), if due.is_some() => self.wake(&mut work),
+                _ = look.tick() => self.look(&mut work).await,
+                _ = share.tick() => self.share(&work).await,
+                () = told(&mut stop) => break,
+            }
+        }
+        let ended = async { while work.carriers.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(FAREWELL, ended).await;
+        let node = self.node;
+        let gone = self.app.db.write(Scope::system(ACTOR), move |tx| slots::let_go(tx, node)).await;
+        gone.unwrap_or_else(|error| warn(&error, "could not hand the webhooks on"));
+    }
+
+    /// Delivers everything that is due now.
+    pub async fn deliver(&self) -> Result<()> {
+        self.begin().await;
+        let mut work = Work::default();
+        self.share(&work).await;
+        self.look(&mut work).await;
+        while let Some(ended) = work.carriers.join_next().await {
+            self.ended(&mut work, ended)?;
+            self.wake(&mut work);
+        }
+        Ok(())
+    }
+
+    async fn begin(&self) {
+        let begun = self.app.db.write(Scope::system(ACTOR), slots::begin).await;
+        begun.unwrap_or_else(|error| warn(&error, "could not begin to deliver"));
+    }
+
+    /// Says that this node is alive and learns which webhooks are its own.
+    async fn share(&self, work: &Work) {
+        let node = self.node;
+        let at_work: Vec<i64> = work.busy.values().map(|(slot, _)| *slot).collect();
+        let share = move |tx: &store::Tx<'_>| slots::share(tx, node, &at_work);
+        match self.app.db.write(Scope::system(ACTOR), share).await {
+            Ok(held) => *self.held.lock().unwrap_or_else(PoisonError::into_inner) = held,
+            // What is held is held until its time is up.
+            Err(error) => warn(&error, "could not say that this node delivers"),
+        }
+    }
+
+    /// Whether this node may begin an attempt for a webhook of this slot: it must end before the node could
+    /// lose the slot.
+    fn holds(&self, slot: i64) -> bool {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let ends = self.app.clock.now().plus(PATIENCE + SHARE_EVERY);
+        held.get(&slot).is_some_and(|until| ends < *until)
+    }
+
+    /// Sees to webhooks of accounts with news.
+    async fn called(&self, work: &mut Work, accounts: Vec<AccountId>) {
+        let fresh = |at: &Instant| at.elapsed() < KNOWN_FOR;
+        let unknown: Vec<_> = accounts
+            .iter()
+            .filter(|id| !work.known.get(id).is_some_and(|(at, _)| fresh(at)))
+            .copied()
+            .collect();
+        if !unknown.is_empty() {
+            work.known.retain(|_, (at, _)| fresh(at));
+            let asked = unknown.clone();
+            let read = self.app.db.read(Scope::system(ACTOR), move |db| of_accounts(db, asked));
+            match read.await {
+                Ok(found) => {
+                    let now = Instant::now();
+                    for id in unknown {
+                        let own = found.iter().filter(|known| known.account_id == id);
+                        work.known.insert(id, (now, own.copied().collect()));
+                    }
+                }
+                Err(error) => return warn(&error, "could not look for webhooks"),
+            }
+        }
+        for id in accounts {
+            let known = work.known.get(&id).map(|(_, known)| known.clone()).unwrap_or_default();
+            known.into_iter().for_each(|known| self.start(work, known));
+        }
+    }
+
+    /// Sees to webhooks that may have something to send, whether or not anybody called.
+    async fn look(&self, work: &mut Work) {
+        match self.app.db.read(Scope::system(ACTOR), behind).await {
+            Ok(found) => found.into_iter().for_each(|known| self.start(work, known)),
+            Err(error) => warn(&error, "could not look for what is to be delivered"),
+        }
+    }
+
+    /// Sees to webhooks with deliveries that are due again.
+    fn wake(&self, work: &mut Work) {
+        let now = self.app.clock.now();
+        while let Some(first) = work.due.first_entry().filter(|first| first.key().0 <= now) {
+            let known = first.remove();
+            self.start(work, known);
+        }
+    }
+
+    /// Puts a carrier to work for a webhook of this node's share, unless one is.
+    fn start(&self, work: &mut Work, known: Known) {
+        if let Some((_, again)) = work.busy.get_mut(&known.id) {
+            *again = true;
+            return;
+        }
+        if !self.holds(known.slot) {
+            return;
+        }
+        let seen = work.seen.get(&known.id).copied().unwrap_or(0).max(known.position);
+        let Known { account_id, id, slot, .. } = known;
+        let errand = Errand { account: account_id, webhook: id, slot, seen };
+        work.busy.insert(id, (slot, false));
+        let (post, places) = (self.clone(), self.places_of(account_id));
+        work.carriers.spawn(async move { (errand, carrier::carry(&post, errand, places).await) });
+    }
+
+    /// A carrier has nothing more to do for now, or could not do it.
+    fn ended(
+        &self,
+        work: &mut Work,
+        ended: std::result::Result<(Errand, Result<Rest>), JoinError>,
+    ) -> Result<()> {
+        let Ok((errand, rest)) = ended else {
+            // Whose it was is not known; looking around finds everything that is not done.
+            work.busy.clear();
+            return Err(Error::internal("a carrier panicked"));
+        };
+        let Errand { account, webhook: id, slot, .. } = errand;
+        let again = work.busy.remove(&id).is_some_and(|(_, again)| again);
+        let (Rest { until, seen }, outcome) = match rest {
+            Ok(rest) => (rest, Ok(())),
+            Err(error) => {
+                let until = Some(self.app.clock.now().plus(SHARE_EVERY));
+                (Rest { until, seen: errand.seen }, Err(error))
+            }
+        };
+        work.seen.insert(id, seen);
+        let known = Known { account_id: account, id, slot, position: seen };
+        if again && outcome.is_ok() {
+            self.start(work, known);
+        } else if let Some(until) = until {
+            work.due.insert((until, id), known);
+        }
+        outcome
+    }
+
+    fn until(&self, at: Timestamp) -> Duration {
+        let micros = at.micros() - self.app.clock.now().micros();
+        // A clock that was set may be far off; a look now and then costs nothing.
+        Duration::from_micros(u64::try_from(micros).unwrap_or(0)).min(LOOK_SELDOM)
+    }
+
+    fn places_of(&self, account: AccountId) -> Arc<Semaphore> {
+        let mut places = self.places_of.lock().unwrap_or_else(PoisonError::into_inner);
+        if places.len() > 1_000 {
+            places.retain(|_, places| Arc::strong_count(places) > 1);
+        }
+        let many = (self.app.config.webhook_deliveries.get() / ACCOUNTS).max(1);
+        places.entry(account).or_insert_with(|| Arc::new(Semaphore::new(many))).clone()
+    }
+
+    /// Turns a webhook off and tells whoever looks after the club.
+    async fn turn_off(&self, account: AccountId, id: WebhookId, reason: Reason) -> Result<()> {
+        let scope = Scope::account(account, ACTOR);
+        let turned = self.app.db.write(scope, move |tx| webhook::disable(tx, id, reason)).await?;
+        if turned.is_some() {
+            tracing::info!(webhook = %id, %reason, "a webhook was turned off");
+        }
+        Ok(())
+    }
+}
+
+/// The webhooks of these accounts that are told anything.
+fn of_accounts(db: &Reader<'_>, accounts: Vec<AccountId>) -> Result<Vec<Known>> {
+    Ok(db.all(
+        "select account_id, id, slot, position from webhook
+         where status = 'enabled' and account_id in (:accounts) /* any account */",
+        bind! { accounts },
+    )?)
+}
+
+/// The webhooks that have not come to the end of their log, or have deliveries to be tried again.
+fn behind(db: &Reader<'_>) -> Result<Vec<Known>> {
+    Ok(db.all(
+        "select w.account_id, w.id, w.slot, w.position
+         from webhook w
+         join journal j on j.account_id = w.account_id
+         where w.status = 'enabled' and w.slot >= 0
+           and (w.position < j.sequence or w.replay_after is not null
+                or exists (select 1 from delivery d
+                           where d.account_id = w.account_id and d.webhook_id = w.id
+                             and d.status = 'pending' and d.next_attempt_at <= :now))
+         /* any account */",
+        bind! {},
+    )?)
+}
+
+fn warn(error: &Error, what: &str) {
+    tracing::warn!(cause = ?error.cause, "{what}");
+}

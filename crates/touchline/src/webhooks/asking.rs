@@ -1,0 +1,248 @@
+//! What one can ask of a webhook by hand: a test, a delivery once more, everything once more, on and off.
+
+use kit::Timestamp;
+use serde::Serialize;
+use serde_json::json;
+use store::{Reader, Tx, bind};
+use utoipa::ToSchema;
+
+use super::delivery::{self, Attempts, Delivery, Status as DeliveryStatus};
+use super::edit::Means;
+use super::kinds::PING;
+use super::outcome;
+use super::webhook::{self, Reason, Status, Webhook};
+use crate::error::{Code, Error, Fault, Result};
+use crate::expected::Expected;
+use crate::ids::{DeliveryId, NotificationId, WebhookId};
+use crate::signals::Tell;
+
+/// Puts a ping on its way: signed and sent like everything else, but it stands in no log.
+pub fn test(tx: &Tx<'_>, id: WebhookId) -> Result<Delivery> {
+    let webhook = enabled(tx, id)?;
+    let notification_id: NotificationId = tx.new_id();
+    let body = json!({
+        "id": notification_id, "type": PING, "timestamp": tx.now(), "api_version": "v1",
+        "account_id": webhook.account_id, "sequence": null,
+        "data": { "object": { "object": "ping", "webhook_id": id }, "previous": null },
+    });
+    let delivery = Delivery {
+        id: tx.new_id(),
+        account_id: tx.account(),
+        webhook_id: id,
+        sequence: None,
+        notification_id,
+        kind: PING.to_owned(),
+        body: Some(body.to_string()),
+        status: DeliveryStatus::Pending,
+        tries: 0,
+        attempts: Attempts::default(),
+        next_attempt_at: Some(tx.now()),
+        created_at: tx.now(),
+        finished_at: None,
+    };
+    tx.run(Delivery::INSERT, &delivery.bind())?;
+    wake(tx, id)?;
+    tx.audit("webhook.tested", &id.to_string(), &json!({}))?;
+    Ok(delivery)
+}
+
+/// Puts a delivery on its way once more, whatever became of it.
+pub fn redeliver(tx: &Tx<'_>, id: DeliveryId) -> Result<Delivery> {
+    let before = delivery::find(tx, id)?;
+    enabled(tx, before.webhook_id)?;
+    let delivery = Delivery {
+        status: DeliveryStatus::Pending,
+        tries: 0,
+        next_attempt_at: Some(tx.now()),
+        finished_at: None,
+        ..before
+    };
+    outcome::update(tx, &delivery)?;
+    wake(tx, delivery.webhook_id)?;
+    tx.audit("webhook.redelivered", &id.to_string(), &json!({}))?;
+    Ok(delivery)
+}
+
+/// Which part of the log a webhook is told again.
+#[derive(Debug, Clone, Copy)]
+pub enum Part {
+    /// Numbers from the first to the last, both included.
+    Numbers(i64, i64),
+    /// What happened from the first moment on and before the second.
+    Time(Timestamp, Timestamp),
+}
+
+/// What will be told again.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(tag = "object", rename = "replay")]
+pub struct Replay {
+    pub webhook_id: WebhookId,
+    /// The first and the last number of the log that are looked at.
+    pub from_sequence: i64,
+    pub to_sequence: i64,
+    /// Whether only what did not arrive is told again.
+    pub only_missed: bool,
+}
+
+/// Tells a webhook a part of the log again, as far as it wants it and has come.
+pub fn replay(tx: &Tx<'_>, id: WebhookId, part: Part, only_missed: bool) -> Result<Replay> {
+    let webhook = enabled(tx, id)?;
+    if webhook.replay_after.is_some() {
+        return Err(Error::new(
+            Code::Conflict,
+            "The webhook is already being told something again.",
+        ));
+    }
+    let (first, last) = match part {
+        Part::Numbers(first, last) => (first, last),
+        Part::Time(from, until) => (first_since(tx, from)?, first_since(tx, until)? - 1),
+    };
+    let last = last.min(webhook.position);
+    if first <= oldest(tx)? - 1 {
+        return Err(Error::new(Code::Gone, "That part of the log is no longer kept."));
+    }
+    if last < first {
+        let detail = "There is nothing to tell again in this part of the log.";
+        return Err(Error::invalid(vec![Fault::new("", "empty_range", detail)]));
+    }
+    tx.run(
+        "update webhook set replay_after = :after, replay_until = :last, replay_missed = :only_missed
+         where account_id = :account and id = :id",
+        bind! { id, after: first - 1, last, only_missed },
+    )?;
+    tx.ring();
+    let replay = Replay { webhook_id: id, from_sequence: first, to_sequence: last, only_missed };
+    tx.audit("webhook.replayed", &id.to_string(), &json!(replay))?;
+    Ok(replay)
+}
+
+/// Turns a webhook on. It goes on where it was turned off, or, if what was missed is not to be told, with
+/// what happens from now on. Whoever turns it on answers for it.
+pub fn enable(
+    tx: &Tx<'_>,
+    means: &Means,
+    id: WebhookId,
+    expected: &Expected,
+    replay_missed: bool,
+) -> Result<Webhook> {
+    let before = expected.check(webhook::find(tx, id))?;
+    if before.status == Status::Enabled {
+        return Err(Error::invalid_state("The webhook is on."));
+    }
+    let (sequence,): (i64,) =
+        tx.one("select sequence from journal where account_id = :account", bind! {})?;
+    let mut after = Webhook {
+        status: Status::Enabled,
+        disabled_reason: None,
+        disabled_at: None,
+        failures: 0,
+        failing_since: None,
+        resting_until: None,
+        // Whatever it missed comes slowly at first.
+        recovered_at: Some(tx.now()),
+        creator: tx.actor().to_owned(),
+        creator_app: means.app.clone(),
+        replay_after: None,
+        replay_until: None,
+        updated_at: tx.now(),
+        version: before.version + 1,
+        ..before
+    };
+    if replay_missed {
+        after.position = after.position.max(oldest(tx)? - 1);
+        if let Some(first) = first_missed(tx, id)? {
+            after.replay_after = Some(first.max(oldest(tx)?) - 1);
+            after.replay_until = Some(after.position);
+            after.replay_missed = true;
+        }
+    } else {
+        after.position = sequence;
+        tx.run(
+            "update delivery set status = 'failed', next_attempt_at = null, finished_at = :now
+             where account_id = :account and webhook_id = :id and status = 'pending'",
+            bind! { id },
+        )?;
+    }
+    tx.run(
+        "update webhook set status = :status, disabled_reason = null, disabled_at = null,
+             position = :position, replay_after = :replay_after, replay_until = :replay_until,
+             replay_missed = :replay_missed, failures = 0, failing_since = null,
+             resting_until = null, recovered_at = :recovered_at, creator = :creator,
+             creator_app = :creator_app, updated_at = :updated_at, version = :version
+         where account_id = :account and id = :id",
+        &after.bind(),
+    )?;
+    tx.ring();
+    tx.audit("webhook.enabled", &id.to_string(), &json!({ "replay_missed": replay_missed }))?;
+    Ok(after)
+}
+
+/// Turns a webhook off by hand. What it would have been told waits in the log.
+pub fn disable(tx: &Tx<'_>, id: WebhookId, expected: &Expected) -> Result<Webhook> {
+    let before = expected.check(webhook::find(tx, id))?;
+    match webhook::disable(tx, before.id, Reason::ByHand)? {
+        Some(webhook) => Ok(webhook),
+        None => Err(Error::invalid_state("The webhook is off.")),
+    }
+}
+
+fn enabled(db: &Reader<'_>, id: WebhookId) -> Result<Webhook> {
+    let webhook = webhook::find(db, id)?;
+    match webhook.status {
+        Status::Enabled => Ok(webhook),
+        Status::Disabled => Err(Error::invalid_state("The webhook is off; turn it on first.")),
+    }
+}
+
+/// Somebody waits for an answer: a receiver that is left in peace is tried once anyway.
+fn wake(tx: &Tx<'_>, id: WebhookId) -> Result<()> {
+    tx.run(
+        "update webhook set resting_until = null where account_id = :account and id = :id",
+        bind! { id },
+    )?;
+    tx.ring();
+    Ok(())
+}
+
+/// The first number that did not arrive since everything began to fail.
+fn first_missed(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Option<i64>> {
+    let (failed,): (Option<i64>,) = db.one(
+        "select min(sequence) from delivery
+         where account_id = :account and webhook_id = :webhook_id and status = 'failed'",
+        bind! { webhook_id },
+    )?;
+    let (pending,): (Option<i64>,) = db.one(
+        "select min(sequence) from delivery
+         where account_id = :account and webhook_id = :webhook_id and status = 'pending'",
+        bind! { webhook_id },
+    )?;
+    Ok(failed.into_iter().chain(pending).min())
+}
+
+/// The first number of the log that is still kept; one beyond the last if none is.
+pub fn oldest(db: &Reader<'_>) -> Result<i64> {
+    let (first,): (Option<i64>,) =
+        db.one("select min(sequence) from notification where account_id = :account", bind! {})?;
+    let (last,): (i64,) =
+        db.one("select sequence from journal where account_id = :account", bind! {})?;
+    Ok(first.unwrap_or(last + 1))
+}
+
+/// The first number of what happened at this moment or later; one beyond the last if nothing did. Numbers rise
+/// with time, so the place is found by halving.
+fn first_since(db: &Reader<'_>, moment: Timestamp) -> Result<i64> {
+    let (mut low, mut high) = (oldest(db)?, {
+        let (last,): (i64,) =
+            db.one("select sequence from journal where account_id = :account", bind! {})?;
+        last + 1
+    });
+    while low < high {
+        let sequence = low + (high - low) / 2;
+        let (at,): (Timestamp,) = db.one(
+            "select created_at from notification where account_id = :account and sequence = :sequence",
+            bind! { sequence },
+        )?;
+        if at < moment { low = sequence + 1 } else { high = sequence }
+    }
+    Ok(low)
+}

@@ -1,0 +1,147 @@
+//! The delivery: one notification on its way to one webhook, with all attempts.
+
+use kit::{Timestamp, words};
+use serde::{Deserialize, Serialize};
+use store::{Bound, Column, Reader, Value, bind, record, row, sql, word_column};
+use utoipa::ToSchema;
+
+use crate::error::Result;
+use crate::ids::{AccountId, DeliveryId, NotificationId, WebhookId};
+use crate::thing::thing;
+
+words! {
+    /// What has become of a delivery.
+    pub enum Status as DeliveryStatus {
+        /// It is to be tried again.
+        Pending = "pending",
+        /// The receiver took it.
+        Succeeded = "succeeded",
+        /// It was tried as often as it is tried.
+        Failed = "failed",
+    }
+}
+word_column!(Status);
+
+/// One attempt to deliver.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = DeliveryAttempt)]
+pub struct Attempt {
+    pub at: Timestamp,
+    pub duration_ms: i64,
+    /// What the receiver answered, if it did.
+    #[schema(examples(200))]
+    pub status_code: Option<u16>,
+    /// Why it failed, if it did: `timeout`, `dns_failed`, `address_blocked`, `connection_failed`, `tls_failed`, `connection_lost`, `not_http`, `redirected` or `refused`.
+    #[schema(examples("timeout"))]
+    pub error: Option<String>,
+    /// The beginning of the answer.
+    pub response_excerpt: Option<String>,
+}
+
+/// The attempts of a delivery, the oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(transparent)]
+#[schema(as = DeliveryAttempts)]
+pub struct Attempts(pub Vec<Attempt>);
+
+impl Bound for Attempts {
+    fn write(&self) -> Value<'_> {
+        let text = serde_json::to_string(&self.0).expect("attempts are plain");
+        Value::Text(text.into())
+    }
+}
+
+impl Column for Attempts {
+    fn read(value: Value<'_>) -> store::Result<Self> {
+        let text = String::read(value)?;
+        let attempts = serde_json::from_str(&text);
+        attempts.map(Self).map_err(|_| store::Error::Corrupt("attempts of a delivery".to_owned()))
+    }
+}
+
+record! {
+    /// One notification on its way to one webhook.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(tag = "object", rename = "delivery")]
+    pub struct Delivery in delivery {
+        pub id: DeliveryId,
+        #[serde(skip)]
+        pub account_id: AccountId,
+        pub webhook_id: WebhookId,
+        /// The notification's number in the account's log; a ping has none.
+        pub sequence: Option<i64>,
+        pub notification_id: NotificationId,
+        #[serde(rename = "type")]
+        #[schema(examples("event.created"))]
+        pub kind: String,
+        #[serde(skip)]
+        pub body: Option<String>,
+        pub status: Status,
+        #[serde(skip)]
+        pub tries: i64,
+        /// Every attempt so far, the oldest first.
+        pub attempts: Attempts,
+        /// When it is tried next, while it is pending.
+        pub next_attempt_at: Option<Timestamp>,
+        pub created_at: Timestamp,
+        pub finished_at: Option<Timestamp>,
+    }
+}
+
+thing!(Delivery by DeliveryId: Paged);
+
+/// One delivery.
+pub fn find(db: &Reader<'_>, id: DeliveryId) -> Result<Delivery> {
+    Ok(db.one(sql!(Delivery::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
+}
+
+row! {
+    /// A delivery that is due, with what is to be sent.
+    #[derive(Debug, Clone)]
+    pub struct Due {
+        pub id: DeliveryId,
+        pub sequence: Option<i64>,
+        pub notification_id: NotificationId,
+        pub kind: String,
+        /// `None` if it is no longer kept.
+        pub body: Option<String>,
+    }
+}
+
+/// The deliveries of a webhook that are due, the longest due first.
+pub fn due(db: &Reader<'_>, webhook_id: WebhookId, limit: i64) -> Result<Vec<Due>> {
+    Ok(db.all(
+        sql!(
+            DUE,
+            " and d.next_attempt_at <= :now order by d.next_attempt_at, d.sequence limit :limit"
+        ),
+        bind! { webhook_id, limit },
+    )?)
+}
+
+/// The pending delivery that comes first in the log, and when it is due.
+pub fn first(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Option<(Due, Timestamp)>> {
+    let due: Option<Due> = db.maybe(
+        sql!(DUE, " order by coalesce(d.sequence, 0), d.id limit 1"),
+        bind! { webhook_id },
+    )?;
+    let Some(due) = due else { return Ok(None) };
+    let next = find(db, due.id)?.next_attempt_at.unwrap_or(db.now());
+    Ok(Some((due, next)))
+}
+
+const DUE: &str = "
+    select d.id, d.sequence, d.notification_id, d.kind, coalesce(d.body, n.body) as body
+    from delivery d
+    left join notification n on n.account_id = d.account_id and n.sequence = d.sequence
+    where d.account_id = :account and d.webhook_id = :webhook_id and d.status = 'pending'";
+
+/// When the next pending delivery of a webhook is due.
+pub fn next_due(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Option<Timestamp>> {
+    let (next,) = db.one(
+        "select min(next_attempt_at) from delivery
+         where account_id = :account and webhook_id = :webhook_id and status = 'pending'",
+        bind! { webhook_id },
+    )?;
+    Ok(next)
+}

@@ -1,0 +1,241 @@
+//! Making and changing webhooks. Whoever makes or changes one answers for it: it is told what they may read.
+
+use std::time::Duration;
+
+use kit::Change;
+use serde_json::json;
+use store::{Reader, Tx, bind, sql};
+use utoipa::ToSchema;
+
+use super::address;
+use super::ears::Ears;
+use super::guard::Guard;
+use super::kinds;
+use super::signature::Secret;
+use super::webhook::{Ordering, SLOTS, Status, Webhook, find};
+use crate::accounts::api_key::own_teams;
+use crate::accounts::rights::Listed;
+use crate::config::BaseUrl;
+use crate::error::{Code, Error, Fault, Result};
+use crate::expected::Expected;
+use crate::ids::{TeamId, WebhookId};
+use crate::secrets::SealKey;
+use crate::signals::Tell;
+
+/// As many webhooks as an account can have.
+const MOST: i64 = 1_000;
+/// How long the secret before a rotation also signs.
+const OVERLAP: Duration = Duration::from_secs(24 * 3600);
+
+/// A webhook to be made.
+#[derive(Debug, Clone, ToSchema)]
+pub struct NewWebhook {
+    /// Where notifications are sent: `https`, port 443 or 8443, a public machine.
+    #[schema(examples("https://hooks.example.org/touchline"))]
+    pub url: String,
+    /// Kinds such as `event.created`, `event.*` for all of a sort, or `*`.
+    #[schema(examples(json!(["event.*", "message.posted"])))]
+    pub events: Vec<String>,
+    pub description: Option<String>,
+    /// Only news of these teams.
+    pub team_ids: Option<Vec<TeamId>>,
+    /// `parallel` if left out.
+    pub ordering: Option<Ordering>,
+}
+
+/// What is changed of a webhook.
+#[derive(Debug, Clone, Default, ToSchema)]
+pub struct WebhookChange {
+    pub url: Option<String>,
+    pub events: Option<Vec<String>>,
+    #[schema(value_type = Option<String>)]
+    pub description: Change<String>,
+    #[schema(value_type = Option<Vec<TeamId>>)]
+    pub team_ids: Change<Vec<TeamId>>,
+    pub ordering: Option<Ordering>,
+}
+
+/// What is needed to make or change webhooks.
+#[derive(Clone)]
+pub struct Means {
+    pub guard: Guard,
+    pub home: BaseUrl,
+    /// The key that secrets are sealed with.
+    pub key: SealKey,
+    /// The app through which somebody acts.
+    pub app: Option<String>,
+}
+
+/// Makes a webhook. It is told of what happens from now on. The secret is shown this once.
+pub fn create(tx: &Tx<'_>, means: &Means, new: NewWebhook) -> Result<(Webhook, Secret)> {
+    let (count,): (i64,) =
+        tx.one("select count(*) from webhook where account_id = :account", bind! {})?;
+    if count >= MOST {
+        let detail = format!("An account can have {MOST} webhooks.");
+        return Err(Error::new(Code::Conflict, detail));
+    }
+    let secret = Secret::make(tx.dice());
+    let (position,) =
+        tx.one("select sequence from journal where account_id = :account", bind! {})?;
+    let id: WebhookId = tx.new_id();
+    let webhook = Webhook {
+        id,
+        account_id: tx.account(),
+        url: address::checked(&new.url, &means.guard, &means.home)?,
+        description: new.description,
+        events: Listed(wishes(tx, means, new.events)?),
+        team_ids: own_teams(tx, new.team_ids)?.map(Listed),
+        ordering: new.ordering.unwrap_or(Ordering::Parallel),
+        status: Status::Enabled,
+        disabled_reason: None,
+        disabled_at: None,
+        secret: seal(tx, means, id, &secret),
+        previous_secret: None,
+        previous_secret_until: None,
+        creator: tx.actor().to_owned(),
+        creator_app: means.app.clone(),
+        slot: i64::try_from(tx.dice().below(SLOTS as u64)).unwrap_or(0),
+        position,
+        replay_after: None,
+        replay_until: None,
+        replay_missed: false,
+        failures: 0,
+        failing_since: None,
+        resting_until: None,
+        recovered_at: None,
+        created_at: tx.now(),
+        updated_at: tx.now(),
+        version: 1,
+    };
+    tx.run(Webhook::INSERT, &webhook.bind())?;
+    tx.audit(
+        "webhook.created",
+        &id.to_string(),
+        &json!({ "url": webhook.url, "events": webhook.events }),
+    )?;
+    Ok((webhook, secret))
+}
+
+/// Changes a webhook. Whoever changes it answers for it from now on; what is tried again goes to the new
+/// address.
+pub fn change(
+    tx: &Tx<'_>,
+    means: &Means,
+    id: WebhookId,
+    expected: &Expected,
+    change: WebhookChange,
+) -> Result<Webhook> {
+    let before = expected.check(find(tx, id))?;
+    let url = match change.url {
+        Some(url) => address::checked(&url, &means.guard, &means.home)?,
+        None => before.url.clone(),
+    };
+    let events = change.events.unwrap_or_else(|| before.events.0.clone());
+    let team_ids = match change.team_ids {
+        Change::Set(teams) => own_teams(tx, Some(teams))?.map(Listed),
+        Change::Clear => None,
+        Change::Keep => before.team_ids.clone(),
+    };
+    let after = Webhook {
+        url,
+        events: Listed(wishes(tx, means, events)?),
+        description: change.description.apply(before.description.clone()),
+        team_ids,
+        ordering: change.ordering.unwrap_or(before.ordering),
+        creator: tx.actor().to_owned(),
+        creator_app: means.app.clone(),
+        ..before.clone()
+    };
+    if after == before {
+        return Ok(before);
+    }
+    let after = update(tx, after)?;
+    let details = json!({ "url": after.url, "events": after.events,
+        "previous": { "url": before.url, "events": before.events } });
+    tx.audit("webhook.updated", &id.to_string(), &details)?;
+    Ok(after)
+}
+
+/// Makes a new secret. The one before also signs for a day, so that receivers can change over.
+pub fn rotate(
+    tx: &Tx<'_>,
+    means: &Means,
+    id: WebhookId,
+    expected: &Expected,
+) -> Result<(Webhook, Secret)> {
+    let before = expected.check(find(tx, id))?;
+    let secret = Secret::make(tx.dice());
+    let after = Webhook {
+        secret: seal(tx, means, id, &secret),
+        previous_secret: Some(before.secret.clone()),
+        previous_secret_until: Some(tx.now().plus(OVERLAP)),
+        ..before
+    };
+    let after = update(tx, after)?;
+    tx.audit("webhook.secret_rotated", &id.to_string(), &json!({}))?;
+    Ok((after, secret))
+}
+
+/// Deletes a webhook with everything that is known of its deliveries.
+pub fn delete(tx: &Tx<'_>, id: WebhookId, expected: &Expected) -> Result<Webhook> {
+    let before = expected.check(find(tx, id))?;
+    tx.run("delete from webhook where account_id = :account and id = :id", bind! { id })?;
+    tx.audit("webhook.deleted", &id.to_string(), &json!({ "url": before.url }))?;
+    Ok(before)
+}
+
+/// Keeps what was changed by hand. How far it has come and how its receiver is doing is not touched: a carrier
+/// may be about to write that down.
+fn update(tx: &Tx<'_>, webhook: Webhook) -> Result<Webhook> {
+    let after = Webhook { updated_at: tx.now(), version: webhook.version + 1, ..webhook };
+    tx.run(
+        "update webhook set url = :url, description = :description, events = :events,
+             team_ids = :team_ids, ordering = :ordering, secret = :secret,
+             previous_secret = :previous_secret, previous_secret_until = :previous_secret_until,
+             creator = :creator, creator_app = :creator_app, updated_at = :updated_at, version = :version
+         where account_id = :account and id = :id",
+        &after.bind(),
+    )?;
+    Ok(after)
+}
+
+/// The kinds somebody wishes to be told of, each once, if they may be.
+fn wishes(db: &Reader<'_>, means: &Means, wishes: Vec<String>) -> Result<Vec<String>> {
+    let ears = Ears::of_creator(db, db.actor(), means.app.as_deref())?;
+    let may = |wish: &str| {
+        let mut meant = kinds::KINDS.iter().filter(|kind| kinds::means(wish, kind.name));
+        ears.as_ref().is_some_and(|ears| meant.any(|kind| ears.may_hear(kind.name)))
+    };
+    let mut faults = Vec::new();
+    let mut kept: Vec<String> = Vec::new();
+    for (place, wish) in wishes.into_iter().enumerate() {
+        let pointer = format!("/events/{place}");
+        if !kinds::is_wish(&wish) {
+            let detail =
+                format!("{wish:?} is no kind of notification; GET /event_types lists them.");
+            faults.push(Fault::new(&pointer, "unknown_event", detail));
+        } else if !may(&wish) {
+            let detail = format!("You may not read what {wish} tells of.");
+            faults.push(Fault::new(&pointer, "not_allowed", detail));
+        } else if !kept.contains(&wish) {
+            kept.push(wish);
+        }
+    }
+    if faults.is_empty() && kept.is_empty() {
+        faults.push(Fault::new(
+            "/events",
+            "required",
+            "At least one kind is needed; `*` means all.",
+        ));
+    }
+    if faults.is_empty() { Ok(kept) } else { Err(Error::invalid(faults)) }
+}
+
+fn seal(tx: &Tx<'_>, means: &Means, id: WebhookId, secret: &Secret) -> Vec<u8> {
+    means.key.seal(tx.dice(), id.to_string().as_bytes(), secret.bytes())
+}
+
+/// The account's webhooks, for a page that shows all.
+pub fn all(db: &Reader<'_>) -> Result<Vec<Webhook>> {
+    Ok(db.all(sql!(Webhook::SELECT, " where account_id = :account order by id"), bind! {})?)
+}

@@ -1,0 +1,131 @@
+//! Which machines webhooks may reach: public ones, and the networks that the operator allows.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ipnet::IpNet;
+
+/// Networks that are not public, as the registries of special addresses have them.
+const PRIVATE_V4: [(Ipv4Addr, u8); 15] = [
+    (Ipv4Addr::new(0, 0, 0, 0), 8),
+    (Ipv4Addr::new(10, 0, 0, 0), 8),
+    (Ipv4Addr::new(100, 64, 0, 0), 10),
+    (Ipv4Addr::new(127, 0, 0, 0), 8),
+    (Ipv4Addr::new(169, 254, 0, 0), 16),
+    (Ipv4Addr::new(172, 16, 0, 0), 12),
+    (Ipv4Addr::new(192, 0, 0, 0), 24),
+    (Ipv4Addr::new(192, 0, 2, 0), 24),
+    (Ipv4Addr::new(192, 88, 99, 0), 24),
+    (Ipv4Addr::new(192, 168, 0, 0), 16),
+    (Ipv4Addr::new(198, 18, 0, 0), 15),
+    (Ipv4Addr::new(198, 51, 100, 0), 24),
+    (Ipv4Addr::new(203, 0, 113, 0), 24),
+    (Ipv4Addr::new(224, 0, 0, 0), 4),
+    (Ipv4Addr::new(240, 0, 0, 0), 4),
+];
+/// The public part of IPv6, and what in it is not public after all.
+const PUBLIC_V6: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
+const PRIVATE_V6: [(Ipv6Addr, u8); 4] = [
+    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
+    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
+    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
+    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
+];
+
+/// Says which addresses may be reached.
+#[derive(Debug, Clone, Default)]
+pub struct Guard {
+    allowed: Vec<IpNet>,
+}
+
+impl Guard {
+    /// A guard that also lets through to these networks.
+    pub fn new(allowed: Vec<IpNet>) -> Self {
+        Self { allowed }
+    }
+
+    /// Whether this machine may be reached.
+    pub fn lets(&self, address: IpAddr) -> bool {
+        self.allows(address) || is_public(address)
+    }
+
+    /// Whether the operator allows any network at all.
+    pub fn allows_any(&self) -> bool {
+        !self.allowed.is_empty()
+    }
+
+    /// Whether the operator allows this machine in so many words.
+    pub fn allows(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.allowed.iter().any(|net| net.contains(&address))
+    }
+}
+
+fn is_public(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => !PRIVATE_V4.iter().any(|(net, prefix)| {
+            within(u32::from(address).into(), u32::from(*net).into(), 32, *prefix)
+        }),
+        IpAddr::V6(address) => {
+            let within = |(net, prefix): &(Ipv6Addr, u8)| {
+                within(address.into(), (*net).into(), 128, *prefix)
+            };
+            within(&PUBLIC_V6) && !PRIVATE_V6.iter().any(within)
+        }
+    }
+}
+
+fn within(address: u128, net: u128, bits: u8, prefix: u8) -> bool {
+    (address ^ net) >> (bits - prefix) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_public_machines_are_reached() {
+        let guard = Guard::default();
+        for private in [
+            "127.0.0.1",
+            "0.0.0.0",
+            "10.1.2.3",
+            "172.31.255.255",
+            "192.168.0.1",
+            "169.254.169.254",
+            "100.127.0.1",
+            "198.19.0.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::ffff:127.0.0.1",
+            "::127.0.0.1",
+            "64:ff9b::7f00:1",
+            "2002:7f00:1::",
+            "2001:0:7f00:1::",
+            "fec0::1",
+            "fd00:ec2::254",
+            "fe80::1",
+            "ff02::1",
+            "2001:db8::1",
+            "3fff::1",
+            "::ffff:10.0.0.1",
+            "5f00::1",
+        ] {
+            assert!(!guard.lets(private.parse().unwrap()), "{private}");
+        }
+        for public in
+            ["1.1.1.1", "93.184.216.34", "172.32.0.1", "2606:4700::1111", "::ffff:1.1.1.1"]
+        {
+            assert!(guard.lets(public.parse().unwrap()), "{public}");
+        }
+    }
+
+    #[test]
+    fn the_operator_may_allow_a_network() {
+        let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()]);
+        assert!(guard.lets("127.0.0.1".parse().unwrap()));
+        assert!(guard.lets("::ffff:127.0.0.1".parse().unwrap()));
+        assert!(!guard.lets("::1".parse().unwrap()) && !guard.lets("10.0.0.1".parse().unwrap()));
+    }
+}

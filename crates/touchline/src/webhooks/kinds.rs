@@ -1,0 +1,116 @@
+//! Everything that can happen, as subscribers are told: each kind with its meaning, what one must be allowed
+//! to read to be told, and what it is about.
+
+use crate::accounts::rights::ScopeName;
+
+/// A kind of notification.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    /// Its name, such as `team.created`.
+    pub name: &'static str,
+    /// What has happened, in words.
+    pub says: &'static str,
+    /// What one must be allowed to read; `None`: anybody who may be told anything.
+    pub scope: Option<ScopeName>,
+    /// The schema of `data.object`.
+    pub object: &'static str,
+}
+
+macro_rules! kinds {
+    ($($scope:expr, $object:literal { $($name:literal: $says:literal;)+ })+) => {
+        /// Every kind there is.
+        pub const KINDS: &[Kind] = &[
+            $($(Kind { name: $name, says: $says, scope: $scope, object: $object },)+)+
+        ];
+    };
+}
+
+kinds! {
+    Some(ScopeName::TeamsRead), "Team" {
+        "team.created": "A team was made.";
+        "team.updated": "A team was changed.";
+        "team.archived": "A team stopped playing.";
+        "team.restored": "An archived team is back.";
+    }
+    Some(ScopeName::RosterRead), "Member" {
+        "roster.member_added": "Somebody joined a team.";
+        "roster.member_updated": "Somebody's place on a team was changed.";
+        "roster.member_removed": "Somebody left a team.";
+    }
+    Some(ScopeName::RosterRead), "Person" {
+        "roster.person_updated": "What is known of a person was changed.";
+    }
+    Some(ScopeName::EventsRead), "Event" {
+        "event.created": "An event was planned.";
+        "event.updated": "An event was changed.";
+        "event.cancelled": "An event will not take place.";
+        "event.deleted": "An event was planned by mistake and is gone.";
+    }
+    Some(ScopeName::EventsRead), "Location" {
+        "location.created": "A place was added.";
+        "location.updated": "A place was changed.";
+        "location.archived": "A place is no longer used.";
+    }
+    Some(ScopeName::EventsRead), "Rsvp" {
+        "rsvp.answered": "Somebody said whether they come to an event.";
+    }
+    Some(ScopeName::EventsRead), "CalendarFeed" {
+        "calendar_feed.created": "A calendar can be subscribed to.";
+        "calendar_feed.revoked": "A calendar can no longer be subscribed to.";
+    }
+    Some(ScopeName::MessagesRead), "Message" {
+        "message.posted": "A message or announcement was posted.";
+        "message.scheduled": "A message will be posted later.";
+        "message.updated": "A message that is not posted yet was changed.";
+        "message.retracted": "A message was taken back.";
+        "message.read": "Somebody read a message.";
+    }
+    None, "Account" {
+        "account.updated": "The account was changed.";
+    }
+    None, "User" {
+        "user.joined": "Somebody who signs in belongs to the account now.";
+        "user.role_changed": "Somebody who signs in was given another role.";
+        "user.removed": "Somebody who signs in no longer belongs to the account.";
+    }
+    Some(ScopeName::WebhooksWrite), "Webhook" {
+        "webhook.disabled": "A webhook was turned off, because it failed for too long or its receiver is gone.";
+    }
+}
+
+/// What a test sends; it stands in no log.
+pub const PING: &str = "ping";
+
+/// The kind with this name.
+pub fn find(name: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| kind.name == name)
+}
+
+/// Whether a wish, such as `team.created`, `team.*` or `*`, means this kind.
+pub fn means(wish: &str, kind: &str) -> bool {
+    match wish.strip_suffix('*') {
+        Some("") => true,
+        Some(start) => start.ends_with('.') && kind.starts_with(start),
+        None => wish == kind,
+    }
+}
+
+/// Whether a wish means any kind at all.
+pub fn is_wish(wish: &str) -> bool {
+    KINDS.iter().any(|kind| means(wish, kind.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wishes_mean_kinds() {
+        assert!(means("*", "team.created") && means("team.*", "team.created"));
+        assert!(means("team.created", "team.created"));
+        for wish in ["tea*", "te.*", "team.*x", "*.created", "team.", "team", "", "**", ".*"] {
+            assert!(!means(wish, "team.created"), "{wish}");
+            assert!(!is_wish(wish), "{wish}");
+        }
+    }
+}

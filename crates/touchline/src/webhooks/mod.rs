@@ -1,0 +1,14 @@
+//! Webhooks: who is told what happens, and what became of the telling.
+
+pub mod address;
+pub mod asking;
+pub mod delivery;
+pub mod ears;
+pub mod edit;
+pub mod guard;
+pub mod health;
+pub mod kinds;
+pub mod outcome;
+pub mod replay;
+pub mod signature;
+pub mod webhook;

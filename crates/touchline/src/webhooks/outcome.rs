@@ -1,0 +1,216 @@
+//! What became of attempts, written down together: the deliveries, how far the webhook has come in the log,
+//! and how its receiver is doing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kit::{Dice, Timestamp};
+use store::{Tx, bind, sql};
+
+use super::delivery::{Attempt, Attempts, Delivery, Status};
+use super::health::{Health, spread};
+use super::webhook::Reason;
+use crate::accounts::usage::hour_of;
+use crate::error::{Error, Result};
+use crate::ids::{DeliveryId, NotificationId, WebhookId};
+
+/// As many attempts as are kept of a delivery that is asked for again and again.
+const REMEMBERED: usize = 20;
+/// As long as a receiver can put off one delivery.
+const LONGEST_WAIT: Duration = Duration::from_secs(86_400);
+
+/// What is sent.
+#[derive(Debug, Clone)]
+pub struct Parcel {
+    /// The delivery it belongs to, if it was tried before.
+    pub delivery: Option<DeliveryId>,
+    pub sequence: Option<i64>,
+    pub notification_id: NotificationId,
+    pub kind: String,
+    pub body: Arc<str>,
+    /// Why it is not to be sent after all.
+    pub barred: Option<&'static str>,
+}
+
+/// What an attempt means for its delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The receiver took it.
+    Taken,
+    /// It may go better later; the receiver may have said when.
+    Later(Option<Duration>),
+    /// The receiver wants this one no more.
+    Unwanted,
+    /// The receiver is gone for good.
+    Gone,
+}
+
+/// An attempt and what it means.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    pub parcel: Parcel,
+    pub attempt: Attempt,
+    pub verdict: Verdict,
+}
+
+/// What happened to one webhook in a while.
+#[derive(Debug)]
+pub struct Report {
+    pub webhook_id: WebhookId,
+    /// In the order in which the attempts ended.
+    pub outcomes: Vec<Outcome>,
+    /// How far the webhook has come in the log.
+    pub position: Option<i64>,
+}
+
+/// The rules by which it is tried again.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    pub retries: Vec<Duration>,
+    pub patience: Duration,
+}
+
+/// Writes a report down. Says why the webhook is to be turned off, if it is.
+pub fn record(tx: &Tx<'_>, report: &Report, rules: &Rules) -> Result<Option<Reason>> {
+    let id = report.webhook_id;
+    let found: Option<Health> = tx.maybe(
+        "select failures, failing_since, resting_until, recovered_at from webhook
+         where account_id = :account and id = :id",
+        bind! { id },
+    )?;
+    // Deleted while it was under way: there is nobody to remember it for.
+    let Some(before) = found else { return Ok(None) };
+    let mut health = before;
+    let (mut succeeded, mut failed) = (0, 0);
+    let mut reason = None;
+    for outcome in &report.outcomes {
+        let now = outcome.attempt.at;
+        match outcome.verdict {
+            Verdict::Taken => {
+                succeeded += 1;
+                health.succeeded(now);
+            }
+            Verdict::Later(asked) => {
+                failed += 1;
+                health.failed(now, asked, tx.dice());
+            }
+            Verdict::Unwanted => failed += 1,
+            Verdict::Gone => {
+                failed += 1;
+                reason = Some(Reason::Gone);
+            }
+        }
+        enter(tx, id, outcome, rules)?;
+    }
+    count(tx, id, succeeded, failed)?;
+    keep(tx, id, &before, &health, report.position)?;
+    let hopeless = |since: Timestamp| since.plus(rules.patience) <= tx.now();
+    Ok(reason.or(health.failing_since.is_some_and(hopeless).then_some(Reason::Failing)))
+}
+
+/// Enters an attempt into its delivery.
+fn enter(tx: &Tx<'_>, webhook_id: WebhookId, outcome: &Outcome, rules: &Rules) -> Result<()> {
+    let Outcome { parcel, attempt, verdict } = outcome;
+    let Some(id) = parcel.delivery else {
+        let delivery = Delivery {
+            id: tx.new_id(),
+            account_id: tx.account(),
+            webhook_id,
+            sequence: parcel.sequence,
+            notification_id: parcel.notification_id,
+            kind: parcel.kind.clone(),
+            body: None,
+            status: Status::Pending,
+            tries: 0,
+            attempts: Attempts::default(),
+            next_attempt_at: None,
+            created_at: attempt.at,
+            finished_at: None,
+        };
+        let delivery = after(delivery, attempt, *verdict, rules, tx.dice());
+        // Another node may have delivered it when this one could not be heard of for a while.
+        tx.later(sql!(Delivery::INSERT, " on conflict do nothing"), &delivery.bind())?;
+        return Ok(());
+    };
+    let before = match super::delivery::find(tx, id) {
+        Err(error) if error.code == crate::error::Code::NotFound => return Ok(()),
+        found => found?,
+    };
+    update(tx, &after(before, attempt, *verdict, rules, tx.dice()))
+}
+
+/// A delivery after one more attempt.
+fn after(
+    mut delivery: Delivery,
+    attempt: &Attempt,
+    verdict: Verdict,
+    rules: &Rules,
+    dice: &Dice,
+) -> Delivery {
+    let wait = usize::try_from(delivery.tries).ok().and_then(|tries| rules.retries.get(tries));
+    delivery.tries += 1;
+    let Attempts(attempts) = &mut delivery.attempts;
+    attempts.push(attempt.clone());
+    if attempts.len() > REMEMBERED {
+        attempts.remove(0);
+    }
+    let ended = attempt.at.plus(Duration::from_millis(attempt.duration_ms.unsigned_abs()));
+    (delivery.status, delivery.next_attempt_at) = match (verdict, wait) {
+        (Verdict::Taken, _) => (Status::Succeeded, None),
+        (Verdict::Later(asked), Some(wait)) => {
+            let asked = asked.map_or(Duration::ZERO, |time| time.min(LONGEST_WAIT));
+            (Status::Pending, Some(ended.plus(spread(*wait, dice).max(asked))))
+        }
+        _ => (Status::Failed, None),
+    };
+    delivery.finished_at = (delivery.status != Status::Pending).then_some(ended);
+    delivery
+}
+
+/// Keeps what has changed of a delivery.
+pub fn update(tx: &Tx<'_>, delivery: &Delivery) -> Result<()> {
+    tx.later(
+        "update delivery set status = :status, tries = :tries, attempts = :attempts,
+             next_attempt_at = :next_attempt_at, finished_at = :finished_at
+         where account_id = :account and id = :id",
+        &delivery.bind(),
+    )
+    .map_err(Error::from)
+}
+
+/// Counts attempts by the hour.
+fn count(tx: &Tx<'_>, webhook_id: WebhookId, succeeded: i64, failed: i64) -> Result<()> {
+    if succeeded + failed > 0 {
+        tx.later(
+            "insert into webhook_hour (account_id, webhook_id, hour, succeeded, failed)
+             values (:account, :webhook_id, :hour, :succeeded, :failed)
+             on conflict (account_id, webhook_id, hour) do update set
+                 succeeded = webhook_hour.succeeded + excluded.succeeded,
+                 failed = webhook_hour.failed + excluded.failed",
+            bind! { webhook_id, hour: hour_of(tx.now()), succeeded, failed },
+        )?;
+    }
+    Ok(())
+}
+
+/// Keeps how far the webhook has come and how its receiver is doing. That it began or ceased to fail can be
+/// seen from outside, so it is a new version.
+fn keep(
+    tx: &Tx<'_>,
+    id: WebhookId,
+    before: &Health,
+    health: &Health,
+    position: Option<i64>,
+) -> Result<()> {
+    let seen = before.failing_since.is_some() != health.failing_since.is_some();
+    let Health { failures, failing_since, resting_until, recovered_at } = *health;
+    tx.later(
+        "update webhook set position = coalesce(cast(:position as bigint), position),
+             failures = :failures, failing_since = :failing_since,
+             resting_until = :resting_until, recovered_at = :recovered_at,
+             version = version + :seen
+         where account_id = :account and id = :id",
+        bind! { id, position, failures, failing_since, resting_until, recovered_at, seen: i64::from(seen) },
+    )?;
+    Ok(())
+}

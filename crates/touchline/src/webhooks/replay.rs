@@ -1,0 +1,69 @@
+//! Telling again: what stands in a part of the log is put on its way once more, a few at a time.
+
+use store::{Tx, bind, sql};
+
+use super::delivery::{Attempts, Delivery, Status};
+use super::webhook::{self, Webhook};
+use crate::error::Result;
+use crate::ids::WebhookId;
+use crate::signals;
+
+/// How many numbers of the log are looked at in one step.
+const STEP: i64 = 200;
+
+/// Puts the next few of what a webhook is to be told again on their way. Says whether there is more.
+pub fn step(tx: &Tx<'_>, id: WebhookId) -> Result<bool> {
+    let webhook = webhook::find(tx, id)?;
+    let (Some(after), Some(until)) = (webhook.replay_after, webhook.replay_until) else {
+        return Ok(false);
+    };
+    let Some(ears) = webhook.ears(tx)? else { return Ok(false) };
+    let mut last = until;
+    let news = signals::notifications(tx, after, STEP)?;
+    if news.len() as i64 == STEP {
+        last = news.last().map_or(until, |news| news.sequence);
+    }
+    for news in news.iter().filter(|news| news.sequence <= until) {
+        if webhook.wants(&ears, news) {
+            again(tx, &webhook, news)?;
+        }
+    }
+    let more = last < until;
+    let (replay_after, replay_until) = (more.then_some(last), more.then_some(until));
+    tx.run(
+        "update webhook set replay_after = :replay_after, replay_until = :replay_until
+         where account_id = :account and id = :id",
+        bind! { id, replay_after, replay_until },
+    )?;
+    Ok(more)
+}
+
+/// Puts one notification on its way to a webhook, whether or not it was before.
+fn again(tx: &Tx<'_>, webhook: &Webhook, news: &signals::Notification) -> Result<()> {
+    let (webhook_id, sequence) = (webhook.id, news.sequence);
+    let delivery = Delivery {
+        id: tx.new_id(),
+        account_id: tx.account(),
+        webhook_id,
+        sequence: Some(sequence),
+        notification_id: news.id,
+        kind: news.kind.clone(),
+        body: None,
+        status: Status::Pending,
+        tries: 0,
+        attempts: Attempts::default(),
+        next_attempt_at: Some(tx.now()),
+        created_at: tx.now(),
+        finished_at: None,
+    };
+    let made = tx.run(sql!(Delivery::INSERT, " on conflict do nothing"), &delivery.bind())?;
+    if made == 0 {
+        tx.later(
+            "update delivery set status = 'pending', tries = 0, next_attempt_at = :now, finished_at = null
+             where account_id = :account and webhook_id = :webhook_id and sequence = :sequence
+               and (not :missed or status <> 'succeeded')",
+            bind! { webhook_id, sequence, missed: webhook.replay_missed },
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! The webhook: an address that is told what happens.
+
+use kit::{Timestamp, words};
+use serde::Serialize;
+use store::{Reader, Tx, bind, record, sql, word_column};
+use utoipa::ToSchema;
+
+use super::ears::Ears;
+use super::kinds;
+use super::signature::Secret;
+use crate::accounts::rights::Listed;
+use crate::error::Result;
+use crate::ids::{AccountId, TeamId, WebhookId};
+use crate::secrets::SealKey;
+use crate::signals::Notification;
+use crate::thing::thing;
+
+/// Into how many shares the work is divided among nodes.
+pub const SLOTS: i64 = 64;
+
+words! {
+    /// In which order a webhook is told.
+    pub enum Ordering as WebhookOrdering {
+        /// Several at once; one that fails does not hold up the others.
+        Parallel = "parallel",
+        /// One after the other, in the order in which things happened; one that fails holds up the rest.
+        Strict = "strict",
+    }
+}
+word_column!(Ordering);
+
+words! {
+    /// Whether a webhook is told anything.
+    pub enum Status as WebhookStatus {
+        Enabled = "enabled",
+        Disabled = "disabled",
+    }
+}
+word_column!(Status);
+
+words! {
+    /// Why a webhook was turned off.
+    pub enum Reason as WebhookDisabledReason {
+        /// Somebody turned it off.
+        ByHand = "by_hand",
+        /// Its receiver answered 410: it is gone for good.
+        Gone = "gone",
+        /// It failed for days.
+        Failing = "failing",
+        /// The key or user that made it may have no webhooks any more.
+        CreatorGone = "creator_gone",
+    }
+}
+word_column!(Reason);
+
+record! {
+    /// An address that is told what happens.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(tag = "object", rename = "webhook")]
+    pub struct Webhook in webhook {
+        pub id: WebhookId,
+        #[serde(skip)]
+        pub account_id: AccountId,
+        /// Where notifications are sent.
+        #[schema(examples("https://hooks.example.org/touchline"))]
+        pub url: String,
+        pub description: Option<String>,
+        /// What it is told of: kinds such as `event.created`, `event.*` for all of a sort, or `*`.
+        #[schema(value_type = Vec<String>, examples(json!(["event.*", "message.posted"])))]
+        pub events: Listed<String>,
+        /// The teams it is told of; `null` for all.
+        #[schema(value_type = Option<Vec<TeamId>>)]
+        pub team_ids: Option<Listed<TeamId>>,
+        pub ordering: Ordering,
+        pub status: Status,
+        pub disabled_reason: Option<Reason>,
+        pub disabled_at: Option<Timestamp>,
+        #[serde(skip)]
+        pub secret: Vec<u8>,
+        #[serde(skip)]
+        pub previous_secret: Option<Vec<u8>>,
+        /// Until when the secret before the last rotation also signs.
+        pub previous_secret_until: Option<Timestamp>,
+        /// The key or user that made it. It is told no more than they may read.
+        #[serde(rename = "created_by")]
+        pub creator: String,
+        #[serde(skip)]
+        pub creator_app: Option<String>,
+        #[serde(skip)]
+        pub slot: i64,
+        #[serde(skip)]
+        pub position: i64,
+        #[serde(skip)]
+        pub replay_after: Option<i64>,
+        #[serde(skip)]
+        pub replay_until: Option<i64>,
+        #[serde(skip)]
+        pub replay_missed: bool,
+        #[serde(skip)]
+        pub failures: i64,
+        /// Since when there were nothing but failures.
+        pub failing_since: Option<Timestamp>,
+        #[serde(skip)]
+        pub resting_until: Option<Timestamp>,
+        #[serde(skip)]
+        pub recovered_at: Option<Timestamp>,
+        pub created_at: Timestamp,
+        pub updated_at: Timestamp,
+        /// Rises with every change.
+        pub version: i64,
+    }
+}
+
+thing!(Webhook by WebhookId: Subject Versioned Paged);
+
+/// One webhook.
+pub fn find(db: &Reader<'_>, id: WebhookId) -> Result<Webhook> {
+    Ok(db.one(sql!(Webhook::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
+}
+
+impl Webhook {
+    /// Whether it is to be told this: it was asked for, and whoever made the webhook may read it.
+    pub fn wants(&self, ears: &Ears, news: &Notification) -> bool {
+        let Listed(wishes) = &self.events;
+        wishes.iter().any(|wish| kinds::means(wish, &news.kind))
+            && ears.hear(&news.kind, &news.body)
+    }
+
+    /// What whoever made it may be told of the teams it is for; `None` if they may have no webhooks any more.
+    pub fn ears(&self, db: &Reader<'_>) -> Result<Option<Ears>> {
+        let ears = Ears::of_creator(db, &self.creator, self.creator_app.as_deref())?;
+        let teams = self.team_ids.as_ref().map(|Listed(teams)| teams.as_slice());
+        Ok(ears.map(|ears| ears.narrowed(teams)))
+    }
+
+    /// The secrets that sign now, the newest first.
+    pub fn secrets(&self, key: &SealKey, now: Timestamp) -> Vec<Secret> {
+        let about = self.id.to_string();
+        let open = |sealed: &[u8]| key.open(about.as_bytes(), sealed).map(Secret::from_bytes);
+        let before = self.previous_secret.as_deref();
+        let before = before.filter(|_| self.previous_secret_until.is_some_and(|end| now < end));
+        [Some(self.secret.as_slice()), before].into_iter().flatten().filter_map(open).collect()
+    }
+}
+
+/// Turns a webhook off, unless it is off. Says whether it was on. Nothing it was told or would have been told
+/// is forgotten.
+pub fn disable(tx: &Tx<'_>, id: WebhookId, reason: Reason) -> Result<Option<Webhook>> {
+    use crate::signals::Tell;
+    let turned = tx.run(
+        "update webhook set status = 'disabled', disabled_reason = :reason, disabled_at = :now,
+             updated_at = :now, version = version + 1
+         where account_id = :account and id = :id and status = 'enabled'",
+        bind! { id, reason },
+    )?;
+    if turned == 0 {
+        return Ok(None);
+    }
+    let webhook = find(tx, id)?;
+    tx.tell("webhook.disabled", &webhook)?;
+    Ok(Some(webhook))
+}

@@ -15,6 +15,7 @@ mod depth;
 mod download;
 mod figures;
 mod holders;
+mod hooks;
 mod http;
 mod load;
 mod machine;
@@ -29,6 +30,7 @@ mod schedule;
 mod season;
 mod series;
 mod signin;
+mod sink;
 mod site;
 mod table;
 mod writes;
@@ -96,6 +98,7 @@ async fn measured(measure: &Measure) -> Result<()> {
                 Section::Depth => depth::measure(&site, measure).await?,
                 Section::Schedule => schedule::measure(&site, measure).await?,
                 Section::Signin => signin::measure(&site, measure).await?,
+                Section::Webhooks => hooks::measure(&site, measure).await?,
                 Section::Memory => memory::measure(&site, measure).await?,
             };
             table.add(kind == Kind::Sqlite, rows);

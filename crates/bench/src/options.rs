@@ -64,12 +64,20 @@ pub(crate) enum Section {
     Depth,
     Schedule,
     Signin,
+    Webhooks,
     Memory,
 }
 
 impl Section {
-    const ALL: [Self; 6] =
-        [Self::Reads, Self::Writes, Self::Depth, Self::Schedule, Self::Signin, Self::Memory];
+    const ALL: [Self; 7] = [
+        Self::Reads,
+        Self::Writes,
+        Self::Depth,
+        Self::Schedule,
+        Self::Signin,
+        Self::Webhooks,
+        Self::Memory,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -78,6 +86,7 @@ impl Section {
             Self::Depth => "depth",
             Self::Schedule => "schedule",
             Self::Signin => "signin",
+            Self::Webhooks => "webhooks",
             Self::Memory => "memory",
         }
     }

@@ -62,8 +62,35 @@ struct Book {
     received: Vec<Received>,
     next: VecDeque<Reply>,
     always: Option<Reply>,
-    at_once: usize,
+    /// The ids of what is being answered.
+    at_once: Vec<String>,
     most_at_once: usize,
+    doubles: usize,
+}
+
+/// One request that is being answered, or was hung up on.
+struct Turn<'b> {
+    book: &'b Mutex<Book>,
+    id: String,
+}
+
+impl<'b> Turn<'b> {
+    fn take(book: &'b Mutex<Book>, id: String) -> Self {
+        let mut own = book.lock().unwrap();
+        own.doubles += usize::from(own.at_once.contains(&id));
+        own.at_once.push(id.clone());
+        own.most_at_once = own.most_at_once.max(own.at_once.len());
+        drop(own);
+        Self { book, id }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut book = self.book.lock().unwrap();
+        let place = book.at_once.iter().position(|id| *id == self.id).unwrap();
+        book.at_once.swap_remove(place);
+    }
 }
 
 /// A receiver, which stops when it is dropped.
@@ -118,6 +145,11 @@ impl Receiver {
         self.book.lock().unwrap().most_at_once
     }
 
+    /// How often it was sent something that it was just being sent.
+    pub fn doubles(&self) -> usize {
+        self.book.lock().unwrap().doubles
+    }
+
     /// Waits until it was sent so many, at most twenty seconds.
     pub async fn wait_for(&self, count: usize) -> Vec<Received> {
         for _ in 0..2_000 {
@@ -141,12 +173,9 @@ async fn answer(
     book: &Mutex<Book>,
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
-    {
-        let mut book = book.lock().unwrap();
-        book.at_once += 1;
-        book.most_at_once = book.most_at_once.max(book.at_once);
-    }
     let (parts, body) = request.into_parts();
+    let id = parts.headers.get("webhook-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
+    let _turn = Turn::take(book, id.to_owned());
     let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let path = parts.uri.path().to_owned();
     let reply = {
@@ -156,7 +185,6 @@ async fn answer(
         next.or_else(|| book.always.clone()).unwrap_or_else(|| 200.into())
     };
     tokio::time::sleep(reply.after).await;
-    book.lock().unwrap().at_once -= 1;
     let mut response = Response::new(Full::new(reply.body));
     *response.status_mut() = reply.status.try_into().unwrap();
     for (name, value) in reply.headers {

@@ -12,7 +12,7 @@ use crate::ids::NodeId;
 use crate::webhooks::webhook::SLOTS;
 
 /// How long a slot is held without being heard of.
-const LEASE: Duration = Duration::from_secs(60);
+const LEASE: Duration = Duration::from_secs(35);
 /// A node that was not heard of for so long is not counted any more.
 const SILENT: Duration = Duration::from_secs(20);
 

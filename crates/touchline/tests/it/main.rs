@@ -80,3 +80,4 @@ mod strangers;
 mod teams;
 mod users;
 mod webhooks;
+mod webhooks_crash;

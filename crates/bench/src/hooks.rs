@@ -1,0 +1,345 @@
+//! Webhooks: how many arrive in a second, how soon, whether one that hangs holds up others, and whether a long
+//! backlog is worked off within the same memory.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::HeaderMap;
+use kit::{Dice, Timestamp};
+use store::{Scope, bind};
+use touchline::config::Config;
+use touchline::dispatch::client::Client as Carrier;
+use touchline::error::Error;
+use touchline::ids::{AccountId, NotificationId};
+use touchline::secrets::Secrets;
+use touchline::signals::Notification;
+use touchline::webhooks::edit::{self, Means, NewWebhook};
+use touchline::webhooks::guard::Guard;
+use touchline::webhooks::signature::Secret;
+
+use crate::Result;
+use crate::club::Club;
+use crate::figures::{Measured, Rounds};
+use crate::http::{Connection, TEAMS, send};
+use crate::load::{self, Client, NewTeams, Numbers, Pace, writers};
+use crate::options::Measure;
+use crate::process::Process;
+use crate::sink::Sink;
+use crate::site::{Database, Site};
+use crate::table::{Row, Verdict, millis, thousands};
+
+/// How many webhooks there are, and how many clients write meanwhile.
+const CROWDS: [(usize, usize); 3] = [(1, 32), (10, 8), (1000, 1)];
+/// The service may reach receivers on this machine.
+const NEARBY: [&str; 2] = ["--webhook-networks", "127.0.0.0/8"];
+const BACKLOG: usize = 100_000;
+const QUEUED: usize = 10_000;
+/// How many news are timed one by one.
+const TIMED: usize = 300;
+const TOGETHER: usize = 1_000;
+const LIMIT: Duration = Duration::from_secs(300);
+
+pub(crate) async fn measure(site: &Site, measure: &Measure) -> Result<Vec<Row>> {
+    let pace = measure.pace();
+    let mut rows = Vec::new();
+    for (many, clients) in CROWDS {
+        rows.push(rate(site, many, clients, pace).await?);
+    }
+    rows.push(latency(site, measure).await?);
+    rows.push(beside_a_hanging_one(site, measure).await?);
+    rows.extend(drain(site, measure).await?);
+    Ok(rows)
+}
+
+/// Deliveries a second while clients write, against a loop that only posts.
+async fn rate(site: &Site, many: usize, clients: usize, pace: Pace) -> Result<Row> {
+    let database = site.database(&format!("rate{many}")).await?;
+    let (club, sink) = (Club::found(&database)?, Sink::open().await?);
+    let urls: Vec<_> = (0..many).map(|number| sink.url(&format!("/{number}"))).collect();
+    subscribe(&database, club.account, &urls).await?;
+    let service = database.serve(&NEARBY).await?;
+    let script = NewTeams::new(&club.key, false, &Numbers::default());
+    let (mut ours, mut bare) = (Rounds::default(), Rounds::default());
+    for round in 0..pace.rounds {
+        eprintln!("  {many} webhooks, round {}", round + 1);
+        bare.add(posting(&sink, many, pace).await?);
+        let writers = writers(service.address, std::slice::from_ref(&script), clients).await?;
+        ours.add(arriving(&sink, writers, pace).await?);
+        settled(&sink).await;
+    }
+    let plural = if many == 1 { "" } else { "s" };
+    let name = format!("deliveries, {} webhook{plural}, {clients} writing", thousands(many as f64));
+    let met = ours.rate_against(&bare) >= 0.5;
+    Ok(Row { ask: "≥ 0.5", verdict: Verdict::Asked(met), ..Row::of_rates(name, &ours, &bare) })
+}
+
+/// What arrives while clients write: counted where it arrives.
+async fn arriving<C: Client>(sink: &Sink, clients: Vec<C>, pace: Pace) -> Result<Measured> {
+    let counted = async {
+        tokio::time::sleep(pace.warm_up).await;
+        let (before, began) = (sink.count(), Instant::now());
+        tokio::time::sleep(pace.counted.mul_f64(0.95)).await;
+        (sink.count() - before) as f64 / began.elapsed().as_secs_f64()
+    };
+    let (written, per_second) = tokio::join!(load::measure(clients, pace), counted);
+    written.map(|written| Measured { per_second, ..written })
+}
+
+/// Waits until nothing arrives any more.
+async fn settled(sink: &Sink) {
+    let began = Instant::now();
+    let mut before = sink.count();
+    while began.elapsed() < LIMIT {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        if sink.count() == before {
+            return;
+        }
+        before = sink.count();
+    }
+}
+
+/// The ceiling: the service's own client posts signed bodies of the same size, as many at once as the service
+/// would, and does nothing else.
+async fn posting(sink: &Sink, webhooks: usize, pace: Pace) -> Result<Measured> {
+    let config = Config { webhook_networks: nearby(), ..Config::defaults() };
+    let client = Carrier::new(&config)?;
+    let at_once = (8 * webhooks).min(128);
+    let body = body(AccountId::from_bits(1), 1, "Harbour Hawks 000000000000");
+    let poster = |number: usize| Poster {
+        client: client.clone(),
+        url: sink.url(&format!("/{}", number % webhooks)),
+        secret: Secret::make(&Dice::system()),
+        body: body.clone(),
+    };
+    load::measure((0..at_once).map(poster).collect(), pace).await
+}
+
+struct Poster {
+    client: Carrier,
+    url: String,
+    secret: Secret,
+    body: String,
+}
+
+impl Client for Poster {
+    async fn once(&mut self) -> Result<()> {
+        let (id, now) = ("ntf_01kbm2x5q8f7vr0n3hd9tzc4wy", kit::Clock::system().now());
+        let mut headers = HeaderMap::new();
+        let signature = self.secret.sign(id, now, self.body.as_bytes());
+        for (name, value) in [
+            ("webhook-id", id.to_owned()),
+            ("webhook-timestamp", now.seconds().to_string()),
+            ("webhook-signature", signature),
+        ] {
+            headers.insert(name, value.parse().map_err(|_| "a header is not plain")?);
+        }
+        let body = Bytes::copy_from_slice(self.body.as_bytes());
+        match self.client.post(&self.url, headers, body).await.result {
+            Ok(200) => Ok(()),
+            other => Err(format!("the receiver said {other:?}")),
+        }
+    }
+}
+
+/// From the request of somebody who writes to the receiver's, one after the other.
+async fn latency(site: &Site, measure: &Measure) -> Result<Row> {
+    let database = site.database("latency").await?;
+    let (club, sink) = (Club::found(&database)?, Sink::open().await?);
+    subscribe(&database, club.account, &[sink.url("/one")]).await?;
+    let service = database.serve(&NEARBY).await?;
+    sink.book.note();
+    eprintln!("  one by one");
+    let times = one_by_one(&service, &club, &sink, measure.teams(TIMED)).await?;
+    let ask = if site.kind.is_postgres() { 50 } else { 20 };
+    let met = times.p50 < Duration::from_millis(ask);
+    Ok(Row {
+        name: "from a request to its arrival at the receiver, idle: p50 / p99".to_owned(),
+        ask: if site.kind.is_postgres() { "p50 < 50 ms" } else { "p50 < 20 ms" },
+        us: format!("{} / {}", millis(times.p50), millis(times.p99)),
+        against: String::new(),
+        ratio: String::new(),
+        verdict: Verdict::Asked(met),
+    })
+}
+
+/// Another account's news, while one receiver hangs and has many queued.
+async fn beside_a_hanging_one(site: &Site, measure: &Measure) -> Result<Row> {
+    let database = site.database("hanging").await?;
+    let (slow, club) = (Club::found(&database)?, Club::found(&database)?);
+    let sink = Sink::open().await?;
+    subscribe(&database, slow.account, &[sink.url("/hang")]).await?;
+    subscribe(&database, club.account, &[sink.url("/one")]).await?;
+    let queued = measure.teams(QUEUED);
+    backlog(&database, slow.account, queued).await?;
+    let service = database.serve(&NEARBY).await?;
+    sink.book.note();
+    eprintln!("  beside a receiver that hangs");
+    let times = one_by_one(&service, &club, &sink, measure.teams(TIMED)).await?;
+    Ok(Row {
+        name: format!(
+            "the same for another account, beside a receiver that hangs with {} queued",
+            thousands(queued as f64)
+        ),
+        ask: "p99 < 2 s",
+        us: format!("{} / {}", millis(times.p50), millis(times.p99)),
+        against: String::new(),
+        ratio: String::new(),
+        verdict: Verdict::Asked(times.p99 < Duration::from_secs(2)),
+    })
+}
+
+async fn one_by_one(service: &Process, club: &Club, sink: &Sink, many: usize) -> Result<Measured> {
+    let mut connection = Connection::open(service.address).await?;
+    let mut micros = Vec::new();
+    // The first few wake what sleeps.
+    for number in 0..many + 10 {
+        let name = format!("Timed {number}");
+        let body = format!(r#"{{"name":"{name}"}}"#);
+        let began = Instant::now();
+        connection.ask(&send("POST", TEAMS, &club.key, "", &body)).await?.expect(201)?;
+        let arrived = loop {
+            if let Some(arrived) = sink.book.arrival(&name) {
+                break arrived;
+            }
+            if began.elapsed() > LIMIT {
+                return Err(format!("{name} did not arrive"));
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        };
+        let took = arrived.duration_since(began).as_micros();
+        micros.push(u32::try_from(took).unwrap_or(u32::MAX));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    Ok(Measured::new(micros.split_off(10), Duration::from_secs(1)))
+}
+
+/// A long backlog, worked off after a start.
+async fn drain(site: &Site, measure: &Measure) -> Result<Vec<Row>> {
+    let database = site.database("drain").await?;
+    let (club, sink) = (Club::found(&database)?, Sink::open().await?);
+    subscribe(&database, club.account, &[sink.url("/one")]).await?;
+    let many = measure.teams(BACKLOG);
+    backlog(&database, club.account, many).await?;
+    let service = database.serve(&NEARBY).await?;
+    eprintln!("  a backlog of {}", thousands(many as f64));
+    let (began, mut early) = (Instant::now(), 0);
+    while sink.count() < many as u64 {
+        if began.elapsed() > LIMIT {
+            return Err(format!("{} of {many} arrived", sink.count()));
+        }
+        if early == 0 && sink.count() > many as u64 / 10 {
+            early = service.memory()?.0;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    let (_, peak) = service.memory()?;
+    let mb = |bytes: u64| bytes as f64 / 1e6;
+    let grown = mb(peak) - mb(early);
+    let plain = |name: String, us: String| Row {
+        name,
+        ask: "",
+        us,
+        against: String::new(),
+        ratio: String::new(),
+        verdict: Verdict::Nothing,
+    };
+    let drained = plain(
+        format!("a backlog of {} to one webhook", thousands(many as f64)),
+        format!("{}/s, {seconds:.1} s", thousands(many as f64 / seconds)),
+    );
+    let memory = plain(
+        "resident meanwhile, at most, against after a tenth of it".to_owned(),
+        format!("{:.1} MB", mb(peak)),
+    );
+    let flat = Row {
+        ask: "≤ 10 MB more",
+        against: format!("{:.1} MB", mb(early)),
+        ratio: format!("{grown:.1} MB more"),
+        verdict: Verdict::Asked(grown <= 10.0),
+        ..memory
+    };
+    Ok(vec![drained, flat])
+}
+
+fn nearby() -> Vec<ipnet::IpNet> {
+    vec!["127.0.0.0/8".parse().expect("a network")]
+}
+
+/// Makes a webhook for each address, told everything.
+async fn subscribe(database: &Database, account: AccountId, urls: &[String]) -> Result<()> {
+    let db = database.open()?;
+    let key: store::Result<([u8; 32],)> = db
+        .write(Scope::system("bench"), |tx| {
+            tx.run(
+                "insert into installation (id, cursor_key, created_at) values (1, :key, :now)
+                 on conflict do nothing /* any account */",
+                bind! { key: tx.dice().bytes::<32>() },
+            )?;
+            tx.one("select cursor_key from installation where id = 1 /* any account */", bind! {})
+        })
+        .await;
+    let (key,) = key.map_err(|error| format!("no key: {error}"))?;
+    let means = Means {
+        guard: Guard::new(nearby()),
+        home: Config::defaults().home(),
+        key: Secrets::new(key, None).key("webhook"),
+        app: None,
+    };
+    let urls = urls.to_vec();
+    db.write(Scope::account(account, "bench").at_length(), move |tx| {
+        for url in urls {
+            let events = vec!["*".to_owned()];
+            let new = NewWebhook { url, events, description: None, team_ids: None, ordering: None };
+            edit::create(tx, &means, new)?;
+        }
+        Ok::<_, Error>(())
+    })
+    .await
+    .map_err(|error| format!("cannot make webhooks: {error:?}"))?;
+    db.close();
+    Ok(())
+}
+
+/// Writes so many notifications into an account's log, as if as many teams had been made.
+async fn backlog(database: &Database, account: AccountId, many: usize) -> Result<()> {
+    let db = database.open()?;
+    for done in (0..many).step_by(TOGETHER) {
+        let work = move |tx: &store::Tx<'_>| {
+            let (before,): (i64,) =
+                tx.one("select sequence from journal where account_id = :account", bind! {})?;
+            let last = many.min(done + TOGETHER);
+            let mut sequence = before;
+            for number in done..last {
+                sequence += 1;
+                let id: NotificationId = tx.new_id();
+                let notification = Notification {
+                    account_id: tx.account(),
+                    sequence,
+                    id,
+                    kind: "team.created".to_owned(),
+                    body: body(tx.account(), sequence, &format!("Queued {number:012}")),
+                    created_at: tx.now(),
+                };
+                tx.later(Notification::INSERT, &notification.bind())?;
+            }
+            tx.later(
+                "update journal set sequence = :sequence where account_id = :account",
+                bind! { sequence },
+            )
+        };
+        let written = db.write(Scope::account(account, "bench").at_length(), work).await;
+        written.map_err(|error: store::Error| format!("cannot write a backlog: {error}"))?;
+    }
+    db.close();
+    Ok(())
+}
+
+/// A notification as long as that of a new team.
+fn body(account: AccountId, sequence: i64, name: &str) -> String {
+    let id = NotificationId::from_bits(sequence.unsigned_abs().into());
+    let at = Timestamp::from_micros(1_788_600_000_000_000);
+    format!(
+        r#"{{"id":"{id}","type":"team.created","timestamp":"{at}","api_version":"v1","account_id":"{account}","sequence":{sequence},"data":{{"object":{{"object":"team","id":"team_01kbm2x5q8f7vr0n3hd9tzc4wy","name":"{name}","sport":"soccer","season":"2026/27","age_group":null,"gender":null,"timezone":"UTC","color":null,"description":null,"unique_jerseys":false,"roster_count":0,"status":"active","external_id":null,"metadata":{{}},"created_at":"{at}","updated_at":"{at}","version":1}},"previous":null}}}}"#
+    )
+}

@@ -1,0 +1,168 @@
+//! Stories about power cuts while webhooks are told: everything that happened arrives everywhere, nothing that did
+//! not happen does, and nobody is told the same thing by two nodes at once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use kit::Clock;
+use store::Scope;
+use testkit::process::{Program, Service};
+use testkit::receiver::Reply;
+use testkit::{Client, Engine, Receiver, TestDatabase, json};
+use touchline::ids::AccountId;
+
+/// A node that died holds its share of the work for a while; everything must have arrived after this.
+const PATIENCE: Duration = Duration::from_secs(100);
+
+struct Club {
+    database: TestDatabase,
+    program: Program,
+    account: AccountId,
+    key: String,
+    receivers: Vec<Receiver>,
+}
+
+impl Club {
+    /// A club with three webhooks, one of them in strict order; two receivers take their time.
+    async fn new(engine: Engine) -> Option<Self> {
+        let database = TestDatabase::new(engine).await?;
+        let program = Program::new(env!("CARGO_BIN_EXE_touchline"), database.folder.path())
+            .flag("--database", &database.url)
+            .variable("TOUCHLINE_WEBHOOK_NETWORKS", "127.0.0.0/8")
+            .variable("TOUCHLINE_RATE_LIMITS", "league=1000000");
+        let made = program.json(&["account", "create", "--name", "Harbour", "--tier", "league"]);
+        let account = made["account"]["id"].as_str().unwrap().to_owned();
+        let made =
+            program.json(&["key", "create", "--account", &account, "--name", "k", "--scopes", "*"]);
+        let key = made["key"]["value"].as_str().unwrap().to_owned();
+        let service = program.serve(&[]);
+        let client = Client::new(service.address, Some(&key));
+        let mut receivers = Vec::new();
+        for (millis, ordering) in [(0, "strict"), (3, "parallel"), (20, "parallel")] {
+            let receiver = Receiver::start().await;
+            receiver.always(Reply { after: Duration::from_millis(millis), ..200.into() });
+            let new = json!({ "url": receiver.url(), "events": ["*"], "ordering": ordering });
+            client.post("/webhooks", new).await.created();
+            receivers.push(receiver);
+        }
+        service.stop();
+        let account = account.parse().unwrap();
+        Some(Self { database, program, account, key, receivers })
+    }
+
+    /// Writes to these services until one that is not stopped ends, killed after a while.
+    async fn write_and_kill(&self, services: &mut [Service], round: u64) {
+        let (stop, written) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let writers: Vec<_> = (0..4)
+            .map(|writer| {
+                let address = services[writer % services.len()].address;
+                let client = Client::new(address, Some(&self.key));
+                let (stop, written) = (stop.clone(), written.clone());
+                tokio::task::spawn(async move {
+                    let mut number = 0;
+                    while !stop.load(Ordering::Relaxed) {
+                        let name = format!("Team {round} {writer} {number}");
+                        let body = json!({ "name": name }).to_string();
+                        if client.try_send("POST", "/teams", Some(&body)).await.is_none() {
+                            return;
+                        }
+                        number += 1;
+                        written.fetch_add(1, Ordering::Relaxed);
+                    }
+                })
+            })
+            .collect();
+        while written.load(Ordering::Relaxed) < 10 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(60 + 170 * round)).await;
+        services[0].kill();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        stop.store(true, Ordering::Relaxed);
+        for writer in writers {
+            writer.await.unwrap();
+        }
+    }
+
+    /// Everything that happened, by its number.
+    async fn log(&self) -> BTreeMap<i64, String> {
+        let db = self.database.open(Clock::system());
+        let scope = Scope::account(self.account, "test");
+        let read = db.read(scope, |db| touchline::signals::notifications(db, 0, 1_000_000));
+        let log = read.await.unwrap().into_iter().map(|news| (news.sequence, news.body)).collect();
+        tokio::task::spawn_blocking(move || db.close()).await.unwrap();
+        log
+    }
+
+    /// Waits until every receiver was told everything, and nothing else.
+    async fn all_arrived(&self) {
+        let log = self.log().await;
+        let began = std::time::Instant::now();
+        for (number, receiver) in self.receivers.iter().enumerate() {
+            loop {
+                let told: BTreeMap<_, _> = receiver
+                    .received()
+                    .iter()
+                    .map(|one| (one.sequence(), String::from_utf8(one.body.to_vec()).unwrap()))
+                    .collect();
+                if told == log {
+                    break;
+                }
+                let strange = told.iter().find(|(number, body)| log.get(number) != Some(body));
+                assert_eq!(strange, None, "receiver {number} was told what did not happen");
+                assert!(
+                    began.elapsed() < PATIENCE,
+                    "receiver {number} was told {} of {}",
+                    told.len(),
+                    log.len()
+                );
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            assert_eq!(receiver.doubles(), 0, "receiver {number} was told by two at once");
+        }
+        let strict = self.receivers[0].received();
+        let mut last = 0;
+        for one in &strict {
+            // What was sent when the power went is sent again, but nothing comes before its time.
+            assert!(one.sequence() <= last + 1, "{} came after {last}", one.sequence());
+            last = last.max(one.sequence());
+        }
+    }
+}
+
+async fn survives(engine: Engine, rounds: u64) {
+    let Some(club) = Club::new(engine).await else { return };
+    for round in 0..rounds {
+        let mut services = [club.program.serve(&[])];
+        club.write_and_kill(&mut services, round).await;
+    }
+    let service = club.program.serve(&[]);
+    club.all_arrived().await;
+    let (ended, log) = service.stop();
+    assert!(ended.success(), "{log}");
+    club.database.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_arrives_after_power_cuts_on_sqlite() {
+    survives(Engine::Sqlite, 4).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_arrives_after_power_cuts_on_postgres() {
+    survives(Engine::Postgres, 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_nodes_share_the_work_and_one_takes_over_the_others() {
+    let Some(club) = Club::new(Engine::Postgres).await else { return };
+    let mut services = [club.program.serve(&[]), club.program.serve(&[])];
+    // The nodes learn of each other, then write, then one is gone.
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    club.write_and_kill(&mut services, 1).await;
+    club.all_arrived().await;
+    drop(services);
+    club.database.remove().await;
+}

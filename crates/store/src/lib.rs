@@ -20,7 +20,7 @@ mod sqlite;
 mod tls;
 mod value;
 
-pub use bell::Bell;
+pub use bell::{Bell, Listener};
 pub use db::{Db, Options, Stats};
 pub use error::{Error, Result};
 pub use migrate::{Applied, Migration};

@@ -147,7 +147,9 @@ pub async fn read_answer(stream: &mut TcpStream, method: &str) -> Option<Answer>
         }
     };
     let length: Option<usize> = answer.header("content-length").and_then(|text| text.parse().ok());
-    let none = method == "HEAD" || answer.status == 304 || answer.status == 204;
+    // A stream has no end: that it begins is the answer.
+    let endless = answer.header("content-type") == Some("text/event-stream");
+    let none = method == "HEAD" || answer.status == 304 || answer.status == 204 || endless;
     let wanted = head + if none { 0 } else { length.unwrap_or(usize::MAX - head) };
     while bytes.len() < wanted {
         if stream.read_buf(&mut bytes).await.ok()? == 0 {

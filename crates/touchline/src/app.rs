@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kit::{Clock, Dice, IdMaker, Timestamp};
 use store::{Db, Scope, bind};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::accounts::usage::Usage;
@@ -28,6 +28,7 @@ use crate::web::idempotency::Running;
 use crate::web::limits::Limits;
 use crate::web::metrics::Metrics;
 use crate::web::pace::Paces;
+use crate::web::stream::Streams;
 
 /// How much memory remembered answers may take.
 const CACHE: usize = 16 * 1024 * 1024;
@@ -60,13 +61,14 @@ pub struct Parts {
     pub standings: Standings,
     pub running: Arc<Running>,
     pub uploads: Arc<Uploads>,
+    pub streams: Arc<Streams>,
     pub touches: Arc<Touches>,
     pub metrics: Metrics,
     /// What the doctor found last, and when.
     pub checkup: tokio::sync::Mutex<Option<(Timestamp, Vec<Finding>)>>,
     ids: IdMaker,
     tasks: Mutex<JoinSet<()>>,
-    stopping: AtomicBool,
+    stopping: watch::Sender<bool>,
 }
 
 impl Deref for App {
@@ -99,12 +101,13 @@ impl App {
             standings: Standings::default(),
             running: Arc::default(),
             uploads: Arc::default(),
+            streams: Arc::default(),
             touches: Arc::default(),
             metrics: Metrics::default(),
             checkup: tokio::sync::Mutex::default(),
             ids: IdMaker::default(),
             tasks: Mutex::new(JoinSet::new()),
-            stopping: AtomicBool::new(false),
+            stopping: watch::channel(false).0,
         })))
     }
 
@@ -123,12 +126,17 @@ impl App {
 
     /// Whether the service is about to stop.
     pub fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        *self.stopping.borrow()
+    }
+
+    /// For those who wait until the service is about to stop.
+    pub fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.subscribe()
     }
 
     /// Says that the service is about to stop: it is no longer ready for new work.
     pub fn stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
+        self.stopping.send_replace(true);
     }
 
     /// Waits for what goes on beside requests, but not for ever.

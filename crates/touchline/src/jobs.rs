@@ -2,16 +2,19 @@
 
 use std::time::Duration;
 
-use store::Scope;
+use store::{Reader, Scope};
 use tokio::sync::watch;
 
 use crate::accounts::usage;
 use crate::app::App;
+use crate::error::Result;
+use crate::ids::AccountId;
 use crate::messages::posting;
 use crate::oauth::{code, grant, request, token};
 use crate::signin::forgetting;
 use crate::web::idempotency;
 use crate::web::server::told;
+use crate::webhooks::notifications::keeping::{self, Kept};
 
 /// How often old idempotency keys are looked for.
 const FORGET_EVERY: Duration = Duration::from_secs(60);
@@ -33,6 +36,7 @@ async fn forgetting(app: &App, mut stop: watch::Receiver<bool>) {
     loop {
         forget_old_keys(app).await;
         forget_what_ended(app).await;
+        forget_old_news(app).await;
         if stopped_within(FORGET_EVERY, &mut stop).await {
             return;
         }
@@ -95,6 +99,36 @@ pub async fn forget_what_ended(app: &App) {
                 Err(error) => {
                     tracing::warn!(cause = ?error.cause, "could not forget what has ended");
                     return;
+                }
+            }
+        }
+    }
+}
+
+/// Forgets notifications, and what became of them, once they were kept long enough.
+pub async fn forget_old_news(app: &App) {
+    if let Err(error) = forget_news(app).await {
+        tracing::warn!(cause = ?error.cause, "could not forget old notifications");
+    }
+}
+
+/// Account by account, in small steps, so that no write waits long.
+async fn forget_news(app: &App) -> Result<()> {
+    let kept = Kept::until(app.clock.now(), app.config.news_kept);
+    let steps = [keeping::forget_deliveries, keeping::forget_hours, keeping::forget_news];
+    let mut last = AccountId::LEAST;
+    loop {
+        let look = move |db: &Reader<'_>| keeping::look(db, &kept, last);
+        let looked = app.db.read(Scope::system("forget"), look).await?;
+        let Some(end) = looked.last() else { return Ok(()) };
+        last = end.id;
+        for account in looked.iter().filter(|account| account.old) {
+            for step in steps {
+                let scope = || Scope::account(account.id, "system");
+                while app.db.write(scope(), move |tx| step(tx, &kept)).await? > 0 {
+                    if app.is_stopping() {
+                        return Ok(());
+                    }
                 }
             }
         }

@@ -57,7 +57,8 @@ fn api() -> Routes {
     let routes = mail::api::routes(routes);
     let routes = messages::api::routes(routes);
     let routes = exports::api::routes(routes);
-    privacy::api::routes(routes)
+    let routes = privacy::api::routes(routes);
+    webhooks::notifications::api::routes(routes)
 }
 
 /// The OpenAPI document of the API, as it is checked in and served.

@@ -45,3 +45,14 @@ impl<P: Copy> Page<P> {
         self.limit + 1
     }
 }
+
+/// A part of a log, as far as it was looked through.
+#[derive(Debug)]
+pub struct Stretch {
+    /// What was found, each as JSON.
+    pub found: Vec<String>,
+    /// The last number that was looked at.
+    pub until: i64,
+    /// Whether the log goes on.
+    pub more: bool,
+}

@@ -1,10 +1,12 @@
-//! Taking a person's name out of the two logs. The notification stays with its number, and the audit entry with
-//! its hash, so that both logs still prove that nothing is missing.
+//! Taking a person's name out of the two logs, and out of what receivers answered when they were told. The
+//! notification stays with its number, and the audit entry with its hash, so that both logs still prove that
+//! nothing is missing.
 
 use serde_json::{Value, json};
 use store::{Tx, bind};
 
 use crate::error::{Error, Result};
+use crate::webhooks::notifications::keeping;
 
 /// What may tell who a person is or what they meant to say, in any object of the API that speaks of them
 /// or is a message of theirs that was never published.
@@ -47,6 +49,8 @@ pub fn redact(tx: &Tx<'_>, ids: &[String]) -> Result<()> {
                      where account_id = :account and sequence = :sequence",
                     bind! { sequence, body },
                 )?;
+                // Receivers may have answered with what they were told.
+                keeping::forget_answers(tx, sequence)?;
             }
         }
         let entries: Vec<(i64, String)> = tx.all(

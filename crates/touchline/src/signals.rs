@@ -284,12 +284,37 @@ pub fn verify(db: &Reader<'_>) -> Result<Option<String>> {
     if fault.is_none() && (position != journal.entries || chain != journal.chain) {
         fault = Some(format!("the audit log ends at {position}, not at {}", journal.entries));
     }
-    let (count, last): (i64, Option<i64>) = db.one(
-        "select count(*), max(sequence) from notification where account_id = :account",
+    // Its beginning may have been forgotten, but never the newest.
+    let (count, first, last): (i64, Option<i64>, Option<i64>) = db.one(
+        "select count(*), min(sequence), max(sequence) from notification where account_id = :account",
         bind! {},
     )?;
-    let whole = count == last.unwrap_or(0) && last.unwrap_or(0) == journal.sequence;
+    let (first, last) = (first.unwrap_or(1), last.unwrap_or(0));
+    let whole = count == last - first + 1 && last == journal.sequence;
     Ok(fault.or_else(|| (!whole).then(|| "the notification log has a gap".to_owned())))
+}
+
+/// How many notifications are forgotten in one step.
+const FORGOTTEN: usize = 500;
+
+/// Forgets the beginning of the account's log, a few at a time, and says how many: what was told before the
+/// first moment and is not among what is still needed, and what was told before the second in any case. The
+/// newest stays, so that the log still proves that nothing is missing.
+pub fn forget(tx: &Tx<'_>, before: Timestamp, needed: i64, in_any_case: Timestamp) -> Result<u64> {
+    let oldest: Vec<(i64, Timestamp)> = tx.all(
+        "select n.sequence, n.created_at from notification n
+         join journal j on j.account_id = n.account_id and n.sequence < j.sequence
+         where n.account_id = :account order by n.sequence limit :limit",
+        bind! { limit: FORGOTTEN as i64 },
+    )?;
+    let old = |(sequence, at): &&(i64, Timestamp)| {
+        *at < in_any_case || (*at < before && *sequence < needed)
+    };
+    let Some((until, _)) = oldest.iter().take_while(old).last() else { return Ok(0) };
+    Ok(tx.run(
+        "delete from notification where account_id = :account and sequence <= :until",
+        bind! { until: *until },
+    )?)
 }
 
 /// How many entries the account's audit log has.

@@ -72,7 +72,7 @@ pub async fn charge(app: &App, context: &Context, credential: &Credential) -> Re
 }
 
 /// Notes that the key or the token is in use, at most once a minute and without holding up the request.
-pub fn note_use(app: &App, credential: &Credential) {
+fn note_use(app: &App, credential: &Credential) {
     let (subject, last) = match credential.holder {
         Holder::Key { id, last_used_at, .. } => (id.bits(), last_used_at),
         Holder::App { grant, last_used_at, .. } => (grant.bits(), last_used_at),
@@ -92,8 +92,16 @@ pub fn note_use(app: &App, credential: &Credential) {
     });
 }
 
+/// Which teams a credential reaches that was let in; refuses one without the permit.
+pub async fn permit<N: Needs>(app: &App, credential: &Credential) -> Result<Reach> {
+    check_scope::<N>(credential)?;
+    let reach = reach::<N>(app, credential).await?;
+    note_use(app, credential);
+    Ok(reach)
+}
+
 /// Refuses a credential without the scope that the permit needs.
-pub fn check_scope<N: Needs>(credential: &Credential) -> Result<()> {
+fn check_scope<N: Needs>(credential: &Credential) -> Result<()> {
     let Some(scope) = N::SCOPE.filter(|scope| !credential.scopes.allow(*scope)) else {
         return Ok(());
     };
@@ -103,7 +111,7 @@ pub fn check_scope<N: Needs>(credential: &Credential) -> Result<()> {
 
 /// Which teams the caller reaches for what the permit is for. A user who is less than the permit asks
 /// is refused, whatever the scopes say.
-pub async fn reach<N: Needs>(app: &App, credential: &Credential) -> Result<Reach> {
+async fn reach<N: Needs>(app: &App, credential: &Credential) -> Result<Reach> {
     let (user, role) = match credential.holder {
         Holder::Key { .. } => return Ok(credential.reach()),
         Holder::App { user, role, .. } => (user, role),

@@ -31,7 +31,7 @@ use crate::config::BaseUrl;
 use crate::error::{Code, Error, Result};
 use crate::expected::{Expected, Versioned};
 use crate::ids::TeamId;
-use crate::paging::{Page, Paged};
+use crate::paging::{Page, Paged, Stretch};
 use crate::roster::standing::Standing;
 use crate::signals::{Seen, Tell};
 
@@ -59,9 +59,7 @@ impl<N: Needs> FromRequestParts<App> for Caller<N> {
         })?;
         let credential = admission::authenticate(app, &context, &parts.headers).await?;
         admission::charge(app, &context, &credential).await?;
-        admission::check_scope::<N>(&credential)?;
-        let reach = admission::reach::<N>(app, &credential).await?;
-        admission::note_use(app, &credential);
+        let reach = admission::permit::<N>(app, &credential).await?;
         Ok(Self {
             app: app.clone(),
             reach,
@@ -228,7 +226,7 @@ impl<N: Needs> Caller<N> {
             order: paging.order,
         };
         let page: Page<T::Place> = paging.page(&self.app.cursors, &list)?;
-        let (limit, order) = (paging.limit, paging.order);
+        let limit = paging.limit;
         let answer = if let Some(answer) = self.remembered() {
             answer
         } else {
@@ -241,15 +239,39 @@ impl<N: Needs> Caller<N> {
             let seen = delicate(&rows[..shown]);
             self.enter_or_keep(seen, reply::list(rows, limit, cursor)?).await?
         };
+        Ok(self.linked(&answer, &list, limit))
+    }
+
+    /// Looks at a stretch of a log, of which the caller may see some. The next page begins where the look
+    /// ended, whether or not anything was found. Who may see what is no part of what is remembered of other
+    /// answers, so this one is read anew every time.
+    pub async fn stretch<F: Send + 'static>(
+        self,
+        paging: Paging<F>,
+        work: impl FnOnce(&Reader<'_>, &F, &Page<i64>) -> Result<Stretch> + Send + 'static,
+    ) -> Result<Response> {
+        let filters = cursor::filters(&self.query);
+        let (account, order) = (self.credential.account_id, paging.order);
+        let list = List { account, route: &self.path, filters: &filters, order };
+        let page = paging.page(&self.app.cursors, &list)?;
+        let limit = paging.limit;
+        let looked = self.app.db.read(self.scope(), move |db| work(db, &paging.filter, &page));
+        let cursor = |place| self.app.cursors.cursor(&list, &place);
+        let answer = reply::stretch(&looked.await?, order, cursor)?;
+        Ok(self.linked(&answer, &list, limit))
+    }
+
+    /// The response with a page, and with the address of the next one.
+    fn linked(&self, answer: &Answer, list: &List<'_>, limit: i64) -> Response {
+        let List { route, filters, order, .. } = list;
         let link = answer.next.as_deref().map(|next| {
             let base = self.app.config.base_url.as_ref().map_or("", BaseUrl::as_str);
             let and = if filters.is_empty() { "" } else { "&" };
             format!(
-                "<{base}{}?{filters}{and}limit={limit}&order={order}&cursor={next}>; rel=\"next\"",
-                self.path
+                "<{base}{route}?{filters}{and}limit={limit}&order={order}&cursor={next}>; rel=\"next\""
             )
         });
-        Ok(reply::linked(answer.body, link.as_deref(), self.context.id()))
+        reply::linked(answer.body.clone(), link.as_deref(), self.context.id())
     }
 
     /// What an earlier request with the same rights got for the same question.

@@ -41,6 +41,7 @@ use crate::paging::Order;
          (name = "Events", description = "What teams meet for, where, and who comes."),
          (name = "Calendars", description = "Addresses that calendar programs subscribe to."),
          (name = "Messages", description = "Announcements, conversations, receipts, and the mail that goes out."),
+         (name = "Notifications", description = "The log of everything that happened, page by page or as a stream."),
          (name = "Exports", description = "What the club holds, as CSV.")),
     components(schemas(
         Problem, Fault, Code, Order, TeamId, PersonId, MemberId, LocationId, EventId, SeriesId, DutyId, RsvpId, FeedId, MessageId, MailId

@@ -71,6 +71,7 @@ impl Metrics {
                 "Connections turned away.",
                 get(&metrics.connections_refused) as f64,
             ),
+            ("streams", "gauge", "Open streams of the log.", app.streams.open() as f64),
             ("panics_total", "counter", "Requests that panicked.", get(&metrics.panics) as f64),
             ("database_reads_total", "counter", "Jobs that only looked.", stats.reads as f64),
             ("database_writes_total", "counter", "Jobs that were committed.", stats.jobs as f64),

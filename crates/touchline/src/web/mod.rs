@@ -30,6 +30,7 @@ pub mod query;
 pub mod reply;
 pub mod routes;
 pub mod server;
+pub mod stream;
 pub mod values;
 pub mod visitor;
 pub mod wire;

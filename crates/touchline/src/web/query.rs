@@ -79,6 +79,11 @@ impl Params {
         self.faults.push(Fault::new(format!("?{name}"), code, detail));
     }
 
+    /// Whether a parameter was sent and not read yet.
+    pub fn has(&self, name: &str) -> bool {
+        self.pairs.contains_key(name)
+    }
+
     /// A parameter as it was sent.
     pub fn take(&mut self, name: &str) -> Option<String> {
         self.pairs.remove(name)
@@ -142,7 +147,7 @@ impl Params {
 
     /// The id of an object that must be named.
     pub fn required_id<K: Kind>(&mut self, name: &str) -> Id<K> {
-        if !self.pairs.contains_key(name) {
+        if !self.has(name) {
             self.fault(name, "required", "This parameter is required.");
         }
         self.id(name).unwrap_or(Id::LEAST)
@@ -165,7 +170,8 @@ impl Params {
     /// A whole number within bounds, written in plain digits without sign or leading zero.
     pub fn number(&mut self, name: &str, least: i64, greatest: i64) -> Option<i64> {
         let text = self.take(name)?;
-        let plain = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
+        let zeros = text.starts_with('0') && text != "0";
+        let plain = text.bytes().all(|b| b.is_ascii_digit()) && !zeros;
         let number = text.parse().ok().filter(|n| plain && (least..=greatest).contains(n));
         if number.is_none() {
             let detail = format!("This must be a whole number from {least} to {greatest}.");

@@ -19,7 +19,7 @@ use super::cache::Answer;
 use super::idempotency::Remembered;
 use crate::error::{Error, Result};
 use crate::expected::Versioned;
-use crate::paging::Paged;
+use crate::paging::{Order, Paged, Stretch};
 
 /// One object, as it is sent.
 #[derive(Serialize, ToSchema)]
@@ -84,6 +84,22 @@ pub fn list<T: Serialize + Paged>(
     body.extend(format!(",\"has_more\":{has_more},\"next_cursor\":").into_bytes());
     body.extend(json(&next)?.into_bytes());
     body.push(b',');
+    Ok(Answer { body: body.into(), version: None, next: next.map(Arc::from) })
+}
+
+/// The answer with a stretch of a log, whose entries are sent as they are stored.
+pub fn stretch(
+    stretch: &Stretch,
+    order: Order,
+    cursor: impl FnOnce(i64) -> String,
+) -> Result<Answer> {
+    let Stretch { found, until, more } = stretch;
+    let next = more.then(|| cursor(*until));
+    let after = (order == Order::Asc).then_some(until);
+    let (entries, cursor, after) = (found.join(","), json(&next)?, json(&after)?);
+    let body = format!(
+        "{{\"data\":[{entries}],\"has_more\":{more},\"next_cursor\":{cursor},\"next_after\":{after},"
+    );
     Ok(Answer { body: body.into(), version: None, next: next.map(Arc::from) })
 }
 

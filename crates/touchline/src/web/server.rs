@@ -19,7 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::edge;
-use super::wire::{Head, TwoLengths, Wire};
+use super::wire::{Endless, Head, TwoLengths, Wire};
 use crate::app::App;
 
 /// Without a whole header block after this time, the connection is closed.
@@ -126,9 +126,11 @@ async fn connection(
 ) {
     // Small answers must not wait for more to be sent.
     let _ = stream.set_nodelay(true);
-    let head = Head::default();
-    let wire = Wire::new(stream, door.app.clone(), head.clone());
+    let (head, endless) = (Head::default(), Endless::default());
+    let wire = Wire::new(stream, door.app.clone(), head.clone(), endless.clone());
     let service = service_fn(|mut request: Request<Incoming>| {
+        endless.over();
+        request.extensions_mut().insert(endless.clone());
         let headers = request.headers();
         let sized = headers.contains_key(TRANSFER_ENCODING) || headers.contains_key(CONTENT_LENGTH);
         if sized && head.has_two_lengths() {

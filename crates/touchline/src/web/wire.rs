@@ -1,19 +1,21 @@
-//! The wire: a connection's bytes, watched for four things the HTTP library does not do for us.
+//! The wire: a connection's bytes, watched for five things the HTTP library does not do for us.
 //!
 //! It reads a request that has both `Content-Length` and `Transfer-Encoding` without a word, it
 //! answers what it cannot parse by itself, without a request id, and it closes on a client that is
 //! still sending, who then never sees the refusal. Here the first is noticed, the second is given a
 //! problem like every other refusal, and in the third case the client is heard out for a while. And a
-//! client who never takes its answer is let go.
+//! client who never takes its answer is let go, or who has hung up on an answer that has no end.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Sleep, sleep};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep, sleep};
 
 use crate::app::App;
 use crate::error::{Code, Error};
@@ -21,6 +23,23 @@ use crate::error::{Code, Error};
 /// Marks a request that announced its length in two ways.
 #[derive(Debug, Clone, Copy)]
 pub struct TwoLengths;
+
+/// Whether the answer under way has no end. A client may close its side once it has asked and still wait for an
+/// answer, but not for ever: then whoever closes has gone.
+#[derive(Debug, Clone, Default)]
+pub struct Endless(Arc<AtomicBool>);
+
+impl Endless {
+    /// An answer without end begins.
+    pub fn begin(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Another request came, so it has ended.
+    pub fn over(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
 
 /// The beginning of the request that came last.
 #[derive(Debug, Clone, Default)]
@@ -71,10 +90,11 @@ fn end(head: &[u8]) -> Option<usize> {
 }
 
 /// A watched connection.
-pub struct Wire<S> {
-    stream: S,
+pub struct Wire {
+    stream: TcpStream,
     app: App,
     head: Head,
+    endless: Endless,
     /// Whether the next bytes that come in begin a new request.
     fresh: bool,
     /// What is written instead of the library's own answer: the bytes, and how many are out.
@@ -91,13 +111,16 @@ pub struct Wire<S> {
 const PATIENCE: Duration = Duration::from_secs(2);
 /// So long a client may take nothing of its answer.
 const STALLED: Duration = Duration::from_secs(20);
+/// And so long once the service is about to stop.
+const STALLED_AT_LAST: Duration = Duration::from_secs(3);
 
-impl<S> Wire<S> {
-    pub fn new(stream: S, app: App, head: Head) -> Self {
+impl Wire {
+    pub fn new(stream: TcpStream, app: App, head: Head, endless: Endless) -> Self {
         Self {
             stream,
             app,
             head,
+            endless,
             fresh: true,
             instead: None,
             refused: false,
@@ -117,11 +140,22 @@ impl<S> Wire<S> {
             return went;
         }
         let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(STALLED)));
+        let at_last = Instant::now() + STALLED_AT_LAST;
+        if self.app.is_stopping() && stalled.deadline() > at_last {
+            stalled.as_mut().reset(at_last);
+        }
         stalled.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Whether the client has hung up, as far as one can tell without reading.
+    fn hung_up(&self, cx: &mut Context<'_>) -> bool {
+        let mut byte = [0];
+        let looked = self.stream.poll_peek(cx, &mut ReadBuf::new(&mut byte));
+        matches!(looked, Poll::Ready(Ok(0) | Err(_)))
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
+impl AsyncRead for Wire {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -135,7 +169,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> Wire<S> {
+impl Wire {
     /// Notes what goes out.
     fn sending(&mut self, bytes: &[u8]) {
         self.fresh = true;
@@ -155,7 +189,7 @@ impl<S: AsyncWrite + Unpin> Wire<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> Wire<S> {
+impl Wire {
     /// Reads what nobody wants until the client has no more, or patience ends. Closing on unread
     /// bytes resets the connection, and the client may lose the answer with it.
     fn hear_out(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -172,7 +206,7 @@ impl<S: AsyncRead + Unpin> Wire<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<S> {
+impl AsyncWrite for Wire {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -209,6 +243,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.endless.0.load(Ordering::Relaxed) && self.hung_up(cx) {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+        }
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 

@@ -8,6 +8,7 @@ pub mod edit;
 pub mod guard;
 pub mod health;
 pub mod kinds;
+pub mod notifications;
 pub mod outcome;
 pub mod replay;
 pub mod signature;

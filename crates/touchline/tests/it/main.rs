@@ -42,6 +42,8 @@ mod messages_retracted;
 mod messages_safety;
 mod messages_scheduled;
 mod nodes;
+mod notifications;
+mod notifications_stream;
 mod oauth_apps;
 mod oauth_authorize;
 mod oauth_consent;

@@ -67,6 +67,8 @@ const TABLE: &[(&str, &str)] = &[
     ("messages_read", "++-00- +"),
     ("outbox_list", "++---- -"),
     ("outbox_get", "++---- -"),
+    ("notifications_list", "++---- -"),
+    ("notifications_stream", "++---- -"),
     ("exports_roster", "+++--- -"),
     ("exports_events", "+++--- -"),
     ("exports_rsvps", "+++--- -"),

@@ -18,7 +18,7 @@ fn means(w: &World) -> Means {
 }
 
 /// A webhook of Harbour that is told everything.
-async fn subscribe(w: &World, receiver: &Receiver, ordering: Ordering) -> WebhookId {
+pub(crate) async fn subscribe(w: &World, receiver: &Receiver, ordering: Ordering) -> WebhookId {
     let (means, url) = (means(w), receiver.url());
     let new = NewWebhook {
         url,
@@ -31,7 +31,7 @@ async fn subscribe(w: &World, receiver: &Receiver, ordering: Ordering) -> Webhoo
     w.db().write(scope, move |tx| edit::create(tx, &means, new)).await.unwrap().0.id
 }
 
-async fn team(w: &World, name: &str) {
+pub(crate) async fn team(w: &World, name: &str) {
     w.owner.post("/teams", json!({ "name": name })).await.created();
 }
 

@@ -291,6 +291,7 @@ both! {
         let receiver = Receiver::start().await;
         subscribe(w, &receiver, Ordering::Parallel).await;
         let hawks = w.owner.post("/teams", json!({ "name": "Hawks" })).await.created();
+        w.deliver().await;
         let reply = |text: &'static str| Reply { body: text.into(), ..Reply::from(200) };
         receiver.always(reply("thanks for telling me of Zorblax"));
         let child = json!({ "first_name": "Zorblax" });

@@ -176,3 +176,25 @@ pub fn event(out: &mut String, id: i64, kind: &str, data: &str) {
     // Writing to a string cannot fail.
     let _ = write!(out, "id: {id}\nevent: {kind}\ndata: {data}\n\n");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_and_a_node_have_so_many_places_and_get_them_back() {
+        let streams = Arc::new(Streams::default());
+        let enter = |account: u128| streams.enter(AccountId::from_bits(account));
+        let mut places: Vec<_> = (0..OF_ACCOUNT).map(|_| enter(0).unwrap()).collect();
+        assert_eq!(enter(0).unwrap_err().code, Code::TooManyConcurrent);
+        for account in 1..=(IN_ALL - OF_ACCOUNT) as u128 {
+            places.push(enter(account).unwrap());
+        }
+        assert_eq!(enter(5_000).unwrap_err().code, Code::Overloaded);
+        places.truncate(1);
+        assert_eq!(streams.open(), 1);
+        assert!(enter(0).is_ok() && enter(5_000).is_ok());
+        drop(places);
+        assert_eq!(streams.open(), 0);
+    }
+}

@@ -5,10 +5,10 @@ use std::time::Duration;
 use kit::Timestamp;
 use store::{Reader, Tx, bind, row};
 
+use super::super::delivery::{Attempt, Attempts};
 use crate::error::Result;
 use crate::ids::{AccountId, DeliveryId};
 use crate::signals;
-use crate::webhooks::delivery::{Attempt, Attempts};
 
 /// How many accounts are looked at together.
 const ACCOUNTS: i64 = 200;

@@ -2,13 +2,13 @@
 
 use store::{Reader, bind, sql};
 
+use super::super::asking;
+use super::super::ears::Ears;
+use super::super::kinds;
 use crate::error::{Code, Error, Result};
 use crate::ids::TeamId;
 use crate::paging::{Order, Page, Stretch};
 use crate::signals::{self, Notification};
-use crate::webhooks::asking;
-use crate::webhooks::ears::Ears;
-use crate::webhooks::kinds;
 
 /// How many numbers of the log are looked at for one answer, seen or not.
 const LOOKED_AT: usize = 1_000;

@@ -159,8 +159,9 @@ pub(crate) fn commit_together(
     stats.batches.fetch_add(1, Ordering::Relaxed);
     stats.jobs.fetch_add(jobs.len() as u64, Ordering::Relaxed);
     for job in jobs {
-        let news = job.news().filter(|_| outcome.is_ok());
-        news.into_iter().for_each(|account| tools.bell.ring(account));
+        if let Some(account) = job.news().filter(|_| outcome.is_ok()) {
+            tools.bell.ring(account);
+        }
         job.finish(outcome.clone());
     }
     outcome

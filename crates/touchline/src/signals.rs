@@ -295,7 +295,7 @@ pub fn verify(db: &Reader<'_>) -> Result<Option<String>> {
 }
 
 /// How many notifications are forgotten in one step.
-const FORGOTTEN: usize = 500;
+const FORGOTTEN: i64 = 500;
 
 /// Forgets the beginning of the account's log, a few at a time, and says how many: what was told before the
 /// first moment and is not among what is still needed, and what was told before the second in any case. The
@@ -305,7 +305,7 @@ pub fn forget(tx: &Tx<'_>, before: Timestamp, needed: i64, in_any_case: Timestam
         "select n.sequence, n.created_at from notification n
          join journal j on j.account_id = n.account_id and n.sequence < j.sequence
          where n.account_id = :account order by n.sequence limit :limit",
-        bind! { limit: FORGOTTEN as i64 },
+        bind! { limit: FORGOTTEN },
     )?;
     let old = |(sequence, at): &&(i64, Timestamp)| {
         *at < in_any_case || (*at < before && *sequence < needed)

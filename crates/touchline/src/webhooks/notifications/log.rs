@@ -131,7 +131,7 @@ fn walk(db: &Reader<'_>, ears: &Ears, filter: &Filter, way: &Way) -> Result<Foun
 
 /// The next rows on the way.
 fn read(db: &Reader<'_>, way: &Way, until: i64, step: usize) -> Result<Vec<Notification>> {
-    let limit = step as i64;
+    let limit = i64::try_from(step).unwrap_or(i64::MAX);
     if way.order == Order::Asc {
         return signals::notifications(db, until, limit);
     }

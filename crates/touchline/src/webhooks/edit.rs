@@ -15,10 +15,11 @@ use super::signature::Secret;
 use super::webhook::{Ordering, SLOTS, Status, Webhook, find};
 use crate::accounts::api_key::own_teams;
 use crate::accounts::rights::Listed;
+use crate::app::App;
 use crate::config::BaseUrl;
 use crate::error::{Code, Error, Fault, Result};
 use crate::expected::Expected;
-use crate::ids::{TeamId, WebhookId};
+use crate::ids::{AppId, TeamId, WebhookId};
 use crate::secrets::SealKey;
 use crate::signals::Tell;
 
@@ -64,6 +65,18 @@ pub struct Means {
     pub key: SealKey,
     /// The app through which somebody acts.
     pub app: Option<String>,
+}
+
+impl Means {
+    /// What this installation has for it, used through this app or through none.
+    pub fn of(app: &App, through: Option<AppId>) -> Self {
+        Self {
+            guard: Guard::new(app.config.webhook_networks.clone()),
+            home: app.home.clone(),
+            key: app.secrets.key("webhook"),
+            app: through.map(|app| app.to_string()),
+        }
+    }
 }
 
 /// Makes a webhook. It is told of what happens from now on. The secret is shown this once.

@@ -6,20 +6,9 @@ use touchline::ids::WebhookId;
 use touchline::webhooks::edit::{self, Means, NewWebhook};
 use touchline::webhooks::webhook::Ordering;
 
-/// What is needed to make webhooks in this world.
-fn means(w: &World) -> Means {
-    let app = &w.node.app;
-    Means {
-        guard: touchline::webhooks::guard::Guard::new(app.config.webhook_networks.clone()),
-        home: app.home.clone(),
-        key: app.secrets.key("webhook"),
-        app: None,
-    }
-}
-
 /// A webhook of Harbour that is told everything.
 pub(crate) async fn subscribe(w: &World, receiver: &Receiver, ordering: Ordering) -> WebhookId {
-    let (means, url) = (means(w), receiver.url());
+    let (means, url) = (Means::of(&w.node.app, None), receiver.url());
     let new = NewWebhook {
         url,
         events: vec!["*".to_owned()],

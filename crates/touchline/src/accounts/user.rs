@@ -11,7 +11,7 @@ use crate::signals::{Subject, Tell};
 
 words! {
     /// What a user is in an account.
-    pub enum Role {
+    pub enum Role as UserRole {
         /// May do everything, and hand the account over.
         Owner = "owner",
         /// May do everything but change owners.
@@ -69,11 +69,12 @@ record! {
 }
 
 /// What is told of a user who joins, changes or leaves: who, and as what. Names and addresses are theirs.
-#[derive(Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "object", rename = "user")]
-struct News {
-    id: UserId,
-    role: Role,
+#[schema(as = UserNews)]
+pub struct News {
+    pub id: UserId,
+    pub role: Role,
 }
 
 impl Subject for News {

@@ -65,29 +65,34 @@ record! {
 }
 
 /// An answer as subscribers are told of it: the note may say something about a person's health.
-#[derive(Debug, Serialize)]
-struct News<'a> {
-    object: &'static str,
-    id: RsvpId,
-    event_id: EventId,
-    member_id: MemberId,
-    answer: Option<Answer>,
-    answered_by: &'a str,
-    answered_at: Timestamp,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    version: i64,
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(tag = "object", rename = "rsvp")]
+#[schema(as = RsvpNews)]
+pub struct News {
+    pub id: RsvpId,
+    pub event_id: EventId,
+    /// The team whose event it is.
+    pub team_id: TeamId,
+    pub member_id: MemberId,
+    /// `null` once it was taken back, because the member left.
+    pub answer: Option<Answer>,
+    #[schema(examples("per_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
+    pub answered_by: String,
+    pub answered_at: Timestamp,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub version: i64,
 }
 
-impl<'a> News<'a> {
-    fn of(rsvp: &'a Rsvp) -> Self {
+impl News {
+    fn of(rsvp: &Rsvp, team_id: TeamId) -> Self {
         Self {
-            object: "rsvp",
             id: rsvp.id,
             event_id: rsvp.event_id,
+            team_id,
             member_id: rsvp.member_id,
             answer: Some(rsvp.answer),
-            answered_by: &rsvp.answered_by,
+            answered_by: rsvp.answered_by.clone(),
             answered_at: rsvp.answered_at,
             created_at: rsvp.created_at,
             updated_at: rsvp.updated_at,
@@ -96,7 +101,7 @@ impl<'a> News<'a> {
     }
 }
 
-impl Subject for News<'_> {
+impl Subject for News {
     fn subject(&self) -> String {
         self.id.to_string()
     }
@@ -362,8 +367,8 @@ fn keep(tx: &Tx<'_>, event: Event, before: Option<&Rsvp>, after: &Rsvp) -> Resul
     tx.later(text, &after.bind())?;
     remember(tx, after, Some(after.answer), &after.answered_by)?;
     let event = counted(tx, event, before.map(|rsvp| rsvp.answer), Some(after.answer))?;
-    let was = before.map(News::of);
-    tx.tell_all("rsvp.answered", &[(was.as_ref(), &News::of(after))])?;
+    let was = before.map(|before| News::of(before, event.team_id));
+    tx.tell_all("rsvp.answered", &[(was.as_ref(), &News::of(after, event.team_id))])?;
     Ok(event)
 }
 
@@ -455,8 +460,9 @@ pub fn withdraw(tx: &Tx<'_>, member: MemberId) -> Result<()> {
         let gone = Rsvp { note: None, version: rsvp.version + 1, ..rsvp.clone() };
         remember(tx, &gone, None, tx.actor())?;
         let event = counted(tx, event, Some(rsvp.answer), None)?;
-        let news = News { answer: None, updated_at: tx.now(), ..News::of(&gone) };
-        tx.tell_all("rsvp.answered", &[(Some(&News::of(&rsvp)), &news)])?;
+        let was = News::of(&rsvp, event.team_id);
+        let news = News { answer: None, updated_at: tx.now(), ..News::of(&gone, event.team_id) };
+        tx.tell_change("rsvp.answered", &was, &news)?;
         promote(tx, event)?;
     }
     Ok(())

@@ -60,14 +60,15 @@ impl Kept {
 }
 
 /// Somebody has read a message, as news tell it: without names, and without the message once more.
-#[derive(Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "object", rename = "receipt")]
-struct ReadNews {
-    message_id: MessageId,
-    team_id: TeamId,
-    person_id: PersonId,
-    delivered_at: Timestamp,
-    read_at: Option<Timestamp>,
+#[schema(as = ReceiptNews)]
+pub struct ReadNews {
+    pub message_id: MessageId,
+    pub team_id: TeamId,
+    pub person_id: PersonId,
+    pub delivered_at: Timestamp,
+    pub read_at: Timestamp,
 }
 
 impl Subject for ReadNews {
@@ -175,7 +176,7 @@ pub fn read(
     let (team_id, read_count) = (message.team_id, message.read_count + 1);
     message::update(tx, message::Stored { read_count, ..message })?;
     let after = Receipt { read_at: Some(tx.now()), ..before };
-    let Receipt { delivered_at, read_at, .. } = after;
+    let (delivered_at, read_at) = (after.delivered_at, tx.now());
     let news = ReadNews { message_id, team_id, person_id, delivered_at, read_at };
     tx.tell("message.read", &news)?;
     Ok(after)

@@ -9,7 +9,7 @@ use super::guardian;
 use super::member::{self, Member};
 use super::membership::{self, MemberStatus, Membership, Positions, counted};
 use super::person::{self, Person};
-use super::profile::{self, Profile};
+use super::profile;
 use super::ripple::Ripple;
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Result};
@@ -53,8 +53,7 @@ pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<Vec<PersonId>> {
     person::raise(tx, vec![id])?;
     if !leave(tx, &person)? {
         // No team has anything to hear of somebody who was on none.
-        let nobody = profile::show(tx, &Reach::Everywhere, id)?;
-        tx.tell("roster.person_updated", &Profile { private: None, ..nobody })?;
+        tx.tell("roster.person_updated", &profile::told(tx, id)?)?;
     }
     let mut erased = vec![id];
     for link in guardians {

@@ -1,35 +1,27 @@
 //! What a person wants of us: whether letters reach them.
 
-use kit::Timestamp;
-use serde::Serialize;
 use store::{Reader, Tx, bind, row};
 
+use super::profile;
 use crate::error::Result;
 use crate::ids::PersonId;
 use crate::signals::Tell;
-use crate::thing::thing;
 
 row! {
     /// What a person wants.
-    #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-    #[serde(tag = "object", rename = "person")]
+    #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Preferences {
         pub id: PersonId,
         /// Where letters go; nobody else is told.
-        #[serde(skip)]
         pub email: Option<String>,
         pub wants_email: bool,
-        pub updated_at: Timestamp,
-        pub version: i64,
     }
 }
-
-thing!(Preferences by PersonId: Subject);
 
 /// What a person wants, unless they were erased.
 pub fn find(db: &Reader<'_>, id: PersonId) -> Result<Preferences> {
     Ok(db.one(
-        "select id, email, wants_email, updated_at, version from person
+        "select id, email, wants_email from person
          where account_id = :account and id = :id and erased_at is null",
         bind! { id },
     )?)
@@ -51,13 +43,12 @@ pub fn want_email(tx: &Tx<'_>, id: PersonId, wants_email: bool) -> Result<Prefer
     if before.wants_email == wants_email {
         return Ok(before);
     }
-    let version = before.version + 1;
-    let after = Preferences { wants_email, updated_at: tx.now(), version, ..before.clone() };
+    let was = profile::told(tx, id)?;
     tx.run(
-        "update person set wants_email = :wants_email, updated_at = :now, version = :version
+        "update person set wants_email = :wants_email, updated_at = :now, version = version + 1
          where account_id = :account and id = :id",
-        bind! { id, wants_email, version },
+        bind! { id, wants_email },
     )?;
-    tx.tell_change("roster.person_updated", &before, &after)?;
-    Ok(after)
+    tx.tell_change("roster.person_updated", &was, &profile::told(tx, id)?)?;
+    Ok(Preferences { wants_email, ..before })
 }

@@ -141,6 +141,12 @@ pub fn show(db: &Reader<'_>, reach: &Reach, id: PersonId) -> Result<Profile> {
     shown(db, reach, vec![person], true)?.pop().ok_or_else(Error::not_found)
 }
 
+/// One person as news tell of them: without what is private.
+pub(super) fn told(db: &Reader<'_>, id: PersonId) -> Result<Profile> {
+    let person = person::find(db, id)?;
+    shown(db, &Reach::Everywhere, vec![person], false)?.pop().ok_or_else(Error::not_found)
+}
+
 /// A page of people, in order of creation.
 pub fn list(
     db: &Reader<'_>,

@@ -60,6 +60,8 @@ create table delivery (
     next_attempt_at bigint,
     created_at bigint not null,
     finished_at bigint,
+    updated_at bigint not null,
+    version bigint not null,
     constraint delivery_pkey primary key (account_id, id),
     constraint delivery_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
     constraint delivery_webhook_id_fkey foreign key (account_id, webhook_id) references webhook (account_id, id) on delete cascade,

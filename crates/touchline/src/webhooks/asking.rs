@@ -16,6 +16,14 @@ use crate::expected::Expected;
 use crate::ids::{DeliveryId, NotificationId, WebhookId};
 use crate::signals::Tell;
 
+/// What a test tells of.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(tag = "object", rename = "ping")]
+pub struct Ping {
+    /// The webhook that was tested.
+    pub webhook_id: WebhookId,
+}
+
 /// Puts a ping on its way: signed and sent like everything else, but it stands in no log.
 pub fn test(tx: &Tx<'_>, id: WebhookId) -> Result<Delivery> {
     let webhook = enabled(tx, id)?;
@@ -23,7 +31,7 @@ pub fn test(tx: &Tx<'_>, id: WebhookId) -> Result<Delivery> {
     let body = json!({
         "id": notification_id, "type": PING, "timestamp": tx.now(), "api_version": "v1",
         "account_id": webhook.account_id, "sequence": null,
-        "data": { "object": { "object": "ping", "webhook_id": id }, "previous": null },
+        "data": { "object": Ping { webhook_id: id }, "previous": null },
     });
     let delivery = Delivery {
         id: tx.new_id(),
@@ -39,6 +47,8 @@ pub fn test(tx: &Tx<'_>, id: WebhookId) -> Result<Delivery> {
         next_attempt_at: Some(tx.now()),
         created_at: tx.now(),
         finished_at: None,
+        updated_at: tx.now(),
+        version: 1,
     };
     tx.run(Delivery::INSERT, &delivery.bind())?;
     wake(tx, id)?;
@@ -55,6 +65,8 @@ pub fn redeliver(tx: &Tx<'_>, id: DeliveryId) -> Result<Delivery> {
         tries: 0,
         next_attempt_at: Some(tx.now()),
         finished_at: None,
+        updated_at: tx.now(),
+        version: before.version + 1,
         ..before
     };
     outcome::update(tx, &delivery)?;
@@ -77,8 +89,9 @@ pub enum Part {
 #[serde(tag = "object", rename = "replay")]
 pub struct Replay {
     pub webhook_id: WebhookId,
-    /// The first and the last number of the log that are looked at.
+    /// The first number of the log that is looked at.
     pub from_sequence: i64,
+    /// The last number that is looked at.
     pub to_sequence: i64,
     /// Whether only what did not arrive is told again.
     pub only_missed: bool,
@@ -93,14 +106,16 @@ pub fn replay(tx: &Tx<'_>, id: WebhookId, part: Part, only_missed: bool) -> Resu
             "The webhook is already being told something again.",
         ));
     }
-    let (first, last) = match part {
-        Part::Numbers(first, last) => (first, last),
-        Part::Time(from, until) => (first_since(tx, from)?, first_since(tx, until)? - 1),
+    let (first, last, gone) = match part {
+        Part::Numbers(first, last) => (first, last, first < oldest(tx)?),
+        Part::Time(from, until) => {
+            (first_since(tx, from)?, first_since(tx, until)? - 1, is_cut_off(tx, from)?)
+        }
     };
-    let last = last.min(webhook.position);
-    if first <= oldest(tx)? - 1 {
+    if gone {
         return Err(Error::new(Code::Gone, "That part of the log is no longer kept."));
     }
+    let last = last.min(webhook.position);
     if last < first {
         let detail = "There is nothing to tell again in this part of the log.";
         return Err(Error::invalid(vec![Fault::new("", "empty_range", detail)]));
@@ -158,7 +173,8 @@ pub fn enable(
     } else {
         after.position = sequence;
         tx.run(
-            "update delivery set status = 'failed', next_attempt_at = null, finished_at = :now
+            "update delivery set status = 'failed', next_attempt_at = null, finished_at = :now,
+                 updated_at = :now, version = version + 1
              where account_id = :account and webhook_id = :id and status = 'pending'",
             bind! { id },
         )?;
@@ -226,6 +242,19 @@ pub fn oldest(db: &Reader<'_>) -> Result<i64> {
     let (last,): (i64,) =
         db.one("select sequence from journal where account_id = :account", bind! {})?;
     Ok(first.unwrap_or(last + 1))
+}
+
+/// Whether something that happened at this moment or later may be no longer kept.
+fn is_cut_off(db: &Reader<'_>, moment: Timestamp) -> Result<bool> {
+    let sequence = oldest(db)?;
+    if sequence == 1 {
+        return Ok(false);
+    }
+    let kept: Option<(Timestamp,)> = db.maybe(
+        "select created_at from notification where account_id = :account and sequence = :sequence",
+        bind! { sequence },
+    )?;
+    Ok(kept.is_none_or(|(at,)| moment < at))
 }
 
 /// The first number of what happened at this moment or later; one beyond the last if nothing did. Numbers rise

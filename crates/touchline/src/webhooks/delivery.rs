@@ -85,10 +85,13 @@ record! {
         pub next_attempt_at: Option<Timestamp>,
         pub created_at: Timestamp,
         pub finished_at: Option<Timestamp>,
+        pub updated_at: Timestamp,
+        /// Rises with every attempt, and when it is asked for again.
+        pub version: i64,
     }
 }
 
-thing!(Delivery by DeliveryId: Paged);
+thing!(Delivery by DeliveryId: Versioned Paged);
 
 /// One delivery.
 pub fn find(db: &Reader<'_>, id: DeliveryId) -> Result<Delivery> {

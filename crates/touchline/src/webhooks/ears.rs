@@ -77,7 +77,8 @@ fn of_key(db: &Reader<'_>, id: KeyId) -> Result<Option<Ears>> {
 
 /// What an admin may be told, alone or through an app.
 fn of_user(db: &Reader<'_>, id: UserId, app: Option<AppId>) -> Result<Option<Ears>> {
-    let role = user::role_of(db, id)?.map_or(Least::Anybody, Least::from);
+    // Whoever left may be gone altogether, so that nothing more is to be found of them.
+    let Some(role) = user::role_of(db, id)?.map(Least::from) else { return Ok(None) };
     let enabled = user::find(db, id)?.disabled_at.is_none();
     if !enabled || role < Least::Admin {
         return Ok(None);

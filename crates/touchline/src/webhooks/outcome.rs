@@ -126,6 +126,8 @@ fn enter(tx: &Tx<'_>, webhook_id: WebhookId, outcome: &Outcome, rules: &Rules) -
             next_attempt_at: None,
             created_at: attempt.at,
             finished_at: None,
+            updated_at: attempt.at,
+            version: 0,
         };
         let delivery = after(delivery, attempt, *verdict, rules, tx.dice());
         // Another node may have delivered it when this one could not be heard of for a while.
@@ -164,6 +166,7 @@ fn after(
         _ => (Status::Failed, None),
     };
     delivery.finished_at = (delivery.status != Status::Pending).then_some(ended);
+    (delivery.updated_at, delivery.version) = (ended, delivery.version + 1);
     delivery
 }
 
@@ -171,7 +174,8 @@ fn after(
 pub fn update(tx: &Tx<'_>, delivery: &Delivery) -> Result<()> {
     tx.later(
         "update delivery set status = :status, tries = :tries, attempts = :attempts,
-             next_attempt_at = :next_attempt_at, finished_at = :finished_at
+             next_attempt_at = :next_attempt_at, finished_at = :finished_at,
+             updated_at = :updated_at, version = :version
          where account_id = :account and id = :id",
         &delivery.bind(),
     )

@@ -55,11 +55,14 @@ fn again(tx: &Tx<'_>, webhook: &Webhook, news: &signals::Notification) -> Result
         next_attempt_at: Some(tx.now()),
         created_at: tx.now(),
         finished_at: None,
+        updated_at: tx.now(),
+        version: 1,
     };
     let made = tx.run(sql!(Delivery::INSERT, " on conflict do nothing"), &delivery.bind())?;
     if made == 0 {
         tx.later(
-            "update delivery set status = 'pending', tries = 0, next_attempt_at = :now, finished_at = null
+            "update delivery set status = 'pending', tries = 0, next_attempt_at = :now, finished_at = null,
+                 updated_at = :now, version = version + 1
              where account_id = :account and webhook_id = :webhook_id and sequence = :sequence
                and (not :missed or status <> 'succeeded')",
             bind! { webhook_id, sequence, missed: webhook.replay_missed },

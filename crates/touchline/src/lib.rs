@@ -59,6 +59,7 @@ fn api() -> Routes {
     let routes = exports::api::routes(routes);
     let routes = privacy::api::routes(routes);
     webhooks::notifications::api::routes(routes)
+    webhooks::api::routes(routes)
 }
 
 /// The OpenAPI document of the API, as it is checked in and served.

@@ -16,6 +16,7 @@ use store::{Reader, Tx, bind, record, row, sql};
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, NotificationId};
 use crate::reactions;
+use crate::webhooks::kinds;
 
 /// Something that news can be about.
 pub trait Subject: Serialize {
@@ -94,6 +95,7 @@ fn publish<T: Subject>(
     kind: &'static str,
     news: &Data<'_, T>,
 ) -> Result<Journal> {
+    debug_assert!(kinds::find(kind).is_some(), "{kind} is not in the table of kinds");
     let data = serde_json::value::to_raw_value(news).map_err(broken)?;
     journal.sequence += 1;
     let body = Body {

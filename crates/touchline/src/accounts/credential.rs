@@ -54,6 +54,14 @@ impl Credential {
         }
     }
 
+    /// The app through which somebody acts.
+    pub fn app(&self) -> Option<AppId> {
+        match self.holder {
+            Holder::Key { .. } => None,
+            Holder::App { app, .. } => Some(app),
+        }
+    }
+
     /// What acts, as a word.
     pub fn kind(&self) -> &'static str {
         match self.holder {

@@ -20,6 +20,7 @@ use super::body::Body;
 use super::cache::Answer;
 use super::context::Context;
 use super::cursor::{self, List, Paging, Place};
+use super::edge::API;
 use super::idempotency::{self, IDEMPOTENCY_KEY, IdempotencyKey, Remembered};
 use super::precondition;
 use super::reply::{self, Written};
@@ -47,6 +48,8 @@ pub struct Caller<N> {
     headers: HeaderMap,
     /// Whether an earlier answer will not do.
     afresh: bool,
+    /// Below which address what is made is found, if not below the one that was asked.
+    shelf: Option<&'static str>,
     needs: PhantomData<fn() -> N>,
 }
 
@@ -70,6 +73,7 @@ impl<N: Needs> FromRequestParts<App> for Caller<N> {
             query: parts.uri.query().unwrap_or_default().to_owned(),
             headers: conditions(&parts.headers),
             afresh: false,
+            shelf: None,
             needs: PhantomData,
         })
     }
@@ -140,6 +144,12 @@ impl<N: Needs> Caller<N> {
     #[must_use]
     pub fn afresh(self) -> Self {
         Self { afresh: true, ..self }
+    }
+
+    /// What is made is found below this address.
+    #[must_use]
+    pub fn found_below(self, shelf: &'static str) -> Self {
+        Self { shelf: Some(shelf), ..self }
     }
 
     /// Whose job it is when this caller asks for something.
@@ -316,9 +326,29 @@ impl<N: Needs> Caller<N> {
         body: Body<B>,
         work: impl FnOnce(&Tx<'_>, B) -> Result<(T, T)> + Send + 'static,
     ) -> Result<Response> {
-        let work = move |tx: &Tx<'_>, value, _: &Expected| {
-            let (shown, kept) = work(tx, value)?;
-            let written = Written::new(StatusCode::CREATED, Some(shown.version()), &shown)?;
+        let work = move |tx: &Tx<'_>, value, _: &Expected| work(tx, value);
+        self.secret_as(StatusCode::CREATED, body, work).await
+    }
+
+    /// Changes something that gets a new secret, and shows both this once, as with
+    /// [`create_secret`](Self::create_secret).
+    pub async fn change_secret<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
+        self,
+        body: Body<B>,
+        work: impl FnOnce(&Tx<'_>, B, &Expected) -> Result<(T, T)> + Send + 'static,
+    ) -> Result<Response> {
+        self.secret_as(StatusCode::OK, body, work).await
+    }
+
+    async fn secret_as<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
+        self,
+        status: StatusCode,
+        body: Body<B>,
+        work: impl FnOnce(&Tx<'_>, B, &Expected) -> Result<(T, T)> + Send + 'static,
+    ) -> Result<Response> {
+        let work = move |tx: &Tx<'_>, value, expected: &Expected| {
+            let (shown, kept) = work(tx, value, expected)?;
+            let written = Written::new(status, Some(shown.version()), &shown)?;
             written.without_secret(&kept)
         };
         self.write(body, work).await
@@ -332,6 +362,18 @@ impl<N: Needs> Caller<N> {
     ) -> Result<Response> {
         let work = move |tx: &Tx<'_>, value, _: &Expected| {
             Written::new(StatusCode::CREATED, None, &work(tx, value)?)
+        };
+        self.write(body, work).await
+    }
+
+    /// Begins something that goes on beside requests, and answers 202.
+    pub async fn begin<B: Send + 'static, T: Serialize + Send + 'static>(
+        self,
+        body: Body<B>,
+        work: impl FnOnce(&Tx<'_>, B, &Expected) -> Result<T> + Send + 'static,
+    ) -> Result<Response> {
+        let work = move |tx: &Tx<'_>, value, expected: &Expected| {
+            Written::new(StatusCode::ACCEPTED, None, &work(tx, value, expected)?)
         };
         self.write(body, work).await
     }
@@ -423,7 +465,10 @@ impl<N: Needs> Caller<N> {
     fn location(&self, written: &Written) -> Option<String> {
         let id = written.id()?;
         let base = self.app.config.base_url.as_ref().map_or("", BaseUrl::as_str);
-        Some(format!("{base}{}/{id}", self.path))
+        Some(match self.shelf {
+            Some(shelf) => format!("{base}{API}{shelf}/{id}"),
+            None => format!("{base}{}/{id}", self.path),
+        })
     }
 }
 

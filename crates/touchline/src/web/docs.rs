@@ -20,13 +20,17 @@ use utoipa::{IntoResponses, OpenApi, ToSchema};
 
 use super::assets;
 use super::edge::API;
+use crate::accounts::user;
 use crate::app::App;
 use crate::error::{Code, Fault, Problem};
+use crate::events::rsvp;
 use crate::ids::{
-    DutyId, EventId, FeedId, LocationId, MailId, MemberId, MessageId, PersonId, RsvpId, SeriesId,
-    TeamId,
+    AccountId, DeliveryId, DutyId, EventId, FeedId, LocationId, MailId, MemberId, MessageId,
+    NotificationId, PersonId, RsvpId, SeriesId, TeamId, WebhookId,
 };
+use crate::messages::receipt::ReadNews;
 use crate::paging::Order;
+use crate::webhooks::asking::Ping;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -42,9 +46,11 @@ use crate::paging::Order;
          (name = "Calendars", description = "Addresses that calendar programs subscribe to."),
          (name = "Messages", description = "Announcements, conversations, receipts, and the mail that goes out."),
          (name = "Notifications", description = "The log of everything that happened, page by page or as a stream."),
+         (name = "Webhooks", description = "Being told what happens: signed, tried again, and never forgotten."),
          (name = "Exports", description = "What the club holds, as CSV.")),
     components(schemas(
-        Problem, Fault, Code, Order, TeamId, PersonId, MemberId, LocationId, EventId, SeriesId, DutyId, RsvpId, FeedId, MessageId, MailId
+        Problem, Fault, Code, Order, TeamId, PersonId, MemberId, LocationId, EventId, SeriesId, DutyId, RsvpId, FeedId, MessageId, MailId,
+        AccountId, NotificationId, WebhookId, DeliveryId, user::News, rsvp::News, ReadNews, Ping
     )))]
 struct Base;
 

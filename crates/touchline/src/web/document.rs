@@ -6,7 +6,12 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use utoipa::PartialSchema;
 use utoipa::openapi::OpenApi;
+
+use crate::roster::profile::Private;
+use crate::webhooks::kinds::{self, Kind};
+use crate::webhooks::shape;
 
 /// The word in the `object` member of each kind.
 const OBJECTS: &[(&str, &str)] = &[
@@ -25,6 +30,15 @@ const OBJECTS: &[(&str, &str)] = &[
     ("Message", "message"),
     ("Receipt", "receipt"),
     ("Letter", "mail"),
+    ("Webhook", "webhook"),
+    ("NewWebhookAnswer", "webhook"),
+    ("Delivery", "delivery"),
+    ("Replay", "replay"),
+    ("NotificationType", "event_type"),
+    ("UserNews", "user"),
+    ("RsvpNews", "rsvp"),
+    ("ReceiptNews", "receipt"),
+    ("Ping", "ping"),
 ];
 
 /// The whole document.
@@ -33,6 +47,7 @@ pub fn finished(document: OpenApi) -> Value {
     refer_to_data(&mut document);
     put_together(&mut document);
     name_objects(&mut document);
+    leave_private_out(&mut document);
     close_inputs(&mut document);
     declare_headers(&mut document);
     let paths = document["paths"].as_object_mut().into_iter().flatten();
@@ -40,6 +55,7 @@ pub fn finished(document: OpenApi) -> Value {
     for (method, operation) in operations {
         add_headers(method, operation);
     }
+    document["webhooks"] = notifications();
     document
 }
 
@@ -93,6 +109,35 @@ fn name_objects(document: &mut Value) {
             required.insert(0, json!("object"));
         }
     }
+}
+
+/// News tell of people what everybody on their team sees.
+fn leave_private_out(document: &mut Value) {
+    let private = serde_json::to_value(Private::schema()).expect("a schema is plain data");
+    for (news, whole) in [("MemberNews", "Member"), ("PersonNews", "Person")] {
+        let mut schema = document["components"]["schemas"][whole].clone();
+        if let Some(members) = schema["properties"].as_object_mut() {
+            members.retain(|name, _| private["properties"].get(name).is_none());
+        }
+        document["components"]["schemas"][news] = schema;
+    }
+}
+
+/// What receivers are sent, kind by kind.
+fn notifications() -> Value {
+    let described = |kind: &Kind| {
+        let id = format!("notification_{}", kind.name.replace('.', "_"));
+        let told = json!({ "post": {
+            "operationId": id, "summary": kind.says, "tags": ["Webhooks"], "security": [],
+            "requestBody": { "required": true, "content": { "application/json": { "schema": shape::schema(kind) } } },
+            "responses": {
+                "200": { "description": "Any status from 200 to 299 says that it was taken." },
+                "410": { "description": "The webhook is not wanted any more: it is turned off." },
+            },
+        } });
+        (kind.name.to_owned(), told)
+    };
+    Value::Object(kinds::sent().map(described).collect())
 }
 
 /// An envelope's data is a reference: the schema of an object stands in the document once.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kit::Change;
+use serde::Serialize;
 use serde_json::json;
 use store::{Reader, Tx, bind, sql};
 use utoipa::ToSchema;
@@ -14,11 +15,11 @@ use super::kinds;
 use super::signature::Secret;
 use super::webhook::{Ordering, SLOTS, Status, Webhook, find};
 use crate::accounts::api_key::own_teams;
-use crate::accounts::rights::Listed;
+use crate::accounts::rights::{Listed, Reach};
 use crate::app::App;
 use crate::config::BaseUrl;
 use crate::error::{Code, Error, Fault, Result};
-use crate::expected::Expected;
+use crate::expected::{Expected, Versioned};
 use crate::ids::{AppId, TeamId, WebhookId};
 use crate::secrets::SealKey;
 use crate::signals::Tell;
@@ -35,10 +36,12 @@ pub struct NewWebhook {
     #[schema(examples("https://hooks.example.org/touchline"))]
     pub url: String,
     /// Kinds such as `event.created`, `event.*` for all of a sort, or `*`.
-    #[schema(examples(json!(["event.*", "message.posted"])))]
+    #[schema(min_items = 1, max_items = 100, examples("event.*", "message.posted"))]
     pub events: Vec<String>,
+    #[schema(max_length = 500)]
     pub description: Option<String>,
     /// Only news of these teams.
+    #[schema(min_items = 1, max_items = 100)]
     pub team_ids: Option<Vec<TeamId>>,
     /// `parallel` if left out.
     pub ordering: Option<Ordering>,
@@ -48,10 +51,11 @@ pub struct NewWebhook {
 #[derive(Debug, Clone, Default, ToSchema)]
 pub struct WebhookChange {
     pub url: Option<String>,
+    #[schema(min_items = 1, max_items = 100)]
     pub events: Option<Vec<String>>,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 500)]
     pub description: Change<String>,
-    #[schema(value_type = Option<Vec<TeamId>>)]
+    #[schema(value_type = Option<Vec<TeamId>>, min_items = 1, max_items = 100)]
     pub team_ids: Change<Vec<TeamId>>,
     pub ordering: Option<Ordering>,
 }
@@ -77,6 +81,46 @@ impl Means {
             app: through.map(|app| app.to_string()),
         }
     }
+}
+
+/// A webhook with its secret, which is shown only now.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = NewWebhookAnswer)]
+pub struct Made {
+    #[serde(flatten)]
+    pub webhook: Webhook,
+    /// What signs everything the webhook is told. It is shown only now; where an `Idempotency-Key` repeats
+    /// the answer, it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false, examples("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="))]
+    pub secret: Option<String>,
+}
+
+impl Made {
+    /// What is shown once, and what is kept of the answer.
+    pub fn pair((webhook, secret): (Webhook, Secret)) -> (Self, Self) {
+        let kept = Self { webhook: webhook.clone(), secret: None };
+        (Self { webhook, secret: Some(secret.reveal()) }, kept)
+    }
+}
+
+impl Versioned for Made {
+    fn version(&self) -> i64 {
+        self.webhook.version
+    }
+}
+
+/// Refuses teams that whoever asks does not reach, as if they were not there.
+pub fn check_teams(reach: &Reach, teams: Option<&[TeamId]>) -> Result<()> {
+    let named = teams.into_iter().flatten().enumerate();
+    let faults: Vec<_> = named
+        .filter(|(_, team)| reach.check(**team).is_err())
+        .map(|(place, team)| {
+            let detail = format!("There is no team {team}.");
+            Fault::new(format!("/team_ids/{place}"), "not_found", detail)
+        })
+        .collect();
+    if faults.is_empty() { Ok(()) } else { Err(Error::invalid(faults)) }
 }
 
 /// Makes a webhook. It is told of what happens from now on. The secret is shown this once.

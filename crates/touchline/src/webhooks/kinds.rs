@@ -12,7 +12,7 @@ pub struct Kind {
     pub says: &'static str,
     /// What one must be allowed to read; `None`: anybody who may be told anything.
     pub scope: Option<ScopeName>,
-    /// The schema of `data.object`.
+    /// The schema of `data.object`, as the description of the API names it.
     pub object: &'static str,
 }
 
@@ -32,12 +32,12 @@ kinds! {
         "team.archived": "A team stopped playing.";
         "team.restored": "An archived team is back.";
     }
-    Some(ScopeName::RosterRead), "Member" {
+    Some(ScopeName::RosterRead), "MemberNews" {
         "roster.member_added": "Somebody joined a team.";
         "roster.member_updated": "Somebody's place on a team was changed.";
         "roster.member_removed": "Somebody left a team.";
     }
-    Some(ScopeName::RosterRead), "Person" {
+    Some(ScopeName::RosterRead), "PersonNews" {
         "roster.person_updated": "What is known of a person was changed.";
     }
     Some(ScopeName::EventsRead), "Event" {
@@ -51,10 +51,10 @@ kinds! {
         "location.updated": "A place was changed.";
         "location.archived": "A place is no longer used.";
     }
-    Some(ScopeName::EventsRead), "Rsvp" {
-        "rsvp.answered": "Somebody said whether they come to an event.";
+    Some(ScopeName::EventsRead), "RsvpNews" {
+        "rsvp.answered": "Somebody said whether they come to an event, moved up from the waiting list, or left the team.";
     }
-    Some(ScopeName::EventsRead), "CalendarFeed" {
+    Some(ScopeName::EventsRead), "Feed" {
         "calendar_feed.created": "A calendar can be subscribed to.";
         "calendar_feed.revoked": "A calendar can no longer be subscribed to.";
     }
@@ -63,23 +63,34 @@ kinds! {
         "message.scheduled": "A message will be posted later.";
         "message.updated": "A message that is not posted yet was changed.";
         "message.retracted": "A message was taken back.";
+    }
+    Some(ScopeName::MessagesRead), "ReceiptNews" {
         "message.read": "Somebody read a message.";
     }
+    // Everybody who has a credential can ask for this.
     None, "Account" {
         "account.updated": "The account was changed.";
     }
-    None, "User" {
+    // Who signs in is shown with the people of the roster, and nowhere else.
+    Some(ScopeName::RosterRead), "UserNews" {
         "user.joined": "Somebody who signs in belongs to the account now.";
         "user.role_changed": "Somebody who signs in was given another role.";
         "user.removed": "Somebody who signs in no longer belongs to the account.";
     }
     Some(ScopeName::WebhooksWrite), "Webhook" {
-        "webhook.disabled": "A webhook was turned off, because it failed for too long or its receiver is gone.";
+        "webhook.disabled": "A webhook was turned off: by hand, because it failed for too long, because its receiver is gone, or because whoever made it may have none any more.";
     }
 }
 
 /// What a test sends; it stands in no log.
 pub const PING: &str = "ping";
+const TEST: Kind =
+    Kind { name: PING, says: "Somebody tests the webhook.", scope: None, object: "Ping" };
+
+/// Everything a receiver can be sent.
+pub fn sent() -> impl Iterator<Item = &'static Kind> {
+    KINDS.iter().chain([&TEST])
+}
 
 /// The kind with this name.
 pub fn find(name: &str) -> Option<&'static Kind> {

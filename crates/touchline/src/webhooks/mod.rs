@@ -1,6 +1,7 @@
 //! Webhooks: who is told what happens, and what became of the telling.
 
 pub mod address;
+pub mod api;
 pub mod asking;
 pub mod delivery;
 pub mod ears;
@@ -9,7 +10,9 @@ pub mod guard;
 pub mod health;
 pub mod kinds;
 pub mod notifications;
+pub mod listing;
 pub mod outcome;
 pub mod replay;
+pub mod shape;
 pub mod signature;
 pub mod webhook;

@@ -66,7 +66,7 @@ record! {
         pub url: String,
         pub description: Option<String>,
         /// What it is told of: kinds such as `event.created`, `event.*` for all of a sort, or `*`.
-        #[schema(value_type = Vec<String>, examples(json!(["event.*", "message.posted"])))]
+        #[schema(value_type = Vec<String>, examples("event.*", "message.posted"))]
         pub events: Listed<String>,
         /// The teams it is told of; `null` for all.
         #[schema(value_type = Option<Vec<TeamId>>)]

@@ -1,0 +1,99 @@
+//! Which webhooks and deliveries a caller sees, one by one and in lists. Whoever is narrowed to certain teams
+//! sees only the webhooks they made.
+
+use store::{Reader, bind, sql};
+
+use super::delivery::{self, Delivery, Status as DeliveryStatus};
+use super::webhook::{self, Status, Webhook};
+use crate::accounts::rights::Reach;
+use crate::error::{Error, Result};
+use crate::ids::{DeliveryId, WebhookId};
+use crate::paging::{Order, Page};
+
+/// One webhook, if the caller sees it.
+pub fn webhook(db: &Reader<'_>, reach: &Reach, id: WebhookId) -> Result<Webhook> {
+    let found = webhook::find(db, id)?;
+    let own = maker(db, reach).is_none_or(|maker| found.creator == maker);
+    if own { Ok(found) } else { Err(Error::not_found()) }
+}
+
+/// One delivery, if the caller sees its webhook.
+pub fn delivery(db: &Reader<'_>, reach: &Reach, id: DeliveryId) -> Result<Delivery> {
+    let found = delivery::find(db, id)?;
+    webhook(db, reach, found.webhook_id).map(|_| found)
+}
+
+/// Who must have made what the caller sees; `None` if that does not matter.
+fn maker<'a>(db: &'a Reader<'_>, reach: &Reach) -> Option<&'a str> {
+    (*reach != Reach::Everywhere).then(|| db.actor())
+}
+
+/// Which webhooks to list.
+#[derive(Debug, Default)]
+pub struct WebhookFilter {
+    pub status: Option<Status>,
+}
+
+/// A page of webhooks, in order of creation.
+pub fn webhooks(
+    db: &Reader<'_>,
+    reach: &Reach,
+    filter: &WebhookFilter,
+    page: &Page<WebhookId>,
+) -> Result<Vec<Webhook>> {
+    let (status, maker, limit) = (filter.status, maker(db, reach), page.fetch());
+    let after = page.after(WebhookId::LEAST, WebhookId::GREATEST);
+    let text = match page.order {
+        Order::Asc => sql!(Webhook::SELECT, OPEN, " and id > :after order by id limit :limit"),
+        Order::Desc => {
+            sql!(Webhook::SELECT, OPEN, " and id < :after order by id desc limit :limit")
+        }
+    };
+    Ok(db.all(text, bind! { status, maker, after, limit })?)
+}
+
+const OPEN: &str = "
+    where account_id = :account
+      and (cast(:status as text) is null or status = :status)
+      and (cast(:maker as text) is null or creator = :maker)";
+
+/// Which deliveries to list.
+#[derive(Debug, Default)]
+pub struct DeliveryFilter {
+    pub status: Option<DeliveryStatus>,
+    /// The kind of notification.
+    pub kind: Option<String>,
+}
+
+/// A page of a webhook's deliveries, in the order in which they were first tried.
+pub fn deliveries(
+    db: &Reader<'_>,
+    reach: &Reach,
+    webhook_id: WebhookId,
+    filter: &DeliveryFilter,
+    page: &Page<DeliveryId>,
+) -> Result<Vec<Delivery>> {
+    webhook(db, reach, webhook_id)?;
+    let DeliveryFilter { status, kind } = filter;
+    let (after, limit) = (page.after(DeliveryId::LEAST, DeliveryId::GREATEST), page.fetch());
+    // Few of many fail, so those have an index of their own.
+    let text = match (status, page.order) {
+        (Some(DeliveryStatus::Failed), Order::Asc) => {
+            sql!(Delivery::SELECT, TOLD, FAILED, ASCENDING)
+        }
+        (Some(DeliveryStatus::Failed), Order::Desc) => {
+            sql!(Delivery::SELECT, TOLD, FAILED, DESCENDING)
+        }
+        (_, Order::Asc) => sql!(Delivery::SELECT, TOLD, ASCENDING),
+        (_, Order::Desc) => sql!(Delivery::SELECT, TOLD, DESCENDING),
+    };
+    Ok(db.all(text, bind! { webhook_id, status, kind, after, limit })?)
+}
+
+const TOLD: &str = "
+    where account_id = :account and webhook_id = :webhook_id
+      and (cast(:status as text) is null or status = :status)
+      and (cast(:kind as text) is null or kind = :kind)";
+const FAILED: &str = " and status = 'failed'";
+const ASCENDING: &str = " and id > :after order by id limit :limit";
+const DESCENDING: &str = " and id < :after order by id desc limit :limit";

@@ -83,3 +83,6 @@ mod teams;
 mod users;
 mod webhooks;
 mod webhooks_crash;
+mod webhooks_api;
+mod webhooks_kinds;
+mod webhooks_rights;

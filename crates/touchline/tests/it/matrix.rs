@@ -7,7 +7,7 @@ use testkit::{Cast, Client, Value, World, both, json};
 use crate::mail::put_one;
 use crate::openapi::operations;
 use crate::standing::{acting, callers};
-use crate::strangers::{about, about_team, place, send};
+use crate::strangers::{about, about_team, place, send, tested_webhook};
 
 /// What becomes of an operation: `+` it is let through, `-` it is refused (403), `0` it is as if there were
 /// nothing (404). The columns: owner, admin, coach, parent, player and outsider with what is somebody
@@ -72,6 +72,20 @@ const TABLE: &[(&str, &str)] = &[
     ("exports_roster", "+++--- -"),
     ("exports_events", "+++--- -"),
     ("exports_rsvps", "+++--- -"),
+    ("webhooks_list", "++---- -"),
+    ("webhooks_create", "++---- -"),
+    ("webhooks_get", "++---- -"),
+    ("webhooks_update", "++---- -"),
+    ("webhooks_delete", "++---- -"),
+    ("webhooks_rotate_secret", "++---- -"),
+    ("webhooks_test", "++---- -"),
+    ("webhooks_replay", "++---- -"),
+    ("webhooks_enable", "++---- -"),
+    ("webhooks_disable", "++---- -"),
+    ("deliveries_list", "++---- -"),
+    ("deliveries_get", "++---- -"),
+    ("deliveries_redeliver", "++---- -"),
+    ("event_types_list", "++++++ +"),
 ];
 
 /// One object of every kind around a child of the team: a child of strangers, or the parent's own.
@@ -108,6 +122,7 @@ async fn around(
         message["on_behalf_of"] = json!(cast.kim.person);
     }
     let message = author.post("/messages", message).await.created();
+    let [webhook, delivery] = tested_webhook(w).await;
     vec![
         ("{team_id}", team.to_owned()),
         ("{member_id}", child.member),
@@ -117,6 +132,8 @@ async fn around(
         ("{duty_id}", duty),
         ("{feed_id}", feed.id().to_owned()),
         ("{message_id}", message.id().to_owned()),
+        webhook,
+        delivery,
     ]
 }
 

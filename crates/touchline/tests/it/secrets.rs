@@ -3,7 +3,7 @@
 use kit::{Clock, totp};
 use store::Scope;
 use testkit::process::Program;
-use testkit::{Browser, Client, Engine, TestDatabase};
+use testkit::{Answer, Browser, Client, Engine, TestDatabase, json};
 use touchline::signin::set_up;
 
 use crate::admin_apps::{id_of, register};
@@ -40,6 +40,18 @@ async fn key(browser: &mut Browser, nobody: &Client) -> Vec<String> {
     let value = value_of(&make(browser, "Website", &["teams:read"]).await.ok());
     Client::new(nobody.address, Some(&value)).get("/teams").await.ok();
     vec![value]
+}
+
+/// Makes a webhook and rotates its secret, in a way that may be repeated.
+async fn webhook(browser: &mut Browser, nobody: &Client) -> Vec<String> {
+    let key = value_of(&make(browser, "Hooks", &["webhooks:write"]).await.ok());
+    let caller = Client::new(nobody.address, Some(&key));
+    let body = json!({ "url": "https://hooks.example.org/touchline", "events": ["*"] });
+    let made = caller.with("Idempotency-Key", "make").post("/webhooks", body).await.created();
+    let rotate = format!("/webhooks/{}/rotate_secret", made.id());
+    let rotated = caller.with("Idempotency-Key", "rotate").post(&rotate, json!({})).await.ok();
+    let shown = |answer: &Answer| answer.data()["secret"].as_str().unwrap().to_owned();
+    vec![key, shown(&made), shown(&rotated)]
 }
 
 /// Registers an app that comes all the way to its tokens.
@@ -95,6 +107,7 @@ async fn stay_secret(engine: Engine) {
     let mut secrets = vec![token.reveal().to_owned(), PASSWORD.to_owned()];
     secrets.extend(browser.cookie.clone());
     secrets.extend(key(&mut browser, &nobody).await);
+    secrets.extend(webhook(&mut browser, &nobody).await);
     secrets.extend(app(&mut browser, &nobody).await);
     secrets.extend(invitation(&mut browser).await);
     secrets.extend(two_steps(&mut browser).await);

@@ -29,6 +29,7 @@ pub(crate) async fn objects(w: &World) -> Vec<(&'static str, String)> {
     let feed = w.owner.post("/calendar_feeds", json!({ "team_id": team })).await.created();
     let body = json!({ "team_id": team, "kind": "announcement", "subject": "target", "body": "x" });
     let message = w.owner.post("/messages", body).await.created();
+    let [webhook, delivery] = tested_webhook(w).await;
     vec![
         ("{team_id}", team),
         ("{member_id}", id(&member)),
@@ -39,7 +40,17 @@ pub(crate) async fn objects(w: &World) -> Vec<(&'static str, String)> {
         ("{feed_id}", id(&feed)),
         ("{message_id}", id(&message)),
         ("{mail_id}", put_one(w).await.to_string()),
+        webhook,
+        delivery,
     ]
+}
+
+/// A webhook and what became of its test.
+pub(crate) async fn tested_webhook(w: &World) -> [(&'static str, String); 2] {
+    let body = json!({ "url": "https://hooks.example.org/target", "events": ["*"] });
+    let webhook = w.owner.post("/webhooks", body).await.created().id().to_owned();
+    let test = w.owner.post(&format!("/webhooks/{webhook}/test"), json!({})).await.created();
+    [("{webhook_id}", webhook), ("{delivery_id}", test.id().to_owned())]
 }
 
 /// The address of an operation on objects that exist.

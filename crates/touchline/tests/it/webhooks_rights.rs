@@ -1,0 +1,213 @@
+//! Stories about what webhooks are told: no more than whoever answers for them may read.
+
+use store::Scope;
+use testkit::world::new_key;
+use testkit::{Receiver, World, both, json};
+use touchline::accounts::api_key;
+use touchline::accounts::user::{self, Role};
+use touchline::ids::KeyId;
+use touchline::oauth::grant;
+
+use crate::events::narrowed;
+use crate::standing::values;
+use crate::webhooks_api::{at, hook, team, told};
+
+/// Something of every sort about a team.
+async fn season(w: &World, team: &str) {
+    let member = json!({ "first_name": "Ana", "role": "coach", "email": "ana@example.org", "allow_duplicate": true });
+    let member = w.joins(team, member).await;
+    let event = json!({ "team_id": team, "type": "game", "starts_at": "2026-09-10T18:00" });
+    let event = w.owner.post("/events", event).await.created();
+    let answer = format!("/events/{}/rsvps/{}", event.id(), member.member);
+    w.owner.put(&answer, json!({ "answer": "yes" })).await.ok();
+    w.owner.post("/calendar_feeds", json!({ "team_id": team })).await.created();
+    let message =
+        json!({ "team_id": team, "kind": "announcement", "subject": "Hello", "body": "All" });
+    let message = w.owner.post("/messages", message).await.created();
+    let receipt = format!("/messages/{}/receipts/{}", message.id(), member.person);
+    w.owner.send("PUT", &receipt, None).await.ok();
+}
+
+const SEASON: [&str; 6] = [
+    "roster.member_added",
+    "event.created",
+    "rsvp.answered",
+    "calendar_feed.created",
+    "message.posted",
+    "message.read",
+];
+
+/// What a receiver was told, whatever the order.
+fn sorted(receiver: &Receiver) -> Vec<String> {
+    let mut kinds = told(receiver);
+    kinds.sort();
+    kinds
+}
+
+async fn revoke(w: &World, key: KeyId) {
+    let scope = Scope::account(w.harbour, "test");
+    w.db().write(scope, move |tx| api_key::revoke(tx, key)).await.unwrap();
+}
+
+both! {
+    async fn a_webhook_hears_what_its_maker_may_read(w: &World) {
+        let receiver = Receiver::start().await;
+        let (_, events) = w.caller(new_key("webhooks:write events:read")).await;
+        for wish in ["team.created", "team.*", "message.read", "roster.*", "user.joined"] {
+            let body = json!({ "url": receiver.url(), "events": ["event.created", wish] });
+            let refused = events.post("/webhooks", body).await.refused(422, "validation_failed");
+            assert_eq!(refused.pointers(), ["/events/1"], "{wish}");
+            assert_eq!(refused.body["errors"][0]["code"], "not_allowed");
+        }
+        hook(&events, &receiver, &["*"]).await;
+        let nothing = Receiver::start().await;
+        hook(&w.bystander, &nothing, &["*"]).await;
+        let hawks = team(w, "Hawks").await;
+        season(w, &hawks).await;
+        w.deliver().await;
+        assert_eq!(sorted(&receiver), ["calendar_feed.created", "event.created", "rsvp.answered"]);
+        assert_eq!(told(&nothing), Vec::<String>::new());
+    }
+
+    async fn a_webhook_of_a_team_hears_of_that_team(w: &World) {
+        let (hawks, otters) = (team(w, "Hawks").await, team(w, "Otters").await);
+        let receiver = Receiver::start().await;
+        let body = json!({ "url": receiver.url(), "events": ["*"], "team_ids": [hawks] });
+        let made = w.owner.post("/webhooks", body).await.created();
+        w.owner.post("/locations", json!({ "name": "Pitch" })).await.created();
+        season(w, &otters).await;
+        season(w, &hawks).await;
+        w.owner.patch(&format!("/teams/{hawks}"), json!({ "season": "2027" })).await.ok();
+        w.deliver().await;
+        let mut wanted: Vec<_> = SEASON.iter().chain(&["team.updated"]).copied().collect();
+        wanted.sort_unstable();
+        assert_eq!(sorted(&receiver), wanted);
+        for one in receiver.received() {
+            assert!(one.json().to_string().contains(&hawks) && !one.json().to_string().contains(&otters));
+        }
+        w.owner.patch(&at(&made, ""), json!({ "team_ids": null })).await.ok();
+        w.owner.patch(&format!("/teams/{otters}"), json!({ "season": "2027" })).await.ok();
+        w.deliver().await;
+        assert_eq!(told(&receiver).len(), wanted.len() + 1);
+    }
+
+    async fn a_narrowed_key_has_webhooks_of_its_own(w: &World) {
+        let (hawks, otters) = (team(w, "Hawks").await, team(w, "Otters").await);
+        let (ours, theirs) = (Receiver::start().await, Receiver::start().await);
+        let foreign = hook(&w.owner, &theirs, &["team.*"]).await;
+        let all = "webhooks:write teams:read events:read roster:read messages:read";
+        let narrow = narrowed(w, &hawks, all).await;
+        for body in [json!({ "team_ids": [otters] }), json!({ "team_ids": [hawks, otters] })] {
+            let mut body = body;
+            let place = format!("/team_ids/{}", body["team_ids"].as_array().unwrap().len() - 1);
+            body["url"] = json!(ours.url());
+            body["events"] = json!(["*"]);
+            assert_eq!(narrow.post("/webhooks", body).await.refused(422, "validation_failed").pointers(), [place]);
+        }
+        let own = hook(&narrow, &ours, &["*"]).await;
+        let wide = narrow.patch(&at(&own, ""), json!({ "team_ids": [otters] })).await;
+        assert_eq!(wide.refused(422, "validation_failed").pointers(), ["/team_ids/0"]);
+        assert_eq!(values(&narrow.get("/webhooks").await.ok(), "id"), [own.id()]);
+        assert_eq!(values(&w.owner.get("/webhooks").await.ok(), "id"), [foreign.id(), own.id()]);
+
+        season(w, &hawks).await;
+        season(w, &otters).await;
+        team(w, "Newts").await;
+        w.deliver().await;
+        let mut wanted = SEASON.to_vec();
+        wanted.sort_unstable();
+        assert_eq!(sorted(&ours), wanted);
+        narrow.get(&at(&own, "/deliveries")).await.ok();
+
+        let listed = w.owner.get(&at(&foreign, "/deliveries")).await.ok();
+        let delivery = format!("/deliveries/{}", listed.data()[0]["id"].as_str().unwrap());
+        narrow.get(&at(&foreign, "")).await.refused(404, "not_found");
+        narrow.get(&at(&foreign, "/deliveries")).await.refused(404, "not_found");
+        narrow.get(&delivery).await.refused(404, "not_found");
+        narrow.patch(&at(&foreign, ""), json!({ "url": ours.url() })).await.refused(404, "not_found");
+        narrow.delete(&at(&foreign, "")).await.refused(404, "not_found");
+        for verb in ["rotate_secret", "test", "enable", "disable"] {
+            narrow.post(&at(&foreign, &format!("/{verb}")), json!({})).await.refused(404, "not_found");
+        }
+        narrow.post(&at(&foreign, "/replay"), json!({ "from_sequence": 1 })).await.refused(404, "not_found");
+        narrow.post(&format!("{delivery}/redeliver"), json!({})).await.refused(404, "not_found");
+        // Whoever changes a webhook answers for it: it is the owner's now.
+        w.owner.patch(&at(&own, ""), json!({ "description": "Ours now" })).await.ok();
+        narrow.get(&at(&own, "")).await.refused(404, "not_found");
+    }
+
+    async fn nobody_hears_more_by_changing_what_others_made(w: &World) {
+        let (theirs, ours) = (Receiver::start().await, Receiver::start().await);
+        let named = hook(&w.owner, &theirs, &["event.created"]).await;
+        let all = hook(&w.owner, &theirs, &["*"]).await;
+        let (key, weak) = w.caller(new_key("webhooks:write teams:read")).await;
+        let turned = weak.patch(&at(&named, ""), json!({ "url": ours.url() })).await;
+        assert_eq!(turned.refused(422, "validation_failed").pointers(), ["/events/0"]);
+        let turned = weak.patch(&at(&all, ""), json!({ "url": ours.url() })).await.ok();
+        assert_eq!(turned.data()["created_by"], key.id.to_string());
+        let hawks = team(w, "Hawks").await;
+        season(w, &hawks).await;
+        w.deliver().await;
+        assert_eq!(told(&ours), ["team.created"]);
+        assert_eq!(told(&theirs), ["event.created"]);
+        // Nor by telling again what was told to somebody else, or by turning on what was off.
+        weak.post(&at(&all, "/replay"), json!({ "from_sequence": 1 })).await;
+        w.deliver().await;
+        assert_eq!(told(&ours), ["team.created", "team.created"]);
+        let other = hook(&w.owner, &ours, &["*"]).await;
+        w.owner.post(&at(&other, "/disable"), json!({})).await.ok();
+        weak.post(&at(&other, "/enable"), json!({})).await.ok();
+        season(w, &hawks).await;
+        team(w, "Otters").await;
+        w.deliver().await;
+        assert!(told(&ours).iter().all(|kind| kind.starts_with("team.") || kind == "webhook.disabled"), "{:?}", told(&ours));
+    }
+
+    async fn a_webhook_ends_with_its_makers_key(w: &World) {
+        let (receiver, watcher) = (Receiver::start().await, Receiver::start().await);
+        let (key, maker) = w.caller(new_key("webhooks:write teams:read")).await;
+        let made = hook(&maker, &receiver, &["*"]).await;
+        hook(&w.owner, &watcher, &["webhook.*"]).await;
+        team(w, "Hawks").await;
+        w.deliver().await;
+        revoke(w, key.id).await;
+        team(w, "Otters").await;
+        w.deliver().await;
+        assert_eq!(told(&receiver), ["team.created"]);
+        let off = w.owner.get(&at(&made, "")).await.ok();
+        assert_eq!((&off.data()["status"], &off.data()["disabled_reason"]), (&json!("disabled"), &json!("creator_gone")));
+        w.deliver().await;
+        let news = watcher.received();
+        assert_eq!(told(&watcher), ["webhook.disabled"]);
+        assert_eq!(news[0].json()["data"]["object"]["id"], made.id());
+        assert!(!news[0].json().to_string().contains("secret\":\""));
+        // Somebody who may have it takes it over, with what was missed.
+        w.owner.post(&at(&made, "/enable"), json!({})).await.ok();
+        w.deliver().await;
+        assert_eq!(told(&receiver), ["team.created", "team.created", "webhook.disabled"]);
+    }
+
+    async fn a_webhook_ends_with_the_grant_or_the_role_of_its_maker(w: &World) {
+        let receiver = Receiver::start().await;
+        let (ana, bo) = (w.user(Role::Admin, "ana@example.org").await, w.user(Role::Admin, "bo@example.org").await);
+        let scopes = "webhooks:write teams:read";
+        let (by_ana, by_bo) = (w.acting_for(ana.id, scopes).await, w.acting_for(bo.id, scopes).await);
+        let hooks = [hook(&by_ana, &receiver, &["*"]).await, hook(&by_bo, &receiver, &["*"]).await];
+        assert_eq!(hooks[0].data()["created_by"], ana.id.to_string());
+        let refused = json!({ "url": receiver.url(), "events": ["event.created"] });
+        assert_eq!(by_ana.post("/webhooks", refused).await.refused(422, "validation_failed").pointers(), ["/events/0"]);
+        team(w, "Hawks").await;
+        w.deliver().await;
+        assert_eq!(told(&receiver), ["team.created"; 2]);
+        let scope = || Scope::account(w.harbour, "test");
+        w.db().write(scope(), move |tx| grant::revoke_all_in_club(tx, ana.id, "test")).await.unwrap();
+        w.db().write(scope(), move |tx| user::set_role(tx, bo.id, Role::Member)).await.unwrap();
+        team(w, "Otters").await;
+        w.deliver().await;
+        assert_eq!(told(&receiver).len(), 2);
+        for made in &hooks {
+            assert_eq!(w.owner.get(&at(made, "")).await.ok().data()["disabled_reason"], "creator_gone");
+        }
+        w.stranger.get(&at(&hooks[0], "")).await.refused(404, "not_found");
+    }
+}

@@ -75,5 +75,25 @@ document.addEventListener('submit', (event) => {
   setTimeout(() => { delete form.dataset.sent }, 5000)
 })
 
+// A part of a page that keeps itself up to date does so while somebody looks: not in a tab in the background, and not
+// on a screen that was left alone, so that it does not keep a session alive for nobody.
+const PATIENCE = 15 * 60 * 1000
+let lastSeen = Date.now()
+for (const sign of ['pointermove', 'keydown', 'scroll', 'focus']) {
+  addEventListener(sign, () => { lastSeen = Date.now() }, { passive: true, capture: true })
+}
+
+document.addEventListener('htmx:before:request', (event) => {
+  const idle = Date.now() - lastSeen > PATIENCE
+  if (event.target.matches?.('[data-live]') && (document.hidden || idle)) event.preventDefault()
+})
+
+// What comes in place of it, such as the page to sign in, is not put there.
+document.addEventListener('htmx:before:swap', (event) => {
+  const { ctx } = event.detail
+  if (!event.target.matches?.('[data-live]')) return
+  if (ctx.response.status !== 200 || !ctx.text.includes('id="live"')) event.preventDefault()
+})
+
 document.addEventListener('htmx:after:swap', () => dress(document))
 dress(document)

@@ -30,6 +30,7 @@ pub mod ids;
 pub mod jobs;
 pub mod metadata;
 pub mod migrations;
+pub mod names;
 pub mod paging;
 pub mod passwords;
 pub mod post;
@@ -78,6 +79,7 @@ pub fn service(app: App) -> Router {
         .merge(events::api::calendars::router())
         .merge(mail::pages::router())
         .merge(joining::pages::router())
+        .merge(webhooks::pages::router())
         .merge(admin::pages::router())
         .merge(signin::pages::router())
         .merge(oauth::api::router())

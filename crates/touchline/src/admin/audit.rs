@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use kit::Timestamp;
 use store::{Reader, bind, sql};
 
-use super::names::Names;
 use crate::accounts::rights::Reach;
 use crate::error::Result;
 use crate::exports::table::{ROWS, Sheet, Table, cell, maybe};
+use crate::names::Names;
 use crate::signals::{self, AuditEntry};
 
 /// So many entries are looked at for one page. Whoever filters for something rare looks on from there.

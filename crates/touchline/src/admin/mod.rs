@@ -3,7 +3,6 @@
 pub mod apps;
 pub mod audit;
 pub mod chart;
-pub mod names;
 pub mod pages;
 pub mod people;
 pub mod removal;

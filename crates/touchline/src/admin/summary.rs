@@ -13,6 +13,7 @@ use crate::joining::{claim, invitation};
 use crate::paging::{Order, Page, Paged};
 use crate::signals::AuditEntry;
 use crate::thing::thing;
+use crate::webhooks::summary::{self as webhooks, Waiting};
 
 /// A key that is older deserves to be replaced.
 const OLD_KEY: Duration = Duration::from_secs(90 * 86_400);
@@ -28,6 +29,7 @@ pub struct Summary {
     pub people: i64,
     pub events: i64,
     pub failed_letters: i64,
+    pub webhooks: Waiting,
     pub claims: i64,
     pub invitations: i64,
     pub old_keys: i64,
@@ -58,6 +60,7 @@ pub fn of(db: &Reader<'_>) -> Result<Summary> {
         people: people::count(db)?,
         events,
         failed_letters,
+        webhooks: webhooks::waiting(db)?,
         claims: claim::count_open(db)?,
         invitations: invitation::count_open(db)?,
         old_keys,

@@ -29,6 +29,9 @@ pub struct Member {
 /// An action as a deed: `api_key.revoked` becomes "API key revoked".
 pub fn deed(action: &str) -> String {
     let (thing, done) = action.split_once('.').unwrap_or((action, ""));
+    if let ("webhook", Some(deed)) = (thing, of_webhook(done)) {
+        return deed.to_owned();
+    }
     let thing = match thing {
         "api_key" => "API key",
         "oauth_app" => "OAuth app",
@@ -43,6 +46,21 @@ pub fn deed(action: &str) -> String {
         other => return capital(&spaced(&format!("{other} {done}"))),
     };
     format!("{thing} {}", spaced(done)).trim_end().to_owned()
+}
+
+/// What is done to webhooks, as their pages say it.
+fn of_webhook(done: &str) -> Option<&'static str> {
+    Some(match done {
+        "created" => "Webhook added",
+        "updated" => "Webhook changed",
+        "enabled" => "Webhook turned on",
+        "disabled" => "Webhook turned off",
+        "tested" => "Webhook sent a test",
+        "redelivered" => "Delivery sent again",
+        "replayed" => "Webhook told again",
+        "secret_rotated" => "Webhook secret replaced",
+        _ => return None,
+    })
 }
 
 /// The details of an entry, as people read them.
@@ -174,6 +192,8 @@ mod tests {
         assert_eq!(deed("api_key.revoked"), "API key revoked");
         assert_eq!(deed("team.updated"), "Team updated");
         assert_eq!(deed("roster.medical_read"), "Roster medical read");
+        assert_eq!(deed("webhook.secret_rotated"), "Webhook secret replaced");
+        assert_eq!(deed("webhook.deleted"), "Webhook deleted");
         assert_eq!(deed("odd"), "Odd");
     }
 

@@ -22,6 +22,7 @@ pub mod json;
 pub mod leaf;
 pub mod limits;
 pub mod metrics;
+pub mod once;
 pub mod page;
 pub mod pace;
 pub mod path;

@@ -33,6 +33,7 @@ pub enum Section {
     AuditLog,
     ApiKeys,
     OauthApps,
+    Webhooks,
     Usage,
     Health,
     Settings,
@@ -53,7 +54,7 @@ pub const ADMIN: Menu = &[
     ("", &[Section::Overview]),
     ("People", &[Section::Members]),
     ("Data", &[Section::AuditLog]),
-    ("Developers", &[Section::ApiKeys, Section::OauthApps, Section::Usage]),
+    ("Developers", &[Section::ApiKeys, Section::OauthApps, Section::Webhooks, Section::Usage]),
     ("System", &[Section::Health, Section::Settings]),
 ];
 
@@ -81,6 +82,7 @@ impl Section {
             Self::AuditLog => ("Audit log", "/admin/audit", "scroll-text"),
             Self::ApiKeys => ("API keys", "/admin/keys", "key-round"),
             Self::OauthApps => ("OAuth apps", "/admin/apps", "app-window"),
+            Self::Webhooks => ("Webhooks", "/admin/webhooks", "webhook"),
             Self::Usage => ("Usage", "/admin/usage", "chart-column"),
             Self::Health => ("Health", "/admin/health", "heart-pulse"),
             Self::Settings => ("Settings", "/admin/settings", "settings"),

@@ -6,12 +6,13 @@ use http::StatusCode;
 use store::Tx;
 
 use super::apps_form::show_secret;
-use super::shared::{Admin, Once, nonce, once, show};
+use super::shared::{Admin, show};
 use crate::accounts::permits::AdminArea;
 use crate::error::Error;
 use crate::ids::{AppId, ClientSecretId};
 use crate::oauth::app;
 use crate::oauth::{grant, secret};
+use crate::web::once::{Once, nonce, once};
 use crate::web::page::{Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Outcome, Posted, see_other};

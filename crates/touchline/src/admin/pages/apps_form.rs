@@ -8,7 +8,7 @@ use kit::word::Word;
 use store::Tx;
 
 use super::apps::kind_in_words;
-use super::shared::{Admin, Once, new_nonce, nonce, once, show};
+use super::shared::{Admin, show};
 use crate::accounts::permits::AdminArea;
 use crate::accounts::rights::{ScopeName, Scopes};
 use crate::error::{Code, Error};
@@ -17,6 +17,7 @@ use crate::ids::AppId;
 use crate::oauth::app::{self, App, AppChange, Kind, NewApp};
 use crate::oauth::secret;
 use crate::web::form::{Faults, Form};
+use crate::web::once::{Once, new_nonce, nonce, once};
 use crate::web::page::{Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Outcome, Posted, see_other};

@@ -13,12 +13,12 @@ use super::shared::{Admin, show};
 use crate::accounts::account;
 use crate::accounts::rights::Reach;
 use crate::admin::audit::{self, AuditTable, Filter};
-use crate::admin::names::Names;
 use crate::admin::words::{self, Told};
 use crate::app::App;
 use crate::error::Result;
 use crate::exports::api::{Source, send};
-use crate::ids::{AppId, KeyId, UserId};
+use crate::ids::{AppId, KeyId, UserId, WebhookId};
+use crate::names::Names;
 use crate::paging::{Order, Page};
 use crate::signals::{self, AuditEntry, Tell};
 use crate::web::form::Form;
@@ -105,6 +105,8 @@ impl Named {
             format!("/admin/keys/{id}")
         } else if id.parse::<AppId>().is_ok() {
             format!("/admin/apps/{id}")
+        } else if id.parse::<WebhookId>().is_ok() {
+            format!("/admin/webhooks/{id}")
         } else if id.parse::<UserId>().is_ok() {
             "/admin/members".to_owned()
         } else {

@@ -1,5 +1,7 @@
 //! The overview: four numbers, what waits for somebody, and what happened last.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::Router;
 use axum::routing::get;
@@ -9,18 +11,19 @@ use store::Reader;
 
 use crate::accounts::account;
 use crate::accounts::permits::AdminArea;
-use crate::admin::names::Names;
 use crate::admin::summary::{self, Ahead, Failed, Summary};
 use crate::admin::words;
 use crate::app::App;
 use crate::doctor;
 use crate::error::{Error, Result};
-use crate::ids::{InvitationKind, UserKind};
+use crate::ids::{InvitationKind, UserKind, WebhookId};
+use crate::names::Names;
 use crate::paging::Order;
 use crate::signals::AuditEntry;
 use crate::web::leaf::{Asked, Leaf};
 use crate::web::page::{self, Frame, Section};
 use crate::web::visitor::{Outcome, Visitor};
+use crate::webhooks::summary::Waiting;
 
 const EVENTS: &str = "/admin/events";
 const LETTERS: &str = "/admin/letters";
@@ -33,7 +36,7 @@ pub(super) fn router() -> Router<App> {
 struct Need {
     kind: &'static str,
     text: String,
-    href: &'static str,
+    href: Cow<'static, str>,
     action: &'static str,
 }
 
@@ -117,8 +120,8 @@ fn needs(summary: &Summary, backup_age: Option<i64>) -> Vec<Need> {
         1 => Some(format!("1 {one}")),
         count => Some(format!("{count} {many}")),
     };
-    let need = |kind, text: Option<String>, href, action| {
-        text.map(|text| Need { kind, text, href, action })
+    let need = |kind, text: Option<String>, href: &'static str, action| {
+        text.map(|text| Need { kind, text, href: href.into(), action })
     };
     let backup = backup_age.filter(|days| *days > doctor::OLD_BACKUP_DAYS);
     let backup = backup.map(|days| format!("The last backup is {days} days old"));
@@ -137,10 +140,13 @@ fn needs(summary: &Summary, backup_age: Option<i64>) -> Vec<Need> {
     let old =
         some(summary.old_keys, "API key is older than 90 days", "API keys are older than 90 days");
     let claims = some(summary.claims, "person wants to join", "people want to join");
+    let [turned_off, failing] = webhooks(&summary.webhooks);
     [
+        turned_off,
         need("warn", claims, "/admin/members/claims", "Decide"),
         need("warn", owners, "/admin/members", "See who"),
         need("warn", letters, LETTERS, "See which"),
+        failing,
         need("warn", expiring, "/admin/keys", "See keys"),
         need("info", old, "/admin/keys", "Replace"),
         need("warn", backup, "/admin/health", "See health"),
@@ -149,6 +155,22 @@ fn needs(summary: &Summary, backup_age: Option<i64>) -> Vec<Need> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// What waits of webhooks; of a single one, its own page says more.
+fn webhooks(waiting: &Waiting) -> [Option<Need>; 2] {
+    let need = |kind, found: &[WebhookId], one: &str, many: &str| {
+        let (text, href) = match found {
+            [] => return None,
+            [id] => (one.to_owned(), format!("/admin/webhooks/{id}").into()),
+            _ => (format!("{} {many}", found.len()), "/admin/webhooks".into()),
+        };
+        Some(Need { kind, text, href, action: "See why" })
+    };
+    [
+        need("danger", &waiting.turned_off, "A webhook was turned off", "webhooks were turned off"),
+        need("warn", &waiting.failing, "A webhook is failing", "webhooks are failing"),
+    ]
 }
 
 #[derive(Template)]

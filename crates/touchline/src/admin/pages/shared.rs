@@ -1,22 +1,11 @@
-//! What the pages of the admin area have in common: forms that are taken once.
-
-use std::time::Duration;
+//! What the pages of the admin area have in common: who looks at them, and how they are sent.
 
 use axum::response::Response;
 use http::StatusCode;
-use kit::secret::{hex, sha256};
-use store::Tx;
 
 use crate::accounts::permits::AdminArea;
 use crate::accounts::user::Role;
-use crate::app::App;
-use crate::error::{Code, Error, Result};
-use crate::web::form::Form;
-use crate::web::idempotency::{self, IdempotencyKey, Remembered};
 use crate::web::visitor::{Outcome, Visitor};
-
-/// How long the name of a form is, in hexadecimal digits.
-const NONCE: usize = 32;
 
 /// Somebody who looks after the club.
 pub(super) type Admin = Visitor<AdminArea>;
@@ -24,55 +13,6 @@ pub(super) type Admin = Visitor<AdminArea>;
 /// Whether the visitor owns the club.
 pub(super) fn is_owner(visitor: &Admin) -> bool {
     visitor.visit.role == Some(Role::Owner)
-}
-
-/// A name for a form that has just been shown: what is made with it is made once, however often it is sent.
-pub(super) fn new_nonce(app: &App) -> String {
-    hex(&app.dice.bytes::<{ NONCE / 2 }>())
-}
-
-/// The name of the form that was sent.
-pub(super) fn nonce(form: &Form) -> Result<String> {
-    let told = form.text("nonce");
-    if told.len() == NONCE && told.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Ok(told.to_owned());
-    }
-    let detail = "This form is not complete. Go back, reload the page and try again.";
-    Err(Error::new(Code::InvalidRequest, detail))
-}
-
-/// What came of a form.
-pub(super) enum Once<T> {
-    /// It was carried out now.
-    Now(T),
-    /// It was carried out before; this is the id of what was made then.
-    Before(String),
-}
-
-/// Carries out what a form asks for, unless that was done before. `work` also says the id of what it made.
-pub(super) fn once<T>(
-    tx: &Tx<'_>,
-    nonce: &str,
-    kept: Duration,
-    work: impl FnOnce(&Tx<'_>) -> Result<(String, T)>,
-) -> Result<Once<T>> {
-    // No caller of the API can use a key with a space in it.
-    let key = IdempotencyKey { key: format!("form {nonce}"), request_hash: sha256(b"form") };
-    if let Some(before) = idempotency::recall(tx, &key, kept)? {
-        return Ok(Once::Before(before.data));
-    }
-    let (data, made) = work(tx)?;
-    let remembered = Remembered {
-        account_id: tx.account(),
-        key: key.key,
-        request_hash: key.request_hash,
-        status: StatusCode::OK.as_u16().into(),
-        etag: None,
-        data,
-        created_at: tx.now(),
-    };
-    idempotency::remember(tx, &remembered)?;
-    Ok(Once::Now(made))
 }
 
 /// Sends a page.

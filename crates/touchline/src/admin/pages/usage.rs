@@ -13,10 +13,10 @@ use super::shared::{Admin, show};
 use crate::accounts::account::{self, Account};
 use crate::accounts::usage::{self, Count, HOUR, Hour};
 use crate::admin::chart::{Bar, Chart};
-use crate::admin::names::Names;
 use crate::app::App;
 use crate::error::Result;
 use crate::jobs;
+use crate::names::Names;
 use crate::web::page::{Frame, Section};
 use crate::web::visitor::Outcome;
 

@@ -1,11 +1,11 @@
-//! The names of whoever acts: people, keys and apps, looked up together for what one page shows.
+//! The names of whoever acts and of what is acted on, looked up together for what one page shows.
 
 use std::collections::HashMap;
 
 use store::{Reader, bind};
 
 use crate::error::Result;
-use crate::ids::{AppId, KeyId, TeamId, UserId};
+use crate::ids::{AppId, KeyId, TeamId, UserId, WebhookId};
 
 /// Names by id.
 #[derive(Debug, Default)]
@@ -15,13 +15,14 @@ impl Names {
     /// Looks up the names that there are. Whoever has left the club has none.
     pub fn of<'a>(db: &Reader<'_>, ids: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let (mut users, mut keys) = (Vec::new(), Vec::new());
-        let (mut apps, mut teams) = (Vec::new(), Vec::new());
+        let (mut apps, mut teams, mut webhooks) = (Vec::new(), Vec::new(), Vec::new());
         for id in ids {
             // An id of another kind does not parse; it is at most one of these.
             users.extend(id.parse::<UserId>());
             keys.extend(id.parse::<KeyId>());
             apps.extend(id.parse::<AppId>());
             teams.extend(id.parse::<TeamId>());
+            webhooks.extend(id.parse::<WebhookId>());
         }
         let mut names = HashMap::new();
         if !users.is_empty() {
@@ -52,6 +53,13 @@ impl Names {
                 bind! { teams },
             )?;
             names.extend(found.into_iter().map(|(id, name)| (id.to_string(), name)));
+        }
+        if !webhooks.is_empty() {
+            let found: Vec<(WebhookId, String)> = db.all(
+                "select id, url from webhook where account_id = :account and id in (:webhooks)",
+                bind! { webhooks },
+            )?;
+            names.extend(found.into_iter().map(|(id, url)| (id.to_string(), url)));
         }
         Ok(Self(names))
     }

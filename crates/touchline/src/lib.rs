@@ -59,7 +59,7 @@ fn api() -> Routes {
     let routes = messages::api::routes(routes);
     let routes = exports::api::routes(routes);
     let routes = privacy::api::routes(routes);
-    webhooks::notifications::api::routes(routes)
+    let routes = webhooks::notifications::api::routes(routes);
     webhooks::api::routes(routes)
 }
 

@@ -11,6 +11,7 @@ use crate::backup;
 use crate::config::{BaseUrl, Config};
 use crate::migrations::STEPS;
 use crate::post::smtp::{self, Server};
+use crate::webhooks::summary;
 
 /// What a check found.
 #[derive(Debug, Serialize)]
@@ -43,7 +44,8 @@ const MAIL_PATIENCE: Duration = Duration::from_secs(15);
 
 /// Looks at everything.
 pub async fn examine(db: &Db, config: &Config, now: Timestamp) -> Vec<Finding> {
-    let mut findings = vec![database(db).await, schema(db).await, logs(db).await];
+    let mut findings =
+        vec![database(db).await, schema(db).await, logs(db).await, webhooks(db).await];
     findings.extend(surroundings(config, now));
     findings.push(mail(config).await);
     findings
@@ -135,6 +137,37 @@ async fn logs(db: &Db) -> Finding {
             format!("{fault}. Somebody or something altered the database."),
         ),
         Err(error) => found("logs", Verdict::Ill, format!("The logs could not be read: {error}.")),
+    }
+}
+
+/// Whether webhooks keep up with what happens, and their receivers take it.
+async fn webhooks(db: &Db) -> Finding {
+    let counted = |count: i64| match count {
+        1 => "1 webhook".to_owned(),
+        count => format!("{count} webhooks"),
+    };
+    match db.snapshot(Scope::system("doctor"), summary::backlog).await {
+        Ok((0, 0)) => {
+            found("webhooks", Verdict::Well, "No webhook is far behind or fails for long.")
+        }
+        Ok((far, failing)) => {
+            let far = (far > 0).then(|| {
+                let most = summary::FAR;
+                format!("More than {most} notifications wait for {}.", counted(far))
+            });
+            let failing = (failing > 0).then(|| {
+                let own = if failing == 1 { "receiver" } else { "receivers" };
+                format!("The {own} of {} failed for more than an hour.", counted(failing))
+            });
+            let told: Vec<_> = far.into_iter().chain(failing).collect();
+            let detail = format!("{} See Webhooks in the admin area.", told.join(" "));
+            found("webhooks", Verdict::Look, detail)
+        }
+        Err(error) => found(
+            "webhooks",
+            Verdict::Ill,
+            format!("Webhooks could not be looked at: {}", error.detail),
+        ),
     }
 }
 

@@ -95,7 +95,17 @@ impl Metrics {
             line(&mut out, name, kind, help);
             let _ = writeln!(out, "touchline_{name} {value}");
         }
+        metrics.deliveries_text(&mut out);
         out
+    }
+
+    fn deliveries_text(&self, out: &mut String) {
+        let name = "webhook_attempts_total";
+        line(out, name, "counter", "Attempts to deliver to webhooks.");
+        for (outcome, count) in ["failed", "succeeded"].iter().zip(&self.deliveries) {
+            let count = count.load(Ordering::Relaxed);
+            let _ = writeln!(out, "touchline_{name}{{outcome=\"{outcome}\"}} {count}");
+        }
     }
 
     fn requests_text(&self, out: &mut String) {

@@ -67,6 +67,10 @@ fn about(check: &str) -> (&'static str, &'static str) {
         "space" => {
             ("Disk space", "Make room on the disk, or move the data folder to a larger one.")
         }
+        "webhooks" => (
+            "Webhooks",
+            "Open Webhooks, look at those that fail and mend or turn off their receivers.",
+        ),
         "clock" => ("Clock", "Set the clock of the server, and let it be kept by NTP."),
         "zones" => ("Time zones", "Install a build of touchline that is complete."),
         "address" => (
@@ -87,7 +91,8 @@ fn about(check: &str) -> (&'static str, &'static str) {
 /// What was found. Where the doctor names paths, servers or accounts, only the gist is told.
 fn text(finding: &Finding) -> String {
     let told = match (finding.check, finding.verdict) {
-        ("space" | "clock" | "zones" | "backup" | "schema", _) => return finding.detail.clone(),
+        ("space" | "clock" | "zones" | "backup" | "schema", _)
+        | ("webhooks", Verdict::Well | Verdict::Look) => return finding.detail.clone(),
         ("database", Verdict::Well) => "The database answers and is whole.",
         ("database", _) => "The database has a fault.",
         ("logs", Verdict::Well) => "The logs of every account are whole.",

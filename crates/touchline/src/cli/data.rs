@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{Desk, Outcome, Refusal, refused};
+use crate::app::App;
 use crate::backup::{self, Manifest};
 use crate::demo;
 use crate::doctor::{self, Verdict};
@@ -68,7 +69,9 @@ impl Seed {
                 .say(&json!({ "removed": demo::ACCOUNT }), || "Removed the demo club.".to_owned());
         }
         super::private_folder(&desk.config.data)?;
-        let account = demo::load(&db).await.map_err(refused)?;
+        let options = desk.options();
+        let app = App::new(desk.config.clone(), db.clone(), options.clock, options.dice);
+        let account = demo::load(&app.await.map_err(refused)?).await.map_err(refused)?;
         let (key, value) = demo::key(&db, &desk.config.data).await.map_err(refused)?;
         let mut shown = serde_json::to_value(&key)?;
         shown["value"] = value.reveal().into();

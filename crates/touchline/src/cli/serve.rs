@@ -41,7 +41,7 @@ impl Serve {
             App::new(config, db.clone(), options.clock, options.dice).await.map_err(refused)?;
         if self.demo {
             super::private_folder(&desk.config.data)?;
-            demo::load(&db).await.map_err(refused)?;
+            demo::load(&app).await.map_err(refused)?;
             let (key, value) = demo::key(&db, &desk.config.data).await.map_err(refused)?;
             let password = demo::sign_ins(&db, &desk.config.data).await.map_err(refused)?;
             welcome(desk, &key, &value, (app.home.as_str(), &password))?;

@@ -1,6 +1,7 @@
-//! The demo club: six teams, their people, a season behind and ahead. Removable in one step.
+//! The demo club: six teams, their people, a season behind and ahead, a webhook. Removable in one step.
 
 mod club;
+mod hook;
 mod people;
 mod season;
 mod sign_ins;
@@ -15,23 +16,27 @@ pub use self::sign_ins::{SIGN_INS, sign_ins};
 use crate::accounts::account::{self, Account, NewAccount, Tier};
 use crate::accounts::api_key::{self, Key, NewKey};
 use crate::accounts::rights::Scopes;
+use crate::app::App;
 use crate::error::{Error, Result};
 use crate::ids::AccountId;
+use crate::webhooks::edit::Means;
 
 /// The demo club's id is fixed, so that loading it twice changes nothing.
 pub const ACCOUNT: AccountId = AccountId::from_bits(0x019a_0000_0000_7000_8000_0000_0000_0001);
 const ACTOR: &str = "demo";
 
 /// Loads the demo club, unless it is there.
-pub async fn load(db: &Db) -> Result<Account> {
-    db.write(Scope::account(ACCOUNT, ACTOR).at_length(), |tx| match account::find(tx) {
+pub async fn load(app: &App) -> Result<Account> {
+    let means = Means::of(app, None);
+    let scope = Scope::account(ACCOUNT, ACTOR).at_length();
+    let load = move |tx: &Tx<'_>| match account::find(tx) {
         Ok(there) => Ok(there),
-        Err(_) => build(tx),
-    })
-    .await
+        Err(_) => build(tx, &means),
+    };
+    app.db.write(scope, load).await
 }
 
-fn build(tx: &Tx<'_>) -> Result<Account> {
+fn build(tx: &Tx<'_>, means: &Means) -> Result<Account> {
     let account = account::create(
         tx,
         &NewAccount {
@@ -49,6 +54,7 @@ fn build(tx: &Tx<'_>) -> Result<Account> {
         season::plan(tx, &sample, &team, &roster)?;
         talk::begin(tx, &sample, &team, &roster)?;
     }
+    hook::tell(tx, means)?;
     Ok(account)
 }
 

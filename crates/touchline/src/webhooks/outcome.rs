@@ -102,7 +102,7 @@ pub fn record(tx: &Tx<'_>, report: &Report, rules: &Rules) -> Result<Option<Reas
         }
         enter(tx, id, outcome, rules)?;
     }
-    count(tx, id, succeeded, failed)?;
+    count(tx, id, tx.now(), (succeeded, failed))?;
     keep(tx, id, &before, &health, report.position)?;
     let hopeless = |since: Timestamp| since.plus(rules.patience) <= tx.now();
     Ok(reason.or(health.failing_since.is_some_and(hopeless).then_some(Reason::Failing)))
@@ -182,8 +182,13 @@ pub fn update(tx: &Tx<'_>, delivery: &Delivery) -> Result<()> {
     .map_err(Error::from)
 }
 
-/// Counts attempts by the hour.
-fn count(tx: &Tx<'_>, webhook_id: WebhookId, succeeded: i64, failed: i64) -> Result<()> {
+/// Counts attempts, those that went well and those that failed, by the hour.
+pub fn count(
+    tx: &Tx<'_>,
+    webhook_id: WebhookId,
+    at: Timestamp,
+    (succeeded, failed): (i64, i64),
+) -> Result<()> {
     if succeeded + failed > 0 {
         tx.later(
             "insert into webhook_hour (account_id, webhook_id, hour, succeeded, failed)
@@ -191,7 +196,7 @@ fn count(tx: &Tx<'_>, webhook_id: WebhookId, succeeded: i64, failed: i64) -> Res
              on conflict (account_id, webhook_id, hour) do update set
                  succeeded = webhook_hour.succeeded + excluded.succeeded,
                  failed = webhook_hour.failed + excluded.failed",
-            bind! { webhook_id, hour: hour_of(tx.now()), succeeded, failed },
+            bind! { webhook_id, hour: hour_of(at), succeeded, failed },
         )?;
     }
     Ok(())

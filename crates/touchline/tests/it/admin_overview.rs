@@ -33,7 +33,7 @@ both! {
     }
 
     async fn the_overview_of_a_busy_club_loads_quickly(w: &World) {
-        demo::load(w.db()).await.unwrap();
+        demo::load(&w.node.app).await.unwrap();
         let owner = w.user_of(demo::ACCOUNT, Role::Owner, "owner@example.org").await;
         let mut browser = w.browser_at(owner.id, Some(demo::ACCOUNT)).await.with("Accept-Encoding", "gzip");
         let page = browser.get("/admin").await.ok().shows("What happened last");

@@ -144,7 +144,7 @@ async fn only_club(visitor: &Visitor<Ownership>) -> Result<()> {
 async fn load_demo(Posted { visitor, .. }: Posted<Ownership>) -> Outcome {
     only_club(&visitor).await?;
     let app = visitor.app();
-    demo::load(&app.db).await?;
+    demo::load(app).await?;
     let (name, email) = (visitor.visit.name.clone(), visitor.visit.email.clone());
     let join = move |tx: &Tx<'_>| {
         user::create(tx, NewUser { email, name, role: Role::Owner, password_hash: None })

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
 import { launch, signIn, visitor } from './browser.mjs'
-import { PKCE, Service } from './service.mjs'
-import { makeKey, PASSWORD, path } from './world.mjs'
+import { PKCE, Service, until } from './service.mjs'
+import { makeKey, makeWebhook, PASSWORD, path, receiver } from './world.mjs'
 
 const service = Service.shared()
 let browser
@@ -77,6 +77,26 @@ test('allowing an app something, and taking it back', { timeout: 60_000 }, async
   await page.goto('/account/apps')
   assert.equal(await page.getByText('Without scripts').count(), 0)
   assert.equal((await service.api('GET', '/teams', undefined, token)).status, 401)
+})
+
+test('adding a webhook, testing it, turning it off and on', { timeout: 60_000 }, async (t) => {
+  const { url, received } = await receiver(t)
+  const page = await arrive(t)
+  await signIn(page, person)
+  const { place } = await makeWebhook(page, url)
+  await page.goto(place)
+  await page.getByRole('button', { name: 'Send a test' }).click()
+  await until('the test arrives', () => received.length)
+  await until('the page says so', async () => {
+    await page.getByRole('link', { name: 'Refresh' }).click()
+    return page.getByText('It answered 200').count()
+  })
+  await page.goto(`${place}/off`)
+  await page.getByRole('button', { name: 'Turn it off' }).click()
+  await service.api('POST', '/teams', { name: 'Missed' })
+  await page.goto(place)
+  await page.getByRole('button', { name: 'Turn on and replay missed' }).click()
+  await until('what was missed arrives', () => received.some(({ type }) => type === 'team.created'))
 })
 
 async function arrive(t) {

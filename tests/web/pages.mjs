@@ -1,7 +1,7 @@
 // Every page there is, and how one gets there. A page of the source that is missing here is a fault.
 
 import { signIn } from './browser.mjs'
-import { digits, PASSWORD, path } from './world.mjs'
+import { digits, makeWebhook, PASSWORD, path } from './world.mjs'
 
 /** An address that a browser just opens. */
 const at = (path) => async (page, w) => page.goto(typeof path === 'function' ? path(w) : path)
@@ -127,6 +127,33 @@ export const PAGES = [
   }],
   ['app-revoke-all', '/admin/apps/{id}/revoke-all', 'owner', at((w) => `/admin/apps/${w.oauthApp.id}/revoke-all`)],
   ['app-disable', '/admin/apps/{id}/disable', 'owner', at((w) => `/admin/apps/${w.oauthApp.id}/disable`)],
+  ['webhooks', '/admin/webhooks', 'owner', at('/admin/webhooks')],
+  ['webhook-new', '/admin/webhooks/new', 'owner', at('/admin/webhooks/new')],
+  ['webhook-new-wrong', '/admin/webhooks/new', 'owner', async (page) => {
+    await page.goto('/admin/webhooks/new')
+    await page.getByLabel('Address', { exact: true }).fill('http://hooks.example.org')
+    await page.getByText('Choose among').first().click()
+    await page.locator('input[name=events][value="team.created"]').check()
+    await press(page, 'Add the webhook')
+    await page.getByText('Nothing was saved').waitFor()
+  }, 422],
+  ['webhook-made', '/admin/webhooks/new', 'owner', (page, w) => makeWebhook(page, `${w.place}/made`)],
+  ['webhook', '/admin/webhooks/{id}', 'owner', at((w) => w.webhook)],
+  ['webhook-off', '/admin/webhooks/{id}', 'owner', at((w) => w.silentWebhook)],
+  ['webhook-edit', '/admin/webhooks/{id}/edit', 'owner', at((w) => `${w.webhook}/edit`)],
+  ['webhook-replay', '/admin/webhooks/{id}/replay', 'owner', at((w) => `${w.webhook}/replay`)],
+  ['webhook-rotate', '/admin/webhooks/{id}/rotate', 'owner', at((w) => `${w.webhook}/rotate`)],
+  ['webhook-secret', '/admin/webhooks/{id}/rotate', 'owner', async (page, w) => {
+    await page.goto(`${w.webhook}/rotate`)
+    await press(page, 'Make a new secret')
+    await page.locator('#secret').waitFor()
+  }],
+  ['webhook-turn-off', '/admin/webhooks/{id}/off', 'owner', at((w) => `${w.webhook}/off`)],
+  ['webhook-delete', '/admin/webhooks/{id}/delete', 'owner', at((w) => `${w.webhook}/delete`)],
+  ['webhook-delivery', '/admin/webhooks/{id}/deliveries/{delivery}', 'owner', async (page, w) => {
+    await page.goto(w.delivery)
+    await page.getByText('What it answered').first().click()
+  }],
   ['usage', '/admin/usage', 'owner', at('/admin/usage')],
   ['audit', '/admin/audit', 'owner', at('/admin/audit')],
   ['audit-check', '/admin/audit/check', 'owner', at('/admin/audit/check')],
@@ -172,6 +199,7 @@ export const FIRST_PAGES = [
   ['claims-empty', '/admin/members/claims', async (page) => page.goto('/admin/members/claims')],
   ['keys-empty', '/admin/keys', async (page) => page.goto('/admin/keys')],
   ['apps-empty', '/admin/apps', async (page) => page.goto('/admin/apps')],
+  ['webhooks-empty', '/admin/webhooks', async (page) => page.goto('/admin/webhooks')],
   ['usage-empty', '/admin/usage', async (page) => page.goto('/admin/usage')],
   ['audit-new', '/admin/audit', async (page) => page.goto('/admin/audit')],
   ['settings-new', '/admin/settings', async (page) => page.goto('/admin/settings')],

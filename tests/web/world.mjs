@@ -44,7 +44,11 @@ export class World {
 
   /** The place of the app that people go back to. */
   async listen() {
-    this.server = createServer((_, response) => response.writeHead(200, { 'Content-Type': 'text/plain' }).end('Done'))
+    // It also receives what webhooks are told, and takes it unless its address says otherwise.
+    this.server = createServer((request, response) => {
+      const status = Number(/\/answers\/(\d+)/.exec(request.url)?.[1] ?? 200)
+      response.writeHead(status, { 'Content-Type': 'text/plain' }).end(request.method === 'POST' ? this.names.note : 'Done')
+    })
     await new Promise((done) => this.server.listen(0, '127.0.0.1', done))
     this.server.unref()
     this.place = `http://127.0.0.1:${this.server.address().port}`
@@ -96,6 +100,21 @@ export class World {
     await page.getByRole('button', { name: 'Make a link' }).click()
     this.teamLink = path(await page.locator('#link').textContent())
     await this.ask()
+    await this.subscribe()
+  }
+
+  /** A webhook with a delivery that is tried again, and one that is off. */
+  async subscribe() {
+    const { page } = this.owner
+    const silent = await makeWebhook(page, `${this.place}/silent`, 'Off')
+    await page.goto(`${silent.place}/off`)
+    await page.getByRole('button', { name: 'Turn it off' }).click()
+    this.silentWebhook = silent.place
+    this.webhook = (await makeWebhook(page, `${this.place}/answers/500`, this.names.note)).place
+    await page.goto(this.webhook)
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await page.getByText('It answered 500').waitFor()
+    this.delivery = path(page.url())
   }
 
   /** Somebody follows the link of the team and asks to be let in. */
@@ -130,6 +149,31 @@ export async function makeKey(page, name) {
   const value = (await page.locator('#key').textContent()).trim()
   const href = await page.getByRole('link', { name: 'Look at this key' }).getAttribute('href')
   return { value, id: href.split('/').at(-1) }
+}
+
+/** Adds a webhook on its page; answers with its page and its secret. */
+export async function makeWebhook(page, url, description = '') {
+  await page.goto('/admin/webhooks/new')
+  await page.getByLabel('Address', { exact: true }).fill(url)
+  await page.getByLabel('Description').fill(description)
+  await page.locator('input[name=events][value="*"]').check()
+  await page.getByRole('button', { name: 'Add the webhook' }).click()
+  const secret = (await page.locator('#secret').textContent()).trim()
+  return { secret, place: await page.getByRole('link', { name: 'Done' }).getAttribute('href') }
+}
+
+/** Receives what a webhook is told, until the test ends. */
+export async function receiver(t) {
+  const received = []
+  const server = createServer(async (request, response) => {
+    const body = await new Response(request).text()
+    received.push(JSON.parse(body))
+    response.end('ok')
+  })
+  await new Promise((done) => server.listen(0, '127.0.0.1', done))
+  t.after(() => server.close())
+  server.unref()
+  return { url: `http://127.0.0.1:${server.address().port}/hook`, received }
 }
 
 /** The path of a link to the service. */

@@ -65,6 +65,8 @@ impl Server {
             .args(["--base-url", &format!("http://localhost:{port}"), "--data"])
             .arg(folder.join(DATA))
             .env("TOUCHLINE_SMTP_URL", mail_url)
+            // Receivers of the tests are on this machine.
+            .env("TOUCHLINE_WEBHOOK_NETWORKS", "127.0.0.0/8")
             .envs(LIMITS)
             .stdin(Stdio::null())
             .stdout(File::create(&said).map_err(told)?)

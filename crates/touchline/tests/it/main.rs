@@ -11,6 +11,7 @@ mod admin_keys;
 mod admin_members;
 mod admin_overview;
 mod admin_usage;
+mod admin_webhooks;
 mod calendars;
 mod conditions;
 mod crash;

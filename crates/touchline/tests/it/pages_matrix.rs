@@ -8,6 +8,8 @@ use touchline::ids::{AppId, UserId};
 use touchline::joining::invitation::{self, NewInvitation};
 use touchline::oauth::app::Kind;
 use touchline::oauth::secret;
+use touchline::webhooks::asking;
+use touchline::webhooks::edit::{self, Means, NewWebhook};
 
 use crate::page_routes::{Route, page_routes};
 
@@ -89,6 +91,19 @@ async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str,
     let email = "invited@harbour.example".to_owned();
     let new = NewInvitation { email, role: Role::Member, tie: None };
     let invited = w.db().write(scope(), move |tx| invitation::invite(tx, owner, new)).await;
+    let means = Means::of(&w.node.app, None);
+    let new = NewWebhook {
+        url: "https://hooks.example.org/x".to_owned(),
+        events: vec!["*".to_owned()],
+        description: None,
+        team_ids: None,
+        ordering: None,
+    };
+    let subscribe = move |tx: &store::Tx<'_>| {
+        let (webhook, _) = edit::create(tx, &means, new)?;
+        asking::test(tx, webhook.id)
+    };
+    let delivery = w.db().write(scope(), subscribe).await.unwrap();
     // An id of the right form that nothing has.
     let nothing = |kind: &str| format!("{kind}_{}", &id.to_string()[4..]);
     vec![
@@ -108,6 +123,8 @@ async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str,
         ("/unsubscribe/{token}", "nothing".to_owned(), false),
         ("/admin/apps/{id}", id.to_string(), true),
         ("/admin/apps/{id}/secrets/{secret}", secret.id.to_string(), true),
+        ("/admin/webhooks/{id}", delivery.webhook_id.to_string(), true),
+        ("/admin/webhooks/{id}/deliveries/{delivery}", delivery.id.to_string(), true),
     ]
 }
 

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
-use kit::{Timestamp, Zone};
+use kit::{Day, Timestamp, Zone};
 use store::{Reader, Tx};
 
 use super::shown::{fault, outcome, short_url, soon, took};
@@ -18,6 +18,7 @@ use crate::web::path::At;
 use crate::web::visitor::{Outcome, see_other};
 use crate::webhooks::asking;
 use crate::webhooks::delivery::{self, Attempt, Delivery};
+use crate::webhooks::kinds;
 use crate::webhooks::webhook::{self, Status, Webhook};
 
 /// What is said after something was done.
@@ -30,7 +31,8 @@ const DONE: [(&str, &str); 2] = [
 struct Tried {
     number: usize,
     at: Timestamp,
-    /// Its second, which the minute of other times does not tell.
+    /// Its day and, since attempts follow each other quickly, its second.
+    day: Day,
     second: String,
     took: String,
     code: Option<u16>,
@@ -44,6 +46,7 @@ impl Tried {
         Self {
             number,
             at: attempt.at,
+            day: local.day(),
             second: format!("{:02}:{:02}:{:02}", local.hour(), local.minute(), local.second()),
             took: took(attempt.duration_ms),
             code: attempt.status_code,
@@ -70,6 +73,8 @@ struct DeliveryPage {
     webhook: Webhook,
     url: String,
     delivery: Delivery,
+    /// What its kind means.
+    says: &'static str,
     state: (&'static str, &'static str),
     /// The newest first.
     attempts: Vec<Tried>,
@@ -131,6 +136,10 @@ pub(super) async fn one(
     let page = DeliveryPage {
         frame: frame.flash(visitor.guest.done(&DONE)),
         url: short_url(&webhook.url),
+        says: match delivery.kind.as_str() {
+            kinds::PING => "A test of this webhook.",
+            kind => kinds::find(kind).map_or("", |kind| kind.says),
+        },
         state: outcome(&delivery),
         attempts: attempts.rev().collect(),
         most: app.config.webhook_retries.len() + 1,
@@ -148,14 +157,43 @@ pub(super) async fn one(
 }
 
 fn request(app: &App, webhook: &Webhook, delivery: &Delivery, raw: String) -> Request {
-    let value: serde_json::Result<serde_json::Value> = serde_json::from_str(&raw);
-    let pretty = value.and_then(|value| serde_json::to_string_pretty(&value));
     Request {
         timestamp: delivery.attempts.0.last().map(|attempt| attempt.at.seconds()),
-        pretty: pretty.unwrap_or_else(|_| raw.clone()),
+        pretty: laid_out(&raw),
         curl: curl(app, webhook, delivery, &raw),
         raw,
     }
+}
+
+/// JSON on many lines, otherwise as it is: nothing is sorted, rounded or written in another way.
+fn laid_out(raw: &str) -> String {
+    let (mut text, mut depth) = (String::new(), 0_usize);
+    let (mut quoted, mut escaped) = (false, false);
+    let mut before = ' ';
+    for letter in raw.chars() {
+        if quoted {
+            quoted = escaped || letter != '"';
+            escaped = !escaped && letter == '\\';
+            text.push(letter);
+            continue;
+        }
+        let closes = matches!(letter, '}' | ']');
+        depth = depth.saturating_sub(usize::from(closes));
+        let opened = matches!(before, '{' | '[');
+        let breaks = if closes { !opened } else { opened || before == ',' };
+        if breaks {
+            text.push('\n');
+            text.extend(std::iter::repeat_n("  ", depth));
+        }
+        text.push(letter);
+        if letter == ':' {
+            text.push(' ');
+        }
+        depth += usize::from(matches!(letter, '{' | '['));
+        quoted = letter == '"';
+        before = letter;
+    }
+    text
 }
 
 /// A line that sends the same once more, signed now. It gives nobody more than the button that delivers
@@ -196,6 +234,26 @@ pub(super) async fn again(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_body_is_laid_out_as_it_is() {
+        let raw = r#"{"z":1.50,"a":["x, \"{","b\\"],"n":{},"e":[],"o":{"t":true}}"#;
+        let lines = [
+            r#"{"#,
+            r#"  "z": 1.50,"#,
+            r#"  "a": ["#,
+            r#"    "x, \"{","#,
+            r#"    "b\\""#,
+            r#"  ],"#,
+            r#"  "n": {},"#,
+            r#"  "e": [],"#,
+            r#"  "o": {"#,
+            r#"    "t": true"#,
+            r#"  }"#,
+            r#"}"#,
+        ];
+        assert_eq!(laid_out(raw), lines.join("\n"));
+    }
 
     #[test]
     fn a_shell_takes_it_as_one_word() {

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 
 import { launch, signIn, visitor } from './browser.mjs'
 import { PKCE, Service } from './service.mjs'
+import { receiver } from './world.mjs'
 
 const service = Service.shared()
 let browser
@@ -58,6 +59,28 @@ test('making a key and using it', { timeout: 60_000 }, async (t) => {
   await page.keyboard.press('Enter')
   const key = (await page.locator('#key').textContent()).trim()
   assert.equal((await service.api('GET', '/teams', undefined, key)).status, 200)
+})
+
+test('adding a webhook and testing it', { timeout: 60_000 }, async (t) => {
+  const { url, received } = await receiver(t)
+  const page = await arrive(t)
+  await signIn(page, person)
+  await page.goto('/admin/webhooks/new')
+  await tabTo(page, page.getByLabel('Address', { exact: true }))
+  await page.keyboard.type(url)
+  await tabTo(page, page.getByText('Choose among').first())
+  await page.keyboard.press('Enter')
+  await tabTo(page, page.locator('input[name=events][value="team.created"]'))
+  await page.keyboard.press('Space')
+  await tabTo(page, page.getByRole('button', { name: 'Add the webhook' }))
+  await page.keyboard.press('Enter')
+  await page.locator('#secret').waitFor()
+  await tabTo(page, page.getByRole('link', { name: 'Done' }))
+  await page.keyboard.press('Enter')
+  await tabTo(page, page.getByRole('button', { name: 'Send a test' }))
+  await page.keyboard.press('Enter')
+  await page.getByText('It answered 200').waitFor()
+  assert.equal(received[0].type, 'ping')
 })
 
 async function arrive(t) {

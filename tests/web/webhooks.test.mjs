@@ -24,7 +24,7 @@ test('deliveries appear by themselves, and focus, scroll and what is open stay',
   const { place } = await makeWebhook(page, url)
   await page.goto(place)
   await service.api('POST', '/teams', { name: 'First' })
-  await page.getByText('Delivered').first().waitFor()
+  await page.locator('tbody tr[id^=dlv_]').first().waitFor()
   await page.getByText('The same as a table').click()
   const search = page.getByLabel('Id or kind')
   await search.fill('half typed')

@@ -20,14 +20,14 @@ async fn form(browser: &mut Browser) -> String {
 }
 
 /// Adds a webhook with the form and gives back the page that shows its secret.
-async fn add(browser: &mut Browser, url: &str, more: &[(&str, &str)]) -> Answer {
+pub(crate) async fn add(browser: &mut Browser, url: &str, more: &[(&str, &str)]) -> Answer {
     let nonce = form(browser).await;
     let fields: Vec<_> =
         [("nonce", nonce.as_str()), ("url", url)].into_iter().chain(more.iter().copied()).collect();
     browser.post("/admin/webhooks/new", &fields).await
 }
 
-fn secret_of(page: &Answer) -> String {
+pub(crate) fn secret_of(page: &Answer) -> String {
     between(page, "<code id=\"secret\">", "</code>").to_owned()
 }
 
@@ -421,7 +421,7 @@ both! {
     }
 }
 
-fn base64(text: &str) -> Vec<u8> {
+pub(crate) fn base64(text: &str) -> Vec<u8> {
     use base64::Engine;
     base64::engine::general_purpose::STANDARD.decode(text).unwrap()
 }

@@ -8,6 +8,7 @@ use touchline::signin::set_up;
 
 use crate::admin_apps::{id_of, register};
 use crate::admin_keys::{between, make, value_of};
+use crate::admin_webhooks::{add, base64, secret_of};
 use crate::joining::link_in;
 use crate::oauth_flow::{VERIFIER, answered, challenge, pair, parameter, query, send};
 use crate::setup::{ANSWERS, PASSWORD};
@@ -79,6 +80,15 @@ async fn app(browser: &mut Browser, nobody: &Client) -> Vec<String> {
     vec![secret.to_owned(), code, access, refresh, VERIFIER[..40].to_owned()]
 }
 
+/// Adds a webhook, which is told of nothing that happens here.
+async fn webhook(browser: &mut Browser) -> Vec<String> {
+    let page = add(browser, "https://hooks.example.org/x", &[("events", "team.archived")]).await;
+    let secret = secret_of(&page.ok());
+    let bytes = base64(secret.trim_start_matches("whsec_"));
+    let shown = format!("{bytes:?}").trim_matches(['[', ']']).to_owned();
+    vec![secret, kit::secret::hex(&bytes), shown]
+}
+
 /// Invites somebody, who comes.
 async fn invitation(browser: &mut Browser) -> Vec<String> {
     browser.get("/admin/members/invite").await.ok();
@@ -109,6 +119,7 @@ async fn stay_secret(engine: Engine) {
     secrets.extend(key(&mut browser, &nobody).await);
     secrets.extend(webhook(&mut browser, &nobody).await);
     secrets.extend(app(&mut browser, &nobody).await);
+    secrets.extend(webhook(&mut browser).await);
     secrets.extend(invitation(&mut browser).await);
     secrets.extend(two_steps(&mut browser).await);
     let (_, log) = service.stop();

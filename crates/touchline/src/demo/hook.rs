@@ -63,6 +63,9 @@ fn deliver(tx: &Tx<'_>, webhook: &Webhook, news: &Notification, place: usize) ->
     let arrived = failed < attempts.len();
     let counted = (i64::from(arrived), i64::try_from(failed).unwrap_or(0));
     outcome::count(tx, webhook.id, at, counted)?;
+    let finished_at = attempts
+        .last()
+        .map(|last| last.at.plus(Duration::from_millis(last.duration_ms.unsigned_abs())));
     let delivery = Delivery {
         id: tx.new_id(),
         account_id: tx.account(),
@@ -73,9 +76,9 @@ fn deliver(tx: &Tx<'_>, webhook: &Webhook, news: &Notification, place: usize) ->
         body: None,
         status: if arrived { Status::Succeeded } else { Status::Failed },
         tries: i64::try_from(attempts.len()).unwrap_or(1),
-        finished_at: attempts
-            .last()
-            .map(|last| last.at.plus(Duration::from_millis(last.duration_ms.unsigned_abs()))),
+        finished_at,
+        updated_at: finished_at.unwrap_or(at),
+        version: i64::try_from(attempts.len()).unwrap_or(1),
         attempts: Attempts(attempts),
         next_attempt_at: None,
         created_at: at,

@@ -91,9 +91,9 @@ impl Ear {
     /// The next block, or how the stream ended.
     async fn block(&mut self) -> Result<Block, End> {
         loop {
-            if let Some((block, rest)) = self.text.split_once("\n\n") {
-                let block = Block::read(block);
-                self.text = rest.to_owned();
+            if let Some(end) = self.text.find("\n\n") {
+                let block = Block::read(&self.text[..end]);
+                self.text.drain(..end + 2);
                 return Ok(block);
             }
             self.chunk().await?;

@@ -41,6 +41,7 @@ record! {
         /// Whether it shows games and tournaments only.
         pub games_only: bool,
         /// Who made it.
+        #[schema(examples("key_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
         pub created_by: String,
         /// Since when its address no longer works.
         pub revoked_at: Option<Timestamp>,

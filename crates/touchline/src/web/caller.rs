@@ -49,7 +49,7 @@ pub struct Caller<N> {
     /// Whether an earlier answer will not do.
     afresh: bool,
     /// Below which address what is made is found, if not below the one that was asked.
-    shelf: Option<&'static str>,
+    folder: Option<&'static str>,
     needs: PhantomData<fn() -> N>,
 }
 
@@ -73,7 +73,7 @@ impl<N: Needs> FromRequestParts<App> for Caller<N> {
             query: parts.uri.query().unwrap_or_default().to_owned(),
             headers: conditions(&parts.headers),
             afresh: false,
-            shelf: None,
+            folder: None,
             needs: PhantomData,
         })
     }
@@ -148,8 +148,8 @@ impl<N: Needs> Caller<N> {
 
     /// What is made is found below this address.
     #[must_use]
-    pub fn found_below(self, shelf: &'static str) -> Self {
-        Self { shelf: Some(shelf), ..self }
+    pub fn found_below(self, folder: &'static str) -> Self {
+        Self { folder: Some(folder), ..self }
     }
 
     /// Whose job it is when this caller asks for something.
@@ -465,8 +465,8 @@ impl<N: Needs> Caller<N> {
     fn location(&self, written: &Written) -> Option<String> {
         let id = written.id()?;
         let base = self.app.config.base_url.as_ref().map_or("", BaseUrl::as_str);
-        Some(match self.shelf {
-            Some(shelf) => format!("{base}{API}{shelf}/{id}"),
+        Some(match self.folder {
+            Some(folder) => format!("{base}{API}{folder}/{id}"),
             None => format!("{base}{}/{id}", self.path),
         })
     }

@@ -1,6 +1,7 @@
 //! What a notification looks like: its JSON Schema, and an example that is made from the schema.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use serde_json::{Map, Value, json};
 
@@ -53,10 +54,10 @@ pub fn alone(schema: &Value, components: &Value) -> Value {
     let (mut open, mut defs) = (Vec::new(), BTreeMap::new());
     move_references(&mut whole, &mut open);
     while let Some(name) = open.pop() {
-        if !defs.contains_key(&name) {
-            let mut def = components[&name].clone();
+        if let Entry::Vacant(place) = defs.entry(name) {
+            let mut def = components[place.key()].clone();
             move_references(&mut def, &mut open);
-            defs.insert(name, def);
+            place.insert(def);
         }
     }
     whole["$schema"] = json!(DIALECT);
@@ -91,9 +92,13 @@ pub fn example(kind: &Kind, schema: &Value) -> Value {
     let status = schema.pointer("/properties/data/properties/object");
     let status = status.map(|object| &resolved(object, schema)["properties"]["status"]);
     let words = status.and_then(|status| resolved(status, schema)["enum"].as_array());
-    let told = words.into_iter().flatten().filter_map(Value::as_str);
-    if let Some(word) = told.filter(|word| kind.name.ends_with(word)).last() {
+    let mut told = words.into_iter().flatten().filter_map(Value::as_str);
+    if let Some(word) = told.find(|word| kind.name.ends_with(word)) {
         body["data"]["object"]["status"] = json!(word);
+    }
+    // News name nobody who wrote something.
+    if let Some(name) = body.pointer_mut("/data/object/author/name") {
+        *name = Value::Null;
     }
     body
 }

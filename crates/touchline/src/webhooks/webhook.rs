@@ -83,6 +83,7 @@ record! {
         pub previous_secret_until: Option<Timestamp>,
         /// The key or user that made it. It is told no more than they may read.
         #[serde(rename = "created_by")]
+        #[schema(examples("key_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
         pub creator: String,
         #[serde(skip)]
         pub creator_app: Option<String>,

@@ -14,85 +14,73 @@ use touchline::webhooks::kinds::{self, KINDS};
 use crate::house::sources;
 use crate::webhooks_api::{at, hook};
 
-/// What does not fit a schema, as places and reasons. A keyword that is not known here is a fault as well.
+/// What does not fit a schema, as places and reasons.
 fn faults(whole: &Value, schema: &Value, value: &Value, place: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let no = |why: &str| vec![format!("{place}: {value} {why}")];
+    let inside = |rule: &Value, value: &Value, name: &str| {
+        faults(whole, rule, value, &format!("{place}/{name}"))
+    };
     for (keyword, rule) in schema.as_object().unwrap() {
-        let number = || rule.as_f64().unwrap();
-        found.extend(match keyword.as_str() {
-            "description" | "examples" | "$schema" | "$defs" => vec![],
+        match keyword.as_str() {
             "$ref" => {
                 let target = rule.as_str().unwrap().strip_prefix('#').unwrap();
-                faults(whole, whole.pointer(target).unwrap(), value, place)
+                found.extend(faults(whole, whole.pointer(target).unwrap(), value, place));
             }
-            "type" => {
-                let named = rule.as_array().cloned().unwrap_or_else(|| vec![rule.clone()]);
-                let is = |kind: &Value| is_a(kind.as_str().unwrap(), value);
-                if named.iter().any(is) { vec![] } else { no("is of another type") }
-            }
-            "const" if value == rule => vec![],
-            "enum" if rule.as_array().unwrap().contains(value) => vec![],
-            "const" | "enum" => no("is not among what it can be"),
             "oneOf" => {
                 let fits = |one: &&Value| faults(whole, one, value, place).is_empty();
                 let count = rule.as_array().unwrap().iter().filter(fits).count();
-                if count == 1 { vec![] } else { no(&format!("fits {count} of what it can be")) }
-            }
-            "required" => {
-                let missing = rule
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .filter(|name| value.get(name.as_str().unwrap()).is_none());
-                missing.map(|name| format!("{place}: {name} is missing")).collect()
+                found.extend((count != 1).then(|| format!("{place}: {value} fits {count}")));
             }
             "properties" => {
-                let known = rule.as_object().unwrap().iter();
-                let there = known.filter_map(|(name, rule)| Some((name, rule, value.get(name)?)));
-                there
-                    .flat_map(|(name, rule, value)| {
-                        faults(whole, rule, value, &format!("{place}/{name}"))
-                    })
-                    .collect()
+                for (name, rule) in rule.as_object().unwrap() {
+                    let there = value.get(name);
+                    found.extend(there.into_iter().flat_map(|value| inside(rule, value, name)));
+                }
             }
             "additionalProperties" if schema.get("properties").is_none() && rule.is_object() => {
                 let members = value.as_object().into_iter().flatten();
-                members
-                    .flat_map(|(name, value)| {
-                        faults(whole, rule, value, &format!("{place}/{name}"))
-                    })
-                    .collect()
+                found.extend(members.flat_map(|(name, value)| inside(rule, value, name)));
             }
             "items" => {
-                let items = value.as_array().into_iter().flatten().enumerate();
-                items
-                    .flat_map(|(n, item)| faults(whole, rule, item, &format!("{place}/{n}")))
-                    .collect()
+                let items = value.as_array().into_iter().flatten();
+                found.extend(items.flat_map(|item| inside(rule, item, "items")));
             }
-            "minimum" if value.as_f64().is_none_or(|it| it >= number()) => vec![],
-            "maximum" if value.as_f64().is_none_or(|it| it <= number()) => vec![],
-            "minLength" | "maxLength" | "minItems" | "maxItems" | "maxProperties" => {
-                let size = size_of(keyword, value);
-                let good = size.is_none_or(|size| {
-                    if keyword.starts_with("min") { size >= number() } else { size <= number() }
-                });
-                if good { vec![] } else { no("has another size") }
-            }
-            "pattern"
-                if value.as_str().is_none_or(|text| matches(rule.as_str().unwrap(), text)) =>
-            {
-                vec![]
-            }
-            "format" => match (rule.as_str().unwrap(), value.as_str()) {
-                ("date-time", Some(text)) if text.parse::<Timestamp>().is_err() => no("is no time"),
-                ("date", Some(text)) if text.parse::<Day>().is_err() => no("is no day"),
-                _ => vec![],
-            },
-            _ => no(&format!("against {keyword} {rule}")),
-        });
+            _ if keeps(keyword, rule, value) => {}
+            _ => found.push(format!("{place}: {value} against {keyword} {rule}")),
+        }
     }
     found
+}
+
+/// Whether a value keeps a rule that looks at nothing inside it. A rule that is not known here is broken.
+fn keeps(keyword: &str, rule: &Value, value: &Value) -> bool {
+    let bound = || rule.as_f64().unwrap();
+    match keyword {
+        "description" | "examples" | "$schema" | "$defs" => true,
+        "type" => {
+            let named = rule.as_array().cloned().unwrap_or_else(|| vec![rule.clone()]);
+            named.iter().any(|kind| is_a(kind.as_str().unwrap(), value))
+        }
+        "const" => value == rule,
+        "enum" => rule.as_array().unwrap().contains(value),
+        "required" => {
+            let mut names = rule.as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+            names.all(|name| value.get(name).is_some())
+        }
+        "minimum" => value.as_f64().is_none_or(|it| it >= bound()),
+        "maximum" => value.as_f64().is_none_or(|it| it <= bound()),
+        "minLength" | "minItems" => size_of(keyword, value).is_none_or(|size| size >= bound()),
+        "maxLength" | "maxItems" | "maxProperties" => {
+            size_of(keyword, value).is_none_or(|size| size <= bound())
+        }
+        "pattern" => value.as_str().is_none_or(|text| matches(rule.as_str().unwrap(), text)),
+        "format" => match (rule.as_str().unwrap(), value.as_str()) {
+            ("date-time", Some(text)) => text.parse::<Timestamp>().is_ok(),
+            ("date", Some(text)) => text.parse::<Day>().is_ok(),
+            _ => true,
+        },
+        _ => false,
+    }
 }
 
 fn is_a(kind: &str, value: &Value) -> bool {

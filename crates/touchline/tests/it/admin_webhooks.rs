@@ -1,7 +1,7 @@
 //! Stories about the pages on which webhooks are added, watched, turned on and off, and told again.
 
 use store::Scope;
-use testkit::receiver::Reply;
+use testkit::receiver::{Received, Reply};
 use testkit::world::make_account;
 use testkit::{Answer, Browser, Receiver, World, both, json, seconds};
 use touchline::accounts::user::Role;
@@ -236,7 +236,7 @@ both! {
             w.pass(seconds(480));
         }
         let replay = format!("{place}/replay");
-        let told = |from: usize| receiver.received()[from..].iter().map(|one| one.sequence()).collect::<Vec<_>>();
+        let told = |from: usize| receiver.received()[from..].iter().map(Received::sequence).collect::<Vec<_>>();
         let all = told(0);
         browser.get(&replay).await.ok().shows("Nothing has failed.").shows("time zone, UTC");
         for (fields, words) in [

@@ -239,18 +239,18 @@ mod tests {
     fn a_body_is_laid_out_as_it_is() {
         let raw = r#"{"z":1.50,"a":["x, \"{","b\\"],"n":{},"e":[],"o":{"t":true}}"#;
         let lines = [
-            r#"{"#,
+            "{",
             r#"  "z": 1.50,"#,
             r#"  "a": ["#,
             r#"    "x, \"{","#,
             r#"    "b\\""#,
-            r#"  ],"#,
+            "  ],",
             r#"  "n": {},"#,
             r#"  "e": [],"#,
             r#"  "o": {"#,
             r#"    "t": true"#,
-            r#"  }"#,
-            r#"}"#,
+            "  }",
+            "}",
         ];
         assert_eq!(laid_out(raw), lines.join("\n"));
     }

@@ -13,12 +13,15 @@
 
 pub mod browser;
 pub mod cast;
+pub mod certificates;
 pub mod client;
 pub mod database;
 pub mod mail_server;
 pub mod people;
 pub mod process;
+pub mod programs;
 pub mod receiver;
+pub mod rough;
 pub mod world;
 
 pub use browser::Browser;
@@ -26,7 +29,8 @@ pub use cast::Cast;
 pub use client::{Answer, Client};
 pub use database::{Engine, TestDatabase};
 pub use mail_server::MailServer;
-pub use receiver::Receiver;
+pub use receiver::{Receiver, Reply};
+pub use rough::{Rough, Then};
 pub use serde_json::{Value, json};
 pub use world::{Node, World, seconds};
 

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::programs::python;
+
 /// How long a letter may take from the server's hands to ours.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -68,17 +70,4 @@ impl Drop for MailServer {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// The Python that `cargo xtask test` prepared.
-fn python() -> Option<String> {
-    if let Ok(python) = std::env::var("TOUCHLINE_TEST_PYTHON") {
-        return Some(python);
-    }
-    assert!(
-        std::env::var("TOUCHLINE_TEST_REQUIRE_PYTHON").is_err() && std::env::var("CI").is_err(),
-        "there is no Python to test with; run `cargo xtask test`"
-    );
-    eprintln!("SKIPPED: there is no Python to test with; run `cargo xtask test`");
-    None
 }

@@ -13,9 +13,12 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use rustls::ServerConfig;
 use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
 
 /// What a receiver was sent.
 #[derive(Debug, Clone)]
@@ -49,6 +52,21 @@ pub struct Reply {
     pub headers: Vec<(&'static str, String)>,
     pub body: Bytes,
     pub after: Duration,
+}
+
+impl Reply {
+    /// The same answer with one more header.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    /// The same answer, given so much later.
+    #[must_use]
+    pub fn after(self, after: Duration) -> Self {
+        Self { after, ..self }
+    }
 }
 
 impl From<u16> for Reply {
@@ -96,6 +114,7 @@ impl Drop for Turn<'_> {
 /// A receiver, which stops when it is dropped.
 pub struct Receiver {
     pub address: SocketAddr,
+    encrypted: bool,
     book: Arc<Mutex<Book>>,
     serving: JoinHandle<()>,
 }
@@ -103,26 +122,41 @@ pub struct Receiver {
 impl Receiver {
     /// Starts a receiver that answers 200.
     pub async fn start() -> Self {
+        Self::serve(None).await
+    }
+
+    /// Starts a receiver that is reached encrypted, and shows this certificate.
+    pub async fn start_encrypted(config: ServerConfig) -> Self {
+        Self::serve(Some(TlsAcceptor::from(Arc::new(config)))).await
+    }
+
+    async fn serve(tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let book = Arc::new(Mutex::new(Book::default()));
-        let shared = book.clone();
+        let (shared, encrypted) = (book.clone(), tls.is_some());
         let serving = tokio::task::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let book = shared.clone();
+                let (book, tls) = (shared.clone(), tls.clone());
                 tokio::task::spawn(async move {
-                    let service = service_fn(|request| answer(&book, request));
-                    let io = TokioIo::new(stream);
-                    let _ = http1::Builder::new().serve_connection(io, service).await;
+                    match tls {
+                        None => converse(&book, stream).await,
+                        Some(tls) => {
+                            if let Ok(stream) = tls.accept(stream).await {
+                                converse(&book, stream).await;
+                            }
+                        }
+                    }
                 });
             }
         });
-        Self { address, book, serving }
+        Self { address, encrypted, book, serving }
     }
 
     /// Where it is reached.
     pub fn url(&self) -> String {
-        format!("http://{}/hook", self.address)
+        let scheme = if self.encrypted { "https" } else { "http" };
+        format!("{scheme}://{}/hook", self.address)
     }
 
     /// Everything it was sent so far.
@@ -167,6 +201,11 @@ impl Drop for Receiver {
     fn drop(&mut self) {
         self.serving.abort();
     }
+}
+
+async fn converse(book: &Mutex<Book>, stream: impl AsyncRead + AsyncWrite + Unpin) {
+    let service = service_fn(|request| answer(book, request));
+    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
 async fn answer(

@@ -4,6 +4,7 @@
 //! was sent and how far the webhook has come are written down together, afterwards: a process that dies in
 //! between sends the same again, under the same id. Nothing is skipped.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,9 +15,10 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use kit::Timestamp;
 use store::{Reader, Scope, Tx};
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use super::Dispatcher;
-use crate::error::{Code, Result};
+use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, WebhookId};
 use crate::signals;
 use crate::webhooks::delivery::{self, Attempt, Due};
@@ -32,6 +34,9 @@ use crate::webhooks::webhook::{self, Ordering, Reason, Status, Webhook};
 const BATCH: i64 = 64;
 /// A webhook's place in the log is written down at least every so many numbers that it was not told of.
 const SKIPPED: i64 = 1_000;
+/// After so long nothing more is begun: what was done is written down, and looked anew whether the webhook is
+/// still there, still on, and still where it was.
+const STRETCH: Duration = Duration::from_secs(2);
 /// Who delivers.
 pub(super) const ACTOR: &str = "dispatch";
 
@@ -93,12 +98,14 @@ pub(super) async fn carry(
                 return Ok(Rest { until: None, seen });
             }
             Plan::Send(load) => {
-                let sent = send(post, errand, &places, &load).await;
-                let Some((outcomes, whole)) = sent else { return Ok(Rest { until: None, seen }) };
-                let position = if whole { load.position } else { reached(&load, &outcomes) };
-                seen = position;
+                let outcomes = send(post, errand, &places, &load).await?;
+                if outcomes.is_empty() && !load.parcels.is_empty() {
+                    return Ok(Rest { until: None, seen });
+                }
+                let position = reached(&load, &outcomes);
+                seen = seen.max(position);
                 let rules = post.rules.clone();
-                let report = Report { webhook_id: id, outcomes, position: Some(position) };
+                let report = Report { webhook_id: id, outcomes, position };
                 let record = move |tx: &Tx<'_>| outcome::record(tx, &report, &rules);
                 if let Some(reason) = post.app.db.write(scope(), record).await? {
                     post.turn_off(account, id, reason).await?;
@@ -109,11 +116,18 @@ pub(super) async fn carry(
     }
 }
 
-/// How far a webhook has come when not everything was sent: up to the last number that was.
+/// How far a webhook has come: up to the first number that was not sent.
 fn reached(load: &Load, outcomes: &[Outcome]) -> i64 {
-    let fresh = |parcel: &Parcel| parcel.delivery.is_none().then_some(parcel.sequence).flatten();
-    let sent = outcomes.iter().filter_map(|outcome| fresh(&outcome.parcel)).max();
-    sent.unwrap_or(load.webhook.position)
+    let sent: HashSet<_> = outcomes.iter().map(|outcome| outcome.parcel.notification_id).collect();
+    let fresh = load.parcels.iter().filter(|parcel| parcel.delivery.is_none());
+    let mut come = load.webhook.position;
+    for parcel in fresh {
+        if !sent.contains(&parcel.notification_id) {
+            return come;
+        }
+        come = parcel.sequence.unwrap_or(come);
+    }
+    load.position
 }
 
 /// Looks what is to be done next.
@@ -132,7 +146,11 @@ fn plan(db: &Reader<'_>, id: WebhookId, seen: i64) -> Result<Plan> {
     if let Some(until) = health.resting_until.filter(|until| *until > db.now()) {
         return Ok(Plan::Wait(Rest { until: Some(until), seen }));
     }
-    let Some(ears) = webhook.ears(db)? else { return Ok(Plan::TurnOff(Reason::CreatorGone)) };
+    let ears = match webhook.ears(db) {
+        Err(error) if error.code == Code::NotFound => None,
+        found => found?,
+    };
+    let Some(ears) = ears else { return Ok(Plan::TurnOff(Reason::CreatorGone)) };
     let due = match again(db, &webhook)? {
         Again::Now(due) => due,
         Again::Not if webhook.replay_after.is_some() => return Ok(Plan::Replay),
@@ -168,84 +186,99 @@ enum Again {
 }
 
 fn again(db: &Reader<'_>, webhook: &Webhook) -> Result<Again> {
+    // What is told again is told in its order: what lies ahead of it waits until it has come so far.
+    let ahead = |due: &Due| webhook.replay_after.is_some_and(|after| due.sequence > Some(after));
     if webhook.ordering == Ordering::Strict {
         return Ok(match delivery::first(db, webhook.id)? {
+            Some((due, _)) if ahead(&due) => Again::Not,
             Some((due, at)) if at <= db.now() => Again::Now(vec![due]),
             Some((_, at)) => Again::Held(at),
             None => Again::Not,
         });
     }
-    let due = delivery::due(db, webhook.id, BATCH)?;
+    let mut due = delivery::due(db, webhook.id, BATCH)?;
+    due.retain(|due| !ahead(due));
     Ok(if due.is_empty() { Again::Not } else { Again::Now(due) })
 }
 
-/// Sends parcels, some at once, in their order. Says what came of them, and whether all were sent: an ill
-/// receiver is not sent more. `None` if the webhook is another node's by now.
+/// Sends parcels, some at once, in their order. Says what came of those that were sent: an ill receiver is not
+/// sent more, and nothing is begun for a webhook that is another node's by now.
 async fn send(
     post: &Dispatcher,
     errand: Errand,
     places: &Arc<Semaphore>,
     load: &Load,
-) -> Option<(Vec<Outcome>, bool)> {
+) -> Result<Vec<Outcome>> {
     let key = post.app.secrets.key("webhook");
     let secrets: Arc<[Secret]> = load.webhook.secrets(&key, post.app.clock.now()).into();
+    if secrets.is_empty() {
+        // Sent without a signature it would be refused, and lost in the end.
+        return Err(Error::internal("the secret of a webhook cannot be opened"));
+    }
     let strict = load.webhook.ordering == Ordering::Strict;
     let (mut under_way, mut outcomes) = (FuturesUnordered::new(), Vec::new());
     let mut health = load.webhook.health();
     let mut waiting = load.parcels.iter();
+    let (began, mut begins) = (Instant::now(), Instant::now());
     let mut stopped = false;
     loop {
         let now = post.app.clock.now();
         let many = if strict { 1 } else { health.at_once(now) };
-        stopped |= post.app.is_stopping() || health.resting_until.is_some_and(|until| until > now);
+        stopped |= post.app.is_stopping()
+            || began.elapsed() > STRETCH
+            || health.resting_until.is_some_and(|until| until > now);
         while !stopped && under_way.len() < many {
-            if !post.holds(errand.slot) {
-                stopped = true;
-                break;
-            }
             let Some(parcel) = waiting.next() else { break };
-            let pause = health.pause(now);
-            if !pause.is_zero() {
-                tokio::time::sleep(pause).await;
-            }
-            let (url, parcel) = (load.webhook.url.clone(), parcel.clone());
-            under_way.push(attempt(post, url, secrets.clone(), parcel, places));
+            begins = Instant::now().max(begins + health.pause(now));
+            let start = Start { slot: errand.slot, begins, secrets: secrets.clone() };
+            under_way.push(attempt(post, &load.webhook.url, start, parcel.clone(), places));
         }
-        let Some(outcome) = under_way.next().await else { break };
-        match outcome.verdict {
-            Verdict::Taken => health.succeeded(now),
-            Verdict::Later(asked) => health.failed(now, asked, &post.app.dice),
-            Verdict::Unwanted => {}
-            Verdict::Gone => stopped = true,
-        }
-        stopped |= strict && matches!(outcome.verdict, Verdict::Later(_));
+        let Some(ended) = under_way.next().await else { break };
+        let Some(outcome) = ended else {
+            stopped = true;
+            continue;
+        };
+        outcome.tell(&mut health, &post.app.dice);
+        let failed = matches!(outcome.verdict, Verdict::Later(_));
+        stopped |= outcome.verdict == Verdict::Gone || (strict && failed);
         outcomes.push(outcome);
     }
-    let whole = waiting.next().is_none();
-    if outcomes.is_empty() && !whole { None } else { Some((outcomes, whole)) }
+    Ok(outcomes)
 }
 
-/// Sends one parcel, once there is a place for it.
+/// When an attempt begins, for which share of the work, and what signs it.
+struct Start {
+    slot: i64,
+    begins: Instant,
+    secrets: Arc<[Secret]>,
+}
+
+/// Sends one parcel, once it is time and there is a place for it. `None` if by then the webhook is no longer
+/// this node's, so that another may be sending it.
 async fn attempt(
     post: &Dispatcher,
-    url: String,
-    secrets: Arc<[Secret]>,
+    url: &str,
+    start: Start,
     parcel: Parcel,
     places: &Arc<Semaphore>,
-) -> Outcome {
+) -> Option<Outcome> {
+    tokio::time::sleep_until(start.begins).await;
     // Its account's place first: whoever has many to send waits for themselves, not others for them.
     let _of_account = places.acquire().await;
     let _of_all = post.places.acquire().await;
+    if !post.holds(start.slot) {
+        return None;
+    }
     let at = post.app.clock.now();
     if let Some(why) = parcel.barred {
         let error = Some(why.to_owned());
         let attempt =
             Attempt { at, duration_ms: 0, status_code: None, error, response_excerpt: None };
-        return Outcome { parcel, attempt, verdict: Verdict::Unwanted };
+        return Some(Outcome { parcel, attempt, verdict: Verdict::Unwanted });
     }
-    let headers = headers(&secrets, &parcel, at);
+    let headers = headers(&start.secrets, &parcel, at);
     let body = Bytes::copy_from_slice(parcel.body.as_bytes());
-    let answer = post.client.post(&url, headers, body).await;
+    let answer = post.client.post(url, headers, body).await;
     let verdict = verdict(&answer, at);
     let error = match answer.result {
         Err(class) => Some(class),
@@ -261,7 +294,7 @@ async fn attempt(
         error: error.map(str::to_owned),
         response_excerpt: answer.excerpt,
     };
-    Outcome { parcel, attempt, verdict }
+    Some(Outcome { parcel, attempt, verdict })
 }
 
 /// The headers of Standard Webhooks.

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue, RETRY_AFTER, USER_AGENT};
@@ -19,6 +19,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tower::Service;
@@ -52,16 +53,21 @@ pub struct Answer {
 #[derive(Clone)]
 pub struct Client {
     pool: Pool<Doorway, Full<Bytes>>,
-    patience: Duration,
+    doorway: Doorway,
 }
 
 impl Client {
     /// The client as the settings want it.
     pub fn new(config: &Config) -> Result<Self, String> {
-        let doorway = Doorway {
-            guard: Arc::new(Guard::new(config.webhook_networks.clone())),
+        let guard = Guard::new(config.webhook_networks.clone());
+        Ok(Self::with(Doorway {
+            guard: Arc::new(guard),
             tls: encryption(config)?,
-        };
+            patience: PATIENCE,
+        }))
+    }
+
+    fn with(doorway: Doorway) -> Self {
         let pool = Pool::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
@@ -69,25 +75,21 @@ impl Client {
             .http1_max_headers(100)
             .http1_max_buf_size(READ)
             .retry_canceled_requests(true)
-            .build(doorway);
-        Ok(Self { pool, patience: PATIENCE })
+            .build(doorway.clone());
+        Self { pool, doorway }
     }
 
     /// The same client, waiting this long for a receiver.
     #[must_use]
     pub fn patience(self, patience: Duration) -> Self {
-        Self { patience, ..self }
+        Self::with(Doorway { patience, ..self.doorway })
     }
 
     /// Sends a body with these headers, and says what came of it.
     pub async fn post(&self, to: &str, headers: HeaderMap, body: Bytes) -> Answer {
         let began = Instant::now();
-        let answered = tokio::time::timeout(self.patience, self.exchange(to, headers, body)).await;
-        let mut answer = match answered {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => failed(error),
-            Err(_) => failed("timeout"),
-        };
+        let answered = self.exchange(to, headers, body, began + self.doorway.patience).await;
+        let mut answer = answered.unwrap_or_else(failed);
         answer.took = began.elapsed();
         answer
     }
@@ -97,6 +99,7 @@ impl Client {
         to: &str,
         headers: HeaderMap,
         body: Bytes,
+        until: Instant,
     ) -> Result<Answer, &'static str> {
         let uri: Uri = to.parse().map_err(|_| "not_http")?;
         let mut request = Request::post(uri).body(Full::new(body)).map_err(|_| "not_http")?;
@@ -105,19 +108,16 @@ impl Client {
         own.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         own.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         own.insert(USER_AGENT, AGENT);
-        let response = self.pool.request(request).await.map_err(|error| class(&error))?;
+        let answered = timeout_at(until, self.pool.request(request)).await;
+        let response = answered.map_err(|_| "timeout")?.map_err(|error| class(&error))?;
         let status = response.status().as_u16();
         let text = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
         let retry_after = text(RETRY_AFTER.as_str()).map(str::to_owned);
         let unwanted = text("webhook-delivery") == Some("abort-message");
-        let read = read(response.into_body()).await;
-        // A receiver that said yes has said yes, whatever becomes of the rest of its answer.
-        let excerpt = match read {
-            Ok(excerpt) => excerpt,
-            Err(_) if (200..300).contains(&status) => String::new(),
-            Err(error) => return Err(error),
-        };
-        let excerpt = Some(excerpt).filter(|excerpt| !excerpt.is_empty());
+        // A receiver that said yes or no has said so, whatever becomes of the rest of its answer.
+        let mut kept = Vec::new();
+        let _ = timeout_at(until, read(response.into_body(), &mut kept)).await;
+        let excerpt = Some(printable(&kept)).filter(|excerpt| !excerpt.is_empty());
         Ok(Answer { result: Ok(status), excerpt, retry_after, unwanted, took: Duration::ZERO })
     }
 }
@@ -128,10 +128,9 @@ fn failed(error: &'static str) -> Answer {
 }
 
 /// Reads an answer as far as it is read at all; what is beyond is left, and the connection closed.
-async fn read(mut body: Incoming) -> Result<String, &'static str> {
-    let (mut kept, mut read) = (Vec::new(), 0);
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| "connection_lost")?;
+async fn read(mut body: Incoming, kept: &mut Vec<u8>) {
+    let mut read = 0;
+    while let Some(Ok(frame)) = body.frame().await {
         let Some(data) = frame.data_ref() else { continue };
         read += data.len();
         kept.extend_from_slice(&data[..data.len().min(KEPT - kept.len())]);
@@ -139,7 +138,6 @@ async fn read(mut body: Incoming) -> Result<String, &'static str> {
             break;
         }
     }
-    Ok(printable(&kept))
 }
 
 /// Text that can be kept and shown, whatever the receiver sent.
@@ -184,6 +182,7 @@ impl std::error::Error for Refused {}
 struct Doorway {
     guard: Arc<Guard>,
     tls: TlsConnector,
+    patience: Duration,
 }
 
 impl Service<Uri> for Doorway {
@@ -197,7 +196,12 @@ impl Service<Uri> for Doorway {
 
     fn call(&mut self, to: Uri) -> Self::Future {
         let way = self.clone();
-        Box::pin(async move { way.connect(&to).await })
+        // A connection that nobody waits for any more ends in time, too.
+        let connect = async move {
+            let connected = timeout(way.patience, way.connect(&to)).await;
+            connected.unwrap_or(Err(Refused("timeout")))
+        };
+        Box::pin(connect)
     }
 }
 
@@ -227,15 +231,16 @@ impl Doorway {
         }
         // One forbidden machine among them is enough: the name is not what it seems. What is not encrypted
         // goes only where the operator said it may.
-        let fine = |machine: &SocketAddr| match encrypted {
-            true => self.guard.lets(machine.ip()),
-            false => self.guard.allows(machine.ip()),
+        let fine = |machine: &SocketAddr| {
+            if encrypted { self.guard.lets(machine.ip()) } else { self.guard.allows(machine.ip()) }
         };
         if !machines.iter().all(fine) {
             return Err(Refused("address_blocked"));
         }
+        // One that does not answer leaves time for the others.
+        let share = self.patience / u32::try_from(machines.len()).unwrap_or(u32::MAX);
         for machine in machines {
-            if let Ok(stream) = TcpStream::connect(machine).await {
+            if let Ok(Ok(stream)) = timeout(share, TcpStream::connect(machine)).await {
                 return Ok(stream);
             }
         }

@@ -7,9 +7,10 @@
 
 mod carrier;
 pub mod client;
+mod letter;
 mod slots;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,7 @@ use kit::Timestamp;
 use store::{Dialect, Reader, Scope, bind, row};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinError, JoinSet};
+use tokio::time::MissedTickBehavior;
 
 use self::carrier::{ACTOR, Errand, Rest};
 use self::client::{Client, PATIENCE};
@@ -64,18 +66,42 @@ row! {
     }
 }
 
+row! {
+    /// A webhook that has not come to the end of its log, or has something to be sent again.
+    #[derive(Debug, Clone, Copy)]
+    struct Behind {
+        account_id: AccountId,
+        id: WebhookId,
+        slot: i64,
+        position: i64,
+        replay_after: Option<i64>,
+        next_due: Option<Timestamp>,
+        sequence: i64,
+    }
+}
+
+/// A carrier at work.
+struct Busy {
+    slot: i64,
+    task: tokio::task::Id,
+    /// Whether it was called again meanwhile.
+    again: bool,
+}
+
 /// What is going on.
 #[derive(Default)]
 struct Work {
     carriers: JoinSet<(Errand, Result<Rest>)>,
-    /// The webhooks with a carrier at work, and whether it was called again meanwhile.
-    busy: HashMap<WebhookId, (i64, bool)>,
+    /// The webhooks with a carrier at work.
+    busy: HashMap<WebhookId, Busy>,
     /// When webhooks are to be looked at again.
     due: BTreeMap<(Timestamp, WebhookId), Known>,
     /// How far the log was looked at.
     seen: HashMap<WebhookId, i64>,
     /// Which webhooks accounts have, and when that was looked up.
     known: HashMap<AccountId, (Instant, Vec<Known>)>,
+    /// Accounts whose webhooks were taken from memory: they may have more by now.
+    trusted: HashSet<AccountId>,
 }
 
 impl Dispatcher {
@@ -111,6 +137,8 @@ impl Dispatcher {
         let own = self.app.db.dialect() == Dialect::Sqlite;
         let mut look = tokio::time::interval(if own { LOOK_SELDOM } else { LOOK_EVERY });
         let mut share = tokio::time::interval(SHARE_EVERY);
+        let mut remember = tokio::time::interval(KNOWN_FOR);
+        remember.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let due = work.due.first_key_value().map(|((at, _), _)| self.until(*at));
             tokio::select! {
@@ -121,12 +149,19 @@ impl Dispatcher {
                 }
                 () = tokio::time::sleep(due.unwrap_or(LOOK_SELDOM)), if due.is_some() => self.wake(&mut work),
                 _ = look.tick() => self.look(&mut work).await,
-                _ = share.tick() => self.share(&work).await,
+                _ = share.tick() => {
+                    if self.share(&work).await {
+                        self.look(&mut work).await;
+                    }
+                }
+                _ = remember.tick(), if !work.trusted.is_empty() => self.doubt(&mut work).await,
                 () = told(&mut stop) => break,
             }
         }
         let ended = async { while work.carriers.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(FAREWELL, ended).await;
+        // Nothing may be under way any more when another node can take over.
+        work.carriers.shutdown().await;
         let node = self.node;
         let gone = self.app.db.write(Scope::system(ACTOR), move |tx| slots::let_go(tx, node)).await;
         gone.unwrap_or_else(|error| warn(&error, "could not hand the webhooks on"));
@@ -150,15 +185,25 @@ impl Dispatcher {
         begun.unwrap_or_else(|error| warn(&error, "could not begin to deliver"));
     }
 
-    /// Says that this node is alive and learns which webhooks are its own.
-    async fn share(&self, work: &Work) {
+    /// Says that this node is alive and learns which webhooks are its own. Says whether there are more of them.
+    async fn share(&self, work: &Work) -> bool {
         let node = self.node;
-        let at_work: Vec<i64> = work.busy.values().map(|(slot, _)| *slot).collect();
+        let at_work: Vec<i64> = work.busy.values().map(|busy| busy.slot).collect();
         let share = move |tx: &store::Tx<'_>| slots::share(tx, node, &at_work);
         match self.app.db.write(Scope::system(ACTOR), share).await {
-            Ok(held) => *self.held.lock().unwrap_or_else(PoisonError::into_inner) = held,
-            // What is held is held until its time is up.
-            Err(error) => warn(&error, "could not say that this node delivers"),
+            Ok(now_held) => {
+                let ends = self.ends();
+                let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+                let is_new = |slot: &i64| held.get(slot).is_none_or(|until| *until <= ends);
+                let more = now_held.keys().any(is_new);
+                *held = now_held;
+                more
+            }
+            Err(error) => {
+                // What is held is held until its time is up.
+                warn(&error, "could not say that this node delivers");
+                false
+            }
         }
     }
 
@@ -166,44 +211,72 @@ impl Dispatcher {
     /// lose the slot.
     fn holds(&self, slot: i64) -> bool {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let ends = self.app.clock.now().plus(PATIENCE + SHARE_EVERY);
-        held.get(&slot).is_some_and(|until| ends < *until)
+        held.get(&slot).is_some_and(|until| self.ends() < *until)
+    }
+
+    /// When an attempt that began now would have ended for certain.
+    fn ends(&self) -> Timestamp {
+        self.app.clock.now().plus(PATIENCE + SHARE_EVERY)
     }
 
     /// Sees to webhooks of accounts with news.
     async fn called(&self, work: &mut Work, accounts: Vec<AccountId>) {
-        let fresh = |at: &Instant| at.elapsed() < KNOWN_FOR;
-        let unknown: Vec<_> = accounts
-            .iter()
-            .filter(|id| !work.known.get(id).is_some_and(|(at, _)| fresh(at)))
-            .copied()
-            .collect();
-        if !unknown.is_empty() {
-            work.known.retain(|_, (at, _)| fresh(at));
-            let asked = unknown.clone();
-            let read = self.app.db.read(Scope::system(ACTOR), move |db| of_accounts(db, asked));
-            match read.await {
-                Ok(found) => {
-                    let now = Instant::now();
-                    for id in unknown {
-                        let own = found.iter().filter(|known| known.account_id == id);
-                        work.known.insert(id, (now, own.copied().collect()));
-                    }
-                }
-                Err(error) => return warn(&error, "could not look for webhooks"),
+        work.known.retain(|_, (at, _)| at.elapsed() < KNOWN_FOR);
+        let (known, unknown): (Vec<_>, Vec<_>) =
+            accounts.into_iter().partition(|id| work.known.contains_key(id));
+        for id in known {
+            work.trusted.insert(id);
+            let webhooks = work.known.get(&id).map(|(_, known)| known.clone()).unwrap_or_default();
+            for known in webhooks {
+                self.start(work, known);
             }
         }
-        for id in accounts {
-            let known = work.known.get(&id).map(|(_, known)| known.clone()).unwrap_or_default();
-            known.into_iter().for_each(|known| self.start(work, known));
+        self.ask(work, unknown).await;
+    }
+
+    /// Looks again where webhooks were taken from memory: one may have been made just before the news.
+    async fn doubt(&self, work: &mut Work) {
+        let accounts = work.trusted.drain().collect();
+        self.ask(work, accounts).await;
+    }
+
+    /// Asks which webhooks accounts have, and sees to them.
+    async fn ask(&self, work: &mut Work, accounts: Vec<AccountId>) {
+        if accounts.is_empty() {
+            return;
+        }
+        let asked = accounts.clone();
+        let read = self.app.db.read(Scope::system(ACTOR), move |db| of_accounts(db, asked));
+        let found = match read.await {
+            Ok(found) => found,
+            Err(error) => {
+                work.trusted.extend(accounts);
+                return warn(&error, "could not look for webhooks");
+            }
+        };
+        let now = Instant::now();
+        work.known.extend(accounts.into_iter().map(|id| (id, (now, Vec::new()))));
+        for known in found {
+            if let Some((_, own)) = work.known.get_mut(&known.account_id) {
+                own.push(known);
+            }
+            self.start(work, known);
         }
     }
 
     /// Sees to webhooks that may have something to send, whether or not anybody called.
     async fn look(&self, work: &mut Work) {
-        match self.app.db.read(Scope::system(ACTOR), behind).await {
-            Ok(found) => found.into_iter().for_each(|known| self.start(work, known)),
-            Err(error) => warn(&error, "could not look for what is to be delivered"),
+        let found = match self.app.db.read(Scope::system(ACTOR), behind).await {
+            Ok(found) => found,
+            Err(error) => return warn(&error, "could not look for what is to be delivered"),
+        };
+        let now = self.app.clock.now();
+        for Behind { account_id, id, slot, position, replay_after, next_due, sequence } in found {
+            let seen = work.seen.get(&id).copied().unwrap_or(0).max(position);
+            let again = replay_after.is_some() || next_due.is_some_and(|due| due <= now);
+            if again || seen < sequence {
+                self.start(work, Known { account_id, id, slot, position });
+            }
         }
     }
 
@@ -218,8 +291,8 @@ impl Dispatcher {
 
     /// Puts a carrier to work for a webhook of this node's share, unless one is.
     fn start(&self, work: &mut Work, known: Known) {
-        if let Some((_, again)) = work.busy.get_mut(&known.id) {
-            *again = true;
+        if let Some(busy) = work.busy.get_mut(&known.id) {
+            busy.again = true;
             return;
         }
         if !self.holds(known.slot) {
@@ -228,9 +301,10 @@ impl Dispatcher {
         let seen = work.seen.get(&known.id).copied().unwrap_or(0).max(known.position);
         let Known { account_id, id, slot, .. } = known;
         let errand = Errand { account: account_id, webhook: id, slot, seen };
-        work.busy.insert(id, (slot, false));
         let (post, places) = (self.clone(), self.places_of(account_id));
-        work.carriers.spawn(async move { (errand, carrier::carry(&post, errand, places).await) });
+        let carry = async move { (errand, carrier::carry(&post, errand, places).await) };
+        let task = work.carriers.spawn(carry).id();
+        work.busy.insert(id, Busy { slot, task, again: false });
     }
 
     /// A carrier has nothing more to do for now, or could not do it.
@@ -239,13 +313,16 @@ impl Dispatcher {
         work: &mut Work,
         ended: std::result::Result<(Errand, Result<Rest>), JoinError>,
     ) -> Result<()> {
-        let Ok((errand, rest)) = ended else {
-            // Whose it was is not known; looking around finds everything that is not done.
-            work.busy.clear();
-            return Err(Error::internal("a carrier panicked"));
+        let (errand, rest) = match ended {
+            Ok(ended) => ended,
+            Err(error) => {
+                // Looking around finds what it has not done.
+                work.busy.retain(|_, busy| busy.task != error.id());
+                return Err(Error::internal("a carrier panicked"));
+            }
         };
         let Errand { account, webhook: id, slot, .. } = errand;
-        let again = work.busy.remove(&id).is_some_and(|(_, again)| again);
+        let again = work.busy.remove(&id).is_some_and(|busy| busy.again);
         let (Rest { until, seen }, outcome) = match rest {
             Ok(rest) => (rest, Ok(())),
             Err(error) => {
@@ -281,9 +358,13 @@ impl Dispatcher {
     /// Turns a webhook off and tells whoever looks after the club.
     async fn turn_off(&self, account: AccountId, id: WebhookId, reason: Reason) -> Result<()> {
         let scope = Scope::account(account, ACTOR);
-        let turned = self.app.db.write(scope, move |tx| webhook::disable(tx, id, reason)).await?;
-        if turned.is_some() {
+        let turn_off = move |tx: &store::Tx<'_>| match webhook::disable(tx, id, reason)? {
+            Some(webhook) => letter::about(tx, &webhook).map(Some),
+            None => Ok(None),
+        };
+        if let Some(letter) = self.app.db.write(scope, turn_off).await? {
             tracing::info!(webhook = %id, %reason, "a webhook was turned off");
+            letter.send(&self.app);
         }
         Ok(())
     }
@@ -298,13 +379,19 @@ fn of_accounts(db: &Reader<'_>, accounts: Vec<AccountId>) -> Result<Vec<Known>> 
     )?)
 }
 
-/// The webhooks that have not come to the end of their log, or have deliveries to be tried again.
-fn behind(db: &Reader<'_>) -> Result<Vec<Known>> {
+/// The webhooks that have not come to the end of their log, or have deliveries to be tried again, unless they are
+/// left in peace.
+fn behind(db: &Reader<'_>) -> Result<Vec<Behind>> {
     Ok(db.all(
-        "select w.account_id, w.id, w.slot, w.position
+        "select w.account_id, w.id, w.slot, w.position, w.replay_after,
+             (select min(d.next_attempt_at) from delivery d
+              where d.account_id = w.account_id and d.webhook_id = w.id
+                and d.status = 'pending') as next_due,
+             j.sequence
          from webhook w
          join journal j on j.account_id = w.account_id
          where w.status = 'enabled' and w.slot >= 0
+           and (w.resting_until is null or w.resting_until <= :now)
            and (w.position < j.sequence or w.replay_after is not null
                 or exists (select 1 from delivery d
                            where d.account_id = w.account_id and d.webhook_id = w.id

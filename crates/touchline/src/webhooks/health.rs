@@ -50,11 +50,14 @@ impl Health {
 
     /// An attempt failed; the receiver may have asked to be left in peace for a while.
     pub fn failed(&mut self, now: Timestamp, asked: Option<Duration>, dice: &Dice) {
-        self.failures += 1;
+        // What was under way when the receiver fell ill says nothing new.
+        let known = self.ill() && self.resting_until.is_some_and(|until| until > now);
+        self.failures += i64::from(!known);
         self.failing_since.get_or_insert(now);
         let beyond = u32::try_from(self.failures - ILL).ok();
         let rest = beyond.map(|more| (REST * 2_u32.pow(more.min(10))).min(LONGEST_REST));
-        let rest = rest.map(|rest| spread(rest, dice)).max(asked.map(|time| time.min(ASKED_REST)));
+        let rest = rest.filter(|_| !known).map(|rest| spread(rest, dice));
+        let rest = rest.max(asked.map(|time| time.min(ASKED_REST)));
         self.resting_until = rest.map(|rest| now.plus(rest)).max(self.resting_until);
     }
 
@@ -116,6 +119,17 @@ mod tests {
         assert_eq!((health.at_once(now), health.pause(now).as_millis()), (1, 100));
         assert_eq!((health.at_once(after(25)), health.pause(after(25)).as_millis()), (4, 25));
         assert_eq!((health.at_once(after(130)), health.pause(after(130))), (8, Duration::ZERO));
+    }
+
+    #[test]
+    fn what_fails_together_is_one_reason_to_rest() {
+        let (dice, now) = (Dice::system(), Timestamp::from_micros(0));
+        let mut health = Health::default();
+        for _ in 0..ILL + 8 {
+            health.failed(now, None, &dice);
+        }
+        assert_eq!(health.failures, ILL);
+        assert!(health.resting_until <= Some(now.plus(REST * 6 / 5)), "{health:?}");
     }
 
     #[test]

@@ -53,6 +53,22 @@ pub struct Outcome {
     pub verdict: Verdict,
 }
 
+impl Outcome {
+    /// When the attempt had ended.
+    pub fn ended(&self) -> Timestamp {
+        self.attempt.at.plus(Duration::from_millis(self.attempt.duration_ms.unsigned_abs()))
+    }
+
+    /// What it says of the receiver's health.
+    pub fn tell(&self, health: &mut Health, dice: &Dice) {
+        match self.verdict {
+            Verdict::Taken => health.succeeded(self.ended()),
+            Verdict::Later(asked) => health.failed(self.ended(), asked, dice),
+            Verdict::Unwanted | Verdict::Gone => {}
+        }
+    }
+}
+
 /// What happened to one webhook in a while.
 #[derive(Debug)]
 pub struct Report {
@@ -60,7 +76,7 @@ pub struct Report {
     /// In the order in which the attempts ended.
     pub outcomes: Vec<Outcome>,
     /// How far the webhook has come in the log.
-    pub position: Option<i64>,
+    pub position: i64,
 }
 
 /// The rules by which it is tried again.
@@ -81,36 +97,34 @@ pub fn record(tx: &Tx<'_>, report: &Report, rules: &Rules) -> Result<Option<Reas
     // Deleted while it was under way: there is nobody to remember it for.
     let Some(before) = found else { return Ok(None) };
     let mut health = before;
-    let (mut succeeded, mut failed) = (0, 0);
-    let mut reason = None;
     for outcome in &report.outcomes {
-        let now = outcome.attempt.at;
-        match outcome.verdict {
-            Verdict::Taken => {
-                succeeded += 1;
-                health.succeeded(now);
-            }
-            Verdict::Later(asked) => {
-                failed += 1;
-                health.failed(now, asked, tx.dice());
-            }
-            Verdict::Unwanted => failed += 1,
-            Verdict::Gone => {
-                failed += 1;
-                reason = Some(Reason::Gone);
-            }
-        }
+        outcome.tell(&mut health, tx.dice());
+    }
+    // First of all, so that nobody can delete it before the rest is written.
+    if !keep(tx, id, &before, &health, report.position)? {
+        return Ok(None);
+    }
+    for outcome in &report.outcomes {
         enter(tx, id, outcome, rules)?;
     }
-    count(tx, id, tx.now(), (succeeded, failed))?;
-    keep(tx, id, &before, &health, report.position)?;
+    let verdicts = || report.outcomes.iter().map(|outcome| outcome.verdict);
+    let sum = |taken: bool| {
+        verdicts().map(|verdict| i64::from((verdict == Verdict::Taken) == taken)).sum()
+    };
+    count(tx, id, tx.now(), (sum(true), sum(false)))?;
+    if verdicts().any(|verdict| verdict == Verdict::Gone) {
+        return Ok(Some(Reason::Gone));
+    }
+    // Whether it still fails is known only where it was tried.
+    let tried = verdicts().any(|verdict| matches!(verdict, Verdict::Later(_)));
     let hopeless = |since: Timestamp| since.plus(rules.patience) <= tx.now();
-    Ok(reason.or(health.failing_since.is_some_and(hopeless).then_some(Reason::Failing)))
+    let failing = tried && health.failing_since.is_some_and(hopeless);
+    Ok(failing.then_some(Reason::Failing))
 }
 
 /// Enters an attempt into its delivery.
 fn enter(tx: &Tx<'_>, webhook_id: WebhookId, outcome: &Outcome, rules: &Rules) -> Result<()> {
-    let Outcome { parcel, attempt, verdict } = outcome;
+    let Outcome { parcel, attempt, .. } = outcome;
     let Some(id) = parcel.delivery else {
         let delivery = Delivery {
             id: tx.new_id(),
@@ -129,7 +143,7 @@ fn enter(tx: &Tx<'_>, webhook_id: WebhookId, outcome: &Outcome, rules: &Rules) -
             updated_at: attempt.at,
             version: 0,
         };
-        let delivery = after(delivery, attempt, *verdict, rules, tx.dice());
+        let delivery = after(delivery, outcome, rules, tx.dice());
         // Another node may have delivered it when this one could not be heard of for a while.
         tx.later(sql!(Delivery::INSERT, " on conflict do nothing"), &delivery.bind())?;
         return Ok(());
@@ -138,26 +152,20 @@ fn enter(tx: &Tx<'_>, webhook_id: WebhookId, outcome: &Outcome, rules: &Rules) -
         Err(error) if error.code == crate::error::Code::NotFound => return Ok(()),
         found => found?,
     };
-    update(tx, &after(before, attempt, *verdict, rules, tx.dice()))
+    update(tx, &after(before, outcome, rules, tx.dice()))
 }
 
 /// A delivery after one more attempt.
-fn after(
-    mut delivery: Delivery,
-    attempt: &Attempt,
-    verdict: Verdict,
-    rules: &Rules,
-    dice: &Dice,
-) -> Delivery {
+fn after(mut delivery: Delivery, outcome: &Outcome, rules: &Rules, dice: &Dice) -> Delivery {
     let wait = usize::try_from(delivery.tries).ok().and_then(|tries| rules.retries.get(tries));
     delivery.tries += 1;
     let Attempts(attempts) = &mut delivery.attempts;
-    attempts.push(attempt.clone());
+    attempts.push(outcome.attempt.clone());
     if attempts.len() > REMEMBERED {
         attempts.remove(0);
     }
-    let ended = attempt.at.plus(Duration::from_millis(attempt.duration_ms.unsigned_abs()));
-    (delivery.status, delivery.next_attempt_at) = match (verdict, wait) {
+    let ended = outcome.ended();
+    (delivery.status, delivery.next_attempt_at) = match (outcome.verdict, wait) {
         (Verdict::Taken, _) => (Status::Succeeded, None),
         (Verdict::Later(asked), Some(wait)) => {
             let asked = asked.map_or(Duration::ZERO, |time| time.min(LONGEST_WAIT));
@@ -202,24 +210,26 @@ pub fn count(
     Ok(())
 }
 
-/// Keeps how far the webhook has come and how its receiver is doing. That it began or ceased to fail can be
-/// seen from outside, so it is a new version.
+/// Keeps how far the webhook has come and how its receiver is doing. It never goes back: meanwhile somebody may
+/// have turned it off and on again, to go on with what is new. That it began or ceased to fail can be seen from
+/// outside, so it is a new version. Says whether there is such a webhook.
 fn keep(
     tx: &Tx<'_>,
     id: WebhookId,
     before: &Health,
     health: &Health,
-    position: Option<i64>,
-) -> Result<()> {
+    position: i64,
+) -> Result<bool> {
     let seen = before.failing_since.is_some() != health.failing_since.is_some();
     let Health { failures, failing_since, resting_until, recovered_at } = *health;
-    tx.later(
-        "update webhook set position = coalesce(cast(:position as bigint), position),
+    let kept = tx.run(
+        "update webhook set
+             position = case when position < :position then :position else position end,
              failures = :failures, failing_since = :failing_since,
              resting_until = :resting_until, recovered_at = :recovered_at,
              version = version + :seen
          where account_id = :account and id = :id",
         bind! { id, position, failures, failing_since, resting_until, recovered_at, seen: i64::from(seen) },
     )?;
-    Ok(())
+    Ok(kept > 0)
 }

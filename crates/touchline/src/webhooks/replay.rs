@@ -4,7 +4,7 @@ use store::{Tx, bind, sql};
 
 use super::delivery::{Attempts, Delivery, Status};
 use super::webhook::{self, Webhook};
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::ids::WebhookId;
 use crate::signals;
 
@@ -13,16 +13,17 @@ const STEP: i64 = 200;
 
 /// Puts the next few of what a webhook is to be told again on their way. Says whether there is more.
 pub fn step(tx: &Tx<'_>, id: WebhookId) -> Result<bool> {
-    let webhook = webhook::find(tx, id)?;
+    let webhook = match webhook::find(tx, id) {
+        Err(error) if error.code == Code::NotFound => return Ok(false),
+        found => found?,
+    };
     let (Some(after), Some(until)) = (webhook.replay_after, webhook.replay_until) else {
         return Ok(false);
     };
     let Some(ears) = webhook.ears(tx)? else { return Ok(false) };
-    let mut last = until;
     let news = signals::notifications(tx, after, STEP)?;
-    if news.len() as i64 == STEP {
-        last = news.last().map_or(until, |news| news.sequence);
-    }
+    // Numbers have no gaps, but the first ones may be no longer kept.
+    let last = news.last().map_or(until, |news| news.sequence);
     for news in news.iter().filter(|news| news.sequence <= until) {
         if webhook.wants(&ears, news) {
             again(tx, &webhook, news)?;
@@ -30,10 +31,12 @@ pub fn step(tx: &Tx<'_>, id: WebhookId) -> Result<bool> {
     }
     let more = last < until;
     let (replay_after, replay_until) = (more.then_some(last), more.then_some(until));
+    // Somebody may have asked for another part meanwhile.
     tx.run(
         "update webhook set replay_after = :replay_after, replay_until = :replay_until
-         where account_id = :account and id = :id",
-        bind! { id, replay_after, replay_until },
+         where account_id = :account and id = :id
+           and replay_after = :after and replay_until = :until",
+        bind! { id, replay_after, replay_until, after, until },
     )?;
     Ok(more)
 }

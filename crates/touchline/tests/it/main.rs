@@ -87,3 +87,5 @@ mod webhooks_crash;
 mod webhooks_api;
 mod webhooks_kinds;
 mod webhooks_rights;
+mod webhooks_health;
+mod webhooks_receivers;

@@ -1,0 +1,260 @@
+//! Stories about receivers that fail: when they are tried again, how they are spared, and when a webhook is
+//! turned off and on.
+
+use std::time::{Duration, Instant};
+
+use kit::Timestamp;
+use testkit::{MailServer, Receiver, Reply, World, both, seconds};
+use touchline::accounts::user::Role;
+use touchline::ids::WebhookId;
+use touchline::webhooks::delivery::{Delivery, Status};
+use touchline::webhooks::webhook::{Ordering, Reason};
+
+use crate::mail::node_with_mail;
+use crate::webhooks::{
+    Running, deliveries, enable, happen, numbers, shown, subscribe, subscribe_all,
+};
+
+const HOUR: u64 = 3_600;
+/// How long it is waited before each new attempt.
+const WAITS: [u64; 9] =
+    [5, 300, 1_800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR];
+
+fn now(w: &World) -> Timestamp {
+    w.clock.clock().now()
+}
+
+/// Seconds from now on.
+fn ahead(w: &World, at: Option<Timestamp>) -> f64 {
+    (at.unwrap().micros() - now(w).micros()) as f64 / 1e6
+}
+
+/// Lets time pass until then.
+fn pass_until(w: &World, at: Timestamp) {
+    let micros = at.micros() - now(w).micros();
+    w.pass(Duration::from_micros(u64::try_from(micros).unwrap_or(0)));
+}
+
+async fn only(w: &World, id: WebhookId) -> Delivery {
+    let mut found = deliveries(w, id).await;
+    assert_eq!(found.len(), 1);
+    found.remove(0)
+}
+
+/// How many notifications of this kind are in the log.
+async fn told(w: &World, kind: &str) -> usize {
+    w.news().await.iter().filter(|news| news["type"] == kind).count()
+}
+
+both! {
+    async fn a_delivery_is_tried_ten_times_in_three_days(w: &World) {
+        let receiver = Receiver::start().await;
+        let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
+        receiver.always(503);
+        happen(w, w.harbour, 1).await;
+        for wait in WAITS {
+            w.deliver().await;
+            let delivery = only(w, id).await;
+            assert_eq!(delivery.status, Status::Pending);
+            let pause = ahead(w, delivery.next_attempt_at);
+            let fair = wait as f64 * 0.8..=wait as f64 * 1.2 + 1.0;
+            assert!(fair.contains(&pause), "{pause} for {wait}");
+            pass_until(w, delivery.next_attempt_at.unwrap());
+        }
+        w.deliver().await;
+        let delivery = only(w, id).await;
+        assert_eq!((delivery.status, delivery.next_attempt_at), (Status::Failed, None));
+        assert_eq!(delivery.attempts.0.len(), 10);
+        w.pass(seconds(48 * HOUR));
+        w.deliver().await;
+        let received = receiver.received();
+        assert_eq!(received.len(), 10);
+        for (name, many) in [("webhook-id", 1), ("webhook-timestamp", 10), ("webhook-signature", 10)] {
+            let mut values: Vec<_> = received.iter().map(|one| one.header(name)).collect();
+            values.sort_unstable();
+            values.dedup();
+            assert_eq!(values.len(), many, "{name}");
+        }
+        assert!(received.iter().all(|one| one.body == received[0].body));
+    }
+
+    async fn a_receiver_may_say_when_within_bounds(w: &World) {
+        let date = |ahead: i64| {
+            let at = std::time::UNIX_EPOCH + Duration::from_secs((now(w).seconds() + ahead).unsigned_abs());
+            httpdate::fmt_http_date(at)
+        };
+        let day = 24.0 * HOUR as f64;
+        for (status, wish, least, most) in [
+            (429, "999999999".to_owned(), day, day + 1.0),
+            (429, "18446744073709551615".to_owned(), day, day + 1.0),
+            (429, "99999999999999999999999".to_owned(), 4.0, 7.0),
+            (503, "120".to_owned(), 120.0, 121.0),
+            (429, "0".to_owned(), 4.0, 7.0),
+            (429, "-1".to_owned(), 4.0, 7.0),
+            (429, "soon".to_owned(), 4.0, 7.0),
+            (429, date(-3600), 4.0, 7.0),
+            (503, date(600), 599.0, 601.0),
+            (503, date(9_000_000), day, day + 1.0),
+            (500, "600".to_owned(), 4.0, 7.0),
+        ] {
+            let receiver = Receiver::start().await;
+            let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
+            receiver.next([Reply::from(status).with("retry-after", &wish)]);
+            happen(w, w.harbour, 1).await;
+            w.deliver().await;
+            let pause = ahead(w, only(w, id).await.next_attempt_at);
+            assert!((least..=most).contains(&pause), "{wish}: {pause}");
+            // All it gets is put off, but not for long.
+            let resting = shown(w, id).await.resting_until;
+            assert!(resting.is_none_or(|until| ahead(w, Some(until)) <= HOUR as f64 + 1.0), "{wish}");
+            forget(w, id).await;
+        }
+    }
+
+    async fn a_receiver_that_is_gone_for_good_is_told_no_more(w: &World) {
+        let (gone, watcher) = (Receiver::start().await, Receiver::start().await);
+        let id = subscribe(w, gone.url(), Ordering::Strict).await;
+        subscribe(w, watcher.url(), Ordering::Strict).await;
+        gone.always(410);
+        happen(w, w.harbour, 3).await;
+        w.deliver().await;
+        w.pass(seconds(HOUR));
+        w.deliver().await;
+        assert_eq!(gone.received().len(), 1);
+        assert_eq!(shown(w, id).await.disabled_reason, Some(Reason::Gone));
+        assert_eq!(told(w, "webhook.disabled").await, 1);
+        let last = watcher.received().pop().unwrap().json();
+        assert_eq!((&last["type"], &last["data"]["object"]["id"]), (&"webhook.disabled".into(), &id.to_string().into()));
+        gone.always(200);
+        enable(w, id, true).await;
+        w.deliver().await;
+        assert_eq!(numbers(&gone), [1, 1, 2, 3, 4]);
+    }
+
+    async fn five_days_of_nothing_but_failures_turn_a_webhook_off(w: &World) {
+        let Some(server) = MailServer::start(&["accept"]) else { return };
+        w.user(Role::Owner, "olga@example.org").await;
+        w.user(Role::Admin, "adam@example.org").await;
+        w.user(Role::Member, "max@example.org").await;
+        let node = node_with_mail(w, &server.url()).await;
+        let receiver = Receiver::start().await;
+        let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
+        receiver.always(500);
+        let before = i64::try_from(w.news().await.len()).unwrap();
+        let mut events = 0;
+        for half_day in 0..12 {
+            let on = shown(w, id).await.disabled_reason.is_none();
+            assert_eq!(on, half_day <= 10, "after {half_day} half days");
+            happen(w, w.harbour, 1).await;
+            events += 1;
+            node.dispatcher.deliver().await.unwrap();
+            w.pass(seconds(12 * HOUR + 1));
+        }
+        let off = shown(w, id).await;
+        assert_eq!(off.disabled_reason, Some(Reason::Failing));
+        assert_eq!(told(w, "webhook.disabled").await, 1);
+        let mut to: Vec<_> = server.letters(2).iter().map(|letter| {
+            let text = letter["text"].as_str().unwrap_or_default().to_owned() + &letter.to_string();
+            assert!(text.contains("/admin/webhooks/whk_") && !text.contains("/hook"), "{text}");
+            letter["to"].to_string()
+        }).collect();
+        to.sort();
+        assert!(to[0].contains("adam@") && to[1].contains("olga@"), "{to:?}");
+        assert!(server.is_empty());
+
+        // What was missed comes once, in order, when it is on again.
+        let failed = receiver.received().len();
+        receiver.always(200);
+        enable(w, id, true).await;
+        node.dispatcher.deliver().await.unwrap();
+        let missed = numbers(&receiver).split_off(failed);
+        assert_eq!(missed, (before + 1..=before + events + 1).collect::<Vec<_>>());
+        let found = deliveries(w, id).await;
+        assert!(found.iter().all(|one| one.status == Status::Succeeded));
+        assert_eq!((shown(w, id).await.failing_since, shown(w, id).await.replay_after), (None, None));
+        node.stop().await;
+    }
+
+    async fn a_receiver_may_refuse_one_notification_for_good(w: &World) {
+        let receiver = Receiver::start().await;
+        let id = subscribe(w, receiver.url(), Ordering::Strict).await;
+        receiver.next([Reply::from(400).with("webhook-delivery", "abort-message"), 200.into()]);
+        happen(w, w.harbour, 2).await;
+        w.deliver().await;
+        w.pass(seconds(HOUR));
+        w.deliver().await;
+        assert_eq!(numbers(&receiver), [1, 2]);
+        let found: Vec<_> = deliveries(w, id).await.iter().map(|one| one.status).collect();
+        assert_eq!(found, [Status::Failed, Status::Succeeded]);
+        assert_eq!(shown(w, id).await.disabled_reason, None);
+    }
+
+    async fn an_ill_receiver_is_tried_once_in_a_while(w: &World) {
+        let receiver = Receiver::start().await;
+        let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
+        receiver.always(500);
+        happen(w, w.harbour, 200).await;
+        w.deliver().await;
+        let first = receiver.received().len();
+        assert!((5..=12).contains(&first), "{first}");
+        // The rest waits in the log: it is not tried, so it is not used up.
+        assert_eq!(deliveries(w, id).await.len(), first);
+        for probe in 1..=6 {
+            w.deliver().await;
+            let rest = ahead(w, shown(w, id).await.resting_until);
+            assert!((3.9..=400.0).contains(&rest), "{rest}");
+            pass_until(w, shown(w, id).await.resting_until.unwrap());
+            w.deliver().await;
+            assert_eq!(receiver.received().len(), first + probe);
+        }
+        // What fails together does not come back together.
+        let pending = deliveries(w, id).await;
+        let mut times: Vec<_> = pending.iter().map(|one| one.next_attempt_at).collect();
+        times.sort();
+        times.dedup();
+        assert!(times.len() + 2 > pending.len(), "{times:?}");
+    }
+
+    async fn after_an_outage_it_comes_slowly_at_first(w: &World) {
+        let receiver = Receiver::start().await;
+        let id = subscribe_all(w, w.harbour, vec![receiver.url()], Ordering::Parallel).await[0].0;
+        receiver.always(500);
+        for _ in 0..10 {
+            happen(w, w.harbour, 100).await;
+            w.deliver().await;
+            w.pass(seconds(HOUR / 10));
+        }
+        w.pass(seconds(HOUR));
+        let failed = receiver.received().len();
+        assert!(failed < 60, "{failed}");
+        receiver.always(200);
+        let _running = Running::start(&w.node.dispatcher);
+        receiver.wait_for(failed + 1).await;
+        let began = Instant::now();
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        let slow = receiver.received().len() - failed;
+        let fair = 1.0 + 10.5 * began.elapsed().as_secs_f64();
+        assert!(slow > 2 && (slow as f64) < fair, "{slow} of {fair}");
+        assert!(receiver.most_at_once() <= 8);
+        w.pass(seconds(35));
+        let before = receiver.received().len();
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        let quicker = receiver.received().len() - before;
+        assert!(quicker > 2 * slow, "{quicker} after {slow}");
+        w.pass(seconds(120));
+        receiver.wait_for(failed + 1_000).await;
+        let mut arrived = numbers(&receiver).split_off(failed);
+        arrived.sort_unstable();
+        arrived.dedup();
+        assert_eq!(arrived.len(), 1_000);
+        assert_eq!(shown(w, id).await.failing_since, None);
+    }
+}
+
+/// Takes a webhook out of the story.
+async fn forget(w: &World, id: WebhookId) {
+    use touchline::expected::Expected;
+    let delete =
+        move |tx: &store::Tx<'_>| touchline::webhooks::edit::delete(tx, id, &Expected::Anything);
+    w.db().write(store::Scope::account(w.harbour, "test"), delete).await.unwrap();
+}

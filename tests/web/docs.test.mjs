@@ -30,6 +30,12 @@ for (const width of [390, 1200]) {
       await isFit(visit, `docs-${width}-${scheme}`)
     })
 
+    test(`how to receive webhooks at ${width} px, ${scheme}`, { timeout: 60_000 }, async (t) => {
+      const visit = await open(browser, '/docs/webhooks', look)
+      t.after(visit.close)
+      await isFit(visit, `docs-webhooks-${width}-${scheme}`)
+    })
+
     test(`an operation at ${width} px, ${scheme}`, { timeout: 60_000 }, async (t) => {
       const visit = await open(browser, operation, look)
       t.after(visit.close)

@@ -89,3 +89,5 @@ mod webhooks_kinds;
 mod webhooks_rights;
 mod webhooks_health;
 mod webhooks_receivers;
+mod webhooks_sample;
+mod webhooks_signatures;

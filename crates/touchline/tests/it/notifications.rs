@@ -239,7 +239,7 @@ both! {
 
     async fn what_a_webhook_waits_for_is_kept_longer_but_not_for_ever(w: &World) {
         let receiver = Receiver::start().await;
-        let webhook = subscribe(w, &receiver, Ordering::Parallel).await;
+        let webhook = subscribe(w, receiver.url(), Ordering::Parallel).await;
         tell(w, "account.updated", 5, "waits").await;
         w.pass(DAY * 31);
         jobs::forget_old_news(&w.node.app).await;
@@ -267,7 +267,7 @@ both! {
 
     async fn what_became_of_deliveries_is_forgotten_too_unless_they_are_still_on_their_way(w: &World) {
         let receiver = Receiver::start().await;
-        subscribe(w, &receiver, Ordering::Parallel).await;
+        subscribe(w, receiver.url(), Ordering::Parallel).await;
         receiver.next([200, 500, 200]);
         for name in ["A", "B", "C"] {
             team(w, name).await;
@@ -289,7 +289,7 @@ both! {
 
     async fn an_erased_person_is_not_left_in_what_receivers_answered(w: &World) {
         let receiver = Receiver::start().await;
-        subscribe(w, &receiver, Ordering::Parallel).await;
+        subscribe(w, receiver.url(), Ordering::Parallel).await;
         let hawks = w.owner.post("/teams", json!({ "name": "Hawks" })).await.created();
         w.deliver().await;
         let reply = |text: &'static str| Reply { body: text.into(), ..Reply::from(200) };

@@ -276,9 +276,9 @@ fn nothing_is_remembered_of_a_receiver_and_nothing_unpacked() {
         receiver.always(Reply::from(200).with("set-cookie", "visitor=1; Path=/"));
         happen(w, w.harbour, 3).await;
         w.deliver().await;
-        let received = receiver.received();
-        assert_eq!(received.len(), 3);
-        for one in received {
+        let sent = receiver.received();
+        assert_eq!(sent.len(), 3);
+        for one in sent {
             let mut names: Vec<_> = one.headers.keys().map(http::HeaderName::as_str).collect();
             names.sort_unstable();
             let known = [

@@ -51,17 +51,17 @@ async fn captured(w: &World) -> Vec<Value> {
     let new = new.reveal();
     happen(w, w.harbour, 1).await;
     w.deliver().await;
-    let received = receiver.received();
-    assert!(received[2].body.len() > 20_000);
-    assert_eq!(received[4].header("webhook-signature").split(' ').count(), 2);
-    let mut all: Vec<_> = received[..4].iter().map(|one| handed(&old, one, true)).collect();
-    all.extend([handed(&old, &received[4], true), handed(&new, &received[4], true)]);
-    all.extend([handed(&new, &received[0], false)]);
-    let mut tampered = handed(&old, &received[1], false);
+    let sent = receiver.received();
+    assert!(sent[2].body.len() > 20_000);
+    assert_eq!(sent[4].header("webhook-signature").split(' ').count(), 2);
+    let mut all: Vec<_> = sent[..4].iter().map(|one| handed(&old, one, true)).collect();
+    all.extend([handed(&old, &sent[4], true), handed(&new, &sent[4], true)]);
+    all.extend([handed(&new, &sent[0], false)]);
+    let mut tampered = handed(&old, &sent[1], false);
     tampered["body"] = tampered["body"].as_str().unwrap().replace("Zoë", "Zoe").into();
-    let mut renamed = handed(&old, &received[1], false);
-    renamed["headers"]["webhook-id"] = received[0].header("webhook-id").into();
-    let mut later = handed(&old, &received[1], false);
+    let mut renamed = handed(&old, &sent[1], false);
+    renamed["headers"]["webhook-id"] = sent[0].header("webhook-id").into();
+    let mut later = handed(&old, &sent[1], false);
     later["headers"]["webhook-timestamp"] =
         (w.clock.clock().now().seconds() + 60).to_string().into();
     all.extend([tampered, renamed, later]);

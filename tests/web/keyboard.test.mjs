@@ -77,7 +77,7 @@ test('adding a webhook and testing it', { timeout: 60_000 }, async (t) => {
   await page.locator('#secret').waitFor()
   await tabTo(page, page.getByRole('link', { name: 'Done' }))
   await page.keyboard.press('Enter')
-  await tabTo(page, page.getByRole('button', { name: 'Send a test' }))
+  await tabTo(page, page.getByRole('button', { name: 'Send test' }))
   await page.keyboard.press('Enter')
   await page.getByText('It answered 200').waitFor()
   assert.equal(received[0].type, 'ping')

@@ -85,7 +85,7 @@ test('adding a webhook, testing it, turning it off and on', { timeout: 60_000 },
   await signIn(page, person)
   const { place } = await makeWebhook(page, url)
   await page.goto(place)
-  await page.getByRole('button', { name: 'Send a test' }).click()
+  await page.getByRole('button', { name: 'Send test' }).click()
   await until('the test arrives', () => received.length)
   await until('the page says so', async () => {
     await page.getByRole('link', { name: 'Refresh' }).click()

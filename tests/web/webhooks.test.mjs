@@ -45,7 +45,7 @@ test('an attempt appears on the page of its delivery', { timeout: 60_000 }, asyn
   const { page, faults } = await arrive(t)
   const { place } = await makeWebhook(page, url)
   await page.goto(place)
-  await page.getByRole('button', { name: 'Send a test' }).click()
+  await page.getByRole('button', { name: 'Send test' }).click()
   await page.getByText('It answered 200').waitFor()
   const button = page.getByRole('button', { name: /^Copy/ }).last()
   await button.waitFor()

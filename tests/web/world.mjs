@@ -112,7 +112,7 @@ export class World {
     this.silentWebhook = silent.place
     this.webhook = (await makeWebhook(page, `${this.place}/answers/500`, this.names.note)).place
     await page.goto(this.webhook)
-    await page.getByRole('button', { name: 'Send a test' }).click()
+    await page.getByRole('button', { name: 'Send test' }).click()
     await page.getByText('It answered 500').waitFor()
     this.delivery = path(page.url())
   }

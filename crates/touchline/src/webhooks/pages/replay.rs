@@ -139,7 +139,7 @@ fn show_form(visitor: &Keeper, looked: Look, typed: Typed, faults: Faults) -> Ou
     let Look { webhook, open, oldest, zone } = looked;
     let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let page = ReplayPage {
-        frame: visitor.frame("Tell it again", Section::Webhooks),
+        frame: visitor.frame("Replay", Section::Webhooks),
         url: shown::short_url(&webhook.url),
         place: place(&webhook),
         typed,

@@ -36,7 +36,7 @@ const BATCH: i64 = 64;
 const SKIPPED: i64 = 1_000;
 /// After so long nothing more is begun: what was done is written down, and looked anew whether the webhook is
 /// still there, still on, and still where it was.
-const STRETCH: Duration = Duration::from_secs(2);
+const STRETCH: Duration = Duration::from_millis(500);
 /// Who delivers.
 pub(super) const ACTOR: &str = "dispatch";
 
@@ -186,13 +186,18 @@ enum Again {
 }
 
 fn again(db: &Reader<'_>, webhook: &Webhook) -> Result<Again> {
+    // Somebody waits for the answer to a ping.
+    let pings = delivery::pings(db, webhook.id)?;
+    if !pings.is_empty() {
+        return Ok(Again::Now(pings));
+    }
     // What is told again is told in its order: what lies ahead of it waits until it has come so far.
     let ahead = |due: &Due| webhook.replay_after.is_some_and(|after| due.sequence > Some(after));
     if webhook.ordering == Ordering::Strict {
         return Ok(match delivery::first(db, webhook.id)? {
             Some((due, _)) if ahead(&due) => Again::Not,
             Some((due, at)) if at <= db.now() => Again::Now(vec![due]),
-            Some((_, at)) => Again::Held(at),
+            Some((_, at)) => Again::Held(delivery::next_due(db, webhook.id)?.unwrap_or(at)),
             None => Again::Not,
         });
     }

@@ -115,7 +115,7 @@ pub fn replay(tx: &Tx<'_>, id: WebhookId, part: Part, only_missed: bool) -> Resu
     if gone {
         return Err(Error::new(Code::Gone, "That part of the log is no longer kept."));
     }
-    let last = last.min(webhook.position);
+    let last = last.min(webhook.pass_over(tx)?);
     if last < first {
         let detail = "There is nothing to tell again in this part of the log.";
         return Err(Error::invalid(vec![Fault::new("", "empty_range", detail)]));

@@ -122,10 +122,18 @@ pub fn due(db: &Reader<'_>, webhook_id: WebhookId, limit: i64) -> Result<Vec<Due
     )?)
 }
 
+/// The pings that are due. They stand in no log, so they wait for nothing and nothing waits for them.
+pub fn pings(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Vec<Due>> {
+    Ok(db.all(
+        sql!(DUE, " and d.sequence is null and d.next_attempt_at <= :now order by d.id"),
+        bind! { webhook_id },
+    )?)
+}
+
 /// The pending delivery that comes first in the log, and when it is due.
 pub fn first(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Option<(Due, Timestamp)>> {
     let due: Option<Due> = db.maybe(
-        sql!(DUE, " order by coalesce(d.sequence, 0), d.id limit 1"),
+        sql!(DUE, " and d.sequence is not null order by d.sequence limit 1"),
         bind! { webhook_id },
     )?;
     let Some(due) = due else { return Ok(None) };

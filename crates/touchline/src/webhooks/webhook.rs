@@ -12,9 +12,11 @@ use crate::accounts::rights::Listed;
 use crate::error::Result;
 use crate::ids::{AccountId, TeamId, WebhookId};
 use crate::secrets::SealKey;
-use crate::signals::Notification;
+use crate::signals::{self, Notification, Tell};
 use crate::thing::thing;
 
+/// How many numbers of the log are looked at together.
+const STRIDE: i64 = 200;
 /// Into how many shares the work is divided among nodes.
 pub const SLOTS: i64 = 64;
 
@@ -134,6 +136,31 @@ impl Webhook {
         Ok(ears.map(|ears| ears.narrowed(teams)))
     }
 
+    /// Goes on in the log past what the webhook does not want, and says how far it has come then. Carriers write
+    /// that down only now and then; whoever rests on it, or changes what is wanted, has to know it.
+    pub fn pass_over(&self, tx: &Tx<'_>) -> Result<i64> {
+        let Some(ears) = self.ears(tx)? else { return Ok(self.position) };
+        let mut position = self.position;
+        'log: loop {
+            let news = signals::notifications(tx, position, STRIDE)?;
+            for one in &news {
+                if self.wants(&ears, one) {
+                    break 'log;
+                }
+                position = one.sequence;
+            }
+            if news.is_empty() {
+                break;
+            }
+        }
+        tx.run(
+            "update webhook set position = :position
+             where account_id = :account and id = :id and position < :position",
+            bind! { id: self.id, position },
+        )?;
+        Ok(position)
+    }
+
     /// The secrets that sign now, the newest first.
     pub fn secrets(&self, key: &SealKey, now: Timestamp) -> Vec<Secret> {
         let about = self.id.to_string();
@@ -147,7 +174,6 @@ impl Webhook {
 /// Turns a webhook off, unless it is off. Says whether it was on. Nothing it was told or would have been told
 /// is forgotten.
 pub fn disable(tx: &Tx<'_>, id: WebhookId, reason: Reason) -> Result<Option<Webhook>> {
-    use crate::signals::Tell;
     let turned = tx.run(
         "update webhook set status = 'disabled', disabled_reason = :reason, disabled_at = :now,
              updated_at = :now, version = version + 1

@@ -6,8 +6,11 @@ use std::time::{Duration, Instant};
 use kit::Timestamp;
 use testkit::{MailServer, Receiver, Reply, World, both, seconds};
 use touchline::accounts::user::Role;
+use touchline::expected::Expected;
 use touchline::ids::WebhookId;
+use touchline::webhooks::asking;
 use touchline::webhooks::delivery::{Delivery, Status};
+use touchline::webhooks::edit::{self, Means, WebhookChange};
 use touchline::webhooks::webhook::{Ordering, Reason};
 
 use crate::mail::node_with_mail;
@@ -215,6 +218,55 @@ both! {
         assert!(times.len() + 2 > pending.len(), "{times:?}");
     }
 
+    async fn a_ping_waits_for_nothing_and_nothing_for_it(w: &World) {
+        let receiver = Receiver::start().await;
+        let id = subscribe(w, receiver.url(), Ordering::Strict).await;
+        receiver.next([400]);
+        test(w, id).await;
+        w.deliver().await;
+        happen(w, w.harbour, 2).await;
+        w.deliver().await;
+        assert_eq!(receiver.received().len(), 3, "news do not wait for a ping that failed");
+        receiver.always(500);
+        happen(w, w.harbour, 1).await;
+        w.deliver().await;
+        test(w, id).await;
+        w.deliver().await;
+        let last = receiver.received().pop().unwrap();
+        assert_eq!(last.json()["type"], "ping", "a ping does not wait for news that failed");
+    }
+
+    async fn a_new_address_is_not_ill_because_the_old_one_was(w: &World) {
+        let (old, new) = (Receiver::start().await, Receiver::start().await);
+        let id = subscribe(w, old.url(), Ordering::Parallel).await;
+        old.always(500);
+        happen(w, w.harbour, 20).await;
+        w.deliver().await;
+        assert!(shown(w, id).await.resting_until.is_some());
+        let url = Some(new.url());
+        change(w, id, WebhookChange { url, ..WebhookChange::default() }).await;
+        assert_eq!(shown(w, id).await.failing_since, None);
+        w.deliver().await;
+        assert!(!new.received().is_empty());
+    }
+
+    async fn whoever_asks_for_more_is_told_of_it_from_then_on(w: &World) {
+        let receiver = Receiver::start().await;
+        let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
+        let only = Some(vec!["team.archived".to_owned()]);
+        change(w, id, WebhookChange { events: only, ..WebhookChange::default() }).await;
+        happen(w, w.harbour, 5).await;
+        w.deliver().await;
+        let all = Some(vec!["*".to_owned()]);
+        change(w, id, WebhookChange { events: all, ..WebhookChange::default() }).await;
+        // A dispatcher that begins anew knows only what was written down.
+        w.deliver().await;
+        assert_eq!(receiver.received().len(), 0);
+        happen(w, w.harbour, 1).await;
+        w.deliver().await;
+        assert_eq!(receiver.received().len(), 1);
+    }
+
     async fn after_an_outage_it_comes_slowly_at_first(w: &World) {
         let receiver = Receiver::start().await;
         let id = subscribe_all(w, w.harbour, vec![receiver.url()], Ordering::Parallel).await[0].0;
@@ -253,9 +305,21 @@ both! {
     }
 }
 
+/// Sends a ping.
+async fn test(w: &World, id: WebhookId) {
+    let test = move |tx: &store::Tx<'_>| asking::test(tx, id);
+    w.db().write(store::Scope::account(w.harbour, "test"), test).await.unwrap();
+}
+
+/// Changes a webhook.
+async fn change(w: &World, id: WebhookId, change: WebhookChange) {
+    let means = Means::of(&w.node.app, None);
+    let work = move |tx: &store::Tx<'_>| edit::change(tx, &means, id, &Expected::Anything, change);
+    w.db().write(store::Scope::account(w.harbour, "test"), work).await.unwrap();
+}
+
 /// Takes a webhook out of the story.
 async fn forget(w: &World, id: WebhookId) {
-    use touchline::expected::Expected;
     let delete =
         move |tx: &store::Tx<'_>| touchline::webhooks::edit::delete(tx, id, &Expected::Anything);
     w.db().write(store::Scope::account(w.harbour, "test"), delete).await.unwrap();

@@ -1,5 +1,7 @@
 //! What one can ask of a webhook by hand: a test, a delivery once more, everything once more, on and off.
 
+use std::time::Duration;
+
 use kit::Timestamp;
 use serde::Serialize;
 use serde_json::json;
@@ -23,6 +25,9 @@ pub struct Ping {
     /// The webhook that was tested.
     pub webhook_id: WebhookId,
 }
+
+/// A webhook is turned off so soon after its receiver said that it is gone.
+const LAST_WORDS: Duration = Duration::from_secs(60);
 
 /// Puts a ping on its way: signed and sent like everything else, but it stands in no log.
 pub fn test(tx: &Tx<'_>, id: WebhookId) -> Result<Delivery> {
@@ -146,6 +151,7 @@ pub fn enable(
     }
     let (sequence,): (i64,) =
         tx.one("select sequence from journal where account_id = :account", bind! {})?;
+    let since = missing_since(&before);
     let mut after = Webhook {
         status: Status::Enabled,
         disabled_reason: None,
@@ -165,7 +171,7 @@ pub fn enable(
     };
     if replay_missed {
         after.position = after.position.max(oldest(tx)? - 1);
-        if let Some(first) = first_missed(tx, id)? {
+        if let Some(first) = first_missed(tx, id, since)? {
             after.replay_after = Some(first.max(oldest(tx)?) - 1);
             after.replay_until = Some(after.position);
             after.replay_missed = true;
@@ -220,12 +226,24 @@ fn wake(tx: &Tx<'_>, id: WebhookId) -> Result<()> {
     Ok(())
 }
 
-/// The first number that did not arrive since everything began to fail.
-fn first_missed(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Option<i64>> {
+/// Since when a webhook has missed something: since everything began to fail, or since its receiver said that it
+/// is gone. What failed before that was given up, and stays so.
+fn missing_since(webhook: &Webhook) -> Option<Timestamp> {
+    let gone = webhook.disabled_at.filter(|_| webhook.disabled_reason == Some(Reason::Gone));
+    webhook.failing_since.or(gone.map(|at| at.minus(LAST_WORDS)))
+}
+
+/// The first number that did not arrive since then.
+fn first_missed(
+    db: &Reader<'_>,
+    webhook_id: WebhookId,
+    since: Option<Timestamp>,
+) -> Result<Option<i64>> {
     let (failed,): (Option<i64>,) = db.one(
         "select min(sequence) from delivery
-         where account_id = :account and webhook_id = :webhook_id and status = 'failed'",
-        bind! { webhook_id },
+         where account_id = :account and webhook_id = :webhook_id and status = 'failed'
+           and finished_at >= :since",
+        bind! { webhook_id, since },
     )?;
     let (pending,): (Option<i64>,) = db.one(
         "select min(sequence) from delivery

@@ -41,9 +41,11 @@ pub fn step(tx: &Tx<'_>, id: WebhookId) -> Result<bool> {
     Ok(more)
 }
 
-/// Puts one notification on its way to a webhook, whether or not it was before.
+/// Puts one notification on its way to a webhook, whether or not it was before; where only what was missed is
+/// wanted, what was tried and did not arrive.
 fn again(tx: &Tx<'_>, webhook: &Webhook, news: &signals::Notification) -> Result<()> {
     let (webhook_id, sequence) = (webhook.id, news.sequence);
+    let missed = webhook.replay_missed;
     let delivery = Delivery {
         id: tx.new_id(),
         account_id: tx.account(),
@@ -61,14 +63,14 @@ fn again(tx: &Tx<'_>, webhook: &Webhook, news: &signals::Notification) -> Result
         updated_at: tx.now(),
         version: 1,
     };
-    let made = tx.run(sql!(Delivery::INSERT, " on conflict do nothing"), &delivery.bind())?;
-    if made == 0 {
+    let insert = sql!(Delivery::INSERT, " on conflict do nothing");
+    if missed || tx.run(insert, &delivery.bind())? == 0 {
         tx.later(
             "update delivery set status = 'pending', tries = 0, next_attempt_at = :now, finished_at = null,
                  updated_at = :now, version = version + 1
              where account_id = :account and webhook_id = :webhook_id and sequence = :sequence
                and (not :missed or status <> 'succeeded')",
-            bind! { webhook_id, sequence, missed: webhook.replay_missed },
+            bind! { webhook_id, sequence, missed },
         )?;
     }
     Ok(())

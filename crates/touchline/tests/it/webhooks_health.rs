@@ -267,6 +267,23 @@ both! {
         assert_eq!(receiver.received().len(), 1);
     }
 
+    async fn what_was_given_up_stays_so(w: &World) {
+        let receiver = Receiver::start().await;
+        let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
+        receiver.next([Reply::from(400).with("webhook-delivery", "abort-message")]);
+        happen(w, w.harbour, 1).await;
+        w.deliver().await;
+        disable(w, id).await;
+        happen(w, w.harbour, 2).await;
+        enable(w, id, true).await;
+        w.deliver().await;
+        let told = numbers(&receiver);
+        let mut once = told.clone();
+        once.dedup();
+        assert_eq!(told, once, "what the receiver never wanted is not told again");
+        assert_eq!(only_failed(w, id).await, 1);
+    }
+
     async fn after_an_outage_it_comes_slowly_at_first(w: &World) {
         let receiver = Receiver::start().await;
         let id = subscribe_all(w, w.harbour, vec![receiver.url()], Ordering::Parallel).await[0].0;
@@ -303,6 +320,16 @@ both! {
         assert_eq!(arrived.len(), 1_000);
         assert_eq!(shown(w, id).await.failing_since, None);
     }
+}
+
+/// Turns a webhook off.
+async fn disable(w: &World, id: WebhookId) {
+    let work = move |tx: &store::Tx<'_>| asking::disable(tx, id, &Expected::Anything);
+    w.db().write(store::Scope::account(w.harbour, "test"), work).await.unwrap();
+}
+
+async fn only_failed(w: &World, id: WebhookId) -> usize {
+    deliveries(w, id).await.iter().filter(|one| one.status == Status::Failed).count()
 }
 
 /// Sends a ping.

@@ -209,13 +209,16 @@ pub fn change(
     if after.events != before.events || after.team_ids != before.team_ids {
         before.pass_over(tx)?;
     }
+    let mut after = update(tx, after)?;
     if after.url != before.url {
-        let sql = "update webhook set failures = 0, failing_since = null, resting_until = null
-             where account_id = :account and id = :id";
         // What is known of the old receiver says nothing of the new one.
-        tx.run(sql, bind! { id })?;
+        tx.run(
+            "update webhook set failures = 0, failing_since = null, resting_until = null
+             where account_id = :account and id = :id",
+            bind! { id },
+        )?;
+        after.failing_since = None;
     }
-    let after = Webhook { failing_since: find(tx, id)?.failing_since, ..update(tx, after)? };
     let details = json!({ "url": after.url, "events": after.events,
         "previous": { "url": before.url, "events": before.events } });
     tx.audit("webhook.updated", &id.to_string(), &details)?;

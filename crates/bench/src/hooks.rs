@@ -28,12 +28,15 @@ use crate::sink::Sink;
 use crate::site::{Database, Site};
 use crate::table::{Row, Verdict, millis, thousands};
 
-/// How many webhooks there are, and how many clients write meanwhile.
-const CROWDS: [(usize, usize); 3] = [(1, 32), (10, 8), (1000, 1)];
+/// How many webhooks there are, how many clients write, and how many teams in all.
+const CROWDS: [(usize, usize, usize); 3] = [(1, 32, 20_000), (10, 8, 4_000), (1000, 4, 60)];
 /// The service may reach receivers on this machine.
 const NEARBY: [&str; 2] = ["--webhook-networks", "127.0.0.0/8"];
 const BACKLOG: usize = 100_000;
 const QUEUED: usize = 10_000;
+/// So many accounts with so many slow receivers.
+const SLOW_ACCOUNTS: usize = 4;
+const SLOW: usize = 17;
 /// How many news are timed one by one.
 const TIMED: usize = 300;
 const TOGETHER: usize = 1_000;
@@ -42,17 +45,23 @@ const LIMIT: Duration = Duration::from_secs(300);
 pub(crate) async fn measure(site: &Site, measure: &Measure) -> Result<Vec<Row>> {
     let pace = measure.pace();
     let mut rows = Vec::new();
-    for (many, clients) in CROWDS {
-        rows.push(rate(site, many, clients, pace).await?);
+    for (many, clients, news) in CROWDS {
+        rows.push(rate(site, (many, clients, measure.teams(news)), pace).await?);
     }
     rows.push(latency(site, measure).await?);
     rows.push(beside_a_hanging_one(site, measure).await?);
+    rows.push(beside_slow_ones(site, measure).await?);
     rows.extend(drain(site, measure).await?);
     Ok(rows)
 }
 
-/// Deliveries a second while clients write, against a loop that only posts.
-async fn rate(site: &Site, many: usize, clients: usize, pace: Pace) -> Result<Row> {
+/// Deliveries a second, from the first request of those who write to the last arrival, against a loop that only
+/// posts.
+async fn rate(
+    site: &Site,
+    (many, clients, news): (usize, usize, usize),
+    pace: Pace,
+) -> Result<Row> {
     let database = site.database(&format!("rate{many}")).await?;
     let (club, sink) = (Club::found(&database)?, Sink::open().await?);
     let urls: Vec<_> = (0..many).map(|number| sink.url(&format!("/{number}"))).collect();
@@ -64,38 +73,51 @@ async fn rate(site: &Site, many: usize, clients: usize, pace: Pace) -> Result<Ro
         eprintln!("  {many} webhooks, round {}", round + 1);
         bare.add(posting(&sink, many, pace).await?);
         let writers = writers(service.address, std::slice::from_ref(&script), clients).await?;
-        ours.add(arriving(&sink, writers, pace).await?);
-        settled(&sink).await;
+        ours.add(arriving(&sink, writers, (many, news)).await?);
     }
     let plural = if many == 1 { "" } else { "s" };
-    let name = format!("deliveries, {} webhook{plural}, {clients} writing", thousands(many as f64));
-    let met = ours.rate_against(&bare) >= 0.5;
-    Ok(Row { ask: "≥ 0.5", verdict: Verdict::Asked(met), ..Row::of_rates(name, &ours, &bare) })
+    let (each, wide) = (thousands(news as f64), thousands(many as f64));
+    let ratio = ours.rate_against(&bare);
+    let shown = |rounds: &Rounds| format!("{}/s", thousands(rounds.median().per_second));
+    Ok(Row {
+        name: format!("{each} news to {wide} webhook{plural}, {clients} writing: deliveries"),
+        ask: "≥ 0.5",
+        us: shown(&ours),
+        against: shown(&bare),
+        ratio: format!("{ratio:.2}"),
+        verdict: Verdict::Asked(ratio >= 0.5),
+    })
 }
 
-/// What arrives while clients write: counted where it arrives.
-async fn arriving<C: Client>(sink: &Sink, clients: Vec<C>, pace: Pace) -> Result<Measured> {
-    let counted = async {
-        tokio::time::sleep(pace.warm_up).await;
-        let (before, began) = (sink.count(), Instant::now());
-        tokio::time::sleep(pace.counted.mul_f64(0.95)).await;
-        (sink.count() - before) as f64 / began.elapsed().as_secs_f64()
-    };
-    let (written, per_second) = tokio::join!(load::measure(clients, pace), counted);
-    written.map(|written| Measured { per_second, ..written })
-}
-
-/// Waits until nothing arrives any more.
-async fn settled(sink: &Sink) {
-    let began = Instant::now();
-    let mut before = sink.count();
-    while began.elapsed() < LIMIT {
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        if sink.count() == before {
-            return;
-        }
-        before = sink.count();
+/// Lets clients write so many news, and waits until all of them have arrived everywhere.
+async fn arriving<C: Client>(
+    sink: &Sink,
+    clients: Vec<C>,
+    (webhooks, news): (usize, usize),
+) -> Result<Measured> {
+    let (before, began, taken) = (sink.count(), Instant::now(), Numbers::default());
+    let mut writing = tokio::task::JoinSet::new();
+    for mut client in clients {
+        let taken = taken.clone();
+        writing.spawn(async move {
+            while taken.next() < news as u64 {
+                client.once().await?;
+            }
+            Ok::<_, String>(())
+        });
     }
+    while let Some(ended) = writing.join_next().await {
+        ended.map_err(|error| format!("a client ended: {error}"))??;
+    }
+    let all = (webhooks * news) as u64;
+    while sink.count() - before < all {
+        if began.elapsed() > LIMIT {
+            return Err(format!("{} of {all} arrived", sink.count() - before));
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let per_second = all as f64 / began.elapsed().as_secs_f64();
+    Ok(Measured { per_second, p50: Duration::ZERO, p99: Duration::ZERO })
 }
 
 /// The ceiling: the service's own client posts signed bodies of the same size, as many at once as the service
@@ -164,22 +186,38 @@ async fn latency(site: &Site, measure: &Measure) -> Result<Row> {
 
 /// Another account's news, while one receiver hangs and has many queued.
 async fn beside_a_hanging_one(site: &Site, measure: &Measure) -> Result<Row> {
-    let database = site.database("hanging").await?;
-    let (slow, club) = (Club::found(&database)?, Club::found(&database)?);
-    let sink = Sink::open().await?;
+    let (database, sink) = (site.database("hanging").await?, Sink::open().await?);
+    let (slow, queued) = (Club::found(&database)?, measure.teams(QUEUED));
     subscribe(&database, slow.account, &[sink.url("/hang")]).await?;
-    subscribe(&database, club.account, &[sink.url("/one")]).await?;
-    let queued = measure.teams(QUEUED);
     backlog(&database, slow.account, queued).await?;
+    let queued = thousands(queued as f64);
+    let whom = format!("a receiver that hangs with {queued} queued");
+    beside(&database, &sink, measure, &whom).await
+}
+
+/// Another account's news, while several accounts have as many slow receivers as fill all places.
+async fn beside_slow_ones(site: &Site, measure: &Measure) -> Result<Row> {
+    let (database, sink) = (site.database("slow").await?, Sink::open().await?);
+    for _ in 0..SLOW_ACCOUNTS {
+        let slow = Club::found(&database)?;
+        let urls: Vec<_> = (0..SLOW).map(|number| sink.url(&format!("/slow/{number}"))).collect();
+        subscribe(&database, slow.account, &urls).await?;
+        backlog(&database, slow.account, 100).await?;
+    }
+    let whom = format!("{SLOW_ACCOUNTS} accounts with {SLOW} receivers each that take 12 s");
+    beside(&database, &sink, measure, &whom).await
+}
+
+/// How long an account's news take beside what others are up to.
+async fn beside(database: &Database, sink: &Sink, measure: &Measure, whom: &str) -> Result<Row> {
+    let club = Club::found(database)?;
+    subscribe(database, club.account, &[sink.url("/one")]).await?;
     let service = database.serve(&NEARBY).await?;
     sink.book.note();
-    eprintln!("  beside a receiver that hangs");
-    let times = one_by_one(&service, &club, &sink, measure.teams(TIMED)).await?;
+    eprintln!("  beside {whom}");
+    let times = one_by_one(&service, &club, sink, measure.teams(TIMED)).await?;
     Ok(Row {
-        name: format!(
-            "the same for another account, beside a receiver that hangs with {} queued",
-            thousands(queued as f64)
-        ),
+        name: format!("the same for another account, beside {whom}"),
         ask: "p99 < 2 s",
         us: format!("{} / {}", millis(times.p50), millis(times.p99)),
         against: String::new(),

@@ -1,11 +1,11 @@
 //! A receiver of webhooks that does as little as it can: it counts, notes when each arrived, and says yes. Below
-//! `/hang` it never answers.
+//! `/hang` it never answers, below `/slow` after a long while.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use crate::Result;
 
 const YES: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+const LONG: Duration = Duration::from_secs(12);
 /// What stands in a body before the name of the team it is about.
 const NAME: &[u8] = br#""name":""#;
 
@@ -93,6 +94,9 @@ async fn receive(mut stream: TcpStream, book: Arc<Book>) {
             }
             if buffer.starts_with(b"POST /hang") {
                 std::future::pending::<()>().await;
+            }
+            if buffer.starts_with(b"POST /slow") {
+                tokio::time::sleep(LONG).await;
             }
             book.enter(&buffer[head..head + length]);
             buffer.copy_within(head + length..filled, 0);

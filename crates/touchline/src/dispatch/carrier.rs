@@ -14,7 +14,6 @@ use futures_util::stream::FuturesUnordered;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use kit::Timestamp;
 use store::{Reader, Scope, Tx};
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::Dispatcher;
@@ -77,11 +76,7 @@ struct Load {
 }
 
 /// Carries until nothing is due. Says when to come again and how far the log was looked at.
-pub(super) async fn carry(
-    post: &Dispatcher,
-    errand: Errand,
-    places: Arc<Semaphore>,
-) -> Result<Rest> {
+pub(super) async fn carry(post: &Dispatcher, errand: Errand) -> Result<Rest> {
     let Errand { account, webhook: id, mut seen, .. } = errand;
     let scope = || Scope::account(account, ACTOR).beside("webhooks");
     loop {
@@ -98,7 +93,7 @@ pub(super) async fn carry(
                 return Ok(Rest { until: None, seen });
             }
             Plan::Send(load) => {
-                let outcomes = send(post, errand, &places, &load).await?;
+                let outcomes = send(post, errand, &load).await?;
                 if outcomes.is_empty() && !load.parcels.is_empty() {
                     return Ok(Rest { until: None, seen });
                 }
@@ -208,12 +203,7 @@ fn again(db: &Reader<'_>, webhook: &Webhook) -> Result<Again> {
 
 /// Sends parcels, some at once, in their order. Says what came of those that were sent: an ill receiver is not
 /// sent more, and nothing is begun for a webhook that is another node's by now.
-async fn send(
-    post: &Dispatcher,
-    errand: Errand,
-    places: &Arc<Semaphore>,
-    load: &Load,
-) -> Result<Vec<Outcome>> {
+async fn send(post: &Dispatcher, errand: Errand, load: &Load) -> Result<Vec<Outcome>> {
     let key = post.app.secrets.key("webhook");
     let secrets: Arc<[Secret]> = load.webhook.secrets(&key, post.app.clock.now()).into();
     if secrets.is_empty() {
@@ -235,8 +225,8 @@ async fn send(
         while !stopped && under_way.len() < many {
             let Some(parcel) = waiting.next() else { break };
             begins = Instant::now().max(begins + health.pause(now));
-            let start = Start { slot: errand.slot, begins, secrets: secrets.clone() };
-            under_way.push(attempt(post, &load.webhook.url, start, parcel.clone(), places));
+            let start = Start { errand, begins, secrets: secrets.clone() };
+            under_way.push(once_there_is_room(post, &load.webhook.url, start, parcel.clone()));
         }
         let Some(ended) = under_way.next().await else { break };
         let Some(outcome) = ended else {
@@ -251,27 +241,28 @@ async fn send(
     Ok(outcomes)
 }
 
-/// When an attempt begins, for which share of the work, and what signs it.
+/// For whom and when an attempt begins, and what signs it.
 struct Start {
-    slot: i64,
+    errand: Errand,
     begins: Instant,
     secrets: Arc<[Secret]>,
 }
 
-/// Sends one parcel, once it is time and there is a place for it. `None` if by then the webhook is no longer
-/// this node's, so that another may be sending it.
-async fn attempt(
+/// Sends one parcel, once it is time and there is a place for it.
+async fn once_there_is_room(
     post: &Dispatcher,
     url: &str,
     start: Start,
     parcel: Parcel,
-    places: &Arc<Semaphore>,
 ) -> Option<Outcome> {
     tokio::time::sleep_until(start.begins).await;
-    // Its account's place first: whoever has many to send waits for themselves, not others for them.
-    let _of_account = places.acquire().await;
-    let _of_all = post.places.acquire().await;
-    if !post.holds(start.slot) {
+    let Errand { account, webhook, .. } = start.errand;
+    post.places.within(account, webhook, attempt(post, url, start, parcel)).await
+}
+
+/// Sends one parcel. `None` if by now the webhook is no longer this node's, so that another may be sending it.
+async fn attempt(post: &Dispatcher, url: &str, start: Start, parcel: Parcel) -> Option<Outcome> {
+    if !post.holds(start.errand.slot) {
         return None;
     }
     let at = post.app.clock.now();

@@ -8,6 +8,7 @@
 mod carrier;
 pub mod client;
 mod letter;
+mod places;
 mod slots;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -16,12 +17,13 @@ use std::time::{Duration, Instant};
 
 use kit::Timestamp;
 use store::{Dialect, Reader, Scope, bind, row};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::MissedTickBehavior;
 
 use self::carrier::{ACTOR, Errand, Rest};
 use self::client::{Client, PATIENCE};
+use self::places::Places;
 use self::slots::Held;
 use crate::app::App;
 use crate::error::{Error, Result};
@@ -39,8 +41,6 @@ const LOOK_SELDOM: Duration = Duration::from_secs(5);
 const KNOWN_FOR: Duration = Duration::from_secs(1);
 /// How long attempts under way may take when the service stops.
 const FAREWELL: Duration = Duration::from_secs(8);
-/// One account may have this part of all places.
-const ACCOUNTS: usize = 4;
 
 /// The dispatcher of a node. Cheap to clone.
 #[derive(Clone)]
@@ -51,8 +51,7 @@ pub struct Dispatcher {
     node: NodeId,
     /// The slots this node holds, and until when.
     held: Arc<Mutex<Held>>,
-    places: Arc<Semaphore>,
-    places_of: Arc<Mutex<HashMap<AccountId, Arc<Semaphore>>>>,
+    places: Arc<Places>,
 }
 
 row! {
@@ -118,8 +117,7 @@ impl Dispatcher {
             rules: Arc::new(rules),
             node: NodeId::from_bits(u128::from_le_bytes(app.dice.bytes())),
             held: Arc::default(),
-            places: Arc::new(Semaphore::new(config.webhook_deliveries.get())),
-            places_of: Arc::default(),
+            places: Arc::new(Places::new(config.webhook_deliveries.get())),
             app,
         })
     }
@@ -301,8 +299,8 @@ impl Dispatcher {
         let seen = work.seen.get(&known.id).copied().unwrap_or(0).max(known.position);
         let Known { account_id, id, slot, .. } = known;
         let errand = Errand { account: account_id, webhook: id, slot, seen };
-        let (post, places) = (self.clone(), self.places_of(account_id));
-        let carry = async move { (errand, carrier::carry(&post, errand, places).await) };
+        let post = self.clone();
+        let carry = async move { (errand, carrier::carry(&post, errand).await) };
         let task = work.carriers.spawn(carry).id();
         work.busy.insert(id, Busy { slot, task, again: false });
     }
@@ -344,15 +342,6 @@ impl Dispatcher {
         let micros = at.micros() - self.app.clock.now().micros();
         // A clock that was set may be far off; a look now and then costs nothing.
         Duration::from_micros(u64::try_from(micros).unwrap_or(0)).min(LOOK_SELDOM)
-    }
-
-    fn places_of(&self, account: AccountId) -> Arc<Semaphore> {
-        let mut places = self.places_of.lock().unwrap_or_else(PoisonError::into_inner);
-        if places.len() > 1_000 {
-            places.retain(|_, places| Arc::strong_count(places) > 1);
-        }
-        let many = (self.app.config.webhook_deliveries.get() / ACCOUNTS).max(1);
-        places.entry(account).or_insert_with(|| Arc::new(Semaphore::new(many))).clone()
     }
 
     /// Turns a webhook off and tells whoever looks after the club.

@@ -1,0 +1,198 @@
+//! Places: how many attempts are under way at once, in all and of one account.
+//!
+//! A receiver that takes its time holds its place as long. So that it keeps nobody waiting but others like it,
+//! whoever takes more than a moment moves over to places of their own, and begins there until it is quick again.
+
+use std::collections::{HashMap, HashSet};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use crate::ids::{AccountId, WebhookId};
+
+/// Who takes longer is slow.
+const MOMENT: Duration = Duration::from_secs(1);
+/// One account may have this part of all places.
+const ACCOUNTS: usize = 4;
+/// How many accounts, or slow webhooks, are remembered before it is looked which may be forgotten.
+const REMEMBERED: usize = 1_000;
+
+/// The places of a node.
+pub(super) struct Places {
+    moment: Duration,
+    quick: Lane,
+    slow: Lane,
+    /// The webhooks whose last attempt took long.
+    slow_ones: Mutex<HashSet<WebhookId>>,
+}
+
+impl Places {
+    pub(super) fn new(many: usize) -> Self {
+        let lane = || Lane::new(many);
+        Self { moment: MOMENT, quick: lane(), slow: lane(), slow_ones: Mutex::default() }
+    }
+
+    /// Makes an attempt for a webhook once there is a place for it.
+    pub(super) async fn within<T>(
+        &self,
+        account: AccountId,
+        webhook: WebhookId,
+        attempt: impl Future<Output = T>,
+    ) -> T {
+        let (known_slow, place) = self.place(account, webhook).await;
+        let mut place = Some(place);
+        let mut attempt = pin!(attempt);
+        if let Ok(done) = timeout(self.moment, &mut attempt).await {
+            self.slow_ones().remove(&webhook);
+            return done;
+        }
+        self.turned_slow(webhook);
+        if !known_slow {
+            // It goes on even where there is no room for it: it has begun, and no further one will.
+            place = self.slow.take_now(account);
+        }
+        let done = attempt.await;
+        drop(place);
+        done
+    }
+
+    /// Waits for a place where the webhook belongs. Others of its attempts may show meanwhile that it belongs
+    /// elsewhere.
+    async fn place(&self, account: AccountId, webhook: WebhookId) -> (bool, Place) {
+        let is_slow = || self.slow_ones().contains(&webhook);
+        loop {
+            let slow = is_slow();
+            let place = if slow { &self.slow } else { &self.quick }.take(account).await;
+            if is_slow() == slow {
+                return (slow, place);
+            }
+        }
+    }
+
+    fn turned_slow(&self, webhook: WebhookId) {
+        let mut slow = self.slow_ones();
+        if slow.len() > REMEMBERED * 10 {
+            // Webhooks that were deleted, mostly. Whoever is slow still is found out again in a moment.
+            slow.clear();
+        }
+        slow.insert(webhook);
+    }
+
+    fn slow_ones(&self) -> std::sync::MutexGuard<'_, HashSet<WebhookId>> {
+        self.slow_ones.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Places, and how many of them one account may have.
+struct Lane {
+    all: Arc<Semaphore>,
+    each: usize,
+    of_account: Mutex<HashMap<AccountId, Arc<Semaphore>>>,
+}
+
+/// A place; free again when it is dropped.
+type Place = (OwnedSemaphorePermit, OwnedSemaphorePermit);
+
+impl Lane {
+    fn new(many: usize) -> Self {
+        let each = (many / ACCOUNTS).max(1);
+        Self { all: Arc::new(Semaphore::new(many)), each, of_account: Mutex::default() }
+    }
+
+    /// Waits for a place: its account's first, so that whoever has many to send waits for themselves, not
+    /// others for them.
+    async fn take(&self, account: AccountId) -> Place {
+        const OPEN: &str = "places are never closed";
+        let own = self.own(account).acquire_owned().await.expect(OPEN);
+        (own, self.all.clone().acquire_owned().await.expect(OPEN))
+    }
+
+    /// A place, if one is free.
+    fn take_now(&self, account: AccountId) -> Option<Place> {
+        let own = self.own(account).try_acquire_owned().ok()?;
+        Some((own, self.all.clone().try_acquire_owned().ok()?))
+    }
+
+    fn own(&self, account: AccountId) -> Arc<Semaphore> {
+        let mut of_account = self.of_account.lock().unwrap_or_else(PoisonError::into_inner);
+        if of_account.len() > REMEMBERED {
+            of_account.retain(|_, own| Arc::strong_count(own) > 1);
+        }
+        of_account.entry(account).or_insert_with(|| Arc::new(Semaphore::new(self.each))).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::task::JoinSet;
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    const MOMENT: Duration = Duration::from_millis(300);
+
+    /// Eight places, two for an account.
+    fn places() -> Arc<Places> {
+        Arc::new(Places { moment: MOMENT, ..Places::new(8) })
+    }
+
+    fn account(number: u128) -> AccountId {
+        AccountId::from_bits(number)
+    }
+
+    /// So many attempts of an account, each for a webhook of its own, that never end.
+    fn hanging(places: &Arc<Places>, of: AccountId, many: u128) -> JoinSet<()> {
+        let mut tasks = JoinSet::new();
+        for number in 0..many {
+            let webhook = WebhookId::from_bits(of.bits() << 32 | number);
+            let places = places.clone();
+            tasks.spawn(async move { places.within(of, webhook, std::future::pending()).await });
+        }
+        tasks
+    }
+
+    async fn waits(places: &Places, of: AccountId) -> bool {
+        let began = Instant::now();
+        places.within(of, WebhookId::from_bits(u128::MAX), async {}).await;
+        began.elapsed() > MOMENT / 2
+    }
+
+    #[tokio::test]
+    async fn who_is_slow_keeps_nobody_waiting_for_more_than_a_moment() {
+        let places = places();
+        let (slow, other) = (account(1), account(2));
+        let _hanging = hanging(&places, slow, 2);
+        tokio::task::yield_now().await;
+        // Its own places are all taken until it shows that those are slow; others' are not.
+        assert!(!waits(&places, other).await);
+        assert!(waits(&places, slow).await);
+        assert!(!waits(&places, slow).await);
+    }
+
+    #[tokio::test]
+    async fn accounts_full_of_slow_receivers_leave_room_for_everybody_else() {
+        let places = places();
+        let _all: Vec<_> = (1..=8).map(|number| hanging(&places, account(number), 4)).collect();
+        // Each turn fills the quick places with others that are not yet known to be slow: four turns.
+        sleep(MOMENT * 8).await;
+        assert!(!waits(&places, account(99)).await);
+        assert!(!waits(&places, account(1)).await);
+    }
+
+    #[tokio::test]
+    async fn who_is_known_to_be_slow_waits_for_others_that_are() {
+        let (places, webhook) = (places(), WebhookId::from_bits(7));
+        places.within(account(1), webhook, sleep(MOMENT * 2)).await;
+        let hanging = hanging(&places, account(1), 2);
+        sleep(MOMENT * 2).await;
+        let mut next = Box::pin(places.within(account(1), webhook, async {}));
+        assert!(timeout(MOMENT * 3, &mut next).await.is_err());
+        drop(hanging);
+        next.await;
+        // It was quick this time.
+        assert!(!places.slow_ones().contains(&webhook));
+    }
+}

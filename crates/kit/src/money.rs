@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
 
 /// A currency of ISO 4217, such as `EUR`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -70,6 +72,19 @@ impl Serialize for Currency {
     }
 }
 
+impl utoipa::PartialSchema for Currency {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some(
+                "A currency of ISO 4217. Amounts are whole minor units of it: cents, yen, fils.",
+            ))
+            .examples(["EUR"])
+            .into()
+    }
+}
+impl utoipa::ToSchema for Currency {}
+
 /// An amount in one currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Money {
@@ -108,6 +123,39 @@ impl Money {
                 Self { minor: self.minor.div_euclid(count) + remainder, ..self }
             })
             .collect()
+    }
+
+    /// So many basis points of it, rounded half up: the half goes away from zero.
+    pub fn share(self, basis_points: u32) -> Self {
+        self.part(basis_points.into(), 10_000)
+    }
+
+    /// The part that is tax when so many basis points of tax are contained in it, rounded half up.
+    pub fn tax_within(self, basis_points: u32) -> Self {
+        self.part(basis_points.into(), 10_000 + i64::from(basis_points))
+    }
+
+    /// `numerator / denominator` of it, rounded half up. The part must not be larger than the whole.
+    fn part(self, numerator: i64, denominator: i64) -> Self {
+        let (whole, denominator) = (i128::from(self.minor), i128::from(denominator));
+        let twice = 2 * whole.abs() * i128::from(numerator) + denominator;
+        let minor = twice / (2 * denominator) * whole.signum();
+        Self { minor: i64::try_from(minor).unwrap_or(self.minor), ..self }
+    }
+
+    /// Parts in proportion to weights that sum exactly to the whole: each as large as the weights up to it
+    /// allow, less what went before. Weights must not be negative, nor all of them zero.
+    pub fn spread(self, weights: &[i64]) -> Vec<Self> {
+        let all: i128 = weights.iter().copied().map(i128::from).sum();
+        let (mut weight, mut given) = (0, 0);
+        let mut next = |own: &i64| {
+            weight += i128::from(*own);
+            let due = i128::from(self.minor) * weight / all.max(1);
+            let minor = i64::try_from(due - given).unwrap_or(0);
+            given = due;
+            Self { minor, ..self }
+        };
+        weights.iter().map(&mut next).collect()
     }
 
     fn reckon(self, other: Self, how: fn(i64, i64) -> Option<i64>) -> Result<Self, MoneyFault> {
@@ -154,6 +202,34 @@ mod tests {
         }
 
         #[test]
+        fn what_is_spread_sums_to_the_whole(minor in 0i64..=1_000_000_000_000, weights in proptest::collection::vec(0i64..=1_000_000_000_000, 1..100)) {
+            prop_assume!(weights.iter().any(|weight| *weight > 0));
+            let spread = euros(minor).spread(&weights);
+            prop_assert_eq!(spread.iter().map(|part| part.minor).sum::<i64>(), minor);
+            let all: i128 = weights.iter().copied().map(i128::from).sum();
+            for (part, weight) in spread.iter().zip(&weights) {
+                let exact = i128::from(minor) * i128::from(*weight);
+                prop_assert!((i128::from(part.minor) * all - exact).abs() <= all);
+                prop_assert!(part.minor >= 0 && (*weight > 0 || part.minor == 0));
+            }
+        }
+
+        #[test]
+        fn a_share_is_the_nearest_whole_number(minor in 0i64..=1_000_000_000_000, points in 0u32..=10_000) {
+            let share = euros(minor).share(points);
+            let off = i128::from(share.minor) * 10_000 - i128::from(minor) * i128::from(points);
+            prop_assert!((-5_000..=5_000).contains(&off) && off != -5_000);
+            prop_assert_eq!(euros(-minor).share(points).minor, -share.minor);
+        }
+
+        #[test]
+        fn tax_within_is_tax_on_top_of_the_rest(net in 0i64..=1_000_000_000, points in 0u32..=10_000) {
+            let gross = euros(net + euros(net).share(points).minor);
+            let back = gross.minor - gross.tax_within(points).minor;
+            prop_assert!((back - net).abs() <= 1, "{} {}", back, net);
+        }
+
+        #[test]
         fn adding_and_taking_away_meet(a: i64, b: i64) {
             match euros(a).plus(euros(b)) {
                 Ok(sum) => prop_assert_eq!(sum.minus(euros(b)), Ok(euros(a))),
@@ -163,6 +239,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn halves_are_rounded_up() {
+        assert_eq!((euros(50).share(100).minor, euros(49).share(100).minor), (1, 0));
+        assert_eq!(
+            (euros(-50).share(100).minor, euros(i64::MAX).share(10_000).minor),
+            (-1, i64::MAX)
+        );
+        // 19 % within 1.19 is 0.19.
+        assert_eq!(
+            (euros(119).tax_within(1_900).minor, euros(100).tax_within(1_900).minor),
+            (19, 16)
+        );
+        assert_eq!(
+            euros(100).spread(&[1, 1, 1]).iter().map(|part| part.minor).collect::<Vec<_>>(),
+            [33, 33, 34]
+        );
     }
 
     #[test]

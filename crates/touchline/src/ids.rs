@@ -66,6 +66,28 @@ ids! {
     MessageId = MessageKind "msg";
     /// A letter in the outbox.
     MailId = MailKind "mail";
+    /// Entries of the ledger that belong together.
+    MovementId = MovementKind "mov";
+    /// Something that can be bought.
+    ProductId = ProductKind "prod";
+    /// A size or colour of a product.
+    VariantId = VariantKind "var";
+    /// A code that makes an order cheaper.
+    DiscountId = DiscountKind "dsc";
+    /// An order.
+    OrderId = OrderKind "ord";
+    /// A line of an order.
+    LineId = LineKind "lin";
+    /// What a member owes.
+    DueId = DueKind "due";
+    /// Dues that were charged together.
+    ChargeId = ChargeKind "chg";
+    /// Money that came in.
+    PaymentId = PaymentKind "pay";
+    /// Money that was given back.
+    RefundId = RefundKind "ref";
+    /// A page on which somebody is to pay by card.
+    CheckoutId = CheckoutKind "chk";
     /// Somebody's wish to be told what happens.
     WebhookId = WebhookKind "whk";
     /// One notification on its way to one webhook.

@@ -10,6 +10,7 @@ pub mod roster;
 pub mod events;
 pub mod mail;
 pub mod messages;
+pub mod money;
 pub mod exports;
 pub mod privacy;
 pub mod joining;
@@ -57,6 +58,7 @@ fn api() -> Routes {
     let routes = events::api::routes(routes);
     let routes = mail::api::routes(routes);
     let routes = messages::api::routes(routes);
+    let routes = money::api::routes(routes);
     let routes = exports::api::routes(routes);
     let routes = privacy::api::routes(routes);
     let routes = webhooks::notifications::api::routes(routes);

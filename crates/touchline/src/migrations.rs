@@ -21,4 +21,5 @@ pub const STEPS: &[Migration] = steps![
     "0006_users",
     "0007_sign_in",
     "0008_webhooks",
+    "0009_money",
 ];

@@ -128,6 +128,10 @@ permits! {
     OrdersPlace: Some(ScopeName::OrdersWrite), Family;
     /// Looking at orders and dues.
     OrdersRead: Some(ScopeName::OrdersRead), Family;
+    /// Selling, handing out, charging, and writing down what was paid.
+    OrdersManage: Some(ScopeName::OrdersWrite), Staff;
+    /// Deciding how the account handles money, and making codes that make orders cheaper.
+    MoneyManage: Some(ScopeName::OrdersWrite), Admin;
     /// Looking at results and statistics.
     StatsRead: Some(ScopeName::StatsRead), Family;
     /// Being told what happens.

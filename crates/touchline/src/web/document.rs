@@ -30,6 +30,7 @@ const OBJECTS: &[(&str, &str)] = &[
     ("Message", "message"),
     ("Receipt", "receipt"),
     ("Letter", "mail"),
+    ("MoneySettings", "money_settings"),
     ("Webhook", "webhook"),
     ("NewWebhookAnswer", "webhook"),
     ("Delivery", "delivery"),

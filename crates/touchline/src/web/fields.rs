@@ -184,7 +184,7 @@ impl Fields {
         Change::Set(found)
     }
 
-    fn items(&mut self, name: &str, most: usize) -> Change<Vec<Value>> {
+    pub(super) fn items(&mut self, name: &str, most: usize) -> Change<Vec<Value>> {
         let items = self.member(name, "a list", |value| value.as_array().cloned());
         match items {
             Change::Set(items) if items.len() > most => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use kit::word::Word;
-use kit::{Change, Day, Id, Kind, Timestamp, Zone, contact, text};
+use kit::{Change, Currency, Day, Id, Kind, Timestamp, Zone, contact, text};
 use serde_json::Value;
 
 use super::fields::{Fields, escaped};
@@ -20,6 +20,12 @@ impl Fields {
     pub fn zone(&mut self, name: &str) -> Change<Zone> {
         let wrong = "This is not a time zone of the IANA database, such as Europe/Lisbon.";
         self.text_as(name, "unknown_timezone", wrong, |text| Zone::from_str(text).ok())
+    }
+
+    /// A currency.
+    pub fn currency(&mut self, name: &str) -> Change<Currency> {
+        let wrong = "This is not a currency of ISO 4217 in capital letters, such as EUR.";
+        self.text_as(name, "unknown_currency", wrong, |text| text.parse().ok())
     }
 
     /// A colour.
@@ -82,6 +88,35 @@ impl Fields {
     pub fn real(&mut self, name: &str, least: f64, greatest: f64) -> Change<f64> {
         let number = self.member(name, "a number", Value::as_f64);
         self.within(name, number, least, greatest)
+    }
+
+    /// A list of whole numbers within bounds, each once.
+    pub fn numbers(
+        &mut self,
+        name: &str,
+        most: usize,
+        least: i64,
+        greatest: i64,
+    ) -> Change<Vec<i64>> {
+        let items = self.items(name, most);
+        let Change::Set(items) = items else {
+            return if items == Change::Clear { Change::Clear } else { Change::Keep };
+        };
+        let mut found = Vec::with_capacity(items.len());
+        for (position, item) in items.iter().enumerate() {
+            let place = format!("{name}/{position}");
+            match item.as_i64() {
+                None => self.fault(&place, "wrong_type", "This must be a whole number."),
+                Some(number) if found.contains(&number) => {
+                    self.fault(&place, "repeated", "This stands in the list twice.");
+                }
+                Some(number) => {
+                    let number = self.within(&place, Change::Set(number), least, greatest);
+                    found.extend(number.apply(None));
+                }
+            }
+        }
+        Change::Set(found)
     }
 
     fn within<T: PartialOrd + std::fmt::Display>(

@@ -67,6 +67,9 @@ kinds! {
     Some(ScopeName::MessagesRead), "ReceiptNews" {
         "message.read": "Somebody read a message.";
     }
+    Some(ScopeName::OrdersRead), "MoneySettings" {
+        "money_settings.updated": "How the account handles money was changed.";
+    }
     // Everybody who has a credential can ask for this.
     None, "Account" {
         "account.updated": "The account was changed.";

@@ -1,0 +1,207 @@
+//! Payments and refunds, whether for an order or a due.
+
+use kit::{Currency, Timestamp, words};
+use serde::Serialize;
+use store::{Reader, Tx, bind, record, sql, word_column};
+use utoipa::ToSchema;
+
+use crate::error::{Error, Result};
+use crate::ids::{AccountId, PaymentId, PersonId, RefundId};
+use crate::thing::thing;
+
+words! {
+    /// How something was paid.
+    pub enum Method as PaymentMethod {
+        Cash = "cash",
+        Transfer = "transfer",
+        Card = "card",
+        Other = "other",
+        /// With what was paid ahead.
+        Credit = "credit",
+    }
+}
+word_column!(Method);
+
+words! {
+    /// What has become of money that is given back.
+    pub enum RefundStatus {
+        /// The provider was asked and has not answered yet.
+        Pending = "pending",
+        Done = "done",
+        /// The provider refused; it has to be given back in another way.
+        Failed = "failed",
+    }
+}
+word_column!(RefundStatus);
+
+record! {
+    /// Money that came in.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(tag = "object", rename = "payment")]
+    pub struct Payment in payment {
+        pub id: PaymentId,
+        #[serde(skip)]
+        pub account_id: AccountId,
+        /// The order or due it was made for.
+        #[schema(examples("due_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
+        pub subject: String,
+        pub payer_id: Option<PersonId>,
+        pub currency: Currency,
+        pub amount: i64,
+        /// As much of it as was more than what was owed: the payer's next due can use it.
+        pub credited: i64,
+        pub refunded: i64,
+        pub method: Method,
+        /// What the payment is called elsewhere, such as on a bank statement.
+        pub reference: Option<String>,
+        pub paid_at: Timestamp,
+        #[serde(skip)]
+        pub provider_id: Option<String>,
+        #[serde(skip)]
+        pub actor: String,
+        pub created_at: Timestamp,
+        pub updated_at: Timestamp,
+        /// Rises with every change.
+        pub version: i64,
+    }
+}
+
+thing!(Payment by PaymentId: Subject Versioned Paged);
+
+record! {
+    /// Money that was given back.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(tag = "object", rename = "refund")]
+    pub struct Refund in refund {
+        pub id: RefundId,
+        #[serde(skip)]
+        pub account_id: AccountId,
+        #[serde(skip)]
+        pub subject: String,
+        pub payment_id: PaymentId,
+        pub currency: Currency,
+        pub amount: i64,
+        pub reason: Option<String>,
+        pub status: RefundStatus,
+        #[serde(skip)]
+        pub provider_id: Option<String>,
+        #[serde(skip)]
+        pub actor: String,
+        pub created_at: Timestamp,
+        pub updated_at: Timestamp,
+    }
+}
+
+/// What somebody says of a payment, whether for an order or a due.
+#[derive(Debug, Clone)]
+pub struct Paid {
+    /// `None`: all that is owed.
+    pub amount: Option<i64>,
+    pub method: Method,
+    pub reference: Option<String>,
+    /// Now, if nobody says otherwise.
+    pub paid_at: Option<Timestamp>,
+    /// The provider's name of it, if it was paid through one.
+    pub provider_id: Option<String>,
+}
+
+/// Money that came in, to be written down.
+#[derive(Debug, Clone)]
+pub struct NewPayment {
+    pub subject: String,
+    pub payer_id: Option<PersonId>,
+    pub currency: Currency,
+    pub amount: i64,
+    pub credited: i64,
+    pub method: Method,
+    pub reference: Option<String>,
+    /// Now, if nobody says otherwise.
+    pub paid_at: Option<Timestamp>,
+    pub provider_id: Option<String>,
+}
+
+/// Writes a payment down.
+pub fn create(tx: &Tx<'_>, new: NewPayment) -> Result<Payment> {
+    let payment = Payment {
+        id: tx.new_id(),
+        account_id: tx.account(),
+        subject: new.subject,
+        payer_id: new.payer_id,
+        currency: new.currency,
+        amount: new.amount,
+        credited: new.credited,
+        refunded: 0,
+        method: new.method,
+        reference: new.reference,
+        paid_at: new.paid_at.unwrap_or(tx.now()),
+        provider_id: new.provider_id,
+        actor: tx.actor().to_owned(),
+        created_at: tx.now(),
+        updated_at: tx.now(),
+        version: 1,
+    };
+    tx.run(Payment::INSERT, &payment.bind())?;
+    Ok(payment)
+}
+
+/// One payment.
+pub fn find(db: &Reader<'_>, id: PaymentId) -> Result<Payment> {
+    Ok(db.one(sql!(Payment::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
+}
+
+/// What was paid for an order or a due, in order.
+pub fn of_subject(db: &Reader<'_>, subject: &str) -> Result<Vec<Payment>> {
+    Ok(db.all(
+        sql!(Payment::SELECT, " where account_id = :account and subject = :subject order by id"),
+        bind! { subject },
+    )?)
+}
+
+/// What was given back for an order or a due, in order.
+pub fn refunds_of(db: &Reader<'_>, subject: &str) -> Result<Vec<Refund>> {
+    Ok(db.all(
+        sql!(Refund::SELECT, " where account_id = :account and subject = :subject order by id"),
+        bind! { subject },
+    )?)
+}
+
+/// Writes down that so much of a payment is given back: never more than is left of it. What was paid through a
+/// provider is pending until the provider has given it back.
+pub fn refund(
+    tx: &Tx<'_>,
+    payment: &Payment,
+    amount: i64,
+    reason: Option<String>,
+) -> Result<(Payment, Refund)> {
+    if amount <= 0 || amount > payment.amount - payment.refunded {
+        return Err(Error::invalid_state("That is more than is left of the payment."));
+    }
+    let payment = Payment {
+        refunded: payment.refunded + amount,
+        updated_at: tx.now(),
+        version: payment.version + 1,
+        ..payment.clone()
+    };
+    tx.run(
+        "update payment set refunded = :refunded, updated_at = :updated_at, version = :version
+         where account_id = :account and id = :id",
+        &payment.bind(),
+    )?;
+    let online = payment.provider_id.is_some();
+    let refund = Refund {
+        id: tx.new_id(),
+        account_id: tx.account(),
+        subject: payment.subject.clone(),
+        payment_id: payment.id,
+        currency: payment.currency,
+        amount,
+        reason,
+        status: if online { RefundStatus::Pending } else { RefundStatus::Done },
+        provider_id: None,
+        actor: tx.actor().to_owned(),
+        created_at: tx.now(),
+        updated_at: tx.now(),
+    };
+    tx.run(Refund::INSERT, &refund.bind())?;
+    Ok((payment, refund))
+}

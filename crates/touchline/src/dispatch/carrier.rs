@@ -14,6 +14,7 @@ use futures_util::stream::FuturesUnordered;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use kit::Timestamp;
 use store::{Reader, Scope, Tx};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::Dispatcher;
@@ -73,40 +74,88 @@ struct Load {
     parcels: Vec<Parcel>,
     /// How far the webhook has come once all of them are written down.
     position: i64,
+    /// Whether this is the end: what is to be done then, if all goes well and nobody calls meanwhile.
+    last: Option<Rest>,
+}
+
+impl Load {
+    /// Whether everything was sent for the first time and taken: then nothing of it can be due again.
+    fn all_taken(&self, outcomes: &[Outcome]) -> bool {
+        let fresh = |parcel: &Parcel| parcel.delivery.is_none();
+        outcomes.len() == self.parcels.len()
+            && outcomes.iter().all(|o| o.verdict == Verdict::Taken && fresh(&o.parcel))
+    }
 }
 
 /// Carries until nothing is due. Says when to come again and how far the log was looked at.
 pub(super) async fn carry(post: &Dispatcher, errand: Errand) -> Result<Rest> {
     let Errand { account, webhook: id, mut seen, .. } = errand;
-    let scope = || Scope::account(account, ACTOR).beside("webhooks");
+    let mut writing = Writing::default();
     loop {
         if post.app.is_stopping() {
+            writing.done().await?;
             return Ok(Rest { until: None, seen });
         }
-        match post.app.db.read(scope(), move |db| plan(db, id, seen)).await? {
-            Plan::Wait(rest) => return Ok(rest),
-            Plan::Replay => {
-                post.app.db.write(scope(), move |tx| replay::step(tx, id)).await?;
-            }
-            Plan::TurnOff(reason) => {
-                post.turn_off(account, id, reason).await?;
-                return Ok(Rest { until: None, seen });
-            }
-            Plan::Send(load) => {
-                let outcomes = send(post, errand, &load).await?;
-                if outcomes.is_empty() && !load.parcels.is_empty() {
-                    return Ok(Rest { until: None, seen });
-                }
-                let position = reached(&load, &outcomes);
-                seen = seen.max(position);
-                let rules = post.rules.clone();
-                let report = Report { webhook_id: id, outcomes, position };
-                let record = move |tx: &Tx<'_>| outcome::record(tx, &report, &rules);
-                if let Some(reason) = post.app.db.write(scope(), record).await? {
+        let plan = post.app.db.read(errand.scope(), move |db| plan(db, id, seen)).await?;
+        let Plan::Send(load) = plan else {
+            writing.done().await?;
+            match plan {
+                Plan::Wait(rest) => return Ok(rest),
+                Plan::TurnOff(reason) => {
                     post.turn_off(account, id, reason).await?;
                     return Ok(Rest { until: None, seen });
                 }
+                _ => post.app.db.write(errand.scope(), move |tx| replay::step(tx, id)).await?,
+            };
+            continue;
+        };
+        let outcomes = send(post, errand, &load).await?;
+        writing.done().await?;
+        if outcomes.is_empty() && !load.parcels.is_empty() {
+            return Ok(Rest { until: None, seen });
+        }
+        let position = reached(&load, &outcomes);
+        seen = seen.max(position);
+        let all_taken = load.all_taken(&outcomes);
+        writing = Writing::begin(post, errand, Report { webhook_id: id, outcomes, position });
+        if all_taken && load.last.is_none() {
+            // Nothing of this can be due again: the next can go out while it is written down.
+            continue;
+        }
+        if let Some(reason) = writing.done().await? {
+            post.turn_off(account, id, reason).await?;
+            return Ok(Rest { until: None, seen });
+        }
+        if let Some(rest) = load.last.filter(|_| all_taken) {
+            return Ok(rest);
+        }
+    }
+}
+
+impl Errand {
+    fn scope(&self) -> Scope {
+        Scope::account(self.account, ACTOR).beside("webhooks")
+    }
+}
+
+/// What is being written down, if anything is.
+#[derive(Default)]
+struct Writing(Option<JoinHandle<Result<Option<Reason>>>>);
+
+impl Writing {
+    fn begin(post: &Dispatcher, errand: Errand, report: Report) -> Self {
+        let (db, rules) = (post.app.db.clone(), post.rules.clone());
+        let record = move |tx: &Tx<'_>| outcome::record(tx, &report, &rules);
+        Self(Some(tokio::spawn(async move { db.write(errand.scope(), record).await })))
+    }
+
+    /// Waits until it is. Says why the webhook is to be turned off, if it is.
+    async fn done(&mut self) -> Result<Option<Reason>> {
+        match self.0.take() {
+            Some(writing) => {
+                writing.await.map_err(|_| Error::internal("could not write down what was sent"))?
             }
+            None => Ok(None),
         }
     }
 }
@@ -146,7 +195,8 @@ fn plan(db: &Reader<'_>, id: WebhookId, seen: i64) -> Result<Plan> {
         found => found?,
     };
     let Some(ears) = ears else { return Ok(Plan::TurnOff(Reason::CreatorGone)) };
-    let due = match again(db, &webhook)? {
+    let next_due = delivery::next_due(db, id)?;
+    let due = match next_due.map_or(Ok(Again::Not), |next| again(db, &webhook, next))? {
         Again::Now(due) => due,
         Again::Not if webhook.replay_after.is_some() => return Ok(Plan::Replay),
         Again::Not => Vec::new(),
@@ -155,20 +205,22 @@ fn plan(db: &Reader<'_>, id: WebhookId, seen: i64) -> Result<Plan> {
     if !due.is_empty() {
         let position = webhook.position;
         let parcels = due.into_iter().map(|due| checked(due, &ears)).collect();
-        return Ok(Plan::Send(Box::new(Load { webhook, parcels, position })));
+        return Ok(Plan::Send(Box::new(Load { webhook, parcels, position, last: None })));
     }
     let mut seen = seen;
     loop {
         let news = signals::notifications(db, seen, BATCH)?;
         let Some(last) = news.last().map(|news| news.sequence) else { break };
+        let more = i64::try_from(news.len()).is_ok_and(|many| many >= BATCH);
         let wanted: Vec<_> = news.into_iter().filter(|news| webhook.wants(&ears, news)).collect();
         seen = last;
         if !wanted.is_empty() || seen - webhook.position > SKIPPED {
             let parcels = wanted.into_iter().map(Parcel::from).collect();
-            return Ok(Plan::Send(Box::new(Load { webhook, parcels, position: seen })));
+            let last = (!more).then_some(Rest { until: next_due, seen });
+            return Ok(Plan::Send(Box::new(Load { webhook, parcels, position: seen, last })));
         }
     }
-    Ok(Plan::Wait(Rest { until: delivery::next_due(db, id)?, seen }))
+    Ok(Plan::Wait(Rest { until: next_due, seen }))
 }
 
 /// What of a webhook's deliveries is to be tried again.
@@ -180,9 +232,10 @@ enum Again {
     Held(Timestamp),
 }
 
-fn again(db: &Reader<'_>, webhook: &Webhook) -> Result<Again> {
+/// Looks what is to be tried again, the first of it at `next`.
+fn again(db: &Reader<'_>, webhook: &Webhook, next: Timestamp) -> Result<Again> {
     // Somebody waits for the answer to a ping.
-    let pings = delivery::pings(db, webhook.id)?;
+    let pings = if next <= db.now() { delivery::pings(db, webhook.id)? } else { Vec::new() };
     if !pings.is_empty() {
         return Ok(Again::Now(pings));
     }
@@ -192,9 +245,12 @@ fn again(db: &Reader<'_>, webhook: &Webhook) -> Result<Again> {
         return Ok(match delivery::first(db, webhook.id)? {
             Some((due, _)) if ahead(&due) => Again::Not,
             Some((due, at)) if at <= db.now() => Again::Now(vec![due]),
-            Some((_, at)) => Again::Held(delivery::next_due(db, webhook.id)?.unwrap_or(at)),
+            Some(_) => Again::Held(next),
             None => Again::Not,
         });
+    }
+    if next > db.now() {
+        return Ok(Again::Not);
     }
     let mut due = delivery::due(db, webhook.id, BATCH)?;
     due.retain(|due| !ahead(due));

@@ -71,7 +71,7 @@ impl Client {
         let pool = Pool::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(8)
+            .pool_max_idle_per_host(64)
             .http1_max_headers(100)
             .http1_max_buf_size(READ)
             .retry_canceled_requests(true)

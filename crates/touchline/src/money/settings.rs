@@ -22,7 +22,8 @@ record! {
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "money_settings")]
     pub struct MoneySettings in money_settings {
-        #[serde(skip)]
+        /// The account's: it has these settings once.
+        #[serde(rename = "id")]
         pub account_id: AccountId,
         /// What prices and dues are in where nobody says otherwise.
         pub currency: Currency,

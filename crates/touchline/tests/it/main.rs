@@ -37,6 +37,7 @@ mod mail_unsubscribe;
 mod matrix;
 mod matrix_bodies;
 mod messages;
+mod money;
 mod messages_people;
 mod messages_reading;
 mod messages_retracted;

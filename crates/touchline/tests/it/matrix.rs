@@ -65,6 +65,8 @@ const TABLE: &[(&str, &str)] = &[
     ("messages_receipts", "+++00- +"),
     // Nobody says that somebody else has read something.
     ("messages_read", "++-00- +"),
+    ("money_settings_get", "+++++- +"),
+    ("money_settings_update", "++---- -"),
     ("outbox_list", "++---- -"),
     ("outbox_get", "++---- -"),
     ("notifications_list", "++---- -"),

@@ -217,6 +217,7 @@ async fn live(w: &World) {
     // Somebody leaves, and somebody else moves up.
     w.owner.delete(&on_roster(&cast.lia.member)).await.ok();
     w.owner.post(&at("/cancel"), json!({ "reason": "Rain" })).await.ok();
+    w.owner.patch("/money_settings", json!({ "reminder_days": [-3, 3] })).await.ok();
     w.owner.delete(&otters).await.ok();
     w.owner.post(&format!("{otters}/restore"), json!({})).await.ok();
     let scope = || Scope::account(w.harbour, "test");

@@ -10,6 +10,7 @@ create table money_settings (
     reminder_days text not null,
     -- The number of the last order.
     order_number bigint not null,
+    created_at bigint not null,
     updated_at bigint not null,
     version bigint not null,
     constraint money_settings_pkey primary key (account_id),

@@ -36,6 +36,7 @@ record! {
         pub reminder_days: Listed<i64>,
         #[serde(skip)]
         pub order_number: i64,
+        pub created_at: Timestamp,
         pub updated_at: Timestamp,
         /// Rises with every change.
         pub version: i64,
@@ -77,6 +78,7 @@ pub fn of(db: &Reader<'_>) -> Result<MoneySettings> {
         order_hold_minutes: Some(HOLD),
         reminder_days: Listed(REMINDERS.to_vec()),
         order_number: 0,
+        created_at: db.now(),
         updated_at: db.now(),
         version: 1,
     }))

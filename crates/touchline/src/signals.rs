@@ -252,6 +252,13 @@ pub fn open_journal(tx: &Tx<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The number of the newest notification.
+pub fn sequence(db: &Reader<'_>) -> Result<i64> {
+    let (sequence,) =
+        db.one("select sequence from journal where account_id = :account", bind! {})?;
+    Ok(sequence)
+}
+
 /// The notifications after a sequence number, oldest first.
 pub fn notifications(db: &Reader<'_>, after: i64, limit: i64) -> Result<Vec<Notification>> {
     Ok(db.all(

@@ -16,7 +16,7 @@ use super::webhook::{self, Reason, Status, Webhook};
 use crate::error::{Code, Error, Fault, Result};
 use crate::expected::Expected;
 use crate::ids::{DeliveryId, NotificationId, WebhookId};
-use crate::signals::Tell;
+use crate::signals::{self, Tell};
 
 /// What a test tells of.
 #[derive(Debug, Serialize, ToSchema)]
@@ -149,8 +149,7 @@ pub fn enable(
     if before.status == Status::Enabled {
         return Err(Error::invalid_state("The webhook is on."));
     }
-    let (sequence,): (i64,) =
-        tx.one("select sequence from journal where account_id = :account", bind! {})?;
+    let sequence = signals::sequence(tx)?;
     let since = missing_since(&before);
     let mut after = Webhook {
         status: Status::Enabled,
@@ -257,9 +256,10 @@ fn first_missed(
 pub fn oldest(db: &Reader<'_>) -> Result<i64> {
     let (first,): (Option<i64>,) =
         db.one("select min(sequence) from notification where account_id = :account", bind! {})?;
-    let (last,): (i64,) =
-        db.one("select sequence from journal where account_id = :account", bind! {})?;
-    Ok(first.unwrap_or(last + 1))
+    Ok(match first {
+        Some(first) => first,
+        None => signals::sequence(db)? + 1,
+    })
 }
 
 /// Whether something that happened at this moment or later may be no longer kept.
@@ -278,11 +278,7 @@ fn is_cut_off(db: &Reader<'_>, moment: Timestamp) -> Result<bool> {
 /// The first number of what happened at this moment or later; one beyond the last if nothing did. Numbers rise
 /// with time, so the place is found by halving.
 fn first_since(db: &Reader<'_>, moment: Timestamp) -> Result<i64> {
-    let (mut low, mut high) = (oldest(db)?, {
-        let (last,): (i64,) =
-            db.one("select sequence from journal where account_id = :account", bind! {})?;
-        last + 1
-    });
+    let (mut low, mut high) = (oldest(db)?, signals::sequence(db)? + 1);
     while low < high {
         let sequence = low + (high - low) / 2;
         let (at,): (Timestamp,) = db.one(

@@ -22,7 +22,7 @@ use crate::error::{Code, Error, Fault, Result};
 use crate::expected::{Expected, Versioned};
 use crate::ids::{AppId, TeamId, WebhookId};
 use crate::secrets::SealKey;
-use crate::signals::Tell;
+use crate::signals::{self, Tell};
 
 /// As many webhooks as an account can have.
 const MOST: i64 = 1_000;
@@ -132,8 +132,7 @@ pub fn create(tx: &Tx<'_>, means: &Means, new: NewWebhook) -> Result<(Webhook, S
         return Err(Error::new(Code::Conflict, detail));
     }
     let secret = Secret::make(tx.dice());
-    let (position,) =
-        tx.one("select sequence from journal where account_id = :account", bind! {})?;
+    let position = signals::sequence(tx)?;
     let id: WebhookId = tx.new_id();
     let webhook = Webhook {
         id,

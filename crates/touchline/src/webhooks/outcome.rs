@@ -1,6 +1,7 @@
 //! What became of attempts, written down together: the deliveries, how far the webhook has come in the log,
 //! and how its receiver is doing.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -124,6 +125,8 @@ pub fn record(tx: &Tx<'_>, report: &Report, rules: &Rules) -> Result<Option<Reas
 
 /// Enters an attempt into its delivery.
 fn enter(tx: &Tx<'_>, webhook_id: WebhookId, outcome: &Outcome, rules: &Rules) -> Result<()> {
+    let outcome = without_the_erased(tx, outcome)?;
+    let outcome = outcome.as_ref();
     let Outcome { parcel, attempt, .. } = outcome;
     let Some(id) = parcel.delivery else {
         let delivery = Delivery {
@@ -153,6 +156,23 @@ fn enter(tx: &Tx<'_>, webhook_id: WebhookId, outcome: &Outcome, rules: &Rules) -
         found => found?,
     };
     update(tx, &after(before, outcome, rules, tx.dice()))
+}
+
+/// An answer may repeat what was sent: whoever was erased from the log meanwhile must not come back by it.
+fn without_the_erased<'a>(tx: &Tx<'_>, outcome: &'a Outcome) -> Result<Cow<'a, Outcome>> {
+    let (parcel, attempt) = (&outcome.parcel, &outcome.attempt);
+    let (Some(_), Some(sequence)) = (&attempt.response_excerpt, parcel.sequence) else {
+        return Ok(Cow::Borrowed(outcome));
+    };
+    let now: Option<(String,)> = tx.maybe(
+        "select body from notification where account_id = :account and sequence = :sequence",
+        bind! { sequence },
+    )?;
+    if now.is_some_and(|(body,)| body == *parcel.body) {
+        return Ok(Cow::Borrowed(outcome));
+    }
+    let attempt = Attempt { response_excerpt: None, ..attempt.clone() };
+    Ok(Cow::Owned(Outcome { attempt, ..outcome.clone() }))
 }
 
 /// A delivery after one more attempt.

@@ -198,6 +198,9 @@ both! {
         for id in ["x", "-1", "1.5", "99999999999999999999"] {
             refused(&w.owner.with("Last-Event-ID", id), STREAM).await.refused(400, "invalid_request");
         }
+        // Whoever has seen more than there is was told by a log that is no more.
+        refused(&w.owner.with("Last-Event-ID", "7"), STREAM).await.refused(400, "invalid_parameter");
+        refused(&w.owner, &format!("{STREAM}?after=7")).await.refused(400, "invalid_parameter");
         refused(&w.owner, &format!("{STREAM}?after=x")).await.refused(400, "invalid_parameter");
         refused(&w.reader, STREAM).await.refused(403, "insufficient_scope");
         refused(&w.nobody, STREAM).await.refused(401, "missing_credentials");

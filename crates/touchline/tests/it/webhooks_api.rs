@@ -288,6 +288,19 @@ both! {
         }
     }
 
+    async fn what_is_told_again_is_what_is_wanted_now(w: &World) {
+        let receiver = Receiver::start().await;
+        let made = hook(&w.owner, &receiver, &["team.archived"]).await;
+        team(w, "Hawks").await;
+        w.deliver().await;
+        w.owner.patch(&at(&made, ""), json!({ "events": ["team.*"] })).await.ok();
+        w.deliver().await;
+        assert!(told(&receiver).is_empty(), "a new wish is about what comes");
+        assert_eq!(w.owner.post(&at(&made, "/replay"), json!({ "from_sequence": 1 })).await.status, 202);
+        w.deliver().await;
+        assert_eq!(told(&receiver), ["team.created"]);
+    }
+
     async fn deliveries_are_listed_and_delivered_once_more(w: &World) {
         let receiver = Receiver::start().await;
         let made = hook(&w.owner, &receiver, &["*"]).await;

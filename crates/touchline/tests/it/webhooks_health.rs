@@ -236,6 +236,21 @@ both! {
         assert_eq!(last.json()["type"], "ping", "a ping does not wait for news that failed");
     }
 
+    async fn a_ping_finds_out_at_once_whether_an_ill_receiver_still_is(w: &World) {
+        let receiver = Receiver::start().await;
+        let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
+        receiver.always(500);
+        happen(w, w.harbour, 40).await;
+        w.deliver().await;
+        let before = receiver.received().len();
+        let resting = shown(w, id).await.resting_until.unwrap();
+        test(w, id).await;
+        w.deliver().await;
+        let received = receiver.received();
+        assert_eq!((received.len(), received[before].json()["type"].as_str()), (before + 1, Some("ping")));
+        assert!(shown(w, id).await.resting_until.unwrap() > resting, "it is left in peace again");
+    }
+
     async fn a_new_address_is_not_ill_because_the_old_one_was(w: &World) {
         let (old, new) = (Receiver::start().await, Receiver::start().await);
         let id = subscribe(w, old.url(), Ordering::Parallel).await;

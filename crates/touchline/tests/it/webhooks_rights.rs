@@ -1,6 +1,9 @@
 //! Stories about what webhooks are told: no more than whoever answers for them may read.
 
+use std::time::Duration;
+
 use store::Scope;
+use testkit::receiver::Reply;
 use testkit::world::new_key;
 use testkit::{Receiver, World, both, json};
 use touchline::accounts::api_key;
@@ -10,6 +13,7 @@ use touchline::oauth::grant;
 
 use crate::events::narrowed;
 use crate::standing::values;
+use crate::webhooks::{Running, happen};
 use crate::webhooks_api::{at, hook, team, told};
 
 /// Something of every sort about a team.
@@ -49,7 +53,36 @@ async fn revoke(w: &World, key: KeyId) {
     w.db().write(scope, move |tx| api_key::revoke(tx, key)).await.unwrap();
 }
 
+/// Waits until a receiver was told a good deal, lets somebody end that, and says how much it was told from half a
+/// second afterwards on.
+async fn told_after_all(w: &World, receiver: &Receiver, end: impl AsyncFnOnce()) -> usize {
+    receiver.always(Reply::from(200).after(Duration::from_millis(20)));
+    happen(w, w.harbour, 2_000).await;
+    let _running = Running::start(&w.node.dispatcher);
+    receiver.wait_for(40).await;
+    end().await;
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    let told = receiver.received().len();
+    assert!(told < 2_000, "everything was told before it could be ended");
+    tokio::time::sleep(Duration::from_millis(1_200)).await;
+    receiver.received().len() - told
+}
+
 both! {
+    async fn once_it_is_deleted_a_webhook_is_told_no_more(w: &World) {
+        let receiver = Receiver::start().await;
+        let made = hook(&w.owner, &receiver, &["*"]).await;
+        let delete = async || { w.owner.delete(&at(&made, "")).await.ok(); };
+        assert_eq!(told_after_all(w, &receiver, delete).await, 0);
+    }
+
+    async fn once_its_makers_key_is_revoked_a_webhook_is_told_no_more(w: &World) {
+        let receiver = Receiver::start().await;
+        let (key, maker) = w.caller(new_key("webhooks:write teams:read")).await;
+        hook(&maker, &receiver, &["*"]).await;
+        assert_eq!(told_after_all(w, &receiver, async || revoke(w, key.id).await).await, 0);
+    }
+
     async fn a_webhook_hears_what_its_maker_may_read(w: &World) {
         let receiver = Receiver::start().await;
         let (_, events) = w.caller(new_key("webhooks:write events:read")).await;

@@ -84,8 +84,8 @@ pub fn beginning(db: &Reader<'_>) -> Result<i64> {
     Ok(asking::oldest(db)? - 1)
 }
 
-/// Fails when what comes right after this number is no longer kept. The newest is always kept, so nothing at
-/// all means that nothing came after.
+/// Fails when what comes right after this number is no longer kept, or when the log has not come so far: whoever
+/// remembers more than there is remembers a log from before a backup was restored, and would miss what comes.
 pub fn is_kept(db: &Reader<'_>, after: i64) -> Result<()> {
     let next: Option<(i64,)> = db.maybe(
         "select sequence from notification
@@ -98,7 +98,16 @@ pub fn is_kept(db: &Reader<'_>, after: i64) -> Result<()> {
                 format!("The log begins with number {oldest}; what came before is no longer kept.");
             Err(Error::new(Code::Gone, detail))
         }
-        _ => Ok(()),
+        Some(_) => Ok(()),
+        // The newest is always kept, so nothing at all means that nothing came after.
+        None => match signals::sequence(db)? {
+            newest if newest < after => {
+                let detail =
+                    format!("The log ends with number {newest}; nothing has come after that yet.");
+                Err(Error::new(Code::InvalidParameter, detail))
+            }
+            _ => Ok(()),
+        },
     }
 }
 

@@ -195,16 +195,19 @@ create table order_line (
     tax_included boolean not null,
     -- What is paid for it: after discount, with tax.
     total bigint not null,
-    -- How many were handed out, how many were taken back, how many of those are on the shelf again.
+    -- How many the buyer has, how many were taken back or are not wanted any more, and how many of all are on
+    -- the shelf again.
     fulfilled bigint not null,
     returned bigint not null,
     restocked bigint not null,
+    -- Whether they were taken from a stock that is counted: only then are they put back.
+    from_stock boolean not null,
     -- How much was given back for it.
     refunded bigint not null,
     constraint order_line_pkey primary key (account_id, id),
     constraint order_line_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
     constraint order_line_order_id_fkey foreign key (account_id, order_id) references shop_order (account_id, id) on delete cascade,
-    constraint order_line_quantity_check check (quantity > 0 and fulfilled >= 0 and fulfilled <= quantity and returned >= 0 and returned <= quantity and restocked >= 0 and restocked <= quantity),
+    constraint order_line_quantity_check check (quantity > 0 and fulfilled >= 0 and returned >= 0 and fulfilled + returned <= quantity and restocked >= 0 and restocked <= quantity),
     constraint order_line_refunded_check check (refunded >= 0 and refunded <= total)
 );
 create index order_line_account_id_order_id_idx on order_line (account_id, order_id, position);

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::ids::AccountId;
 use crate::messages::posting;
 use crate::oauth::{code, grant, request, token};
+use crate::shop::ending;
 use crate::signin::forgetting;
 use crate::web::idempotency;
 use crate::web::server::told;
@@ -18,7 +19,7 @@ use crate::webhooks::notifications::keeping::{self, Kept};
 
 /// How often old idempotency keys are looked for.
 const FORGET_EVERY: Duration = Duration::from_secs(60);
-/// How often messages are looked for whose time has come.
+/// How often messages whose time has come, and orders whose time is over, are looked for.
 const PUBLISH_EVERY: Duration = Duration::from_secs(3);
 /// How often it is written down what was counted.
 const WRITE_USAGE_EVERY: Duration = Duration::from_secs(10);
@@ -46,6 +47,7 @@ async fn forgetting(app: &App, mut stop: watch::Receiver<bool>) {
 async fn publishing(app: &App, mut stop: watch::Receiver<bool>) {
     loop {
         publish_due(app).await;
+        expire_orders(app).await;
         if stopped_within(PUBLISH_EVERY, &mut stop).await {
             return;
         }
@@ -173,5 +175,32 @@ pub async fn publish_due(app: &App) {
             }
         }
         last = due.last().copied();
+    }
+}
+
+/// Ends the orders that were not paid in time, each in a job of its own account. Every node may do so: whoever
+/// comes second finds them ended.
+pub async fn expire_orders(app: &App) {
+    let mut last = None;
+    while !app.is_stopping() {
+        let read = app.db.read(Scope::system("expire"), move |db| ending::late(db, last));
+        let late = match read.await {
+            Ok(late) => late,
+            Err(error) => {
+                tracing::warn!(cause = ?error.cause, "could not look for unpaid orders");
+                return;
+            }
+        };
+        if late.is_empty() {
+            return;
+        }
+        for one in &late {
+            let (scope, id) = (Scope::account(one.account_id, "system"), one.id);
+            let ended = app.db.write(scope, move |tx| ending::expire(tx, id)).await;
+            if let Err(error) = ended {
+                tracing::warn!(order = %id, cause = ?error.cause, "could not end an unpaid order");
+            }
+        }
+        last = late.last().copied();
     }
 }

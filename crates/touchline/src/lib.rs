@@ -11,6 +11,7 @@ pub mod events;
 pub mod mail;
 pub mod messages;
 pub mod money;
+pub mod shop;
 pub mod exports;
 pub mod privacy;
 pub mod joining;
@@ -59,6 +60,7 @@ fn api() -> Routes {
     let routes = mail::api::routes(routes);
     let routes = messages::api::routes(routes);
     let routes = money::api::routes(routes);
+    let routes = shop::api::routes(routes);
     let routes = exports::api::routes(routes);
     let routes = privacy::api::routes(routes);
     let routes = webhooks::notifications::api::routes(routes);

@@ -128,6 +128,8 @@ permits! {
     OrdersPlace: Some(ScopeName::OrdersWrite), Family;
     /// Looking at orders and dues.
     OrdersRead: Some(ScopeName::OrdersRead), Family;
+    /// Downloading what was ordered.
+    OrdersOversee: Some(ScopeName::OrdersRead), Staff;
     /// Selling, handing out, charging, and writing down what was paid.
     OrdersManage: Some(ScopeName::OrdersWrite), Staff;
     /// Deciding how the account handles money, and making codes that make orders cheaper.

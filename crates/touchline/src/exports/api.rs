@@ -11,6 +11,7 @@ use store::Scope;
 use utoipa_axum::routes;
 
 use super::events::EventsTable;
+use super::orders::OrdersTable;
 use super::roster::RosterTable;
 use super::rsvps::RsvpsTable;
 use super::table::{Sheet, Table};
@@ -20,13 +21,13 @@ use crate::error::Result;
 use crate::events::event::EventFilter;
 use crate::ids::TeamId;
 use crate::signals::Tell;
-use crate::web::caller::{Caller, EventsOversee, Needs, PeopleRead};
+use crate::web::caller::{Caller, EventsOversee, Needs, OrdersOversee, PeopleRead};
 use crate::web::docs::Problems;
 use crate::web::query::{FromQuery, Params, Query};
 use crate::web::routes::Routes;
 
 pub fn routes(routes: Routes) -> Routes {
-    routes.with(routes!(roster)).with(routes!(events)).with(routes!(rsvps))
+    routes.with(routes!(roster)).with(routes!(events)).with(routes!(rsvps)).with(routes!(orders))
 }
 
 /// Download the roster
@@ -106,6 +107,31 @@ async fn rsvps(
     send(&caller, "rsvps.csv", table, mark).await
 }
 
+/// Download orders
+///
+/// A row for each line of each order, in order of creation. Columns: `order_id`, `number`, `team_id`, `team`,
+/// `status`, `created_at`, `paid_at`, `fulfilled_at`, `cancelled_at`, `buyer_member_id`, `buyer`, `buyer_email`, `note`,
+/// `discount_code`, `currency`, `order_total`, `order_paid`, `order_refunded`, `line_id`, `product_id`, `product`,
+/// `variant`, `unit_price`, `quantity`, `discount`, `tax_rate_bp`, `tax_included`, `tax`, `total`, `fulfilled`, `returned`,
+/// `refunded`, `external_id`. Amounts are whole minor units of the currency.
+#[utoipa::path(get, path = "/exports/orders.csv", operation_id = "exports_orders", tag = "Exports",
+    params(
+        ("team_id" = Option<TeamId>, Query, description = "Only what this team sold."),
+        ("from" = Option<Timestamp>, Query, description = "Only what was placed at this moment or later; a day is its beginning in UTC."),
+        ("to" = Option<Timestamp>, Query, description = "Only what was placed before this moment; a day is its beginning in UTC."),
+        ("bom" = Option<bool>, Query, description = "`true`: begin with the mark by which some spreadsheets know UTF-8.")),
+    responses((status = 200, description = "The file.", content_type = "text/csv", body = String), Problems),
+    security(("key" = ["orders:read"])))]
+async fn orders(
+    caller: Caller<OrdersOversee>,
+    Query(Download { table, mark }): Query<Download<OrdersTable>>,
+) -> Result<Response> {
+    if let Some(team) = table.team_id {
+        caller.reaches(team)?;
+    }
+    send(&caller, "orders.csv", table, mark).await
+}
+
 /// A table and how it is to be sent.
 struct Download<T> {
     table: T,
@@ -141,6 +167,12 @@ impl FromQuery for EventsTable {
 }
 
 impl FromQuery for RsvpsTable {
+    fn read(params: &mut Params) -> Self {
+        Self { team_id: params.id("team_id"), from: params.moment("from"), to: params.moment("to") }
+    }
+}
+
+impl FromQuery for OrdersTable {
     fn read(params: &mut Params) -> Self {
         Self { team_id: params.id("team_id"), from: params.moment("from"), to: params.moment("to") }
     }

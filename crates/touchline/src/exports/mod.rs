@@ -2,6 +2,7 @@
 
 pub mod api;
 pub mod events;
+pub mod orders;
 pub mod roster;
 pub mod rsvps;
 pub mod table;

@@ -106,17 +106,16 @@ pub fn change(
     Ok(after)
 }
 
-/// The number of the next order.
-pub fn next_order_number(tx: &Tx<'_>) -> Result<i64> {
+/// The number of the next order, and for how many minutes it waits to be paid.
+pub fn next_order(tx: &Tx<'_>) -> Result<(i64, Option<i64>)> {
     let number = "update money_settings set order_number = order_number + 1
-                  where account_id = :account returning order_number";
-    let next: Option<(i64,)> = tx.maybe(number, bind! {})?;
-    if let Some((next,)) = next {
+                  where account_id = :account returning order_number, order_hold_minutes";
+    if let Some(next) = tx.maybe(number, bind! {})? {
         return Ok(next);
     }
     let first = MoneySettings { order_number: 1, ..of(tx)? };
     keep(tx, &first)?;
-    Ok(first.order_number)
+    Ok((first.order_number, first.order_hold_minutes))
 }
 
 fn keep(tx: &Tx<'_>, settings: &MoneySettings) -> Result<()> {

@@ -29,7 +29,7 @@ pub fn routes(routes: Routes) -> Routes {
 /// Export everything held about a person
 ///
 /// For the person who asks what the club knows about them. What the key has no scope to read
-/// (`events:read`, `messages:read`) is `null`, so use one that has them all. Whoever exports it is
+/// (`events:read`, `messages:read`, `orders:read`) is `null`, so use one that has them all. Whoever exports it is
 /// entered in the audit log. A key that is narrowed to certain teams cannot do this.
 #[utoipa::path(get, path = "/people/{person_id}/export", operation_id = "people_export", tag = "Roster",
     params(("person_id" = PersonId, Path)),

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::accounts::rights::{ScopeName, Scopes};
 use crate::error::Result;
 use crate::ids::PersonId;
-use crate::{events, mail, messages, roster};
+use crate::{events, mail, messages, roster, shop};
 
 /// Everything that is held about a person.
 #[derive(Debug, Serialize, ToSchema)]
@@ -29,12 +29,16 @@ pub struct Dossier {
     /// Letters that were sent to them, or are waiting to be; `null` without `messages:read`.
     #[schema(value_type = Option<Vec<Object>>)]
     pub mail: Option<Value>,
+    /// What they ordered; `null` without `orders:read`.
+    #[schema(value_type = Option<Object>)]
+    pub shop: Option<Value>,
 }
 
 /// Gathers what a credential with these scopes may read.
 pub fn gather(db: &Reader<'_>, scopes: Scopes, id: PersonId) -> Result<Dossier> {
     let (sees_events, sees_messages) =
         (scopes.allow(ScopeName::EventsRead), scopes.allow(ScopeName::MessagesRead));
+    let sees_orders = scopes.allow(ScopeName::OrdersRead);
     let letters = || -> Result<Value> {
         Ok(serde_json::to_value(mail::letter::held_about(db, id)?).unwrap_or_default())
     };
@@ -45,5 +49,6 @@ pub fn gather(db: &Reader<'_>, scopes: Scopes, id: PersonId) -> Result<Dossier> 
         events: sees_events.then(|| events::held::held_about(db, id)).transpose()?,
         messages: sees_messages.then(|| messages::held::held_about(db, id)).transpose()?,
         mail: sees_messages.then(letters).transpose()?,
+        shop: sees_orders.then(|| shop::held::held_about(db, id)).transpose()?,
     })
 }

@@ -31,6 +31,9 @@ const OBJECTS: &[(&str, &str)] = &[
     ("Receipt", "receipt"),
     ("Letter", "mail"),
     ("MoneySettings", "money_settings"),
+    ("Product", "product"),
+    ("Discount", "discount"),
+    ("Order", "order"),
     ("Webhook", "webhook"),
     ("NewWebhookAnswer", "webhook"),
     ("Delivery", "delivery"),
@@ -49,6 +52,7 @@ pub fn finished(document: OpenApi) -> Value {
     put_together(&mut document);
     name_objects(&mut document);
     leave_private_out(&mut document);
+    leave_buyers_out(&mut document);
     close_inputs(&mut document);
     declare_headers(&mut document);
     let paths = document["paths"].as_object_mut().into_iter().flatten();
@@ -122,6 +126,22 @@ fn leave_private_out(document: &mut Value) {
         }
         document["components"]["schemas"][news] = schema;
     }
+}
+
+/// News tell of an order without how to reach the buyer and what they noted.
+fn leave_buyers_out(document: &mut Value) {
+    let schemas = &mut document["components"]["schemas"];
+    for (whole, member) in [("Buyer", "email"), ("Order", "note")] {
+        let mut schema = schemas[whole].clone();
+        if let Some(members) = schema["properties"].as_object_mut() {
+            members.remove(member);
+        }
+        if let Some(required) = schema["required"].as_array_mut() {
+            required.retain(|name| name != member);
+        }
+        schemas[format!("{whole}News")] = schema;
+    }
+    schemas["OrderNews"]["properties"]["buyer"] = reference("schemas", "BuyerNews");
 }
 
 /// What receivers are sent, kind by kind.

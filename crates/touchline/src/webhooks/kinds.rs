@@ -70,6 +70,23 @@ kinds! {
     Some(ScopeName::OrdersRead), "MoneySettings" {
         "money_settings.updated": "How the account handles money was changed.";
     }
+    Some(ScopeName::OrdersRead), "Product" {
+        "product.created": "A product is sold.";
+        "product.updated": "A product was changed. What is taken from its stock is told with the order.";
+        "product.archived": "A product is no longer sold.";
+    }
+    Some(ScopeName::OrdersRead), "Discount" {
+        "discount.created": "A code that makes orders cheaper was made.";
+        "discount.updated": "A code that makes orders cheaper was changed.";
+        "discount.archived": "A code can no longer be used.";
+    }
+    Some(ScopeName::OrdersRead), "OrderNews" {
+        "order.placed": "Somebody ordered something; its stock is taken.";
+        "order.paid": "An order was paid, or costs nothing.";
+        "order.fulfilled": "An order was handed out, whole or in part; its lines say which.";
+        "order.cancelled": "An order was cancelled, or was not paid in time; its stock is given back.";
+        "order.refunded": "Some or all of what was paid for an order was given back.";
+    }
     // Everybody who has a credential can ask for this.
     None, "Account" {
         "account.updated": "The account was changed.";

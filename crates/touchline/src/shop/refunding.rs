@@ -1,0 +1,138 @@
+//! Giving money back for an order: all of it, an amount, or what some lines cost. Never more than was paid.
+
+use store::Tx;
+use utoipa::ToSchema;
+
+use super::handing::{self, Part};
+use super::order::{self, Line, Order, Status, Stored};
+use super::{price, stock};
+use crate::accounts::rights::Reach;
+use crate::error::{Error, Fault, Result};
+use crate::expected::Expected;
+use crate::ids::OrderId;
+use crate::money::ledger::{self, Book, Movement};
+use crate::money::payment;
+
+/// What is given back: all that is left, unless an amount or lines are named.
+#[derive(Debug, ToSchema)]
+pub struct NewRefund {
+    /// So much, without anything being taken back.
+    #[schema(minimum = 1, maximum = 1_000_000_000_000i64)]
+    pub amount: Option<i64>,
+    /// What so many of these lines cost.
+    #[schema(min_items = 1, max_items = 100)]
+    pub lines: Option<Vec<Part>>,
+    /// Whether what is taken back can be sold again; `true` if left out. An amount alone takes nothing back.
+    pub restock: Option<bool>,
+    #[schema(max_length = 500)]
+    pub reason: Option<String>,
+}
+
+/// Gives money back.
+pub fn refund(
+    tx: &Tx<'_>,
+    reach: &Reach,
+    id: OrderId,
+    expected: &Expected,
+    new: NewRefund,
+) -> Result<Order> {
+    let before = expected.check(order::find(tx, reach, id))?;
+    let left = left(&before)?;
+    consistent(&new)?;
+    let restock = new.restock.unwrap_or(true);
+    let (amount, lines) = match (new.amount, &new.lines) {
+        (Some(amount), _) => (amount, before.lines.clone()),
+        (None, Some(parts)) => some(tx, &before, parts, restock)?,
+        (None, None) => (left, all(tx, &before, restock)?),
+    };
+    if amount > left {
+        let why = format!("That is more than is left of what was paid: {left}.");
+        return Err(Error::invalid_state(why));
+    }
+    if amount > 0 {
+        give_back(tx, &before, amount, new.reason)?;
+    }
+    let refunded = before.kept.refunded + amount;
+    let status = match refunded {
+        all if all == before.kept.paid => Status::Refunded,
+        0 => before.kept.status,
+        _ => Status::PartiallyRefunded,
+    };
+    let kept = Stored { refunded, status, ..before.kept.clone() };
+    order::update(tx, "order.refunded", &before, Order { kept, lines, ..before.clone() })
+}
+
+/// How much is left of what was paid.
+fn left(order: &Order) -> Result<i64> {
+    let Stored { status, paid, refunded, .. } = &order.kept;
+    let why = match status {
+        Status::Placed => "The order is not paid, so there is nothing to give back.",
+        Status::Cancelled => "The order was cancelled; nothing was paid.",
+        Status::Refunded => "Everything that was paid was given back already.",
+        _ if *paid == 0 => "The order was free, so there is nothing to give back.",
+        _ => return Ok(paid - refunded),
+    };
+    Err(Error::invalid_state(why))
+}
+
+fn consistent(new: &NewRefund) -> Result<()> {
+    if new.amount.is_some() && new.lines.is_some() {
+        let why = "Give either an amount or lines.";
+        return Err(Error::invalid(vec![Fault::new("/lines", "not_both", why)]));
+    }
+    if new.amount.is_some() && new.restock == Some(true) {
+        let why = "With an amount nothing is taken back; name the lines instead.";
+        return Err(Error::invalid(vec![Fault::new("/restock", "not_allowed", why)]));
+    }
+    Ok(())
+}
+
+/// Takes some of the lines back, and says what they cost.
+fn some(tx: &Tx<'_>, order: &Order, parts: &[Part], restock: bool) -> Result<(i64, Vec<Line>)> {
+    let more = "That is more than was ordered and not taken back yet.";
+    let named = handing::named(order, parts, more, |line| line.quantity - line.returned)?;
+    let (mut amount, mut lines) = (0, order.lines.clone());
+    for (place, part) in named {
+        let line = &mut lines[place];
+        let worth = price::units(line.total, line.quantity, line.returned, part.quantity);
+        take_back(tx, line, part.quantity, restock)?;
+        line.refunded += worth;
+        amount += worth;
+    }
+    Ok((amount, lines))
+}
+
+/// Takes everything back that the buyer still has or waits for.
+fn all(tx: &Tx<'_>, order: &Order, restock: bool) -> Result<Vec<Line>> {
+    let mut lines = order.lines.clone();
+    for line in &mut lines {
+        take_back(tx, line, line.quantity - line.returned, restock)?;
+        line.refunded = line.total;
+    }
+    Ok(lines)
+}
+
+/// What was not handed out yet is given up first.
+fn take_back(tx: &Tx<'_>, line: &mut Line, count: i64, restock: bool) -> Result<()> {
+    line.fulfilled -= (count - line.open()).max(0);
+    line.returned += count;
+    if restock && line.from_stock && count > 0 {
+        stock::put_back(tx, line.product_id, line.variant_id, count)?;
+        line.restocked += count;
+    }
+    Ok(())
+}
+
+/// Takes the amount out of the payment and the books: from sales and tax as it was reckoned.
+fn give_back(tx: &Tx<'_>, order: &Order, amount: i64, reason: Option<String>) -> Result<()> {
+    let about = order.about();
+    let payments = payment::of_subject(tx, &about.subject)?;
+    let payment = payments.into_iter().find(|payment| payment.amount - payment.refunded >= amount);
+    let payment = payment.ok_or_else(|| Error::internal("an order without its payment"))?;
+    let (payment, refund) = payment::refund(tx, &payment, amount, reason)?;
+    let Stored { total, tax, refunded, .. } = order.kept;
+    let tax = price::tax_back(total, tax, refunded, amount);
+    let books =
+        [(Book::of(payment.method), -amount), (Book::Sales, amount - tax), (Book::Tax, tax)];
+    ledger::enter(tx, Movement::Refund, &about, Some(refund.id.to_string()), &books)
+}

@@ -25,8 +25,9 @@ use crate::app::App;
 use crate::error::{Code, Fault, Problem};
 use crate::events::rsvp;
 use crate::ids::{
-    AccountId, DeliveryId, DutyId, EventId, FeedId, LocationId, MailId, MemberId, MessageId,
-    NotificationId, PersonId, RsvpId, SeriesId, TeamId, WebhookId,
+    AccountId, DeliveryId, DiscountId, DutyId, EventId, FeedId, LineId, LocationId, MailId,
+    MemberId, MessageId, NotificationId, OrderId, PersonId, ProductId, RsvpId, SeriesId, TeamId,
+    VariantId, WebhookId,
 };
 use crate::messages::receipt::ReadNews;
 use crate::paging::Order;
@@ -45,11 +46,14 @@ use crate::webhooks::asking::Ping;
          (name = "Events", description = "What teams meet for, where, and who comes."),
          (name = "Calendars", description = "Addresses that calendar programs subscribe to."),
          (name = "Messages", description = "Announcements, conversations, receipts, and the mail that goes out."),
+         (name = "Money", description = "How the account handles money."),
+         (name = "Store", description = "What is sold, the codes that make it cheaper, and what was ordered."),
          (name = "Notifications", description = "The log of everything that happened, page by page or as a stream."),
          (name = "Webhooks", description = "Being told what happens: signed, tried again, and never forgotten."),
          (name = "Exports", description = "What the club holds, as CSV.")),
     components(schemas(
         Problem, Fault, Code, Order, TeamId, PersonId, MemberId, LocationId, EventId, SeriesId, DutyId, RsvpId, FeedId, MessageId, MailId,
+        ProductId, VariantId, DiscountId, OrderId, LineId,
         AccountId, NotificationId, WebhookId, DeliveryId, user::News, rsvp::News, ReadNews, Ping
     )))]
 struct Base;

@@ -9,6 +9,7 @@ use touchline::accounts::user::Role;
 use crate::events::narrowed;
 use crate::mail::put_one;
 use crate::openapi::operations;
+use crate::shop::sold;
 
 /// One object of every kind at Harbour, by the parameter that stands for it in an address.
 pub(crate) async fn objects(w: &World) -> Vec<(&'static str, String)> {
@@ -30,6 +31,7 @@ pub(crate) async fn objects(w: &World) -> Vec<(&'static str, String)> {
     let body = json!({ "team_id": team, "kind": "announcement", "subject": "target", "body": "x" });
     let message = w.owner.post("/messages", body).await.created();
     let [webhook, delivery] = tested_webhook(w).await;
+    let [product, discount, order] = sold(w, &team, member.id()).await;
     vec![
         ("{team_id}", team),
         ("{member_id}", id(&member)),
@@ -42,6 +44,9 @@ pub(crate) async fn objects(w: &World) -> Vec<(&'static str, String)> {
         ("{mail_id}", put_one(w).await.to_string()),
         webhook,
         delivery,
+        product,
+        discount,
+        order,
     ]
 }
 

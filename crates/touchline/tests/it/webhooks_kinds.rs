@@ -12,6 +12,7 @@ use touchline::roster::preferences;
 use touchline::webhooks::kinds::{self, KINDS};
 
 use crate::house::sources;
+use crate::shop;
 use crate::webhooks_api::{at, hook};
 
 /// What does not fit a schema, as places and reasons.
@@ -214,6 +215,7 @@ async fn live(w: &World) {
     w.owner.patch(&format!("/messages/{later}"), json!({ "subject": "Towels" })).await.ok();
     w.owner.send("PUT", &format!("/messages/{now}/receipts/{}", cast.lia.person), None).await.ok();
     w.owner.delete(&format!("/messages/{now}")).await.ok();
+    shop::live(w, &cast).await;
     // Somebody leaves, and somebody else moves up.
     w.owner.delete(&on_roster(&cast.lia.member)).await.ok();
     w.owner.post(&at("/cancel"), json!({ "reason": "Rain" })).await.ok();
@@ -258,7 +260,7 @@ both! {
         // What is about a team says which one.
         for body in &bodies {
             let (kind, object) = (body["type"].as_str().unwrap(), &body["data"]["object"]);
-            let of_club = ["team", "location", "account", "user", "webhook", "money_settings", "ping"].iter().any(|start| kind.starts_with(start));
+            let of_club = ["team", "location", "account", "user", "webhook", "ping", "discount", "money_settings"].iter().any(|start| kind.starts_with(start));
             let of_person = kind == "roster.person_updated" || (kind.starts_with("calendar") && object["person_id"].is_string());
             assert!(of_club || of_person || object["team_id"].is_string(), "{kind}: {object}");
         }

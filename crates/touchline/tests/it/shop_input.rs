@@ -1,0 +1,137 @@
+//! Stories about orders and products that are not as they should be: all faults are told, nothing is changed.
+
+use testkit::{World, both, json};
+
+use crate::roster::team;
+use crate::shop::{below, left, order, product, wanted};
+
+both! {
+    async fn wrong_products_are_refused(w: &World) {
+        let hawks = team(w, "Hawks").await;
+        let before = w.news().await;
+        for (more, pointer) in [
+            (json!({ "price": -1 }), "/price"),
+            (json!({ "price": 10.5 }), "/price"),
+            (json!({ "price": "10" }), "/price"),
+            (json!({ "price": 1_000_000_000_001i64 }), "/price"),
+            (json!({ "price": 1e30 }), "/price"),
+            (json!({ "price": null }), "/price"),
+            (json!({ "currency": "XXY" }), "/currency"),
+            (json!({ "currency": "eur" }), "/currency"),
+            (json!({ "tax_rate_bp": 10_001 }), "/tax_rate_bp"),
+            (json!({ "tax_rate_bp": -1 }), "/tax_rate_bp"),
+            (json!({ "stock": -1 }), "/stock"),
+            (json!({ "stock": 0.5 }), "/stock"),
+            (json!({ "most_per_order": 0 }), "/most_per_order"),
+            (json!({ "buyers": "nobody" }), "/buyers"),
+            (json!({ "stock": 1, "variants": [{ "name": "S" }] }), "/stock"),
+            (json!({ "variants": [{ "name": "S" }, { "name": "s" }] }), "/variants/1/name"),
+            (json!({ "variants": [{ "price": 1 }] }), "/variants/0/name"),
+            (json!({ "variants": [{ "id": "var_01kbm2x5q8f7vr0n3hd9tzc4wy", "name": "S" }] }), "/variants/0/id"),
+            (json!({ "variants": [{ "name": "S", "stock": -1 }] }), "/variants/0/stock"),
+            (json!({ "on_sale_from": "2026-09-06T10:00:00Z", "on_sale_until": "2026-09-05T10:00:00Z" }), "/on_sale_until"),
+        ] {
+            let mut body = json!({ "team_id": hawks.id(), "name": "Kit", "price": 1 });
+            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let refused = w.owner.post("/products", body.clone()).await.refused(422, "validation_failed");
+            assert_eq!(refused.pointers(), [pointer], "{body}");
+        }
+        assert_eq!(w.news().await, before);
+        // The smallest unit is what the currency says.
+        for currency in ["JPY", "KWD"] {
+            let made = product(w, hawks.id(), json!({ "currency": currency, "price": 1 })).await;
+            assert_eq!(order(w, made.id(), 3).await.data()["total"], 3);
+        }
+    }
+
+    async fn wrong_orders_are_refused_with_every_fault(w: &World) {
+        let (hawks, otters) = (team(w, "Hawks").await, team(w, "Otters").await);
+        let kit = product(w, hawks.id(), json!({ "stock": 5, "most_per_order": 3 })).await;
+        let sized = product(w, hawks.id(), json!({ "name": "Sized", "variants": [{ "name": "S", "stock": 1 }] })).await;
+        let yen = product(w, hawks.id(), json!({ "name": "Yen", "currency": "JPY" })).await;
+        let gone = product(w, hawks.id(), json!({ "name": "Gone" })).await;
+        w.owner.delete(&format!("/products/{}", gone.id())).await.ok();
+        let other = product(w, otters.id(), json!({ "name": "Other" })).await;
+        let dear = product(w, hawks.id(), json!({ "name": "Dear", "price": 1_000_000_000_000i64 })).await;
+        let theirs = w.stranger.post("/products", json!({ "name": "Theirs", "price": 1 })).await.created();
+        let before = w.news().await;
+        let line = |product: &str| json!({ "product_id": product, "quantity": 1 });
+        let many = |quantity: serde_json::Value| json!([{ "product_id": kit.id(), "quantity": quantity }]);
+        let buyer = json!({ "name": "Rui" });
+        for (body, status, pointers) in [
+            (json!({ "buyer": buyer, "lines": [] }), 422, vec!["/lines"]),
+            (json!({ "buyer": buyer }), 422, vec!["/lines"]),
+            (json!({ "lines": [line(kit.id())] }), 422, vec!["/buyer"]),
+            (json!({ "buyer": {}, "lines": [line(kit.id())] }), 422, vec!["/buyer"]),
+            (json!({ "buyer": { "member_id": "mem_01kbm2x5q8f7vr0n3hd9tzc4wy" }, "lines": [line(kit.id())] }), 422, vec!["/buyer/member_id"]),
+            (json!({ "buyer": { "name": "Rui", "email": "nowhere" }, "lines": [line(kit.id())] }), 422, vec!["/buyer/email"]),
+            (json!({ "buyer": buyer, "lines": many(json!(0)) }), 422, vec!["/lines/0/quantity"]),
+            (json!({ "buyer": buyer, "lines": many(json!(-1)) }), 422, vec!["/lines/0/quantity"]),
+            (json!({ "buyer": buyer, "lines": many(json!(1_000_000_000)) }), 422, vec!["/lines/0/quantity"]),
+            (json!({ "buyer": buyer, "lines": many(json!(1.5)) }), 422, vec!["/lines/0/quantity"]),
+            (json!({ "buyer": buyer, "lines": many(json!(4)) }), 422, vec!["/lines/0/quantity"]),
+            (json!({ "buyer": buyer, "lines": [line(kit.id()), line(kit.id())] }), 422, vec!["/lines/1/product_id"]),
+            (json!({ "buyer": buyer, "lines": [line(sized.id())] }), 422, vec!["/lines/0/variant_id"]),
+            (json!({ "buyer": buyer, "lines": [{ "product_id": kit.id(), "variant_id": sized.data()["variants"][0]["id"], "quantity": 1 }] }), 422, vec!["/lines/0/variant_id"]),
+            (json!({ "buyer": buyer, "lines": [line(kit.id()), line(yen.id())] }), 422, vec!["/lines/1/product_id"]),
+            (json!({ "buyer": buyer, "currency": "USD", "lines": [line(kit.id())] }), 422, vec!["/lines/0/product_id"]),
+            (json!({ "buyer": buyer, "currency": "XXX", "lines": [line(kit.id())] }), 422, vec!["/currency"]),
+            (json!({ "buyer": buyer, "lines": [line(theirs.id())] }), 422, vec!["/lines/0/product_id"]),
+            (json!({ "buyer": buyer, "lines": [line(kit.id()), line(other.id())] }), 422, vec!["/lines/1/product_id"]),
+            (json!({ "buyer": buyer, "team_id": otters.id(), "lines": [line(kit.id())] }), 422, vec!["/lines/0/product_id"]),
+            (json!({ "buyer": buyer, "lines": [{ "product_id": dear.id(), "quantity": 1000 }] }), 422, vec!["/lines"]),
+            (json!({ "buyer": buyer, "lines": [line(gone.id())] }), 409, vec!["/lines/0/product_id"]),
+            (json!({ "buyer": buyer, "discount_code": "NONE", "lines": [line(theirs.id()), line(sized.id())] }), 422,
+                vec!["/lines/0/product_id", "/lines/1/variant_id", "/discount_code"]),
+        ] {
+            let code = if status == 422 { "validation_failed" } else { "conflict" };
+            let refused = w.owner.post("/orders", body.clone()).await.refused(status, code);
+            assert_eq!(refused.pointers(), pointers, "{body}");
+        }
+        // What is not all there is not taken in part.
+        let size = &sized.data()["variants"][0]["id"];
+        let body = json!({ "buyer": buyer, "lines": [line(kit.id()), { "product_id": sized.id(), "variant_id": size, "quantity": 2 }] });
+        assert_eq!(w.owner.post("/orders", body).await.refused(409, "conflict").pointers(), ["/lines/1/quantity"]);
+        assert_eq!((left(w, kit.id()).await, w.news().await), (json!(5), before));
+    }
+
+    async fn wrong_steps_are_refused(w: &World) {
+        let hawks = team(w, "Hawks").await;
+        let kit = product(w, hawks.id(), json!({})).await;
+        let placed = order(w, kit.id(), 2).await;
+        let before = w.news().await;
+        for (verb, body, pointer) in [
+            ("/pay", json!({}), "/method"),
+            ("/pay", json!({ "method": "barter" }), "/method"),
+            ("/pay", json!({ "method": "credit" }), "/method"),
+            ("/pay", json!({ "method": "cash", "amount": 4997 }), "/amount"),
+            ("/pay", json!({ "method": "cash", "amount": 0 }), "/amount"),
+            ("/pay", json!({ "method": "cash", "amount": 49.98 }), "/amount"),
+            ("/fulfil", json!({ "lines": [] }), "/lines"),
+            ("/refund", json!({ "amount": 0 }), "/amount"),
+            ("/refund", json!({ "amount": -5 }), "/amount"),
+            ("/refund", json!({ "amount": 0.5 }), "/amount"),
+            ("/refund", json!({ "lines": [{ "line_id": "lin_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 0 }] }), "/lines/0/quantity"),
+        ] {
+            let refused = w.owner.post(&below(&placed, verb), body.clone()).await.refused(422, "validation_failed");
+            assert_eq!(refused.pointers(), [pointer], "{verb} {body}");
+        }
+        w.owner.post(&below(&placed, "/refund"), json!({})).await.refused(409, "invalid_state");
+        w.owner.with("If-Match", "\"7\"").post(&below(&placed, "/pay"), json!({ "method": "cash" })).await.refused(412, "precondition_failed");
+        assert_eq!(w.news().await, before);
+        w.owner.post(&below(&placed, "/pay"), json!({ "method": "cash" })).await.ok();
+        let unknown = json!({ "lines": [{ "line_id": "lin_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 1 }] });
+        for verb in ["/fulfil", "/refund"] {
+            let refused = w.owner.post(&below(&placed, verb), unknown.clone()).await.refused(422, "validation_failed");
+            assert_eq!(refused.pointers(), ["/lines/0/line_id"]);
+        }
+        let line = &placed.data()["lines"][0]["id"];
+        let twice = json!({ "lines": [{ "line_id": line, "quantity": 1 }, { "line_id": line, "quantity": 1 }] });
+        assert_eq!(w.owner.post(&below(&placed, "/refund"), twice).await.refused(422, "validation_failed").pointers(), ["/lines/1/line_id"]);
+        w.owner.post(&below(&placed, "/refund"), json!({ "amount": 4999 })).await.refused(409, "invalid_state");
+        // The same order, sent twice with one key, is one order.
+        let once = w.owner.with("Idempotency-Key", "once");
+        let (first, second) = (once.post("/orders", wanted(kit.id(), 1)).await.created(), once.post("/orders", wanted(kit.id(), 1)).await.created());
+        assert_eq!((first.id(), second.header("idempotent-replayed")), (second.id(), Some("true")));
+    }
+}

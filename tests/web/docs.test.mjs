@@ -36,6 +36,12 @@ for (const width of [390, 1200]) {
       await isFit(visit, `docs-webhooks-${width}-${scheme}`)
     })
 
+    test(`how the store reckons at ${width} px, ${scheme}`, { timeout: 60_000 }, async (t) => {
+      const visit = await open(browser, '/docs/store', look)
+      t.after(visit.close)
+      await isFit(visit, `docs-store-${width}-${scheme}`)
+    })
+
     test(`an operation at ${width} px, ${scheme}`, { timeout: 60_000 }, async (t) => {
       const visit = await open(browser, operation, look)
       t.after(visit.close)

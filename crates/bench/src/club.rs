@@ -29,7 +29,7 @@ impl Club {
     pub(crate) fn found(database: &Database) -> Result<Self> {
         let words = ["account", "create", "--name", "Bench", "--tier", "league", "--json"];
         let account = word_in(&database.said(&words)?, "/account/id")?;
-        let scopes = "teams:read,teams:write,events:read,events:write";
+        let scopes = "teams:read,teams:write,events:read,events:write,orders:read,orders:write";
         let key = database.said(&[
             "key",
             "create",

@@ -29,6 +29,7 @@ mod report;
 mod schedule;
 mod season;
 mod series;
+mod shop;
 mod signin;
 mod sink;
 mod site;
@@ -99,6 +100,7 @@ async fn measured(measure: &Measure) -> Result<()> {
                 Section::Schedule => schedule::measure(&site, measure).await?,
                 Section::Signin => signin::measure(&site, measure).await?,
                 Section::Webhooks => hooks::measure(&site, measure).await?,
+                Section::Shop => shop::measure(&site, measure).await?,
                 Section::Memory => memory::measure(&site, measure).await?,
             };
             table.add(kind == Kind::Sqlite, rows);

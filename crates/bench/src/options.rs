@@ -65,17 +65,19 @@ pub(crate) enum Section {
     Schedule,
     Signin,
     Webhooks,
+    Shop,
     Memory,
 }
 
 impl Section {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Reads,
         Self::Writes,
         Self::Depth,
         Self::Schedule,
         Self::Signin,
         Self::Webhooks,
+        Self::Shop,
         Self::Memory,
     ];
 
@@ -87,6 +89,7 @@ impl Section {
             Self::Schedule => "schedule",
             Self::Signin => "signin",
             Self::Webhooks => "webhooks",
+            Self::Shop => "shop",
             Self::Memory => "memory",
         }
     }

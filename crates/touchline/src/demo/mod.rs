@@ -1,9 +1,10 @@
-//! The demo club: six teams, their people, a season behind and ahead, a webhook. Removable in one step.
+//! The demo club: six teams, their people, a season behind and ahead, a store, a webhook. Removable in one step.
 
 mod club;
 mod hook;
 mod people;
 mod season;
+mod shop;
 mod sign_ins;
 mod talk;
 
@@ -48,11 +49,13 @@ fn build(tx: &Tx<'_>, means: &Means) -> Result<Account> {
             demo: true,
         },
     )?;
+    let ticket = shop::open(tx)?;
     for sample in club::TEAMS {
         let team = club::found(tx, &sample)?;
         let roster = people::sign_up(tx, &sample, &team)?;
         season::plan(tx, &sample, &team, &roster)?;
         talk::begin(tx, &sample, &team, &roster)?;
+        shop::sell(tx, &team, &roster, ticket)?;
     }
     hook::tell(tx, means)?;
     Ok(account)

@@ -124,6 +124,7 @@ pub fn router(document: Document) -> Router<App> {
         .route("/docs/", get(|| async { page(REFERENCE) }))
         .route("/docs/errors", get(|| async { page(&errors()) }))
         .route("/docs/webhooks", get(|| async { page(&WEBHOOKS) }))
+        .route("/docs/store", get(|| async { page(&STORE) }))
         .route("/docs/reference.js", get(|| async { script(REFERENCE_JS.as_bytes().into()) }))
         .route("/docs/docs.css", get(|| async { ([(CONTENT_TYPE, "text/css")], CSS) }))
         .route("/docs/scalar.js", get(bundle))
@@ -141,12 +142,20 @@ const CSS: &str = include_str!("../../assets/docs.css");
 
 /// How to receive webhooks, as it is written down for those who read the source.
 static WEBHOOKS: LazyLock<String> = LazyLock::new(|| {
-    let text = include_str!("../../../../docs/webhooks.md");
+    written("Receiving webhooks of Touchline", include_str!("../../../../docs/webhooks.md"))
+});
+
+/// How the store reckons, as it is written down for those who read the source.
+static STORE: LazyLock<String> =
+    LazyLock::new(|| written("The store of Touchline", include_str!("../../../../docs/store.md")));
+
+/// A page from what is written down.
+fn written(title: &str, text: &str) -> String {
     let parsed = pulldown_cmark::Parser::new_ext(text, pulldown_cmark::Options::ENABLE_TABLES);
     let mut body = String::new();
     pulldown_cmark::html::push_html(&mut body, parsed);
-    include_str!("../../assets/webhooks.html").replace("{body}", &body)
-});
+    include_str!("../../assets/written.html").replace("{title}", title).replace("{body}", &body)
+}
 
 /// The reference page needs inline styles; nothing of it, or anything else, may leave this server.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use store::{Scope, bind};
-use testkit::{Answer, Client, Value, World, both, json, seconds};
+use testkit::{Answer, Cast, Client, Value, World, both, json, seconds};
+use touchline::ids::MovementId;
 
 use crate::shop::{code, product};
 use crate::standing::acting;
@@ -47,7 +48,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         5 => (0..9usize, back, any::<bool>()).prop_map(|(order, back, restock)| Step::Refund(order, back, restock)),
         1 => prop_oneof![Just(3600), Just(HOLD)].prop_map(Step::Pass),
     ];
-    proptest::collection::vec(step, 45)
+    proptest::collection::vec(step, 70)
 }
 
 /// An order as the model knows it: one line of one thing.
@@ -101,9 +102,9 @@ struct Good {
 
 struct Model<'a> {
     w: &'a World,
+    cast: Cast,
     /// The key, the coach, a parent.
     actors: [Client; 3],
-    team: String,
     goods: Vec<Good>,
     orders: Vec<Known>,
     /// How often the code can still be used.
@@ -111,6 +112,10 @@ struct Model<'a> {
     now: u64,
     /// How many news there must be.
     news: usize,
+}
+
+async fn actors(w: &World, cast: &Cast) -> [Client; 3] {
+    [w.owner.clone(), acting(w, cast.coach.id).await, acting(w, cast.parent.id).await]
 }
 
 /// What becomes of a step: its status, and how many news it makes.
@@ -135,12 +140,7 @@ impl<'a> Model<'a> {
         };
         Self {
             w,
-            actors: [
-                w.owner.clone(),
-                acting(w, cast.coach.id).await,
-                acting(w, cast.parent.id).await,
-            ],
-            team: hawks.clone(),
+            actors: actors(w, &cast).await,
             goods: vec![
                 good(&plain, None, 1001, Some(12)),
                 good(&sized, Some(0), 333, Some(6)),
@@ -151,6 +151,7 @@ impl<'a> Model<'a> {
             uses: 4,
             now: 0,
             news: w.news().await.len(),
+            cast,
         }
     }
 
@@ -161,8 +162,7 @@ impl<'a> Model<'a> {
             _ if self.orders.is_empty() => {}
             Step::Pay(who, at) => {
                 let at = at % self.orders.len();
-                let (status, _) = (self.orders[at].status, ());
-                let expected = match (who, status) {
+                let expected = match (who, self.orders[at].status) {
                     (2, _) => (403, 0),
                     (_, "placed") => (200, 1),
                     _ => (409, 0),
@@ -193,7 +193,7 @@ impl<'a> Model<'a> {
 
     async fn place(&mut self, who: usize, what: usize, many: i64, code: bool) {
         let good = &self.goods[what];
-        let mut body = json!({ "team_id": self.team,
+        let mut body = json!({ "team_id": self.cast.hawks,
             "lines": [{ "product_id": good.product, "variant_id": good.variant, "quantity": many }] });
         if who == 0 {
             body["buyer"] = json!({ "name": "Somebody" });
@@ -322,6 +322,8 @@ impl<'a> Model<'a> {
     async fn pass(&mut self, time: u64) {
         self.w.pass(seconds(time));
         self.now += time;
+        // What apps hold is good for an hour.
+        self.actors = actors(self.w, &self.cast).await;
         touchline::jobs::expire_orders(&self.w.node.app).await;
         for at in 0..self.orders.len() {
             if self.orders[at].status == "placed" && self.orders[at].expires <= self.now {
@@ -366,15 +368,17 @@ impl<'a> Model<'a> {
     /// Every movement sums to nothing, and what lies in the till is what was paid and not given back.
     async fn books(&self) {
         let scope = Scope::account(self.w.harbour, "test");
-        let (off, till): (i64, i64) = self.w.db().read(scope, |db| {
-            let (off,) = db.one(
-                "select count(*) from (select movement_id from ledger_entry where account_id = :account
-                     group by movement_id having sum(amount) <> 0) as off", bind! {})?;
-            let (till,): (Option<i64>,) = db.one(
-                "select cast(sum(amount) as bigint) from ledger_entry
-                 where account_id = :account and book = 'cash'", bind! {})?;
-            Ok::<_, store::Error>((off, till.unwrap_or(0)))
-        }).await.unwrap();
+        let look = self.w.db().read(scope, |db| {
+            db.all(
+                "select movement_id, cast(sum(amount) as bigint) as off,
+                     cast(sum(case when book = 'cash' then amount else 0 end) as bigint) as till
+                 from ledger_entry where account_id = :account group by movement_id",
+                bind! {},
+            )
+        });
+        let movements: Vec<(MovementId, i64, i64)> = look.await.unwrap();
+        let off = movements.iter().filter(|(_, off, _)| *off != 0).count();
+        let till: i64 = movements.iter().map(|(.., till)| till).sum();
         let expected: i64 = self.orders.iter().map(|order| order.paid() - order.refunded).sum();
         assert_eq!((off, till), (0, expected));
         for order in &self.orders {

@@ -20,6 +20,11 @@ pub(crate) async fn books(w: &World, order: &str) -> Vec<(String, i64)> {
     read.await.unwrap()
 }
 
+/// How many lines of orders a file has.
+pub(crate) fn rows(csv: &Answer) -> usize {
+    csv.text.lines().filter(|line| line.starts_with("ord_")).count()
+}
+
 fn sums(order: &Answer) -> [i64; 4] {
     ["subtotal", "discount", "tax", "total"].map(|name| order.data()[name].as_i64().unwrap())
 }
@@ -39,7 +44,7 @@ both! {
         assert_eq!(sums(&placed), [5_448, 500, 873, 4_972]);
         assert_eq!((&data["status"], &data["number"], &data["team_id"], &data["currency"]), (&json!("placed"), &json!(1), &json!(hawks.id()), &json!("EUR")));
         assert_eq!(data["buyer"], json!({ "member_id": null, "person_id": null, "name": "Rui Duarte", "email": "rui@example.org" }));
-        assert_eq!((&data["note"], &data["discount_code"], &data["expires_at"]), (&json!("By the door"), &json!("FIVER"), &json!("2026-09-07T10:00:00Z")));
+        assert_eq!((&data["note"], &data["discount_code"], &data["expires_at"]), (&json!("By the door"), &json!("FIVER"), &json!("2026-09-07T10:00:00.000000Z")));
         let line = &data["lines"][0];
         assert_eq!((&line["name"], &line["variant_name"], &line["unit_price"], &line["total"]), (&json!("Home kit"), &json!("M"), &json!(2499), &json!(4540)));
         assert_eq!(w.owner.get(&below(&placed, "")).await.ok().data(), data);
@@ -218,9 +223,9 @@ both! {
         let next = format!("?limit=2&cursor={}", page.body["next_cursor"].as_str().unwrap());
         assert_eq!(numbers(&next).await, [1]);
         let csv = w.owner.get("/exports/orders.csv").await.ok();
-        assert_eq!(csv.text.lines().count(), 4, "{}", csv.text);
+        assert_eq!(rows(&csv), 3, "{}", csv.text);
         assert!(csv.text.contains(first.id()) && csv.text.contains("Lia") && csv.text.contains(",2499,2,0,"), "{}", csv.text);
         let of_team = w.owner.get(&format!("/exports/orders.csv?team_id={}", otters.id())).await.ok();
-        assert_eq!(of_team.text.lines().count(), 2);
+        assert_eq!(rows(&of_team), 1);
     }
 }

@@ -44,7 +44,8 @@ create table ledger_entry (
 );
 create index ledger_entry_account_id_subject_idx on ledger_entry (account_id, subject);
 create index ledger_entry_account_id_payer_id_idx on ledger_entry (account_id, payer_id, currency, book);
-create index ledger_entry_account_id_team_id_idx on ledger_entry (account_id, team_id, currency, book);
+-- A statement is read from this alone.
+create index ledger_entry_account_id_team_id_idx on ledger_entry (account_id, team_id, payer_id, currency, kind, book, amount);
 
 -- Something that can be bought.
 create table product (
@@ -237,14 +238,17 @@ create table due (
     late_fee_amount bigint,
     late_fee_bp bigint,
     late_fee_at bigint,
+    -- When it is added, unless something is paid; null if there is none to add any more.
+    late_at bigint,
     paid bigint not null,
     waived bigint not null,
     waive_reason text,
     due_on text not null,
     -- The next day on which something must have been paid; null when nothing is open.
     next_due_on text,
+    -- When that day ends where the team is.
+    overdue_at bigint,
     status text not null,
-    external_id text,
     metadata text not null,
     created_at bigint not null,
     updated_at bigint not null,
@@ -260,20 +264,23 @@ create index due_account_id_member_id_idx on due (account_id, member_id, id);
 create index due_account_id_person_id_idx on due (account_id, person_id, id);
 create index due_account_id_payer_id_idx on due (account_id, payer_id, id);
 create index due_account_id_charge_id_idx on due (account_id, charge_id, id);
-create index due_next_due_on_idx on due (next_due_on, account_id, id);
-create unique index due_account_id_external_id_key on due (account_id, external_id);
+create index due_account_id_team_id_overdue_at_idx on due (account_id, team_id, overdue_at);
+create index due_late_at_idx on due (late_at, id);
 
 create table instalment (
     account_id bytea not null,
     due_id bytea not null,
     position bigint not null,
     due_on text not null,
+    -- When that day ends where the team is.
+    overdue_at bigint not null,
     amount bigint not null,
     constraint instalment_pkey primary key (account_id, due_id, position),
     constraint instalment_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
     constraint instalment_due_id_fkey foreign key (account_id, due_id) references due (account_id, id) on delete cascade,
     constraint instalment_amount_check check (amount > 0)
 );
+create index instalment_account_id_due_on_idx on instalment (account_id, due_on, due_id);
 
 -- Money that came in, for an order or a due, and what was given back of it.
 create table payment (

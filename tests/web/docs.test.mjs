@@ -42,6 +42,12 @@ for (const width of [390, 1200]) {
       await isFit(visit, `docs-store-${width}-${scheme}`)
     })
 
+    test(`how dues work at ${width} px, ${scheme}`, { timeout: 60_000 }, async (t) => {
+      const visit = await open(browser, '/docs/dues', look)
+      t.after(visit.close)
+      await isFit(visit, `docs-dues-${width}-${scheme}`)
+    })
+
     test(`an operation at ${width} px, ${scheme}`, { timeout: 60_000 }, async (t) => {
       const visit = await open(browser, operation, look)
       t.after(visit.close)

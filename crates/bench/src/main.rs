@@ -13,6 +13,7 @@ mod club;
 mod crowd;
 mod depth;
 mod download;
+mod dues;
 mod figures;
 mod holders;
 mod hooks;
@@ -101,6 +102,7 @@ async fn measured(measure: &Measure) -> Result<()> {
                 Section::Signin => signin::measure(&site, measure).await?,
                 Section::Webhooks => hooks::measure(&site, measure).await?,
                 Section::Shop => shop::measure(&site, measure).await?,
+                Section::Dues => dues::measure(&site, measure).await?,
                 Section::Memory => memory::measure(&site, measure).await?,
             };
             table.add(kind == Kind::Sqlite, rows);

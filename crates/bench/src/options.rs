@@ -66,11 +66,12 @@ pub(crate) enum Section {
     Signin,
     Webhooks,
     Shop,
+    Dues,
     Memory,
 }
 
 impl Section {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Reads,
         Self::Writes,
         Self::Depth,
@@ -78,6 +79,7 @@ impl Section {
         Self::Signin,
         Self::Webhooks,
         Self::Shop,
+        Self::Dues,
         Self::Memory,
     ];
 
@@ -90,6 +92,7 @@ impl Section {
             Self::Signin => "signin",
             Self::Webhooks => "webhooks",
             Self::Shop => "shop",
+            Self::Dues => "dues",
             Self::Memory => "memory",
         }
     }

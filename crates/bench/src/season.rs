@@ -173,6 +173,17 @@ async fn alone(db: &Db, club: &Club, plan: Plan, numbers: &Numbers) -> Result<Ma
     made.ok_or_else(|| "no team was made".to_owned())
 }
 
+/// A team with so many people and nothing else.
+pub(crate) async fn crowd(
+    db: &Db,
+    club: &Club,
+    people: usize,
+    numbers: &Numbers,
+) -> Result<TeamId> {
+    let plan = Plan { people, ..CROWDED };
+    alone(db, club, plan, numbers).await.map(|(team, _)| team)
+}
+
 fn create_one(tx: &Tx<'_>, plan: Plan, number: u64) -> Result<Made, Error> {
     let timezone = "Europe/Lisbon".parse().ok();
     let team = team::create(tx, NewTeam { timezone, ..new_team(number) })?;

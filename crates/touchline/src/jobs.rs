@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use store::{Reader, Scope};
+use store::{Reader, Scope, Tx};
 use tokio::sync::watch;
 
 use crate::accounts::usage;
 use crate::app::App;
+use crate::dues::{late, reminders};
 use crate::error::Result;
-use crate::ids::AccountId;
+use crate::ids::{AccountId, DueId};
 use crate::messages::posting;
 use crate::oauth::{code, grant, request, token};
 use crate::shop::ending;
@@ -21,6 +22,8 @@ use crate::webhooks::notifications::keeping::{self, Kept};
 const FORGET_EVERY: Duration = Duration::from_secs(60);
 /// How often messages whose time has come, and orders whose time is over, are looked for.
 const PUBLISH_EVERY: Duration = Duration::from_secs(3);
+/// How often dues are looked for that are overdue, or of which families are to be reminded.
+const DUES_EVERY: Duration = Duration::from_secs(60);
 /// How often it is written down what was counted.
 const WRITE_USAGE_EVERY: Duration = Duration::from_secs(10);
 
@@ -29,6 +32,7 @@ pub async fn run(app: App, stop: watch::Receiver<bool>) {
     tokio::join!(
         forgetting(&app, stop.clone()),
         publishing(&app, stop.clone()),
+        collecting(&app, stop.clone()),
         counting(&app, stop)
     );
 }
@@ -49,6 +53,16 @@ async fn publishing(app: &App, mut stop: watch::Receiver<bool>) {
         publish_due(app).await;
         expire_orders(app).await;
         if stopped_within(PUBLISH_EVERY, &mut stop).await {
+            return;
+        }
+    }
+}
+
+async fn collecting(app: &App, mut stop: watch::Receiver<bool>) {
+    loop {
+        add_late_fees(app).await;
+        remind(app).await;
+        if stopped_within(DUES_EVERY, &mut stop).await {
             return;
         }
     }
@@ -203,4 +217,63 @@ pub async fn expire_orders(app: &App) {
         }
         last = late.last().copied();
     }
+}
+/// Adds late fees to what is overdue, each in a job of its own account. Every node may do so: whoever comes
+/// second finds them added. One that fails stays for the next time and holds up nobody.
+pub async fn add_late_fees(app: &App) {
+    let mut last = None;
+    while !app.is_stopping() {
+        let read = app.db.read(Scope::system("late"), move |db| late::due_now(db, last));
+        let found = match read.await {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::warn!(cause = ?error.cause, "could not look for dues that are overdue");
+                return;
+            }
+        };
+        if found.is_empty() {
+            return;
+        }
+        for one in &found {
+            let (scope, id) = (Scope::account(one.account_id, "system"), one.id);
+            if let Err(error) = app.db.write(scope, move |tx| late::add(tx, id)).await {
+                tracing::warn!(due = %id, cause = ?error.cause, "could not add a late fee");
+            }
+        }
+        last = found.last().copied();
+    }
+}
+
+/// Reminds families of what they owe, by the schedule of each account. Every node may do so.
+pub async fn remind(app: &App) {
+    let mut last = AccountId::LEAST;
+    while !app.is_stopping() {
+        let read = app.db.read(Scope::system("remind"), move |db| reminders::accounts(db, last));
+        let Ok(accounts) = read.await else { return };
+        let Some(end) = accounts.last() else { return };
+        last = *end;
+        for account in accounts {
+            if let Err(error) = remind_account(app, account).await {
+                tracing::warn!(%account, cause = ?error.cause, "could not remind of dues");
+            }
+        }
+    }
+}
+
+/// Day by day of the schedule, in small steps, so that no write waits long.
+async fn remind_account(app: &App, account: AccountId) -> Result<()> {
+    let scope = || Scope::account(account, "system");
+    for offset in app.db.read(scope(), reminders::schedule).await? {
+        let mut after = Some(DueId::LEAST);
+        while let Some(from) = after.filter(|_| !app.is_stopping()) {
+            let look = move |db: &Reader<'_>| reminders::due_now(db, offset, from);
+            let found = app.db.read(scope(), look).await?;
+            after = found.last;
+            if !found.ready.is_empty() {
+                let remind = move |tx: &Tx<'_>| reminders::remind_all(tx, offset, &found.ready);
+                app.db.write(scope(), remind).await?;
+            }
+        }
+    }
+    Ok(())
 }

@@ -12,6 +12,7 @@ pub mod mail;
 pub mod messages;
 pub mod money;
 pub mod shop;
+pub mod dues;
 pub mod exports;
 pub mod privacy;
 pub mod joining;
@@ -61,6 +62,7 @@ fn api() -> Routes {
     let routes = messages::api::routes(routes);
     let routes = money::api::routes(routes);
     let routes = shop::api::routes(routes);
+    let routes = dues::api::routes(routes);
     let routes = exports::api::routes(routes);
     let routes = privacy::api::routes(routes);
     let routes = webhooks::notifications::api::routes(routes);

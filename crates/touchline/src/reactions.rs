@@ -5,6 +5,7 @@
 
 use store::{Tx, bind};
 
+use crate::dues::due;
 use crate::error::Result;
 use crate::events::{event, rsvp, volunteers};
 use crate::ids::{MemberId, PersonId, TeamId, UserId};
@@ -16,6 +17,9 @@ pub fn after(tx: &Tx<'_>, kind: &str, subjects: impl Iterator<Item = String>) ->
     match kind {
         "roster.member_added" | "roster.member_updated" | "roster.member_removed" => {
             subjects.filter_map(|id| id.parse().ok()).try_for_each(|id| on_roster(tx, id))
+        }
+        "team.updated" => {
+            subjects.filter_map(|id| id.parse().ok()).try_for_each(|id| due::moved(tx, id))
         }
         _ => Ok(()),
     }

@@ -128,8 +128,10 @@ permits! {
     OrdersPlace: Some(ScopeName::OrdersWrite), Family;
     /// Looking at orders and dues.
     OrdersRead: Some(ScopeName::OrdersRead), Family;
-    /// Downloading what was ordered.
+    /// Looking at all orders and dues of a team, and downloading them.
     OrdersOversee: Some(ScopeName::OrdersRead), Staff;
+    /// Looking at every movement of money.
+    LedgerRead: Some(ScopeName::OrdersRead), Admin;
     /// Selling, handing out, charging, and writing down what was paid.
     OrdersManage: Some(ScopeName::OrdersWrite), Staff;
     /// Deciding how the account handles money, and making codes that make orders cheaper.

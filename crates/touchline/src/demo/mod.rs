@@ -1,6 +1,8 @@
-//! The demo club: six teams, their people, a season behind and ahead, a store, a webhook. Removable in one step.
+//! The demo club: six teams, their people, a season behind and ahead, a store, what they owe, a webhook. Removable in
+//! one step.
 
 mod club;
+mod fees;
 mod hook;
 mod people;
 mod season;
@@ -56,6 +58,7 @@ fn build(tx: &Tx<'_>, means: &Means) -> Result<Account> {
         season::plan(tx, &sample, &team, &roster)?;
         talk::begin(tx, &sample, &team, &roster)?;
         shop::sell(tx, &team, &roster, ticket)?;
+        fees::charge(tx, &team)?;
     }
     hook::tell(tx, means)?;
     Ok(account)

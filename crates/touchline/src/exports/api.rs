@@ -10,7 +10,9 @@ use serde_json::json;
 use store::Scope;
 use utoipa_axum::routes;
 
+use super::dues::DuesTable;
 use super::events::EventsTable;
+use super::ledger::LedgerTable;
 use super::orders::OrdersTable;
 use super::roster::RosterTable;
 use super::rsvps::RsvpsTable;
@@ -21,13 +23,19 @@ use crate::error::Result;
 use crate::events::event::EventFilter;
 use crate::ids::TeamId;
 use crate::signals::Tell;
-use crate::web::caller::{Caller, EventsOversee, Needs, OrdersOversee, PeopleRead};
+use crate::web::caller::{Caller, EventsOversee, LedgerRead, Needs, OrdersOversee, PeopleRead};
 use crate::web::docs::Problems;
 use crate::web::query::{FromQuery, Params, Query};
 use crate::web::routes::Routes;
 
 pub fn routes(routes: Routes) -> Routes {
-    routes.with(routes!(roster)).with(routes!(events)).with(routes!(rsvps)).with(routes!(orders))
+    routes
+        .with(routes!(roster))
+        .with(routes!(events))
+        .with(routes!(rsvps))
+        .with(routes!(orders))
+        .with(routes!(dues))
+        .with(routes!(ledger))
 }
 
 /// Download the roster
@@ -132,6 +140,47 @@ async fn orders(
     send(&caller, "orders.csv", table, mark).await
 }
 
+/// Download dues
+///
+/// A row for each due; amounts in minor units. Columns: `due_id`, `charge_id`, `team_id`, `team`, `member_id`,
+/// `first_name`, `last_name`, `payer_id`, `payer_first_name`, `payer_last_name`, `title`, `category`, `currency`,
+/// `amount`, `discount`, `late_fee`, `paid`, `waived`, `balance`, `status`, `overdue`, `due_on`, `next_due_on`,
+/// `created_at`.
+#[utoipa::path(get, path = "/exports/dues.csv", operation_id = "exports_dues", tag = "Exports",
+    params(
+        ("team_id" = Option<TeamId>, Query, description = "Only this team."),
+        ("bom" = Option<bool>, Query, description = "`true`: begin with the mark by which some spreadsheets know UTF-8.")),
+    responses((status = 200, description = "The file.", content_type = "text/csv", body = String), Problems),
+    security(("key" = ["orders:read"])))]
+async fn dues(
+    caller: Caller<OrdersOversee>,
+    Query(Download { table, mark }): Query<Download<DuesTable>>,
+) -> Result<Response> {
+    if let Some(team) = table.team_id {
+        caller.reaches(team)?;
+    }
+    send(&caller, "dues.csv", table, mark).await
+}
+
+/// Download the ledger
+///
+/// A row for each entry of the account's ledger, in order; amounts in minor units. The entries of a movement
+/// have as much debit as credit. Columns: `movement_id`, `line`, `created_at`, `kind`, `subject`, `reference`,
+/// `team_id`, `person_id`, `payer_id`, `book`, `currency`, `debit`, `credit`, `actor`. A key that is narrowed to
+/// certain teams cannot do this.
+#[utoipa::path(get, path = "/exports/ledger.csv", operation_id = "exports_ledger", tag = "Exports",
+    params(
+        ("bom" = Option<bool>, Query, description = "`true`: begin with the mark by which some spreadsheets know UTF-8.")),
+    responses((status = 200, description = "The file.", content_type = "text/csv", body = String), Problems),
+    security(("key" = ["orders:read"])))]
+async fn ledger(
+    caller: Caller<LedgerRead>,
+    Query(Download { table, mark }): Query<Download<LedgerTable>>,
+) -> Result<Response> {
+    caller.reaches_all()?;
+    send(&caller, "ledger.csv", table, mark).await
+}
+
 /// A table and how it is to be sent.
 struct Download<T> {
     table: T,
@@ -163,6 +212,18 @@ impl FromQuery for EventsTable {
         let (team_id, from, to) =
             (params.id("team_id"), params.moment("from"), params.moment("to"));
         Self(EventFilter { team_id, from, to, ..EventFilter::default() })
+    }
+}
+
+impl FromQuery for DuesTable {
+    fn read(params: &mut Params) -> Self {
+        Self { team_id: params.id("team_id") }
+    }
+}
+
+impl FromQuery for LedgerTable {
+    fn read(_: &mut Params) -> Self {
+        Self
     }
 }
 

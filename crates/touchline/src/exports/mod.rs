@@ -1,8 +1,10 @@
 //! What the club holds, as CSV files.
 
 pub mod api;
+pub mod dues;
 pub mod events;
 pub mod orders;
+pub mod ledger;
 pub mod roster;
 pub mod rsvps;
 pub mod table;

@@ -199,6 +199,17 @@ pub fn erase_person(tx: &Tx<'_>, person_id: PersonId) -> Result<u64> {
     )?)
 }
 
+/// Erases what letters about something say, whoever they went to; what was not sent yet is called back.
+pub fn erase_about(tx: &Tx<'_>, about: &str) -> Result<u64> {
+    Ok(tx.run(
+        "update mail set subject = :erased, text_body = :erased, html_body = null,
+             status = case when status = 'pending' then 'cancelled' else status end,
+             updated_at = :now, version = version + 1
+         where account_id = :account and about = :about",
+        bind! { about, erased: ERASED },
+    )?)
+}
+
 /// Letters that are due and in nobody's hand, the longest due first, whoever's they are.
 pub fn due(db: &Reader<'_>, limit: i64) -> Result<Vec<(AccountId, MailId)>> {
     Ok(db.all(

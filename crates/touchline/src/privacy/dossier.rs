@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::accounts::rights::{ScopeName, Scopes};
 use crate::error::Result;
 use crate::ids::PersonId;
-use crate::{events, mail, messages, roster, shop};
+use crate::{dues, events, mail, messages, roster, shop};
 
 /// Everything that is held about a person.
 #[derive(Debug, Serialize, ToSchema)]
@@ -32,13 +32,16 @@ pub struct Dossier {
     /// What they ordered; `null` without `orders:read`.
     #[schema(value_type = Option<Object>)]
     pub shop: Option<Value>,
+    /// What they owe or pay for others, and what was paid; `null` without `orders:read`.
+    #[schema(value_type = Option<Vec<Object>>)]
+    pub dues: Option<Value>,
 }
 
 /// Gathers what a credential with these scopes may read.
 pub fn gather(db: &Reader<'_>, scopes: Scopes, id: PersonId) -> Result<Dossier> {
     let (sees_events, sees_messages) =
         (scopes.allow(ScopeName::EventsRead), scopes.allow(ScopeName::MessagesRead));
-    let sees_orders = scopes.allow(ScopeName::OrdersRead);
+    let sees_money = scopes.allow(ScopeName::OrdersRead);
     let letters = || -> Result<Value> {
         Ok(serde_json::to_value(mail::letter::held_about(db, id)?).unwrap_or_default())
     };
@@ -49,6 +52,7 @@ pub fn gather(db: &Reader<'_>, scopes: Scopes, id: PersonId) -> Result<Dossier> 
         events: sees_events.then(|| events::held::held_about(db, id)).transpose()?,
         messages: sees_messages.then(|| messages::held::held_about(db, id)).transpose()?,
         mail: sees_messages.then(letters).transpose()?,
-        shop: sees_orders.then(|| shop::held::held_about(db, id)).transpose()?,
+        shop: sees_money.then(|| shop::held::held_about(db, id)).transpose()?,
+        dues: sees_money.then(|| dues::held::held_about(db, id)).transpose()?,
     })
 }

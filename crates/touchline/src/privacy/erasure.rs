@@ -8,7 +8,7 @@ use crate::ids::PersonId;
 use crate::redaction;
 use crate::roster::profile::{self, Profile};
 use crate::signals::Tell;
-use crate::{events, mail, messages, roster, shop};
+use crate::{dues, events, mail, messages, roster, shop};
 
 /// Erases a person, and the guardians who are known only because of them. Also gives the ids of everything
 /// that is no longer to be told: those people, and what they never came to say.
@@ -19,6 +19,7 @@ pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<(Profile, Vec<String>)> {
     for person in &erased {
         events::held::erase_person(tx, *person)?;
         ids.extend(messages::held::erase_person(tx, *person)?.iter().map(ToString::to_string));
+        dues::held::erase_person(tx, *person)?;
         mail::letter::erase_person(tx, *person)?;
         shop::held::erase_person(tx, *person)?;
     }

@@ -25,9 +25,9 @@ use crate::app::App;
 use crate::error::{Code, Fault, Problem};
 use crate::events::rsvp;
 use crate::ids::{
-    AccountId, DeliveryId, DiscountId, DutyId, EventId, FeedId, LineId, LocationId, MailId,
-    MemberId, MessageId, NotificationId, OrderId, PersonId, ProductId, RsvpId, SeriesId, TeamId,
-    VariantId, WebhookId,
+    AccountId, ChargeId, DeliveryId, DiscountId, DueId, DutyId, EventId, FeedId, LineId,
+    LocationId, MailId, MemberId, MessageId, NotificationId, OrderId, PaymentId, PersonId,
+    ProductId, RsvpId, SeriesId, TeamId, VariantId, WebhookId,
 };
 use crate::messages::receipt::ReadNews;
 use crate::paging::Order;
@@ -48,12 +48,13 @@ use crate::webhooks::asking::Ping;
          (name = "Messages", description = "Announcements, conversations, receipts, and the mail that goes out."),
          (name = "Money", description = "How the account handles money."),
          (name = "Store", description = "What is sold, the codes that make it cheaper, and what was ordered."),
+         (name = "Dues", description = "What members owe, what was paid, and what is open."),
          (name = "Notifications", description = "The log of everything that happened, page by page or as a stream."),
          (name = "Webhooks", description = "Being told what happens: signed, tried again, and never forgotten."),
          (name = "Exports", description = "What the club holds, as CSV.")),
     components(schemas(
         Problem, Fault, Code, Order, TeamId, PersonId, MemberId, LocationId, EventId, SeriesId, DutyId, RsvpId, FeedId, MessageId, MailId,
-        ProductId, VariantId, DiscountId, OrderId, LineId,
+        ProductId, VariantId, DiscountId, OrderId, LineId, DueId, ChargeId, PaymentId,
         AccountId, NotificationId, WebhookId, DeliveryId, user::News, rsvp::News, ReadNews, Ping
     )))]
 struct Base;
@@ -125,6 +126,7 @@ pub fn router(document: Document) -> Router<App> {
         .route("/docs/errors", get(|| async { page(&errors()) }))
         .route("/docs/webhooks", get(|| async { page(&WEBHOOKS) }))
         .route("/docs/store", get(|| async { page(&STORE) }))
+        .route("/docs/dues", get(|| async { page(&DUES) }))
         .route("/docs/reference.js", get(|| async { script(REFERENCE_JS.as_bytes().into()) }))
         .route("/docs/docs.css", get(|| async { ([(CONTENT_TYPE, "text/css")], CSS) }))
         .route("/docs/scalar.js", get(bundle))
@@ -148,6 +150,10 @@ static WEBHOOKS: LazyLock<String> = LazyLock::new(|| {
 /// How the store reckons, as it is written down for those who read the source.
 static STORE: LazyLock<String> =
     LazyLock::new(|| written("The store of Touchline", include_str!("../../../../docs/store.md")));
+
+/// How dues work, likewise.
+static DUES: LazyLock<String> =
+    LazyLock::new(|| written("Dues in Touchline", include_str!("../../../../docs/dues.md")));
 
 /// A page from what is written down.
 fn written(title: &str, text: &str) -> String {

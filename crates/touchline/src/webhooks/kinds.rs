@@ -87,6 +87,14 @@ kinds! {
         "order.cancelled": "An order was cancelled, or was not paid in time; its stock is given back.";
         "order.refunded": "Some or all of what was paid for an order was given back.";
     }
+    Some(ScopeName::OrdersRead), "Due" {
+        "dues.charged": "A member was charged.";
+        "dues.updated": "A due was changed, or its late fee was added.";
+        "dues.payment_recorded": "Something was paid for a due.";
+        "dues.paid": "A due is fully paid.";
+        "dues.waived": "What was open of a due need not be paid any more.";
+        "dues.refunded": "Something that was paid for a due was given back.";
+    }
     // Everybody who has a credential can ask for this.
     None, "Account" {
         "account.updated": "The account was changed.";

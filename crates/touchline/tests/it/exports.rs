@@ -28,13 +28,13 @@ fn whole(answer: &Answer) -> Vec<u8> {
 }
 
 /// A file as a program reads it: the names of the columns, and the rows.
-struct File {
-    columns: Vec<String>,
-    rows: Vec<Vec<String>>,
+pub(crate) struct File {
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
 }
 
 impl File {
-    async fn get(client: &Client, path: &str) -> Self {
+    pub(crate) async fn get(client: &Client, path: &str) -> Self {
         let answer = client.get(path).await.ok();
         let bytes = whole(&answer);
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
@@ -44,12 +44,12 @@ impl File {
     }
 
     #[track_caller]
-    fn cell(&self, row: usize, column: &str) -> &str {
+    pub(crate) fn cell(&self, row: usize, column: &str) -> &str {
         let place = self.columns.iter().position(|name| name == column);
         &self.rows[row][place.unwrap_or_else(|| panic!("{column} is not in {:?}", self.columns))]
     }
 
-    fn column(&self, name: &str) -> Vec<&str> {
+    pub(crate) fn column(&self, name: &str) -> Vec<&str> {
         (0..self.rows.len()).map(|row| self.cell(row, name)).collect()
     }
 }
@@ -80,7 +80,7 @@ both! {
     async fn files_have_the_columns_that_are_described(w: &World) {
         let team = hawks(w).await;
         squad(w, &team, 1).await;
-        for file in ["events.csv", "rsvps.csv"] {
+        for file in ["events.csv", "rsvps.csv", "dues.csv", "ledger.csv"] {
             assert_eq!(File::get(&w.owner, &format!("/exports/{file}")).await.columns, documented(file), "{file}");
         }
         let roster = documented("roster.csv");

@@ -8,7 +8,7 @@ use crate::mail::put_one;
 use crate::openapi::operations;
 use crate::shop::sold;
 use crate::standing::{acting, callers};
-use crate::strangers::{about, about_team, place, send, tested_webhook};
+use crate::strangers::{about, about_team, paid_due, place, send, tested_webhook};
 
 /// What becomes of an operation: `+` it is let through, `-` it is refused (403), `0` it is as if there were
 /// nothing (404). The columns: owner, admin, coach, parent, player and outsider with what is somebody
@@ -68,6 +68,20 @@ const TABLE: &[(&str, &str)] = &[
     ("messages_read", "++-00- +"),
     ("money_settings_get", "+++++- +"),
     ("money_settings_update", "++---- -"),
+    ("dues_list", "+++++- +"),
+    ("dues_charge", "+++--- -"),
+    ("dues_remind_team", "+++--- -"),
+    ("dues_get", "+++00- +"),
+    ("dues_update", "+++--- -"),
+    ("dues_waive", "+++--- -"),
+    ("dues_remind", "+++--- -"),
+    ("dues_payments_list", "+++00- +"),
+    // The example is a transfer; families pay with what they have paid ahead.
+    ("dues_payments_create", "+++00- -"),
+    ("dues_payments_get", "+++00- +"),
+    ("dues_payments_refund", "+++--- -"),
+    ("dues_team_statement", "+++--- -"),
+    ("dues_statement", "+++--- +"),
     ("outbox_list", "++---- -"),
     ("outbox_get", "++---- -"),
     ("money_settings_get", "+++++- +"),
@@ -96,6 +110,8 @@ const TABLE: &[(&str, &str)] = &[
     ("exports_events", "+++--- -"),
     ("exports_rsvps", "+++--- -"),
     ("exports_orders", "+++--- -"),
+    ("exports_dues", "+++--- -"),
+    ("exports_ledger", "++---- -"),
     ("webhooks_list", "++---- -"),
     ("webhooks_create", "++---- -"),
     ("webhooks_get", "++---- -"),
@@ -146,6 +162,7 @@ async fn around(
         message["on_behalf_of"] = json!(cast.kim.person);
     }
     let message = author.post("/messages", message).await.created();
+    let [due, payment] = paid_due(w, team, &child.member).await;
     let [webhook, delivery] = tested_webhook(w).await;
     let [product, discount, order] = sold(w, team, &child.member).await;
     vec![
@@ -157,6 +174,8 @@ async fn around(
         ("{duty_id}", duty),
         ("{feed_id}", feed.id().to_owned()),
         ("{message_id}", message.id().to_owned()),
+        due,
+        payment,
         webhook,
         delivery,
         product,

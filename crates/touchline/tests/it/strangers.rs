@@ -30,6 +30,7 @@ pub(crate) async fn objects(w: &World) -> Vec<(&'static str, String)> {
     let feed = w.owner.post("/calendar_feeds", json!({ "team_id": team })).await.created();
     let body = json!({ "team_id": team, "kind": "announcement", "subject": "target", "body": "x" });
     let message = w.owner.post("/messages", body).await.created();
+    let [due, payment] = paid_due(w, &team, member.id()).await;
     let [webhook, delivery] = tested_webhook(w).await;
     let [product, discount, order] = sold(w, &team, member.id()).await;
     vec![
@@ -42,12 +43,24 @@ pub(crate) async fn objects(w: &World) -> Vec<(&'static str, String)> {
         ("{feed_id}", id(&feed)),
         ("{message_id}", id(&message)),
         ("{mail_id}", put_one(w).await.to_string()),
+        due,
+        payment,
         webhook,
         delivery,
         product,
         discount,
         order,
     ]
+}
+
+/// A due of a member, and what was paid for it.
+pub(crate) async fn paid_due(w: &World, team: &str, member: &str) -> [(&'static str, String); 2] {
+    let body = json!({ "team_id": team, "member_id": member, "title": "target", "amount": 9000, "due_on": "2026-09-10" });
+    let made = w.owner.post("/dues", body).await.created();
+    let due = made.data()[0]["id"].as_str().unwrap().to_owned();
+    let body = json!({ "amount": 3000, "method": "cash" });
+    let payment = w.owner.post(&format!("/dues/{due}/payments"), body).await.created();
+    [("{due_id}", due), ("{payment_id}", payment.id().to_owned())]
 }
 
 /// A webhook and what became of its test.

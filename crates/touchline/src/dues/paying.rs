@@ -1,0 +1,249 @@
+//! Paying a due: in parts, ahead, with what was paid ahead; and giving back.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use kit::Currency;
+use store::{Reader, Tx, bind, sql};
+use utoipa::ToSchema;
+
+use super::due::{self, Due, Status, Whole};
+use crate::accounts::rights::Reach;
+use crate::error::{Code, Error, Fault, Result};
+use crate::expected::Expected;
+use crate::ids::{DueId, PaymentId, PersonId};
+use crate::mail::letter;
+use crate::money::ledger::{self, About, Book, Movement};
+use crate::money::payment::{self, Method, NewPayment, Paid, Payment};
+use crate::paging::{Order, Page};
+use crate::signals::Tell;
+
+/// Clocks differ, and it may be tomorrow already where somebody paid.
+const AHEAD: Duration = Duration::from_secs(86_400);
+
+/// What somebody says was paid.
+#[derive(Debug, ToSchema)]
+pub struct NewDuePayment {
+    /// All that is owed if left out. More than is owed becomes the payer's credit.
+    #[schema(examples(5000), minimum = 1, maximum = 1_000_000_000_000_i64)]
+    pub amount: Option<i64>,
+    pub method: Method,
+    /// Must be that of the due; it can be left out.
+    pub currency: Option<Currency>,
+    /// What the payment is called elsewhere, such as on a bank statement.
+    #[schema(max_length = 120)]
+    pub reference: Option<String>,
+    /// Now if left out; not in the future.
+    pub paid_at: Option<kit::Timestamp>,
+}
+
+/// What is to be given back of a payment.
+#[derive(Debug, ToSchema)]
+pub struct NewDueRefund {
+    /// All that can be given back if left out.
+    #[schema(minimum = 1, maximum = 1_000_000_000_000_i64)]
+    pub amount: Option<i64>,
+    #[schema(max_length = 500)]
+    pub reason: Option<String>,
+}
+
+/// Writes down what was paid for a due that the caller may see. Families pay only with what they have paid
+/// ahead: that money came in is written down by whoever takes it.
+pub fn pay(
+    tx: &Tx<'_>,
+    reach: &Reach,
+    id: DueId,
+    expected: &Expected,
+    new: NewDuePayment,
+) -> Result<Payment> {
+    let Whole { due, .. } = expected.check(due::find(tx, reach, id))?;
+    let own = new.method == Method::Credit && reach.is_family(due.payer_id);
+    if !reach.opens(due.team_id) && !own {
+        let detail = "Only those who run the team write down what was paid.";
+        return Err(Error::new(Code::Forbidden, detail));
+    }
+    if new.currency.is_some_and(|currency| currency != due.currency) {
+        let detail = format!("The due is in {}.", due.currency.code());
+        return Err(Error::invalid(vec![Fault::new("/currency", "other_currency", detail)]));
+    }
+    let NewDuePayment { amount, method, reference, paid_at, .. } = new;
+    let paid = Paid { amount, method, reference, paid_at, provider_id: None };
+    Ok(settle(tx, id, paid)?.1)
+}
+
+/// Writes down what was paid for a due. What is more than owed becomes the payer's credit.
+pub fn settle(tx: &Tx<'_>, id: DueId, paid: Paid) -> Result<(Due, Payment)> {
+    if paid.paid_at.is_some_and(|at| at > tx.now().plus(AHEAD)) {
+        let detail = "What was paid was not paid in the future.";
+        return Err(Error::invalid(vec![Fault::new("/paid_at", "in_the_future", detail)]));
+    }
+    let whole = due::whole(tx, id)?;
+    let amount = match paid.method {
+        Method::Credit => from_credit(tx, &whole.due, paid.amount)?,
+        _ => paid.amount.unwrap_or(whole.due.balance()),
+    };
+    if amount <= 0 {
+        return Err(Error::invalid_state("Nothing of this due is open."));
+    }
+    let (whole, payment) = take(tx, whole, amount, paid)?;
+    Ok((whole.due, payment))
+}
+
+/// How much of the payer's credit is used: never more than there is, nor more than is owed.
+fn from_credit(tx: &Tx<'_>, due: &Due, wanted: Option<i64>) -> Result<i64> {
+    let credit = ledger::credit(tx, due.payer_id, due.currency)?;
+    let most = credit.min(due.balance());
+    match wanted {
+        Some(wanted) if wanted > most => {
+            let detail = "That is more than the payer has paid ahead, or more than is owed.";
+            Err(Error::invalid_state(detail))
+        }
+        None if credit <= 0 => Err(Error::invalid_state("The payer has not paid anything ahead.")),
+        wanted => Ok(wanted.unwrap_or(most)),
+    }
+}
+
+fn take(tx: &Tx<'_>, before: Whole, amount: i64, paid: Paid) -> Result<(Whole, Payment)> {
+    let applied = amount.min(before.due.balance());
+    let credited = amount - applied;
+    let about = before.due.about();
+    let payment = NewPayment {
+        subject: about.subject.clone(),
+        payer_id: about.payer_id,
+        currency: about.currency,
+        amount,
+        credited,
+        method: paid.method,
+        reference: paid.reference,
+        paid_at: paid.paid_at,
+        provider_id: paid.provider_id,
+    };
+    let payment = payment::create(tx, payment)?;
+    let used = payment.method == Method::Credit;
+    let kind = if used { Movement::CreditUse } else { Movement::Payment };
+    let moved =
+        [(Book::of(payment.method), amount), (Book::Owed, -applied), (Book::Credit, -credited)];
+    ledger::enter(tx, kind, &about, Some(payment.id.to_string()), &moved)?;
+    let due = Due { paid: before.due.paid + applied, ..before.due.clone() };
+    let after = due::save(tx, Whole { due, ..before.clone() })?;
+    tx.tell_change("dues.payment_recorded", &before.told(tx.now()), &after.told(tx.now()))?;
+    if applied > 0 {
+        letter::cancel(tx, &about.subject)?;
+    }
+    if before.due.status != Status::Paid && after.due.status == Status::Paid {
+        tx.tell("dues.paid", &after.told(tx.now()))?;
+    }
+    Ok((after, payment))
+}
+
+/// Pays new dues, as far as it goes, with what their payers have paid ahead.
+pub fn use_credit(tx: &Tx<'_>, dues: Vec<Whole>) -> Result<Vec<Whole>> {
+    let Some(currency) = dues.first().map(|whole| whole.due.currency) else { return Ok(dues) };
+    let mut credit = credits(tx, dues.iter().map(|whole| whole.due.payer_id).collect(), currency)?;
+    let paid = dues.into_iter().map(|whole| {
+        let left = credit.get_mut(&whole.due.payer_id).filter(|left| **left > 0);
+        let Some(left) = left else { return Ok(whole) };
+        let amount = whole.due.balance().min(*left);
+        *left -= amount;
+        let method = Method::Credit;
+        let paid = Paid { amount: None, method, reference: None, paid_at: None, provider_id: None };
+        Ok(take(tx, whole, amount, paid)?.0)
+    });
+    paid.collect()
+}
+
+/// What these payers have paid ahead.
+fn credits(
+    tx: &Tx<'_>,
+    payers: Vec<PersonId>,
+    currency: Currency,
+) -> Result<BTreeMap<PersonId, i64>> {
+    let sums: Vec<(PersonId, i64)> = tx.all(
+        "select payer_id, cast(-sum(amount) as bigint) as credit from ledger_entry
+         where account_id = :account and payer_id in (:payers) and currency = :currency
+           and book = 'credit'
+         group by payer_id",
+        bind! { payers, currency },
+    )?;
+    Ok(sums.into_iter().collect())
+}
+
+/// Gives a payment back, or a part of it. What was paid ahead goes first, as far as it is not spent; the rest
+/// is owed again, unless what was open was waived: then nothing is.
+pub fn refund(
+    tx: &Tx<'_>,
+    reach: &Reach,
+    (id, payment): (DueId, PaymentId),
+    expected: &Expected,
+    new: NewDueRefund,
+) -> Result<Payment> {
+    let before = due::managed(tx, reach, id)?;
+    let payment = expected.check(find(tx, id, payment))?;
+    let subject = payment.subject.clone();
+    let reopened = reopened(tx, &payment)?;
+    let ahead = payment.credited - (payment.refunded - reopened);
+    let credit = match payment.payer_id {
+        Some(payer) => ledger::credit(tx, payer, payment.currency)?,
+        None => 0,
+    };
+    let unspent = ahead.min(credit).max(0);
+    let most = unspent + payment.amount - payment.credited - reopened;
+    let amount = new.amount.unwrap_or(most);
+    if amount > most || most == 0 {
+        let detail = format!("Of this payment, {most} can be given back.");
+        return Err(Error::invalid_state(detail));
+    }
+    let (from_credit, rest) = (amount.min(unspent), amount - amount.min(unspent));
+    let (payment, _) = payment::refund(tx, &payment, amount, new.reason)?;
+    let about = About { payer_id: payment.payer_id, ..before.due.about() };
+    let moved =
+        [(Book::of(payment.method), -amount), (Book::Owed, rest), (Book::Credit, from_credit)];
+    ledger::enter(tx, Movement::Refund, &about, Some(payment.id.to_string()), &moved)?;
+    let waived = if before.due.status == Status::Waived { rest } else { 0 };
+    ledger::enter(
+        tx,
+        Movement::Waiver,
+        &about,
+        None,
+        &[(Book::Waived, waived), (Book::Owed, -waived)],
+    )?;
+    let (paid, waived) = (before.due.paid - rest, before.due.waived + waived);
+    let due = Due { paid, waived, ..before.due.clone() };
+    let after = due::save(tx, Whole { due, ..before.clone() })?;
+    letter::cancel(tx, &subject)?;
+    tx.tell_change("dues.refunded", &before.told(tx.now()), &after.told(tx.now()))?;
+    Ok(payment)
+}
+
+/// How much of a payment was given back such that it is owed again.
+fn reopened(db: &Reader<'_>, payment: &Payment) -> Result<i64> {
+    let (subject, reference) = (&payment.subject, payment.id.to_string());
+    let (sum,): (Option<i64>,) = db.one(
+        "select cast(sum(amount) as bigint) from ledger_entry
+         where account_id = :account and subject = :subject and reference = :reference
+           and kind = 'refund' and book = 'owed'",
+        bind! { subject, reference },
+    )?;
+    Ok(sum.unwrap_or(0))
+}
+
+/// One payment of a due.
+pub fn find(db: &Reader<'_>, due: DueId, id: PaymentId) -> Result<Payment> {
+    let payment = payment::find(db, id)?;
+    if payment.subject == due.to_string() { Ok(payment) } else { Err(Error::not_found()) }
+}
+
+/// A page of what was paid for a due.
+pub fn list(db: &Reader<'_>, due: DueId, page: &Page<PaymentId>) -> Result<Vec<Payment>> {
+    let (subject, limit) = (due.to_string(), page.fetch());
+    let after = page.after(PaymentId::LEAST, PaymentId::GREATEST);
+    let text = match page.order {
+        Order::Asc => sql!(Payment::SELECT, OF_DUE, " and id > :after order by id limit :limit"),
+        Order::Desc => {
+            sql!(Payment::SELECT, OF_DUE, " and id < :after order by id desc limit :limit")
+        }
+    };
+    Ok(db.all(text, bind! { subject, after, limit })?)
+}
+
+const OF_DUE: &str = " where account_id = :account and subject = :subject";

@@ -1,0 +1,288 @@
+//! A story that is told by chance: dues are charged, changed, paid, waived and given back in any order while
+//! time passes, and a small model says beforehand what each must come to.
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use testkit::{Value, World, both, json, seconds};
+use touchline::jobs;
+
+use crate::dues::{at, balanced, fee_of, look, told};
+use crate::mail::DAY;
+
+#[derive(Debug, Clone)]
+enum Step {
+    /// For the child of one of two families: how much, in how many parts, whether credit is used.
+    Charge(usize, i64, i64, bool),
+    /// Another amount.
+    Change(usize, i64),
+    /// With money, or with what was paid ahead.
+    Pay(usize, i64, bool),
+    /// Which due, which of its payments, how much; zero is all.
+    Refund(usize, usize, i64),
+    Waive(usize),
+    Pass,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        3 => (0..2usize, 1..200i64, 1..4i64, any::<bool>()).prop_map(|(family, amount, parts, used)| Step::Charge(family, amount.max(parts), parts, used)),
+        2 => (0..4usize, 3..200i64).prop_map(|(due, amount)| Step::Change(due, amount)),
+        6 => (0..4usize, 1..250i64, any::<bool>()).prop_map(|(due, amount, credit)| Step::Pay(due, amount, credit)),
+        4 => (0..4usize, 0..3usize, 0..150i64).prop_map(|(due, payment, amount)| Step::Refund(due, payment, amount)),
+        1 => (0..4usize).prop_map(Step::Waive),
+        1 => Just(Step::Pass),
+    ];
+    proptest::collection::vec(step, 60)
+}
+
+/// A payment as the model knows it: what paid the due and what was paid ahead, less what was given back.
+struct Paid {
+    id: String,
+    applied: i64,
+    ahead: i64,
+    by_credit: bool,
+}
+
+struct Owed {
+    shown: Value,
+    family: usize,
+    /// What is owed, late fee included.
+    owed: i64,
+    parts: Vec<i64>,
+    paid: i64,
+    waived: i64,
+    fee_added: bool,
+    payments: Vec<Paid>,
+}
+
+const FEE: i64 = 7;
+
+impl Owed {
+    fn balance(&self) -> i64 {
+        self.owed - self.paid - self.waived
+    }
+
+    fn status(&self) -> &'static str {
+        match (self.balance(), self.waived, self.paid) {
+            (0, 0, _) => "paid",
+            (0, ..) => "waived",
+            (_, _, 0) => "open",
+            _ => "partially_paid",
+        }
+    }
+}
+
+struct Model<'a> {
+    w: &'a World,
+    team: String,
+    children: [(String, String); 2],
+    credit: [i64; 2],
+    dues: Vec<Owed>,
+    paid_told: usize,
+}
+
+impl Model<'_> {
+    fn meant(&self, back: usize) -> Option<usize> {
+        self.dues.len().checked_sub(1 + back)
+    }
+
+    async fn charge(&mut self, family: usize, amount: i64, parts: i64, used: bool) {
+        let more = json!({ "amount": amount, "instalment_count": parts, "due_on": "2026-10-01", "use_credit": used, "late_fee": { "amount": FEE } });
+        let body = fee_of(&self.team, &self.children[family].0, more);
+        let made = self.w.owner.post("/dues", body).await.created();
+        let shown = made.data()[0].clone();
+        let amounts = shown["instalments"].as_array().unwrap().iter();
+        let parts = amounts.map(|part| part["amount"].as_i64().unwrap()).collect();
+        let mut due = Owed {
+            shown,
+            family,
+            owed: amount,
+            parts,
+            paid: 0,
+            waived: 0,
+            fee_added: false,
+            payments: Vec::new(),
+        };
+        let spent = if used { amount.min(self.credit[family]) } else { 0 };
+        if spent > 0 {
+            self.credit[family] -= spent;
+            let payments = self.w.owner.get(&at(&due.shown, "/payments")).await.ok();
+            let id = payments.data()[0]["id"].as_str().unwrap().to_owned();
+            due.paid = spent;
+            due.payments.push(Paid { id, applied: spent, ahead: 0, by_credit: true });
+            self.paid_told += usize::from(due.balance() == 0);
+        }
+        self.dues.push(due);
+    }
+
+    async fn change(&mut self, back: usize, amount: i64) {
+        let Some(place) = self.meant(back) else { return };
+        let due = &mut self.dues[place];
+        let answer = self.w.owner.patch(&at(&due.shown, ""), json!({ "amount": amount })).await;
+        if due.status() != "open" {
+            answer.refused(409, "invalid_state");
+            return;
+        }
+        let shown = answer.ok().data().clone();
+        due.owed = amount + if due.fee_added { FEE } else { 0 };
+        due.parts = shown["instalments"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|part| part["amount"].as_i64().unwrap())
+            .collect();
+        assert_eq!(due.parts.iter().sum::<i64>(), amount);
+    }
+
+    async fn pay(&mut self, back: usize, amount: i64, by_credit: bool) {
+        let Some(place) = self.meant(back) else { return };
+        let due = &mut self.dues[place];
+        let method = if by_credit { "credit" } else { "cash" };
+        let answer = self
+            .w
+            .owner
+            .post(&at(&due.shown, "/payments"), json!({ "amount": amount, "method": method }))
+            .await;
+        let most = self.credit[due.family].min(due.balance());
+        if by_credit && amount > most {
+            answer.refused(409, "invalid_state");
+            return;
+        }
+        let payment = answer.created();
+        let open = due.balance() > 0;
+        let applied = amount.min(due.balance());
+        due.paid += applied;
+        self.credit[due.family] += if by_credit { -amount } else { amount - applied };
+        due.payments.push(Paid {
+            id: payment.id().to_owned(),
+            applied,
+            ahead: amount - applied,
+            by_credit,
+        });
+        self.paid_told += usize::from(open && due.status() == "paid");
+    }
+
+    async fn refund(&mut self, back: usize, payment: usize, amount: i64) {
+        let Some(place) = self.meant(back) else { return };
+        let waived = self.dues[place].status() == "waived";
+        let due = &mut self.dues[place];
+        let Some(payment) = due.payments.get_mut(payment) else { return };
+        let body = if amount == 0 { json!({}) } else { json!({ "amount": amount }) };
+        let answer = self
+            .w
+            .owner
+            .post(&at(&due.shown, &format!("/payments/{}/refund", payment.id)), body)
+            .await;
+        let unspent = payment.ahead.min(self.credit[due.family]);
+        let most = unspent + payment.applied;
+        if most == 0 || amount > most {
+            answer.refused(409, "invalid_state");
+            return;
+        }
+        answer.ok();
+        let amount = if amount == 0 { most } else { amount };
+        let (ahead, rest) = (amount.min(unspent), amount - amount.min(unspent));
+        payment.ahead -= ahead;
+        payment.applied -= rest;
+        self.credit[due.family] += if payment.by_credit { rest } else { -ahead };
+        due.paid -= rest;
+        due.waived += if waived { rest } else { 0 };
+    }
+
+    async fn waive(&mut self, back: usize) {
+        let Some(place) = self.meant(back) else { return };
+        let due = &mut self.dues[place];
+        let answer = self.w.owner.post(&at(&due.shown, "/waive"), json!({ "reason": "x" })).await;
+        if due.balance() == 0 {
+            answer.refused(409, "invalid_state");
+            return;
+        }
+        answer.ok();
+        due.waived += due.balance();
+    }
+
+    /// Half a month passes; late fees are added to what is overdue.
+    async fn pass(&mut self) {
+        self.w.pass(seconds(15 * DAY));
+        let now = self.w.node.app.clock.now();
+        self.late(&now.to_string()[..10]);
+        jobs::add_late_fees(&self.w.node.app).await;
+        jobs::remind(&self.w.node.app).await;
+    }
+
+    fn late(&mut self, today: &str) {
+        let days = ["2026-10-01", "2026-11-01", "2026-12-01"];
+        for due in &mut self.dues {
+            let gone: i64 = due
+                .parts
+                .iter()
+                .zip(days)
+                .filter(|(_, day)| *day < today)
+                .map(|(amount, _)| amount)
+                .sum();
+            if due.balance() > 0 && !due.fee_added && due.paid < gone {
+                due.fee_added = true;
+                due.owed += FEE;
+            }
+        }
+    }
+
+    async fn check(&self) {
+        balanced(self.w).await;
+        for due in &self.dues {
+            let shown = look(self.w, &due.shown).await;
+            let number = |name: &str| shown[name].as_i64().unwrap();
+            assert_eq!(
+                (
+                    shown["status"].as_str().unwrap(),
+                    number("paid"),
+                    number("waived"),
+                    number("balance")
+                ),
+                (due.status(), due.paid, due.waived, due.balance())
+            );
+            let covered: i64 = shown["instalments"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|part| part["paid"].as_i64().unwrap())
+                .sum();
+            assert_eq!(covered, due.paid.min(due.parts.iter().sum()));
+        }
+        for (family, (_, payer)) in self.children.iter().enumerate() {
+            let statement = self.w.owner.get(&format!("/people/{payer}/statement")).await.ok();
+            let total = &statement.data()["totals"][0];
+            let open: i64 =
+                self.dues.iter().filter(|due| due.family == family).map(Owed::balance).sum();
+            assert_eq!(
+                (total["credit"].as_i64().unwrap_or(0), total["open"].as_i64().unwrap_or(0)),
+                (self.credit[family], open)
+            );
+            assert!(self.credit[family] >= 0);
+        }
+        assert_eq!(told(self.w, "dues.paid").await, self.paid_told);
+    }
+}
+
+both! {
+    async fn whatever_happens_the_sums_are_right(w: &World) {
+        let cast = w.cast().await;
+        let mia = w.owner.get(&format!("/people/{}", cast.zoe.person)).await.ok().data()["guardians"][0]["id"].as_str().unwrap().to_owned();
+        let children = [(cast.max.member.clone(), cast.pat.clone()), (cast.zoe.member.clone(), mia)];
+        let mut model = Model { w, team: cast.hawks.clone(), children, credit: [0, 0], dues: Vec::new(), paid_told: 0 };
+        let steps = steps().new_tree(&mut TestRunner::default()).unwrap().current();
+        for (number, step) in steps.iter().enumerate() {
+            match step.clone() {
+                Step::Charge(family, amount, parts, used) => model.charge(family, amount, parts, used).await,
+                Step::Change(due, amount) => model.change(due, amount).await,
+                Step::Pay(due, amount, credit) => model.pay(due, amount, credit).await,
+                Step::Refund(due, payment, amount) => model.refund(due, payment, amount).await,
+                Step::Waive(due) => model.waive(due).await,
+                Step::Pass => model.pass().await,
+            }
+            println!("{number}: {step:?}");
+            model.check().await;
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Stories about what is left of dues: statements, files, what is held of people and what stays of them.
+
+use store::{Scope, bind};
+use testkit::{Value, World, both, json};
+
+use crate::dues::{at, balanced, charged, fee, look, pay};
+use crate::exports::File;
+use crate::standing::acting;
+
+async fn statement(w: &World, person: &str) -> Value {
+    w.owner.get(&format!("/people/{person}/statement")).await.ok().data().clone()
+}
+
+both! {
+    async fn statements_say_what_dues_say(w: &World) {
+        let cast = w.cast().await;
+        let kid = w.joins(&cast.otters, json!({ "first_name": "Ben", "guardians": [{ "id": cast.pat }] })).await;
+        w.owner.post("/dues", fee(&cast.hawks, json!({ "discount": { "amount": 500 }, "due_on": "2026-09-01", "instalment_count": 3 }))).await.created();
+        let max = charged(w, &cast.hawks, &cast.max.member, json!({ "amount": 2000 })).await;
+        let ben = charged(w, &cast.otters, &kid.member, json!({ "amount": 3000 })).await;
+        pay(w, &max, 2500).await.created();
+        w.owner.post(&at(&ben, "/waive"), json!({ "reason": "x" })).await.ok();
+        let pat = statement(w, &cast.pat).await;
+        assert_eq!(pat["totals"], json!([{ "currency": "EUR", "charged": 15000, "discounted": 500, "late_fees": 0, "waived": 3000, "paid": 2500, "credited": 500,
+            "credit_used": 0, "refunded": 0, "open": 9500, "overdue": 3167, "credit": 500 }]));
+        let lines: Vec<_> = pat["lines"].as_array().unwrap().iter().map(|line| (line["kind"].as_str().unwrap(), line["owed"].as_i64().unwrap(), line["credit"].as_i64().unwrap())).collect();
+        assert_eq!(lines, [("waiver", -3000, 0), ("payment", -2000, 500), ("charge", 3000, 0), ("charge", 2000, 0), ("charge", 9500, 0)]);
+        assert_eq!(pat["lines"][0]["title"], "Season fee");
+        // Both ways to reckon agree, team by team and payer by payer.
+        let team = w.owner.get(&format!("/teams/{}/dues/statement", cast.hawks)).await.ok();
+        let families = team.data()["families"].as_array().unwrap();
+        assert_eq!(families.len(), 3);
+        let sums = w.db().read(Scope::account(w.harbour, "test"), |db| {
+            db.all::<(i64, i64, i64, i64)>("select cast(sum(amount) as bigint) as a, cast(sum(discount) as bigint) as b, cast(sum(paid) as bigint) as c,
+                 cast(sum(amount - discount + late_fee - paid - waived) as bigint) as d
+                 from due where account_id = :account group by team_id order by a desc", bind! {})
+        }).await.unwrap();
+        let total = &team.data()["totals"][0];
+        let number = |name: &str| total[name].as_i64().unwrap();
+        assert_eq!((number("charged"), number("discounted"), number("paid") - number("credited") + number("credit_used") - number("refunded"), number("open")), sums[0]);
+        for name in ["charged", "open", "overdue", "paid", "credit"] {
+            assert_eq!(families.iter().map(|family| family[name].as_i64().unwrap()).sum::<i64>(), number(name), "{name}");
+        }
+        assert!(families.iter().any(|family| family["payer_id"] == json!(cast.pat) && family["payer_name"] == "Pat"));
+        // The family sees everything of its own; the coach what concerns the team; others nothing.
+        let (parent, coach, player) = (acting(w, cast.parent.id).await, acting(w, cast.coach.id).await, acting(w, cast.player.id).await);
+        let own = parent.get(&format!("/people/{}/statement", cast.pat)).await.ok();
+        assert_eq!((&own.data()["totals"], own.data()["payer_ids"].as_array().unwrap().len()), (&pat["totals"], 3));
+        let seen = coach.get(&format!("/people/{}/statement", cast.pat)).await.ok();
+        assert_eq!((&seen.data()["totals"][0]["charged"], &seen.data()["totals"][0]["waived"]), (&json!(12000), &json!(0)));
+        player.get(&format!("/people/{}/statement", cast.pat)).await.refused(403, "forbidden");
+        parent.get(&format!("/people/{}/statement", cast.zoe.person)).await.refused(403, "forbidden");
+        parent.get(&format!("/teams/{}/dues/statement", cast.hawks)).await.refused(403, "forbidden");
+        coach.get(&format!("/teams/{}/dues/statement", cast.otters)).await.refused(404, "not_found");
+    }
+
+    async fn dues_and_the_ledger_are_files(w: &World) {
+        let cast = w.cast().await;
+        let due = charged(w, &cast.hawks, &cast.max.member, json!({ "title": "=1+1", "discount": { "amount": 1000 }, "due_on": "2026-09-01" })).await;
+        charged(w, &cast.otters, &cast.ole.member, json!({})).await;
+        pay(w, &due, 9500).await.created();
+        let file = File::get(&w.owner, &format!("/exports/dues.csv?team_id={}", cast.hawks)).await;
+        for (column, text) in [("due_id", due["id"].as_str().unwrap()), ("title", "'=1+1"), ("first_name", "Max"), ("payer_first_name", "Pat"), ("amount", "10000"), ("discount", "1000"),
+            ("paid", "9000"), ("balance", "0"), ("status", "paid"), ("overdue", "false"), ("currency", "EUR"), ("next_due_on", "")] {
+            assert_eq!(file.cell(0, column), text, "{column}");
+        }
+        assert_eq!((file.rows.len(), File::get(&w.owner, "/exports/dues.csv").await.rows.len()), (1, 2));
+        let ledger = File::get(&w.owner, "/exports/ledger.csv").await;
+        let sum = |column: &str| ledger.column(column).iter().filter_map(|cell| cell.parse::<i64>().ok()).sum::<i64>();
+        assert_eq!((sum("debit"), sum("credit"), ledger.rows.len()), (10000 + 10000 + 9500, 10000 + 10000 + 9500, 8));
+        let coach = acting(w, cast.coach.id).await;
+        assert_eq!(File::get(&coach, "/exports/dues.csv").await.rows.len(), 1);
+        coach.get("/exports/ledger.csv").await.refused(403, "forbidden");
+        coach.get(&format!("/exports/dues.csv?team_id={}", cast.otters)).await.refused(404, "not_found");
+    }
+
+    async fn the_guide_is_served(w: &World) {
+        let page = w.nobody.get("/docs/dues").await;
+        assert!(page.status == 200 && page.text.contains("<h1>Dues</h1>"), "{}", page.text);
+    }
+
+    async fn amounts_stay_and_names_go(w: &World) {
+        let cast = w.cast().await;
+        let due = charged(w, &cast.hawks, &cast.max.member, json!({ "note": "Max pays late", "discount": { "amount": 1, "reason": "Pat is out of work" } })).await;
+        w.owner.post(&at(&due, "/remind"), json!({})).await;
+        let payment = w.owner.post(&at(&due, "/payments"), json!({ "amount": 100, "method": "transfer", "reference": "Pat Duarte" })).await.created();
+        w.owner.post(&at(&due, &format!("/payments/{}/refund", payment.id())), json!({ "amount": 1, "reason": "Pat asked" })).await.ok();
+        let held = w.owner.get(&format!("/people/{}/export", cast.pat)).await.ok();
+        assert_eq!((&held.data()["dues"][0]["due"]["id"], &held.data()["dues"][0]["payments"][0]["reference"], &held.data()["dues"][0]["refunds"][0]["amount"]), (&due["id"], &json!("Pat Duarte"), &json!(1)));
+        assert_eq!(w.owner.get(&format!("/people/{}/export", cast.max.person)).await.ok().data()["dues"][0]["due"]["id"], due["id"]);
+        w.owner.post(&format!("/people/{}/erase", cast.max.person), json!({})).await.ok();
+        let after = look(w, &due).await;
+        assert_eq!((&after["note"], &after["discount_reason"], &after["paid"], &after["balance"]), (&Value::Null, &Value::Null, &json!(99), &json!(9900)));
+        let payments = w.owner.get(&at(&due, "/payments")).await.ok();
+        assert_eq!(payments.data()[0]["reference"], Value::Null);
+        let letters = w.owner.get(&format!("/outbox?about={}", due["id"].as_str().unwrap())).await.ok();
+        assert!(!letters.text.contains("Max") && !letters.text.contains("Season fee"), "{}", letters.text);
+        let team = w.owner.get(&format!("/teams/{}/dues/statement", cast.hawks)).await.ok();
+        assert_eq!(team.data()["families"][0]["payer_name"], "Erased");
+        balanced(w).await;
+    }
+}

@@ -43,8 +43,8 @@ create table ledger_entry (
     constraint ledger_entry_amount_check check (amount <> 0)
 );
 create index ledger_entry_account_id_subject_idx on ledger_entry (account_id, subject);
-create index ledger_entry_account_id_payer_id_idx on ledger_entry (account_id, payer_id, currency, book);
--- A statement is read from this alone.
+-- A statement is read from these alone.
+create index ledger_entry_account_id_payer_id_idx on ledger_entry (account_id, payer_id, currency, book, kind, team_id, amount);
 create index ledger_entry_account_id_team_id_idx on ledger_entry (account_id, team_id, payer_id, currency, kind, book, amount);
 
 -- Something that can be bought.

@@ -161,17 +161,16 @@ const MOVED: &str = "
 const BY_PAYER_AND_BOOK: &str = " group by payer_id, currency, kind, book";
 /// What should have been paid by now and was not. A late fee comes after all instalments.
 const LATE: &str = "
-    select payer_id, currency, cast(sum(overdue) as bigint) as overdue from (
-        select d.payer_id, d.currency,
-            case when sum(i.amount) = d.amount - d.discount
-                 then sum(i.amount) + d.late_fee - d.paid
-                 else sum(i.amount) - d.paid end as overdue
-        from due d
-        join instalment i on i.account_id = d.account_id and i.due_id = d.id
-        where d.account_id = :account and d.overdue_at <= :now and i.overdue_at <= :now";
-const BY_PAYER: &str = "
-        group by d.id, d.payer_id, d.currency, d.amount, d.discount, d.late_fee, d.paid) late
-    group by payer_id, currency";
+    select d.payer_id, d.currency, cast(sum(
+        (select sum(i.amount) from instalment i
+         where i.account_id = d.account_id and i.due_id = d.id and i.overdue_at <= :now)
+        + case when exists (select 1 from instalment i
+              where i.account_id = d.account_id and i.due_id = d.id and i.overdue_at > :now)
+          then 0 else d.late_fee end
+        - d.paid) as bigint) as overdue
+    from due d
+    where d.account_id = :account and d.overdue_at <= :now";
+const BY_PAYER: &str = " group by d.payer_id, d.currency";
 
 type ByPayer = BTreeMap<(PersonId, String), (Currency, Sums)>;
 

@@ -11,7 +11,14 @@ const HOUR: u64 = 3600;
 /// The letters about a due, the oldest first.
 async fn letters(w: &World, due: &Value) -> Vec<Value> {
     let id = due["id"].as_str().unwrap();
-    w.owner.get(&format!("/outbox?about={id}")).await.ok().data().as_array().unwrap().clone()
+    w.owner
+        .get(&format!("/outbox?about={id}&order=asc"))
+        .await
+        .ok()
+        .data()
+        .as_array()
+        .unwrap()
+        .clone()
 }
 
 async fn statuses(w: &World, due: &Value) -> Vec<String> {

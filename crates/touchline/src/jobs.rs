@@ -9,7 +9,7 @@ use crate::accounts::usage;
 use crate::app::App;
 use crate::dues::{late, reminders};
 use crate::error::Result;
-use crate::ids::{AccountId, DueId};
+use crate::ids::AccountId;
 use crate::messages::posting;
 use crate::oauth::{code, grant, request, token};
 use crate::shop::ending;
@@ -264,11 +264,14 @@ pub async fn remind(app: &App) {
 async fn remind_account(app: &App, account: AccountId) -> Result<()> {
     let scope = || Scope::account(account, "system");
     for offset in app.db.read(scope(), reminders::schedule).await? {
-        let mut after = Some(DueId::LEAST);
-        while let Some(from) = after.filter(|_| !app.is_stopping()) {
-            let look = move |db: &Reader<'_>| reminders::due_now(db, offset, from);
+        let mut after = None;
+        while !app.is_stopping() {
+            let look = move |db: &Reader<'_>| reminders::due_now(db, offset, after);
             let found = app.db.read(scope(), look).await?;
             after = found.last;
+            if after.is_none() {
+                break;
+            }
             if !found.ready.is_empty() {
                 let remind = move |tx: &Tx<'_>| reminders::remind_all(tx, offset, &found.ready);
                 app.db.write(scope(), remind).await?;

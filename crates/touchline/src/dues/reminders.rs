@@ -78,33 +78,34 @@ row! {
     }
 }
 
-/// What a look for reminders found: those whose time has come, and after which due to look on.
+/// What a look for reminders found: those whose time has come, and after which day and due to look on.
 #[derive(Debug, Default)]
 pub struct Found {
     pub ready: Vec<(DueId, Day)>,
-    pub last: Option<DueId>,
+    pub last: Option<(Day, DueId)>,
 }
 
-/// The instalments, after this due, of which families are to be reminded now by one day of the schedule.
-pub fn due_now(db: &Reader<'_>, offset: i64, after: DueId) -> Result<Found> {
+/// The instalments, after this day and due, of which families are to be reminded now by one day of the schedule.
+pub fn due_now(db: &Reader<'_>, offset: i64, after: Option<(Day, DueId)>) -> Result<Found> {
     let today = Zone::utc().day(db.now());
     let (from, to) = (today.plus_days(-3 - offset), today.plus_days(1 - offset));
     let (Some(from), Some(to)) = (from, to) else { return Ok(Found::default()) };
+    let (from, after) = after.unwrap_or((from, DueId::LEAST));
     // Instalments are paid in their order: those from the next day on are open.
     let candidates: Vec<Candidate> = db.all(
         "select i.due_id, i.due_on, t.timezone, d.created_at
          from instalment i
          join due d on d.account_id = i.account_id and d.id = i.due_id
          join team t on t.account_id = d.account_id and t.id = d.team_id
-         where i.account_id = :account and i.due_on >= :from and i.due_on <= :to
-           and i.due_id > :after and d.next_due_on <= i.due_on
+         where i.account_id = :account and (i.due_on, i.due_id) > (:from, :after)
+           and i.due_on <= :to and d.next_due_on <= i.due_on
            and not exists (select 1 from reminder r
                where r.account_id = i.account_id and r.due_id = i.due_id and r.due_on = i.due_on
                  and r.occasion = :occasion)
-         order by i.due_id limit :limit",
+         order by i.due_on, i.due_id limit :limit",
         bind! { from, to, after, occasion: offset.to_string(), limit: STEP },
     )?;
-    let last = candidates.last().map(|one| one.due_id);
+    let last = candidates.last().map(|one| (one.due_on, one.due_id));
     let ready = candidates.into_iter().filter(|one| is_time(one, offset, db.now()));
     Ok(Found { ready: ready.map(|one| (one.due_id, one.due_on)).collect(), last })
 }

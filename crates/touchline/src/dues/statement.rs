@@ -17,7 +17,7 @@ use crate::roster::person;
 use crate::teams::team;
 
 /// How many lines the statement of a family has at most; the newest come first.
-const LINES: i64 = 1000;
+const LINES: usize = 1000;
 
 /// The sums of a statement in one currency.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
@@ -267,49 +267,62 @@ pub fn of_person(db: &Reader<'_>, reach: &Reach, id: PersonId) -> Result<Stateme
 row! {
     struct Step {
         movement_id: MovementId,
-        at: Timestamp,
+        created_at: Timestamp,
         kind: Movement,
         subject: String,
         currency: Currency,
-        owed: i64,
-        credit: i64,
+        book: Book,
+        amount: i64,
     }
 }
 
+/// What was moved between what payers owe, have paid ahead and everything else.
 fn lines(
     db: &Reader<'_>,
     payers: &[PersonId],
     everything: bool,
     teams: &[TeamId],
 ) -> Result<Vec<Line>> {
-    let (payers, teams, limit) = (payers.to_vec(), teams.to_vec(), LINES);
+    let (payers, teams) = (payers.to_vec(), teams.to_vec());
+    // In no order, so that only what is the payers' is read.
     let steps: Vec<Step> = db.all(
-        "select movement_id, max(created_at) as at, kind, subject, currency,
-             cast(sum(case when book = 'owed' then amount else 0 end) as bigint) as owed,
-             cast(-sum(case when book = 'credit' then amount else 0 end) as bigint) as credit
+        "select movement_id, created_at, kind, subject, currency, book, amount
          from ledger_entry
          where account_id = :account and payer_id in (:payers)
            and (cast(:everything as boolean) or team_id in (:teams))
-           and book in ('owed', 'credit')
-         group by movement_id, kind, subject, currency
-         order by movement_id desc limit :limit",
-        bind! { payers, everything, teams, limit },
+           and book in ('owed', 'credit')",
+        bind! { payers, everything, teams },
     )?;
-    let dues: Vec<DueId> = steps.iter().filter_map(|step| step.subject.parse().ok()).collect();
+    let mut lines: BTreeMap<MovementId, Line> = BTreeMap::new();
+    for step in steps {
+        let line = lines.entry(step.movement_id).or_insert_with(|| Line {
+            at: step.created_at,
+            kind: step.kind,
+            subject: step.subject,
+            title: None,
+            currency: step.currency,
+            owed: 0,
+            credit: 0,
+        });
+        match step.book {
+            Book::Owed => line.owed += step.amount,
+            _ => line.credit -= step.amount,
+        }
+    }
+    titled(db, lines.into_values().rev().take(LINES).collect())
+}
+
+/// The lines, with the titles of the dues they are about.
+fn titled(db: &Reader<'_>, mut lines: Vec<Line>) -> Result<Vec<Line>> {
+    let dues: Vec<DueId> = lines.iter().filter_map(|line| line.subject.parse().ok()).collect();
     let titles: Vec<(DueId, String)> = db.all(
         "select id, title from due where account_id = :account and id in (:dues)",
         bind! { dues },
     )?;
     let titles: BTreeMap<_, _> =
         titles.into_iter().map(|(id, title)| (id.to_string(), title)).collect();
-    let line = |step: Step| Line {
-        at: step.at,
-        kind: step.kind,
-        title: titles.get(&step.subject).cloned(),
-        subject: step.subject,
-        currency: step.currency,
-        owed: step.owed,
-        credit: step.credit,
-    };
-    Ok(steps.into_iter().map(line).collect())
+    for line in &mut lines {
+        line.title = titles.get(&line.subject).cloned();
+    }
+    Ok(lines)
 }

@@ -184,7 +184,7 @@ pub fn waive(
     reach: &Reach,
     id: DueId,
     expected: &Expected,
-    waiver: Waiver,
+    new: Waiver,
 ) -> Result<Shown> {
     let before = expected.check(due::managed(tx, reach, id))?;
     let open = before.due.balance();
@@ -196,7 +196,7 @@ pub fn waive(
         return Err(Error::invalid_state(refusal));
     }
     let waived = before.due.waived + open;
-    let due = Due { waived, waive_reason: Some(waiver.reason), ..before.due.clone() };
+    let due = Due { waived, waive_reason: Some(new.reason), ..before.due.clone() };
     let moved = [(Book::Waived, open), (Book::Owed, -open)];
     ledger::enter(tx, Movement::Waiver, &due.about(), None, &moved)?;
     let after = due::save(tx, Whole { due, ..before.clone() })?;

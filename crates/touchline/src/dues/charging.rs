@@ -84,6 +84,8 @@ struct Charged {
     member: MemberId,
     person: PersonId,
     payer: PersonId,
+    /// Whether somebody before them in this charge has the same payer.
+    sibling: bool,
 }
 
 /// What everybody is charged alike.
@@ -106,7 +108,8 @@ pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewCharge) -> Result<Vec<Shown>> 
     if !faults.is_empty() {
         return Err(Error::invalid(faults));
     }
-    let dues = dues(tx, &team, &new, &terms, &charged)?;
+    let dues = charged.iter().map(|one| one_due(tx, &team, &new, &terms, one));
+    let dues = dues.collect::<Result<Vec<_>>>()?;
     for whole in &dues {
         due::insert(tx, whole)?;
         let Due { amount, discount, .. } = whole.due;
@@ -154,12 +157,11 @@ fn members(
     let found: BTreeMap<_, _> = found.into_iter().collect();
     let mut members = Vec::with_capacity(named.len());
     for (place, member) in named {
-        match found.get(&member) {
-            Some(person) => members.push((member, *person)),
-            None => {
-                let detail = "There is no such member on the team.";
-                faults.push(Fault::new(place, "unknown_member", detail));
-            }
+        if let Some(person) = found.get(&member) {
+            members.push((member, *person));
+        } else {
+            let detail = "There is no such member on the team.";
+            faults.push(Fault::new(place, "unknown_member", detail));
         }
     }
     Ok(members)
@@ -173,6 +175,7 @@ fn payers(
     faults: &mut Vec<Fault>,
 ) -> Result<Vec<Charged>> {
     let guardians = guardians(tx, members.iter().map(|(_, person)| *person).collect())?;
+    let mut families = BTreeSet::new();
     let mut charged = Vec::with_capacity(members.len());
     for (member, person) in members {
         let own = guardians.get(&person).map(Vec::as_slice).unwrap_or_default();
@@ -182,7 +185,7 @@ fn payers(
             faults.push(Fault::new("/payer", "not_a_payer", detail));
             break;
         }
-        charged.push(Charged { member, person, payer });
+        charged.push(Charged { member, person, payer, sibling: !families.insert(payer) });
     }
     Ok(charged)
 }
@@ -254,31 +257,15 @@ pub fn share(of: Money, basis_points: i64) -> i64 {
     of.share(u32::try_from(basis_points).unwrap_or(0)).minor
 }
 
-fn dues(
-    tx: &Tx<'_>,
-    team: &Team,
-    new: &NewCharge,
-    terms: &Terms,
-    charged: &[Charged],
-) -> Result<Vec<Whole>> {
-    let mut families = BTreeSet::new();
-    let dues = charged.iter().map(|one| {
-        let sibling = !families.insert(one.payer) && new.sibling_discount_bp.is_some();
-        one_due(tx, team, new, terms, one, sibling)
-    });
-    dues.collect()
-}
-
 fn one_due(
     tx: &Tx<'_>,
     team: &Team,
     new: &NewCharge,
     terms: &Terms,
     one: &Charged,
-    sibling: bool,
 ) -> Result<Whole> {
     let alike = new.amount - terms.discount;
-    let more = if sibling { siblings(new, alike, terms.currency) } else { 0 };
+    let more = if one.sibling { siblings(new, alike, terms.currency) } else { 0 };
     let parts = if more > 0 {
         plan::scaled(&terms.parts, alike - more, terms.currency)
     } else {

@@ -199,7 +199,7 @@ impl Whole {
             (next.map(|part| part.due_on), next.map(|part| part.overdue_at));
         let ruled = due.late_fee_amount.is_some() || due.late_fee_bp.is_some();
         let late_at = overdue_at.filter(|_| ruled && due.late_fee_at.is_none());
-        Self { due: Due { status, next_due_on, overdue_at, late_at, ..due }, plan }
+        Self { due: Due { late_at, next_due_on, overdue_at, status, ..due }, plan }
     }
 
     /// The due as it is shown at a moment.

@@ -170,7 +170,7 @@ pub fn remind(tx: &Tx<'_>, reach: &Reach, id: DueId) -> Result<Reminded> {
 pub fn remind_team(tx: &Tx<'_>, reach: &Reach, new: &Remind) -> Result<Reminded> {
     let here = |error: Error| error.at("/team_id");
     reach.check(new.team_id).map_err(here)?;
-    let team = team::find(tx, new.team_id).map_err(|error| here(error.into()))?;
+    let team = team::find(tx, new.team_id).map_err(here)?;
     let text = sql!(
         Due::SELECT,
         " where account_id = :account and team_id = :team and overdue_at <= :soon order by id"

@@ -11,6 +11,7 @@ use touchline::accounts::user::Role;
 use touchline::roster::preferences;
 use touchline::webhooks::kinds::{self, KINDS};
 
+use crate::dues;
 use crate::house::sources;
 use crate::shop;
 use crate::webhooks_api::{at, hook};
@@ -173,6 +174,18 @@ fn every_kind_that_is_told_is_in_the_table() {
     }
 }
 
+/// Something is charged, changed, paid, given back and waived.
+async fn live_with_money(w: &World, team: &str, member: &str) {
+    w.owner.patch("/money_settings", json!({ "reminder_days": [-3, 3] })).await.ok();
+    let more = json!({ "instalment_count": 2, "late_fee": { "amount": 100 }, "note": "asthma" });
+    let due = dues::charged(w, team, member, more).await;
+    w.owner.patch(&dues::at(&due, ""), json!({ "amount": 8000 })).await.ok();
+    let payment = dues::pay(w, &due, 9000).await.created();
+    let back = dues::at(&due, &format!("/payments/{}/refund", payment.id()));
+    w.owner.post(&back, json!({ "reason": "asthma" })).await.ok();
+    w.owner.post(&dues::at(&due, "/waive"), json!({ "reason": "asthma" })).await.ok();
+}
+
 /// Lets everything happen that there is to be told.
 async fn live(w: &World) {
     let cast = w.cast().await;
@@ -216,6 +229,7 @@ async fn live(w: &World) {
     w.owner.send("PUT", &format!("/messages/{now}/receipts/{}", cast.lia.person), None).await.ok();
     w.owner.delete(&format!("/messages/{now}")).await.ok();
     shop::live(w, &cast).await;
+    live_with_money(w, &cast.hawks, &cast.max.member).await;
     // Somebody leaves, and somebody else moves up.
     w.owner.delete(&on_roster(&cast.lia.member)).await.ok();
     w.owner.post(&at("/cancel"), json!({ "reason": "Rain" })).await.ok();

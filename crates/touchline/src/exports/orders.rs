@@ -21,7 +21,7 @@ pub struct OrdersTable {
 }
 
 row! {
-    struct Line {
+    struct Sold {
         order_id: OrderId,
         number: i64,
         team_id: Option<TeamId>,
@@ -122,7 +122,7 @@ impl OrdersTable {
         db: &Reader<'_>,
         reach: &Reach,
         after: Option<(OrderId, LineId)>,
-    ) -> Result<Vec<Line>> {
+    ) -> Result<Vec<Sold>> {
         let Self { team_id, from, to } = self;
         let (narrowed, teams) = reach.narrowing();
         let (order, line) = after.unwrap_or((OrderId::LEAST, LineId::LEAST));
@@ -150,7 +150,7 @@ impl OrdersTable {
     }
 }
 
-fn cells(line: Line) -> [Cow<'static, str>; 33] {
+fn cells(line: Sold) -> [Cow<'static, str>; 33] {
     [
         cell(line.order_id),
         cell(line.number),

@@ -15,7 +15,7 @@ use super::product::{self, Buyers, Stored as Product};
 use super::variant::Variant;
 use super::{Against, stock};
 use crate::accounts::rights::Reach;
-use crate::error::{Result, TakenExt};
+use crate::error::{Error, Result, TakenExt};
 use crate::ids::{ProductId, TeamId, VariantId};
 use crate::metadata::Metadata;
 use crate::money::{MOST, settings};
@@ -80,20 +80,19 @@ pub fn place(tx: &Tx<'_>, reach: &Reach, new: NewOrder) -> Result<Order> {
     if new.discount_code.is_some() && code.is_none() {
         against.invalid("/discount_code", "not_found", "There is no such code.");
     }
-    let buyer = match buyer {
-        Some(buyer) => buyer,
+    let Some(buyer) = buyer else {
         // Without a buyer there is a fault, so this fails.
-        None => return against.finish().and_then(|()| Err(crate::error::Error::not_found())),
+        return against.finish().and(Err(Error::internal("nobody buys")));
     };
     allowed(tx, &chosen, &buyer, &mut against)?;
     let items: Vec<_> = chosen.iter().map(|line| line.item(code.as_ref())).collect();
     let currency = chosen.first().map(|line| line.product.currency);
     if let Some((code, currency)) = code.as_ref().zip(currency) {
-        applicable(tx, code, currency, &items, &buyer, &mut against)?;
+        applicable(tx, code, (currency, &items), &buyer, &mut against)?;
     }
     against.finish()?;
     buyer::check(reach, team, &buyer)?;
-    let currency = currency.ok_or_else(|| crate::error::Error::internal("an empty order"))?;
+    let currency = currency.ok_or_else(|| Error::internal("an empty order"))?;
     let sum = price::reckon(currency, &items, code.as_ref().map(Discount::off));
     if sum.total > MOST || sum.subtotal > MOST {
         let why = format!("An order can cost at most {MOST}.");
@@ -240,8 +239,7 @@ fn allowed(tx: &Tx<'_>, chosen: &[Chosen<'_>], buyer: &Known, against: &mut Agai
 fn applicable(
     tx: &Tx<'_>,
     code: &Discount,
-    currency: Currency,
-    items: &[Item],
+    (currency, items): (Currency, &[Item]),
     buyer: &Known,
     against: &mut Against,
 ) -> Result<()> {

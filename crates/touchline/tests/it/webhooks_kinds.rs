@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kit::{Day, Timestamp};
 use store::Scope;
-use testkit::{Receiver, Value, World, both, json, seconds};
+use testkit::{Cast, Receiver, Value, World, both, json, seconds};
 use touchline::accounts::account::{self, AccountChange};
 use touchline::accounts::belonging;
 use touchline::accounts::user::Role;
@@ -187,8 +187,7 @@ async fn live_with_money(w: &World, team: &str, member: &str) {
 }
 
 /// Lets everything happen that there is to be told.
-async fn live(w: &World) {
-    let cast = w.cast().await;
+async fn live(w: &World, cast: &Cast) {
     let (hawks, otters) = (format!("/teams/{}", cast.hawks), format!("/teams/{}", cast.otters));
     w.owner
         .patch(&hawks, json!({ "season": "2027", "color": "#0b5cad", "metadata": { "a": "b" } }))
@@ -228,7 +227,6 @@ async fn live(w: &World) {
     w.owner.patch(&format!("/messages/{later}"), json!({ "subject": "Towels" })).await.ok();
     w.owner.send("PUT", &format!("/messages/{now}/receipts/{}", cast.lia.person), None).await.ok();
     w.owner.delete(&format!("/messages/{now}")).await.ok();
-    shop::live(w, &cast).await;
     live_with_money(w, &cast.hawks, &cast.max.member).await;
     // Somebody leaves, and somebody else moves up.
     w.owner.delete(&on_roster(&cast.lia.member)).await.ok();
@@ -258,7 +256,9 @@ both! {
         let receiver = Receiver::start().await;
         let made = hook(&w.owner, &receiver, &["*"]).await;
         w.owner.post(&at(&made, "/test"), json!({})).await.created();
-        live(w).await;
+        let cast = w.cast().await;
+        shop::live(w, &cast).await;
+        live(w, &cast).await;
         let off = hook(&w.owner, &receiver, &["team.*"]).await;
         w.owner.post(&at(&off, "/disable"), json!({})).await.ok();
         w.deliver().await;

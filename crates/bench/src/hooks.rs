@@ -31,7 +31,7 @@ use crate::table::{Row, Verdict, millis, thousands};
 /// How many webhooks there are, how many clients write, and how many teams in all.
 const CROWDS: [(usize, usize, usize); 3] = [(1, 32, 20_000), (10, 8, 4_000), (1000, 4, 60)];
 /// The service may reach receivers on this machine.
-const NEARBY: [&str; 2] = ["--webhook-networks", "127.0.0.0/8"];
+const NEARBY: [&str; 2] = ["--webhook-allow-cidrs", "127.0.0.0/8"];
 const BACKLOG: usize = 100_000;
 const QUEUED: usize = 10_000;
 /// So many accounts with so many slow receivers.
@@ -123,7 +123,7 @@ async fn arriving<C: Client>(
 /// The ceiling: the service's own client posts signed bodies of the same size, as many at once as the service
 /// would, and does nothing else.
 async fn posting(sink: &Sink, webhooks: usize, pace: Pace) -> Result<Measured> {
-    let config = Config { webhook_networks: nearby(), ..Config::defaults() };
+    let config = Config { webhook_allow_cidrs: nearby(), ..Config::defaults() };
     let client = Carrier::new(&config)?;
     let at_once = (8 * webhooks).min(128);
     let body = body(AccountId::from_bits(1), 1, "Harbour Hawks 000000000000");

@@ -164,7 +164,7 @@ pub fn test_config() -> Config {
     let mut config = Config::defaults();
     config.postgres_connections = 4.try_into().unwrap();
     config.sign_in_rate = 100_000.try_into().unwrap();
-    config.webhook_networks = vec!["127.0.0.0/8".parse().unwrap()];
+    config.webhook_allow_cidrs = vec!["127.0.0.0/8".parse().unwrap()];
     config
 }
 

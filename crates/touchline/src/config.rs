@@ -15,7 +15,9 @@ use ipnet::IpNet;
 use lettre::message::Mailbox;
 
 use kinds::Setting;
-pub use kinds::{BaseUrl, DatabaseUrl, LogFilter, Quotas, Secret, SmtpUrl, read_net};
+pub use kinds::{
+    BaseUrl, DatabaseUrl, LogFilter, Quotas, Schedule, Secret, SmtpUrl, Timeout, read_net,
+};
 
 /// What is known of a setting beside its value.
 #[derive(Debug)]
@@ -147,15 +149,17 @@ settings! {
     mail_from: Option<Mailbox> = "";
     /// How long to wait before each new attempt to send a letter.
     mail_retries: Vec<Duration> = "1m,5m,30m,2h,6h,12h,24h";
-    /// How long to wait before each new attempt to deliver to a webhook, a fifth more or less.
-    webhook_retries: Vec<Duration> = "5s,5m,30m,2h,5h,10h,14h,20h,24h";
+    /// How long to wait before each attempt to deliver to a webhook, a fifth more or less. The first comes at once.
+    webhook_schedule: Schedule = "0s,5s,5m,30m,2h,5h,10h,14h,20h,24h";
+    /// How long an attempt may take altogether, 20 s at most.
+    webhook_timeout: Timeout = "15s";
     /// A webhook is turned off after so long of nothing but failures.
     webhook_patience: Duration = "5d";
     /// Deliveries to webhooks that are under way at once.
     webhook_deliveries: NonZeroUsize = "512";
     /// Private networks that webhooks may reach, separated by commas. For tests and trusted networks only: whoever
     /// may add a webhook can then send requests into them.
-    webhook_networks: Vec<IpNet> = "";
+    webhook_allow_cidrs: Vec<IpNet> = "";
     /// A PEM file with the authority that vouches for receivers of webhooks, beside the public ones.
     webhook_authority: Option<PathBuf> = "";
     /// How long notifications, and what became of their deliveries, are kept.

@@ -212,6 +212,45 @@ impl Setting for Vec<Duration> {
     }
 }
 
+/// When something is tried: at once, and then again and again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Schedule(Vec<Duration>);
+
+impl Schedule {
+    /// How long to wait before each new attempt, after the first.
+    pub fn retries(&self) -> &[Duration] {
+        self.0.get(1..).unwrap_or_default()
+    }
+}
+
+impl Setting for Schedule {
+    fn read(text: &str) -> Result<Self, String> {
+        let times = Vec::<Duration>::read(text)?;
+        match times.first() {
+            Some(&Duration::ZERO) => Ok(Self(times)),
+            _ => Err("the first attempt comes at once: begin with 0s, such as 0s,5s,5m".to_owned()),
+        }
+    }
+    fn show(&self) -> String {
+        self.0.show()
+    }
+}
+
+/// How long an attempt to deliver may take. A node that dies is taken for dead only after that, so it is not long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeout(pub Duration);
+
+impl Setting for Timeout {
+    fn read(text: &str) -> Result<Self, String> {
+        let time = Duration::read(text)?;
+        let fine = (Duration::from_millis(100)..=Duration::from_secs(20)).contains(&time);
+        if fine { Ok(Self(time)) } else { Err("use 100ms to 20s".to_owned()) }
+    }
+    fn show(&self) -> String {
+        self.0.show()
+    }
+}
+
 impl Setting for PathBuf {
     fn read(text: &str) -> Result<Self, String> {
         if text.is_empty() { Err("a path must not be empty".to_owned()) } else { Ok(text.into()) }

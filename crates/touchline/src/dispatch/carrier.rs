@@ -274,7 +274,9 @@ async fn send(post: &Dispatcher, errand: Errand, load: &Load) -> Result<Vec<Outc
     let mut stopped = false;
     loop {
         let now = post.app.clock.now();
-        let many = if strict { 1 } else { health.at_once(now) };
+        // Whoever has not answered yet is tried with one, so that many who hang do not fill all places at once.
+        let one = strict || !post.places.knows(errand.webhook);
+        let many = if one { 1 } else { health.at_once(now) };
         stopped |= post.app.is_stopping()
             || began.elapsed() > STRETCH
             || health.resting_until.is_some_and(|until| until > now);
@@ -384,10 +386,12 @@ fn verdict(answer: &super::client::Answer, now: Timestamp) -> Verdict {
 
 /// How long a receiver asks to be left in peace: seconds, or a date.
 fn wish(text: &str, now: Timestamp) -> Option<Duration> {
-    if let Ok(seconds) = text.trim().parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
+    let text = text.trim();
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More than can be counted is as long as it gets.
+        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
-    let date = httpdate::parse_http_date(text.trim()).ok()?;
+    let date = httpdate::parse_http_date(text).ok()?;
     let at = date.duration_since(std::time::UNIX_EPOCH).ok()?;
     at.checked_sub(Duration::from_micros(now.micros().unsigned_abs()))
 }

@@ -27,8 +27,6 @@ use tower::Service;
 use crate::config::Config;
 use crate::webhooks::guard::Guard;
 
-/// How long an attempt may take, from looking up the name to the last byte of the answer.
-pub const PATIENCE: Duration = Duration::from_secs(15);
 /// As much of an answer as is read, its head included or not.
 const READ: usize = 16 * 1024;
 /// As much of an answer as is kept.
@@ -59,11 +57,11 @@ pub struct Client {
 impl Client {
     /// The client as the settings want it.
     pub fn new(config: &Config) -> Result<Self, String> {
-        let guard = Guard::new(config.webhook_networks.clone());
+        let guard = Guard::new(config.webhook_allow_cidrs.clone());
         Ok(Self::with(Doorway {
             guard: Arc::new(guard),
             tls: encryption(config)?,
-            patience: PATIENCE,
+            patience: config.webhook_timeout.0,
         }))
     }
 

@@ -22,7 +22,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::MissedTickBehavior;
 
 use self::carrier::{ACTOR, Errand, Rest};
-use self::client::{Client, PATIENCE};
+use self::client::Client;
 use self::places::Places;
 use self::slots::Held;
 use crate::app::App;
@@ -107,9 +107,11 @@ impl Dispatcher {
     /// The dispatcher as the settings want it.
     pub fn new(app: App) -> std::result::Result<Self, String> {
         let config = &app.config;
-        let rules =
-            Rules { retries: config.webhook_retries.clone(), patience: config.webhook_patience };
-        for net in &config.webhook_networks {
+        let rules = Rules {
+            retries: config.webhook_schedule.retries().to_vec(),
+            patience: config.webhook_patience,
+        };
+        for net in &config.webhook_allow_cidrs {
             tracing::warn!(%net, "webhooks may reach this network");
         }
         Ok(Self {
@@ -214,7 +216,7 @@ impl Dispatcher {
 
     /// When an attempt that began now would have ended for certain.
     fn ends(&self) -> Timestamp {
-        self.app.clock.now().plus(PATIENCE + SHARE_EVERY)
+        self.app.clock.now().plus(self.app.config.webhook_timeout.0 + SHARE_EVERY)
     }
 
     /// Sees to webhooks of accounts with news.

@@ -3,7 +3,7 @@
 //! A receiver that takes its time holds its place as long. So that it keeps nobody waiting but others like it,
 //! whoever takes more than a moment moves over to places of their own, and begins there until it is quick again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::ids::{AccountId, WebhookId};
 const MOMENT: Duration = Duration::from_secs(1);
 /// One account may have this part of all places.
 const ACCOUNTS: usize = 4;
-/// How many accounts, or slow webhooks, are remembered before it is looked which may be forgotten.
+/// How many accounts, or a hundredth of the webhooks, are remembered before it is looked which may be forgotten.
 const REMEMBERED: usize = 1_000;
 
 /// The places of a node.
@@ -25,14 +25,21 @@ pub(super) struct Places {
     moment: Duration,
     quick: Lane,
     slow: Lane,
-    /// The webhooks whose last attempt took long.
-    slow_ones: Mutex<HashSet<WebhookId>>,
+    /// Which webhooks' last attempt was quick, and which took long.
+    known: Mutex<HashMap<WebhookId, Speed>>,
+}
+
+/// How long a receiver took last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Speed {
+    Quick,
+    Slow,
 }
 
 impl Places {
     pub(super) fn new(many: usize) -> Self {
         let lane = || Lane::new(many);
-        Self { moment: MOMENT, quick: lane(), slow: lane(), slow_ones: Mutex::default() }
+        Self { moment: MOMENT, quick: lane(), slow: lane(), known: Mutex::default() }
     }
 
     /// Makes an attempt for a webhook once there is a place for it.
@@ -46,10 +53,10 @@ impl Places {
         let mut place = Some(place);
         let mut attempt = pin!(attempt);
         if let Ok(done) = timeout(self.moment, &mut attempt).await {
-            self.slow_ones().remove(&webhook);
+            self.learn(webhook, Speed::Quick);
             return done;
         }
-        self.turned_slow(webhook);
+        self.learn(webhook, Speed::Slow);
         if !known_slow {
             // It goes on even where there is no room for it: it has begun, and no further one will.
             place = self.slow.take_now(account);
@@ -62,7 +69,7 @@ impl Places {
     /// Waits for a place where the webhook belongs. Others of its attempts may show meanwhile that it belongs
     /// elsewhere.
     async fn place(&self, account: AccountId, webhook: WebhookId) -> (bool, Place) {
-        let is_slow = || self.slow_ones().contains(&webhook);
+        let is_slow = || self.speed(webhook) == Some(Speed::Slow);
         loop {
             let slow = is_slow();
             let place = if slow { &self.slow } else { &self.quick }.take(account).await;
@@ -72,17 +79,22 @@ impl Places {
         }
     }
 
-    fn turned_slow(&self, webhook: WebhookId) {
-        let mut slow = self.slow_ones();
-        if slow.len() > REMEMBERED * 10 {
-            // Webhooks that were deleted, mostly. Whoever is slow still is found out again in a moment.
-            slow.clear();
-        }
-        slow.insert(webhook);
+    /// Whether it is known how long a webhook's receiver takes.
+    pub(super) fn knows(&self, webhook: WebhookId) -> bool {
+        self.speed(webhook).is_some()
     }
 
-    fn slow_ones(&self) -> std::sync::MutexGuard<'_, HashSet<WebhookId>> {
-        self.slow_ones.lock().unwrap_or_else(PoisonError::into_inner)
+    fn speed(&self, webhook: WebhookId) -> Option<Speed> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&webhook).copied()
+    }
+
+    fn learn(&self, webhook: WebhookId, speed: Speed) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() > REMEMBERED * 100 {
+            // Webhooks that were deleted, mostly. The others are found out again with their next attempt.
+            known.clear();
+        }
+        known.insert(webhook, speed);
     }
 }
 
@@ -193,6 +205,6 @@ mod tests {
         drop(hanging);
         next.await;
         // It was quick this time.
-        assert!(!places.slow_ones().contains(&webhook));
+        assert_eq!(places.speed(webhook), Some(Speed::Quick));
     }
 }

@@ -75,7 +75,7 @@ impl Means {
     /// What this installation has for it, used through this app or through none.
     pub fn of(app: &App, through: Option<AppId>) -> Self {
         Self {
-            guard: Guard::new(app.config.webhook_networks.clone()),
+            guard: Guard::new(app.config.webhook_allow_cidrs.clone()),
             home: app.home.clone(),
             key: app.secrets.key("webhook"),
             app: through.map(|app| app.to_string()),

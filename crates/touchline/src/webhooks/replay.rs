@@ -42,7 +42,7 @@ pub fn step(tx: &Tx<'_>, id: WebhookId) -> Result<bool> {
 }
 
 /// Puts one notification on its way to a webhook, whether or not it was before; where only what was missed is
-/// wanted, what was tried and did not arrive.
+/// wanted, unless it has arrived.
 fn again(tx: &Tx<'_>, webhook: &Webhook, news: &signals::Notification) -> Result<()> {
     let (webhook_id, sequence) = (webhook.id, news.sequence);
     let missed = webhook.replay_missed;
@@ -64,7 +64,7 @@ fn again(tx: &Tx<'_>, webhook: &Webhook, news: &signals::Notification) -> Result
         version: 1,
     };
     let insert = sql!(Delivery::INSERT, " on conflict do nothing");
-    if missed || tx.run(insert, &delivery.bind())? == 0 {
+    if tx.run(insert, &delivery.bind())? == 0 {
         tx.later(
             "update delivery set status = 'pending', tries = 0, next_attempt_at = :now, finished_at = null,
                  updated_at = :now, version = version + 1

@@ -141,7 +141,7 @@ both! {
     }
 
     async fn only_public_addresses_are_taken(w: &World) {
-        let node = w.node(|config| config.webhook_networks.clear()).await;
+        let node = w.node(|config| config.webhook_allow_cidrs.clear()).await;
         let owner = w.owner.at(node.address);
         let good = json!({ "url": "https://hooks.example.org/a", "events": ["*"] });
         let made = owner.post("/webhooks", good).await.created();
@@ -286,6 +286,22 @@ both! {
             let refused = w.owner.post(&at(&made, "/replay"), body).await.refused(422, "validation_failed");
             assert_eq!(refused.pointers(), [pointer], "{}", refused.text);
         }
+    }
+
+    async fn what_was_passed_over_while_it_was_off_is_missed_too(w: &World) {
+        let receiver = Receiver::start().await;
+        let made = hook(&w.owner, &receiver, &["team.created"]).await;
+        team(w, "Heard").await;
+        w.deliver().await;
+        w.owner.post(&at(&made, "/disable"), json!({})).await.ok();
+        team(w, "Missed").await;
+        w.owner.post(&at(&made, "/enable"), json!({ "replay_missed": false })).await.ok();
+        w.deliver().await;
+        let missed = json!({ "from_sequence": 1, "only_missed": true });
+        assert_eq!(w.owner.post(&at(&made, "/replay"), missed).await.status, 202);
+        w.deliver().await;
+        let names: Vec<_> = receiver.received().iter().map(|one| one.json()["data"]["object"]["name"].clone()).collect();
+        assert_eq!(names, ["Heard", "Missed"]);
     }
 
     async fn what_is_told_again_is_what_is_wanted_now(w: &World) {

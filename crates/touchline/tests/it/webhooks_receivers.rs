@@ -217,7 +217,7 @@ fn machines_nearby_are_not_reached_whatever_their_name() {
         let urls = urls.chain([format!("https://localhost:{port}/hook")]).collect();
         let made = subscribe_all(w, w.harbour, urls, Ordering::Parallel).await;
         happen(w, w.harbour, 1).await;
-        let node = w.node(|config| config.webhook_networks = Vec::new()).await;
+        let node = w.node(|config| config.webhook_allow_cidrs = Vec::new()).await;
         node.dispatcher.deliver().await.unwrap();
         assert!(receiver.received().is_empty());
         for (place, (id, _)) in made.into_iter().enumerate() {
@@ -322,7 +322,7 @@ async fn proxies_of_the_surroundings_are_not_used() {
     for name in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"] {
         program = program.variable(name, &format!("http://{}", proxy.address));
     }
-    let program = program.flag("--webhook-networks", "127.0.0.0/8");
+    let program = program.flag("--webhook-allow-cidrs", "127.0.0.0/8");
     let service = tokio::task::spawn_blocking(move || program.serve(&[])).await.unwrap();
     receiver.wait_for(1).await;
     assert!(proxy.received().is_empty());

@@ -142,7 +142,7 @@ pub(super) async fn one(
         },
         state: outcome(&delivery),
         attempts: attempts.rev().collect(),
-        most: app.config.webhook_retries.len() + 1,
+        most: app.config.webhook_schedule.retries().len() + 1,
         soon: delivery.next_attempt_at.is_some_and(|next| soon(next, now)),
         request,
         live: webhook.status == Status::Enabled,

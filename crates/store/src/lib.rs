@@ -17,7 +17,7 @@ mod schema;
 mod scope;
 mod sql;
 mod sqlite;
-mod tls;
+pub mod tls;
 mod value;
 
 pub use bell::{Bell, Listener};

@@ -27,6 +27,7 @@ pub mod config;
 pub mod demo;
 pub mod dispatch;
 pub mod doctor;
+mod doorway;
 pub mod error;
 pub mod expected;
 pub mod ids;

@@ -1,11 +1,7 @@
 //! The client that speaks to receivers: it looks up and checks the machine each time it connects, follows no
 //! redirect, uses no proxy, keeps no cookie, unpacks nothing, reads little and waits for nobody long.
 
-use std::io;
-use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,18 +9,13 @@ use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue, RETRY_AFTER, USER
 use http::{HeaderMap, Request, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::client::legacy::{self, Client as Pool};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
-use tokio::time::{Instant, timeout, timeout_at};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
-use tower::Service;
 
 use crate::config::Config;
+use crate::doorway::{Doorway, Refused};
 use crate::webhooks::guard::Guard;
 
 /// As much of an answer as is read, its head included or not.
@@ -59,7 +50,7 @@ impl Client {
     pub fn new(config: &Config) -> Result<Self, String> {
         let guard = Guard::new(config.webhook_allow_cidrs.clone());
         Ok(Self::with(Doorway {
-            guard: Arc::new(guard),
+            guard: Some(Arc::new(guard)),
             tls: encryption(config)?,
             patience: config.webhook_timeout.0,
         }))
@@ -163,187 +154,9 @@ fn class(error: &legacy::Error) -> &'static str {
     if error.is_connect() { "connection_failed" } else { "connection_lost" }
 }
 
-/// Why there is no connection.
-#[derive(Debug)]
-struct Refused(&'static str);
-
-impl std::fmt::Display for Refused {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
-impl std::error::Error for Refused {}
-
-/// The way out: looks a name up, checks every machine it names, connects and encrypts.
-#[derive(Clone)]
-struct Doorway {
-    guard: Arc<Guard>,
-    tls: TlsConnector,
-    patience: Duration,
-}
-
-impl Service<Uri> for Doorway {
-    type Response = Line;
-    type Error = Refused;
-    type Future = Pin<Box<dyn Future<Output = Result<Line, Refused>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Refused>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, to: Uri) -> Self::Future {
-        let way = self.clone();
-        // A connection that nobody waits for any more ends in time, too.
-        let connect = async move {
-            let connected = timeout(way.patience, way.connect(&to)).await;
-            connected.unwrap_or(Err(Refused("timeout")))
-        };
-        Box::pin(connect)
-    }
-}
-
-impl Doorway {
-    async fn connect(&self, to: &Uri) -> Result<Line, Refused> {
-        let host = to.host().ok_or(Refused("not_http"))?;
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let encrypted = to.scheme_str() == Some("https");
-        let port = to.port_u16().unwrap_or(if encrypted { 443 } else { 80 });
-        let stream = self.reach(&host, port, encrypted).await?;
-        // A notification is small and must not wait for more to be sent.
-        let _ = stream.set_nodelay(true);
-        if !encrypted {
-            return Ok(Line(TokioIo::new(Wire::Plain(stream))));
-        }
-        let name = ServerName::try_from(host).map_err(|_| Refused("tls_failed"))?;
-        let stream = self.tls.connect(name, stream).await.map_err(|_| Refused("tls_failed"))?;
-        Ok(Line(TokioIo::new(Wire::Encrypted(Box::new(stream)))))
-    }
-
-    /// Connects to the first machine of that name that may be reached and answers.
-    async fn reach(&self, host: &str, port: u16, encrypted: bool) -> Result<TcpStream, Refused> {
-        let machines = tokio::net::lookup_host((host, port)).await;
-        let machines: Vec<SocketAddr> = machines.map_err(|_| Refused("dns_failed"))?.collect();
-        if machines.is_empty() {
-            return Err(Refused("dns_failed"));
-        }
-        // One forbidden machine among them is enough: the name is not what it seems. What is not encrypted
-        // goes only where the operator said it may.
-        let fine = |machine: &SocketAddr| {
-            if encrypted { self.guard.lets(machine.ip()) } else { self.guard.allows(machine.ip()) }
-        };
-        if !machines.iter().all(fine) {
-            return Err(Refused("address_blocked"));
-        }
-        // One that does not answer leaves time for the others.
-        let share = self.patience / u32::try_from(machines.len()).unwrap_or(u32::MAX);
-        for machine in machines {
-            if let Ok(Ok(stream)) = timeout(share, TcpStream::connect(machine)).await {
-                return Ok(stream);
-            }
-        }
-        Err(Refused("connection_failed"))
-    }
-}
-
 /// Encryption that trusts public authorities, and the one the operator names.
 fn encryption(config: &Config) -> Result<TlsConnector, String> {
-    let mut trusted = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    if let Some(path) = &config.webhook_authority {
-        let told = |why: String| format!("webhook_authority: {}: {why}", path.display());
-        let certificates = CertificateDer::pem_file_iter(path).map_err(|e| told(e.to_string()))?;
-        for certificate in certificates {
-            let certificate = certificate.map_err(|error| told(error.to_string()))?;
-            trusted.add(certificate).map_err(|error| told(error.to_string()))?;
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_root_certificates(trusted)
-        .with_no_client_auth();
-    Ok(TlsConnector::from(Arc::new(config)))
-}
-
-enum Wire {
-    Plain(TcpStream),
-    Encrypted(Box<TlsStream<TcpStream>>),
-}
-
-/// A connection to a receiver.
-struct Line(TokioIo<Wire>);
-
-impl Connection for Line {
-    fn connected(&self) -> Connected {
-        Connected::new()
-    }
-}
-
-impl AsyncRead for Wire {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Self::Encrypted(stream) => Pin::new(stream).poll_read(context, buffer),
-        }
-    }
-}
-
-impl AsyncWrite for Wire {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Self::Encrypted(stream) => Pin::new(stream).poll_write(context, bytes),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Self::Encrypted(stream) => Pin::new(stream).poll_flush(context),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Self::Encrypted(stream) => Pin::new(stream).poll_shutdown(context),
-        }
-    }
-}
-
-impl hyper::rt::Read for Line {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: hyper::rt::ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().0).poll_read(context, buffer)
-    }
-}
-
-impl hyper::rt::Write for Line {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().0).poll_write(context, bytes)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().0).poll_flush(context)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().0).poll_shutdown(context)
-    }
+    let trusting = store::tls::trusting(config.webhook_authority.as_deref());
+    let trusting = trusting.map_err(|fault| format!("webhook_authority: {fault}"))?;
+    Ok(TlsConnector::from(Arc::new(trusting)))
 }

@@ -244,6 +244,13 @@ pub fn list(db: &Reader<'_>) -> Result<Vec<Listed>> {
     )?)
 }
 
+/// Those who look after this account and can be written to: its owners and admins.
+pub fn in_charge(db: &Reader<'_>) -> Result<Vec<Listed>> {
+    let leads = |user: &Listed| matches!(user.role, Role::Owner | Role::Admin);
+    let all = list(db)?.into_iter();
+    Ok(all.filter(|user| user.disabled_at.is_none() && leads(user)).collect())
+}
+
 /// What a user is in this account, if they belong to it.
 pub fn role_of(db: &Reader<'_>, id: UserId) -> Result<Option<Role>> {
     let text = "select role from account_user where account_id = :account and user_id = :id";

@@ -353,6 +353,9 @@ create table checkout (
     account_id bytea not null,
     id bytea not null,
     subject text not null,
+    team_id bytea,
+    -- What it is for, as the payer reads it.
+    title text not null,
     currency text not null,
     amount bigint not null,
     status text not null,

@@ -35,6 +35,8 @@ export const PAGES = [
   ['reset-gone', '/reset/{token}', 'nobody', at('/reset/tlrs_nothing'), 410],
   ['not-found', null, 'nobody', at('/there/is/nothing'), 404],
   ['unsubscribe-unknown', '/unsubscribe/{token}', 'nobody', at('/unsubscribe/nothing'), 404],
+  ['checkout-done', '/checkout/done', 'nobody', at('/checkout/done')],
+  ['checkout-back', '/checkout/back', 'nobody', at('/checkout/back')],
   ['join-team', '/join/{token}', 'nobody', at((w) => w.teamLink)],
   ['join-account', '/join/{token}', 'nobody', at((w) => `${w.teamLink}?as=guardian`)],
   ['join-invited', '/join/{token}', 'nobody', at((w) => w.invitation)],

@@ -17,7 +17,7 @@ pub struct Client {
 
 const API: &str = "/api/public/v1";
 /// What does not lie below the API's prefix.
-const OUTSIDE: [&str; 12] = [
+const OUTSIDE: [&str; 13] = [
     "/api/",
     "/assets/",
     "/docs",
@@ -28,6 +28,7 @@ const OUTSIDE: [&str; 12] = [
     "/calendar/",
     "/unsubscribe/",
     "/oauth/",
+    "/stripe/",
     "/..",
     "//",
 ];

@@ -22,6 +22,7 @@ pub mod process;
 pub mod programs;
 pub mod receiver;
 pub mod rough;
+pub mod stripe;
 pub mod world;
 
 pub use browser::Browser;
@@ -32,6 +33,7 @@ pub use mail_server::MailServer;
 pub use receiver::{Receiver, Reply};
 pub use rough::{Rough, Then};
 pub use serde_json::{Value, json};
+pub use stripe::Stripe;
 pub use world::{Node, World, seconds};
 
 /// Makes two tests of each story: `…::sqlite` and `…::postgres`.

@@ -11,9 +11,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::accounts::usage::Usage;
+use crate::cards::Cards;
 use crate::config::{BaseUrl, Config, Secret};
 use crate::doctor::Finding;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::RequestId;
 use crate::jobs;
 use crate::mail::unsubscribe::LinkKey;
@@ -56,6 +57,8 @@ pub struct Parts {
     pub passwords: Passwords,
     /// Takes letters with secrets to the mail server.
     pub courier: Courier,
+    /// What is needed to take cards, where they are taken.
+    pub cards: Option<Cards>,
     pub usage: Usage,
     pub cache: Cache,
     pub standings: Standings,
@@ -87,6 +90,7 @@ impl App {
             paces: Paces::new(clock.clone()),
             passwords: Passwords::new(dice.clone()),
             courier: Courier::new(&config)?,
+            cards: Cards::new(&config).map_err(Error::internal)?,
             secrets: Secrets::new(key, config.secret.as_ref().map(Secret::reveal)),
             limits: Limits::new(config.auth_failures, clock.clone(), dice.clone()),
             usage: Usage::new(clock.clone()),

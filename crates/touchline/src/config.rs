@@ -162,6 +162,13 @@ settings! {
     webhook_allow_cidrs: Vec<IpNet> = "";
     /// A PEM file with the authority that vouches for receivers of webhooks, beside the public ones.
     webhook_authority: Option<PathBuf> = "";
+    /// The secret key of a Stripe account (`sk_live_…`): with it, orders and dues can be paid by card. Empty: they
+    /// are paid in other ways, and that is written down by hand.
+    stripe_secret_key: Option<Secret> = "" secret;
+    /// The signing secret (`whsec_…`) of the webhook that Stripe sends to `/stripe/webhook` of this service.
+    stripe_webhook_secret: Option<Secret> = "" secret;
+    /// Where Stripe's API is reached.
+    stripe_url: BaseUrl = "https://api.stripe.com";
     /// How long notifications, and what became of their deliveries, are kept.
     news_kept: Duration = "30d";
 }

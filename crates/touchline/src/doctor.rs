@@ -48,6 +48,7 @@ pub async fn examine(db: &Db, config: &Config, now: Timestamp) -> Vec<Finding> {
         vec![database(db).await, schema(db).await, logs(db).await, webhooks(db).await];
     findings.extend(surroundings(config, now));
     findings.push(mail(config).await);
+    findings.push(cards(config));
     findings
 }
 
@@ -271,6 +272,20 @@ async fn mail(config: &Config) -> Finding {
             found("mail", Verdict::Ill, detail)
         }
     }
+}
+
+/// Whether orders and dues can be paid by card.
+fn cards(config: &Config) -> Finding {
+    if config.stripe_secret_key.is_none() {
+        let detail = "Nothing is paid by card. Set stripe_secret_key to take cards with Stripe.";
+        return found("cards", Verdict::Well, detail);
+    }
+    if config.stripe_webhook_secret.is_none() {
+        let detail = "Orders and dues can be paid by card, but Stripe cannot tell us at once. Set \
+            stripe_webhook_secret.";
+        return found("cards", Verdict::Look, detail);
+    }
+    found("cards", Verdict::Well, "Orders and dues can be paid by card with Stripe.")
 }
 
 /// How old the newest backup in the data folder is, in days; none if there is no backup.

@@ -22,6 +22,7 @@ pub mod admin;
 
 pub mod app;
 pub mod backup;
+pub mod cards;
 pub mod cli;
 pub mod config;
 pub mod demo;
@@ -64,6 +65,7 @@ fn api() -> Routes {
     let routes = money::api::routes(routes);
     let routes = shop::api::routes(routes);
     let routes = dues::api::routes(routes);
+    let routes = cards::api::routes(routes);
     let routes = exports::api::routes(routes);
     let routes = privacy::api::routes(routes);
     let routes = webhooks::notifications::api::routes(routes);
@@ -85,6 +87,8 @@ pub fn service(app: App) -> Router {
         .merge(assets::router())
         .merge(events::api::calendars::router())
         .merge(mail::pages::router())
+        .merge(cards::incoming::router())
+        .merge(cards::pages::router())
         .merge(joining::pages::router())
         .merge(webhooks::pages::router())
         .merge(admin::pages::router())

@@ -20,7 +20,7 @@ use crate::dispatch::Dispatcher;
 use crate::post::Post;
 use crate::signin::set_up;
 use crate::web::{health, server};
-use crate::{demo, jobs};
+use crate::{cards, demo, jobs};
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
@@ -70,6 +70,7 @@ async fn run(app: App, listener: TcpListener) -> Outcome {
     app.spawn(jobs::run(app.clone(), stopped.clone()));
     app.spawn(Dispatcher::new(app.clone()).map_err(Refusal::from)?.run(stopped.clone()));
     app.spawn(Post::new(app.clone()).map_err(Refusal::from)?.run(stopped.clone()));
+    app.spawn(cards::run(app.clone(), stopped.clone()));
     let address = listener.local_addr()?;
     writeln!(std::io::stderr(), "listening on http://{address}")?;
     let router = crate::service(app.clone());

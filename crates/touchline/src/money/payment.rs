@@ -2,11 +2,12 @@
 
 use kit::{Currency, Timestamp, words};
 use serde::Serialize;
-use store::{Reader, Tx, bind, record, sql, word_column};
+use store::{Reader, Tx, bind, record, row, sql, word_column};
 use utoipa::ToSchema;
 
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, PaymentId, PersonId, RefundId};
+use crate::signals::Tell;
 use crate::thing::thing;
 
 words! {
@@ -76,7 +77,8 @@ record! {
         pub id: RefundId,
         #[serde(skip)]
         pub account_id: AccountId,
-        #[serde(skip)]
+        /// The order or due that was paid.
+        #[schema(examples("ord_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
         pub subject: String,
         pub payment_id: PaymentId,
         pub currency: Currency,
@@ -91,6 +93,8 @@ record! {
         pub updated_at: Timestamp,
     }
 }
+
+thing!(Refund by RefundId: Subject);
 
 /// What somebody says of a payment, whether for an order or a due.
 #[derive(Debug, Clone)]
@@ -204,4 +208,98 @@ pub fn refund(
     };
     tx.run(Refund::INSERT, &refund.bind())?;
     Ok((payment, refund))
+}
+
+/// One refund.
+pub fn find_refund(db: &Reader<'_>, id: RefundId) -> Result<Refund> {
+    Ok(db.one(sql!(Refund::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
+}
+
+/// The payment that a provider knows by this name.
+pub fn find_by_provider(db: &Reader<'_>, provider_id: &str) -> Result<Option<Payment>> {
+    Ok(db.maybe(
+        sql!(Payment::SELECT, " where account_id = :account and provider_id = :provider_id"),
+        bind! { provider_id },
+    )?)
+}
+
+row! {
+    /// A refund that a provider has not ended yet, and what it needs to know of it.
+    #[derive(Debug, Clone)]
+    pub struct Waiting {
+        pub account_id: AccountId,
+        pub id: RefundId,
+        pub currency: Currency,
+        pub amount: i64,
+        pub created_at: Timestamp,
+        /// The provider's name of the refund, once it has given one.
+        pub provider_id: Option<String>,
+        /// The provider's name of the payment.
+        pub payment: Option<String>,
+    }
+}
+
+const WAITING: &str = "select r.account_id, r.id, r.currency, r.amount, r.created_at,
+        r.provider_id, p.provider_id as payment
+    from refund r
+    join payment p on p.account_id = r.account_id and p.id = r.payment_id";
+
+/// A pile of refunds that providers have not ended yet, whoever's they are, after the last of the pile before.
+pub fn waiting(db: &Reader<'_>, after: (AccountId, RefundId), limit: i64) -> Result<Vec<Waiting>> {
+    let (last_account, last) = after;
+    Ok(db.all(
+        sql!(
+            WAITING,
+            " where r.status = 'pending' and (r.account_id, r.id) > (:last_account, :last)
+              order by r.account_id, r.id limit :limit /* any account */"
+        ),
+        bind! { last_account, last, limit },
+    )?)
+}
+
+/// What a provider needs to know of one refund, whatever has become of it.
+pub fn as_waiting(db: &Reader<'_>, id: RefundId) -> Result<Waiting> {
+    Ok(db.one(sql!(WAITING, " where r.account_id = :account and r.id = :id"), bind! { id })?)
+}
+
+/// The refunds of a payment that its provider has not ended yet.
+pub fn waiting_of(db: &Reader<'_>, payment_id: PaymentId) -> Result<Vec<Waiting>> {
+    Ok(db.all(
+        sql!(
+            WAITING,
+            " where r.account_id = :account and r.status = 'pending' and r.payment_id = :payment_id"
+        ),
+        bind! { payment_id },
+    )?)
+}
+
+/// Notes what a provider made of a refund, under the name it gave it. Money that was given back can still come
+/// back to us, but nothing else changes once it has ended. Says whether anything has changed.
+pub fn ended(
+    tx: &Tx<'_>,
+    id: RefundId,
+    status: RefundStatus,
+    provider_id: Option<String>,
+) -> Result<Option<Refund>> {
+    let before = find_refund(tx, id)?;
+    let provider_id = provider_id.or_else(|| before.provider_id.clone());
+    let further = match (before.status, status) {
+        (RefundStatus::Pending, _) | (RefundStatus::Done, RefundStatus::Failed) => true,
+        (RefundStatus::Done | RefundStatus::Failed, _) => false,
+    };
+    let after = Refund { status, provider_id, updated_at: tx.now(), ..before.clone() };
+    if !further || (after.status, &after.provider_id) == (before.status, &before.provider_id) {
+        return Ok(None);
+    }
+    tx.run(
+        "update refund set status = :status, provider_id = :provider_id, updated_at = :updated_at
+         where account_id = :account and id = :id",
+        &after.bind(),
+    )?;
+    match after.status {
+        RefundStatus::Pending => {}
+        RefundStatus::Done => tx.tell_change("refund.completed", &before, &after)?,
+        RefundStatus::Failed => tx.tell_change("refund.failed", &before, &after)?,
+    }
+    Ok((after.status != before.status).then_some(after))
 }

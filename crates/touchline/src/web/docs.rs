@@ -25,11 +25,12 @@ use crate::app::App;
 use crate::error::{Code, Fault, Problem};
 use crate::events::rsvp;
 use crate::ids::{
-    AccountId, ChargeId, DeliveryId, DiscountId, DueId, DutyId, EventId, FeedId, LineId,
-    LocationId, MailId, MemberId, MessageId, NotificationId, OrderId, PaymentId, PersonId,
-    ProductId, RsvpId, SeriesId, TeamId, VariantId, WebhookId,
+    AccountId, ChargeId, CheckoutId, DeliveryId, DiscountId, DueId, DutyId, EventId, FeedId,
+    LineId, LocationId, MailId, MemberId, MessageId, NotificationId, OrderId, PaymentId, PersonId,
+    ProductId, RefundId, RsvpId, SeriesId, TeamId, VariantId, WebhookId,
 };
 use crate::messages::receipt::ReadNews;
+use crate::money::payment::Refund;
 use crate::paging::Order;
 use crate::webhooks::asking::Ping;
 
@@ -55,7 +56,7 @@ use crate::webhooks::asking::Ping;
     components(schemas(
         Problem, Fault, Code, Order, TeamId, PersonId, MemberId, LocationId, EventId, SeriesId, DutyId, RsvpId, FeedId, MessageId, MailId,
         ProductId, VariantId, DiscountId, OrderId, LineId, DueId, ChargeId, PaymentId,
-        AccountId, NotificationId, WebhookId, DeliveryId, user::News, rsvp::News, ReadNews, Ping
+        RefundId, CheckoutId, AccountId, NotificationId, WebhookId, DeliveryId, user::News, rsvp::News, ReadNews, Ping, Refund
     )))]
 struct Base;
 

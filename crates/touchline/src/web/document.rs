@@ -39,6 +39,8 @@ const OBJECTS: &[(&str, &str)] = &[
     ("Reminded", "reminders"),
     ("TeamStatement", "team_statement"),
     ("Statement", "statement"),
+    ("Refund", "refund"),
+    ("Checkout", "checkout"),
     ("Webhook", "webhook"),
     ("NewWebhookAnswer", "webhook"),
     ("Delivery", "delivery"),

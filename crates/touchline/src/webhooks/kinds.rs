@@ -95,6 +95,13 @@ kinds! {
         "dues.waived": "What was open of a due need not be paid any more.";
         "dues.refunded": "Something that was paid for a due was given back.";
     }
+    Some(ScopeName::OrdersRead), "Refund" {
+        "refund.completed": "The payment provider has given money back.";
+        "refund.failed": "The payment provider could not give money back: it has to be done in another way.";
+    }
+    Some(ScopeName::OrdersRead), "Checkout" {
+        "payment.stray": "Somebody paid by card for what could not be paid any more: for an order it is given back, for a due it is kept as credit.";
+    }
     // Everybody who has a credential can ask for this.
     None, "Account" {
         "account.updated": "The account was changed.";

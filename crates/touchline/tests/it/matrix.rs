@@ -4,6 +4,7 @@
 use store::{Scope, bind};
 use testkit::{Cast, Client, Value, World, both, json};
 
+use crate::cards::checkout_of;
 use crate::mail::put_one;
 use crate::openapi::operations;
 use crate::shop::sold;
@@ -104,6 +105,9 @@ const TABLE: &[(&str, &str)] = &[
     ("orders_fulfil", "+++--- -"),
     ("orders_cancel", "+++00- +"),
     ("orders_refund", "+++--- -"),
+    ("orders_checkout", "+++00- +"),
+    ("dues_checkout", "+++00- +"),
+    ("checkouts_get", "+++00- +"),
     ("notifications_list", "++---- -"),
     ("notifications_stream", "++---- -"),
     ("exports_roster", "+++--- -"),
@@ -165,6 +169,7 @@ async fn around(
     let [due, payment] = paid_due(w, team, &child.member).await;
     let [webhook, delivery] = tested_webhook(w).await;
     let [product, discount, order] = sold(w, team, &child.member).await;
+    let checkout = checkout_of(w, &order.1).await;
     vec![
         ("{team_id}", team.to_owned()),
         ("{member_id}", child.member),
@@ -181,6 +186,7 @@ async fn around(
         product,
         discount,
         order,
+        ("{checkout_id}", checkout),
     ]
 }
 

@@ -7,8 +7,8 @@ use crate::house::sources;
 /// What has routes but no pages.
 const NO_PAGES: [&str; 4] = ["web/health.rs", "web/docs.rs", "web/assets.rs", "web/routes.rs"];
 /// What only programs ask for, without a cookie.
-const FOR_PROGRAMS: [&str; 4] =
-    ["/.well-known/", "/oauth/token", "/oauth/revoke", "/oauth/introspect"];
+const FOR_PROGRAMS: [&str; 5] =
+    ["/.well-known/", "/oauth/token", "/oauth/revoke", "/oauth/introspect", "/stripe/webhook"];
 
 /// A page's address, with names in braces, and whether it is opened, takes a form, or both.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -15,7 +15,7 @@ use crate::page_routes::{Route, page_routes};
 
 /// Pages for people who have not signed in: every other page sends them to sign in first. An app that is not
 /// known is refused before anybody is asked who they are.
-const FOR_ANYBODY: [&str; 12] = [
+const FOR_ANYBODY: [&str; 13] = [
     "/",
     "/sign-in",
     "/sign-in/code",
@@ -28,6 +28,7 @@ const FOR_ANYBODY: [&str; 12] = [
     "/account/email/{token}",
     "/oauth/authorize",
     "/unsubscribe",
+    "/checkout",
 ];
 /// What a mail program calls with one click and without a cookie. The link is the credential.
 const ONE_CLICK: &str = "/unsubscribe/{token}";

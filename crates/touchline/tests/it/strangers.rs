@@ -6,6 +6,7 @@ use testkit::{Answer, Client, Value, World, both, json};
 use touchline::accounts::rights::Scopes;
 use touchline::accounts::user::Role;
 
+use crate::cards::checkout_of;
 use crate::events::narrowed;
 use crate::mail::put_one;
 use crate::openapi::operations;
@@ -33,6 +34,7 @@ pub(crate) async fn objects(w: &World) -> Vec<(&'static str, String)> {
     let [due, payment] = paid_due(w, &team, member.id()).await;
     let [webhook, delivery] = tested_webhook(w).await;
     let [product, discount, order] = sold(w, &team, member.id()).await;
+    let checkout = checkout_of(w, &order.1).await;
     vec![
         ("{team_id}", team),
         ("{member_id}", id(&member)),
@@ -50,6 +52,7 @@ pub(crate) async fn objects(w: &World) -> Vec<(&'static str, String)> {
         product,
         discount,
         order,
+        ("{checkout_id}", checkout),
     ]
 }
 

@@ -232,6 +232,7 @@ async fn live(w: &World, cast: &Cast) {
     w.owner.delete(&on_roster(&cast.lia.member)).await.ok();
     w.owner.post(&at("/cancel"), json!({ "reason": "Rain" })).await.ok();
     w.owner.patch("/money_settings", json!({ "reminder_days": [-3, 3] })).await.ok();
+    crate::cards::live(w, &cast.hawks).await;
     w.owner.delete(&otters).await.ok();
     w.owner.post(&format!("{otters}/restore"), json!({})).await.ok();
     let scope = || Scope::account(w.harbour, "test");
@@ -274,7 +275,7 @@ both! {
         // What is about a team says which one.
         for body in &bodies {
             let (kind, object) = (body["type"].as_str().unwrap(), &body["data"]["object"]);
-            let of_club = ["team", "location", "account", "user", "webhook", "ping", "discount", "money_settings"].iter().any(|start| kind.starts_with(start));
+            let of_club = ["team", "location", "account", "user", "webhook", "ping", "discount", "money_settings", "refund"].iter().any(|start| kind.starts_with(start));
             let of_person = kind == "roster.person_updated" || (kind.starts_with("calendar") && object["person_id"].is_string());
             assert!(of_club || of_person || object["team_id"].is_string(), "{kind}: {object}");
         }

@@ -1,0 +1,102 @@
+//! What a page that the provider shows us means: the order or due is paid, once, or the money has come too
+//! late and finds its way back.
+
+use store::Tx;
+
+use super::checkout::{self, Checkout, Status};
+use super::letter::Letter;
+use super::provider::{Page, Progress};
+use super::subject::{Subject, settle_subject};
+use crate::error::{Error, Result};
+use crate::ids::{CheckoutId, PaymentId};
+use crate::money::ledger::{self, About, Book, Movement};
+use crate::money::payment::{self, Method, NewPayment, Paid};
+use crate::signals::Tell;
+
+/// Enters what a page says. The same page can be entered as often as it is shown, in any order; a letter to
+/// those in charge comes back if it is one they must look at.
+pub fn enter(tx: &Tx<'_>, id: CheckoutId, page: &Page) -> Result<Option<Letter>> {
+    let checkout = checkout::find(tx, id)?;
+    let known = checkout.session_id.as_ref().is_none_or(|known| *known == page.id);
+    if page.account != Some(tx.account()) || page.checkout != Some(id) || !known {
+        return Err(Error::internal(format!("the provider's page is not that of {id}")));
+    }
+    match (checkout.status, page.progress) {
+        // Whatever became of the page, what was entered stays so.
+        (Status::Paid | Status::Stray, _)
+        | (Status::Expired, Progress::Open | Progress::Expired) => Ok(None),
+        (_, Progress::Paid) => paid(tx, checkout::opened(tx, id, page)?, page),
+        (Status::Open, Progress::Expired) => {
+            checkout::closed(tx, checkout, Status::Expired, None).map(|_| None)
+        }
+        (Status::Open, Progress::Open) => checkout::opened(tx, id, page).map(|_| None),
+    }
+}
+
+fn paid(tx: &Tx<'_>, checkout: Checkout, page: &Page) -> Result<Option<Letter>> {
+    let subject = Subject::parse(&checkout.subject);
+    let subject = subject.ok_or_else(|| Error::internal("a checkout is for nothing"))?;
+    let provider_id = page.payment.clone().unwrap_or_else(|| page.id.clone());
+    // What was asked for is what must have been paid; anything else is for people to look at.
+    if page.money != Some((checkout.currency, checkout.amount)) {
+        return stray(tx, checkout, None).map(|stray| Some(Letter::differs(&stray)));
+    }
+    let owed = subject.owed(tx)?;
+    let due = matches!(subject, Subject::Due(_));
+    let fits = owed.payable && (due || owed.amount == checkout.amount);
+    if !fits && !due {
+        let payment = give_back(tx, &checkout, provider_id)?;
+        return stray(tx, checkout, Some(payment)).map(|stray| Some(Letter::given_back(&stray)));
+    }
+    let paid = Paid {
+        amount: Some(checkout.amount),
+        method: Method::Card,
+        reference: Some(provider_id.clone()),
+        paid_at: None,
+        provider_id: Some(provider_id),
+    };
+    // More than is owed of a due becomes credit.
+    let payment = settle_subject(tx, subject, paid)?;
+    if fits {
+        checkout::closed(tx, checkout, Status::Paid, Some(payment))?;
+        return Ok(None);
+    }
+    stray(tx, checkout, Some(payment)).map(|stray| Some(Letter::credited(&stray)))
+}
+
+/// The money is there, but not for what it was meant for.
+fn stray(tx: &Tx<'_>, checkout: Checkout, payment: Option<PaymentId>) -> Result<Checkout> {
+    let stray = checkout::closed(tx, checkout, Status::Stray, payment)?;
+    tx.tell("payment.stray", &stray)?;
+    Ok(stray)
+}
+
+/// Writes down money that came in for an order that takes none any more, and that it is given back. It belongs
+/// to the checkout: the order knows nothing of it.
+fn give_back(tx: &Tx<'_>, checkout: &Checkout, provider_id: String) -> Result<PaymentId> {
+    let subject = checkout.id.to_string();
+    let payment = payment::create(
+        tx,
+        NewPayment {
+            subject: subject.clone(),
+            payer_id: None,
+            currency: checkout.currency,
+            amount: checkout.amount,
+            credited: 0,
+            method: Method::Card,
+            reference: Some(provider_id.clone()),
+            paid_at: None,
+            provider_id: Some(provider_id),
+        },
+    )?;
+    let (team_id, currency) = (checkout.team_id, checkout.currency);
+    let about = About { subject, team_id, person_id: None, payer_id: None, currency };
+    let (amount, reference) = (checkout.amount, payment.id.to_string());
+    let came = [(Book::Card, amount), (Book::Credit, -amount)];
+    ledger::enter(tx, Movement::Payment, &about, Some(reference.clone()), &came)?;
+    let reason = Some("Paid when the order could not be paid any more.".to_owned());
+    payment::refund(tx, &payment, amount, reason)?;
+    let went = [(Book::Card, -amount), (Book::Credit, amount)];
+    ledger::enter(tx, Movement::Refund, &about, Some(reference), &went)?;
+    Ok(payment.id)
+}

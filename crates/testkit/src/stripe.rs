@@ -180,7 +180,7 @@ pub fn signed(body: &str, secret: &str, now: Timestamp) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
     mac.update(format!("{}.{body}", now.seconds()).as_bytes());
     let bytes = mac.finalize().into_bytes();
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = bytes.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
     format!("t={},v1={hex}", now.seconds())
 }
 

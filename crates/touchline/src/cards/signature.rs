@@ -55,7 +55,8 @@ mod tests {
         let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
         mac.update(format!("{seconds}.").as_bytes());
         mac.update(body);
-        mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+        let bytes = mac.finalize().into_bytes();
+        bytes.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
     }
 
     /// Made with `openssl dgst -sha256 -hmac`.

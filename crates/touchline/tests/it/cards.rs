@@ -393,10 +393,10 @@ both! {
 /// A page for something that is owed, of which no provider knows.
 pub(crate) async fn checkout_of(w: &World, subject: &str) -> String {
     let subject = Subject::parse(subject).unwrap();
-    let begin = move |tx: &store::Tx<'_>| {
+    let write = move |tx: &store::Tx<'_>| {
         checkout::begin(tx, &Reach::Everywhere, subject, &NewCheckout::default(), true)
     };
-    let begun = w.db().write(Scope::account(w.harbour, "test"), begin).await;
+    let begun = w.db().write(Scope::account(w.harbour, "test"), write).await;
     begun.unwrap().id.to_string()
 }
 
@@ -409,12 +409,12 @@ pub(crate) async fn live(w: &World, team: &str) {
     let session = till.stripe.pay("cs_1");
     till.hear(w, "checkout.session.completed", &session).await.ok();
     assert!(till.send_refunds().await);
-    let torn = order_of(w, Some(team)).await;
-    let made = till.checkout(&torn).await.created();
+    let other = order_of(w, Some(team)).await;
+    let made = till.checkout(&other).await.created();
     let page = made.data()["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
     let session = till.stripe.pay(&page);
     till.hear(w, "checkout.session.completed", &session).await.ok();
-    w.owner.post(&format!("{torn}/refund"), json!({})).await.ok();
+    w.owner.post(&format!("{other}/refund"), json!({})).await.ok();
     till.stripe.faults(&[Fault::Refuses]);
     assert!(till.send_refunds().await);
     till.node.stop().await;

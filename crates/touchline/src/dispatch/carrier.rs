@@ -14,7 +14,7 @@ use futures_util::stream::FuturesUnordered;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use kit::Timestamp;
 use store::{Reader, Scope, Tx};
-use tokio::task::JoinHandle;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Dispatcher;
@@ -140,13 +140,18 @@ impl Errand {
 
 /// What is being written down, if anything is.
 #[derive(Default)]
-struct Writing(Option<JoinHandle<Result<Option<Reason>>>>);
+struct Writing(Option<oneshot::Receiver<Result<Option<Reason>>>>);
 
 impl Writing {
     fn begin(post: &Dispatcher, errand: Errand, report: Report) -> Self {
         let (db, rules) = (post.app.db.clone(), post.rules.clone());
         let record = move |tx: &Tx<'_>| outcome::record(tx, &report, &rules);
-        Self(Some(tokio::spawn(async move { db.write(errand.scope(), record).await })))
+        let (done, writing) = oneshot::channel();
+        post.app.spawn(async move {
+            // Written down is written down, whether or not anybody still waits for it.
+            let _ = done.send(db.write(errand.scope(), record).await);
+        });
+        Self(Some(writing))
     }
 
     /// Waits until it is. Says why the webhook is to be turned off, if it is.

@@ -48,7 +48,7 @@ struct Owed {
     shown: Value,
     family: usize,
     /// What is owed, late fee included.
-    owed: i64,
+    all: i64,
     /// The days and what is due by them.
     parts: Vec<(String, i64)>,
     paid: i64,
@@ -74,7 +74,7 @@ fn sum(parts: &[(String, i64)]) -> i64 {
 
 impl Owed {
     fn balance(&self) -> i64 {
-        self.owed - self.paid - self.waived
+        self.all - self.paid - self.waived
     }
 
     fn status(&self) -> &'static str {
@@ -110,7 +110,7 @@ impl Model<'_> {
             parts: parts_of(&shown),
             shown,
             family,
-            owed: amount,
+            all: amount,
             paid: 0,
             waived: 0,
             fee_added: false,
@@ -137,7 +137,7 @@ impl Model<'_> {
             return;
         }
         let shown = answer.ok().data().clone();
-        due.owed = amount + if due.fee_added { FEE } else { 0 };
+        due.all = amount + if due.fee_added { FEE } else { 0 };
         due.parts = parts_of(&shown);
         assert_eq!(sum(&due.parts), amount);
     }
@@ -224,12 +224,12 @@ impl Model<'_> {
             let gone: i64 = gone.map(|(_, amount)| amount).sum();
             if due.balance() > 0 && !due.fee_added && due.paid < gone {
                 due.fee_added = true;
-                due.owed += FEE;
+                due.all += FEE;
             }
         }
     }
 
-    async fn check(&self) {
+    async fn check(&self, after: &str) {
         balanced(self.w).await;
         for due in &self.dues {
             let shown = look(self.w, &due.shown).await;
@@ -241,7 +241,8 @@ impl Model<'_> {
                     number("waived"),
                     number("balance")
                 ),
-                (due.status(), due.paid, due.waived, due.balance())
+                (due.status(), due.paid, due.waived, due.balance()),
+                "after {after}"
             );
             let covered: i64 = shown["instalments"]
                 .as_array()
@@ -262,7 +263,7 @@ impl Model<'_> {
             );
             assert!(self.credit[family] >= 0);
         }
-        assert_eq!(told(self.w, "dues.paid").await, self.paid_told);
+        assert_eq!(told(self.w, "dues.paid").await, self.paid_told, "after {after}");
     }
 }
 
@@ -282,8 +283,7 @@ both! {
                 Step::Waive(due) => model.waive(due).await,
                 Step::Pass => model.pass().await,
             }
-            println!("{number}: {step:?}");
-            model.check().await;
+            model.check(&format!("{number}: {step:?}")).await;
         }
     }
 }

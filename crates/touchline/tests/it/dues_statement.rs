@@ -87,7 +87,7 @@ both! {
         w.owner.post(&at(&due, "/remind"), json!({})).await;
         let payment = w.owner.post(&at(&due, "/payments"), json!({ "amount": 100, "method": "transfer", "reference": "Mia Duarte" })).await.created();
         w.owner.post(&at(&due, &format!("/payments/{}/refund", payment.id())), json!({ "amount": 1, "reason": "Mia asked" })).await.ok();
-        let held = w.owner.get(&format!("/people/{}/export", mia)).await.ok();
+        let held = w.owner.get(&format!("/people/{mia}/export")).await.ok();
         assert_eq!((&held.data()["dues"][0]["due"]["id"], &held.data()["dues"][0]["payments"][0]["reference"], &held.data()["dues"][0]["refunds"][0]["amount"]), (&due["id"], &json!("Mia Duarte"), &json!(1)));
         assert_eq!(w.owner.get(&format!("/people/{}/export", cast.zoe.person)).await.ok().data()["dues"][0]["due"]["id"], due["id"]);
         w.owner.post(&format!("/people/{}/erase", cast.zoe.person), json!({})).await.ok();

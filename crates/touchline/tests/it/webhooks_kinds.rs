@@ -227,12 +227,9 @@ async fn live(w: &World, cast: &Cast) {
     w.owner.patch(&format!("/messages/{later}"), json!({ "subject": "Towels" })).await.ok();
     w.owner.send("PUT", &format!("/messages/{now}/receipts/{}", cast.lia.person), None).await.ok();
     w.owner.delete(&format!("/messages/{now}")).await.ok();
-    live_with_money(w, &cast.hawks, &cast.max.member).await;
     // Somebody leaves, and somebody else moves up.
     w.owner.delete(&on_roster(&cast.lia.member)).await.ok();
     w.owner.post(&at("/cancel"), json!({ "reason": "Rain" })).await.ok();
-    w.owner.patch("/money_settings", json!({ "reminder_days": [-3, 3] })).await.ok();
-    crate::cards::live(w, &cast.hawks).await;
     w.owner.delete(&otters).await.ok();
     w.owner.post(&format!("{otters}/restore"), json!({})).await.ok();
     let scope = || Scope::account(w.harbour, "test");
@@ -259,6 +256,8 @@ both! {
         w.owner.post(&at(&made, "/test"), json!({})).await.created();
         let cast = w.cast().await;
         shop::live(w, &cast).await;
+        live_with_money(w, &cast.hawks, &cast.max.member).await;
+        crate::cards::live(w, &cast.hawks).await;
         live(w, &cast).await;
         let off = hook(&w.owner, &receiver, &["team.*"]).await;
         w.owner.post(&at(&off, "/disable"), json!({})).await.ok();

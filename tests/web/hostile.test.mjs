@@ -32,7 +32,7 @@ let world
 
 before(async () => {
   browser = await launch()
-  service = await Service.start(['--demo'], { TOUCHLINE_WEBHOOK_NETWORKS: '127.0.0.0/8' })
+  service = await Service.start(['--demo'], { TOUCHLINE_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' })
   const club = await service.club(CLUB)
   world = await World.build(service, browser, NAMES, club)
   world.twoStep = await world.guest()

@@ -66,7 +66,7 @@ impl Server {
             .arg(folder.join(DATA))
             .env("TOUCHLINE_SMTP_URL", mail_url)
             // Receivers of the tests are on this machine.
-            .env("TOUCHLINE_WEBHOOK_NETWORKS", "127.0.0.0/8")
+            .env("TOUCHLINE_WEBHOOK_ALLOW_CIDRS", "127.0.0.0/8")
             .envs(LIMITS)
             .stdin(Stdio::null())
             .stdout(File::create(&said).map_err(told)?)

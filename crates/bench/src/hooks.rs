@@ -282,10 +282,17 @@ async fn drain(site: &Site, measure: &Measure) -> Result<Vec<Row>> {
         ratio: String::new(),
         verdict: Verdict::Nothing,
     };
-    let drained = plain(
-        format!("a backlog of {} to one webhook", thousands(many as f64)),
-        format!("{}/s, {seconds:.1} s", thousands(many as f64 / seconds)),
-    );
+    let (ours, bare) = (many as f64 / seconds, posting(&sink, 1, measure.pace()).await?.per_second);
+    let drained = Row {
+        ask: "≥ 0.5",
+        against: format!("{}/s", thousands(bare)),
+        ratio: format!("{:.2}", ours / bare),
+        verdict: Verdict::Shown(ours / bare >= 0.5),
+        ..plain(
+            format!("a backlog of {} to one webhook", thousands(many as f64)),
+            format!("{}/s, {seconds:.1} s", thousands(ours)),
+        )
+    };
     let memory = plain(
         "resident meanwhile, at most, against after a tenth of it".to_owned(),
         format!("{:.1} MB", mb(peak)),

@@ -74,10 +74,9 @@ How to read it:
 - `/admin`: 32 connections with the cookie of an owner of the demo club. *Against* is an axum route that
   returns the same bytes. The first load is the page and every file it names, in bytes of the bodies as they
   are sent; files are packed, the page itself is not.
-- Deliveries: counted where they arrive, in the receiver, while clients create teams; each new team is told to
-  every webhook. *Against* is a loop of the service's own HTTP client that posts signed bodies of the same size to the
-  same receiver, as many at once as the service would (8 to a webhook, at most 128), and writes nothing down. p50 and
-  p99 of these lines are the writers'.
+- Deliveries: clients create so many teams, and each is told to every webhook; from the first request to the last
+  arrival in the receiver, so writing is part of it. *Against* is a loop of the service's own HTTP client that posts signed bodies of the same size to the
+  same receiver, as many at once as the service would (8 to a webhook, at most 128), and writes nothing down.
 - From a request to its arrival: one team after the other is created; timed from sending the request until the
   receiver has the notification, so the request and its commit are part of it.
 - The backlog: notifications in the log of an account whose webhook was told none of them, worked off after the

@@ -1,5 +1,6 @@
 //! What is done beside requests: forgetting what is too old to be needed, publishing what is due.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use store::{Reader, Scope, Tx};
@@ -165,82 +166,49 @@ pub async fn write_usage(app: &App) {
     }
 }
 
-/// Publishes the messages whose time has come, each in a job of its own account. Every node may do so:
-/// whoever comes second finds them published. One that fails stays for the next time and holds up nobody.
+/// Publishes the messages whose time has come.
 pub async fn publish_due(app: &App) {
+    let of = |due: &posting::Due| (due.account_id, due.id);
+    each(app, "publish messages", posting::due, of, posting::publish_due).await;
+}
+
+/// Ends the orders that were not paid in time.
+pub async fn expire_orders(app: &App) {
+    let of = |late: &ending::Late| (late.account_id, late.id);
+    each(app, "end unpaid orders", ending::late, of, ending::expire).await;
+}
+
+/// Adds late fees to what is overdue.
+pub async fn add_late_fees(app: &App) {
+    let of = |late: &late::Late| (late.account_id, late.id);
+    each(app, "add late fees", late::due_now, of, late::add).await;
+}
+
+/// Looks what is due, whoever's it is, and does it, each in a job of its own account. Every node may do so: whoever
+/// comes second finds it done. One that fails stays for the next time and holds up nobody.
+async fn each<D: Copy + Send + 'static, I: Copy + Display + Send + 'static>(
+    app: &App,
+    what: &'static str,
+    look: fn(&Reader<'_>, Option<D>) -> Result<Vec<D>>,
+    of: fn(&D) -> (AccountId, I),
+    act: fn(&Tx<'_>, I) -> Result<()>,
+) {
     let mut last = None;
     while !app.is_stopping() {
-        let read = app.db.read(Scope::system("publish"), move |db| posting::due(db, last));
-        let due = match read.await {
+        let due = match app.db.read(Scope::system("jobs"), move |db| look(db, last)).await {
             Ok(due) => due,
-            Err(error) => {
-                tracing::warn!(cause = ?error.cause, "could not look for scheduled messages");
-                return;
-            }
+            Err(error) => return tracing::warn!(cause = ?error.cause, "could not look: {what}"),
         };
         if due.is_empty() {
             return;
         }
-        for one in &due {
-            let (scope, id) = (Scope::account(one.account_id, "system"), one.id);
-            let published = app.db.write(scope, move |tx| posting::publish_due(tx, id)).await;
-            if let Err(error) = published {
-                tracing::warn!(message = %id, cause = ?error.cause, "could not publish a message");
+        for (account, id) in due.iter().map(of) {
+            let done = app.db.write(Scope::account(account, "system"), move |tx| act(tx, id)).await;
+            if let Err(error) = done {
+                tracing::warn!(%id, cause = ?error.cause, "could not {what}");
             }
         }
         last = due.last().copied();
-    }
-}
-
-/// Ends the orders that were not paid in time, each in a job of its own account. Every node may do so: whoever
-/// comes second finds them ended.
-pub async fn expire_orders(app: &App) {
-    let mut last = None;
-    while !app.is_stopping() {
-        let read = app.db.read(Scope::system("expire"), move |db| ending::late(db, last));
-        let late = match read.await {
-            Ok(late) => late,
-            Err(error) => {
-                tracing::warn!(cause = ?error.cause, "could not look for unpaid orders");
-                return;
-            }
-        };
-        if late.is_empty() {
-            return;
-        }
-        for one in &late {
-            let (scope, id) = (Scope::account(one.account_id, "system"), one.id);
-            let ended = app.db.write(scope, move |tx| ending::expire(tx, id)).await;
-            if let Err(error) = ended {
-                tracing::warn!(order = %id, cause = ?error.cause, "could not end an unpaid order");
-            }
-        }
-        last = late.last().copied();
-    }
-}
-/// Adds late fees to what is overdue, each in a job of its own account. Every node may do so: whoever comes
-/// second finds them added. One that fails stays for the next time and holds up nobody.
-pub async fn add_late_fees(app: &App) {
-    let mut last = None;
-    while !app.is_stopping() {
-        let read = app.db.read(Scope::system("late"), move |db| late::due_now(db, last));
-        let found = match read.await {
-            Ok(found) => found,
-            Err(error) => {
-                tracing::warn!(cause = ?error.cause, "could not look for dues that are overdue");
-                return;
-            }
-        };
-        if found.is_empty() {
-            return;
-        }
-        for one in &found {
-            let (scope, id) = (Scope::account(one.account_id, "system"), one.id);
-            if let Err(error) = app.db.write(scope, move |tx| late::add(tx, id)).await {
-                tracing::warn!(due = %id, cause = ?error.cause, "could not add a late fee");
-            }
-        }
-        last = found.last().copied();
     }
 }
 

@@ -30,7 +30,7 @@ impl Club {
         let database = TestDatabase::new(engine).await?;
         let program = Program::new(env!("CARGO_BIN_EXE_touchline"), database.folder.path())
             .flag("--database", &database.url)
-            .variable("TOUCHLINE_WEBHOOK_NETWORKS", "127.0.0.0/8")
+            .variable("TOUCHLINE_WEBHOOK_ALLOW_CIDRS", "127.0.0.0/8")
             .variable("TOUCHLINE_RATE_LIMITS", "league=1000000");
         let made = program.json(&["account", "create", "--name", "Harbour", "--tier", "league"]);
         let account = made["account"]["id"].as_str().unwrap().to_owned();

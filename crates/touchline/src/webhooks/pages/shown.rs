@@ -48,6 +48,15 @@ pub(super) fn short_url(url: &str) -> String {
 
 /// What a webhook is told of, cut short.
 pub(super) fn events_in_short(webhook: &Webhook) -> String {
+    let kinds = kinds_in_short(webhook);
+    match webhook.team_ids.as_ref().map(|Listed(teams)| teams.len()) {
+        None => kinds,
+        Some(1) => format!("{kinds}, of one team"),
+        Some(teams) => format!("{kinds}, of {teams} teams"),
+    }
+}
+
+fn kinds_in_short(webhook: &Webhook) -> String {
     let Listed(wishes) = &webhook.events;
     if wishes.iter().any(|wish| wish == "*") {
         return "Everything".to_owned();

@@ -95,7 +95,7 @@ fn fuzz(server: &Server, python: &Path) -> Result<Tally, String> {
         // It remembers earlier runs where it stands, but each run shall be like the first.
         .within(&server.folder)
         .env("TOUCHLINE_KEY", &server.key)
-        .at_most(3 * MINUTE)
+        .at_most(6 * MINUTE)
         .run()?;
     Ok(Tally::one(finished.ok))
 }

@@ -161,6 +161,8 @@ fn written(title: &str, text: &str) -> String {
     let parsed = pulldown_cmark::Parser::new_ext(text, pulldown_cmark::Options::ENABLE_TABLES);
     let mut body = String::new();
     pulldown_cmark::html::push_html(&mut body, parsed);
+    // A wide table is scrolled sideways, also by those who have no mouse.
+    let body = body.replace("<table>", "<table tabindex=\"0\">");
     include_str!("../../assets/written.html").replace("{title}", title).replace("{body}", &body)
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
@@ -56,6 +56,17 @@ const MANIFEST: &str = "manifest.json";
 
 fn told<E: std::fmt::Display>(place: &Path) -> impl Fn(E) -> Fault + '_ {
     move |error| format!("{}: {error}", place.display())
+}
+
+/// Why an archive cannot be read. What is wrong with a damaged one is not told: the reason may quote the data.
+fn unread(place: &Path) -> impl Fn(std::io::Error) -> Fault + '_ {
+    move |error| match error.kind() {
+        ErrorKind::Other
+        | ErrorKind::InvalidData
+        | ErrorKind::InvalidInput
+        | ErrorKind::UnexpectedEof => format!("{}: the archive is damaged", place.display()),
+        _ => told(place)(error),
+    }
 }
 
 /// Where a backup of this moment is put if nobody says otherwise.
@@ -209,13 +220,14 @@ fn unpack(from: &Path) -> Result<Unpacked, Fault> {
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     let mut manifest = None;
     let mut archive = tar::Archive::new(GzDecoder::new(File::open(from).map_err(told(from))?));
-    for entry in archive.entries().map_err(told(from))? {
-        let mut entry = entry.map_err(told(from))?;
-        let name = entry.path().map_err(told(from))?.display().to_string();
+    for entry in archive.entries().map_err(unread(from))? {
+        let mut entry = entry.map_err(unread(from))?;
+        let name = entry.path().map_err(unread(from))?.display().to_string();
         if name == MANIFEST {
             let mut text = String::new();
-            entry.read_to_string(&mut text).map_err(told(from))?;
-            manifest = Some(serde_json::from_str::<Manifest>(&text).map_err(told(from))?);
+            entry.read_to_string(&mut text).map_err(unread(from))?;
+            let read = serde_json::from_str::<Manifest>(&text).map_err(std::io::Error::from);
+            manifest = Some(read.map_err(unread(from))?);
             continue;
         }
         // Only names of tables are taken from the archive, never a path.
@@ -223,13 +235,13 @@ fn unpack(from: &Path) -> Result<Unpacked, Fault> {
         let plain = |table: &&str| table.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
         let table = table
             .filter(plain)
-            .ok_or_else(|| format!("{}: {name} does not belong here", from.display()))?;
+            .ok_or_else(|| format!("{}: damaged, or not a backup", from.display()))?;
         let mut file = Hashed::new(File::create(folder.path().join(table)).map_err(told(from))?);
-        std::io::copy(&mut entry, &mut file).map_err(told(from))?;
+        std::io::copy(&mut entry, &mut file).map_err(unread(from))?;
         found.insert(table.to_owned(), file.finish().map_err(told(from))?);
     }
-    let manifest =
-        manifest.ok_or_else(|| format!("{}: no manifest; not a backup", from.display()))?;
+    let manifest = manifest
+        .ok_or_else(|| format!("{}: no manifest; damaged, or not a backup", from.display()))?;
     if manifest.format != FORMAT {
         return Err(format!("{}: made by a newer version of touchline", from.display()));
     }

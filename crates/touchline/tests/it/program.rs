@@ -149,11 +149,14 @@ fn a_damaged_backup_is_refused() {
     program.json(&["seed", "demo"]);
     let file = folder.path().join("b.tar.gz");
     program.json(&["backup", "create", "--to", file.to_str().unwrap()]);
-    let mut bytes = fs::read(&file).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 0x55;
-    fs::write(&file, bytes).unwrap();
-    refuses(&program.run(&["backup", "verify", file.to_str().unwrap()]), &["b.tar.gz"]);
+    let whole = fs::read(&file).unwrap();
+    for place in (1..12).map(|part| whole.len() * part / 12) {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 0x55;
+        fs::write(&file, bytes).unwrap();
+        let refused = program.run(&["backup", "verify", file.to_str().unwrap()]);
+        refuses(&refused, &["b.tar.gz", "damaged"]);
+    }
     refuses(&program.run(&["restore", "/nowhere.tar.gz"]), &["/nowhere.tar.gz"]);
 }
 

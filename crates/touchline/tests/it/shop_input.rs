@@ -75,7 +75,7 @@ both! {
             (json!({ "buyer": buyer, "lines": [{ "product_id": kit.id(), "variant_id": sized.data()["variants"][0]["id"], "quantity": 1 }] }), 422, vec!["/lines/0/variant_id"]),
             (json!({ "buyer": buyer, "lines": [line(kit.id()), line(yen.id())] }), 422, vec!["/lines/1/product_id"]),
             (json!({ "buyer": buyer, "currency": "USD", "lines": [line(kit.id())] }), 422, vec!["/lines/0/product_id"]),
-            (json!({ "buyer": buyer, "currency": "XXX", "lines": [line(kit.id())] }), 422, vec!["/currency"]),
+            (json!({ "buyer": buyer, "currency": "XTS", "lines": [line(kit.id())] }), 422, vec!["/currency"]),
             (json!({ "buyer": buyer, "lines": [line(theirs.id())] }), 422, vec!["/lines/0/product_id"]),
             (json!({ "buyer": buyer, "lines": [line(kit.id()), line(other.id())] }), 422, vec!["/lines/1/product_id"]),
             (json!({ "buyer": buyer, "team_id": otters.id(), "lines": [line(kit.id())] }), 422, vec!["/lines/0/product_id"]),

@@ -169,22 +169,35 @@ impl Fields {
         wrong: &str,
         mut read: impl FnMut(&mut Self, &str, &str) -> Option<T>,
     ) -> Change<Vec<T>> {
+        self.each_of(name, most, |fields, place, item, _| {
+            if let Some(text) = item.as_str() {
+                return read(fields, place, text);
+            }
+            fields.fault(place, "wrong_type", wrong);
+            None
+        })
+    }
+
+    /// A list of values, each read with its place and those that came before it.
+    pub(super) fn each_of<T>(
+        &mut self,
+        name: &str,
+        most: usize,
+        mut read: impl FnMut(&mut Self, &str, &Value, &[T]) -> Option<T>,
+    ) -> Change<Vec<T>> {
         let items = self.items(name, most);
         let Change::Set(items) = items else {
             return if items == Change::Clear { Change::Clear } else { Change::Keep };
         };
         let mut found = Vec::with_capacity(items.len());
         for (position, item) in items.iter().enumerate() {
-            let place = format!("{name}/{position}");
-            match item.as_str() {
-                Some(text) => found.extend(read(self, &place, text)),
-                None => self.fault(&place, "wrong_type", wrong),
-            }
+            let read = read(self, &format!("{name}/{position}"), item, &found);
+            found.extend(read);
         }
         Change::Set(found)
     }
 
-    pub(super) fn items(&mut self, name: &str, most: usize) -> Change<Vec<Value>> {
+    fn items(&mut self, name: &str, most: usize) -> Change<Vec<Value>> {
         let items = self.member(name, "a list", |value| value.as_array().cloned());
         match items {
             Change::Set(items) if items.len() > most => {

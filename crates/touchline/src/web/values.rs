@@ -98,25 +98,17 @@ impl Fields {
         least: i64,
         greatest: i64,
     ) -> Change<Vec<i64>> {
-        let items = self.items(name, most);
-        let Change::Set(items) = items else {
-            return if items == Change::Clear { Change::Clear } else { Change::Keep };
-        };
-        let mut found = Vec::with_capacity(items.len());
-        for (position, item) in items.iter().enumerate() {
-            let place = format!("{name}/{position}");
-            match item.as_i64() {
-                None => self.fault(&place, "wrong_type", "This must be a whole number."),
-                Some(number) if found.contains(&number) => {
-                    self.fault(&place, "repeated", "This stands in the list twice.");
-                }
-                Some(number) => {
-                    let number = self.within(&place, Change::Set(number), least, greatest);
-                    found.extend(number.apply(None));
-                }
+        self.each_of(name, most, |fields, place, item, before| match item.as_i64() {
+            None => {
+                fields.fault(place, "wrong_type", "This must be a whole number.");
+                None
             }
-        }
-        Change::Set(found)
+            Some(number) if before.contains(&number) => {
+                fields.fault(place, "repeated", "This stands in the list twice.");
+                None
+            }
+            Some(number) => fields.within(place, Change::Set(number), least, greatest).apply(None),
+        })
     }
 
     fn within<T: PartialOrd + std::fmt::Display>(

@@ -43,7 +43,8 @@ create table webhook (
 );
 create index webhook_slot_idx on webhook (slot, account_id) where status = 'enabled';
 
--- One notification on its way to one webhook, with all attempts. Written when the first attempt has ended.
+-- One notification on its way to one webhook, with all attempts. Written when the first attempt has ended. It goes
+-- with its webhook, and so with its account: a second rule would be looked up for each of many.
 create table delivery (
     account_id bytea not null,
     id bytea not null,
@@ -63,7 +64,6 @@ create table delivery (
     updated_at bigint not null,
     version bigint not null,
     constraint delivery_pkey primary key (account_id, id),
-    constraint delivery_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
     constraint delivery_webhook_id_fkey foreign key (account_id, webhook_id) references webhook (account_id, id) on delete cascade,
     constraint delivery_status_check check (status in ('pending', 'succeeded', 'failed'))
 );
@@ -80,7 +80,6 @@ create table webhook_hour (
     succeeded bigint not null,
     failed bigint not null,
     constraint webhook_hour_pkey primary key (account_id, webhook_id, hour),
-    constraint webhook_hour_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
     constraint webhook_hour_webhook_id_fkey foreign key (account_id, webhook_id) references webhook (account_id, id) on delete cascade
 );
 

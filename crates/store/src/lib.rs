@@ -26,7 +26,7 @@ pub use error::{Error, Result};
 pub use migrate::{Applied, Migration};
 pub use schema::{Column as SchemaColumn, Table};
 pub use scope::{Reader, Scope, Tx};
-pub use sql::{Bind, Dialect, Statement};
+pub use sql::{Bind, Dialect, Named, Statement};
 pub use value::{Bound, Column, Record, Row, Value};
 
 #[doc(hidden)]

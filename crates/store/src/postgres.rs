@@ -196,9 +196,26 @@ impl Server {
         sql: &'static str,
         params: &Params<'_>,
     ) -> Result<Arc<Prepared<tokio_postgres::Statement>>> {
-        self.statements.get(sql, Dialect::Postgres, params, |text| {
-            Ok(self.runtime.block_on(self.client.prepare(&text))?)
-        })
+        self.statements.get(sql, Dialect::Postgres, params, |text| self.prepare(&text))
+    }
+
+    fn prepare(&self, text: &str) -> Result<tokio_postgres::Statement> {
+        Ok(self.runtime.block_on(self.client.prepare(text))?)
+    }
+
+    /// Sends a statement whose answer is awaited when the job ends.
+    fn send_values(
+        &self,
+        prepared: Arc<Prepared<tokio_postgres::Statement>>,
+        values: Vec<&Value<'_>>,
+    ) -> Result<()> {
+        let values: Vec<_> = values.into_iter().map(|value| value.clone().into_owned()).collect();
+        let client = self.client.clone();
+        self.send(Box::pin(
+            async move { client.execute_raw(&prepared.handle, values).await.map(drop) },
+        ));
+        // A job that sends very much must not pile up answers.
+        if self.sent.borrow().len() < MOST_SENT { Ok(()) } else { self.settle() }
     }
 
     /// Sends something now and looks at the answer when the job ends.
@@ -274,14 +291,13 @@ impl Conn for Server {
 
     fn later(&self, sql: &'static str, params: &Params<'_>) -> Result<()> {
         let prepared = self.prepared(sql, params)?;
-        let values: Vec<_> =
-            prepared.values(params)?.into_iter().map(|v| v.clone().into_owned()).collect();
-        let client = self.client.clone();
-        self.send(Box::pin(
-            async move { client.execute_raw(&prepared.handle, values).await.map(drop) },
-        ));
-        // A job that sends very much must not pile up answers.
-        if self.sent.borrow().len() < MOST_SENT { Ok(()) } else { self.settle() }
+        self.send_values(prepared.clone(), prepared.values(params)?)
+    }
+
+    fn later_rows(&self, sql: &'static str, rows: &[Params<'_>]) -> Result<()> {
+        let prepare = |text: String| self.prepare(&text);
+        let prepared = self.statements.get_rows(sql, Dialect::Postgres, rows.len(), prepare)?;
+        self.send_values(prepared.clone(), prepared.values_of(rows)?)
     }
 
     fn script(&self, sql: &str) -> Result<()> {
@@ -319,7 +335,9 @@ impl Session for Server {
     }
 
     fn commit(&self) -> Result<()> {
-        self.text("commit")
+        // After a statement that failed, the server takes a commit for a rollback; the failure is told first.
+        self.send_text("commit");
+        self.settle()
     }
 
     fn rollback(&self) -> Result<()> {

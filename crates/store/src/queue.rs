@@ -138,6 +138,7 @@ pub(crate) trait Session: Conn {
     fn keep(&self) -> Result<()>;
     /// Undoes what was done since the mark.
     fn undo(&self) -> Result<()>;
+    /// Keeps everything, unless a statement that nobody waited for has failed: then nothing.
     fn commit(&self) -> Result<()>;
     fn rollback(&self) -> Result<()>;
 }
@@ -173,6 +174,9 @@ fn attempt(
     tools: &Tools,
     stats: &Counters,
 ) -> Result<()> {
+    if let [job] = jobs {
+        return alone(session, job, tools, stats);
+    }
     for job in jobs {
         session.mark()?;
         let kept = job.run(session, tools).then(|| session.keep());
@@ -183,6 +187,30 @@ fn attempt(
             job.refuse(error);
         }
     }
+    commit(session, stats)
+}
+
+/// The transaction of one job needs no mark: it is undone as a whole.
+fn alone(
+    session: &dyn Session,
+    job: &mut Box<dyn Job>,
+    tools: &Tools,
+    stats: &Counters,
+) -> Result<()> {
+    if !job.run(session, tools) {
+        return session.rollback();
+    }
+    match commit(session, stats) {
+        // A rule that one of its last statements broke, which nobody had waited for.
+        Err(error) if !matches!(error, Error::Unavailable(_)) => {
+            job.refuse(error);
+            session.rollback()
+        }
+        committed => committed,
+    }
+}
+
+fn commit(session: &dyn Session, stats: &Counters) -> Result<()> {
     let began = Instant::now();
     session.commit()?;
     let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);

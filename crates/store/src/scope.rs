@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kit::{Clock, Dice, Id, IdMaker, Timestamp};
 
-use crate::sql::Bind;
+use crate::sql::{Bind, Named, together};
 use crate::{Bell, Dialect, Error, Record, Result, Row, Value};
 
 /// Whose job this is. `:account` and `:actor` of every statement come from here.
@@ -105,6 +105,8 @@ pub(crate) trait Conn {
     fn run(&self, sql: &'static str, bind: &Params<'_>) -> Result<u64>;
     /// Like `run`, but the answer may be awaited later, before the job ends.
     fn later(&self, sql: &'static str, bind: &Params<'_>) -> Result<()>;
+    /// The same for an insert, once for several rows.
+    fn later_rows(&self, sql: &'static str, rows: &[Params<'_>]) -> Result<()>;
     /// Runs a text of several statements without parameters.
     fn script(&self, sql: &str) -> Result<()>;
 }
@@ -266,6 +268,18 @@ impl<'c> Tx<'c> {
     /// round trip to a database server.
     pub fn later(&self, sql: &'static str, bind: Bind<'_>) -> Result<()> {
         self.conn.later(sql, &self.params(bind))
+    }
+
+    /// Inserts rows whose outcome nobody waits for, many with one statement: `sql` is an `insert … values (…)` of
+    /// one row, and has no parameter outside of it.
+    pub fn later_all(&self, sql: &'static str, mut rows: &[Vec<Named<'_>>]) -> Result<()> {
+        while !rows.is_empty() {
+            let (now, rest) = rows.split_at(together(rows.len()));
+            let params: Vec<_> = now.iter().map(|row| self.params(row)).collect();
+            self.conn.later_rows(sql, &params)?;
+            rows = rest;
+        }
+        Ok(())
     }
 
     /// Runs a text of several statements, such as a migration.

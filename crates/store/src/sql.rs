@@ -12,8 +12,10 @@ use std::sync::Arc;
 use crate::scope::Params;
 use crate::{Error, Result, Value};
 
-/// The values of a statement's parameters, by name.
-pub type Bind<'a> = &'a [(&'static str, Value<'a>)];
+/// The value of a parameter, by its name.
+pub type Named<'a> = (&'static str, Value<'a>);
+/// The values of a statement's parameters.
+pub type Bind<'a> = &'a [Named<'a>];
 
 /// Which database a text is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +111,24 @@ impl Statement {
         }
         (text, slots)
     }
+
+    /// The text that inserts so many rows at once, from an `insert … values (…)` whose parameters are one row's.
+    fn render_rows(&self, dialect: Dialect, rows: usize) -> (String, Vec<Slot>) {
+        let sign = if dialect == Dialect::Sqlite { '?' } else { '$' };
+        let (mut text, mut slots) = (self.head.clone(), Vec::new());
+        let last = self.parameters.len().saturating_sub(1);
+        for row in 0..rows {
+            text.push_str(if row > 0 { ", (" } else { "" });
+            for (index, (name, after)) in self.parameters.iter().enumerate() {
+                slots.push(Slot { name: name.clone(), element: Some(row) });
+                write!(text, "{sign}{}", slots.len()).expect("a String takes any text");
+                text.push_str(if index == last { ")" } else { after });
+            }
+        }
+        let end = self.parameters.last().and_then(|(_, after)| after.strip_prefix(')'));
+        text.push_str(end.unwrap_or_default());
+        (text, slots)
+    }
 }
 
 /// The statements one connection has prepared.
@@ -140,13 +160,34 @@ impl<P> Statements<P> {
     ) -> Result<Arc<Prepared<P>>> {
         let lists = params.lists();
         let places = lists.iter().map(|(_, places)| *places).collect();
+        self.known(sql, places, |statement| statement.render(dialect, &lists), prepare)
+    }
+
+    /// The same for an insert of so many rows at once.
+    pub(crate) fn get_rows(
+        &self,
+        sql: &'static str,
+        dialect: Dialect,
+        rows: usize,
+        prepare: impl FnOnce(String) -> Result<P>,
+    ) -> Result<Arc<Prepared<P>>> {
+        self.known(sql, vec![rows], |statement| statement.render_rows(dialect, rows), prepare)
+    }
+
+    fn known(
+        &self,
+        sql: &'static str,
+        places: Vec<usize>,
+        render: impl FnOnce(&Statement) -> (String, Vec<Slot>),
+        prepare: impl FnOnce(String) -> Result<P>,
+    ) -> Result<Arc<Prepared<P>>> {
         let key = (sql.as_ptr() as usize, sql.len(), places);
         if let Some(known) = self.known.borrow().get(&key) {
             return Ok(known.clone());
         }
         let statement = Statement::scan(sql);
         statement.check_account()?;
-        let (text, slots) = statement.render(dialect, &lists);
+        let (text, slots) = render(&statement);
         let prepared = Arc::new(Prepared { handle: prepare(text)?, slots });
         self.known.borrow_mut().insert(key, prepared.clone());
         Ok(prepared)
@@ -158,6 +199,18 @@ impl<P> Prepared<P> {
     pub(crate) fn values<'v>(&self, params: &'v Params<'v>) -> Result<Vec<&'v Value<'v>>> {
         self.slots.iter().map(|slot| Ok(element(params.get(&slot.name)?, slot.element))).collect()
     }
+
+    /// The values of several rows for the numbered places, in order.
+    pub(crate) fn values_of<'v>(&self, rows: &'v [Params<'v>]) -> Result<Vec<&'v Value<'v>>> {
+        let row = |slot: &Slot| &rows[slot.element.unwrap_or_default()];
+        self.slots.iter().map(|slot| row(slot).get(&slot.name)).collect()
+    }
+}
+
+/// How many of so many rows are inserted by one statement: few different texts, none of them long.
+pub(crate) fn together(rows: usize) -> usize {
+    const MOST: usize = 32;
+    if rows >= MOST { MOST } else { 1 << rows.max(1).ilog2() }
 }
 
 /// The element of a list for one place; places past the end repeat the last element, and an empty
@@ -233,7 +286,7 @@ macro_rules! record {
             );
 
             /// The values of all columns.
-            pub fn bind(&self) -> Vec<(&'static str, $crate::Value<'_>)> {
+            pub fn bind(&self) -> Vec<$crate::Named<'_>> {
                 vec![$((stringify!($field), $crate::Bound::write(&self.$field))),+]
             }
         }
@@ -290,6 +343,18 @@ mod tests {
         assert_eq!(text, "x in (?1, ?2, ?3, ?4) and y = ?5 and z in (?1, ?2, ?3, ?4)");
         assert_eq!(slots.len(), 5);
         assert_eq!((places(0), places(1), places(4), places(5)), (1, 1, 4, 8));
+    }
+
+    #[test]
+    fn rows_are_written_together() {
+        let statement =
+            Statement::scan("insert into t (a, b) values (:a, :b) on conflict do nothing");
+        let (text, slots) = statement.render_rows(Dialect::Sqlite, 3);
+        let wanted =
+            "insert into t (a, b) values (?1, ?2), (?3, ?4), (?5, ?6) on conflict do nothing";
+        assert_eq!((text.as_str(), slots.len()), (wanted, 6));
+        assert_eq!(slots[5], Slot { name: "b".to_owned(), element: Some(2) });
+        assert_eq!([1, 2, 3, 31, 32, 100].map(together), [1, 2, 2, 16, 32, 32]);
     }
 
     #[test]

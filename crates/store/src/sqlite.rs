@@ -13,7 +13,7 @@ use rusqlite::{CachedStatement, Connection, OpenFlags, ToSql};
 use crate::db::thread;
 use crate::queue::{Counters, Queue, Session, commit_together, look, refuse};
 use crate::scope::{Conn, Params, Tools};
-use crate::sql::Statements;
+use crate::sql::{Prepared, Statements};
 use crate::value::Columns;
 use crate::{Dialect, Error, Result, Row, Value};
 
@@ -149,19 +149,28 @@ impl File {
         Ok(())
     }
 
-    fn bound(&self, sql: &'static str, params: &Params<'_>) -> Result<CachedStatement<'_>> {
-        let prepared = self.statements.get(sql, Dialect::Sqlite, params, |text| {
+    fn prepared(&self, sql: &'static str, params: &Params<'_>) -> Result<Arc<Prepared<String>>> {
+        self.statements.get(sql, Dialect::Sqlite, params, |text| {
             if cfg!(debug_assertions) {
                 self.refuse_scan(&text)?;
             }
             Ok(text)
-        })?;
+        })
+    }
+
+    fn bound(&self, sql: &'static str, params: &Params<'_>) -> Result<CachedStatement<'_>> {
+        let prepared = self.prepared(sql, params)?;
         let mut statement = self.db.prepare_cached(&prepared.handle)?;
-        for (index, value) in prepared.values(params)?.into_iter().enumerate() {
-            statement.raw_bind_parameter(index + 1, value)?;
-        }
+        fill(&mut statement, prepared.values(params)?)?;
         Ok(statement)
     }
+}
+
+fn fill(statement: &mut CachedStatement<'_>, values: Vec<&Value<'_>>) -> Result<()> {
+    for (index, value) in values.into_iter().enumerate() {
+        statement.raw_bind_parameter(index + 1, value)?;
+    }
+    Ok(())
 }
 
 impl ToSql for Value<'_> {
@@ -225,6 +234,18 @@ impl Conn for File {
 
     fn later(&self, sql: &'static str, params: &Params<'_>) -> Result<()> {
         self.run(sql, params).map(drop)
+    }
+
+    fn later_rows(&self, sql: &'static str, rows: &[Params<'_>]) -> Result<()> {
+        // One statement for all would have to keep the pages it changes twice, in case it fails halfway.
+        let Some(first) = rows.first() else { return Ok(()) };
+        let prepared = self.prepared(sql, first)?;
+        let mut statement = self.db.prepare_cached(&prepared.handle)?;
+        for row in rows {
+            fill(&mut statement, prepared.values(row)?)?;
+            statement.raw_execute()?;
+        }
+        Ok(())
     }
 
     fn script(&self, sql: &str) -> Result<()> {

@@ -285,6 +285,12 @@ impl<C: Column> Column for Option<C> {
 }
 
 /// A list for `in (:list)`.
+impl Bound for Vec<i64> {
+    fn write(&self) -> Value<'_> {
+        Value::List(self.iter().map(Bound::write).collect())
+    }
+}
+
 impl<K> Bound for Vec<Id<K>> {
     fn write(&self) -> Value<'_> {
         Value::List(self.iter().map(Bound::write).collect())

@@ -5,10 +5,8 @@
 //! between sends the same again, under the same id. Nothing is skipped.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -18,6 +16,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Dispatcher;
+use super::places::Seat;
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, WebhookId};
 use crate::signals;
@@ -79,24 +78,32 @@ struct Load {
 }
 
 impl Load {
+    /// Whether everything is sent for the first time.
+    fn is_new(&self) -> bool {
+        self.parcels.iter().all(|parcel| parcel.delivery.is_none())
+    }
+
     /// Whether everything was sent for the first time and taken: then nothing of it can be due again.
     fn all_taken(&self, outcomes: &[Outcome]) -> bool {
-        let fresh = |parcel: &Parcel| parcel.delivery.is_none();
         outcomes.len() == self.parcels.len()
-            && outcomes.iter().all(|o| o.verdict == Verdict::Taken && fresh(&o.parcel))
+            && self.is_new()
+            && outcomes.iter().all(|outcome| outcome.verdict == Verdict::Taken)
     }
 }
 
 /// Carries until nothing is due. Says when to come again and how far the log was looked at.
 pub(super) async fn carry(post: &Dispatcher, errand: Errand) -> Result<Rest> {
     let Errand { account, webhook: id, mut seen, .. } = errand;
-    let mut writing = Writing::default();
+    let (mut writing, mut ahead) = (Writing::default(), None);
     loop {
         if post.app.is_stopping() {
             writing.done().await?;
             return Ok(Rest { until: None, seen });
         }
-        let plan = post.app.db.read(errand.scope(), move |db| plan(db, id, seen)).await?;
+        let plan = match ahead.take() {
+            Some(plan) => plan,
+            None => look(post, errand, seen).await?,
+        };
         let Plan::Send(load) = plan else {
             writing.done().await?;
             match plan {
@@ -109,7 +116,7 @@ pub(super) async fn carry(post: &Dispatcher, errand: Errand) -> Result<Rest> {
             };
             continue;
         };
-        let outcomes = send(post, errand, &load).await?;
+        let (outcomes, next) = send_and_look(post, errand, &load).await?;
         writing.done().await?;
         if outcomes.is_empty() && !load.parcels.is_empty() {
             return Ok(Rest { until: None, seen });
@@ -120,6 +127,7 @@ pub(super) async fn carry(post: &Dispatcher, errand: Errand) -> Result<Rest> {
         writing = Writing::begin(post, errand, Report { webhook_id: id, outcomes, position });
         if all_taken && load.last.is_none() {
             // Nothing of this can be due again: the next can go out while it is written down.
+            ahead = next;
             continue;
         }
         if let Some(reason) = writing.done().await? {
@@ -136,6 +144,26 @@ impl Errand {
     fn scope(&self) -> Scope {
         Scope::account(self.account, ACTOR).beside("webhooks")
     }
+}
+
+async fn look(post: &Dispatcher, errand: Errand, seen: i64) -> Result<Plan> {
+    post.app.db.read(errand.scope(), move |db| plan(db, errand.webhook, seen)).await
+}
+
+/// Sends, and looks meanwhile what comes next, if it is likely that all goes well. What was looked up is of no
+/// use once it is old: the webhook may be gone.
+async fn send_and_look(
+    post: &Dispatcher,
+    errand: Errand,
+    load: &Load,
+) -> Result<(Vec<Outcome>, Option<Plan>)> {
+    if load.last.is_some() || !load.is_new() {
+        return Ok((send(post, errand, load).await?, None));
+    }
+    let began = Instant::now();
+    let (outcomes, next) =
+        tokio::join!(send(post, errand, load), look(post, errand, load.position));
+    Ok((outcomes?, next.ok().filter(|_| began.elapsed() < STRETCH / 10)))
 }
 
 /// What is being written down, if anything is.
@@ -266,12 +294,13 @@ fn again(db: &Reader<'_>, webhook: &Webhook, next: Timestamp) -> Result<Again> {
 /// sent more, and nothing is begun for a webhook that is another node's by now.
 async fn send(post: &Dispatcher, errand: Errand, load: &Load) -> Result<Vec<Outcome>> {
     let key = post.app.secrets.key("webhook");
-    let secrets: Arc<[Secret]> = load.webhook.secrets(&key, post.app.clock.now()).into();
+    let secrets = load.webhook.secrets(&key, post.app.clock.now());
     if secrets.is_empty() {
         // Sent without a signature it would be refused, and lost in the end.
         return Err(Error::internal("the secret of a webhook cannot be opened"));
     }
     let strict = load.webhook.ordering == Ordering::Strict;
+    let seat = post.places.seat(errand.account, errand.webhook);
     let (mut under_way, mut outcomes) = (FuturesUnordered::new(), Vec::new());
     let mut health = load.webhook.health();
     let mut waiting = load.parcels.iter();
@@ -280,7 +309,7 @@ async fn send(post: &Dispatcher, errand: Errand, load: &Load) -> Result<Vec<Outc
     loop {
         let now = post.app.clock.now();
         // Whoever has not answered yet is tried with one, so that many who hang do not fill all places at once.
-        let one = strict || !post.places.knows(errand.webhook);
+        let one = strict || !seat.is_known();
         let many = if one { 1 } else { health.at_once(now) };
         stopped |= post.app.is_stopping()
             || began.elapsed() > STRETCH
@@ -288,8 +317,9 @@ async fn send(post: &Dispatcher, errand: Errand, load: &Load) -> Result<Vec<Outc
         while !stopped && under_way.len() < many {
             let Some(parcel) = waiting.next() else { break };
             begins = Instant::now().max(begins + health.pause(now));
-            let start = Start { errand, begins, secrets: secrets.clone() };
-            under_way.push(once_there_is_room(post, &load.webhook.url, start, parcel.clone()));
+            let start = Start { slot: errand.slot, begins, secrets: &secrets };
+            let url = &load.webhook.url;
+            under_way.push(once_there_is_room(post, &seat, url, start, parcel.clone()));
         }
         let Some(ended) = under_way.next().await else { break };
         let Some(outcome) = ended else {
@@ -304,31 +334,36 @@ async fn send(post: &Dispatcher, errand: Errand, load: &Load) -> Result<Vec<Outc
     Ok(outcomes)
 }
 
-/// For whom and when an attempt begins, and what signs it.
-struct Start {
-    errand: Errand,
+/// In which share and when an attempt begins, and what signs it.
+struct Start<'a> {
+    slot: i64,
     begins: Instant,
-    secrets: Arc<[Secret]>,
+    secrets: &'a [Secret],
 }
 
 /// Sends one parcel, once it is time and there is a place for it.
 async fn once_there_is_room(
     post: &Dispatcher,
+    seat: &Seat,
     url: &str,
-    start: Start,
+    start: Start<'_>,
     parcel: Parcel,
 ) -> Option<Outcome> {
     // A timer takes a millisecond even where there is nothing to wait for.
     if start.begins > Instant::now() {
         tokio::time::sleep_until(start.begins).await;
     }
-    let Errand { account, webhook, .. } = start.errand;
-    post.places.within(account, webhook, attempt(post, url, start, parcel)).await
+    seat.within(attempt(post, url, start, parcel)).await
 }
 
 /// Sends one parcel. `None` if by now the webhook is no longer this node's, so that another may be sending it.
-async fn attempt(post: &Dispatcher, url: &str, start: Start, parcel: Parcel) -> Option<Outcome> {
-    if !post.holds(start.errand.slot) {
+async fn attempt(
+    post: &Dispatcher,
+    url: &str,
+    start: Start<'_>,
+    parcel: Parcel,
+) -> Option<Outcome> {
+    if !post.holds(start.slot) {
         return None;
     }
     let at = post.app.clock.now();
@@ -338,9 +373,8 @@ async fn attempt(post: &Dispatcher, url: &str, start: Start, parcel: Parcel) -> 
             Attempt { at, duration_ms: 0, status_code: None, error, response_excerpt: None };
         return Some(Outcome { parcel, attempt, verdict: Verdict::Unwanted });
     }
-    let headers = headers(&start.secrets, &parcel, at);
-    let body = Bytes::copy_from_slice(parcel.body.as_bytes());
-    let answer = post.client.post(url, headers, body).await;
+    let headers = headers(start.secrets, &parcel, at);
+    let answer = post.client.post(url, headers, parcel.body.clone()).await;
     let verdict = verdict(&answer, at);
     let error = match answer.result {
         Err(class) => Some(class),
@@ -362,8 +396,7 @@ async fn attempt(post: &Dispatcher, url: &str, start: Start, parcel: Parcel) -> 
 /// The headers of Standard Webhooks.
 fn headers(secrets: &[Secret], parcel: &Parcel, at: Timestamp) -> HeaderMap {
     let id = parcel.notification_id.to_string();
-    let signed: Vec<_> =
-        secrets.iter().map(|secret| secret.sign(&id, at, parcel.body.as_bytes())).collect();
+    let signed: Vec<_> = secrets.iter().map(|secret| secret.sign(&id, at, &parcel.body)).collect();
     let mut headers = HeaderMap::new();
     for (name, value) in [
         ("webhook-id", id),

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::pin::pin;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -25,41 +26,65 @@ pub(super) struct Places {
     moment: Duration,
     quick: Lane,
     slow: Lane,
-    /// Which webhooks' last attempt was quick, and which took long.
-    known: Mutex<HashMap<WebhookId, Speed>>,
-}
-
-/// How long a receiver took last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Speed {
-    Quick,
-    Slow,
+    /// The seats of webhooks that were sent something.
+    seats: Mutex<HashMap<WebhookId, Arc<Seat>>>,
 }
 
 impl Places {
     pub(super) fn new(many: usize) -> Self {
         let lane = || Lane::new(many);
-        Self { moment: MOMENT, quick: lane(), slow: lane(), known: Mutex::default() }
+        Self { moment: MOMENT, quick: lane(), slow: lane(), seats: Mutex::default() }
     }
 
-    /// Makes an attempt for a webhook once there is a place for it.
-    pub(super) async fn within<T>(
-        &self,
-        account: AccountId,
-        webhook: WebhookId,
-        attempt: impl Future<Output = T>,
-    ) -> T {
-        let (known_slow, place) = self.place(account, webhook).await;
+    /// The seat of a webhook.
+    pub(super) fn seat(&self, account: AccountId, webhook: WebhookId) -> Arc<Seat> {
+        let mut seats = self.seats.lock().unwrap_or_else(PoisonError::into_inner);
+        if seats.len() > REMEMBERED * 100 {
+            // Webhooks that were deleted, mostly. The others are found out again with their next attempt.
+            seats.clear();
+        }
+        let seat = || Seat {
+            moment: self.moment,
+            quick: self.quick.share(account),
+            slow: self.slow.share(account),
+            speed: AtomicU8::new(Speed::Unknown as u8),
+        };
+        seats.entry(webhook).or_insert_with(|| Arc::new(seat())).clone()
+    }
+}
+
+/// How long a receiver took last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Speed {
+    Unknown,
+    Quick,
+    Slow,
+}
+
+/// Where the attempts of one webhook find their places.
+pub(super) struct Seat {
+    moment: Duration,
+    quick: Share,
+    slow: Share,
+    /// A [`Speed`].
+    speed: AtomicU8,
+}
+
+impl Seat {
+    /// Makes an attempt once there is a place for it.
+    pub(super) async fn within<T>(&self, attempt: impl Future<Output = T>) -> T {
+        let (known_slow, place) = self.place().await;
         let mut place = Some(place);
         let mut attempt = pin!(attempt);
         if let Ok(done) = timeout(self.moment, &mut attempt).await {
-            self.learn(webhook, Speed::Quick);
+            self.learn(Speed::Quick);
             return done;
         }
-        self.learn(webhook, Speed::Slow);
+        self.learn(Speed::Slow);
         if !known_slow {
             // It goes on even where there is no room for it: it has begun, and no further one will.
-            place = self.slow.take_now(account);
+            place = self.slow.take_now();
         }
         let done = attempt.await;
         drop(place);
@@ -68,33 +93,27 @@ impl Places {
 
     /// Waits for a place where the webhook belongs. Others of its attempts may show meanwhile that it belongs
     /// elsewhere.
-    async fn place(&self, account: AccountId, webhook: WebhookId) -> (bool, Place) {
-        let is_slow = || self.speed(webhook) == Some(Speed::Slow);
+    async fn place(&self) -> (bool, Place) {
         loop {
-            let slow = is_slow();
-            let place = if slow { &self.slow } else { &self.quick }.take(account).await;
-            if is_slow() == slow {
+            let slow = self.is(Speed::Slow);
+            let place = if slow { &self.slow } else { &self.quick }.take().await;
+            if self.is(Speed::Slow) == slow {
                 return (slow, place);
             }
         }
     }
 
-    /// Whether it is known how long a webhook's receiver takes.
-    pub(super) fn knows(&self, webhook: WebhookId) -> bool {
-        self.speed(webhook).is_some()
+    /// Whether it is known how long the receiver takes.
+    pub(super) fn is_known(&self) -> bool {
+        !self.is(Speed::Unknown)
     }
 
-    fn speed(&self, webhook: WebhookId) -> Option<Speed> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&webhook).copied()
+    fn is(&self, speed: Speed) -> bool {
+        self.speed.load(Ordering::Relaxed) == speed as u8
     }
 
-    fn learn(&self, webhook: WebhookId, speed: Speed) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() > REMEMBERED * 100 {
-            // Webhooks that were deleted, mostly. The others are found out again with their next attempt.
-            known.clear();
-        }
-        known.insert(webhook, speed);
+    fn learn(&self, speed: Speed) {
+        self.speed.store(speed as u8, Ordering::Relaxed);
     }
 }
 
@@ -105,35 +124,44 @@ struct Lane {
     of_account: Mutex<HashMap<AccountId, Arc<Semaphore>>>,
 }
 
-/// A place; free again when it is dropped.
-type Place = (OwnedSemaphorePermit, OwnedSemaphorePermit);
-
 impl Lane {
     fn new(many: usize) -> Self {
         let each = (many / ACCOUNTS).max(1);
         Self { all: Arc::new(Semaphore::new(many)), each, of_account: Mutex::default() }
     }
 
-    /// Waits for a place: its account's first, so that whoever has many to send waits for themselves, not
-    /// others for them.
-    async fn take(&self, account: AccountId) -> Place {
-        const OPEN: &str = "places are never closed";
-        let own = self.own(account).acquire_owned().await.expect(OPEN);
-        (own, self.all.clone().acquire_owned().await.expect(OPEN))
-    }
-
-    /// A place, if one is free.
-    fn take_now(&self, account: AccountId) -> Option<Place> {
-        let own = self.own(account).try_acquire_owned().ok()?;
-        Some((own, self.all.clone().try_acquire_owned().ok()?))
-    }
-
-    fn own(&self, account: AccountId) -> Arc<Semaphore> {
+    fn share(&self, account: AccountId) -> Share {
         let mut of_account = self.of_account.lock().unwrap_or_else(PoisonError::into_inner);
         if of_account.len() > REMEMBERED {
             of_account.retain(|_, own| Arc::strong_count(own) > 1);
         }
-        of_account.entry(account).or_insert_with(|| Arc::new(Semaphore::new(self.each))).clone()
+        let own = of_account.entry(account).or_insert_with(|| Arc::new(Semaphore::new(self.each)));
+        Share { own: own.clone(), all: self.all.clone() }
+    }
+}
+
+/// The places of a lane that one account may have.
+struct Share {
+    own: Arc<Semaphore>,
+    all: Arc<Semaphore>,
+}
+
+/// A place; free again when it is dropped.
+type Place = (OwnedSemaphorePermit, OwnedSemaphorePermit);
+
+impl Share {
+    /// Waits for a place: its account's first, so that whoever has many to send waits for themselves, not
+    /// others for them.
+    async fn take(&self) -> Place {
+        const OPEN: &str = "places are never closed";
+        let own = self.own.clone().acquire_owned().await.expect(OPEN);
+        (own, self.all.clone().acquire_owned().await.expect(OPEN))
+    }
+
+    /// A place, if one is free.
+    fn take_now(&self) -> Option<Place> {
+        let own = self.own.clone().try_acquire_owned().ok()?;
+        Some((own, self.all.clone().try_acquire_owned().ok()?))
     }
 }
 
@@ -160,15 +188,15 @@ mod tests {
         let mut tasks = JoinSet::new();
         for number in 0..many {
             let webhook = WebhookId::from_bits(of.bits() << 32 | number);
-            let places = places.clone();
-            tasks.spawn(async move { places.within(of, webhook, std::future::pending()).await });
+            let seat = places.seat(of, webhook);
+            tasks.spawn(async move { seat.within(std::future::pending()).await });
         }
         tasks
     }
 
     async fn waits(places: &Places, of: AccountId) -> bool {
         let began = Instant::now();
-        places.within(of, WebhookId::from_bits(u128::MAX), async {}).await;
+        places.seat(of, WebhookId::from_bits(of.bits())).within(async {}).await;
         began.elapsed() > MOMENT / 2
     }
 
@@ -196,15 +224,16 @@ mod tests {
 
     #[tokio::test]
     async fn who_is_known_to_be_slow_waits_for_others_that_are() {
-        let (places, webhook) = (places(), WebhookId::from_bits(7));
-        places.within(account(1), webhook, sleep(MOMENT * 2)).await;
+        let places = places();
+        let seat = places.seat(account(1), WebhookId::from_bits(7));
+        seat.within(sleep(MOMENT * 2)).await;
         let hanging = hanging(&places, account(1), 2);
         sleep(MOMENT * 2).await;
-        let mut next = Box::pin(places.within(account(1), webhook, async {}));
+        let mut next = Box::pin(seat.within(async {}));
         assert!(timeout(MOMENT * 3, &mut next).await.is_err());
         drop(hanging);
         next.await;
         // It was quick this time.
-        assert_eq!(places.speed(webhook), Some(Speed::Quick));
+        assert!(seat.is(Speed::Quick));
     }
 }

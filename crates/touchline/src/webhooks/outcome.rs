@@ -2,9 +2,10 @@
 //! and how its receiver is doing.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::time::Duration;
 
+use bytes::Bytes;
 use kit::{Dice, Timestamp};
 use store::{Tx, bind, sql};
 
@@ -28,7 +29,7 @@ pub struct Parcel {
     pub sequence: Option<i64>,
     pub notification_id: NotificationId,
     pub kind: String,
-    pub body: Arc<str>,
+    pub body: Bytes,
     /// Why it is not to be sent after all.
     pub barred: Option<&'static str>,
 }
@@ -105,9 +106,7 @@ pub fn record(tx: &Tx<'_>, report: &Report, rules: &Rules) -> Result<Option<Reas
     if !keep(tx, id, &before, &health, report.position)? {
         return Ok(None);
     }
-    for outcome in &report.outcomes {
-        enter(tx, id, outcome, rules)?;
-    }
+    enter(tx, id, &report.outcomes, rules)?;
     let verdicts = || report.outcomes.iter().map(|outcome| outcome.verdict);
     let sum = |taken: bool| {
         verdicts().map(|verdict| i64::from((verdict == Verdict::Taken) == taken)).sum()
@@ -123,56 +122,77 @@ pub fn record(tx: &Tx<'_>, report: &Report, rules: &Rules) -> Result<Option<Reas
     Ok(failing.then_some(Reason::Failing))
 }
 
-/// Enters an attempt into its delivery.
-fn enter(tx: &Tx<'_>, webhook_id: WebhookId, outcome: &Outcome, rules: &Rules) -> Result<()> {
-    let outcome = without_the_erased(tx, outcome)?;
-    let outcome = outcome.as_ref();
-    let Outcome { parcel, attempt, .. } = outcome;
-    let Some(id) = parcel.delivery else {
-        let delivery = Delivery {
-            id: tx.new_id(),
-            account_id: tx.account(),
-            webhook_id,
-            sequence: parcel.sequence,
-            notification_id: parcel.notification_id,
-            kind: parcel.kind.clone(),
-            body: None,
-            status: Status::Pending,
-            tries: 0,
-            attempts: Attempts::default(),
-            next_attempt_at: None,
-            created_at: attempt.at,
-            finished_at: None,
-            updated_at: attempt.at,
-            version: 0,
+/// Enters attempts into their deliveries.
+fn enter(tx: &Tx<'_>, webhook_id: WebhookId, outcomes: &[Outcome], rules: &Rules) -> Result<()> {
+    let bodies = bodies(tx, outcomes)?;
+    let mut first = Vec::new();
+    for outcome in outcomes {
+        let outcome = without_the_erased(outcome, &bodies);
+        let Some(id) = outcome.parcel.delivery else {
+            let new = new_delivery(tx, webhook_id, &outcome);
+            first.push(after(new, &outcome, rules, tx.dice()));
+            continue;
         };
-        let delivery = after(delivery, outcome, rules, tx.dice());
-        // Another node may have delivered it when this one could not be heard of for a while.
-        tx.later(sql!(Delivery::INSERT, " on conflict do nothing"), &delivery.bind())?;
-        return Ok(());
-    };
-    let before = match super::delivery::find(tx, id) {
-        Err(error) if error.code == crate::error::Code::NotFound => return Ok(()),
-        found => found?,
-    };
-    update(tx, &after(before, outcome, rules, tx.dice()))
+        let before = match super::delivery::find(tx, id) {
+            Err(error) if error.code == crate::error::Code::NotFound => continue,
+            found => found?,
+        };
+        update(tx, &after(before, &outcome, rules, tx.dice()))?;
+    }
+    let rows: Vec<_> = first.iter().map(Delivery::bind).collect();
+    // Another node may have delivered it when this one could not be heard of for a while.
+    tx.later_all(sql!(Delivery::INSERT, " on conflict do nothing"), &rows)?;
+    Ok(())
+}
+
+/// The delivery of what is tried for the first time, before that.
+fn new_delivery(tx: &Tx<'_>, webhook_id: WebhookId, outcome: &Outcome) -> Delivery {
+    let Outcome { parcel, attempt, .. } = outcome;
+    Delivery {
+        id: tx.new_id(),
+        account_id: tx.account(),
+        webhook_id,
+        sequence: parcel.sequence,
+        notification_id: parcel.notification_id,
+        kind: parcel.kind.clone(),
+        body: None,
+        status: Status::Pending,
+        tries: 0,
+        attempts: Attempts::default(),
+        next_attempt_at: None,
+        created_at: attempt.at,
+        finished_at: None,
+        updated_at: attempt.at,
+        version: 0,
+    }
+}
+
+/// What stands in the log now of that to which receivers answered something, by its number.
+fn bodies(tx: &Tx<'_>, outcomes: &[Outcome]) -> Result<HashMap<i64, String>> {
+    let answered = outcomes.iter().filter(|outcome| outcome.attempt.response_excerpt.is_some());
+    let sequences: Vec<i64> = answered.filter_map(|outcome| outcome.parcel.sequence).collect();
+    if sequences.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let bodies: Vec<(i64, String)> = tx.all(
+        "select sequence, body from notification
+         where account_id = :account and sequence in (:sequences)",
+        bind! { sequences },
+    )?;
+    Ok(bodies.into_iter().collect())
 }
 
 /// An answer may repeat what was sent: whoever was erased from the log meanwhile must not come back by it.
-fn without_the_erased<'a>(tx: &Tx<'_>, outcome: &'a Outcome) -> Result<Cow<'a, Outcome>> {
+fn without_the_erased<'a>(outcome: &'a Outcome, bodies: &HashMap<i64, String>) -> Cow<'a, Outcome> {
     let (parcel, attempt) = (&outcome.parcel, &outcome.attempt);
     let (Some(_), Some(sequence)) = (&attempt.response_excerpt, parcel.sequence) else {
-        return Ok(Cow::Borrowed(outcome));
+        return Cow::Borrowed(outcome);
     };
-    let now: Option<(String,)> = tx.maybe(
-        "select body from notification where account_id = :account and sequence = :sequence",
-        bind! { sequence },
-    )?;
-    if now.is_some_and(|(body,)| body == *parcel.body) {
-        return Ok(Cow::Borrowed(outcome));
+    if bodies.get(&sequence).is_some_and(|body| body.as_bytes() == parcel.body) {
+        return Cow::Borrowed(outcome);
     }
     let attempt = Attempt { response_excerpt: None, ..attempt.clone() };
-    Ok(Cow::Owned(Outcome { attempt, ..outcome.clone() }))
+    Cow::Owned(Outcome { attempt, ..outcome.clone() })
 }
 
 /// A delivery after one more attempt.

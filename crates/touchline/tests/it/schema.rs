@@ -2,6 +2,7 @@
 
 use store::{Db, Scope, Table};
 use testkit::{Engine, TestDatabase, World, both, json};
+use touchline::signals::Notification;
 
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is not general enough")]
 async fn tables(db: &Db) -> Vec<Table> {
@@ -19,16 +20,24 @@ async fn both_databases_have_the_same_schema() {
     postgres.remove().await;
 }
 
+/// Whether rows of a table point to an account, or to rows that do.
+fn goes_with_an_account(all: &[Table], table: &Table) -> bool {
+    let others = all.iter().filter(|other| other.name != table.name);
+    let mut parents = others.filter(|other| table.parents.contains(&other.name));
+    table.parents.contains("account") || parents.any(|parent| goes_with_an_account(all, parent))
+}
+
 both! {
     async fn every_table_but_the_first_belongs_to_an_account(w: &World) {
-        for table in tables(w.db()).await {
+        let all = tables(w.db()).await;
+        for table in &all {
             let fenced = table.columns.iter().any(|column| column.name == "account_id");
             // Users sign in to the installation, not to one account.
             let of_users = ["app_user", "session", "totp", "recovery_code", "passkey", "ceremony", "once_link", "sign_in_failure"];
             // Nodes share the work of all accounts.
             let known = ["account", "installation", "dispatch_node", "dispatch_slot"].iter().chain(&of_users).any(|name| *name == table.name);
             assert!(fenced || known, "{} has no account_id", table.name);
-            assert!(!fenced || table.parents.contains("account"), "{} does not go with its account", table.name);
+            assert!(!fenced || goes_with_an_account(&all, table), "{} does not go with its account", table.name);
             if fenced {
                 let own = |rule: &String| rule.starts_with("account_id");
                 assert!(table.unique.iter().any(own), "{} is not keyed by account", table.name);
@@ -94,6 +103,34 @@ both! {
         assert_eq!(panicked.await, Err(store::Error::Panicked));
         assert_eq!(w.owner.get("/me").await.ok().data()["account"]["name"], "Harbour");
         w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
+    }
+
+    async fn rows_written_together_are_all_kept_or_none(w: &World) {
+        let write = |from: i64, to: i64| {
+            let rows = move |tx: &store::Tx<'_>| {
+                let news: Vec<_> = (from..to).map(|sequence| Notification {
+                    account_id: tx.account(),
+                    sequence,
+                    id: tx.new_id(),
+                    kind: "team.created".to_owned(),
+                    body: format!("{sequence} \u{1f3c9}"),
+                    created_at: tx.now(),
+                }).collect();
+                let rows: Vec<_> = news.iter().map(Notification::bind).collect();
+                tx.later_all(Notification::INSERT, &rows)
+            };
+            w.db().write(Scope::account(w.harbour, "test"), rows)
+        };
+        write(10_000, 10_077).await.unwrap();
+        write(20_000, 20_000).await.unwrap();
+        let broken = write(10_050, 10_140).await;
+        assert!(matches!(&broken, Err(store::Error::Taken(rule)) if rule == "notification_pkey"), "{broken:?}");
+        let kept: Vec<(i64, String)> = w.db().read(Scope::account(w.harbour, "test"), |db| db.all(
+            "select sequence, body from notification where account_id = :account and sequence >= 10000 order by sequence",
+            &[],
+        )).await.unwrap();
+        let wanted: Vec<_> = (10_000..10_077).map(|sequence| (sequence, format!("{sequence} \u{1f3c9}"))).collect();
+        assert_eq!(kept, wanted);
     }
 
     async fn jobs_that_wait_together_are_committed_together_and_fail_alone(w: &World) {

@@ -103,7 +103,35 @@ pub enum MoneyFault {
     TooLarge,
 }
 
+/// The text is not an amount of the currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotAnAmount;
+
 impl Money {
+    /// An amount as people type it: `24`, `24.99` or `24,99`, with at most as many decimals as the currency
+    /// has. Never less than nothing, and nothing between thousands, which could be taken for decimals.
+    pub fn parse(text: &str, currency: Currency) -> Result<Self, NotAnAmount> {
+        let text = text.trim();
+        let (whole, part) = text.split_once(['.', ',']).unwrap_or((text, "0"));
+        let digits = currency.digits() as usize;
+        let numeric = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let fits = part.len() <= digits || !text.contains(['.', ',']);
+        if !numeric(whole) || !numeric(part) || !fits {
+            return Err(NotAnAmount);
+        }
+        let number = |text: &str| text.parse::<i64>().map_err(|_| NotAnAmount);
+        let unit = 10i64.pow(currency.digits());
+        let part = if digits == 0 { 0 } else { number(&format!("{part:0<digits$}"))? };
+        let minor = number(whole)?.checked_mul(unit).and_then(|whole| whole.checked_add(part));
+        minor.map(|minor| Self { minor, currency }).ok_or(NotAnAmount)
+    }
+
+    /// The amount without its currency, as [`Self::parse`] reads it.
+    pub fn bare(self) -> String {
+        let text = self.to_string();
+        text.split(' ').next().unwrap_or_default().to_owned()
+    }
+
     /// The sum, if both are in one currency and it can be kept.
     pub fn plus(self, other: Self) -> Result<Self, MoneyFault> {
         self.reckon(other, i64::checked_add)
@@ -189,6 +217,43 @@ mod tests {
 
     fn euros(minor: i64) -> Money {
         Money { minor, currency: "EUR".parse().unwrap() }
+    }
+
+    #[test]
+    fn amounts_are_read_as_people_type_them() {
+        let read = |text: &str, code: &str| {
+            Money::parse(text, code.parse().unwrap()).ok().map(|money| money.minor)
+        };
+        for (text, code, minor) in [
+            ("24.99", "EUR", 2499),
+            (" 24,9 ", "EUR", 2490),
+            ("24", "EUR", 2400),
+            ("0", "EUR", 0),
+            ("0.05", "EUR", 5),
+            ("1500", "JPY", 1500),
+            ("1.5", "KWD", 1500),
+            ("007", "EUR", 700),
+        ] {
+            assert_eq!(read(text, code), Some(minor), "{text} {code}");
+        }
+        for (text, code) in [
+            ("", "EUR"),
+            ("-1", "EUR"),
+            ("1.234", "EUR"),
+            ("1,000.00", "EUR"),
+            ("1 000", "EUR"),
+            ("1.", "EUR"),
+            (".5", "EUR"),
+            ("1.0", "JPY"),
+            ("1e3", "EUR"),
+            ("٣", "EUR"),
+            ("99999999999999999999", "EUR"),
+            ("24.99 EUR", "EUR"),
+        ] {
+            assert_eq!(read(text, code), None, "{text} {code}");
+        }
+        assert_eq!(euros(2450).bare(), "24.50");
+        assert_eq!(Money { minor: 7, currency: "JPY".parse().unwrap() }.bare(), "7");
     }
 
     proptest! {

@@ -65,8 +65,13 @@ pub fn folded(text: &str) -> String {
 
 /// A pattern for `like … escape '\'` that finds the folded text anywhere, wildcards taken literally.
 pub fn contains_pattern(text: &str) -> String {
+    literal_pattern(&folded(text))
+}
+
+/// The same of the text as it is typed, whatever its case means.
+pub fn literal_pattern(text: &str) -> String {
     let mut pattern = String::from("%");
-    for c in folded(text).chars() {
+    for c in text.chars() {
         if matches!(c, '%' | '_' | '\\') {
             pattern.push('\\');
         }

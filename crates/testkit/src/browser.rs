@@ -41,6 +41,11 @@ impl Browser {
         self.keep(answer)
     }
 
+    /// The same browser at another node.
+    pub fn at(self, address: SocketAddr) -> Self {
+        Self { client: self.client.at(address), ..self }
+    }
+
     /// Opens a page and follows wherever it leads on this service.
     pub async fn open(&mut self, path: &str) -> Answer {
         let mut answer = self.get(path).await;

@@ -44,7 +44,14 @@ function localTime(time) {
   time.removeAttribute('data-local')
 }
 
+// A button that prints the page; without a script the page says how.
+function printButton(button) {
+  button.hidden = false
+  button.addEventListener('click', () => print())
+}
+
 function dress(root) {
+  for (const button of root.querySelectorAll('[data-print][hidden]')) printButton(button)
   for (const button of root.querySelectorAll('[data-copy][hidden]')) copyButton(button)
   for (const time of root.querySelectorAll('time[data-local]')) localTime(time)
 }

@@ -90,6 +90,7 @@ pub fn service(app: App) -> Router {
         .merge(cards::incoming::router())
         .merge(cards::pages::router())
         .merge(joining::pages::router())
+        .merge(shop::pages::router())
         .merge(webhooks::pages::router())
         .merge(admin::pages::router())
         .merge(signin::pages::router())

@@ -5,10 +5,9 @@ use store::Tx;
 use utoipa_axum::routes;
 
 use super::checkout::{self, Checkout, NewCheckout};
-use super::provider::{Page, Refusal};
-use super::reconcile;
+use super::opening;
 use super::subject::Subject;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::{CheckoutId, DueId, OrderId};
 use crate::money;
 use crate::web::body::{Body, MaybeBody};
@@ -86,36 +85,13 @@ async fn pay(
     subject: Subject,
     body: Body<NewCheckout>,
 ) -> Result<Response> {
-    let opened = open(&caller, subject, body.value.clone()).await;
+    let (app, reach, new) = (caller.app(), caller.reach(), body.value.clone());
+    let opened = opening::open(app, || caller.scope(), reach, subject, new).await;
     let answer = move |tx: &Tx<'_>, _| match opened? {
         (checkout, Some(page)) => checkout::opened(tx, checkout.id, &page),
         (checkout, None) => Ok(checkout),
     };
     caller.found_below("/checkouts").create(body, answer).await
-}
-
-async fn open(
-    caller: &Caller<OrdersPlace>,
-    subject: Subject,
-    new: NewCheckout,
-) -> Result<(Checkout, Option<Page>)> {
-    let (app, reach) = (caller.app(), caller.reach());
-    let on = app.cards.is_some();
-    let begin = move |tx: &Tx<'_>| checkout::begin(tx, &reach, subject, &new, on);
-    let checkout = app.db.write(caller.scope(), begin).await?;
-    let Some(cards) = app.cards.as_ref().filter(|_| checkout.url.is_none()) else {
-        return Ok((checkout, None));
-    };
-    let id = checkout.id;
-    match cards.provider.open(&reconcile::page_of(app, &checkout)).await {
-        Ok(page) => Ok((checkout, Some(page))),
-        Err(Refusal::Later(why)) => Err(reconcile::unreachable(why)),
-        Err(Refusal::Never(why)) => {
-            app.db.write(caller.scope(), move |tx| checkout::expired(tx, id)).await?;
-            tracing::warn!(checkout = %id, why, "the payment provider opens no page");
-            Err(Error::invalid_state("The payment provider does not take this payment."))
-        }
-    }
 }
 
 impl FromBody for NewCheckout {

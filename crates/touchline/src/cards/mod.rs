@@ -9,6 +9,7 @@ pub mod checkout;
 pub mod incoming;
 mod letter;
 pub mod minor;
+pub mod opening;
 pub mod pages;
 pub mod provider;
 pub mod reconcile;

@@ -90,6 +90,8 @@ pub enum Outcome {
 
 /// Who takes cards for us.
 pub trait Provider: Send + Sync {
+    /// The origin of its pages: a form of ours may lead there.
+    fn origin(&self) -> &'static str;
     /// Opens a page. Asked again, it gives the same page.
     fn open<'a>(&'a self, page: &'a NewPage) -> Asked<'a, Page>;
     /// Looks at a page.

@@ -11,6 +11,7 @@ pub mod handing;
 pub mod held;
 pub mod listing;
 pub mod order;
+pub mod pages;
 pub mod placing;
 pub mod price;
 pub mod product;

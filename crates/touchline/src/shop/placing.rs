@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kit::Currency;
-use store::Tx;
+use store::{Reader, Tx};
 use utoipa::ToSchema;
 
 use super::buyer::{self, Known, NewBuyer, Seats};
@@ -69,13 +69,75 @@ struct Chosen<'a> {
 type Goods = BTreeMap<ProductId, (Product, Vec<Variant>)>;
 
 /// Places an order. What costs nothing is paid at once.
-pub fn place(tx: &Tx<'_>, reach: &Reach, new: NewOrder) -> Result<Order> {
-    let mut against = Against::default();
+pub fn place(tx: &Tx<'_>, reach: &Reach, mut new: NewOrder) -> Result<Order> {
     let goods = product::all(tx, new.lines.iter().map(|line| line.product_id).collect())?;
-    let chosen = choose(tx, reach, &goods, &new, &mut against);
+    let order = drafted(tx, reach, &goods, &mut new)?;
+    take(tx, &order.chosen, order.code.as_ref())?;
+    let rest = Said { note: new.note, external_id: new.external_id, metadata: new.metadata };
+    write(tx, order, rest)
+}
+
+/// What an order would cost.
+#[derive(Debug)]
+pub struct Quote {
+    pub team: Option<TeamId>,
+    /// The buyer's name.
+    pub buyer: String,
+    pub code: Option<String>,
+    pub currency: Currency,
+    pub sum: Sum,
+    /// What each line is called, its price and how many.
+    pub lines: Vec<QuotedLine>,
+}
+
+/// A line of what would be ordered.
+#[derive(Debug)]
+pub struct QuotedLine {
+    pub name: String,
+    pub variant_name: Option<String>,
+    pub unit_price: i64,
+    pub quantity: i64,
+}
+
+/// What an order would cost if it were placed now. Nothing is taken, and nothing kept for anybody.
+pub fn quote(db: &Reader<'_>, reach: &Reach, mut new: NewOrder) -> Result<Quote> {
+    let goods = product::all(db, new.lines.iter().map(|line| line.product_id).collect())?;
+    let order = drafted(db, reach, &goods, &mut new)?;
+    let mut against = Against::default();
+    for line in &order.chosen {
+        if stock::left(line.product, line.variant).is_some_and(|left| left < line.quantity) {
+            line.is_short(&mut against);
+        }
+    }
+    against.finish()?;
+    let lines = order.chosen.iter().map(|line| QuotedLine {
+        name: line.product.name.clone(),
+        variant_name: line.variant.map(|variant| variant.name.clone()),
+        unit_price: line.unit_price(),
+        quantity: line.quantity,
+    });
+    Ok(Quote {
+        team: order.team,
+        lines: lines.collect(),
+        buyer: order.buyer.name,
+        code: order.code.map(|code| code.code),
+        currency: order.currency,
+        sum: order.sum,
+    })
+}
+
+/// Checks everything but what is left, and reckons what it costs.
+fn drafted<'a>(
+    db: &Reader<'_>,
+    reach: &Reach,
+    goods: &'a Goods,
+    new: &mut NewOrder,
+) -> Result<Draft<'a>> {
+    let mut against = Against::default();
+    let chosen = choose(db, reach, goods, new, &mut against);
     let team = seller(reach, &chosen, new.team_id, &mut against);
-    let buyer = buyer::find(tx, reach, new.buyer, &mut against)?;
-    let code = new.discount_code.as_deref().map(|code| discount::with_code(tx, code));
+    let buyer = buyer::find(db, reach, new.buyer.take(), &mut against)?;
+    let code = new.discount_code.as_deref().map(|code| discount::with_code(db, code));
     let code = code.transpose()?.flatten();
     if new.discount_code.is_some() && code.is_none() {
         against.invalid("/discount_code", "not_found", "There is no such code.");
@@ -84,11 +146,11 @@ pub fn place(tx: &Tx<'_>, reach: &Reach, new: NewOrder) -> Result<Order> {
         // Without a buyer there is a fault, so this fails.
         return against.finish().and(Err(Error::internal("nobody buys")));
     };
-    allowed(tx, &chosen, &buyer, &mut against)?;
+    allowed(db, &chosen, &buyer, &mut against)?;
     let items: Vec<_> = chosen.iter().map(|line| line.item(code.as_ref())).collect();
     let currency = chosen.first().map(|line| line.product.currency);
     if let Some((code, currency)) = code.as_ref().zip(currency) {
-        applicable(tx, code, (currency, &items), &buyer, &mut against)?;
+        applicable(db, code, (currency, &items), &buyer, &mut against)?;
     }
     against.finish()?;
     buyer::check(reach, team, &buyer)?;
@@ -99,10 +161,7 @@ pub fn place(tx: &Tx<'_>, reach: &Reach, new: NewOrder) -> Result<Order> {
         against.invalid("/lines", "too_large", why);
         against.finish()?;
     }
-    take(tx, &chosen, code.as_ref(), &mut against)?;
-    let order = Draft { team, buyer, code, currency, sum, chosen };
-    let rest = Said { note: new.note, external_id: new.external_id, metadata: new.metadata };
-    write(tx, order, rest)
+    Ok(Draft { team, buyer, code, currency, sum, chosen })
 }
 
 /// What an order is made of.
@@ -133,6 +192,15 @@ impl Chosen<'_> {
         }
     }
 
+    /// Notes that there are not so many.
+    fn is_short(&self, against: &mut Against) {
+        let why = match stock::left(self.product, self.variant).unwrap_or(0) {
+            0 => format!("{} is sold out.", self.product.name),
+            left => format!("Only {left} of {} are left.", self.product.name),
+        };
+        against.state(format!("/lines/{}/quantity", self.position), "sold_out", why);
+    }
+
     fn unit_price(&self) -> i64 {
         self.variant.and_then(|variant| variant.price).unwrap_or(self.product.price)
     }
@@ -140,7 +208,7 @@ impl Chosen<'_> {
 
 /// Finds what the lines name, with everything that stands against it.
 fn choose<'a>(
-    tx: &Tx<'_>,
+    db: &Reader<'_>,
     reach: &Reach,
     goods: &'a Goods,
     new: &NewOrder,
@@ -159,7 +227,7 @@ fn choose<'a>(
             let why = "Everything in an order is in one currency.";
             against.invalid(place("product_id"), "currency_differs", why);
         }
-        if !product.is_on_sale(tx.now()) {
+        if !product.is_on_sale(db.now()) {
             let why = format!("{} is not on sale now.", product.name);
             against.state(place("product_id"), "not_on_sale", why);
         }
@@ -222,11 +290,16 @@ fn seller(
 }
 
 /// Some products are not for everyone.
-fn allowed(tx: &Tx<'_>, chosen: &[Chosen<'_>], buyer: &Known, against: &mut Against) -> Result<()> {
+fn allowed(
+    db: &Reader<'_>,
+    chosen: &[Chosen<'_>],
+    buyer: &Known,
+    against: &mut Against,
+) -> Result<()> {
     if chosen.iter().all(|line| line.product.buyers == Buyers::Everyone) {
         return Ok(());
     }
-    let seats = Seats::of(tx, buyer)?;
+    let seats = Seats::of(db, buyer)?;
     for line in chosen.iter().filter(|line| !seats.may_buy(line.product)) {
         let place = format!("/lines/{}/product_id", line.position);
         let why = format!("{} is not sold to this buyer.", line.product.name);
@@ -237,16 +310,16 @@ fn allowed(tx: &Tx<'_>, chosen: &[Chosen<'_>], buyer: &Known, against: &mut Agai
 
 /// Whether a code can be used for this order.
 fn applicable(
-    tx: &Tx<'_>,
+    db: &Reader<'_>,
     code: &Discount,
     (currency, items): (Currency, &[Item]),
     buyer: &Known,
     against: &mut Against,
 ) -> Result<()> {
     let reducible = price::reducible(items);
-    let why = if code.valid_from.is_some_and(|from| tx.now() < from) {
+    let why = if code.valid_from.is_some_and(|from| db.now() < from) {
         "The code cannot be used yet."
-    } else if code.valid_until.is_some_and(|until| tx.now() >= until) {
+    } else if code.valid_until.is_some_and(|until| db.now() >= until) {
         "The code can no longer be used."
     } else if code.currency.is_some_and(|own| own != currency) {
         "The code is for another currency."
@@ -257,15 +330,15 @@ fn applicable(
     } else if code.most_uses_each.is_some() && buyer.person_id.is_none() && buyer.email.is_none() {
         "With this code, the buyer's e-mail address is needed."
     } else {
-        return used_up(tx, code, buyer, against);
+        return used_up(db, code, buyer, against);
     };
     against.invalid("/discount_code", "not_applicable", why);
     Ok(())
 }
 
-fn used_up(tx: &Tx<'_>, code: &Discount, buyer: &Known, against: &mut Against) -> Result<()> {
+fn used_up(db: &Reader<'_>, code: &Discount, buyer: &Known, against: &mut Against) -> Result<()> {
     let Some(most) = code.most_uses_each else { return Ok(()) };
-    if discount::used_by(tx, code.id, buyer.person_id, buyer.email.as_deref())? >= most {
+    if discount::used_by(db, code.id, buyer.person_id, buyer.email.as_deref())? >= most {
         let why = "The buyer has used the code as often as it can be.";
         against.state("/discount_code", "used_up", why);
     }
@@ -273,19 +346,11 @@ fn used_up(tx: &Tx<'_>, code: &Discount, buyer: &Known, against: &mut Against) -
 }
 
 /// Takes what is ordered from the shelf, and uses the code. If anything is not there, nothing is taken.
-fn take(
-    tx: &Tx<'_>,
-    chosen: &[Chosen<'_>],
-    code: Option<&Discount>,
-    against: &mut Against,
-) -> Result<()> {
+fn take(tx: &Tx<'_>, chosen: &[Chosen<'_>], code: Option<&Discount>) -> Result<()> {
+    let mut against = Against::default();
     for line in chosen {
         if !stock::take(tx, line.product, line.variant, line.quantity)? {
-            let why = match stock::left(line.product, line.variant).unwrap_or(0) {
-                0 => format!("{} is sold out.", line.product.name),
-                left => format!("Only {left} of {} are left.", line.product.name),
-            };
-            against.state(format!("/lines/{}/quantity", line.position), "sold_out", why);
+            line.is_short(&mut against);
         }
     }
     if let Some(code) = code

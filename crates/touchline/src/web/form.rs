@@ -66,6 +66,12 @@ impl Form {
         chosen.map(|(_, value)| value.as_str()).collect()
     }
 
+    /// The fields whose names begin like this, in the order they came.
+    pub fn beginning<'a>(&'a self, start: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let named = self.0.iter().filter(move |(name, _)| name.starts_with(start));
+        named.map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// Whether a box was ticked.
     pub fn ticked(&self, name: &str) -> bool {
         self.get(name).is_some()
@@ -90,6 +96,11 @@ impl Faults {
     /// What is wrong with the whole form; empty if nothing is.
     pub fn general(&self) -> &str {
         self.at("")
+    }
+
+    /// Everything that is wrong, by field.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(field, text)| (field.as_str(), text.as_str()))
     }
 
     pub fn is_empty(&self) -> bool {

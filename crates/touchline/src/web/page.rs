@@ -30,6 +30,8 @@ pub enum Section {
     None,
     Overview,
     Members,
+    Store,
+    Orders,
     AuditLog,
     ApiKeys,
     OauthApps,
@@ -37,6 +39,8 @@ pub enum Section {
     Usage,
     Health,
     Settings,
+    Shelf,
+    MyOrders,
     Profile,
     Password,
     TwoStep,
@@ -53,24 +57,28 @@ type Menu = &'static [(&'static str, &'static [Section])];
 pub const ADMIN: Menu = &[
     ("", &[Section::Overview]),
     ("People", &[Section::Members]),
+    ("Money", &[Section::Store, Section::Orders]),
     ("Data", &[Section::AuditLog]),
     ("Developers", &[Section::ApiKeys, Section::OauthApps, Section::Webhooks, Section::Usage]),
     ("System", &[Section::Health, Section::Settings]),
 ];
 
 /// The menu of somebody's own account.
-pub const ACCOUNT: Menu = &[(
-    "",
-    &[
-        Section::Profile,
-        Section::Password,
-        Section::TwoStep,
-        Section::Passkeys,
-        Section::Sessions,
-        Section::ConnectedApps,
-        Section::Joining,
-    ],
-)];
+pub const ACCOUNT: Menu = &[
+    (
+        "",
+        &[
+            Section::Profile,
+            Section::Password,
+            Section::TwoStep,
+            Section::Passkeys,
+            Section::Sessions,
+            Section::ConnectedApps,
+            Section::Joining,
+        ],
+    ),
+    ("Money", &[Section::Shelf, Section::MyOrders]),
+];
 
 impl Section {
     /// What the menu says, where it leads, and its icon.
@@ -79,6 +87,10 @@ impl Section {
             Self::None => ("Menu", "/", "menu"),
             Self::Overview => ("Overview", "/admin", "layout-dashboard"),
             Self::Members => ("Members", "/admin/members", "users"),
+            Self::Store => ("Store", "/admin/store", "shopping-bag"),
+            Self::Orders => ("Orders", "/admin/orders", "receipt"),
+            Self::Shelf => ("Store", "/store", "shopping-bag"),
+            Self::MyOrders => ("My orders", "/store/orders", "receipt"),
             Self::AuditLog => ("Audit log", "/admin/audit", "scroll-text"),
             Self::ApiKeys => ("API keys", "/admin/keys", "key-round"),
             Self::OauthApps => ("OAuth apps", "/admin/apps", "app-window"),

@@ -85,6 +85,8 @@ mod shop;
 mod shop_input;
 mod shop_model;
 mod shop_orders;
+mod shop_pages;
+mod shop_pages_family;
 mod shop_people;
 mod shop_races;
 mod signin;

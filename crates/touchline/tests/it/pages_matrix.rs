@@ -2,7 +2,7 @@
 //! signed in, members, owners of another club, and other sites that use somebody's browser.
 
 use store::Scope;
-use testkit::{Answer, Browser, World, both};
+use testkit::{Answer, Browser, World, both, json};
 use touchline::accounts::user::Role;
 use touchline::ids::{AppId, UserId};
 use touchline::joining::invitation::{self, NewInvitation};
@@ -105,6 +105,7 @@ async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str,
         asking::test(tx, webhook.id)
     };
     let delivery = w.db().write(scope(), subscribe).await.unwrap();
+    let (product, order, code) = sold(w).await;
     // An id of the right form that nothing has.
     let nothing = |kind: &str| format!("{kind}_{}", &id.to_string()[4..]);
     vec![
@@ -124,9 +125,26 @@ async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str,
         ("/unsubscribe/{token}", "nothing".to_owned(), false),
         ("/admin/apps/{id}", id.to_string(), true),
         ("/admin/apps/{id}/secrets/{secret}", secret.id.to_string(), true),
+        ("/admin/store/products/{id}", product.clone(), true),
+        ("/admin/store/codes/{id}", code, true),
+        ("/admin/orders/{id}", order.clone(), true),
+        ("/store/orders/{id}", order, true),
+        ("/store/products/{id}", product, true),
         ("/admin/webhooks/{id}", delivery.webhook_id.to_string(), true),
         ("/admin/webhooks/{id}/deliveries/{delivery}", delivery.id.to_string(), true),
     ]
+}
+
+/// A product, an order of it and a code.
+async fn sold(w: &World) -> (String, String, String) {
+    let product = json!({ "name": "Home kit", "price": 2499 });
+    let product = w.owner.post("/products", product).await.created();
+    let line = json!({ "product_id": product.id(), "quantity": 1 });
+    let order = json!({ "lines": [line], "buyer": { "name": "Rui" } });
+    let order = w.owner.post("/orders", order).await.created();
+    let code = json!({ "code": "SIBLING10", "percent_bp": 1000 });
+    let code = w.owner.post("/discounts", code).await.created();
+    (product.id().to_owned(), order.id().to_owned(), code.id().to_owned())
 }
 
 /// Everything that is kept, but for what tells of visits.

@@ -305,6 +305,7 @@ impl FromQuery for OrderFilter {
             product_id: params.id("product_id"),
             from: params.moment("from"),
             to: params.moment("to"),
+            q: None,
         }
     }
 }

@@ -1,0 +1,156 @@
+//! Giving money back for an order: what will happen, and how much.
+
+use askama::Template;
+use axum::response::Response;
+use store::{Reader, Tx};
+
+use super::order::{self as orders, Parts};
+use super::{Keeper, Sent, do_once, is_fault, many, money, sheet, show, status};
+use crate::accounts::rights::Reach;
+use crate::expected::Expected;
+use crate::ids::OrderId;
+use crate::money::payment::Payment;
+use crate::shop::order::{Line, Order};
+use crate::shop::refunding::{self, NewRefund};
+use crate::web::form::{Faults, Form};
+use crate::web::once::{new_nonce, nonce};
+use crate::web::page::{Frame, Section};
+use crate::web::path::At;
+use crate::web::visitor::{Outcome, see_other};
+
+const EVERYWHERE: &Reach = &Reach::Everywhere;
+const REASON: usize = 500;
+
+/// What was typed.
+#[derive(Debug)]
+struct Typed {
+    how: String,
+    amount: String,
+    restock: bool,
+    reason: String,
+    parts: Parts,
+}
+
+impl Typed {
+    fn read(form: &Form, order: &Order, faults: &mut Faults) -> Self {
+        let how = form.text("how").to_owned();
+        let mut unread = Faults::default();
+        let by_line = how == "lines";
+        Self {
+            parts: Parts::read(form, order, if by_line { faults } else { &mut unread }),
+            how,
+            amount: form.text("amount").to_owned(),
+            restock: form.ticked("restock"),
+            reason: form.text("reason").to_owned(),
+        }
+    }
+
+    /// What is given back, or everything that is wrong.
+    fn refund(&self, order: &Order, faults: &mut Faults) -> Option<NewRefund> {
+        let kept = &order.kept;
+        let reason = orders::short(&self.reason, REASON);
+        let reason = reason.map_err(|wrong| faults.add("reason", wrong)).ok()?;
+        let left = money(kept.paid - kept.refunded, kept.currency);
+        let restock = Some(self.restock);
+        let new = NewRefund { amount: None, lines: None, restock, reason };
+        match self.how.as_str() {
+            "all" => Some(new),
+            "lines" if self.parts.parts.is_empty() => {
+                faults.add("how", "Say how many of which line are taken back.");
+                None
+            }
+            "lines" => Some(NewRefund { lines: Some(self.parts.parts.clone()), ..new }),
+            "amount" => match sheet::amount(&self.amount, kept.currency) {
+                Err(wrong) => {
+                    faults.add("amount", wrong);
+                    None
+                }
+                Ok(amount) if amount == 0 || amount > left.minor => {
+                    faults.add("amount", format!("Between nothing and {left} can be given back."));
+                    None
+                }
+                Ok(amount) => Some(NewRefund { amount: Some(amount), restock: None, ..new }),
+            },
+            _ => {
+                faults.add("how", "Choose what is given back.");
+                None
+            }
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "shop/refund.html")]
+struct RefundPage {
+    frame: Frame,
+    order: Order,
+    left: kit::Money,
+    /// Whether the money goes back by itself, through the provider of cards.
+    online: bool,
+    typed: Typed,
+    faults: Faults,
+    nonce: String,
+}
+
+impl RefundPage {
+    /// What the field of a line says that can be taken back.
+    fn back(&self, line: &Line) -> String {
+        many(line, line.quantity - line.returned)
+    }
+
+    fn amount_in(&self) -> String {
+        format!("For an amount: how much, in {}?", self.left.currency.code())
+    }
+
+    fn is(&self, how: &str) -> bool {
+        self.typed.how == how
+    }
+}
+
+async fn show_form(
+    visitor: &Keeper,
+    id: OrderId,
+    typed: Typed,
+    faults: Faults,
+    nonce: String,
+) -> Outcome<Response> {
+    let look = move |db: &Reader<'_>| orders::whole(db, EVERYWHERE, id);
+    let (order, payments, _) = visitor.read(look).await?;
+    let frame = visitor.frame("Give money back", Section::Orders);
+    let left = money(order.kept.paid - order.kept.refunded, order.kept.currency);
+    let online = payments.iter().any(|payment: &Payment| payment.provider_id.is_some());
+    let code = status(&faults);
+    show(code, &RefundPage { frame, order, left, online, typed, faults, nonce })
+}
+
+pub(super) async fn ask(visitor: Keeper, At(id): At<OrderId>) -> Outcome<Response> {
+    let typed = Typed {
+        how: "all".to_owned(),
+        amount: String::new(),
+        restock: true,
+        reason: String::new(),
+        parts: Parts::default(),
+    };
+    let nonce = new_nonce(visitor.app());
+    show_form(&visitor, id, typed, Faults::default(), nonce).await
+}
+
+pub(super) async fn refund(At(id): At<OrderId>, Sent { visitor, form }: Sent) -> Outcome<Response> {
+    let order = orders::found(&visitor, id).await?;
+    let nonce = nonce(&form)?;
+    let mut faults = Faults::default();
+    let typed = Typed::read(&form, &order, &mut faults);
+    let new = typed.refund(&order, &mut faults);
+    if let Some(new) = new.filter(|_| faults.is_empty()) {
+        let refund = move |tx: &Tx<'_>| {
+            let done = refunding::refund(tx, EVERYWHERE, id, &Expected::Anything, new);
+            done.map(|order| order.kept.id.to_string())
+        };
+        match do_once(&visitor, nonce.clone(), refund).await {
+            Ok(_) => return Ok(see_other(&format!("/admin/orders/{id}?done=refunded"))),
+            Err(error) if is_fault(&error) => faults = typed.parts.placed(&error),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    show_form(&visitor, id, typed, faults, nonce).await
+}

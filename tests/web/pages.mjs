@@ -61,6 +61,27 @@ export const PAGES = [
   ['forbidden', '/admin', 'parent', at('/admin'), 403],
   ['start', '/', 'parent', at('/')],
 
+  ['shelf', '/store', 'family', at('/store')],
+  ['shelf-wrong', '/store', 'family', async (page) => {
+    await page.goto('/store')
+    await page.locator('.choice input').first().fill('13')
+    await page.getByLabel('Discount code').fill('NOPE')
+    await press(page, 'See the total')
+    await page.getByText('Nothing was ordered').waitFor()
+  }, 422],
+  ['shelf-check', '/store', 'family', async (page) => {
+    await page.goto('/store')
+    await page.locator('.choice input').first().fill('2')
+    await press(page, 'See the total')
+    await page.getByRole('button', { name: 'Place the order' }).waitFor()
+  }],
+  ['shelf-nobody', '/store', 'owner', at('/store')],
+  ['my-orders', '/store/orders', 'family', at('/store/orders')],
+  ['my-orders-empty', '/store/orders', 'owner', at('/store/orders')],
+  ['my-order', '/store/orders/{id}', 'family', at((w) => `/store/orders/${w.placed.id}`)],
+  ['my-order-cancel', '/store/orders/{id}/cancel', 'family', at((w) => `/store/orders/${w.placed.id}/cancel`)],
+  ['receipt', '/store/orders/{id}/receipt', 'family', at((w) => `/store/orders/${w.paid.id}/receipt`)],
+
   ['account-passkeys', '/account/passkeys', 'owner', async (page, w) => {
     await withAuthenticator(page)
     await page.goto('/account/passkeys')
@@ -156,6 +177,41 @@ export const PAGES = [
     await page.goto(w.delivery)
     await page.getByText('What it answered').first().click()
   }],
+  ['store', '/admin/store', 'owner', at('/admin/store')],
+  ['store-product-new', '/admin/store/products/new', 'owner', at('/admin/store/products/new')],
+  ['store-product-wrong', '/admin/store/products/new', 'owner', async (page) => {
+    await page.goto('/admin/store/products/new')
+    await page.getByLabel('Name', { exact: true }).fill('Ball')
+    await page.locator('#price').fill('cheap')
+    await page.locator('#variants-0-name').fill('Blue')
+    await page.locator('#variants-0-stock').fill('many')
+    await press(page, 'Put it in the store')
+    await page.getByText('Nothing was saved').waitFor()
+  }, 422],
+  ['store-product', '/admin/store/products/{id}', 'owner', at((w) => `/admin/store/products/${w.product.id}`)],
+  ['store-product-archive', '/admin/store/products/{id}/archive', 'owner', at((w) => `/admin/store/products/${w.product.id}/archive`)],
+  ['store-codes', '/admin/store/codes', 'owner', at('/admin/store/codes')],
+  ['store-code-new', '/admin/store/codes/new', 'owner', at('/admin/store/codes/new')],
+  ['store-code', '/admin/store/codes/{id}', 'owner', at((w) => `/admin/store/codes/${w.code.id}`)],
+  ['store-code-archive', '/admin/store/codes/{id}/archive', 'owner', at((w) => `/admin/store/codes/${w.code.id}/archive`)],
+  ['orders', '/admin/orders', 'owner', at('/admin/orders')],
+  ['order-new', '/admin/orders/new', 'owner', at('/admin/orders/new')],
+  ['order', '/admin/orders/{id}', 'owner', at((w) => `/admin/orders/${w.placed.id}`)],
+  ['order-paid', '/admin/orders/{id}', 'owner', async (page, w) => {
+    await page.goto(`/admin/orders/${w.paid.id}`)
+    await page.getByText('Only some of it').click()
+  }],
+  ['order-cancel', '/admin/orders/{id}/cancel', 'owner', at((w) => `/admin/orders/${w.placed.id}/cancel`)],
+  ['order-refund', '/admin/orders/{id}/refund', 'owner', at((w) => `/admin/orders/${w.paid.id}/refund`)],
+  ['order-refund-wrong', '/admin/orders/{id}/refund', 'owner', async (page, w) => {
+    await page.goto(`/admin/orders/${w.paid.id}/refund`)
+    await page.getByRole('radio', { name: /^An amount/ }).check()
+    await page.locator('#amount').fill('10000')
+    await press(page, 'Give the money back')
+    await page.getByText('Nothing was given back').waitFor()
+  }, 422],
+  ['orders-print', '/store/orders/print', 'owner', at('/store/orders/print')],
+  ['pick-list', '/store/products/{id}/pick-list', 'owner', at((w) => `/store/products/${w.product.id}/pick-list`)],
   ['usage', '/admin/usage', 'owner', at('/admin/usage')],
   ['audit', '/admin/audit', 'owner', at('/admin/audit')],
   ['audit-check', '/admin/audit/check', 'owner', at('/admin/audit/check')],
@@ -202,6 +258,9 @@ export const FIRST_PAGES = [
   ['keys-empty', '/admin/keys', async (page) => page.goto('/admin/keys')],
   ['apps-empty', '/admin/apps', async (page) => page.goto('/admin/apps')],
   ['webhooks-empty', '/admin/webhooks', async (page) => page.goto('/admin/webhooks')],
+  ['store-empty', '/admin/store', async (page) => page.goto('/admin/store')],
+  ['codes-empty', '/admin/store/codes', async (page) => page.goto('/admin/store/codes')],
+  ['orders-empty', '/admin/orders', async (page) => page.goto('/admin/orders')],
   ['usage-empty', '/admin/usage', async (page) => page.goto('/admin/usage')],
   ['audit-new', '/admin/audit', async (page) => page.goto('/admin/audit')],
   ['settings-new', '/admin/settings', async (page) => page.goto('/admin/settings')],

@@ -33,11 +33,13 @@ export class World {
     await world.listen()
     world.ownerUser = await service.user('owner', world.mail('owner'), names.owner, account)
     world.parentUser = await service.user('member', world.mail('parent'), names.parent, account)
+    world.familyUser = await service.user('member', world.mail('family'), names.parent, account)
     world.twoStepUser = await service.user('admin', world.mail('two-step'), names.owner, account)
     world.oauthApp = await service.app('server', `${world.place}/back`, { name: names.app, account })
     world.owner = await world.enter(world.ownerUser)
     world.parent = await world.enter(world.parentUser)
     world.nobody = await world.guest()
+    world.family = await world.enter(world.familyUser)
     await world.fill()
     return world
   }
@@ -99,8 +101,30 @@ export class World {
     await page.getByLabel('Team', { exact: true }).selectOption(team.id)
     await page.getByRole('button', { name: 'Make a link' }).click()
     this.teamLink = path(await page.locator('#link').textContent())
+    await this.join()
     await this.ask()
+    await this.sell(must)
     await this.subscribe()
+  }
+
+  /** What the team and the club sell, a code, and orders that have come to different points. */
+  async sell(must) {
+    const { names, team, member } = this
+    const variants = [{ name: '140', stock: 12 }, { name: '152', stock: 0 }, { name: names.person, price: 3999 }]
+    this.product = await must('POST', '/products', {
+      name: `Home kit ${names.team}`, description: names.note, team_id: team.id, price: 3499, tax_rate_bp: 2300, variants,
+      pick_up_on: '2026-12-24', on_sale_until: '2099-12-31T20:00:00Z', most_per_order: 3,
+    })
+    const scarf = await must('POST', '/products', { name: 'Scarf', price: 1250, tax_rate_bp: 750, tax_included: false })
+    this.code = await must('POST', '/discounts', { code: `TENTH${this.tag}`, percent_bp: 1000, most_uses: 50, least_subtotal: 1000, currency: 'EUR' })
+    const kit = { product_id: this.product.id, variant_id: this.product.variants[0].id, quantity: 2 }
+    const lines = [kit, { product_id: scarf.id, quantity: 1 }]
+    const buy = (more) => must('POST', '/orders', { team_id: team.id, buyer: { member_id: member.id }, lines, note: names.note, ...more })
+    this.placed = await buy({})
+    this.paid = await buy({ discount_code: this.code.code })
+    await must('POST', `/orders/${this.paid.id}/pay`, { method: 'transfer', reference: names.note })
+    await must('POST', `/orders/${this.paid.id}/refund`, { amount: 500, reason: names.note })
+    this.free = await must('POST', '/orders', { buyer: { name: names.parent }, lines: [{ product_id: scarf.id, quantity: 1 }] })
   }
 
   /** A webhook with a delivery that is tried again, and one that is off. */
@@ -117,9 +141,19 @@ export class World {
     this.delivery = path(page.url())
   }
 
+  /** Somebody who is let in: they look after the player of the team. */
+  async join() {
+    await this.ask(this.family)
+    const { page } = this.owner
+    await page.goto('/admin/members/claims')
+    const asked = page.locator('section.card', { hasText: this.familyUser.email })
+    await asked.getByRole('button', { name: /^Approve/ }).click()
+    await page.waitForLoadState()
+  }
+
   /** Somebody follows the link of the team and asks to be let in. */
-  async ask() {
-    const { page } = await this.enter(this.parentUser)
+  async ask(visit = null) {
+    const { page } = visit ?? (await this.enter(this.parentUser))
     await page.goto(`${this.teamLink}?as=guardian`)
     await page.getByRole('radio').first().check()
     await page.getByLabel('A word to whoever decides').fill(this.names.note)

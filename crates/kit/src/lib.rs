@@ -23,5 +23,5 @@ pub use change::Change;
 pub use clock::Clock;
 pub use dice::Dice;
 pub use id::{Id, IdMaker, Kind};
-pub use money::{Currency, Money};
+pub use money::{AmountFault, Currency, Money};
 pub use time::{Day, LocalMoment, LocalTime, Timestamp, Weekday, Zone};

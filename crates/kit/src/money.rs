@@ -103,33 +103,42 @@ pub enum MoneyFault {
     TooLarge,
 }
 
-/// The text is not an amount of the currency.
+/// Why a text is no amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotAnAmount;
+pub enum AmountFault {
+    /// It is empty, or something other than digits with at most one point or comma.
+    NotANumber,
+    /// It names a part of the currency's smallest unit.
+    TooFine,
+    /// It is larger than can be kept.
+    TooLarge,
+}
 
 impl Money {
-    /// An amount as people type it: `24`, `24.99` or `24,99`, with at most as many decimals as the currency
-    /// has. Never less than nothing, and nothing between thousands, which could be taken for decimals.
-    pub fn parse(text: &str, currency: Currency) -> Result<Self, NotAnAmount> {
+    /// An amount as people write it: `150`, `150.5`, `150.50` or `150,50`, never negative. What stands behind
+    /// the point is never rounded, so a comma between thousands is no amount.
+    pub fn parse(text: &str, currency: Currency) -> Result<Self, AmountFault> {
         let text = text.trim();
-        let (whole, part) = text.split_once(['.', ',']).unwrap_or((text, "0"));
-        let digits = currency.digits() as usize;
-        let numeric = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        let fits = part.len() <= digits || !text.contains(['.', ',']);
-        if !numeric(whole) || !numeric(part) || !fits {
-            return Err(NotAnAmount);
+        let (whole, part) = match text.split_once(['.', ',']) {
+            Some((whole, part)) => (whole, Some(part)),
+            None => (text, None),
+        };
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        if !digits(whole) || !part.is_none_or(digits) {
+            return Err(AmountFault::NotANumber);
         }
-        let number = |text: &str| text.parse::<i64>().map_err(|_| NotAnAmount);
-        let unit = 10i64.pow(currency.digits());
-        let part = if digits == 0 { 0 } else { number(&format!("{part:0<digits$}"))? };
-        let minor = number(whole)?.checked_mul(unit).and_then(|whole| whole.checked_add(part));
-        minor.map(|minor| Self { minor, currency }).ok_or(NotAnAmount)
+        let (part, places) = (part.unwrap_or_default(), currency.digits() as usize);
+        if part.len() > places {
+            return Err(AmountFault::TooFine);
+        }
+        let minor = format!("{whole}{part:0<places$}").parse();
+        minor.map(|minor| Self { minor, currency }).map_err(|_| AmountFault::TooLarge)
     }
 
-    /// The amount without its currency, as [`Self::parse`] reads it.
-    pub fn bare(self) -> String {
+    /// The amount as it stands in a field of a form, which names the currency elsewhere: `150.50`.
+    pub fn plain(self) -> String {
         let text = self.to_string();
-        text.split(' ').next().unwrap_or_default().to_owned()
+        text.split_once(' ').map_or_else(String::new, |(amount, _)| amount.to_owned())
     }
 
     /// The sum, if both are in one currency and it can be kept.
@@ -219,43 +228,6 @@ mod tests {
         Money { minor, currency: "EUR".parse().unwrap() }
     }
 
-    #[test]
-    fn amounts_are_read_as_people_type_them() {
-        let read = |text: &str, code: &str| {
-            Money::parse(text, code.parse().unwrap()).ok().map(|money| money.minor)
-        };
-        for (text, code, minor) in [
-            ("24.99", "EUR", 2499),
-            (" 24,9 ", "EUR", 2490),
-            ("24", "EUR", 2400),
-            ("0", "EUR", 0),
-            ("0.05", "EUR", 5),
-            ("1500", "JPY", 1500),
-            ("1.5", "KWD", 1500),
-            ("007", "EUR", 700),
-        ] {
-            assert_eq!(read(text, code), Some(minor), "{text} {code}");
-        }
-        for (text, code) in [
-            ("", "EUR"),
-            ("-1", "EUR"),
-            ("1.234", "EUR"),
-            ("1,000.00", "EUR"),
-            ("1 000", "EUR"),
-            ("1.", "EUR"),
-            (".5", "EUR"),
-            ("1.0", "JPY"),
-            ("1e3", "EUR"),
-            ("٣", "EUR"),
-            ("99999999999999999999", "EUR"),
-            ("24.99 EUR", "EUR"),
-        ] {
-            assert_eq!(read(text, code), None, "{text} {code}");
-        }
-        assert_eq!(euros(2450).bare(), "24.50");
-        assert_eq!(Money { minor: 7, currency: "JPY".parse().unwrap() }.bare(), "7");
-    }
-
     proptest! {
         #[test]
         fn parts_sum_to_the_whole(minor: i64, parts in 1u32..400) {
@@ -322,6 +294,28 @@ mod tests {
             euros(100).spread(&[1, 1, 1]).iter().map(|part| part.minor).collect::<Vec<_>>(),
             [33, 33, 34]
         );
+    }
+
+    #[test]
+    fn amounts_are_read_as_people_write_them() {
+        let of = |text: &str, code: &str| {
+            Money::parse(text, code.parse().unwrap()).map(|money| (money.minor, money.plain()))
+        };
+        for (text, minor) in
+            [("150", 15000), (" 150.5 ", 15050), ("150,05", 15005), ("0", 0), ("007.00", 700)]
+        {
+            assert_eq!(of(text, "EUR").unwrap().0, minor, "{text}");
+        }
+        assert_eq!(of("1500", "JPY"), Ok((1500, "1500".to_owned())));
+        assert_eq!(of("1.5", "KWD"), Ok((1500, "1.500".to_owned())));
+        for text in ["", "-1", "+1", "1.", ".5", "1e3", "1 000", "1.000.00", "€5", "5 EUR", "٣"]
+        {
+            assert_eq!(of(text, "EUR"), Err(AmountFault::NotANumber), "{text}");
+        }
+        assert_eq!(of("1.005", "EUR"), Err(AmountFault::TooFine));
+        assert_eq!(of("1,000", "EUR"), Err(AmountFault::TooFine));
+        assert_eq!(of("10.5", "JPY"), Err(AmountFault::TooFine));
+        assert_eq!(of("99999999999999999999", "EUR"), Err(AmountFault::TooLarge));
     }
 
     #[test]

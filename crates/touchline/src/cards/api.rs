@@ -85,8 +85,8 @@ async fn pay(
     subject: Subject,
     body: Body<NewCheckout>,
 ) -> Result<Response> {
-    let (app, reach, new) = (caller.app(), caller.reach(), body.value.clone());
-    let opened = opening::open(app, || caller.scope(), reach, subject, new).await;
+    let (app, reach) = (caller.app(), caller.reach());
+    let opened = opening::open(app, caller.scope(), reach, subject, body.value.clone()).await;
     let answer = move |tx: &Tx<'_>, _| match opened? {
         (checkout, Some(page)) => checkout::opened(tx, checkout.id, &page),
         (checkout, None) => Ok(checkout),

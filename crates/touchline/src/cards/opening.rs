@@ -1,4 +1,4 @@
-//! Opening the provider's page for somebody who wants to pay.
+//! Opening a page on which somebody pays: written down first, then the provider is asked.
 
 use store::{Scope, Tx};
 
@@ -10,18 +10,18 @@ use crate::accounts::rights::Reach;
 use crate::app::App;
 use crate::error::{Error, Result};
 
-/// Writes down that somebody wants to pay and asks the provider for a page. What it answers is still to be
-/// written down, unless a page was open already.
+/// Writes down that somebody wants to pay, and asks the provider for a page unless there is one already. What
+/// the provider opened has yet to be written down, with [`checkout::opened`].
 pub async fn open(
     app: &App,
-    scope: impl Fn() -> Scope,
+    scope: Scope,
     reach: Reach,
     subject: Subject,
     new: NewCheckout,
 ) -> Result<(Checkout, Option<Page>)> {
     let on = app.cards.is_some();
     let begin = move |tx: &Tx<'_>| checkout::begin(tx, &reach, subject, &new, on);
-    let checkout = app.db.write(scope(), begin).await?;
+    let checkout = app.db.write(scope.clone(), begin).await?;
     let Some(cards) = app.cards.as_ref().filter(|_| checkout.url.is_none()) else {
         return Ok((checkout, None));
     };
@@ -30,7 +30,7 @@ pub async fn open(
         Ok(page) => Ok((checkout, Some(page))),
         Err(Refusal::Later(why)) => Err(reconcile::unreachable(why)),
         Err(Refusal::Never(why)) => {
-            app.db.write(scope(), move |tx| checkout::expired(tx, id)).await?;
+            app.db.write(scope, move |tx| checkout::expired(tx, id)).await?;
             tracing::warn!(checkout = %id, why, "the payment provider opens no page");
             Err(Error::invalid_state("The payment provider does not take this payment."))
         }
@@ -40,15 +40,15 @@ pub async fn open(
 /// The same, and says where the payer is to go.
 pub async fn lead(
     app: &App,
-    scope: impl Fn() -> Scope,
+    scope: Scope,
     reach: Reach,
     subject: Subject,
     new: NewCheckout,
 ) -> Result<String> {
-    let (mut found, page) = open(app, &scope, reach, subject, new).await?;
+    let (mut found, page) = open(app, scope.clone(), reach, subject, new).await?;
     if let Some(page) = page {
         let id = found.id;
-        found = app.db.write(scope(), move |tx| checkout::opened(tx, id, &page)).await?;
+        found = app.db.write(scope, move |tx| checkout::opened(tx, id, &page)).await?;
     }
     let gone = || Error::invalid_state("There is nothing to pay here any more.");
     found.url.ok_or_else(gone)

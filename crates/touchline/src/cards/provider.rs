@@ -90,7 +90,7 @@ pub enum Outcome {
 
 /// Who takes cards for us.
 pub trait Provider: Send + Sync {
-    /// The origin of its pages: a form of ours may lead there.
+    /// Where the pages are that it opens, as a browser calls it: forms of ours may lead there.
     fn origin(&self) -> &'static str;
     /// Opens a page. Asked again, it gives the same page.
     fn open<'a>(&'a self, page: &'a NewPage) -> Asked<'a, Page>;

@@ -24,8 +24,6 @@ use super::provider::{
 use crate::config::{BaseUrl, Secret};
 use crate::doorway::Doorway;
 
-/// Where its pages are.
-const PAGES: &str = "https://checkout.stripe.com";
 /// How long asking may take, with all attempts.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long to wait before asking again.
@@ -155,7 +153,7 @@ impl Call<'_> {
 
 impl Provider for Stripe {
     fn origin(&self) -> &'static str {
-        PAGES
+        "https://checkout.stripe.com"
     }
 
     fn open<'a>(&'a self, page: &'a NewPage) -> Asked<'a, Page> {

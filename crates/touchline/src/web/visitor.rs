@@ -24,7 +24,7 @@ use crate::accounts::user::Role;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
-use crate::roster::standing;
+use crate::roster::standing::{self, Standing};
 use crate::signin::session::{self, Browser, Visit};
 
 /// The cookie: only for this host, only over https, out of reach for scripts.
@@ -84,8 +84,6 @@ pub struct GuestPosted {
 pub struct Visitor<N> {
     pub guest: Guest,
     pub visit: Visit,
-    /// What is theirs to do this with.
-    reach: Reach,
     needs: PhantomData<fn() -> N>,
 }
 
@@ -188,7 +186,7 @@ impl<N: Needs> FromRequestParts<App> for Visitor<N> {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Outcome<Self> {
-        Self::admit(Guest::from_request_parts(parts, app).await?).await
+        Self::admit(Guest::from_request_parts(parts, app).await?)
     }
 }
 
@@ -197,27 +195,29 @@ impl<N: Needs> FromRequest<App> for Posted<N> {
 
     async fn from_request(request: Request, app: &App) -> Outcome<Self> {
         let GuestPosted { guest, form } = GuestPosted::from_request(request, app).await?;
-        Ok(Self { visitor: Visitor::admit(guest).await?, form })
+        Ok(Self { visitor: Visitor::admit(guest)?, form })
     }
 }
 
 impl<N: Needs> Visitor<N> {
     /// Lets in whoever signed in and may see this; sends everybody else to sign in.
-    async fn admit(guest: Guest) -> Outcome<Self> {
+    fn admit(guest: Guest) -> Outcome<Self> {
         let Some(visit) = guest.visit.clone() else {
             return Err(Refusal::First(sign_in(&guest.asked)));
         };
         if visit.pending {
             return Err(Refusal::First(format!("/sign-in/code?next={}", encoded(&guest.asked))));
         }
-        let reach = reach::<N>(&guest, &visit).await?;
-        Ok(Self { guest, visit, reach, needs: PhantomData })
-    }
-
-    /// What is theirs to do this with: everything for those who look after the club, else what their place
-    /// on the rosters opens to them. Nothing where anybody may do it.
-    pub fn reach(&self) -> Reach {
-        self.reach.clone()
+        let standing = visit.role.map_or(Least::Anybody, Least::from);
+        // What members are beyond their role is looked at where it matters; pages so far need a role.
+        if standing < N::LEAST && N::LEAST > Least::Staff {
+            let detail = match N::LEAST {
+                Least::Owner => "Only owners of the club can do this.",
+                _ => "Only admins of the club can do this.",
+            };
+            return Err(Error::new(Code::Forbidden, detail).into());
+        }
+        Ok(Self { guest, visit, needs: PhantomData })
     }
 
     /// The service.
@@ -248,6 +248,20 @@ impl<N: Needs> Visitor<N> {
         Ok(scope.for_request(self.guest.context.id()))
     }
 
+    /// Which teams the visitor reaches for what the permit is for, and how far: as the API would say.
+    pub async fn reach(&self) -> Result<Reach> {
+        if self.visit.role.is_some_and(|role| role != Role::Member) {
+            return Ok(Reach::Everywhere);
+        }
+        Ok(self.standing().await?.reach(N::LEAST))
+    }
+
+    /// What the visitor is on the rosters of the club, whatever their role.
+    pub async fn standing(&self) -> Result<Standing> {
+        let user = self.visit.user;
+        self.read(move |db| standing::of(db, user)).await
+    }
+
     /// Looks at something of the club.
     pub async fn read<T: Send + 'static>(
         &self,
@@ -270,29 +284,6 @@ impl<N: Needs> Visitor<N> {
             return Ok(());
         }
         Err(Refusal::First(format!("/confirm?next={}", encoded(back))))
-    }
-}
-
-/// What somebody reaches for what the permit is for; refuses whoever is less than it asks.
-async fn reach<N: Needs>(guest: &Guest, visit: &Visit) -> Result<Reach> {
-    let refused = |detail| Err(Error::new(Code::Forbidden, detail));
-    let role = visit.role.map_or(Least::Anybody, Least::from);
-    if role >= Least::Admin && role >= N::LEAST {
-        return Ok(Reach::Everywhere);
-    }
-    let (user, club) = match (N::LEAST, visit.club) {
-        (Least::Owner, _) => return refused("Only owners of the club can do this."),
-        (Least::Admin, _) => return refused("Only admins of the club can do this."),
-        (Least::Anybody, _) => return Ok(Reach::Teams(Vec::new())),
-        (_, None) => return refused("You do not belong to a club yet."),
-        (_, Some(club)) => (visit.user, club),
-    };
-    let scope = Scope::account(club, user.to_string()).for_request(guest.context.id());
-    let standing = guest.app.db.glance(scope, move |db| standing::of(db, user)).await?;
-    match N::LEAST {
-        least if standing.level() >= least => Ok(standing.reach(least)),
-        Least::Staff => refused("Only those who coach or manage a team can do this."),
-        _ => refused("This is for players, guardians and coaches. Join a team of the club first."),
     }
 }
 

@@ -134,8 +134,11 @@ both! {
         }
         // Whoever is on no roster has nothing to do with the store.
         let mut uwe = w.browser(cast.outsider.id).await;
-        assert_eq!(uwe.get("/store").await.status, 403);
-        assert_eq!(uwe.get(&place(&own)).await.status, 403);
+        let page = uwe.get("/store").await.ok().shows("You are on no roster yet");
+        assert!(!page.text.contains("Home kit"), "{}", page.text);
+        uwe.get("/store/orders").await.ok().shows("No orders yet");
+        assert_eq!(uwe.get(&place(&own)).await.status, 404);
+        assert_eq!(uwe.get("/store/orders/print").await.status, 403);
         // Those who look after the club buy at the desk, unless they are on a roster too.
         let mut olga = w.browser(cast.owner.id).await;
         olga.get("/store").await.ok().shows("You are on no roster yet");

@@ -60,7 +60,7 @@ impl Typed {
     fn of(code: &Discount, usual: Currency, zone: &Zone) -> Self {
         let currency = code.currency.unwrap_or(usual);
         let bare = |minor: Option<i64>| {
-            minor.map(|minor| Money { minor, currency }.bare()).unwrap_or_default()
+            minor.map(|minor| Money { minor, currency }.plain()).unwrap_or_default()
         };
         let count = |count: Option<i64>| count.map(|count| count.to_string()).unwrap_or_default();
         Self {

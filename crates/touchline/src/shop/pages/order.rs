@@ -237,7 +237,7 @@ async fn show_one(visitor: &Keeper, id: OrderId, again: Again) -> Outcome<Respon
     let owed = shown::owed(&order);
     let paying = again.paying.unwrap_or_else(|| Paying {
         method: Method::Cash.word().to_owned(),
-        amount: owed.bare(),
+        amount: owed.plain(),
         reference: String::new(),
     });
     let code = status(&again.faults);

@@ -19,7 +19,6 @@ use crate::error::Result;
 use crate::expected::Expected;
 use crate::ids::{OrderId, ProductId};
 use crate::paging;
-use crate::roster::standing;
 use crate::shop::ending;
 use crate::shop::listing::{self, OrderFilter};
 use crate::shop::order::{self, Order};
@@ -47,8 +46,7 @@ struct ListPage {
 
 pub(super) async fn list(visitor: Onlooker) -> Outcome<Response> {
     let asked = Asked::of(&visitor, paging::Order::Desc)?;
-    let user = visitor.visit.user;
-    let standing = visitor.read(move |db| standing::of(db, user)).await?;
+    let standing = visitor.standing().await?;
     let reach = own_reach(&standing);
     let read =
         move |db: &Reader<'_>, page: &_| listing::list(db, &reach, &OrderFilter::default(), page);
@@ -78,7 +76,7 @@ struct OnePage {
 }
 
 pub(super) async fn one(visitor: Onlooker, At(id): At<OrderId>) -> Outcome<Response> {
-    let reach = visitor.reach();
+    let reach = visitor.reach().await?;
     let look = move |db: &Reader<'_>| {
         let (order, payments, refunds) = whole(db, &reach, id)?;
         let names = named(db, std::iter::once(order.kept.team_id))?;
@@ -126,15 +124,14 @@ pub(super) async fn checkout(
     At(id): At<OrderId>,
     Bought { visitor, .. }: Bought,
 ) -> Outcome<Response> {
-    let scope = visitor.scope()?;
+    let (scope, reach) = (visitor.scope()?, visitor.reach().await?);
     let (app, subject) = (visitor.app(), Subject::Order(id));
-    let again = || scope.clone();
-    let url = opening::lead(app, again, visitor.reach(), subject, NewCheckout::default()).await?;
+    let url = opening::lead(app, scope, reach, subject, NewCheckout::default()).await?;
     Ok(see_other(&url))
 }
 
 async fn found(visitor: &Buyer, id: OrderId) -> Result<Order> {
-    let reach = visitor.reach();
+    let reach = visitor.reach().await?;
     visitor.read(move |db| order::find(db, &reach, id)).await
 }
 
@@ -161,7 +158,7 @@ pub(super) async fn cancel(
     Bought { visitor, form }: Bought,
 ) -> Outcome<Response> {
     found(&visitor, id).await?;
-    let (nonce, why, reach) = (nonce(&form)?, orders::reason(&form)?, visitor.reach());
+    let (nonce, why, reach) = (nonce(&form)?, orders::reason(&form)?, visitor.reach().await?);
     let cancel = move |tx: &Tx<'_>| {
         let done = ending::cancel(tx, &reach, id, &Expected::Anything, why);
         done.map(|order| order.kept.id.to_string())

@@ -10,6 +10,8 @@ use super::orders::{Narrowed, Row};
 use super::{named, seller, show};
 use crate::accounts::account;
 use crate::accounts::permits::OrdersManage;
+use crate::accounts::rights::Reach;
+use crate::error::{Code, Error, Result};
 use crate::ids::{OrderId, ProductId};
 use crate::paging::{self, Page};
 use crate::shop::listing::{self, OrderFilter, Sums};
@@ -24,6 +26,16 @@ type Seller = Visitor<OrdersManage>;
 
 /// So many orders fit on a list; a club that has more of them narrows it.
 const MOST: i64 = 2000;
+
+/// What the visitor leads; refuses whoever leads nothing.
+async fn led(visitor: &Seller) -> Result<Reach> {
+    let reach = visitor.reach().await?;
+    if matches!(&reach, Reach::User(place) if place.leads.is_empty()) {
+        let detail = "Only those who coach or manage a team can do this.";
+        return Err(Error::new(Code::Forbidden, detail));
+    }
+    Ok(reach)
+}
 
 fn page() -> Page<OrderId> {
     Page { limit: MOST, order: paging::Order::Desc, last: None }
@@ -50,7 +62,7 @@ struct OrdersPage {
 }
 
 pub(super) async fn orders(visitor: Seller) -> Outcome<Response> {
-    let (narrowed, reach) = (Narrowed::read(&visitor.guest.query()?), visitor.reach());
+    let (narrowed, reach) = (Narrowed::read(&visitor.guest.query()?), led(&visitor).await?);
     let filter = narrowed.filter();
     let look = move |db: &Reader<'_>| {
         let mut orders = listing::list(db, &reach, &filter, &page())?;
@@ -87,7 +99,7 @@ struct PickPage {
 }
 
 pub(super) async fn pick_list(visitor: Seller, At(id): At<ProductId>) -> Outcome<Response> {
-    let reach = visitor.reach();
+    let reach = led(&visitor).await?;
     let look = move |db: &Reader<'_>| {
         let product = product::find(db, &reach, id)?;
         let filter = OrderFilter { product_id: Some(id), ..OrderFilter::default() };

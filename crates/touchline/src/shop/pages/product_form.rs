@@ -78,7 +78,7 @@ impl Row {
     }
 
     fn of(variant: &Variant, currency: Currency) -> Self {
-        let price = variant.price.map(|minor| Money { minor, currency }.bare());
+        let price = variant.price.map(|minor| Money { minor, currency }.plain());
         let stock = written(variant.stock);
         Self {
             id: variant.id.to_string(),
@@ -156,7 +156,7 @@ impl Typed {
             description: kept.description.clone().unwrap_or_default(),
             team_id: String::new(),
             currency: currency.code().to_owned(),
-            price: Money { minor: kept.price, currency }.bare(),
+            price: Money { minor: kept.price, currency }.plain(),
             tax_rate_bp: super::percent(kept.tax_rate_bp),
             tax_on_top: !kept.tax_included,
             stock: written(kept.stock),

@@ -33,7 +33,7 @@ struct ReceiptPage {
 }
 
 pub(super) async fn show_receipt(visitor: Onlooker, At(id): At<OrderId>) -> Outcome<Response> {
-    let reach = visitor.reach();
+    let reach = visitor.reach().await?;
     let look = move |db: &Reader<'_>| {
         let (order, payments, refunds) = whole(db, &reach, id)?;
         let names = named(db, std::iter::once(order.kept.team_id))?;

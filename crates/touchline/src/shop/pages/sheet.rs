@@ -107,7 +107,7 @@ impl Sheet {
 pub(super) fn amount(text: &str, currency: Currency) -> Result<i64, String> {
     let read = Money::parse(text, currency).map(|money| money.minor);
     read.map_err(|_| {
-        let like = Money { minor: 10i64.pow(currency.digits()) * 25, currency }.bare();
+        let like = Money { minor: 10i64.pow(currency.digits()) * 25, currency }.plain();
         format!("Write an amount like {like}.")
     })
 }

@@ -56,7 +56,7 @@ impl Offer {
         if least == greatest {
             return greatest_of.to_string();
         }
-        format!("{} to {greatest_of}", money(least, kept.currency).bare())
+        format!("{} to {greatest_of}", money(least, kept.currency).plain())
     }
 
     /// How many are left, in words.

@@ -89,6 +89,8 @@ pub fn service(app: App) -> Router {
         .merge(mail::pages::router())
         .merge(cards::incoming::router())
         .merge(cards::pages::router())
+        .merge(money::pages::router())
+        .merge(dues::pages::router())
         .merge(joining::pages::router())
         .merge(shop::pages::router())
         .merge(webhooks::pages::router())

@@ -1,19 +1,66 @@
-//! The pages to which the payment provider sends people back. They say nothing about anybody: whether something
+//! Where people go to the payment provider, and the pages to which it sends them back. Those say nothing about anybody: whether something
 //! was paid is what the provider tells us, not where a browser has been sent.
 
 use askama::Template;
 use axum::Router;
 use axum::response::Response;
-use axum::routing::get;
+use axum::routing::{get, post};
 use http::StatusCode;
+use store::Tx;
 
+use super::checkout::{self, NewCheckout};
+use super::opening;
+use super::subject::Subject;
+use crate::accounts::permits::OrdersPlace;
 use crate::app::App;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::ids::DueId;
+use crate::money;
+use crate::web::form::Form;
 use crate::web::page::{self, Frame};
+use crate::web::path::At;
+use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
 
-/// `/checkout/done` and `/checkout/back`.
+/// Where something is paid, `/checkout/done` and `/checkout/back`.
 pub fn router() -> Router<App> {
-    Router::new().route("/checkout/done", get(done)).route("/checkout/back", get(back))
+    Router::new()
+        .route("/dues/{id}/pay", post(pay_due))
+        .route("/checkout/done", get(done))
+        .route("/checkout/back", get(back))
+}
+
+/// Sends the payer of a due to the provider's page.
+async fn pay_due(
+    At(id): At<DueId>,
+    Posted { visitor, form }: Posted<OrdersPlace>,
+) -> Outcome<Response> {
+    let url = url(&visitor, Subject::Due(id), &form).await?;
+    Ok(see_other(&url))
+}
+
+/// The address of the page on which it is paid: all of it, or as much as the form says.
+async fn url(visitor: &Visitor<OrdersPlace>, subject: Subject, form: &Form) -> Result<String> {
+    let told = form.maybe("amount").map(str::parse::<i64>);
+    let amount = told
+        .transpose()
+        .ok()
+        .filter(|told| told.is_none_or(|one| (1..=money::MOST).contains(&one)));
+    // Who must not know of it is told so before anything else.
+    let (app, reach) = (visitor.app(), visitor.reach().await?);
+    let known = reach.clone();
+    visitor.read(move |db| subject.shown(db, &known)).await?;
+    let amount = amount.ok_or_else(|| Error::invalid_state("This is not an amount."))?;
+    let opened =
+        opening::open(app, visitor.scope()?, reach, subject, NewCheckout { amount }).await?;
+    let (checkout, page) = opened;
+    let checkout = match page {
+        Some(page) => {
+            let note = move |tx: &Tx<'_>| checkout::opened(tx, checkout.id, &page);
+            visitor.write(note).await?
+        }
+        None => checkout,
+    };
+    checkout.url.ok_or_else(|| Error::invalid_state("There is nothing to pay here any more."))
 }
 
 #[derive(Template)]

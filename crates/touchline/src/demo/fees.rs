@@ -42,7 +42,7 @@ pub(super) fn charge(tx: &Tx<'_>, team: &Team) -> Result<()> {
         note: Some("By transfer to the club, or in cash at practice.".to_owned()),
         metadata: Metadata::default(),
     };
-    let dues = charging::create(tx, &Reach::Everywhere, fee)?;
+    let dues = charging::create(tx, &Reach::Everywhere, &fee)?;
     for (place, due) in dues.iter().enumerate() {
         match place {
             0 => pay(tx, due.id, Method::Transfer, due.balance)?,

@@ -96,20 +96,27 @@ struct Terms {
     parts: Vec<Part>,
 }
 
+/// What a charge would make, and how much of what the payer has paid ahead it would use.
+#[derive(Debug)]
+pub struct Preview {
+    pub whole: Whole,
+    pub credit: i64,
+}
+
+/// The dues that a charge would make; nothing is written down.
+pub fn preview(tx: &Tx<'_>, reach: &Reach, new: &NewCharge) -> Result<Vec<Preview>> {
+    let dues = planned(tx, reach, new)?;
+    let mut credit = if new.use_credit { paying::credits(tx, &dues)? } else { BTreeMap::new() };
+    let shown = dues.into_iter().map(|whole| {
+        let used = paying::of_credit(&mut credit, &whole.due);
+        Preview { whole, credit: used }
+    });
+    Ok(shown.collect())
+}
+
 /// Charges members of a team, and uses what their payers have paid ahead.
-pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewCharge) -> Result<Vec<Shown>> {
-    let here = |error: Error| error.at("/team_id");
-    reach.check(new.team_id).map_err(here)?;
-    let team = team::playing(tx, new.team_id).map_err(here)?;
-    let mut faults = Vec::new();
-    let members = members(tx, &new, &mut faults)?;
-    let charged = payers(tx, &new, members, &mut faults)?;
-    let terms = terms(tx, &new, &mut faults)?;
-    if !faults.is_empty() {
-        return Err(Error::invalid(faults));
-    }
-    let dues = charged.iter().map(|one| one_due(tx, &team, &new, &terms, one));
-    let dues = dues.collect::<Result<Vec<_>>>()?;
+pub fn create(tx: &Tx<'_>, reach: &Reach, new: &NewCharge) -> Result<Vec<Shown>> {
+    let dues = planned(tx, reach, new)?;
     for whole in &dues {
         due::insert(tx, whole)?;
         let Due { amount, discount, .. } = whole.due;
@@ -122,6 +129,21 @@ pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewCharge) -> Result<Vec<Shown>> 
     tx.tell_all("dues.charged", &told)?;
     let dues = if new.use_credit { paying::use_credit(tx, dues)? } else { dues };
     Ok(dues.iter().map(|whole| whole.shown(tx.now())).collect())
+}
+
+/// The dues as they are to be made, or everything that stands against it.
+fn planned(tx: &Tx<'_>, reach: &Reach, new: &NewCharge) -> Result<Vec<Whole>> {
+    let here = |error: Error| error.at("/team_id");
+    reach.check(new.team_id).map_err(here)?;
+    let team = team::playing(tx, new.team_id).map_err(here)?;
+    let mut faults = Vec::new();
+    let members = members(tx, new, &mut faults)?;
+    let charged = payers(tx, new, members, &mut faults)?;
+    let terms = terms(tx, new, &mut faults)?;
+    if !faults.is_empty() {
+        return Err(Error::invalid(faults));
+    }
+    charged.iter().map(|one| one_due(tx, &team, new, &terms, one)).collect()
 }
 
 /// The members who are meant, with the persons they are, in the order they were named or joined.

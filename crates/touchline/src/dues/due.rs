@@ -1,6 +1,6 @@
 //! The due: what a member owes, how it stands, who sees it.
 
-use kit::{Currency, Day, Timestamp, words};
+use kit::{Currency, Day, Timestamp, text, words};
 use serde::Serialize;
 use store::{Reader, Tx, bind, record, sql, word_column};
 use utoipa::ToSchema;
@@ -256,6 +256,9 @@ pub struct DueFilter {
     pub charge_id: Option<ChargeId>,
     pub status: Option<Status>,
     pub overdue: Option<bool>,
+    pub category: Option<Category>,
+    /// Part of the title, or of the name of whoever owes or pays it, whatever its case.
+    pub q: Option<String>,
 }
 
 /// One due, whoever asks.
@@ -298,13 +301,15 @@ pub fn list(
     filter: &DueFilter,
     page: &Page<DueId>,
 ) -> Result<Vec<Shown>> {
-    let DueFilter { team_id, member_id, payer_id, charge_id, status, overdue } = filter;
+    let DueFilter { team_id, member_id, payer_id, charge_id, status, overdue, category, .. } =
+        filter;
+    let pattern = filter.q.as_deref().map(text::contains_pattern);
     let after = page.after(DueId::LEAST, DueId::GREATEST);
     let limit = page.fetch();
     let (everything, teams) = opened(reach);
     let (_, family) = reach.kin();
     // Whose it is narrows most, then what was charged together, then the team: each has its index.
-    let text = match (member_id, payer_id, charge_id, team_id, page.order) {
+    let statement = match (member_id, payer_id, charge_id, team_id, page.order) {
         (Some(_), .., Order::Asc) => sql!(Due::SELECT, OF_MEMBER, FILTER, ASCENDING),
         (Some(_), .., Order::Desc) => sql!(Due::SELECT, OF_MEMBER, FILTER, DESCENDING),
         (_, Some(_), .., Order::Asc) => sql!(Due::SELECT, OF_PAYER, FILTER, ASCENDING),
@@ -317,9 +322,9 @@ pub fn list(
         (.., None, Order::Desc) => sql!(Due::SELECT, OF_ALL, FILTER, DESCENDING),
     };
     let dues = db.all(
-        text,
+        statement,
         bind! { after, limit, team_id, member_id, payer_id, charge_id, status, overdue,
-        everything, teams, family },
+        category, pattern, everything, teams, family },
     )?;
     Ok(wholes(db, dues)?.iter().map(|whole| whole.shown(db.now())).collect())
 }
@@ -347,7 +352,13 @@ const FILTER: &str = "
       and (cast(:charge_id as bytea) is null or charge_id = :charge_id)
       and (cast(:status as text) is null or status = :status)
       and (cast(:overdue as boolean) is null
-           or (overdue_at is not null and overdue_at <= :now) = :overdue)";
+           or (overdue_at is not null and overdue_at <= :now) = :overdue)
+      and (cast(:category as text) is null or category = :category)
+      and (cast(:pattern as text) is null or lower(title) like :pattern escape '\\'
+           or exists (select 1 from person p
+               where p.account_id = due.account_id and p.id in (due.person_id, due.payer_id)
+                 and (p.name_folded like :pattern escape '\\'
+                   or p.preferred_folded like :pattern escape '\\')))";
 const ASCENDING: &str = " and id > :after order by id limit :limit";
 const DESCENDING: &str = " and id < :after order by id desc limit :limit";
 

@@ -9,6 +9,7 @@ pub mod charging;
 pub mod due;
 pub mod held;
 pub mod late;
+pub mod pages;
 pub mod paying;
 pub mod plan;
 pub mod reminders;

@@ -138,13 +138,12 @@ fn take(tx: &Tx<'_>, before: Whole, amount: i64, paid: Paid) -> Result<(Whole, P
 
 /// Pays new dues, as far as it goes, with what their payers have paid ahead.
 pub fn use_credit(tx: &Tx<'_>, dues: Vec<Whole>) -> Result<Vec<Whole>> {
-    let Some(currency) = dues.first().map(|whole| whole.due.currency) else { return Ok(dues) };
-    let mut credit = credits(tx, dues.iter().map(|whole| whole.due.payer_id).collect(), currency)?;
+    let mut credit = credits(tx, &dues)?;
     let paid = dues.into_iter().map(|whole| {
-        let left = credit.get_mut(&whole.due.payer_id).filter(|left| **left > 0);
-        let Some(left) = left else { return Ok(whole) };
-        let amount = whole.due.balance().min(*left);
-        *left -= amount;
+        let amount = of_credit(&mut credit, &whole.due);
+        if amount == 0 {
+            return Ok(whole);
+        }
         let method = Method::Credit;
         let paid = Paid { amount: None, method, reference: None, paid_at: None, provider_id: None };
         Ok(take(tx, whole, amount, paid)?.0)
@@ -152,12 +151,20 @@ pub fn use_credit(tx: &Tx<'_>, dues: Vec<Whole>) -> Result<Vec<Whole>> {
     paid.collect()
 }
 
-/// What these payers have paid ahead.
-fn credits(
-    tx: &Tx<'_>,
-    payers: Vec<PersonId>,
-    currency: Currency,
-) -> Result<BTreeMap<PersonId, i64>> {
+/// As much of what the payer has paid ahead as a due uses; it is taken away from what is left.
+pub fn of_credit(credit: &mut BTreeMap<PersonId, i64>, due: &Due) -> i64 {
+    let Some(left) = credit.get_mut(&due.payer_id).filter(|left| **left > 0) else { return 0 };
+    let amount = due.balance().min(*left);
+    *left -= amount;
+    amount
+}
+
+/// What the payers of these dues, which are all in one currency, have paid ahead.
+pub fn credits(tx: &Tx<'_>, dues: &[Whole]) -> Result<BTreeMap<PersonId, i64>> {
+    let Some(currency) = dues.first().map(|whole| whole.due.currency) else {
+        return Ok(BTreeMap::new());
+    };
+    let payers: Vec<_> = dues.iter().map(|whole| whole.due.payer_id).collect();
     let sums: Vec<(PersonId, i64)> = tx.all(
         "select payer_id, cast(-sum(amount) as bigint) as credit from ledger_entry
          where account_id = :account and payer_id in (:payers) and currency = :currency
@@ -180,14 +187,7 @@ pub fn refund(
     let before = due::managed(tx, reach, id)?;
     let payment = expected.check(find(tx, id, payment))?;
     let subject = payment.subject.clone();
-    let reopened = reopened(tx, &payment)?;
-    let ahead = payment.credited - (payment.refunded - reopened);
-    let credit = match payment.payer_id {
-        Some(payer) => ledger::credit(tx, payer, payment.currency)?,
-        None => 0,
-    };
-    let unspent = ahead.min(credit).max(0);
-    let most = unspent + payment.amount - payment.credited - reopened;
+    let Refundable { unspent, most } = refundable(tx, &payment)?;
     let amount = new.amount.unwrap_or(most);
     if amount > most || most == 0 {
         let detail = format!("Of this payment, {most} can be given back.");
@@ -213,6 +213,26 @@ pub fn refund(
     letter::cancel(tx, &subject)?;
     tx.tell_change("dues.refunded", &before.told(tx.now()), &after.told(tx.now()))?;
     Ok(payment)
+}
+
+/// How much of a payment can be given back.
+#[derive(Debug, Clone, Copy)]
+pub struct Refundable {
+    /// As much of it as is paid ahead and not spent: it goes first.
+    pub unspent: i64,
+    pub most: i64,
+}
+
+/// How much of a payment can be given back now.
+pub fn refundable(db: &Reader<'_>, payment: &Payment) -> Result<Refundable> {
+    let reopened = reopened(db, payment)?;
+    let ahead = payment.credited - (payment.refunded - reopened);
+    let credit = match payment.payer_id {
+        Some(payer) => ledger::credit(db, payer, payment.currency)?,
+        None => 0,
+    };
+    let unspent = ahead.min(credit).max(0);
+    Ok(Refundable { unspent, most: unspent + payment.amount - payment.credited - reopened })
 }
 
 /// How much of a payment was given back such that it is owed again.

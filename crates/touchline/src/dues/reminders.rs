@@ -145,12 +145,17 @@ fn note(tx: &Tx<'_>, due: DueId, due_on: Day, occasion: &str) -> Result<bool> {
 /// Whether a letter about a due was written within some time, before this moment.
 fn was_reminded(tx: &Tx<'_>, due: DueId, within: Duration) -> Result<bool> {
     let since = tx.now().minus(within);
-    let (last,): (Option<Timestamp>,) = tx.one(
+    Ok(last(tx, due)?.is_some_and(|last| last > since))
+}
+
+/// When somebody was last reminded of a due, before this moment.
+pub fn last(db: &Reader<'_>, due: DueId) -> Result<Option<Timestamp>> {
+    let (last,): (Option<Timestamp>,) = db.one(
         "select max(created_at) as last from reminder
          where account_id = :account and due_id = :due and created_at < :now",
         bind! { due },
     )?;
-    Ok(last.is_some_and(|last| last > since))
+    Ok(last)
 }
 
 /// Reminds of one due by hand.
@@ -184,6 +189,26 @@ pub fn remind_team(tx: &Tx<'_>, reach: &Reach, new: &Remind) -> Result<Reminded>
         }
     }
     Ok(reminded)
+}
+
+/// Reminds everybody in the account of what is overdue, but those who were lately. Says how many dues that
+/// were, and how many letters.
+pub fn remind_late(tx: &Tx<'_>) -> Result<(i64, i64)> {
+    let (mut dues, mut letters) = (0, 0);
+    for whole in due::wholes(tx, late(tx)?)? {
+        let team = team::find(tx, whole.due.team_id)?;
+        if let Some(written) = by_hand(tx, &team, &whole)? {
+            dues += 1;
+            letters += written;
+        }
+    }
+    Ok((dues, letters))
+}
+
+/// Every due of which something is overdue.
+pub fn late(db: &Reader<'_>) -> Result<Vec<Due>> {
+    let text = sql!(Due::SELECT, " where account_id = :account and overdue_at <= :now order by id");
+    Ok(db.all(text, bind! {})?)
 }
 
 /// How many letters were written; `None` if somebody was reminded of it lately.

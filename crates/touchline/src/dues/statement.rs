@@ -154,14 +154,14 @@ row! {
 }
 
 const MOVED: &str = "
-    select payer_id, currency, kind, book, cast(sum(amount) as bigint) as amount
+    currency, kind, book, cast(sum(amount) as bigint) as amount
     from ledger_entry
     where account_id = :account
       and book in ('owed', 'credit', 'dues', 'late_fees', 'discounts', 'waived')";
 const BY_PAYER_AND_BOOK: &str = " group by payer_id, currency, kind, book";
 /// What should have been paid by now and was not. A late fee comes after all instalments.
 const LATE: &str = "
-    select d.payer_id, d.currency, cast(sum(
+    d.currency, cast(sum(
         (select sum(i.amount) from instalment i
          where i.account_id = d.account_id and i.due_id = d.id and i.overdue_at <= :now)
         + case when exists (select 1 from instalment i
@@ -201,10 +201,18 @@ fn totals(sums: &ByPayer) -> Vec<Total> {
 pub fn of_team(db: &Reader<'_>, team: TeamId) -> Result<TeamStatement> {
     team::find(db, team)?;
     let moved = db.all(
-        sql!(MOVED, " and team_id = :team and payer_id is not null", BY_PAYER_AND_BOOK),
+        sql!(
+            "select payer_id,",
+            MOVED,
+            " and team_id = :team and payer_id is not null",
+            BY_PAYER_AND_BOOK
+        ),
         bind! { team },
     )?;
-    let overdue = db.all(sql!(LATE, " and d.team_id = :team", BY_PAYER), bind! { team })?;
+    let overdue = db.all(
+        sql!("select d.payer_id,", LATE, " and d.team_id = :team", BY_PAYER),
+        bind! { team },
+    )?;
     let sums = gathered(moved, overdue);
     let names = names(db, sums.keys().map(|(payer, _)| *payer).collect())?;
     let families = sums.iter().map(|((payer, _), (currency, sums))| Family {
@@ -221,8 +229,30 @@ pub fn of_team(db: &Reader<'_>, team: TeamId) -> Result<TeamStatement> {
     })
 }
 
+/// The sums of all dues of the account, a row for each currency.
+pub fn of_account(db: &Reader<'_>) -> Result<Vec<Total>> {
+    let moved: Vec<(Currency, Movement, Book, i64)> = db.all(
+        sql!("select", MOVED, " and payer_id is not null group by currency, kind, book"),
+        bind! {},
+    )?;
+    let overdue: Vec<(Currency, i64)> =
+        db.all(sql!("select", LATE, " group by d.currency"), bind! {})?;
+    let mut totals: BTreeMap<String, Total> = BTreeMap::new();
+    let mut of = |currency: Currency, add: &dyn Fn(&mut Sums)| {
+        let total = Total { currency, sums: Sums::default() };
+        add(&mut totals.entry(currency.code().to_owned()).or_insert(total).sums);
+    };
+    for (currency, kind, book, amount) in moved {
+        of(currency, &|sums| sums.add(kind, book, amount));
+    }
+    for (currency, amount) in overdue {
+        of(currency, &|sums| sums.overdue += amount);
+    }
+    Ok(totals.into_values().collect())
+}
+
 /// What people are called, read from no more than their names.
-fn names(db: &Reader<'_>, people: Vec<PersonId>) -> Result<BTreeMap<PersonId, String>> {
+pub fn names(db: &Reader<'_>, people: Vec<PersonId>) -> Result<BTreeMap<PersonId, String>> {
     let named: Vec<(PersonId, String, Option<String>)> = db.all(
         "select id, coalesce(preferred_name, first_name) as first, last_name from person
          where account_id = :account and id in (:people)",
@@ -245,6 +275,7 @@ pub fn of_person(db: &Reader<'_>, reach: &Reach, id: PersonId) -> Result<Stateme
     let payers = if reach.is_own(id) { reach.kin().1 } else { vec![id] };
     let moved = db.all(
         sql!(
+            "select payer_id,",
             MOVED,
             " and payer_id in (:payers) and (cast(:everything as boolean) or team_id in (:teams))",
             BY_PAYER_AND_BOOK
@@ -253,6 +284,7 @@ pub fn of_person(db: &Reader<'_>, reach: &Reach, id: PersonId) -> Result<Stateme
     )?;
     let overdue = db.all(
         sql!(
+            "select d.payer_id,",
             LATE,
             " and d.payer_id in (:payers) and (cast(:everything as boolean) or d.team_id in (:teams))",
             BY_PAYER

@@ -14,9 +14,9 @@ use crate::web::reply::One;
 use crate::web::routes::Routes;
 
 /// How often families can be reminded of one due date, and how far from it.
-const REMINDERS: usize = 10;
-const FARTHEST: i64 = 365;
-const LONGEST_HOLD: i64 = 365 * 24 * 60;
+pub(super) const REMINDERS: usize = 10;
+pub(super) const FARTHEST: i64 = 365;
+pub(super) const LONGEST_HOLD: i64 = 365 * 24 * 60;
 
 /// `/money_settings`.
 pub fn routes(routes: Routes) -> Routes {

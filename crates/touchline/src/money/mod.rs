@@ -5,6 +5,7 @@
 
 pub mod api;
 pub mod ledger;
+pub mod pages;
 pub mod payment;
 pub mod settings;
 

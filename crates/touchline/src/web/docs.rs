@@ -128,6 +128,7 @@ pub fn router(document: Document) -> Router<App> {
         .route("/docs/webhooks", get(|| async { page(&WEBHOOKS) }))
         .route("/docs/store", get(|| async { page(&STORE) }))
         .route("/docs/dues", get(|| async { page(&DUES) }))
+        .route("/docs/cards", get(|| async { page(&CARDS) }))
         .route("/docs/reference.js", get(|| async { script(REFERENCE_JS.as_bytes().into()) }))
         .route("/docs/docs.css", get(|| async { ([(CONTENT_TYPE, "text/css")], CSS) }))
         .route("/docs/scalar.js", get(bundle))
@@ -155,6 +156,10 @@ static STORE: LazyLock<String> =
 /// How dues work, likewise.
 static DUES: LazyLock<String> =
     LazyLock::new(|| written("Dues in Touchline", include_str!("../../../../docs/dues.md")));
+
+/// How cards are set up and paid with, likewise.
+static CARDS: LazyLock<String> =
+    LazyLock::new(|| written("Paying by card", include_str!("../../../../docs/cards.md")));
 
 /// A page from what is written down.
 fn written(title: &str, text: &str) -> String {

@@ -32,6 +32,7 @@ pub enum Section {
     Members,
     Store,
     Orders,
+    Dues,
     AuditLog,
     ApiKeys,
     OauthApps,
@@ -48,6 +49,7 @@ pub enum Section {
     Sessions,
     ConnectedApps,
     Joining,
+    OwnDues,
 }
 
 /// A menu: groups of entries, each under its heading. The first group has none.
@@ -57,7 +59,7 @@ type Menu = &'static [(&'static str, &'static [Section])];
 pub const ADMIN: Menu = &[
     ("", &[Section::Overview]),
     ("People", &[Section::Members]),
-    ("Money", &[Section::Store, Section::Orders]),
+    ("Money", &[Section::Store, Section::Orders, Section::Dues]),
     ("Data", &[Section::AuditLog]),
     ("Developers", &[Section::ApiKeys, Section::OauthApps, Section::Webhooks, Section::Usage]),
     ("System", &[Section::Health, Section::Settings]),
@@ -77,7 +79,7 @@ pub const ACCOUNT: Menu = &[
             Section::Joining,
         ],
     ),
-    ("Money", &[Section::Shelf, Section::MyOrders]),
+    ("Money", &[Section::Shelf, Section::MyOrders, Section::OwnDues]),
 ];
 
 impl Section {
@@ -91,6 +93,7 @@ impl Section {
             Self::Orders => ("Orders", "/admin/orders", "receipt"),
             Self::Shelf => ("Store", "/store", "shopping-bag"),
             Self::MyOrders => ("My orders", "/store/orders", "receipt"),
+            Self::Dues => ("Dues", "/admin/dues", "banknote"),
             Self::AuditLog => ("Audit log", "/admin/audit", "scroll-text"),
             Self::ApiKeys => ("API keys", "/admin/keys", "key-round"),
             Self::OauthApps => ("OAuth apps", "/admin/apps", "app-window"),
@@ -105,6 +108,7 @@ impl Section {
             Self::Sessions => ("Sessions", "/account/sessions", "monitor-smartphone"),
             Self::ConnectedApps => ("Connected apps", "/account/apps", "plug"),
             Self::Joining => ("Joining", "/account/claims", "users"),
+            Self::OwnDues => ("Dues", "/dues", "banknote"),
         }
     }
 

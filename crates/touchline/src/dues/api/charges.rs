@@ -24,14 +24,14 @@ use crate::web::query::{FromQuery, Nothing, Params, Query};
 use crate::web::reply::{Many, One, Several};
 use crate::web::routes::Routes;
 
-const TITLE: usize = 120;
-const NOTE: usize = 1000;
-const REASON: usize = 500;
+pub(in crate::dues) const TITLE: usize = 120;
+pub(in crate::dues) const NOTE: usize = 1000;
+pub(in crate::dues) const REASON: usize = 500;
 /// All of something, in hundredths of a per cent.
-const ALL: i64 = 10_000;
-const COUNT: i64 = 60;
+pub(in crate::dues) const ALL: i64 = 10_000;
+pub(in crate::dues) const COUNT: i64 = 60;
 /// Days that somebody can mean.
-const YEARS: std::ops::RangeInclusive<i16> = 2000..=2199;
+pub(in crate::dues) const YEARS: std::ops::RangeInclusive<i16> = 2000..=2199;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
@@ -80,7 +80,7 @@ async fn charge(
     body: Body<NewCharge>,
 ) -> Result<Response> {
     let reach = caller.reach();
-    caller.create_all(body, move |tx, new| charging::create(tx, &reach, new)).await
+    caller.create_all(body, move |tx, new| charging::create(tx, &reach, &new)).await
 }
 
 /// Remind a team now
@@ -317,6 +317,7 @@ impl FromQuery for DueFilter {
             charge_id: params.id("charge_id"),
             status: params.word("status"),
             overdue: params.flag("overdue"),
+            ..Self::default()
         }
     }
 }

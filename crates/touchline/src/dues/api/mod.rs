@@ -1,7 +1,7 @@
 //! The JSON endpoints of dues.
 
-mod charges;
-mod payments;
+pub(super) mod charges;
+pub(super) mod payments;
 mod statements;
 
 use crate::web::routes::Routes;

@@ -21,8 +21,8 @@ use crate::web::query::{Nothing, Query};
 use crate::web::reply::{Many, One};
 use crate::web::routes::Routes;
 
-const REFERENCE: usize = 120;
-const REASON: usize = 500;
+pub(in crate::dues) const REFERENCE: usize = 120;
+pub(in crate::dues) const REASON: usize = 500;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list, pay)).with(routes!(find)).with(routes!(refund))

@@ -1,0 +1,209 @@
+//! What is owed to the club: in all, and due by due.
+
+use askama::Template;
+use axum::response::Response;
+use http::StatusCode;
+use kit::Day;
+use kit::word::Word;
+use store::Reader;
+
+use super::shown::{self, Around};
+use super::{LIST, Treasurer, show};
+use crate::accounts::rights::Reach;
+use crate::dues::due::{self, Category, DueFilter, Shown, Status};
+use crate::dues::statement::{self, Total};
+use crate::error::Result;
+use crate::ids::{DueId, TeamId};
+use crate::paging::{Order, Page};
+use crate::teams::team::{self, TeamFilter};
+use crate::web::form::Form;
+use crate::web::leaf::{Asked, Leaf};
+use crate::web::page::{Flash, Frame, Section};
+use crate::web::visitor::Outcome;
+
+/// So many teams can be chosen from.
+const TEAMS: i64 = 200;
+/// What is said after something was done.
+const DONE: [(&str, &str); 2] = [
+    ("charged", "They were charged."),
+    ("before", "This form was carried out once already; nothing was charged twice."),
+];
+/// How dues can stand, as one looks for them.
+const STATES: [(&str, &str); 5] = [
+    ("open", "Open"),
+    ("overdue", "Overdue"),
+    ("partially_paid", "Partly paid"),
+    ("paid", "Paid"),
+    ("waived", "Waived"),
+];
+
+/// A due as it is listed.
+pub(super) struct Row {
+    pub(super) id: DueId,
+    pub(super) person: String,
+    pub(super) title: String,
+    pub(super) team: String,
+    pub(super) state: (&'static str, &'static str),
+    pub(super) amount: String,
+    pub(super) open: String,
+    pub(super) next: Option<Day>,
+}
+
+/// The sums in one currency.
+struct Sum {
+    open: String,
+    overdue: String,
+    paid: String,
+    note: String,
+}
+
+impl From<&Total> for Sum {
+    fn from(Total { currency, sums }: &Total) -> Self {
+        let money = |minor| shown::money(minor, *currency);
+        let note = match sums.refunded {
+            0 => String::new(),
+            refunded => format!("{} given back", money(refunded)),
+        };
+        Self { open: money(sums.open), overdue: money(sums.overdue), paid: money(sums.paid), note }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "dues/list.html")]
+struct ListPage {
+    frame: Frame,
+    sums: Vec<Sum>,
+    rows: Vec<Row>,
+    next: String,
+    /// Whether there is any due at all.
+    any: bool,
+    filtered: bool,
+    late: bool,
+    asked: Wanted,
+    teams: Vec<(TeamId, String)>,
+}
+
+impl ListPage {
+    fn states(&self) -> &'static [(&'static str, &'static str)] {
+        &STATES
+    }
+
+    fn categories(&self) -> Vec<(&'static str, &'static str)> {
+        shown::categories()
+    }
+}
+
+/// What is looked for, as it was typed.
+#[derive(Debug, Clone)]
+struct Wanted {
+    status: String,
+    team: String,
+    category: String,
+    q: String,
+    charge: String,
+    payer: String,
+}
+
+impl Wanted {
+    fn read(form: &Form) -> Self {
+        let text = |name: &str| form.text(name).to_owned();
+        Self {
+            status: text("status"),
+            team: text("team"),
+            category: text("category"),
+            q: text("q"),
+            charge: text("charge"),
+            payer: text("payer"),
+        }
+    }
+
+    fn is_any(&self) -> bool {
+        let all = [&self.status, &self.team, &self.category, &self.q, &self.charge, &self.payer];
+        all.iter().any(|text| !text.is_empty())
+    }
+
+    /// What is meant; a word that nobody can choose finds nothing out of the ordinary.
+    fn filter(&self) -> DueFilter {
+        DueFilter {
+            team_id: self.team.parse().ok(),
+            charge_id: self.charge.parse().ok(),
+            payer_id: self.payer.parse().ok(),
+            status: Status::parse(&self.status),
+            overdue: (self.status == "overdue").then_some(true),
+            category: Category::parse(&self.category),
+            q: Some(self.q.clone()).filter(|q| !q.is_empty()),
+            ..DueFilter::default()
+        }
+    }
+
+    fn is_team(&self, id: &TeamId) -> bool {
+        self.team == id.to_string()
+    }
+}
+
+/// The teams there are, by name.
+pub(super) fn teams(db: &Reader<'_>, filter: &TeamFilter) -> Result<Vec<(TeamId, String)>> {
+    let page = Page { limit: TEAMS, order: Order::Asc, last: None };
+    let teams = team::list(db, &Reach::Everywhere, filter, &page)?;
+    Ok(teams.into_iter().map(|team| (team.id, team.name)).collect())
+}
+
+/// These dues, as they are listed.
+pub(super) fn rows(db: &Reader<'_>, dues: &[Shown]) -> Result<Vec<Row>> {
+    let around = Around::of(db, dues.iter())?;
+    let row = |due: &Shown| Row {
+        id: due.id,
+        person: around.person(due.person_id),
+        title: due.title.clone(),
+        team: around.team(due.team_id),
+        state: shown::state(due),
+        amount: shown::money(due.amount - due.discount + due.late_fee_charged, due.currency),
+        open: shown::money(due.balance, due.currency),
+        next: due.next_due_on,
+    };
+    Ok(dues.iter().map(row).collect())
+}
+
+pub(super) async fn list(visitor: Treasurer) -> Outcome<Response> {
+    let asked = Asked::of(&visitor, Order::Desc)?;
+    let wanted = Wanted::read(&asked.form);
+    let filter = wanted.filter();
+    let page =
+        move |db: &Reader<'_>, page: &Page<DueId>| due::list(db, &Reach::Everywhere, &filter, page);
+    let Leaf { rows: dues, next } = Leaf::read(&visitor, &asked, page).await?;
+    let look = move |db: &Reader<'_>| {
+        let teams = teams(db, &TeamFilter::default())?;
+        Ok((statement::of_account(db)?, teams, rows(db, &dues)?))
+    };
+    let (totals, teams, rows) = visitor.read(look).await?;
+    let filtered = wanted.is_any();
+    let frame = visitor.frame("Dues", Section::Dues);
+    let page = ListPage {
+        frame: frame.flash(flash(&visitor)),
+        late: totals.iter().any(|total| total.sums.overdue > 0),
+        sums: totals.iter().map(Sum::from).collect(),
+        any: filtered || !rows.is_empty(),
+        rows,
+        next,
+        filtered,
+        asked: wanted,
+        teams,
+    };
+    show(StatusCode::OK, &page)
+}
+
+/// What was done before; of reminders, how many there were.
+fn flash(visitor: &Treasurer) -> Option<Flash> {
+    let query = visitor.guest.query().ok()?;
+    if query.text("done") != "reminded" {
+        return visitor.guest.done(&DONE);
+    }
+    let dues: u32 = query.text("dues").parse().ok()?;
+    let letters: u32 = query.text("letters").parse().ok()?;
+    Some(super::remind::said(dues.into(), letters.into()))
+}
+
+/// The dues that were charged together.
+pub(super) fn of_charge(charge: &str, done: &str) -> String {
+    format!("{LIST}?charge={charge}&done={done}")
+}

@@ -1,0 +1,161 @@
+//! Giving a payment back: what will happen, how much, and why.
+
+use askama::Template;
+use axum::response::Response;
+use store::{Reader, Tx};
+
+use super::shown::{self, Around};
+use super::{Sent, Treasurer, is_fault, place, show, status, typed};
+use crate::accounts::rights::Reach;
+use crate::dues::api::payments::REASON;
+use crate::dues::due::{self, Shown, Status};
+use crate::dues::paying::{self, NewDueRefund, Refundable};
+use crate::error::{Error, Result};
+use crate::expected::Expected;
+use crate::ids::{DueId, PaymentId};
+use crate::money::payment::{Method, Payment};
+use crate::web::form::{Faults, Form};
+use crate::web::once::{Once, new_nonce, nonce, once};
+use crate::web::page::{Frame, Section};
+use crate::web::path::At;
+use crate::web::visitor::{Outcome, see_other};
+
+/// What the page is about.
+struct Found {
+    due: Shown,
+    payment: Payment,
+    payer: String,
+    left: Refundable,
+}
+
+fn found(db: &Reader<'_>, (id, payment): (DueId, PaymentId)) -> Result<Found> {
+    let due = due::whole(db, id)?.shown(db.now());
+    let payment = paying::find(db, id, payment)?;
+    let payer = Around::of(db, std::iter::once(&due))?.person(due.payer_id);
+    let left = paying::refundable(db, &payment)?;
+    Ok(Found { due, payment, payer, left })
+}
+
+#[derive(Template)]
+#[template(path = "dues/refund.html")]
+struct RefundPage {
+    frame: Frame,
+    title: String,
+    payer: String,
+    paid: String,
+    method: &'static str,
+    most: String,
+    currency: String,
+    /// Whether anything can be given back at all.
+    possible: bool,
+    events: Vec<String>,
+    amount: String,
+    reason: String,
+    faults: Faults,
+    nonce: String,
+    back: String,
+}
+
+/// What will happen, in words.
+fn events(found: &Found) -> Vec<String> {
+    let Found { due, payment, left, .. } = found;
+    let money = |minor| shown::money(minor, due.currency);
+    let way = match payment.method {
+        Method::Credit => "The money stays with the club, as credit of the payer.",
+        _ if payment.provider_id.is_some() => {
+            "The money goes back to the card by itself, which may take some days."
+        }
+        _ => "Give the money back yourself; here it is only written down.",
+    };
+    let mut events = vec![way.to_owned()];
+    if left.unspent > 0 {
+        events.push(format!("{} of it is paid ahead and goes first.", money(left.unspent)));
+    }
+    if left.most > left.unspent {
+        events.push(match due.status {
+            Status::Waived => "What is given back of this waived due is not owed again.".to_owned(),
+            _ => format!("Up to {} is owed again.", money(left.most - left.unspent)),
+        });
+    }
+    events
+}
+
+fn show_form(
+    visitor: &Treasurer,
+    found: &Found,
+    (amount, reason): (String, String),
+    faults: Faults,
+    nonce: String,
+) -> Outcome<Response> {
+    let Found { due, payment, payer, left } = found;
+    let money = |minor| shown::money(minor, due.currency);
+    let page = RefundPage {
+        frame: visitor.frame("Give this payment back?", Section::Dues),
+        title: due.title.clone(),
+        payer: payer.clone(),
+        paid: money(payment.amount),
+        method: shown::method(payment.method),
+        most: money(left.most),
+        currency: due.currency.code().to_owned(),
+        possible: left.most > 0,
+        events: events(found),
+        amount,
+        reason,
+        faults,
+        nonce,
+        back: place(due.id),
+    };
+    show(status(&page.faults), &page)
+}
+
+pub(super) async fn ask(visitor: Treasurer, At(at): At<(DueId, PaymentId)>) -> Outcome<Response> {
+    let found = visitor.read(move |db| found(db, at)).await?;
+    let all = shown::plain(found.left.most, found.due.currency);
+    let nonce = new_nonce(visitor.app());
+    show_form(&visitor, &found, (all, String::new()), Faults::default(), nonce)
+}
+
+/// What is to be given back, or everything that is wrong.
+fn wanted(found: &Found, form: &Form) -> std::result::Result<NewDueRefund, Faults> {
+    let mut faults = Faults::default();
+    let currency = found.due.currency;
+    let amount = typed::amount("amount", form.text("amount"), currency, &mut faults);
+    if amount.is_some_and(|amount| amount > found.left.most) {
+        let most = shown::money(found.left.most, currency);
+        faults.add("amount", format!("Of this payment, {most} can be given back."));
+    }
+    let reason = typed::line("reason", form.text("reason"), REASON, &mut faults);
+    if faults.is_empty() { Ok(NewDueRefund { amount, reason }) } else { Err(faults) }
+}
+
+pub(super) async fn refund(
+    At(at): At<(DueId, PaymentId)>,
+    Sent { visitor, form }: Sent,
+) -> Outcome<Response> {
+    let found = visitor.read(move |db| found(db, at)).await?;
+    let name = nonce(&form)?;
+    let typed = (form.text("amount").to_owned(), form.text("reason").to_owned());
+    let (again, kept) = (name.clone(), visitor.app().config.idempotency_ttl);
+    let (new, own) = match wanted(&found, &form) {
+        Ok(new) => (Some(new), Faults::default()),
+        Err(faults) => (None, faults),
+    };
+    let given = visitor.write(move |tx: &Tx<'_>| {
+        // Whoever sends the form twice is told so, though nothing may be left to be given back.
+        once(tx, &name, kept, |tx| {
+            let new = new.ok_or_else(|| Error::invalid(Vec::new()))?;
+            paying::refund(tx, &Reach::Everywhere, at, &Expected::Anything, new)?;
+            Ok((at.1.to_string(), ()))
+        })
+    });
+    let home = place(found.due.id);
+    match given.await {
+        Ok(Once::Now(())) => Ok(see_other(&format!("{home}?done=refunded"))),
+        Ok(Once::Before(_)) => Ok(see_other(&format!("{home}?done=before"))),
+        Err(error) if is_fault(&error) => {
+            let faults = if own.is_empty() { Faults::from(&error) } else { own };
+            show_form(&visitor, &found, typed, faults, again)
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -212,11 +212,58 @@ export const PAGES = [
   }, 422],
   ['orders-print', '/store/orders/print', 'owner', at('/store/orders/print')],
   ['pick-list', '/store/products/{id}/pick-list', 'owner', at((w) => `/store/products/${w.product.id}/pick-list`)],
+  ['dues', '/admin/dues', 'owner', at('/admin/dues')],
+  ['dues-nothing-fits', '/admin/dues', 'owner', at('/admin/dues?q=nobody-is-called-this')],
+  ['dues-charge-team', '/admin/dues/new', 'owner', at('/admin/dues/new')],
+  ['dues-charge', '/admin/dues/new', 'owner', at((w) => `/admin/dues/new?team=${w.team.id}`)],
+  ['dues-charge-wrong', '/admin/dues/new', 'owner', async (page, w) => {
+    await page.goto(`/admin/dues/new?team=${w.team.id}`)
+    await page.getByLabel('What for').fill(w.names.note)
+    await page.getByLabel('Amount', { exact: true }).fill('-5')
+    await page.locator('input[name=split][value=rows]').check()
+    await press(page, 'Show what is charged')
+    await page.getByText('Nobody was charged').waitFor()
+  }, 422],
+  ['dues-preview', '/admin/dues/new', 'owner', async (page, w) => {
+    await page.goto(`/admin/dues/new?team=${w.team.id}`)
+    await page.getByLabel('What for').fill(w.names.note)
+    await page.getByLabel('Amount', { exact: true }).fill('135')
+    await page.locator('input[name=split][value=equal]').check()
+    await page.getByLabel('How many parts').fill('3')
+    await page.getByLabel('Day', { exact: true }).fill('2027-09-01')
+    await press(page, 'Show what is charged')
+    await page.getByRole('button', { name: 'Charge them' }).waitFor()
+  }],
+  ['dues-remind', '/admin/dues/remind', 'owner', at('/admin/dues/remind')],
+  ['dues-team', '/admin/dues/teams/{team}', 'owner', at((w) => `/admin/dues/teams/${w.team.id}`)],
+  ['dues-team-many', '/admin/dues/teams/{team}', 'owner', async (page) => {
+    await page.goto('/admin/dues')
+    await page.locator('.links a').first().click()
+  }],
+  ['due', '/admin/dues/{id}', 'owner', at((w) => `/admin/dues/${w.due.id}`)],
+  ['due-edit', '/admin/dues/{id}/edit', 'owner', at((w) => `/admin/dues/${w.freshDue.id}/edit`)],
+  ['due-edit-late', '/admin/dues/{id}/edit', 'owner', at((w) => `/admin/dues/${w.due.id}/edit`)],
+  ['due-pay', '/admin/dues/{id}/payments/new', 'owner', at((w) => `/admin/dues/${w.due.id}/payments/new`)],
+  ['due-refund', '/admin/dues/{id}/payments/{payment}/refund', 'owner', at((w) => `/admin/dues/${w.due.id}/payments/${w.payment.id}/refund`)],
+  ['due-waive', '/admin/dues/{id}/waive', 'owner', at((w) => `/admin/dues/${w.due.id}/waive`)],
+  ['own-dues', '/dues', 'family', at('/dues')],
+  ['own-dues-none', '/dues', 'parent', at('/dues')],
+  ['own-due', '/dues/{id}', 'family', at((w) => `/dues/${w.due.id}`)],
+  ['own-receipt', '/dues/{id}/receipt', 'family', at((w) => `/dues/${w.due.id}/receipt`)],
+  ['own-team', '/dues/teams/{team}', 'owner', at((w) => `/dues/teams/${w.team.id}`)],
   ['usage', '/admin/usage', 'owner', at('/admin/usage')],
   ['audit', '/admin/audit', 'owner', at('/admin/audit')],
   ['audit-check', '/admin/audit/check', 'owner', at('/admin/audit/check')],
   ['health', '/admin/health', 'owner', at('/admin/health')],
   ['settings', '/admin/settings', 'owner', at('/admin/settings')],
+  ['settings-money', '/admin/settings/money', 'owner', at('/admin/settings/money')],
+  ['settings-money-wrong', '/admin/settings/money', 'owner', async (page) => {
+    await page.goto('/admin/settings/money')
+    await page.getByLabel('Currency', { exact: true }).fill('XTS')
+    await page.getByLabel('How many').fill('1.5')
+    await press(page, 'Save')
+    await page.getByText('Nothing was saved').waitFor()
+  }, 422],
   ['settings-demo', '/admin/settings/demo', 'owner', at('/admin/settings/demo')],
 
   ['two-step-set-up', '/account/two-step/set-up', 'twoStep', async (page, w) => {
@@ -261,6 +308,9 @@ export const FIRST_PAGES = [
   ['store-empty', '/admin/store', async (page) => page.goto('/admin/store')],
   ['codes-empty', '/admin/store/codes', async (page) => page.goto('/admin/store/codes')],
   ['orders-empty', '/admin/orders', async (page) => page.goto('/admin/orders')],
+  ['dues-empty', '/admin/dues', async (page) => page.goto('/admin/dues')],
+  ['dues-no-team', '/admin/dues/new', async (page) => page.goto('/admin/dues/new')],
+  ['settings-money-new', '/admin/settings/money', async (page) => page.goto('/admin/settings/money')],
   ['usage-empty', '/admin/usage', async (page) => page.goto('/admin/usage')],
   ['audit-new', '/admin/audit', async (page) => page.goto('/admin/audit')],
   ['settings-new', '/admin/settings', async (page) => page.goto('/admin/settings')],

@@ -102,6 +102,7 @@ export class World {
     await page.getByRole('button', { name: 'Make a link' }).click()
     this.teamLink = path(await page.locator('#link').textContent())
     await this.join()
+    await this.charge(must)
     await this.ask()
     await this.sell(must)
     await this.subscribe()
@@ -149,6 +150,18 @@ export class World {
     const asked = page.locator('section.card', { hasText: this.familyUser.email })
     await asked.getByRole('button', { name: /^Approve/ }).click()
     await page.waitForLoadState()
+  }
+
+  /** Dues of the player: one of which a part was paid, and more than is owed of another; one that is untouched. */
+  async charge(must) {
+    const fee = { team_id: this.team.id, member_id: this.member.id, title: this.names.note, amount: 13500, note: this.names.note }
+    const charge = async (more) => (await must('POST', '/dues', { ...fee, ...more }))[0]
+    const pay = async (due, amount) => must('POST', `/dues/${due.id}/payments`, { amount, method: 'transfer', reference: this.names.note })
+    this.due = await charge({ due_on: '2026-01-31', instalment_count: 3, late_fee: { amount: 500 } })
+    this.payment = await pay(this.due, 6000)
+    const travel = await charge({ due_on: '2099-01-01', category: 'travel', amount: 4000, use_credit: false })
+    await pay(travel, 5000)
+    this.freshDue = await charge({ due_on: '2099-06-30', instalment_count: 2, use_credit: false })
   }
 
   /** Somebody follows the link of the team and asks to be let in. */

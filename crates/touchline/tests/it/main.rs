@@ -21,6 +21,8 @@ mod crash;
 mod disk;
 mod dues;
 mod dues_model;
+mod dues_pages;
+mod dues_pages_family;
 mod dues_paying;
 mod dues_reminders;
 mod dues_statement;

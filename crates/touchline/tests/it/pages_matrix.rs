@@ -11,6 +11,7 @@ use touchline::oauth::secret;
 use touchline::webhooks::asking;
 use touchline::webhooks::edit::{self, Means, NewWebhook};
 
+use crate::dues;
 use crate::page_routes::{Route, page_routes};
 
 /// Pages for people who have not signed in: every other page sends them to sign in first. An app that is not
@@ -106,6 +107,7 @@ async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str,
     };
     let delivery = w.db().write(scope(), subscribe).await.unwrap();
     let (product, order, code) = sold(w).await;
+    let (team, due, payment) = due(w).await;
     // An id of the right form that nothing has.
     let nothing = |kind: &str| format!("{kind}_{}", &id.to_string()[4..]);
     vec![
@@ -132,6 +134,11 @@ async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str,
         ("/store/products/{id}", product, true),
         ("/admin/webhooks/{id}", delivery.webhook_id.to_string(), true),
         ("/admin/webhooks/{id}/deliveries/{delivery}", delivery.id.to_string(), true),
+        ("/admin/dues/teams/{team}", team.clone(), true),
+        ("/admin/dues/{id}", due.clone(), true),
+        ("/admin/dues/{id}/payments/{payment}", payment, true),
+        ("/dues/teams/{team}", team, true),
+        ("/dues/{id}", due, true),
     ]
 }
 
@@ -145,6 +152,15 @@ async fn sold(w: &World) -> (String, String, String) {
     let code = json!({ "code": "SIBLING10", "percent_bp": 1000 });
     let code = w.owner.post("/discounts", code).await.created();
     (product.id().to_owned(), order.id().to_owned(), code.id().to_owned())
+}
+
+/// A team with a due, of which something was paid.
+async fn due(w: &World) -> (String, String, String) {
+    let team = w.owner.post("/teams", json!({ "name": "Hawks" })).await.created().id().to_owned();
+    let kid = w.joins(&team, json!({ "first_name": "Max" })).await;
+    let due = dues::charged(w, &team, &kid.member, json!({})).await;
+    let paid = dues::pay(w, &due, 2_500).await.created().id().to_owned();
+    (team, due["id"].as_str().unwrap().to_owned(), paid)
 }
 
 /// Everything that is kept, but for what tells of visits.

@@ -1,0 +1,100 @@
+//! Stories about the pages on which families see what they owe, coaches see their teams, and both see no more.
+
+use testkit::{World, both, json, seconds};
+
+use crate::cards::Till;
+use crate::dues::{charged, look};
+use crate::dues_pages::{HOSTILE, treasurer};
+use crate::mail::DAY;
+
+both! {
+    async fn families_see_what_is_theirs_and_nothing_else(w: &World) {
+        let (cast, _) = treasurer(w).await;
+        let ben = w.joins(&cast.otters, json!({ "first_name": "Ben", "last_name": HOSTILE, "guardians": [{ "id": cast.pat }] })).await;
+        let mut parent = w.browser(cast.parent.id).await;
+        parent.get("/dues").await.ok().shows("You owe nothing").shows("aria-current=\"page\"");
+        let max = charged(w, &cast.hawks, &cast.max.member, json!({ "instalment_count": 2, "due_on": "2026-10-01", "note": "IBAN <b>12</b>" })).await;
+        let own = charged(w, &cast.otters, &ben.member, json!({ "title": HOSTILE, "due_on": "2027-01-01" })).await;
+        let zoe = charged(w, &cast.hawks, &cast.zoe.member, json!({ "title": "Somebody else’s" })).await;
+        let path = |due: &testkit::Value, below: &str| format!("/dues/{}{below}", due["id"].as_str().unwrap());
+
+        let page = parent.get("/dues").await.ok().shows("You owe 200.00 EUR").shows("Next: <b>50.00 EUR</b> by 1 Oct 2026.").shows("Max");
+        assert!(!page.text.contains("Somebody else") && !page.text.contains("Zoe") && !page.text.contains("<img src=x"));
+        assert!(!page.text.contains("Teams you lead") && !page.text.contains("by card"));
+        parent.get(&path(&max, "")).await.ok().shows("Open: 100.00 EUR").shows("IBAN &#60;b&#62;12").shows("To pay, use the way your club has told you").shows("Nothing was paid yet");
+        for below in ["", "/receipt"] {
+            assert_eq!(parent.get(&path(&zoe, below)).await.status, 404, "{below}");
+            parent.get(&path(&own, below)).await.ok();
+        }
+        assert_eq!(parent.post(&path(&zoe, "/pay"), &[]).await.status, 404);
+        assert_eq!(parent.post(&path(&max, "/pay"), &[]).await.status, 409, "cards are not taken");
+        assert_eq!(parent.get(&format!("/dues/teams/{}", cast.hawks)).await.status, 403);
+        assert_eq!(parent.get(&format!("/dues/teams/{}", w.stranger.post("/teams", json!({ "name": "Theirs" })).await.created().id())).await.status, 404);
+
+        let paid = w.owner.post(&path(&max, "/payments"), json!({ "amount": 11000, "method": "transfer", "reference": "Statement 12" })).await.created();
+        assert_eq!(look(w, &max).await["status"], "paid");
+        parent.get("/dues").await.ok().shows("You owe 100.00 EUR").shows("You have paid <b>10.00 EUR</b> ahead").shows("Paid").shows("+10.00 EUR");
+        parent.get(&path(&max, "/receipt")).await.ok().shows("Receipt").shows("110.00 EUR").shows("Statement 12").shows("10.00 EUR of it paid ahead").shows("Pat");
+        w.owner.post(&path(&max, &format!("/payments/{}/refund", paid.id())), json!({})).await.ok();
+        parent.get(&path(&max, "/receipt")).await.ok().shows("Given back").shows("100.00 EUR");
+
+        w.pass(seconds(DAY * 60));
+        let mut parent = w.browser(cast.parent.id).await;
+        parent.get("/dues").await.ok().shows("overdue").shows("Overdue");
+        let mut outsider = w.browser(cast.outsider.id).await;
+        outsider.get("/dues").await.ok().shows("You owe nothing");
+        assert_eq!(outsider.get(&path(&max, "")).await.status, 404);
+        let mut player = w.browser(cast.player.id).await;
+        player.get("/dues").await.ok().shows("You owe nothing");
+        assert_eq!(player.get(&path(&max, "")).await.status, 404);
+        // Who looks after the club's money may look at a family's page, but it is not their own family.
+        w.browser(cast.admin.id).await.get("/dues").await.ok().shows("You owe nothing");
+        w.browser(cast.admin.id).await.get(&path(&max, "")).await.ok();
+    }
+
+    async fn coaches_see_the_statement_of_their_own_teams(w: &World) {
+        let (cast, _) = treasurer(w).await;
+        charged(w, &cast.hawks, &cast.max.member, json!({})).await;
+        charged(w, &cast.otters, &cast.ole.member, json!({ "amount": 7777 })).await;
+        let mut coach = w.browser(cast.coach.id).await;
+        let page = coach.get("/dues").await.ok().shows("Teams you lead").shows(&format!("/dues/teams/{}", cast.hawks)).shows("You owe nothing");
+        assert!(!page.text.contains(&cast.otters) && !page.text.contains("Max"));
+        let page = coach.get(&format!("/dues/teams/{}", cast.hawks)).await.ok().shows("Statement of Hawks").shows("Pat").shows("100.00");
+        assert!(!page.text.contains("/admin/dues") && !page.text.contains("77.77"));
+        assert_eq!(coach.get(&format!("/dues/teams/{}", cast.otters)).await.status, 404);
+        assert_eq!(coach.get(&format!("/admin/dues/teams/{}", cast.hawks)).await.status, 403);
+        assert_eq!(coach.get("/admin/dues").await.status, 403);
+    }
+
+    async fn a_due_is_paid_by_card_where_cards_are_taken(w: &World) {
+        let (cast, _) = treasurer(w).await;
+        let due = charged(w, &cast.hawks, &cast.max.member, json!({ "instalment_count": 2 })).await;
+        let other = charged(w, &cast.hawks, &cast.zoe.member, json!({})).await;
+        let till = Till::open(w).await;
+        let home = w.browser(cast.parent.id).await;
+        let mut parent = testkit::Browser::new(till.node.address).holding(home.cookie.clone());
+        let path = format!("/dues/{}", due["id"].as_str().unwrap());
+        parent.get("/dues").await.ok().shows("by card");
+        let page = parent.get(&path).await.ok().shows("Pay the next part, 50.00 EUR by card").shows("Pay 100.00 EUR by card");
+        let policy = page.header("content-security-policy").unwrap();
+        assert!(policy.ends_with("form-action 'self' https://checkout.stripe.com"), "{policy}");
+        let sent = parent.post(&format!("{path}/pay"), &[("amount", "5000")]).await;
+        let pages = till.stripe.made("cs");
+        assert_eq!((sent.status, sent.header("location")), (303, pages[0]["url"].as_str()));
+        // Whoever presses twice comes to the same page.
+        let again = parent.post(&format!("{path}/pay"), &[("amount", "5000")]).await;
+        assert_eq!((again.header("location"), till.stripe.made("cs").len()), (sent.header("location"), 1));
+        for amount in ["x", "0", "-5", "99999999999999999999"] {
+            assert_eq!(parent.post(&format!("{path}/pay"), &[("amount", amount)]).await.status, 409, "{amount}");
+        }
+        assert_eq!(parent.post(&format!("{path}/pay"), &[("amount", "10001")]).await.status, 422);
+        assert_eq!(parent.post(&format!("/dues/{}/pay", other["id"].as_str().unwrap()), &[]).await.status, 404);
+        let session = till.stripe.pay(&till.page());
+        till.hear(w, "checkout.session.completed", &session).await;
+        let now = look(w, &due).await;
+        assert_eq!((&now["paid"], &now["balance"]), (&json!(5000), &json!(5000)));
+        parent.get(&path).await.ok().shows("Open: 50.00 EUR").shows("Card").shows("Pay 50.00 EUR by card");
+        let mut admin = testkit::Browser::new(till.node.address).holding(w.browser(cast.admin.id).await.cookie.clone());
+        admin.get("/admin/settings/money").await.ok().shows("Cards are taken").shows("/stripe/webhook");
+    }
+}

@@ -79,7 +79,7 @@ async fn fill(db: &Db, club: &Club, team: TeamId) -> Result<usize> {
     let mut movements = 0;
     for _ in 0..CHARGES {
         let charge = move |tx: &Tx<'_>| {
-            let dues = charging::create(tx, &Reach::Everywhere, fee(team)?)?;
+            let dues = charging::create(tx, &Reach::Everywhere, &fee(team)?)?;
             Ok(dues.into_iter().map(|due| due.id).collect::<Vec<DueId>>())
         };
         let dues = db.write(scope(), charge).await.map_err(failed)?;

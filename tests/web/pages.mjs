@@ -230,7 +230,7 @@ export const PAGES = [
     await page.getByLabel('Amount', { exact: true }).fill('135')
     await page.locator('input[name=split][value=equal]').check()
     await page.getByLabel('How many parts').fill('3')
-    await page.getByLabel('Day', { exact: true }).fill('2027-09-01')
+    await page.locator('#due_on').fill('2027-09-01')
     await press(page, 'Show what is charged')
     await page.getByRole('button', { name: 'Charge them' }).waitFor()
   }],

@@ -40,7 +40,7 @@ impl Row {
             discounted: plain(sums.discounted),
             late_fees: plain(sums.late_fees),
             waived: plain(sums.waived),
-            paid: plain(sums.paid + sums.credit_used),
+            paid: plain(sums.paid),
             refunded: plain(sums.refunded),
             credit: plain(sums.credit),
             open: plain(sums.open),

@@ -299,6 +299,8 @@ create table payment (
     paid_at bigint not null,
     -- The provider's name of it, by which it is given back.
     provider_id text,
+    -- Whether the payer's bank asks for it back, and what came of that.
+    dispute text,
     actor text not null,
     created_at bigint not null,
     updated_at bigint not null,
@@ -306,6 +308,7 @@ create table payment (
     constraint payment_pkey primary key (account_id, id),
     constraint payment_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
     constraint payment_method_check check (method in ('cash', 'transfer', 'card', 'other', 'credit')),
+    constraint payment_dispute_check check (dispute in ('open', 'won', 'lost')),
     constraint payment_amount_check check (amount > 0 and credited >= 0 and refunded >= 0 and refunded <= amount)
 );
 create index payment_account_id_subject_idx on payment (account_id, subject, id);
@@ -319,8 +322,10 @@ create table refund (
     payment_id bytea not null,
     currency text not null,
     amount bigint not null,
+    -- How it was given back.
+    method text not null,
     reason text,
-    -- `done`, or `pending` until the provider has done it.
+    -- `done`, or `pending` until the provider has done it; `failed`, and counts no more, if it could not.
     status text not null,
     provider_id text,
     actor text not null,
@@ -329,6 +334,7 @@ create table refund (
     constraint refund_pkey primary key (account_id, id),
     constraint refund_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
     constraint refund_payment_id_fkey foreign key (account_id, payment_id) references payment (account_id, id) on delete cascade,
+    constraint refund_method_check check (method in ('cash', 'transfer', 'card', 'other', 'credit')),
     constraint refund_status_check check (status in ('pending', 'done', 'failed')),
     constraint refund_amount_check check (amount > 0)
 );

@@ -44,6 +44,8 @@ test('an order is paid on the page of the provider, once', { timeout: 40_000 }, 
   const paid = await must('GET', `/orders/${order.id}`)
   assert.deepEqual([paid.paid, paid.currency, paid.version], [1250, 'EUR', 2])
   assert.equal(await told('order.paid', order.id), 1)
+  const payments = await must('GET', `/orders/${order.id}/payments`)
+  assert.deepEqual(payments.map(({ amount, method }) => [amount, method]), [[1250, 'card']])
   // Whoever goes back to the page of the provider finds it closed, and the order takes no second payment.
   await page.goto(checkout.url)
   await page.getByText('no longer available').waitFor()

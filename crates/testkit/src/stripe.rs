@@ -96,17 +96,7 @@ impl Stripe {
 
     /// Settings that use it.
     pub fn set_up(&self, config: &mut Config) {
-        let mut source = Source::default();
-        let url = self.url();
-        for (name, value) in
-            [("stripe_secret_key", KEY), ("stripe_webhook_secret", SECRET), ("stripe_url", &url)]
-        {
-            source.flags.insert(name.to_owned(), value.to_owned());
-        }
-        let read = Config::load(&source).unwrap();
-        config.stripe_secret_key = read.stripe_secret_key;
-        config.stripe_webhook_secret = read.stripe_webhook_secret;
-        config.stripe_url = read.stripe_url;
+        set_up(config, &self.url());
     }
 
     /// Misbehaves like this, one fault for each of the next requests.
@@ -158,12 +148,42 @@ impl Stripe {
             "payment_intent": intent });
         self.change(id, &paid)
     }
+
+    /// Somebody gives back so much of a payment in the provider's dashboard.
+    pub fn give_back(&self, payment: &str, amount: i64, status: &str) -> Value {
+        let mut book = self.book.lock().unwrap();
+        let (id, currency) = (format!("re_{}", book.objects.len() + 1), book.currency(payment));
+        book.keep(json!({ "id": id, "object": "refund", "status": status, "amount": amount,
+            "currency": currency, "payment_intent": payment, "metadata": {} }))
+    }
+
+    /// The payer's bank asks for a payment back.
+    pub fn dispute(&self, payment: &str) -> Value {
+        let mut book = self.book.lock().unwrap();
+        let id = format!("dp_{}", book.objects.len() + 1);
+        book.keep(json!({ "id": id, "object": "dispute", "status": "needs_response",
+            "payment_intent": payment, "metadata": {} }))
+    }
 }
 
 impl Drop for Stripe {
     fn drop(&mut self) {
         self.serving.abort();
     }
+}
+
+/// Settings that use a provider at this address.
+pub fn set_up(config: &mut Config, url: &str) {
+    let mut source = Source::default();
+    for (name, value) in
+        [("stripe_secret_key", KEY), ("stripe_webhook_secret", SECRET), ("stripe_url", url)]
+    {
+        source.flags.insert(name.to_owned(), value.to_owned());
+    }
+    let read = Config::load(&source).unwrap();
+    config.stripe_secret_key = read.stripe_secret_key;
+    config.stripe_webhook_secret = read.stripe_webhook_secret;
+    config.stripe_url = read.stripe_url;
 }
 
 /// The body of a call about something that happened, and its signature.
@@ -258,14 +278,31 @@ impl Book {
                 let status = self.refunds.unwrap_or("succeeded");
                 json!({ "id": format!("re_{number}"), "object": "refund", "status": status,
                     "amount": member("amount").unwrap().parse::<i64>().unwrap(),
+                    "currency": member("payment_intent").and_then(|id| self.currency(&id)),
                     "payment_intent": member("payment_intent"),
                     "metadata": { "account": part("account"), "refund": part("refund") } })
             }
             _ => return (404, refusal("There is nothing here")),
         };
-        self.objects.insert(made["id"].as_str().unwrap().to_owned(), made.clone());
+        let made = self.keep(made);
         self.keys.insert(key, (asked.form.clone(), made.clone()));
         (200, made)
+    }
+
+    fn keep(&mut self, object: Value) -> Value {
+        self.objects.insert(object["id"].as_str().unwrap().to_owned(), object.clone());
+        object
+    }
+
+    /// The page on which a payment was made.
+    fn page_of(&self, payment: &str) -> Option<&Value> {
+        self.objects.values().find(|object| {
+            object["object"] == "checkout.session" && object["payment_intent"] == payment
+        })
+    }
+
+    fn currency(&self, payment: &str) -> Option<Value> {
+        self.page_of(payment).map(|page| page["currency"].clone())
     }
 
     fn look(&self, path: &str, query: &str) -> (u16, Value) {
@@ -276,6 +313,9 @@ impl Book {
             return (200, json!({ "object": "list", "data": of }));
         }
         let id = path.rsplit('/').next().unwrap_or_default();
+        if let Some(page) = self.page_of(id) {
+            return (200, json!({ "id": id, "metadata": page["metadata"] }));
+        }
         self.objects
             .get(id)
             .map_or((404, refusal("No such object")), |object| (200, object.clone()))

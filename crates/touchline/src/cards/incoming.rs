@@ -7,7 +7,8 @@ use axum::routing::post;
 use http::StatusCode;
 use serde_json::Value;
 
-use super::{Cards, reconcile, refunds, signature};
+use super::provider::Refusal;
+use super::{Cards, disputes, reconcile, refunds, signature};
 use crate::app::App;
 use crate::config::Secret;
 use crate::error::{Code, Error, Result};
@@ -47,29 +48,53 @@ async fn follow(app: &App, cards: &Cards, event: &Value) -> Result<()> {
     let kind = event["type"].as_str().unwrap_or_default();
     let object = &event["data"]["object"];
     let own = |name: &str| object["metadata"][name].as_str();
-    let Some(account) = own("account").and_then(|id| id.parse::<AccountId>().ok()) else {
-        return Ok(());
-    };
+    let payment = object["payment_intent"].as_str();
+    let known = own("account").and_then(|id| id.parse::<AccountId>().ok());
     match kind {
         "checkout.session.completed"
         | "checkout.session.async_payment_succeeded"
         | "checkout.session.async_payment_failed"
-        | "checkout.session.expired" => match own("checkout").map(str::parse) {
-            Some(Ok(id)) => {
+        | "checkout.session.expired" => match (known, own("checkout").map(str::parse)) {
+            (Some(account), Some(Ok(id))) => {
                 reconcile::look_up(app, cards, account, id, object["id"].as_str()).await
             }
             _ => Ok(()),
         },
-        "refund.created" | "refund.updated" | "refund.failed" | "charge.refund.updated" => {
-            match own("refund").map(str::parse) {
-                Some(Ok(id)) => refunds::look_up(app, cards, account, id).await,
+        "refund.created"
+        | "refund.updated"
+        | "refund.failed"
+        | "charge.refund.updated"
+        | "charge.refunded" => {
+            let refund = own("refund").and_then(|id| id.parse().ok());
+            match (whose(cards, known, payment).await?, refund, payment) {
+                (Some(account), Some(id), _) => refunds::look_up(app, cards, account, id).await,
+                // Somebody has given it back at the provider, or it is a charge that tells.
+                (Some(account), None, Some(name)) => {
+                    refunds::look_up_of(app, cards, account, name).await
+                }
                 _ => Ok(()),
             }
         }
-        "charge.refunded" => match object["payment_intent"].as_str() {
-            Some(name) => refunds::look_up_of(app, cards, account, name).await,
-            None => Ok(()),
-        },
+        "charge.dispute.created" | "charge.dispute.updated" | "charge.dispute.closed" => {
+            match (whose(cards, known, payment).await?, object["id"].as_str()) {
+                (Some(account), Some(id)) => disputes::look_up(app, cards, account, id).await,
+                _ => Ok(()),
+            }
+        }
         _ => Ok(()),
+    }
+}
+
+/// Whose something is. What was not made by us does not say so, but the payment it is about does.
+async fn whose(
+    cards: &Cards,
+    known: Option<AccountId>,
+    payment: Option<&str>,
+) -> Result<Option<AccountId>> {
+    let (None, Some(payment)) = (known, payment) else { return Ok(known) };
+    match cards.provider.account_of(payment).await {
+        Ok(account) => Ok(account),
+        Err(Refusal::Later(why)) => Err(reconcile::unreachable(why)),
+        Err(Refusal::Never(_)) => Ok(None),
     }
 }

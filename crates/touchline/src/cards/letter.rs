@@ -8,7 +8,7 @@ use crate::accounts::{account, user};
 use crate::app::App;
 use crate::error::Result;
 use crate::ids::AccountId;
-use crate::money::payment::Refund;
+use crate::money::payment::{Dispute, Payment, Refund};
 use crate::post::courier::Note;
 
 /// What is written to those in charge.
@@ -55,9 +55,30 @@ impl Letter {
         let amount = Money { minor: *amount, currency: *currency };
         let text = format!(
             "{amount} for {subject} could not be given back to the card it was paid with.\n\nThe payment \
-             provider says: {why}\n\nPlease give it back in another way, such as by a bank transfer.\n"
+             provider says: {why}\n\nIt counts as paid again. Please give it back in another way, such as by a bank \
+             transfer, and write that down.\n"
         );
         Self { account: *account_id, subject: "A refund to a card failed", text }
+    }
+
+    /// The payer's bank asks for a payment back, or it was decided who keeps it.
+    pub fn disputed(payment: &Payment, dispute: Dispute) -> Self {
+        let Payment { account_id, subject, currency, amount, .. } = payment;
+        let amount = Money { minor: *amount, currency: *currency };
+        let what = match dispute {
+            Dispute::Open => {
+                "The payer's bank asks to have it back. Please answer at the payment provider, where you see \
+                 until when; nothing changes here by itself."
+            }
+            Dispute::Won => {
+                "The payer's bank had asked to have it back. It was decided that you keep it."
+            }
+            Dispute::Lost => {
+                "The payer's bank has it back. Please write that down here as a refund made in another way."
+            }
+        };
+        let text = format!("A payment of {amount} by card for {subject} is disputed.\n\n{what}\n");
+        Self { account: *account_id, subject: "A payment by card is disputed", text }
     }
 
     /// Sends it to everybody who looks after the club.

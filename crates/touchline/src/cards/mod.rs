@@ -6,6 +6,7 @@
 
 pub mod api;
 pub mod checkout;
+pub mod disputes;
 pub mod incoming;
 mod letter;
 pub mod minor;
@@ -14,6 +15,7 @@ pub mod pages;
 pub mod provider;
 pub mod reconcile;
 pub mod refunds;
+pub mod returning;
 pub mod settling;
 pub mod signature;
 pub mod stripe;

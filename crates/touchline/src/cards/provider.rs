@@ -8,6 +8,7 @@ use std::pin::Pin;
 use kit::{Currency, Timestamp};
 
 use crate::ids::{AccountId, CheckoutId, RefundId};
+use crate::money::payment::Dispute;
 
 /// An answer that is on its way.
 pub type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refusal>> + Send + 'a>>;
@@ -88,6 +89,23 @@ pub enum Outcome {
     Failed(String),
 }
 
+/// Money that was given back of a payment, whoever asked for it.
+#[derive(Debug, Clone)]
+pub struct Returned {
+    pub back: Return,
+    /// The name we gave it, if it was us.
+    pub refund: Option<RefundId>,
+    pub money: Option<(Currency, i64)>,
+}
+
+/// A payment that the payer's bank asks to have back, as the provider shows it.
+#[derive(Debug, Clone)]
+pub struct Disputed {
+    /// The provider's name of the payment.
+    pub payment: Option<String>,
+    pub dispute: Dispute,
+}
+
 /// Who takes cards for us.
 pub trait Provider: Send + Sync {
     /// Where the pages are that it opens, as a browser calls it: forms of ours may lead there.
@@ -100,6 +118,10 @@ pub trait Provider: Send + Sync {
     fn give_back<'a>(&'a self, money: &'a NewReturn) -> Asked<'a, Return>;
     /// Looks at money that is given back.
     fn look_at_return<'a>(&'a self, id: &'a str) -> Asked<'a, Return>;
-    /// Finds out whether we have asked for this before, however long ago.
-    fn find_return<'a>(&'a self, money: &'a NewReturn) -> Asked<'a, Option<Return>>;
+    /// Everything that was given back of a payment, by us or by others.
+    fn returns_of<'a>(&'a self, payment: &'a str) -> Asked<'a, Vec<Returned>>;
+    /// Whose a payment is, as we said when it was asked for; `None` if it is nobody's here.
+    fn account_of<'a>(&'a self, payment: &'a str) -> Asked<'a, Option<AccountId>>;
+    /// Looks at a dispute.
+    fn look_at_dispute<'a>(&'a self, id: &'a str) -> Asked<'a, Disputed>;
 }

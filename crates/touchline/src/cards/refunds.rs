@@ -7,11 +7,11 @@ use store::{Reader, Scope, Tx};
 
 use super::letter::Letter;
 use super::provider::{NewReturn, Outcome, Refusal, Return};
-use super::{ACTOR, Cards};
+use super::{ACTOR, Cards, returning};
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, RefundId};
-use crate::money::payment::{self, RefundStatus, Waiting};
+use crate::money::payment::{self, Waiting};
 
 /// How many are looked up at once.
 const PILE: i64 = 100;
@@ -66,17 +66,32 @@ pub async fn look_up(app: &App, cards: &Cards, account: AccountId, id: RefundId)
     }
 }
 
-/// Looks up the refunds of a payment that have not ended, by the provider's name of the payment.
+/// Looks up everything that was given back of a payment, by the provider's name of it: what we have asked for, and
+/// what was given back without us.
 pub async fn look_up_of(app: &App, cards: &Cards, account: AccountId, name: &str) -> Result<()> {
-    let name = name.to_owned();
-    let look = move |db: &Reader<'_>| match payment::find_by_provider(db, &name)? {
-        Some(payment) => payment::waiting_of(db, payment.id),
-        None => Ok(Vec::new()),
+    let scope = || Scope::account(account, ACTOR);
+    let own = name.to_owned();
+    let look = move |db: &Reader<'_>| match payment::find_by_provider(db, &own)? {
+        Some(payment) => payment::waiting_of(db, payment.id).map(Some),
+        None => Ok(None),
     };
-    for waiting in app.db.read(Scope::account(account, ACTOR), look).await? {
+    let Some(waiting) = app.db.read(scope(), look).await? else { return Ok(()) };
+    for waiting in waiting {
         carry(app, cards, &waiting).await?;
     }
-    Ok(())
+    without_us(app, cards, account, name).await
+}
+
+async fn without_us(app: &App, cards: &Cards, account: AccountId, name: &str) -> Result<()> {
+    let own = name.to_owned();
+    match cards.provider.returns_of(name).await {
+        Ok(all) => {
+            let work = move |tx: &Tx<'_>| returning::elsewhere(tx, &own, &all);
+            app.db.write(Scope::account(account, ACTOR), work).await
+        }
+        Err(Refusal::Later(why)) => Err(super::reconcile::unreachable(why)),
+        Err(Refusal::Never(why)) => Err(Error::internal(why)),
+    }
 }
 
 /// Asks the provider for a refund or what became of it, and notes the answer.
@@ -90,9 +105,11 @@ async fn carry(app: &App, cards: &Cards, waiting: &Waiting) -> Result<()> {
             cards.provider.give_back(&money).await
         }
         // It may have been given back long ago, and we were not told.
-        None => match cards.provider.find_return(&money).await {
-            Ok(None) => cards.provider.give_back(&money).await,
-            Ok(Some(found)) => Ok(found),
+        None => match cards.provider.returns_of(&money.payment).await {
+            Ok(all) => match all.into_iter().find(|one| one.refund == Some(refund)) {
+                Some(found) => Ok(found.back),
+                None => cards.provider.give_back(&money).await,
+            },
             Err(refusal) => Err(refusal),
         },
     };
@@ -100,22 +117,19 @@ async fn carry(app: &App, cards: &Cards, waiting: &Waiting) -> Result<()> {
         Ok(Return { id, outcome }) => note(app, waiting, Some(id), outcome).await,
         Err(Refusal::Later(why)) => Err(super::reconcile::unreachable(why)),
         Err(Refusal::Never(why)) if waiting.provider_id.is_none() => {
-            note(app, waiting, None, Outcome::Failed(why)).await
+            note(app, waiting, None, Outcome::Failed(why)).await?;
+            // It may be refused because somebody gave the money back at the provider.
+            without_us(app, cards, account, &money.payment).await
         }
         Err(Refusal::Never(why)) => Err(Error::internal(why)),
     }
 }
 
 async fn note(app: &App, waiting: &Waiting, name: Option<String>, outcome: Outcome) -> Result<()> {
-    let id = waiting.id;
-    let (status, why) = match outcome {
-        Outcome::Pending => (RefundStatus::Pending, None),
-        Outcome::Done => (RefundStatus::Done, None),
-        Outcome::Failed(why) => (RefundStatus::Failed, Some(why)),
-    };
-    let work = move |tx: &Tx<'_>| payment::ended(tx, id, status, name);
+    let (id, made) = (waiting.id, outcome.clone());
+    let work = move |tx: &Tx<'_>| returning::note(tx, id, name, &made);
     let ended = app.db.write(Scope::account(waiting.account_id, ACTOR), work).await?;
-    if let (Some(refund), Some(why)) = (ended, why) {
+    if let (Some(refund), Outcome::Failed(why)) = (ended, outcome) {
         tracing::warn!(refund = %id, why, "the payment provider could not give money back");
         Letter::not_given_back(&refund, &why).send(app).await;
     }

@@ -6,11 +6,12 @@ use store::Tx;
 use super::checkout::{self, Checkout, Status};
 use super::letter::Letter;
 use super::provider::{Page, Progress};
+use super::returning;
 use super::subject::{Subject, settle_subject};
 use crate::error::{Error, Result};
 use crate::ids::{CheckoutId, PaymentId};
 use crate::money::ledger::{self, About, Book, Movement};
-use crate::money::payment::{self, Method, NewPayment, Paid};
+use crate::money::payment::{self, Giving, Method, NewPayment, Paid};
 use crate::signals::Tell;
 
 /// Enters what a page says. The same page can be entered as often as it is shown, in any order; a letter to
@@ -93,10 +94,8 @@ fn give_back(tx: &Tx<'_>, checkout: &Checkout, provider_id: String) -> Result<Pa
     let about = About { subject, team_id, person_id: None, payer_id: None, currency };
     let (amount, reference) = (checkout.amount, payment.id.to_string());
     let came = [(Book::Card, amount), (Book::Credit, -amount)];
-    ledger::enter(tx, Movement::Payment, &about, Some(reference.clone()), &came)?;
+    ledger::enter(tx, Movement::Payment, &about, Some(reference), &came)?;
     let reason = Some("Paid when the order could not be paid any more.".to_owned());
-    payment::refund(tx, &payment, amount, reason)?;
-    let went = [(Book::Card, -amount), (Book::Credit, amount)];
-    ledger::enter(tx, Movement::Refund, &about, Some(reference), &went)?;
+    returning::give_back_stray(tx, &payment, Giving { amount, method: None, reason })?;
     Ok(payment.id)
 }

@@ -19,10 +19,13 @@ use tokio_rustls::TlsConnector;
 
 use super::minor;
 use super::provider::{
-    Asked, NewPage, NewReturn, Outcome, Page, Progress, Provider, Refusal, Return,
+    Asked, Disputed, NewPage, NewReturn, Outcome, Page, Progress, Provider, Refusal, Return,
+    Returned,
 };
 use crate::config::{BaseUrl, Secret};
 use crate::doorway::Doorway;
+use crate::ids::AccountId;
+use crate::money::payment::Dispute;
 
 /// How long asking may take, with all attempts.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -193,15 +196,36 @@ impl Provider for Stripe {
         })
     }
 
-    fn find_return<'a>(&'a self, money: &'a NewReturn) -> Asked<'a, Option<Return>> {
+    // A page holds a hundred, which is more than anybody gives back of one payment.
+    fn returns_of<'a>(&'a self, payment: &'a str) -> Asked<'a, Vec<Returned>> {
         Box::pin(async move {
-            let payment = name(&money.payment)?;
+            let payment = name(payment)?;
             let path = format!("/v1/refunds?{}={payment}&limit=100", kind_of(payment));
             let all = self.ask(Call::look(path)).await?;
-            let own = money.refund.to_string();
-            let mut all = all["data"].as_array().into_iter().flatten();
-            let found = all.find(|one| one["metadata"]["refund"].as_str() == Some(own.as_str()));
-            found.map(read_return).transpose()
+            all["data"].as_array().into_iter().flatten().map(read_returned).collect()
+        })
+    }
+
+    fn account_of<'a>(&'a self, payment: &'a str) -> Asked<'a, Option<AccountId>> {
+        Box::pin(async move {
+            let payment = name(payment)?;
+            let path = format!("/v1/{}s/{payment}", kind_of(payment));
+            let found = self.ask(Call::look(path)).await?;
+            Ok(found["metadata"]["account"].as_str().and_then(|id| id.parse().ok()))
+        })
+    }
+
+    fn look_at_dispute<'a>(&'a self, id: &'a str) -> Asked<'a, Disputed> {
+        Box::pin(async move {
+            let found = self.ask(Call::look(format!("/v1/disputes/{}", name(id)?))).await?;
+            let dispute = match found["status"].as_str() {
+                // The bank only asked, and has let it be.
+                Some("won" | "warning_closed") => Dispute::Won,
+                Some("lost") => Dispute::Lost,
+                Some(_) => Dispute::Open,
+                None => return Err(unreadable("a dispute")),
+            };
+            Ok(Disputed { payment: found["payment_intent"].as_str().map(str::to_owned), dispute })
         })
     }
 }
@@ -236,7 +260,7 @@ fn counted(currency: Currency, amount: i64) -> Result<String, Refusal> {
 
 /// A name of Stripe's that can stand in an address.
 fn name(id: &str) -> Result<&str, Refusal> {
-    let plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
     let odd = || Refusal::Never("This is not a name that Stripe gives.".to_owned());
     (plain && !id.is_empty()).then_some(id).ok_or_else(odd)
 }
@@ -253,11 +277,7 @@ fn read_page(session: &Value) -> Result<Page, Refusal> {
         (_, Some("expired")) => Progress::Expired,
         _ => Progress::Open,
     };
-    let currency = text("currency").and_then(|code| code.to_uppercase().parse::<Currency>().ok());
-    let money = currency.and_then(|currency| {
-        let amount = session["amount_total"].as_i64()?;
-        Some((currency, minor::heard(currency, amount)?))
-    });
+    let money = read_money(session, "amount_total");
     let payment = text("payment_intent").or_else(|| session["payment_intent"]["id"].as_str());
     let own = &session["metadata"];
     Ok(Page {
@@ -268,6 +288,20 @@ fn read_page(session: &Value) -> Result<Page, Refusal> {
         checkout: own["checkout"].as_str().and_then(|id| id.parse().ok()),
         money,
         payment: payment.map(str::to_owned),
+    })
+}
+
+fn read_money(object: &Value, name: &str) -> Option<(Currency, i64)> {
+    let currency = object["currency"].as_str()?.to_uppercase().parse::<Currency>().ok()?;
+    Some((currency, minor::heard(currency, object[name].as_i64()?)?))
+}
+
+fn read_returned(refund: &Value) -> Result<Returned, Refusal> {
+    let own = refund["metadata"]["refund"].as_str();
+    Ok(Returned {
+        back: read_return(refund)?,
+        refund: own.and_then(|id| id.parse().ok()),
+        money: read_money(refund, "amount"),
     })
 }
 

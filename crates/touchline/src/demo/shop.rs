@@ -93,7 +93,8 @@ fn further(tx: &Tx<'_>, order: Order, turn: usize) -> Result<()> {
     }
     if turn == 5 {
         let reason = Some("Too small".to_owned());
-        let back = NewRefund { amount: Some(1000), lines: None, restock: None, reason };
+        let back =
+            NewRefund { amount: Some(1000), lines: None, restock: None, method: None, reason };
         refunding::refund(tx, EVERYWHERE, id, expected, back)?;
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kit::Currency;
-use store::{Reader, Tx, bind, sql};
+use store::{Reader, Tx, bind};
 use utoipa::ToSchema;
 
 use super::due::{self, Due, Status, Whole};
@@ -14,8 +14,7 @@ use crate::expected::Expected;
 use crate::ids::{DueId, PaymentId, PersonId};
 use crate::mail::letter;
 use crate::money::ledger::{self, About, Book, Movement};
-use crate::money::payment::{self, Method, NewPayment, Paid, Payment};
-use crate::paging::{Order, Page};
+use crate::money::payment::{self, Giving, Method, NewPayment, Paid, Payment, Refund};
 use crate::signals::Tell;
 
 /// Clocks differ, and it may be tomorrow already where somebody paid.
@@ -43,6 +42,9 @@ pub struct NewDueRefund {
     /// All that can be given back if left out.
     #[schema(minimum = 1, maximum = 1_000_000_000_000_i64)]
     pub amount: Option<i64>,
+    /// The way it was paid if left out. What was paid by card goes back to the card, unless it was given back in
+    /// another way.
+    pub method: Option<Method>,
     #[schema(max_length = 500)]
     pub reason: Option<String>,
 }
@@ -186,18 +188,69 @@ pub fn refund(
 ) -> Result<Payment> {
     let before = due::managed(tx, reach, id)?;
     let payment = expected.check(find(tx, id, payment))?;
-    let subject = payment.subject.clone();
-    let Refundable { unspent, most } = refundable(tx, &payment)?;
+    if new.method == Some(Method::Credit) && payment.method != Method::Credit {
+        let detail = "What was paid with money is not given back as credit.";
+        return Err(Error::invalid(vec![Fault::new("/method", "not_allowed", detail)]));
+    }
+    let left = Left::of(tx, &payment)?;
+    let most = left.most();
     let amount = new.amount.unwrap_or(most);
     if amount > most || most == 0 {
         let detail = format!("Of this payment, {most} can be given back.");
         return Err(Error::invalid_state(detail));
     }
-    let (from_credit, rest) = (amount.min(unspent), amount - amount.min(unspent));
-    let (payment, _) = payment::refund(tx, &payment, amount, new.reason)?;
+    let giving = Giving { amount, method: new.method, reason: new.reason };
+    Ok(give_back(tx, before, &payment, &left, giving)?.0)
+}
+
+/// Writes down that the provider has given money back without us. It is gone, even if it was paid ahead and is
+/// spent: the payer's credit is then less than nothing.
+pub fn given_back(tx: &Tx<'_>, id: DueId, payment: &Payment, giving: Giving) -> Result<Refund> {
+    let left = Left::of(tx, payment)?;
+    Ok(give_back(tx, due::whole(tx, id)?, payment, &left, giving)?.1)
+}
+
+/// What of a payment can be given back.
+#[derive(Debug, Clone, Copy)]
+pub struct Left {
+    /// What was paid ahead and is not spent: it goes first.
+    pub unspent: i64,
+    /// What was paid for the due.
+    pub applied: i64,
+}
+
+impl Left {
+    /// What can be given back now.
+    pub fn of(db: &Reader<'_>, payment: &Payment) -> Result<Self> {
+        let reopened = reopened(db, payment)?;
+        let ahead = payment.credited - (payment.refunded - reopened);
+        let credit = match payment.payer_id {
+            Some(payer) => ledger::credit(db, payer, payment.currency)?,
+            None => 0,
+        };
+        let applied = payment.amount - payment.credited - reopened;
+        Ok(Self { unspent: ahead.min(credit).max(0), applied })
+    }
+
+    /// All of it.
+    pub fn most(&self) -> i64 {
+        self.unspent + self.applied
+    }
+}
+
+fn give_back(
+    tx: &Tx<'_>,
+    before: Whole,
+    payment: &Payment,
+    left: &Left,
+    giving: Giving,
+) -> Result<(Payment, Refund)> {
+    let amount = giving.amount;
+    let rest = (amount - left.unspent).clamp(0, left.applied);
+    let (payment, refund) = payment::refund(tx, payment, giving)?;
     let about = About { payer_id: payment.payer_id, ..before.due.about() };
     let moved =
-        [(Book::of(payment.method), -amount), (Book::Owed, rest), (Book::Credit, from_credit)];
+        [(Book::of(refund.method), -amount), (Book::Owed, rest), (Book::Credit, amount - rest)];
     ledger::enter(tx, Movement::Refund, &about, Some(payment.id.to_string()), &moved)?;
     let waived = if before.due.status == Status::Waived { rest } else { 0 };
     ledger::enter(
@@ -210,29 +263,29 @@ pub fn refund(
     let (paid, waived) = (before.due.paid - rest, before.due.waived + waived);
     let due = Due { paid, waived, ..before.due.clone() };
     let after = due::save(tx, Whole { due, ..before.clone() })?;
-    letter::cancel(tx, &subject)?;
+    letter::cancel(tx, &about.subject)?;
     tx.tell_change("dues.refunded", &before.told(tx.now()), &after.told(tx.now()))?;
-    Ok(payment)
+    Ok((payment, refund))
 }
 
-/// How much of a payment can be given back.
-#[derive(Debug, Clone, Copy)]
-pub struct Refundable {
-    /// As much of it as is paid ahead and not spent: it goes first.
-    pub unspent: i64,
-    pub most: i64,
-}
-
-/// How much of a payment can be given back now.
-pub fn refundable(db: &Reader<'_>, payment: &Payment) -> Result<Refundable> {
-    let reopened = reopened(db, payment)?;
-    let ahead = payment.credited - (payment.refunded - reopened);
-    let credit = match payment.payer_id {
-        Some(payer) => ledger::credit(db, payer, payment.currency)?,
-        None => 0,
-    };
-    let unspent = ahead.min(credit).max(0);
-    Ok(Refundable { unspent, most: unspent + payment.amount - payment.credited - reopened })
+/// A refund has failed, and the money is still here: what was owed again because of it is paid, as far as it is
+/// still open; the rest is the payer's credit.
+pub fn come_back(tx: &Tx<'_>, id: DueId, refund: &Refund) -> Result<()> {
+    let before = due::whole(tx, id)?;
+    let payment = payment::come_back(tx, refund)?;
+    let applied = refund.amount.min(reopened(tx, &payment)?).min(before.due.balance());
+    let about = About { payer_id: payment.payer_id, ..before.due.about() };
+    let moved = [
+        (Book::of(refund.method), refund.amount),
+        (Book::Owed, -applied),
+        (Book::Credit, applied - refund.amount),
+    ];
+    // The same movement the other way round, so that sums of what was given back are right again.
+    ledger::enter(tx, Movement::Refund, &about, Some(payment.id.to_string()), &moved)?;
+    let due = Due { paid: before.due.paid + applied, ..before.due.clone() };
+    let after = due::save(tx, Whole { due, ..before.clone() })?;
+    letter::cancel(tx, &about.subject)?;
+    tx.tell_change("dues.refund_failed", &before.told(tx.now()), &after.told(tx.now()))
 }
 
 /// How much of a payment was given back such that it is owed again.
@@ -252,18 +305,3 @@ pub fn find(db: &Reader<'_>, due: DueId, id: PaymentId) -> Result<Payment> {
     let payment = payment::find(db, id)?;
     if payment.subject == due.to_string() { Ok(payment) } else { Err(Error::not_found()) }
 }
-
-/// A page of what was paid for a due.
-pub fn list(db: &Reader<'_>, due: DueId, page: &Page<PaymentId>) -> Result<Vec<Payment>> {
-    let (subject, limit) = (due.to_string(), page.fetch());
-    let after = page.after(PaymentId::LEAST, PaymentId::GREATEST);
-    let text = match page.order {
-        Order::Asc => sql!(Payment::SELECT, OF_DUE, " and id > :after order by id limit :limit"),
-        Order::Desc => {
-            sql!(Payment::SELECT, OF_DUE, " and id < :after order by id desc limit :limit")
-        }
-    };
-    Ok(db.all(text, bind! { subject, after, limit })?)
-}
-
-const OF_DUE: &str = " where account_id = :account and subject = :subject";

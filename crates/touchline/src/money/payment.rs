@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, PaymentId, PersonId, RefundId};
+use crate::paging::{Order, Page};
 use crate::signals::Tell;
 use crate::thing::thing;
 
@@ -29,11 +30,21 @@ words! {
         /// The provider was asked and has not answered yet.
         Pending = "pending",
         Done = "done",
-        /// The provider refused; it has to be given back in another way.
+        /// The provider could not do it: the money is still here, and has to be given back in another way.
         Failed = "failed",
     }
 }
-word_column!(RefundStatus);
+words! {
+    /// What has become of a payment that the payer's bank asks to have back.
+    pub enum Dispute as PaymentDispute {
+        /// It is to be answered, or decided.
+        Open = "open",
+        /// The money stays here.
+        Won = "won",
+        Lost = "lost",
+    }
+}
+word_column!(RefundStatus, Dispute);
 
 record! {
     /// Money that came in.
@@ -58,6 +69,8 @@ record! {
         pub paid_at: Timestamp,
         #[serde(skip)]
         pub provider_id: Option<String>,
+        /// Whether the payer's bank asks for it back, and what came of that; `null`: it does not.
+        pub dispute: Option<Dispute>,
         #[serde(skip)]
         pub actor: String,
         pub created_at: Timestamp,
@@ -83,6 +96,8 @@ record! {
         pub payment_id: PaymentId,
         pub currency: Currency,
         pub amount: i64,
+        /// How it was given back.
+        pub method: Method,
         pub reason: Option<String>,
         pub status: RefundStatus,
         #[serde(skip)]
@@ -94,7 +109,7 @@ record! {
     }
 }
 
-thing!(Refund by RefundId: Subject);
+thing!(Refund by RefundId: Subject Paged);
 
 /// What somebody says of a payment, whether for an order or a due.
 #[derive(Debug, Clone)]
@@ -124,6 +139,32 @@ pub struct NewPayment {
     pub provider_id: Option<String>,
 }
 
+/// A page of what was paid for an order or a due.
+pub fn page(db: &Reader<'_>, subject: &str, page: &Page<PaymentId>) -> Result<Vec<Payment>> {
+    let limit = page.fetch();
+    let after = page.after(PaymentId::LEAST, PaymentId::GREATEST);
+    let text = match page.order {
+        Order::Asc => sql!(Payment::SELECT, OF_SUBJECT, ASCENDING),
+        Order::Desc => sql!(Payment::SELECT, OF_SUBJECT, DESCENDING),
+    };
+    Ok(db.all(text, bind! { subject, after, limit })?)
+}
+
+/// A page of what was given back for an order or a due.
+pub fn refunds_page(db: &Reader<'_>, subject: &str, page: &Page<RefundId>) -> Result<Vec<Refund>> {
+    let limit = page.fetch();
+    let after = page.after(RefundId::LEAST, RefundId::GREATEST);
+    let text = match page.order {
+        Order::Asc => sql!(Refund::SELECT, OF_SUBJECT, ASCENDING),
+        Order::Desc => sql!(Refund::SELECT, OF_SUBJECT, DESCENDING),
+    };
+    Ok(db.all(text, bind! { subject, after, limit })?)
+}
+
+const OF_SUBJECT: &str = " where account_id = :account and subject = :subject";
+const ASCENDING: &str = " and id > :after order by id limit :limit";
+const DESCENDING: &str = " and id < :after order by id desc limit :limit";
+
 /// Writes a payment down.
 pub fn create(tx: &Tx<'_>, new: NewPayment) -> Result<Payment> {
     let payment = Payment {
@@ -139,6 +180,7 @@ pub fn create(tx: &Tx<'_>, new: NewPayment) -> Result<Payment> {
         reference: new.reference,
         paid_at: new.paid_at.unwrap_or(tx.now()),
         provider_id: new.provider_id,
+        dispute: None,
         actor: tx.actor().to_owned(),
         created_at: tx.now(),
         updated_at: tx.now(),
@@ -169,29 +211,25 @@ pub fn refunds_of(db: &Reader<'_>, subject: &str) -> Result<Vec<Refund>> {
     )?)
 }
 
+/// Money that is to be given back.
+#[derive(Debug, Clone)]
+pub struct Giving {
+    pub amount: i64,
+    /// The way it came, if nobody says otherwise.
+    pub method: Option<Method>,
+    pub reason: Option<String>,
+}
+
 /// Writes down that so much of a payment is given back: never more than is left of it. What was paid through a
-/// provider is pending until the provider has given it back.
-pub fn refund(
-    tx: &Tx<'_>,
-    payment: &Payment,
-    amount: i64,
-    reason: Option<String>,
-) -> Result<(Payment, Refund)> {
+/// provider is pending until the provider has given it back, unless it is given back in another way.
+pub fn refund(tx: &Tx<'_>, payment: &Payment, giving: Giving) -> Result<(Payment, Refund)> {
+    let Giving { amount, method, reason } = giving;
     if amount <= 0 || amount > payment.amount - payment.refunded {
         return Err(Error::invalid_state("That is more than is left of the payment."));
     }
-    let payment = Payment {
-        refunded: payment.refunded + amount,
-        updated_at: tx.now(),
-        version: payment.version + 1,
-        ..payment.clone()
-    };
-    tx.run(
-        "update payment set refunded = :refunded, updated_at = :updated_at, version = :version
-         where account_id = :account and id = :id",
-        &payment.bind(),
-    )?;
-    let online = payment.provider_id.is_some();
+    let method = method.unwrap_or(payment.method);
+    let payment = count_refunded(tx, payment, payment.refunded + amount)?;
+    let online = payment.provider_id.is_some() && method == payment.method;
     let refund = Refund {
         id: tx.new_id(),
         account_id: tx.account(),
@@ -199,6 +237,7 @@ pub fn refund(
         payment_id: payment.id,
         currency: payment.currency,
         amount,
+        method,
         reason,
         status: if online { RefundStatus::Pending } else { RefundStatus::Done },
         provider_id: None,
@@ -208,6 +247,52 @@ pub fn refund(
     };
     tx.run(Refund::INSERT, &refund.bind())?;
     Ok((payment, refund))
+}
+
+/// Money whose refund has failed is part of its payment again.
+pub fn come_back(tx: &Tx<'_>, refund: &Refund) -> Result<Payment> {
+    let payment = find(tx, refund.payment_id)?;
+    count_refunded(tx, &payment, payment.refunded - refund.amount)
+}
+
+fn count_refunded(tx: &Tx<'_>, payment: &Payment, refunded: i64) -> Result<Payment> {
+    update(tx, Payment { refunded, ..payment.clone() })
+}
+
+fn update(tx: &Tx<'_>, payment: Payment) -> Result<Payment> {
+    let payment = Payment { updated_at: tx.now(), version: payment.version + 1, ..payment };
+    tx.run(
+        "update payment set refunded = :refunded, dispute = :dispute, updated_at = :updated_at,
+             version = :version
+         where account_id = :account and id = :id",
+        &payment.bind(),
+    )?;
+    Ok(payment)
+}
+
+/// Notes that the payer's bank asks for a payment back, or what came of that. Says whether anything has changed.
+pub fn disputed(tx: &Tx<'_>, before: &Payment, dispute: Dispute) -> Result<Option<Payment>> {
+    if before.dispute == Some(dispute) {
+        return Ok(None);
+    }
+    let after = update(tx, Payment { dispute: Some(dispute), ..before.clone() })?;
+    tx.tell_change("payment.disputed", before, &after)?;
+    Ok(Some(after))
+}
+
+/// Lets go of what people wrote beside payments and refunds of an order or a due.
+pub fn forget_words(tx: &Tx<'_>, subject: &str) -> Result<()> {
+    tx.run(
+        "update payment set reference = null, updated_at = :now, version = version + 1
+         where account_id = :account and subject = :subject and reference is not null",
+        bind! { subject },
+    )?;
+    tx.run(
+        "update refund set reason = null, updated_at = :now
+         where account_id = :account and subject = :subject and reason is not null",
+        bind! { subject },
+    )?;
+    Ok(())
 }
 
 /// One refund.
@@ -257,9 +342,15 @@ pub fn waiting(db: &Reader<'_>, after: (AccountId, RefundId), limit: i64) -> Res
     )?)
 }
 
-/// What a provider needs to know of one refund, whatever has become of it.
+/// What a provider needs to know of one refund, whatever has become of it: not of one that it has refused and
+/// never made.
 pub fn as_waiting(db: &Reader<'_>, id: RefundId) -> Result<Waiting> {
-    Ok(db.one(sql!(WAITING, " where r.account_id = :account and r.id = :id"), bind! { id })?)
+    let text = sql!(
+        WAITING,
+        " where r.account_id = :account and r.id = :id
+            and (r.status <> 'failed' or r.provider_id is not null)"
+    );
+    Ok(db.one(text, bind! { id })?)
 }
 
 /// The refunds of a payment that its provider has not ended yet.

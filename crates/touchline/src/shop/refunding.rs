@@ -11,7 +11,7 @@ use crate::error::{Error, Fault, Result};
 use crate::expected::Expected;
 use crate::ids::OrderId;
 use crate::money::ledger::{self, Book, Movement};
-use crate::money::payment;
+use crate::money::payment::{self, Giving, Method, Refund};
 
 /// What is given back: all that is left, unless an amount or lines are named.
 #[derive(Debug, ToSchema)]
@@ -24,6 +24,9 @@ pub struct NewRefund {
     pub lines: Option<Vec<Part>>,
     /// Whether what is taken back can be sold again; `true` if left out. An amount alone takes nothing back.
     pub restock: Option<bool>,
+    /// The way it was paid if left out. What was paid by card goes back to the card, unless it was given back in
+    /// another way.
+    pub method: Option<Method>,
     #[schema(max_length = 500)]
     pub reason: Option<String>,
 }
@@ -50,16 +53,52 @@ pub fn refund(
         return Err(Error::invalid_state(why));
     }
     if amount > 0 {
-        give_back(tx, &before, amount, new.reason)?;
+        let giving = Giving { amount, method: new.method, reason: new.reason };
+        give_back(tx, &before, giving)?;
     }
-    let refunded = before.kept.refunded + amount;
+    counted(tx, "order.refunded", &before, lines, before.kept.refunded + amount)
+}
+
+/// Writes down that the provider has given money back without us. Nothing is taken back for it.
+pub fn given_back(tx: &Tx<'_>, id: OrderId, giving: Giving) -> Result<Refund> {
+    let before = order::load(tx, id)?;
+    let refunded = before.kept.refunded + giving.amount;
+    let refund = give_back(tx, &before, giving)?;
+    counted(tx, "order.refunded", &before, before.lines.clone(), refunded)?;
+    Ok(refund)
+}
+
+/// A refund has failed, and the money is still here. What was taken back for it stays so.
+pub fn come_back(tx: &Tx<'_>, id: OrderId, refund: &Refund) -> Result<()> {
+    let before = order::load(tx, id)?;
+    let (amount, refunded) = (refund.amount, before.kept.refunded - refund.amount);
+    payment::come_back(tx, refund)?;
+    // The same movement the other way round, so that sums of what was given back are right again.
+    let tax = price::tax_back(before.kept.total, before.kept.tax, refunded, amount);
+    let books = [(Book::of(refund.method), amount), (Book::Sales, tax - amount), (Book::Tax, -tax)];
+    let reference = Some(refund.id.to_string());
+    ledger::enter(tx, Movement::Refund, &before.about(), reference, &books)?;
+    counted(tx, "order.refund_failed", &before, before.lines.clone(), refunded)?;
+    Ok(())
+}
+
+/// Keeps and tells how much was given back in all.
+fn counted(
+    tx: &Tx<'_>,
+    news: &'static str,
+    before: &Order,
+    lines: Vec<Line>,
+    refunded: i64,
+) -> Result<Order> {
     let status = match refunded {
         all if all == before.kept.paid => Status::Refunded,
-        0 => before.kept.status,
+        0 if before.kept.refunded == 0 => before.kept.status,
+        0 if before.kept.fulfilled_at.is_some() => Status::Fulfilled,
+        0 => Status::Paid,
         _ => Status::PartiallyRefunded,
     };
     let kept = Stored { refunded, status, ..before.kept.clone() };
-    order::update(tx, "order.refunded", &before, Order { kept, lines, ..before.clone() })
+    order::update(tx, news, before, Order { kept, lines, ..before.clone() })
 }
 
 /// How much is left of what was paid.
@@ -83,6 +122,10 @@ fn consistent(new: &NewRefund) -> Result<()> {
     if new.amount.is_some() && new.restock == Some(true) {
         let why = "With an amount nothing is taken back; name the lines instead.";
         return Err(Error::invalid(vec![Fault::new("/restock", "not_allowed", why)]));
+    }
+    if new.method == Some(Method::Credit) {
+        let why = "What was paid ahead is for dues; an order is given back in another way.";
+        return Err(Error::invalid(vec![Fault::new("/method", "not_allowed", why)]));
     }
     Ok(())
 }
@@ -124,15 +167,15 @@ fn take_back(tx: &Tx<'_>, line: &mut Line, count: i64, restock: bool) -> Result<
 }
 
 /// Takes the amount out of the payment and the books: from sales and tax as it was reckoned.
-fn give_back(tx: &Tx<'_>, order: &Order, amount: i64, reason: Option<String>) -> Result<()> {
-    let about = order.about();
+fn give_back(tx: &Tx<'_>, order: &Order, giving: Giving) -> Result<Refund> {
+    let (about, amount) = (order.about(), giving.amount);
     let payments = payment::of_subject(tx, &about.subject)?;
     let payment = payments.into_iter().find(|payment| payment.amount - payment.refunded >= amount);
     let payment = payment.ok_or_else(|| Error::internal("an order without its payment"))?;
-    let (payment, refund) = payment::refund(tx, &payment, amount, reason)?;
+    let (_, refund) = payment::refund(tx, &payment, giving)?;
     let Stored { total, tax, refunded, .. } = order.kept;
     let tax = price::tax_back(total, tax, refunded, amount);
-    let books =
-        [(Book::of(payment.method), -amount), (Book::Sales, amount - tax), (Book::Tax, tax)];
-    ledger::enter(tx, Movement::Refund, &about, Some(refund.id.to_string()), &books)
+    let books = [(Book::of(refund.method), -amount), (Book::Sales, amount - tax), (Book::Tax, tax)];
+    ledger::enter(tx, Movement::Refund, &about, Some(refund.id.to_string()), &books)?;
+    Ok(refund)
 }

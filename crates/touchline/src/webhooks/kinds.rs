@@ -86,6 +86,7 @@ kinds! {
         "order.fulfilled": "An order was handed out, whole or in part; its lines say which.";
         "order.cancelled": "An order was cancelled, or was not paid in time; its stock is given back.";
         "order.refunded": "Some or all of what was paid for an order was given back.";
+        "order.refund_failed": "The payment provider could not give money back for an order: it counts as paid again.";
     }
     Some(ScopeName::OrdersRead), "Due" {
         "dues.charged": "A member was charged.";
@@ -94,10 +95,14 @@ kinds! {
         "dues.paid": "A due is fully paid.";
         "dues.waived": "What was open of a due need not be paid any more.";
         "dues.refunded": "Something that was paid for a due was given back.";
+        "dues.refund_failed": "The payment provider could not give back what was paid for a due: it counts as paid again.";
     }
     Some(ScopeName::OrdersRead), "Refund" {
         "refund.completed": "The payment provider has given money back.";
         "refund.failed": "The payment provider could not give money back: it has to be done in another way.";
+    }
+    Some(ScopeName::OrdersRead), "Payment" {
+        "payment.disputed": "A payer's bank asks to have a payment by card back, or it was decided who keeps it.";
     }
     Some(ScopeName::OrdersRead), "Checkout" {
         "payment.stray": "Somebody paid by card for what could not be paid any more: for an order it is given back, for a due it is kept as credit.";

@@ -93,7 +93,7 @@ async fn order_of(w: &World, team: Option<&str>) -> String {
 }
 
 /// The address of what Max owes: 50.00.
-async fn due(w: &World, cast: &Cast) -> String {
+pub(crate) async fn due(w: &World, cast: &Cast) -> String {
     let due = json!({ "team_id": cast.hawks, "member_id": cast.max.member, "title": "Season fee",
         "category": "dues", "amount": 5000, "currency": "EUR", "due_on": "2026-10-01" });
     let charge = w.owner.post("/dues", due).await.created();
@@ -401,7 +401,8 @@ pub(crate) async fn checkout_of(w: &World, subject: &str) -> String {
 }
 
 /// Lets happen what is told of payments by card.
-pub(crate) async fn live(w: &World, team: &str) {
+pub(crate) async fn live(w: &World, cast: &Cast) {
+    let team = cast.hawks.as_str();
     let till = Till::open(w).await;
     let late = order_of(w, Some(team)).await;
     till.checkout(&late).await.created();
@@ -417,5 +418,16 @@ pub(crate) async fn live(w: &World, team: &str) {
     w.owner.post(&format!("{other}/refund"), json!({})).await.ok();
     till.stripe.faults(&[Fault::Refuses]);
     assert!(till.send_refunds().await);
+    let payment = session["payment_intent"].as_str().unwrap();
+    till.hear(w, "charge.dispute.created", &till.stripe.dispute(payment)).await.ok();
+    let due = due(w, cast).await;
+    let made = till.checkout(&due).await.created();
+    let page = made.data()["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    let session = till.stripe.pay(&page);
+    till.hear(w, "checkout.session.completed", &session).await.ok();
+    let back = till.stripe.give_back(session["payment_intent"].as_str().unwrap(), 500, "pending");
+    till.hear(w, "refund.created", &back).await.ok();
+    let back = till.stripe.change(back["id"].as_str().unwrap(), &json!({ "status": "failed" }));
+    till.hear(w, "refund.failed", &back).await.ok();
     till.node.stop().await;
 }

@@ -8,7 +8,7 @@ use touchline::cards::refunds;
 use crate::cards::{Till, order, paid, refund_statuses, stands, told};
 
 /// An order that was paid by card.
-async fn paid_order(w: &World, till: &Till) -> String {
+pub(crate) async fn paid_order(w: &World, till: &Till) -> String {
     let order = order(w).await;
     till.checkout(&order).await.created();
     let session = till.stripe.pay(&till.page());

@@ -16,6 +16,7 @@ mod calendars;
 mod cards;
 mod cards_crash;
 mod cards_refunds;
+mod cards_returns;
 mod conditions;
 mod crash;
 mod disk;

@@ -105,6 +105,8 @@ const TABLE: &[(&str, &str)] = &[
     ("orders_fulfil", "+++--- -"),
     ("orders_cancel", "+++00- +"),
     ("orders_refund", "+++--- -"),
+    ("orders_payments_list", "+++00- +"),
+    ("orders_refunds_list", "+++00- +"),
     ("orders_checkout", "+++00- +"),
     ("dues_checkout", "+++00- +"),
     ("checkouts_get", "+++00- +"),

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::expected::Expected;
 use crate::ids::{DueId, PaymentId};
 use crate::money::MOST;
-use crate::money::payment::{Method, Payment};
+use crate::money::payment::{self, Method, Payment};
 use crate::paging::Order;
 use crate::web::body::{Body, MaybeBody};
 use crate::web::caller::{Caller, OrdersManage, OrdersPlace, OrdersRead};
@@ -46,7 +46,7 @@ async fn list(
     caller
         .page(paging, move |db, reach, _, page| {
             due::find(db, reach, id)?;
-            paying::list(db, id, page)
+            payment::page(db, &id.to_string(), page)
         })
         .await
 }
@@ -129,6 +129,7 @@ impl FromBody for NewDueRefund {
     fn read(fields: &mut Fields) -> Self {
         Self {
             amount: fields.number("amount", 1, MOST).apply(None),
+            method: fields.word("method").apply(None),
             reason: fields.line("reason", REASON).apply(None),
         }
     }

@@ -143,7 +143,7 @@ fn found(db: &Reader<'_>, id: DueId) -> Result<Found> {
     let subject = id.to_string();
     let refunds = payment::refunds_of(db, &subject)?;
     let payments = payment::of_subject(db, &subject)?.into_iter().map(|payment| {
-        let most = paying::refundable(db, &payment)?.most;
+        let most = paying::Left::of(db, &payment)?.most();
         Ok(PaidRow::new(&payment, &refunds, most > 0))
     });
     Ok(Found {

@@ -9,7 +9,7 @@ use super::{Sent, Treasurer, is_fault, place, show, status, typed};
 use crate::accounts::rights::Reach;
 use crate::dues::api::payments::REASON;
 use crate::dues::due::{self, Shown, Status};
-use crate::dues::paying::{self, NewDueRefund, Refundable};
+use crate::dues::paying::{self, Left, NewDueRefund};
 use crate::error::{Error, Result};
 use crate::expected::Expected;
 use crate::ids::{DueId, PaymentId};
@@ -25,14 +25,14 @@ struct Found {
     due: Shown,
     payment: Payment,
     payer: String,
-    left: Refundable,
+    left: Left,
 }
 
 fn found(db: &Reader<'_>, (id, payment): (DueId, PaymentId)) -> Result<Found> {
     let due = due::whole(db, id)?.shown(db.now());
     let payment = paying::find(db, id, payment)?;
     let payer = Around::of(db, std::iter::once(&due))?.person(due.payer_id);
-    let left = paying::refundable(db, &payment)?;
+    let left = Left::of(db, &payment)?;
     Ok(Found { due, payment, payer, left })
 }
 
@@ -71,10 +71,10 @@ fn events(found: &Found) -> Vec<String> {
     if left.unspent > 0 {
         events.push(format!("{} of it is paid ahead and goes first.", money(left.unspent)));
     }
-    if left.most > left.unspent {
+    if left.applied > 0 {
         events.push(match due.status {
             Status::Waived => "What is given back of this waived due is not owed again.".to_owned(),
-            _ => format!("Up to {} is owed again.", money(left.most - left.unspent)),
+            _ => format!("Up to {} is owed again.", money(left.applied)),
         });
     }
     events
@@ -95,9 +95,9 @@ fn show_form(
         payer: payer.clone(),
         paid: money(payment.amount),
         method: shown::method(payment.method),
-        most: money(left.most),
+        most: money(left.most()),
         currency: due.currency.code().to_owned(),
-        possible: left.most > 0,
+        possible: left.most() > 0,
         events: events(found),
         amount,
         reason,
@@ -110,7 +110,7 @@ fn show_form(
 
 pub(super) async fn ask(visitor: Treasurer, At(at): At<(DueId, PaymentId)>) -> Outcome<Response> {
     let found = visitor.read(move |db| found(db, at)).await?;
-    let all = shown::plain(found.left.most, found.due.currency);
+    let all = shown::plain(found.left.most(), found.due.currency);
     let nonce = new_nonce(visitor.app());
     show_form(&visitor, &found, (all, String::new()), Faults::default(), nonce)
 }
@@ -120,8 +120,8 @@ fn wanted(found: &Found, form: &Form) -> std::result::Result<NewDueRefund, Fault
     let mut faults = Faults::default();
     let currency = found.due.currency;
     let amount = typed::amount("amount", form.text("amount"), currency, &mut faults);
-    if amount.is_some_and(|amount| amount > found.left.most) {
-        let most = shown::money(found.left.most, currency);
+    if amount.is_some_and(|amount| amount > found.left.most()) {
+        let most = shown::money(found.left.most(), currency);
         faults.add("amount", format!("Of this payment, {most} can be given back."));
     }
     let reason = typed::line("reason", form.text("reason"), REASON, &mut faults);

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::expected::Expected;
 use crate::ids::{MemberId, OrderId, ProductId, TeamId};
 use crate::money::MOST;
-use crate::money::payment::{Method, Paid};
+use crate::money::payment::{self, Method, Paid, Payment, Refund};
 use crate::paging;
 use crate::shop::buyer::NewBuyer;
 use crate::shop::ending::{self, OrderCancellation};
@@ -43,6 +43,8 @@ pub(super) fn routes(routes: Routes) -> Routes {
         .with(routes!(fulfil))
         .with(routes!(cancel))
         .with(routes!(refund))
+        .with(routes!(payments))
+        .with(routes!(refunds))
 }
 
 /// List orders
@@ -196,6 +198,53 @@ async fn refund(
     caller.change(body, work).await
 }
 
+/// List what was paid for an order
+///
+/// In the order in which it was written down. Something that costs nothing has no payment.
+#[utoipa::path(get, path = "/orders/{order_id}/payments", operation_id = "orders_payments_list", tag = "Store",
+    params(("order_id" = OrderId, Path),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many payments to a page; 50 if left out."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
+        ("order" = Option<paging::Order>, Query, description = "`asc` if left out.")),
+    responses((status = 200, description = "A page of payments.", body = Many<Payment>), Problems),
+    security(("key" = ["orders:read"])))]
+async fn payments(
+    caller: Caller<OrdersRead>,
+    At(id): At<OrderId>,
+    Query(paging): Query<Paging<Nothing>>,
+) -> Result<Response> {
+    caller
+        .page(paging, move |db, reach, _, page| {
+            order::find(db, reach, id)?;
+            payment::page(db, &id.to_string(), page)
+        })
+        .await
+}
+
+/// List what was given back for an order
+///
+/// In the order in which it was written down. What goes back to a card is `pending` until the payment provider
+/// has done it; a refund that `failed` does not count.
+#[utoipa::path(get, path = "/orders/{order_id}/refunds", operation_id = "orders_refunds_list", tag = "Store",
+    params(("order_id" = OrderId, Path),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many refunds to a page; 50 if left out."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
+        ("order" = Option<paging::Order>, Query, description = "`asc` if left out.")),
+    responses((status = 200, description = "A page of refunds.", body = Many<Refund>), Problems),
+    security(("key" = ["orders:read"])))]
+async fn refunds(
+    caller: Caller<OrdersRead>,
+    At(id): At<OrderId>,
+    Query(paging): Query<Paging<Nothing>>,
+) -> Result<Response> {
+    caller
+        .page(paging, move |db, reach, _, page| {
+            order::find(db, reach, id)?;
+            payment::refunds_page(db, &id.to_string(), page)
+        })
+        .await
+}
+
 /// How an order was paid.
 #[derive(Debug, ToSchema)]
 struct OrderPayment {
@@ -253,6 +302,7 @@ impl FromBody for NewRefund {
             amount: fields.number("amount", 1, MOST).apply(None),
             lines: parts(fields),
             restock: fields.flag("restock").apply(None),
+            method: fields.word("method").apply(None),
             reason: fields.line("reason", REASON).apply(None),
         }
     }

@@ -1,14 +1,13 @@
 //! A real mail server as a process of its own, well or badly behaved, for stories about letters.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::Child;
+use std::sync::mpsc::Receiver;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::programs::python;
+use crate::programs::converse;
 
 /// How long a letter may take from the server's hands to ours.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -24,24 +23,7 @@ impl MailServer {
     /// Starts a server that behaves as `tests/mail/server.py` says of these words. `None` where there is
     /// no Python with its packages and nobody insists.
     pub fn start(words: &[&str]) -> Option<Self> {
-        let python = python()?;
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/mail/server.py");
-        let mut child = Command::new(python)
-            .arg(script)
-            .args(words)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let (tell, told) = channel();
-        std::thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                if tell.send(serde_json::from_str(&line).unwrap()).is_err() {
-                    return;
-                }
-            }
-        });
+        let (child, told) = converse("mail/server.py", words)?;
         let hello: Value = told.recv_timeout(PATIENCE).expect("the mail server starts");
         Some(Self { port: hello["port"].as_u64().unwrap(), child, told: Mutex::new(told) })
     }

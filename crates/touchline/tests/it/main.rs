@@ -15,6 +15,7 @@ mod admin_webhooks;
 mod calendars;
 mod cards;
 mod cards_crash;
+mod cards_localstripe;
 mod cards_refunds;
 mod cards_returns;
 mod conditions;

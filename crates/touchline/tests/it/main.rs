@@ -50,6 +50,7 @@ mod matrix;
 mod matrix_bodies;
 mod messages;
 mod money;
+mod money_crash;
 mod messages_people;
 mod messages_reading;
 mod messages_retracted;

@@ -32,6 +32,10 @@ const TELLING: [&str; 19] = [
     "body_html",
 ];
 
+/// What people write beside orders and money, which may tell of anybody.
+const NOTED: [&str; 6] =
+    ["cancel_reason", "discount_reason", "note", "reason", "reference", "waive_reason"];
+
 /// Takes what the logs tell of a person away: everything in objects that carry one of these ids, which are
 /// those of people and of what is forgotten with them.
 pub fn redact(tx: &Tx<'_>, ids: &[String]) -> Result<()> {
@@ -100,6 +104,17 @@ fn cleaned(value: &mut Value, ids: &[String]) -> bool {
                 any |= blanked(previous);
             }
             let own = about(members.get("id")) || about(members.get("person_id"));
+            // A refund says what it is for, not whose it is; an order's buyer may have no id.
+            let noted = own || about(members.get("subject"));
+            if own && let Some(buyer) = members.get_mut("buyer") {
+                any |= blanked(buyer);
+            }
+            for (name, member) in members.iter_mut().filter(|_| noted) {
+                if NOTED.contains(&name.as_str()) && !member.is_null() {
+                    *member = Value::Null;
+                    any = true;
+                }
+            }
             for member in members.values_mut() {
                 any |= cleaned(member, ids);
             }

@@ -11,6 +11,8 @@ use super::user::Role;
 pub enum Least {
     /// Anybody who signed in.
     Anybody,
+    /// Somebody the club knows: a player or a guardian, also one who has left every team.
+    Known,
     /// A player or a guardian, for the teams they belong to.
     Family,
     /// A coach or manager, for the teams they lead.
@@ -26,6 +28,7 @@ impl Least {
     pub fn who(self) -> &'static str {
         match self {
             Self::Anybody => "anybody",
+            Self::Known => "player or guardian, also a former one",
             Self::Family => "player or guardian",
             Self::Staff => "coach or manager",
             Self::Admin => "admin",
@@ -125,9 +128,9 @@ permits! {
     /// Looking at the letters that were sent.
     OutboxRead: Some(ScopeName::MessagesRead), Admin;
     /// Ordering, and paying one's dues.
-    OrdersPlace: Some(ScopeName::OrdersWrite), Family;
+    OrdersPlace: Some(ScopeName::OrdersWrite), Known;
     /// Looking at orders and dues.
-    OrdersRead: Some(ScopeName::OrdersRead), Family;
+    OrdersRead: Some(ScopeName::OrdersRead), Known;
     /// Looking at all orders and dues of a team, and downloading them.
     OrdersOversee: Some(ScopeName::OrdersRead), Staff;
     /// Looking at every movement of money.

@@ -241,6 +241,12 @@ impl Whole {
         }
     }
 
+    /// Whether something of it became overdue since it was changed last.
+    pub fn has_aged(&self, now: Timestamp) -> bool {
+        let since = self.due.updated_at;
+        self.plan.iter().any(|part| part.overdue_at > since && part.overdue_at <= now)
+    }
+
     /// The due as subscribers are told of it: reasons and notes may say something of a family's means.
     pub fn told(&self, now: Timestamp) -> Shown {
         Shown { note: None, discount_reason: None, waive_reason: None, ..self.shown(now) }

@@ -5,7 +5,7 @@ use store::{Reader, Tx, bind, sql};
 
 use super::due::{self, Due};
 use crate::error::Result;
-use crate::ids::PersonId;
+use crate::ids::{DueId, PersonId};
 use crate::mail::letter;
 use crate::money::payment;
 
@@ -21,9 +21,10 @@ pub fn held_about(db: &Reader<'_>, person: PersonId) -> Result<Value> {
 }
 
 /// Lets go of a person who is being erased: notes, reasons and references, and what letters about their dues
-/// said. What was owed and paid is kept, by nobody.
-pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<()> {
-    for due in of(tx, person)? {
+/// said. What was owed and paid is kept, by nobody. Says which dues they were.
+pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<Vec<DueId>> {
+    let dues = of(tx, person)?;
+    for due in &dues {
         let (id, subject) = (due.id, due.id.to_string());
         tx.run(
             "update due set note = null, discount_reason = null, waive_reason = null,
@@ -31,19 +32,10 @@ pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<()> {
              where account_id = :account and id = :id",
             bind! { id },
         )?;
-        tx.run(
-            "update payment set reference = null, updated_at = :now, version = version + 1
-             where account_id = :account and subject = :subject and reference is not null",
-            bind! { subject },
-        )?;
-        tx.run(
-            "update refund set reason = null, updated_at = :now
-             where account_id = :account and subject = :subject and reason is not null",
-            bind! { subject },
-        )?;
+        payment::forget_words(tx, &subject)?;
         letter::erase_about(tx, &subject)?;
     }
-    Ok(())
+    Ok(dues.into_iter().map(|due| due.id).collect())
 }
 
 /// The dues that are theirs or that they pay, each once.

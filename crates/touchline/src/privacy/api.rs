@@ -6,11 +6,13 @@ use utoipa_axum::routes;
 
 use super::dossier::{self, Dossier};
 use super::erasure;
+use crate::app::App;
 use crate::error::Result;
-use crate::ids::PersonId;
+use crate::ids::{OrderId, PersonId};
 use crate::redaction;
 use crate::roster::person;
 use crate::roster::profile::Profile;
+use crate::shop::order::Order;
 use crate::signals::Tell;
 use crate::web::body::{MaybeBody, NoBody};
 use crate::web::caller::{Caller, PrivacyExport, PrivacyManage};
@@ -21,9 +23,9 @@ use crate::web::query::{Nothing, Query};
 use crate::web::reply::One;
 use crate::web::routes::Routes;
 
-/// `/people/{person_id}/export` and `/people/{person_id}/erase`.
+/// `/people/{person_id}/export`, `/people/{person_id}/erase` and `/orders/{order_id}/erase_buyer`.
 pub fn routes(routes: Routes) -> Routes {
-    routes.with(routes!(export)).with(routes!(erase))
+    routes.with(routes!(export)).with(routes!(erase)).with(routes!(erase_buyer))
 }
 
 /// Export everything held about a person
@@ -72,14 +74,53 @@ async fn erase(
         .change(body, move |tx, NoBody, expected| {
             expected.check(person::find(tx, id))?;
             let (profile, ids) = erasure::erase(tx, id)?;
-            for id in &ids {
-                idempotency::rewrite_mentions(tx, id, |text| redaction::redacted(text, &ids))?;
-            }
+            forget_answers(tx, &ids)?;
             Ok(profile)
         })
         .await?;
-    // The change is committed; what is left of the old pages need not hold up the answer.
+    scrub(&app);
+    Ok(answer)
+}
+
+/// Erase who bought something
+///
+/// For a buyer who is on no roster and was only named with the order: the name, the address, what they noted, and
+/// the reasons and references that were written down with it. What was bought and paid stays. A buyer who is a
+/// person of the club is erased with that person (409 `invalid_state` here). A key that is narrowed to certain
+/// teams cannot do this.
+#[utoipa::path(post, path = "/orders/{order_id}/erase_buyer", operation_id = "orders_erase_buyer", tag = "Store",
+    params(("order_id" = OrderId, Path)),
+    responses((status = 200, description = "What is left of the order.", body = One<Order>), Problems),
+    security(("key" = ["roster:write"])))]
+async fn erase_buyer(
+    caller: Caller<PrivacyManage>,
+    At(id): At<OrderId>,
+    Query(Nothing): Query<Nothing>,
+    MaybeBody(body): MaybeBody<NoBody>,
+) -> Result<Response> {
+    caller.reaches_all()?;
+    let (app, reach) = (caller.app().clone(), caller.reach());
+    let answer = caller
+        .change(body, move |tx, NoBody, expected| {
+            let (order, ids) = erasure::erase_buyer(tx, &reach, id, expected)?;
+            forget_answers(tx, &ids)?;
+            Ok(order)
+        })
+        .await?;
+    scrub(&app);
+    Ok(answer)
+}
+
+/// What was answered before is not answered again with what is erased now.
+fn forget_answers(tx: &Tx<'_>, ids: &[String]) -> Result<()> {
+    for id in ids {
+        idempotency::rewrite_mentions(tx, id, |text| redaction::redacted(text, ids))?;
+    }
+    Ok(())
+}
+
+/// The change is committed; what is left of the old pages need not hold up the answer.
+fn scrub(app: &App) {
     let db = app.db.clone();
     app.spawn(async move { db.scrub().await });
-    Ok(answer)
 }

@@ -33,6 +33,8 @@ impl Standing {
             Least::Staff
         } else if !self.sees.is_empty() {
             Least::Family
+        } else if !self.own.is_empty() {
+            Least::Known
         } else {
             Least::Anybody
         }

@@ -186,7 +186,7 @@ impl Order {
     }
 
     /// The order as news tell of it: without the buyer's address and what they noted.
-    pub(super) fn told(&self) -> Self {
+    pub(crate) fn told(&self) -> Self {
         let buyer = Buyer { contact: None, ..self.buyer.clone() };
         Self { buyer, private: None, ..self.clone() }
     }

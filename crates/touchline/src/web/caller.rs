@@ -21,7 +21,7 @@ use super::cache::Answer;
 use super::context::Context;
 use super::cursor::{self, List, Paging, Place};
 use super::edge::API;
-use super::idempotency::{self, IDEMPOTENCY_KEY, IdempotencyKey, Remembered};
+use super::idempotency::{self, IDEMPOTENCY_KEY, IdempotencyKey};
 use super::precondition;
 use super::reply::{self, Written};
 use crate::accounts::credential::{Credential, Holder};
@@ -174,6 +174,16 @@ impl<N: Needs> Caller<N> {
         self.one_seen(work, |_| None).await
     }
 
+    /// Looks at one object that changes as time passes, too, without a new version. If the work says that it may
+    /// have since its version was given, nobody is told that they know it already.
+    pub async fn one_in_time<T: Serialize + Versioned + Send + 'static>(
+        self,
+        work: impl FnOnce(&Reader<'_>) -> Result<(T, bool)> + Send + 'static,
+    ) -> Result<Response> {
+        let (object, moved) = self.app.db.glance(self.scope(), work).await?;
+        self.versioned(reply::one(&object)?, moved)
+    }
+
     /// Looks at one object; what `delicate` finds in it is entered in the audit log before the caller
     /// sees it, every time.
     pub async fn one_seen<T: Serialize + Versioned + Send + 'static>(
@@ -187,8 +197,12 @@ impl<N: Needs> Caller<N> {
             let object = self.app.db.glance(self.scope(), work).await?;
             self.enter_or_keep(delicate(&object), reply::one(&object)?).await?
         };
+        self.versioned(answer, false)
+    }
+
+    fn versioned(&self, answer: Answer, moved: bool) -> Result<Response> {
         let version = answer.version.unwrap_or_default();
-        if precondition::none_match(&self.headers, version)? {
+        if precondition::none_match(&self.headers, version)? && !moved {
             return Ok(reply::not_modified(version));
         }
         Ok(reply::versioned(StatusCode::OK, answer.body, Some(version), self.context.id()))
@@ -429,12 +443,12 @@ impl<N: Needs> Caller<N> {
             .app
             .db
             .write(self.scope(), move |tx| {
-                if let Some(before) = recall(tx, key.as_ref(), kept)? {
+                if let Some(before) = Written::recall(tx, key.as_ref(), kept)? {
                     return Ok(before);
                 }
                 let written = work(tx, body.value, &expected)?;
                 if let Some(key) = key {
-                    remember(tx, key, &written)?;
+                    written.remember(tx, key)?;
                 }
                 Ok::<_, Error>(written)
             })
@@ -470,30 +484,4 @@ impl<N: Needs> Caller<N> {
             None => format!("{base}{}/{id}", self.path),
         })
     }
-}
-
-fn recall(
-    tx: &Tx<'_>,
-    key: Option<&IdempotencyKey>,
-    kept: std::time::Duration,
-) -> Result<Option<Written>> {
-    let Some(key) = key else { return Ok(None) };
-    let Some(before) = idempotency::recall(tx, key, kept)? else { return Ok(None) };
-    let written = Written::replayed(before);
-    // Who reads an answer again is entered too: it may hold what only few may see.
-    tx.audit("request.replayed", &written.id().unwrap_or_default(), &serde_json::Value::Null)?;
-    Ok(Some(written))
-}
-
-fn remember(tx: &Tx<'_>, key: IdempotencyKey, written: &Written) -> Result<()> {
-    let remembered = Remembered {
-        account_id: tx.account(),
-        key: key.key,
-        request_hash: key.request_hash,
-        status: written.status.as_u16().into(),
-        etag: written.version.map(|version| version.to_string()),
-        data: written.remembered().to_owned(),
-        created_at: tx.now(),
-    };
-    idempotency::remember(tx, &remembered)
 }

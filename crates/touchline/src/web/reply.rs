@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
@@ -13,13 +14,15 @@ use http::{HeaderName, StatusCode};
 use http_body::{Frame, SizeHint};
 use serde::Serialize;
 use serde_json::value::RawValue;
+use store::Tx;
 use utoipa::ToSchema;
 
 use super::cache::Answer;
-use super::idempotency::Remembered;
+use super::idempotency::{self, IdempotencyKey, Remembered};
 use crate::error::{Error, Result};
 use crate::expected::Versioned;
 use crate::paging::{Order, Paged, Stretch};
+use crate::signals::Tell;
 
 /// One object, as it is sent.
 #[derive(Serialize, ToSchema)]
@@ -236,5 +239,33 @@ impl Written {
         let replayed = self.replayed.then_some("true");
         let response = with(response, HeaderName::from_static("idempotent-replayed"), replayed);
         with(response, LOCATION, location)
+    }
+
+    /// The answer that was given under this key before.
+    pub fn recall(
+        tx: &Tx<'_>,
+        key: Option<&IdempotencyKey>,
+        kept: Duration,
+    ) -> Result<Option<Self>> {
+        let Some(key) = key else { return Ok(None) };
+        let Some(before) = idempotency::recall(tx, key, kept)? else { return Ok(None) };
+        let written = Self::replayed(before);
+        // Who reads an answer again is entered too: it may hold what only few may see.
+        tx.audit("request.replayed", &written.id().unwrap_or_default(), &serde_json::Value::Null)?;
+        Ok(Some(written))
+    }
+
+    /// Keeps the answer for whoever asks again with the same key.
+    pub fn remember(&self, tx: &Tx<'_>, key: IdempotencyKey) -> Result<()> {
+        let remembered = Remembered {
+            account_id: tx.account(),
+            key: key.key,
+            request_hash: key.request_hash,
+            status: self.status.as_u16().into(),
+            etag: self.version.map(|version| version.to_string()),
+            data: self.remembered().to_owned(),
+            created_at: tx.now(),
+        };
+        idempotency::remember(tx, &remembered)
     }
 }

@@ -87,6 +87,7 @@ kinds! {
         "order.cancelled": "An order was cancelled, or was not paid in time; its stock is given back.";
         "order.refunded": "Some or all of what was paid for an order was given back.";
         "order.refund_failed": "The payment provider could not give money back for an order: it counts as paid again.";
+        "order.buyer_erased": "Who bought something, and what was noted with it, was erased.";
     }
     Some(ScopeName::OrdersRead), "Due" {
         "dues.charged": "A member was charged.";

@@ -420,6 +420,7 @@ pub(crate) async fn live(w: &World, cast: &Cast) {
     assert!(till.send_refunds().await);
     let payment = session["payment_intent"].as_str().unwrap();
     till.hear(w, "charge.dispute.created", &till.stripe.dispute(payment)).await.ok();
+    w.owner.post(&format!("{other}/erase_buyer"), json!({})).await.ok();
     let due = due(w, cast).await;
     let made = till.checkout(&due).await.created();
     let page = made.data()["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();

@@ -189,8 +189,32 @@ both! {
         // A member who leaves keeps their dues.
         w.owner.delete(&format!("/teams/{}/roster/{}", cast.hawks, cast.max.member)).await.ok();
         assert_eq!(look(w, &max).await["balance"], 10000);
+        // So does their family, who is on no team any more.
+        parent.get("/teams").await.refused(403, "forbidden");
+        assert_eq!(values(&list(&parent, "").await, "id"), [&max["id"]]);
+        parent.get(&at(&max, "/payments")).await.ok();
+        parent.get(&at(&lia, "")).await.refused(404, "not_found");
+        parent.post(&at(&max, "/payments"), json!({ "method": "cash" })).await.refused(403, "forbidden");
+        acting(w, cast.outsider.id).await.get("/dues").await.refused(403, "forbidden");
         pay(w, &max, 10000).await.created();
         assert_eq!(look(w, &max).await["status"], "paid");
+    }
+
+    async fn whoever_knows_a_due_is_told_when_it_is_overdue(w: &World) {
+        let cast = w.cast().await;
+        let parts = json!([{ "due_on": "2026-09-10", "amount": 4000 }, { "due_on": "2026-09-20", "amount": 6000 }]);
+        let due = charged(w, &cast.hawks, &cast.max.member, json!({ "instalments": parts, "due_on": null })).await;
+        let known = w.owner.with("If-None-Match", "\"1\"");
+        assert_eq!(known.get(&at(&due, "")).await.status, 304);
+        w.pass(seconds(86_400 * 10));
+        // Its version is the same, but what it shows is not.
+        let late = known.get(&at(&due, "")).await.ok();
+        assert_eq!((&late.data()["overdue"], &late.data()["version"]), (&json!(true), &json!(1)));
+        pay(w, &due, 4000).await.created();
+        let newer = w.owner.with("If-None-Match", "\"2\"");
+        assert_eq!(newer.get(&at(&due, "")).await.status, 304);
+        w.pass(seconds(86_400 * 10));
+        assert_eq!(newer.get(&at(&due, "")).await.ok().data()["overdue"], true);
     }
 
     async fn a_due_is_changed_while_nothing_was_paid(w: &World) {

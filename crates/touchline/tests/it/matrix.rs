@@ -107,6 +107,7 @@ const TABLE: &[(&str, &str)] = &[
     ("orders_refund", "+++--- -"),
     ("orders_payments_list", "+++00- +"),
     ("orders_refunds_list", "+++00- +"),
+    ("orders_erase_buyer", "++---- -"),
     ("orders_checkout", "+++00- +"),
     ("dues_checkout", "+++00- +"),
     ("checkouts_get", "+++00- +"),

@@ -117,4 +117,51 @@ both! {
         let entered = format!("{:?}", audit(w).await);
         assert!(!entered.contains("Zorblax") && !entered.contains("\"name\":\"Lia\""), "{entered}");
     }
+    async fn reasons_and_references_go_with_the_person(w: &World) {
+        let cast = w.cast().await;
+        let kit = product(w, &cast.hawks, json!({})).await;
+        let mut body = wanted(kit.id(), 1);
+        body["buyer"] = json!({ "member_id": cast.lia.member });
+        body["metadata"] = json!({ "said": "Zorblax" });
+        let bought = w.owner.post("/orders", body.clone()).await.created();
+        w.owner.post(&below(&bought, "/pay"), json!({ "method": "cash", "reference": "Zorblax" })).await.ok();
+        w.owner.post(&below(&bought, "/refund"), json!({ "amount": 100, "reason": "Zorblax" })).await.ok();
+        let other = w.owner.post("/orders", body).await.created();
+        w.owner.post(&below(&other, "/cancel"), json!({ "reason": "Zorblax" })).await.ok();
+        let held = w.owner.get(&format!("/people/{}/export", cast.lia.person)).await.ok();
+        assert_eq!(held.data()["shop"]["orders"][0]["payments"][0]["reference"], "Zorblax");
+        w.owner.post(&format!("/people/{}/erase", cast.lia.person), json!({})).await.ok();
+        for path in [below(&bought, ""), below(&bought, "/payments"), below(&bought, "/refunds"), below(&other, "")] {
+            let left = w.owner.get(&path).await.ok();
+            assert!(!left.text.contains("Zorblax") && !left.text.contains("Lia"), "{}", left.text);
+        }
+        assert!(!format!("{:?} {:?}", w.news().await, audit(w).await).contains("Zorblax"));
+    }
+
+    async fn a_buyer_who_was_only_named_can_be_erased(w: &World) {
+        let cast = w.cast().await;
+        let kit = product(w, &cast.hawks, json!({})).await;
+        let mut body = wanted(kit.id(), 1);
+        body["buyer"] = json!({ "name": "Zorblax", "email": "zorblax@example.org" });
+        body["note"] = json!("Zorblax");
+        let once = w.owner.with("Idempotency-Key", "once");
+        let bought = once.post("/orders", body.clone()).await.created();
+        w.owner.post(&below(&bought, "/cancel"), json!({ "reason": "Zorblax" })).await.ok();
+        let erase = below(&bought, "/erase_buyer");
+        acting(w, cast.coach.id).await.post(&erase, json!({})).await.refused(403, "forbidden");
+        w.stranger.post(&erase, json!({})).await.refused(404, "not_found");
+        let left = w.owner.post(&erase, json!({})).await.ok();
+        assert_eq!((&left.data()["buyer"]["name"], &left.data()["total"]), (&json!("Erased"), &json!(2499)));
+        assert_eq!(left.data()["status"], "cancelled");
+        let replayed = once.post("/orders", body).await.created();
+        for text in [left.text, w.owner.get(&below(&bought, "")).await.ok().text, replayed.text] {
+            assert!(!text.to_lowercase().contains("zorblax"), "{text}");
+        }
+        let logs = format!("{:?} {:?}", w.news().await, audit(w).await).to_lowercase();
+        assert!(!logs.contains("zorblax"), "{logs}");
+        let mut known = wanted(kit.id(), 1);
+        known["buyer"] = json!({ "member_id": cast.lia.member });
+        let known = w.owner.post("/orders", known).await.created();
+        w.owner.post(&below(&known, "/erase_buyer"), json!({})).await.refused(409, "invalid_state");
+    }
 }

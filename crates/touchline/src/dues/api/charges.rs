@@ -111,7 +111,12 @@ async fn find(
     Query(Nothing): Query<Nothing>,
 ) -> Result<Response> {
     let reach = caller.reach();
-    caller.afresh().one(move |db| Ok(due::find(db, &reach, id)?.shown(db.now()))).await
+    caller
+        .one_in_time(move |db| {
+            let whole = due::find(db, &reach, id)?;
+            Ok((whole.shown(db.now()), whole.has_aged(db.now())))
+        })
+        .await
 }
 
 /// Change a due

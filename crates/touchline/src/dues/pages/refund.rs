@@ -125,7 +125,7 @@ fn wanted(found: &Found, form: &Form) -> std::result::Result<NewDueRefund, Fault
         faults.add("amount", format!("Of this payment, {most} can be given back."));
     }
     let reason = typed::line("reason", form.text("reason"), REASON, &mut faults);
-    if faults.is_empty() { Ok(NewDueRefund { amount, reason }) } else { Err(faults) }
+    if faults.is_empty() { Ok(NewDueRefund { amount, method: None, reason }) } else { Err(faults) }
 }
 
 pub(super) async fn refund(

@@ -52,7 +52,7 @@ impl Typed {
         let reason = reason.map_err(|wrong| faults.add("reason", wrong)).ok()?;
         let left = money(kept.paid - kept.refunded, kept.currency);
         let restock = Some(self.restock);
-        let new = NewRefund { amount: None, lines: None, restock, reason };
+        let new = NewRefund { amount: None, lines: None, restock, method: None, reason };
         match self.how.as_str() {
             "all" => Some(new),
             "lines" if self.parts.parts.is_empty() => {

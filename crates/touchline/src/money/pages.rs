@@ -111,13 +111,11 @@ impl Typed {
             return Change::Clear;
         }
         let minutes = self.hold.parse::<i64>().ok().and_then(|count| count.checked_mul(*length));
-        match minutes.filter(|minutes| (1..=LONGEST_HOLD).contains(minutes)) {
-            Some(minutes) => Change::Set(minutes),
-            None => {
-                faults.add("hold", "Write a whole number, a year at most, or leave it empty.");
-                Change::Keep
-            }
+        let fitting = minutes.filter(|minutes| (1..=LONGEST_HOLD).contains(minutes));
+        if fitting.is_none() {
+            faults.add("hold", "Write a whole number, a year at most, or leave it empty.");
         }
+        fitting.map_or(Change::Keep, Change::Set)
     }
 }
 
@@ -144,12 +142,7 @@ struct MoneyPage {
     called: bool,
     calls: String,
     mail: bool,
-}
-
-impl MoneyPage {
-    fn units(&self) -> &'static [(&'static str, i64, &'static str)] {
-        &UNITS
-    }
+    units: [(&'static str, i64, &'static str); UNITS.len()],
 }
 
 async fn page(visitor: &Visitor<MoneyManage>, typed: Option<Typed>, faults: Faults) -> Outcome {
@@ -165,6 +158,7 @@ async fn page(visitor: &Visitor<MoneyManage>, typed: Option<Typed>, faults: Faul
         called: app.cards.as_ref().is_some_and(|cards| cards.webhook_secret.is_some()),
         calls: format!("{}/stripe/webhook", app.home.as_str()),
         mail: app.courier.has_server(),
+        units: UNITS,
     };
     Ok(page::html(status, &page)?)
 }

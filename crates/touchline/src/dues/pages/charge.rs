@@ -10,7 +10,7 @@ use store::{Reader, Tx};
 use super::charge_form::{Typed, refused};
 use super::list::{self, of_charge};
 use super::shown::{self, Around};
-use super::{LIST, Sent, Treasurer, is_fault, show, status};
+use super::{Sent, Treasurer, is_fault, show, status};
 use crate::accounts::rights::Reach;
 use crate::dues::charging::{self, NewCharge, Preview};
 use crate::error::{Code, Error, Result};
@@ -43,12 +43,7 @@ struct ChargePage {
     typed: Typed,
     faults: Faults,
     members: Vec<(MemberId, String, &'static str)>,
-}
-
-impl ChargePage {
-    fn categories(&self) -> Vec<(&'static str, &'static str)> {
-        shown::categories()
-    }
+    categories: Vec<(&'static str, &'static str)>,
 }
 
 /// Somebody who would be charged.
@@ -88,16 +83,11 @@ pub(super) async fn new(visitor: Treasurer) -> Outcome<Response> {
     let (teams, currency) = visitor.read(look).await?;
     let only = <[_; 1]>::try_from(teams.clone()).ok().map(|[(id, _)]| id);
     let named = form.maybe("team").and_then(|id| id.parse().ok());
-    match named.or(only) {
-        Some(team) => {
-            let typed = Typed::empty(team, currency);
-            show_form(&visitor, typed, Faults::default()).await
-        }
-        None => {
-            let frame = visitor.frame("Charge a team", Section::Dues);
-            show(StatusCode::OK, &TeamPage { frame, teams })
-        }
+    if let Some(team) = named.or(only) {
+        return show_form(&visitor, Typed::empty(team, currency), Faults::default()).await;
     }
+    let frame = visitor.frame("Charge a team", Section::Dues);
+    show(StatusCode::OK, &TeamPage { frame, teams })
 }
 
 async fn show_form(visitor: &Treasurer, typed: Typed, faults: Faults) -> Outcome<Response> {
@@ -113,6 +103,7 @@ async fn show_form(visitor: &Treasurer, typed: Typed, faults: Faults) -> Outcome
         frame: visitor.frame("Charge a team", Section::Dues),
         team,
         members: members.into_iter().map(choice).collect(),
+        categories: shown::categories(),
         typed,
         faults,
     };
@@ -223,11 +214,4 @@ async fn charge(visitor: &Treasurer, form: &Form, new: NewCharge) -> Result<Resp
         Once::Now(charge) => see_other(&of_charge(&charge, "charged")),
         Once::Before(charge) => see_other(&of_charge(&charge, "before")),
     })
-}
-
-/// Where somebody goes who does not want to charge after all.
-impl PreviewPage {
-    fn back(&self) -> &'static str {
-        LIST
-    }
 }

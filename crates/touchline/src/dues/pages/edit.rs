@@ -163,15 +163,12 @@ struct EditPage {
     changeable: bool,
     single: bool,
     unfined: bool,
+    categories: Vec<(&'static str, &'static str)>,
     typed: Typed,
     faults: Faults,
 }
 
 impl EditPage {
-    fn categories(&self) -> Vec<(&'static str, &'static str)> {
-        shown::categories()
-    }
-
     fn amount_hint(&self) -> String {
         let less =
             self.discount.as_ref().map(|discount| format!("The discount of {discount} stays. "));
@@ -194,6 +191,7 @@ fn show_form(visitor: &Treasurer, found: Found, typed: Typed, faults: Faults) ->
         single: due.instalments.len() == 1,
         unfined: due.late_fee_at.is_none(),
         title: due.title,
+        categories: shown::categories(),
         typed,
         faults,
     };

@@ -81,16 +81,8 @@ struct ListPage {
     late: bool,
     asked: Wanted,
     teams: Vec<(TeamId, String)>,
-}
-
-impl ListPage {
-    fn states(&self) -> &'static [(&'static str, &'static str)] {
-        &STATES
-    }
-
-    fn categories(&self) -> Vec<(&'static str, &'static str)> {
-        shown::categories()
-    }
+    states: [(&'static str, &'static str); STATES.len()],
+    categories: Vec<(&'static str, &'static str)>,
 }
 
 /// What is looked for, as it was typed.
@@ -188,6 +180,8 @@ pub(super) async fn list(visitor: Treasurer) -> Outcome<Response> {
         filtered,
         asked: wanted,
         teams,
+        states: STATES,
+        categories: shown::categories(),
     };
     show(StatusCode::OK, &page)
 }

@@ -71,12 +71,11 @@ pub(super) fn parts(rows: &[Row], currency: Currency, faults: &mut Faults) -> Ve
         let mut own = Faults::default();
         let due_on = day("on", &row.on, &mut own);
         let amount = amount("amount", &row.amount, currency, &mut own);
-        match (due_on, amount) {
-            (Some(due_on), Some(amount)) => parts.push(Part { due_on, amount }),
-            _ => {
-                let wrong = if own.at("on").is_empty() { own.at("amount") } else { own.at("on") };
-                faults.add("instalments", format!("Part {}: {wrong}", row.number));
-            }
+        if let (Some(due_on), Some(amount)) = (due_on, amount) {
+            parts.push(Part { due_on, amount });
+        } else {
+            let wrong = if own.at("on").is_empty() { own.at("amount") } else { own.at("on") };
+            faults.add("instalments", format!("Part {}: {wrong}", row.number));
         }
     }
     if parts.is_empty() {

@@ -6,9 +6,8 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::{get, post};
 use http::StatusCode;
-use store::Tx;
 
-use super::checkout::{self, NewCheckout};
+use super::checkout::NewCheckout;
 use super::opening;
 use super::subject::Subject;
 use crate::accounts::permits::OrdersPlace;
@@ -50,17 +49,7 @@ async fn url(visitor: &Visitor<OrdersPlace>, subject: Subject, form: &Form) -> R
     let known = reach.clone();
     visitor.read(move |db| subject.shown(db, &known)).await?;
     let amount = amount.ok_or_else(|| Error::invalid_state("This is not an amount."))?;
-    let opened =
-        opening::open(app, visitor.scope()?, reach, subject, NewCheckout { amount }).await?;
-    let (checkout, page) = opened;
-    let checkout = match page {
-        Some(page) => {
-            let note = move |tx: &Tx<'_>| checkout::opened(tx, checkout.id, &page);
-            visitor.write(note).await?
-        }
-        None => checkout,
-    };
-    checkout.url.ok_or_else(|| Error::invalid_state("There is nothing to pay here any more."))
+    opening::lead(app, visitor.scope()?, reach, subject, NewCheckout { amount }).await
 }
 
 #[derive(Template)]

@@ -117,7 +117,7 @@ both! {
         let page = page.shows("Nothing was saved").shows("Kept as it is").shows("value=\"cheap\"").shows("value=\"many\"").shows("This must be one of");
         assert!(wrong(&page, "stock").contains("Where there are sizes"), "{}", page.text);
         // What only the room can know: two sizes of one name, a sale that ends before it begins, an id that is taken.
-        product(w, &w.owner.post("/teams", json!({ "name": "T" })).await.created().id().to_owned(), json!({ "external_id": "x1" })).await;
+        product(w, w.owner.post("/teams", json!({ "name": "T" })).await.created().id(), json!({ "external_id": "x1" })).await;
         let fields = [("name", "Kit"), ("price", "1"), ("currency", "EUR"), ("buyers", "everyone"), ("on_sale_from", "2026-02-02T10:00"), ("on_sale_until", "2026-02-01T10:00"),
             ("variants-0-name", "M"), ("variants-1-name", "m")];
         let page = fill(&mut ana, "/admin/store/products/new", &fields).await;

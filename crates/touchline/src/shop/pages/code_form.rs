@@ -68,7 +68,7 @@ impl Typed {
             by_amount: code.amount.is_some(),
             amount: bare(code.amount),
             currency: currency.code().to_owned(),
-            percent_bp: code.percent_bp.map(|points| percent(points)).unwrap_or_default(),
+            percent_bp: code.percent_bp.map(percent).unwrap_or_default(),
             team_id: code.team_id.map(|team| team.to_string()).unwrap_or_default(),
             least_subtotal: bare(code.least_subtotal),
             valid_from: sheet::local(code.valid_from, zone),

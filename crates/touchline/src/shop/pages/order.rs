@@ -49,7 +49,7 @@ const METHODS: [Method; 4] = [Method::Cash, Method::Transfer, Method::Card, Meth
 pub(super) struct Parts {
     /// By the place of the line in the order.
     pub(super) typed: Vec<String>,
-    pub(super) parts: Vec<Part>,
+    pub(super) lines: Vec<Part>,
     /// At which line each part was typed.
     places: Vec<usize>,
 }
@@ -65,7 +65,7 @@ impl Parts {
                 _ if typed.is_empty() => {}
                 Ok(0) => {}
                 Ok(quantity) => {
-                    read.parts.push(Part { line_id: line.id, quantity });
+                    read.lines.push(Part { line_id: line.id, quantity });
                     read.places.push(place);
                 }
                 Err(wrong) => faults.add(&name, wrong),
@@ -76,7 +76,7 @@ impl Parts {
     }
 
     /// The name of the field beside a line.
-    pub(super) fn field(&self, place: impl Borrow<usize>) -> String {
+    pub(super) fn field(place: impl Borrow<usize>) -> String {
         format!("part-{}", place.borrow())
     }
 
@@ -86,8 +86,8 @@ impl Parts {
     }
 
     /// What is wrong with what was typed beside a line.
-    pub(super) fn wrong<'a>(&self, faults: &'a Faults, place: impl Borrow<usize>) -> &'a str {
-        faults.at(&self.field(place))
+    pub(super) fn wrong(faults: &Faults, place: impl Borrow<usize>) -> &str {
+        faults.at(&Self::field(place))
     }
 
     /// The faults of a refusal, each at the line where its part was typed.
@@ -186,7 +186,7 @@ impl OnePage {
     }
 
     /// What the field of a line says that is still to be handed out.
-    fn open(&self, line: &order::Line) -> String {
+    fn open(line: &order::Line) -> String {
         many(line, line.open())
     }
 
@@ -340,11 +340,11 @@ pub(super) async fn hand_out(
     let mut faults = Faults::default();
     let parts = Parts::read(&form, &order, &mut faults);
     let all = form.text("how") == "all";
-    if !all && parts.parts.is_empty() && faults.is_empty() {
+    if !all && parts.lines.is_empty() && faults.is_empty() {
         faults.add("parts", "Say how many of which line are handed out.");
     }
     if all || faults.is_empty() {
-        let lines = if all { None } else { Some(parts.parts.clone()) };
+        let lines = if all { None } else { Some(parts.lines.clone()) };
         let hand = move |tx: &Tx<'_>| {
             let done = handing::fulfil(tx, EVERYWHERE, id, &Expected::Anything, Handing { lines });
             done.map(|order| order.kept.id.to_string())

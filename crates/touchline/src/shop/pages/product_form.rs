@@ -192,13 +192,8 @@ impl Typed {
         self.stock != self.was || rows.into_iter().any(|row| row.stock != row.was)
     }
 
-    /// The word of the form for who may buy.
-    fn word(&self, buyers: &Buyers) -> &'static str {
-        buyers.word()
-    }
-
-    fn is_for(&self, buyers: &Buyers) -> bool {
-        self.buyers == buyers.word()
+    fn is_for(&self, word: &str) -> bool {
+        self.buyers == word
     }
 
     fn is_of(&self, team: &TeamId) -> bool {
@@ -270,13 +265,13 @@ struct FormPage {
 
 impl FormPage {
     /// The name of a field of a row.
-    fn at(&self, place: impl Borrow<usize>, name: &str) -> String {
+    fn at(place: impl Borrow<usize>, name: &str) -> String {
         format!("variants-{}-{name}", place.borrow())
     }
 
     /// What is wrong with a field of a row.
     fn wrong_at(&self, place: impl Borrow<usize>, name: &str) -> &str {
-        self.faults.at(&self.at(place, name))
+        self.faults.at(&Self::at(place, name))
     }
 
     fn is_archived(&self) -> bool {

@@ -55,11 +55,11 @@ impl Typed {
         let new = NewRefund { amount: None, lines: None, restock, method: None, reason };
         match self.how.as_str() {
             "all" => Some(new),
-            "lines" if self.parts.parts.is_empty() => {
+            "lines" if self.parts.lines.is_empty() => {
                 faults.add("how", "Say how many of which line are taken back.");
                 None
             }
-            "lines" => Some(NewRefund { lines: Some(self.parts.parts.clone()), ..new }),
+            "lines" => Some(NewRefund { lines: Some(self.parts.lines.clone()), ..new }),
             "amount" => match sheet::amount(&self.amount, kept.currency) {
                 Err(wrong) => {
                     faults.add("amount", wrong);
@@ -94,7 +94,7 @@ struct RefundPage {
 
 impl RefundPage {
     /// What the field of a line says that can be taken back.
-    fn back(&self, line: &Line) -> String {
+    fn back(line: &Line) -> String {
         many(line, line.quantity - line.returned)
     }
 

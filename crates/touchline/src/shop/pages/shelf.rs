@@ -205,7 +205,7 @@ impl Good {
             });
             sizes.collect()
         };
-        Self { choices, product }
+        Self { product, choices }
     }
 }
 

@@ -200,7 +200,12 @@ impl Server {
     }
 
     fn prepare(&self, text: &str) -> Result<tokio_postgres::Statement> {
-        Ok(self.runtime.block_on(self.client.prepare(text))?)
+        self.runtime.block_on(self.client.prepare(text)).map_err(|error| self.first(error.into()))
+    }
+
+    /// What failed first: after a statement that nobody waited for has failed, every other one does.
+    fn first(&self, error: Error) -> Error {
+        self.settle().err().unwrap_or(error)
     }
 
     /// Sends a statement whose answer is awaited when the job ends.
@@ -273,20 +278,22 @@ impl Conn for Server {
     ) -> Result<()> {
         let prepared = self.prepared(sql, params)?;
         let values = prepared.values(params)?;
-        self.runtime.block_on(async {
+        let each = self.runtime.block_on(async {
             let rows = self.client.query_raw(&prepared.handle, values).await?;
             let mut rows = std::pin::pin!(rows);
             while let Some(row) = rows.try_next().await? {
                 take(&mut Row::new(&ServerRow(row)))?;
             }
             Ok(())
-        })
+        });
+        each.map_err(|error| self.first(error))
     }
 
     fn run(&self, sql: &'static str, params: &Params<'_>) -> Result<u64> {
         let prepared = self.prepared(sql, params)?;
         let values = prepared.values(params)?;
-        Ok(self.runtime.block_on(self.client.execute_raw(&prepared.handle, values))?)
+        let ran = self.runtime.block_on(self.client.execute_raw(&prepared.handle, values));
+        ran.map_err(|error| self.first(error.into()))
     }
 
     fn later(&self, sql: &'static str, params: &Params<'_>) -> Result<()> {

@@ -166,7 +166,7 @@ mod tests {
         let (body, _) = sheet.into_members();
         assert_eq!(
             (body["at"].as_str(), &body["never"]),
-            (Some("2026-07-01T17:30:00Z"), &Value::Null)
+            (Some("2026-07-01T17:30:00.000000Z"), &Value::Null)
         );
         let moment: Timestamp = body["at"].as_str().unwrap().parse().unwrap();
         assert_eq!(local(Some(moment), &zone), "2026-07-01T18:30");

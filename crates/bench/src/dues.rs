@@ -1,6 +1,7 @@
 //! Dues: what the statement of a large team costs beside one look at the team, and how long it takes to charge
 //! thousands of members at once.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use kit::Day;
@@ -29,17 +30,21 @@ const FAMILIES: usize = 500;
 /// So many charges of everybody, each paid in so many parts: 10,000 movements.
 const CHARGES: usize = 4;
 const PARTS: usize = 4;
+/// How often something changes before a statement is asked for.
+const CHANGES: usize = 50;
 const CROWD: usize = 5_000;
 /// How many payments are written in one job.
 const TOGETHER: usize = 500;
 const AMOUNT: i64 = 15_000;
 
 pub(crate) async fn measure(site: &Site, measure: &Measure) -> Result<Vec<Row>> {
-    Ok(vec![statement(site, measure).await?, charge(site, measure).await?])
+    let mut rows = statement(site, measure).await?;
+    rows.push(charge(site, measure).await?);
+    Ok(rows)
 }
 
-/// The statement of a team against the team itself.
-async fn statement(site: &Site, measure: &Measure) -> Result<Row> {
+/// The statement of a team against the team itself: while nothing changes, and after each change.
+async fn statement(site: &Site, measure: &Measure) -> Result<Vec<Row>> {
     let database = site.database("statement").await?;
     let club = Club::found(&database)?;
     let families = measure.teams(FAMILIES);
@@ -57,19 +62,42 @@ async fn statement(site: &Site, measure: &Measure) -> Result<Row> {
         looks.add(load::measure(readers(service.address, &one, 1).await?, pace).await?);
         statements.add(load::measure(readers(service.address, &all, 1).await?, pace).await?);
     }
-    let (ours, other) = (statements.median().p50, looks.median().p50);
-    let times = ours.as_secs_f64() / other.as_secs_f64();
+    let anew = drawn_up_anew(service.address, &club, team).await?;
     let (families, movements) = (thousands(families as f64), thousands(movements as f64));
-    Ok(Row {
-        name: format!(
-            "statement of {families} families with {movements} movements, against `GET /teams/{{id}}`: p50"
-        ),
-        ask: "≤ 20 times",
-        us: millis(ours),
-        against: millis(other),
-        ratio: format!("{times:.1} times"),
-        verdict: Verdict::Asked(times <= 20.0),
-    })
+    let other = looks.median().p50;
+    let row = |when: &str, ours: Duration, ask: &'static str| {
+        let times = ours.as_secs_f64() / other.as_secs_f64();
+        let met = times <= 20.0;
+        Row {
+            name: format!(
+                "statement of {families} families with {movements} movements, {when}, against `GET /teams/{{id}}`: p50"
+            ),
+            ask,
+            us: millis(ours),
+            against: millis(other),
+            ratio: format!("{times:.1} times"),
+            verdict: if ask.is_empty() { Verdict::Shown(met) } else { Verdict::Asked(met) },
+        }
+    };
+    let again = statements.median().p50;
+    Ok(vec![row("asked for again", again, "≤ 20 times"), row("after a change", anew, "")])
+}
+
+/// How long a statement takes when something in the account has changed since the last.
+async fn drawn_up_anew(address: SocketAddr, club: &Club, team: TeamId) -> Result<Duration> {
+    let mut connection = Connection::open(address).await?;
+    let mut times = Vec::new();
+    for number in 0..CHANGES {
+        let body = format!(r#"{{"description":"After {number}"}}"#);
+        let change = send("PATCH", &format!("{TEAMS}/{team}"), &club.key, "", &body);
+        connection.ask(&change).await?.expect(200)?;
+        let began = Instant::now();
+        let statement = get(&format!("{TEAMS}/{team}/dues/statement"), &club.key);
+        connection.ask(&statement).await?.expect(200)?;
+        times.push(began.elapsed());
+    }
+    times.sort_unstable();
+    Ok(times[CHANGES / 2])
 }
 
 /// Charges everybody and pays it in parts; says how many movements that made.

@@ -106,6 +106,7 @@ pub struct Family {
 #[serde(tag = "object", rename = "team_statement")]
 pub struct TeamStatement {
     pub team_id: TeamId,
+    /// When it was drawn up; nothing in it has changed since.
     pub at: Timestamp,
     /// A row for each currency.
     pub totals: Vec<Total>,
@@ -136,6 +137,7 @@ pub struct Statement {
     pub person_id: PersonId,
     /// Whose payments it is about: for users who ask for their own, the whole family's.
     pub payer_ids: Vec<PersonId>,
+    /// When it was drawn up; nothing in it has changed since.
     pub at: Timestamp,
     /// A row for each currency.
     pub totals: Vec<Total>,
@@ -227,6 +229,13 @@ pub fn of_team(db: &Reader<'_>, team: TeamId) -> Result<TeamStatement> {
         totals: totals(&sums),
         families: families.collect(),
     })
+}
+
+/// When a statement may say something else though nothing was moved: something becomes overdue when a day begins,
+/// and wherever one is, days begin on a quarter of an hour.
+pub fn next_look(now: Timestamp) -> Timestamp {
+    const QUARTER: i64 = 15 * 60 * 1_000_000;
+    Timestamp::from_micros((now.micros().div_euclid(QUARTER) + 1) * QUARTER)
 }
 
 /// The sums of all dues of the account, a row for each currency.

@@ -279,11 +279,15 @@ pub(super) fn all(
 ) -> Result<BTreeMap<ProductId, (Stored, Vec<Variant>)>> {
     let kept: Vec<Stored> = db.all(
         sql!(Stored::SELECT, " where account_id = :account and id in (:ids)"),
-        bind! { ids: ids.clone() },
+        bind! { ids },
     )?;
+    // What has a stock of its own has no variants: mostly there is nothing more to look up.
+    let sized: Vec<_> =
+        kept.iter().filter(|kept| kept.stock.is_none()).map(|kept| kept.id).collect();
     let mut found: BTreeMap<_, _> =
         kept.into_iter().map(|kept| (kept.id, (kept, Vec::new()))).collect();
-    for variant in variant::of(db, ids)? {
+    let variants = if sized.is_empty() { Vec::new() } else { variant::of(db, sized)? };
+    for variant in variants {
         if let Some((_, variants)) = found.get_mut(&variant.product_id) {
             variants.push(variant);
         }

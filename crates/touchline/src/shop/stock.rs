@@ -12,26 +12,29 @@ pub fn left(product: &Stored, variant: Option<&Variant>) -> Option<i64> {
     variant.map_or(product.stock, |variant| variant.stock)
 }
 
-/// Takes so many from the shelf; `false` if there are not so many.
+/// Takes so many from the shelf; `false` if there are not so many. What was read in this job still holds, since jobs of
+/// an account never overlap; if it did not, the schema would refuse a shelf with less than nothing.
 pub fn take(tx: &Tx<'_>, product: &Stored, variant: Option<&Variant>, count: i64) -> Result<bool> {
-    if left(product, variant).is_none() {
-        return Ok(true);
+    match left(product, variant) {
+        None => return Ok(true),
+        Some(left) if left < count => return Ok(false),
+        Some(_) => {}
     }
     let Some(variant) = variant else {
-        let taken = tx.run(
+        tx.later(
             "update product set stock = stock - :count, updated_at = :now, version = version + 1
-             where account_id = :account and id = :id and stock >= :count",
+             where account_id = :account and id = :id",
             bind! { id: product.id, count },
         )?;
-        return Ok(taken == 1);
+        return Ok(true);
     };
-    let taken = tx.run(
+    tx.later(
         "update variant set stock = stock - :count
-         where account_id = :account and id = :id and stock >= :count",
+         where account_id = :account and id = :id",
         bind! { id: variant.id, count },
     )?;
     raise(tx, product.id)?;
-    Ok(taken == 1)
+    Ok(true)
 }
 
 /// Puts so many back on the shelf. Where they are not counted any more, there is nothing to do.

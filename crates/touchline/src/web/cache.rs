@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
+use kit::Timestamp;
 
 /// An answer, without what differs from request to request.
 #[derive(Debug, Clone)]
@@ -24,7 +25,15 @@ pub struct Answer {
 #[derive(Debug)]
 struct Entry {
     sequence: i64,
+    /// When it is true no more, though nothing has changed.
+    until: Option<Timestamp>,
     answer: Answer,
+}
+
+impl Entry {
+    fn is_true(&self, sequence: i64, now: Timestamp) -> bool {
+        self.sequence == sequence && self.until.is_none_or(|until| now < until)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -51,22 +60,27 @@ impl Cache {
         Self { shelves: Mutex::default(), limit: bytes / 2 }
     }
 
-    /// The answer to this question, if it was made at this sequence.
-    pub fn get(&self, question: &str, sequence: i64) -> Option<Answer> {
+    /// The answer to this question, if it was made at this sequence and its time is not up.
+    pub fn get(&self, question: &str, sequence: i64, now: Timestamp) -> Option<Answer> {
         let mut shelves = self.shelves.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = shelves.recent.get(question) {
-            return (entry.sequence == sequence).then(|| entry.answer.clone());
+            return entry.is_true(sequence, now).then(|| entry.answer.clone());
         }
         let (question, entry) = shelves.older.remove_entry(question)?;
-        let answer = (entry.sequence == sequence).then(|| entry.answer.clone())?;
+        let answer = entry.is_true(sequence, now).then(|| entry.answer.clone())?;
         shelves.put(question, entry, self.limit);
         Some(answer)
     }
 
-    /// Keeps an answer.
-    pub fn put(&self, question: String, sequence: i64, answer: Answer) {
+    /// Keeps an answer that was made at a sequence, and may be true only until then.
+    pub fn put(
+        &self,
+        question: String,
+        (sequence, until): (i64, Option<Timestamp>),
+        answer: Answer,
+    ) {
         let mut shelves = self.shelves.lock().unwrap_or_else(PoisonError::into_inner);
-        shelves.put(question, Entry { sequence, answer }, self.limit);
+        shelves.put(question, Entry { sequence, until, answer }, self.limit);
     }
 }
 
@@ -94,6 +108,8 @@ impl Shelves {
 mod tests {
     use super::*;
 
+    const NOW: Timestamp = Timestamp::from_micros(1_000);
+
     fn answer(text: &'static str) -> Answer {
         Answer { body: Bytes::from_static(text.as_bytes()), version: None, next: None }
     }
@@ -101,20 +117,28 @@ mod tests {
     #[test]
     fn an_answer_of_another_sequence_is_not_used() {
         let cache = Cache::new(10_000);
-        cache.put("q".to_owned(), 7, answer("seven"));
-        assert_eq!(cache.get("q", 7).unwrap().body, "seven");
-        assert!(cache.get("q", 8).is_none() && cache.get("q", 6).is_none());
-        cache.put("q".to_owned(), 8, answer("eight"));
-        assert_eq!(cache.get("q", 8).unwrap().body, "eight");
+        cache.put("q".to_owned(), (7, None), answer("seven"));
+        assert_eq!(cache.get("q", 7, NOW).unwrap().body, "seven");
+        assert!(cache.get("q", 8, NOW).is_none() && cache.get("q", 6, NOW).is_none());
+        cache.put("q".to_owned(), (8, None), answer("eight"));
+        assert_eq!(cache.get("q", 8, NOW).unwrap().body, "eight");
+    }
+
+    #[test]
+    fn an_answer_whose_time_is_up_is_not_used() {
+        let cache = Cache::new(10_000);
+        cache.put("q".to_owned(), (7, Some(NOW)), answer("late"));
+        assert!(cache.get("q", 7, NOW).is_none());
+        assert!(cache.get("q", 7, Timestamp::from_micros(999)).is_some());
     }
 
     #[test]
     fn memory_is_bounded_and_what_is_asked_for_stays() {
         let cache = Cache::new(10_000);
-        cache.put("asked".to_owned(), 1, answer("often"));
+        cache.put("asked".to_owned(), (1, None), answer("often"));
         for number in 0..1000 {
-            cache.put(format!("q{number}"), 1, answer("once"));
-            assert!(cache.get("asked", 1).is_some(), "{number}");
+            cache.put(format!("q{number}"), (1, None), answer("once"));
+            assert!(cache.get("asked", 1, NOW).is_some(), "{number}");
         }
         let shelves = cache.shelves.lock().unwrap();
         assert!(shelves.recent.len() + shelves.older.len() < 60);

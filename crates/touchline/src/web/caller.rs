@@ -4,6 +4,8 @@
 //! caller was let in: [`admission`] checked the credential, charged the quota, and found the scope and
 //! what the user must be. Revocation holds at once, because the credential is looked up every time.
 
+mod looking;
+
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -13,17 +15,15 @@ use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
 use serde::Serialize;
-use store::{Reader, Scope, Tx};
+use store::{Scope, Tx};
 
 use super::admission;
 use super::body::Body;
-use super::cache::Answer;
 use super::context::Context;
-use super::cursor::{self, List, Paging, Place};
 use super::edge::API;
 use super::idempotency::{self, IDEMPOTENCY_KEY, IdempotencyKey};
 use super::precondition;
-use super::reply::{self, Written};
+use super::reply::Written;
 use crate::accounts::credential::{Credential, Holder};
 pub use crate::accounts::permits::*;
 use crate::accounts::rights::{Reach, ScopeName, Voice};
@@ -32,9 +32,7 @@ use crate::config::BaseUrl;
 use crate::error::{Code, Error, Result};
 use crate::expected::{Expected, Versioned};
 use crate::ids::TeamId;
-use crate::paging::{Page, Paged, Stretch};
 use crate::roster::standing::Standing;
-use crate::signals::{Seen, Tell};
 
 /// An authenticated caller who has the permit `N`.
 pub struct Caller<N> {
@@ -155,173 +153,6 @@ impl<N: Needs> Caller<N> {
     /// Whose job it is when this caller asks for something.
     pub fn scope(&self) -> Scope {
         self.credential.scope().for_request(self.context.id())
-    }
-
-    /// Looks at something that has no version and may depend on the clock.
-    pub async fn look<T: Serialize + Send + 'static>(
-        self,
-        work: impl FnOnce(&Reader<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<Response> {
-        let value = self.app.db.read(self.scope(), work).await?;
-        Ok(reply::complete(StatusCode::OK, reply::envelope(&value)?, self.context.id()))
-    }
-
-    /// Looks at one object. While nothing in the account changes, it is read only once.
-    pub async fn one<T: Serialize + Versioned + Send + 'static>(
-        self,
-        work: impl FnOnce(&Reader<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<Response> {
-        self.one_seen(work, |_| None).await
-    }
-
-    /// Looks at one object that changes as time passes, too, without a new version. If the work says that it may
-    /// have since its version was given, nobody is told that they know it already.
-    pub async fn one_in_time<T: Serialize + Versioned + Send + 'static>(
-        self,
-        work: impl FnOnce(&Reader<'_>) -> Result<(T, bool)> + Send + 'static,
-    ) -> Result<Response> {
-        let (object, moved) = self.app.db.glance(self.scope(), work).await?;
-        self.versioned(reply::one(&object)?, moved)
-    }
-
-    /// Looks at one object; what `delicate` finds in it is entered in the audit log before the caller
-    /// sees it, every time.
-    pub async fn one_seen<T: Serialize + Versioned + Send + 'static>(
-        self,
-        work: impl FnOnce(&Reader<'_>) -> Result<T> + Send + 'static,
-        delicate: impl FnOnce(&T) -> Option<Seen> + Send,
-    ) -> Result<Response> {
-        let answer = if let Some(answer) = self.remembered() {
-            answer
-        } else {
-            let object = self.app.db.glance(self.scope(), work).await?;
-            self.enter_or_keep(delicate(&object), reply::one(&object)?).await?
-        };
-        self.versioned(answer, false)
-    }
-
-    fn versioned(&self, answer: Answer, moved: bool) -> Result<Response> {
-        let version = answer.version.unwrap_or_default();
-        if precondition::none_match(&self.headers, version)? && !moved {
-            return Ok(reply::not_modified(version));
-        }
-        Ok(reply::versioned(StatusCode::OK, answer.body, Some(version), self.context.id()))
-    }
-
-    /// An answer that is delicate is entered in the audit log and not remembered.
-    async fn enter_or_keep(&self, seen: Option<Seen>, answer: Answer) -> Result<Answer> {
-        let Some(seen) = seen else { return Ok(self.keep(answer)) };
-        let enter = move |tx: &Tx<'_>| tx.audit(seen.action, &seen.subject, &seen.details);
-        self.app.db.write(self.scope(), enter).await?;
-        Ok(answer)
-    }
-
-    /// Looks at a page of a list. While nothing in the account changes, it is read only once.
-    pub async fn page<T, F>(
-        self,
-        paging: Paging<F>,
-        work: impl FnOnce(&Reader<'_>, &Reach, &F, &Page<T::Place>) -> Result<Vec<T>> + Send + 'static,
-    ) -> Result<Response>
-    where
-        T: Serialize + Paged + Send + 'static,
-        T::Place: Place + Send,
-        F: Send + 'static,
-    {
-        self.page_seen(paging, work, |_| None).await
-    }
-
-    /// Looks at a page of a list, with what is delicate in it entered in the audit log.
-    pub async fn page_seen<T, F>(
-        self,
-        paging: Paging<F>,
-        work: impl FnOnce(&Reader<'_>, &Reach, &F, &Page<T::Place>) -> Result<Vec<T>> + Send + 'static,
-        delicate: impl FnOnce(&[T]) -> Option<Seen> + Send,
-    ) -> Result<Response>
-    where
-        T: Serialize + Paged + Send + 'static,
-        T::Place: Place + Send,
-        F: Send + 'static,
-    {
-        let filters = cursor::filters(&self.query);
-        let list = List {
-            account: self.credential.account_id,
-            route: &self.path,
-            filters: &filters,
-            order: paging.order,
-        };
-        let page: Page<T::Place> = paging.page(&self.app.cursors, &list)?;
-        let limit = paging.limit;
-        let answer = if let Some(answer) = self.remembered() {
-            answer
-        } else {
-            let (db, reach) = (&self.app.db, self.reach.clone());
-            let looked = db.read(self.scope(), move |db| work(db, &reach, &paging.filter, &page));
-            let cursor = |place: T::Place| self.app.cursors.cursor(&list, &place);
-            let rows = looked.await?;
-            // The row beyond the page only tells that there is one; nobody sees it.
-            let shown = usize::try_from(limit).map_or(rows.len(), |limit| limit.min(rows.len()));
-            let seen = delicate(&rows[..shown]);
-            self.enter_or_keep(seen, reply::list(rows, limit, cursor)?).await?
-        };
-        Ok(self.linked(&answer, &list, limit))
-    }
-
-    /// Looks at a stretch of a log, of which the caller may see some. The next page begins where the look
-    /// ended, whether or not anything was found. Who may see what is no part of what is remembered of other
-    /// answers, so this one is read anew every time.
-    pub async fn stretch<F: Send + 'static>(
-        self,
-        paging: Paging<F>,
-        work: impl FnOnce(&Reader<'_>, &F, &Page<i64>) -> Result<Stretch> + Send + 'static,
-    ) -> Result<Response> {
-        let filters = cursor::filters(&self.query);
-        let (account, order) = (self.credential.account_id, paging.order);
-        let list = List { account, route: &self.path, filters: &filters, order };
-        let page = paging.page(&self.app.cursors, &list)?;
-        let limit = paging.limit;
-        let looked = self.app.db.read(self.scope(), move |db| work(db, &paging.filter, &page));
-        let cursor = |place| self.app.cursors.cursor(&list, &place);
-        let answer = reply::stretch(&looked.await?, order, cursor)?;
-        Ok(self.linked(&answer, &list, limit))
-    }
-
-    /// The response with a page, and with the address of the next one.
-    fn linked(&self, answer: &Answer, list: &List<'_>, limit: i64) -> Response {
-        let List { route, filters, order, .. } = list;
-        let link = answer.next.as_deref().map(|next| {
-            let base = self.app.config.base_url.as_ref().map_or("", BaseUrl::as_str);
-            let and = if filters.is_empty() { "" } else { "&" };
-            format!(
-                "<{base}{route}?{filters}{and}limit={limit}&order={order}&cursor={next}>; rel=\"next\""
-            )
-        });
-        reply::linked(answer.body.clone(), link.as_deref(), self.context.id())
-    }
-
-    /// What an earlier request with the same rights got for the same question.
-    fn remembered(&self) -> Option<Answer> {
-        if self.afresh {
-            return None;
-        }
-        self.app.cache.get(&self.question(), self.credential.sequence)
-    }
-
-    fn keep(&self, answer: Answer) -> Answer {
-        if !self.afresh {
-            self.app.cache.put(self.question(), self.credential.sequence, answer.clone());
-        }
-        answer
-    }
-
-    /// What the answer depends on beside the state of the account. Whoever does not see everything has
-    /// answers of their own; what a user sees follows from the state of the account.
-    fn question(&self) -> String {
-        let account = self.credential.account_id.bits();
-        let narrowed = match self.reach {
-            Reach::Everywhere => String::new(),
-            Reach::Teams(_) | Reach::User(_) => self.credential.actor(),
-        };
-        format!("{account:x} {narrowed} {}?{}", self.path, self.query)
     }
 
     /// Creates something and answers 201.

@@ -1,6 +1,7 @@
 //! Statements of teams and families.
 
 use axum::response::Response;
+use store::Reader;
 use utoipa_axum::routes;
 
 use crate::dues::statement::{self, Statement, TeamStatement};
@@ -30,7 +31,10 @@ async fn team(
     Query(Nothing): Query<Nothing>,
 ) -> Result<Response> {
     caller.reaches(id)?;
-    caller.look(move |db| statement::of_team(db, id)).await
+    let statement = move |db: &Reader<'_>| {
+        Ok((statement::of_team(db, id)?, Some(statement::next_look(db.now()))))
+    };
+    caller.look_until(statement).await
 }
 
 /// Get the statement of a family
@@ -47,5 +51,8 @@ async fn person(
     Query(Nothing): Query<Nothing>,
 ) -> Result<Response> {
     let reach = caller.reach();
-    caller.look(move |db| statement::of_person(db, &reach, id)).await
+    let statement = move |db: &Reader<'_>| {
+        Ok((statement::of_person(db, &reach, id)?, Some(statement::next_look(db.now()))))
+    };
+    caller.look_until(statement).await
 }

@@ -151,14 +151,14 @@ async fn subscription(
 async fn current(app: &App, question: String, feed: Subscribed) -> Result<Answer> {
     let question = format!("{question} {}", app.clock.now().seconds() / 86_400);
     let sequence = feed.sequence;
-    if let Some(answer) = app.cache.get(&question, sequence) {
+    if let Some(answer) = app.cache.get(&question, sequence, app.clock.now()) {
         return Ok(answer);
     }
     let scope = Scope::account(feed.account_id, "calendar");
     let text = app.db.read(scope, move |db| calendar::write(db, &feed)).await?;
     let tag = hex(&sha256(text.as_bytes())[..16]);
     let answer = Answer { body: text.into(), version: None, next: Some(tag.into()) };
-    app.cache.put(question, sequence, answer.clone());
+    app.cache.put(question, (sequence, None), answer.clone());
     Ok(answer)
 }
 

@@ -14,8 +14,7 @@ use super::settings::{self, MoneySettings, MoneySettingsChange};
 use crate::accounts::permits::MoneyManage;
 use crate::app::App;
 use crate::error::Code;
-use crate::expected::Expected;
-use crate::web::form::{Faults, Form};
+use crate::web::form::{CHANGED_MEANWHILE, Faults, Form, shown_version};
 use crate::web::page::{self, Frame, Section};
 use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
 
@@ -38,6 +37,8 @@ struct Typed {
     before: String,
     on_day: bool,
     after: String,
+    /// The version of the settings that the form showed.
+    version: String,
 }
 
 impl Typed {
@@ -50,6 +51,7 @@ impl Typed {
             before: text("before"),
             on_day: form.ticked("on_day"),
             after: text("after"),
+            version: text("version"),
         }
     }
 
@@ -70,6 +72,7 @@ impl Typed {
             before: days(&|day| (day < 0).then_some(-day)),
             on_day: settings.reminder_days.0.contains(&0),
             after: days(&|day| (day > 0).then_some(day)),
+            version: settings.version.to_string(),
         }
     }
 
@@ -169,14 +172,22 @@ async fn show(visitor: Visitor<MoneyManage>) -> Outcome {
 
 async fn save(Posted { visitor, form }: Posted<MoneyManage>) -> Outcome {
     visitor.fresh(MONEY)?;
-    let typed = Typed::read(&form);
+    let mut typed = Typed::read(&form);
     let change = match typed.change() {
         Ok(change) => change,
         Err(faults) => return page(&visitor, Some(typed), faults).await,
     };
-    let save = move |tx: &Tx<'_>| settings::change(tx, &Expected::Anything, change);
+    let expected = shown_version(&typed.version);
+    let save = move |tx: &Tx<'_>| settings::change(tx, &expected, change);
     match visitor.write(save).await {
         Ok(_) => Ok(see_other(&format!("{MONEY}?done=saved"))),
+        Err(error) if error.code == Code::PreconditionFailed => {
+            let now = visitor.read(|db: &Reader<'_>| settings::of(db)).await?;
+            typed.version = now.version.to_string();
+            let mut faults = Faults::default();
+            faults.add("", CHANGED_MEANWHILE);
+            page(&visitor, Some(typed), faults).await
+        }
         Err(error) if error.code == Code::ValidationFailed => {
             page(&visitor, Some(typed), Faults::from(&error)).await
         }

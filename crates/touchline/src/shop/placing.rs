@@ -15,11 +15,12 @@ use super::product::{self, Buyers, Stored as Product};
 use super::variant::Variant;
 use super::{Against, stock};
 use crate::accounts::rights::Reach;
-use crate::error::{Error, Result, TakenExt};
+use crate::error::{Code, Error, Result, TakenExt};
 use crate::ids::{ProductId, TeamId, VariantId};
 use crate::metadata::Metadata;
 use crate::money::{MOST, settings};
 use crate::signals::Tell;
+use crate::teams::team;
 
 /// How many lines an order can have.
 pub const LINES: usize = 100;
@@ -136,6 +137,10 @@ fn drafted<'a>(
     let mut against = Against::default();
     let chosen = choose(db, reach, goods, new, &mut against);
     let team = seller(reach, &chosen, new.team_id, &mut against);
+    match team.map(|team| team::playing(db, team)).transpose() {
+        Err(error) if error.code == Code::NotFound => against.missing("/team_id"),
+        found => drop(found?),
+    }
     let buyer = buyer::find(db, reach, new.buyer.take(), &mut against)?;
     let code = new.discount_code.as_deref().map(|code| discount::with_code(db, code));
     let code = code.transpose()?.flatten();
@@ -231,7 +236,10 @@ fn choose<'a>(
             let why = format!("{} is not on sale now.", product.name);
             against.state(place("product_id"), "not_on_sale", why);
         }
-        if let Some(most) = product.most_per_order.filter(|most| line.quantity > *most) {
+        // Of all its variants together.
+        let same = new.lines.iter().filter(|other| other.product_id == line.product_id);
+        let wanted: i64 = same.map(|other| other.quantity).sum();
+        if let Some(most) = product.most_per_order.filter(|most| wanted > *most) {
             let why = format!("One order can have at most {most} of it.");
             against.invalid(place("quantity"), "too_many", why);
         }

@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderName};
 use super::body;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
+use crate::expected::Expected;
 use kit::secret::same;
 
 /// The largest form, and the most fields it can have.
@@ -76,6 +77,15 @@ impl Form {
     pub fn ticked(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
+}
+
+/// What somebody is told whose form shows what is no longer so.
+pub const CHANGED_MEANWHILE: &str = "Somebody else changed this while you had it open. What you typed is still here: \
+    save again to keep it, or open the page anew to see what was changed.";
+
+/// What somebody expects to change who was shown this version.
+pub fn shown_version(typed: &str) -> Expected {
+    typed.parse().map_or(Expected::Anything, |version| Expected::Versions(vec![version]))
 }
 
 /// What is wrong with a form, by the name of the field.

@@ -249,6 +249,14 @@ both! {
             assert_eq!(page.status, 422, "{name}");
             page.shows(says);
         }
+        // Somebody else changed it meanwhile: that is not undone without a word.
+        let stale: Vec<_> = fields.into_iter().chain([("version", "1")]).collect();
+        let page = browser.post(&edit, &stale).await;
+        assert_eq!(page.status, 422);
+        let page = page.shows("Somebody else changed this");
+        let version = between(&page, "name=\"version\" value=\"", "\"").to_owned();
+        let again: Vec<_> = fields.into_iter().chain([("version", version.as_str())]).collect();
+        browser.post(&edit, &again).await.leads_to(&format!("{place}?done=saved"));
         // In several parts, the days can be changed, and the parts follow the amount.
         let parts = charged(w, &cast.hawks, &cast.zoe.member, json!({ "instalment_count": 2 })).await;
         let edit_parts = format!("/admin/dues/{}/edit", parts["id"].as_str().unwrap());
@@ -336,6 +344,9 @@ both! {
             assert_eq!(refused.status, 422, "{name}={value}");
             refused.shows(says).shows("Nothing was saved");
         }
+        let stale = browser.post(page, &[("currency", "EUR"), ("hold", ""), ("unit", "days"), ("version", "1")]).await;
+        assert_eq!(stale.status, 422);
+        stale.shows("Somebody else changed this");
         browser.post(page, &[("currency", "EUR"), ("hold", ""), ("unit", "days")]).await.leads_to("/admin/settings/money?done=saved");
         let now = w.owner.get("/money_settings").await.ok();
         assert_eq!((&now.data()["order_hold_minutes"], &now.data()["reminder_days"]), (&Value::Null, &json!([])));

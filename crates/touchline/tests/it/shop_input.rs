@@ -54,6 +54,8 @@ both! {
         let other = product(w, otters.id(), json!({ "name": "Other" })).await;
         let dear = product(w, hawks.id(), json!({ "name": "Dear", "price": 1_000_000_000_000i64 })).await;
         let theirs = w.stranger.post("/products", json!({ "name": "Theirs", "price": 1 })).await.created();
+        let scarce = product(w, hawks.id(), json!({ "name": "Scarce", "most_per_order": 3, "variants": [{ "name": "S" }, { "name": "M" }] })).await;
+        let two = |of: &testkit::Answer, place: usize| json!({ "product_id": of.id(), "variant_id": of.data()["variants"][place]["id"], "quantity": 2 });
         let before = w.news().await;
         let line = |product: &str| json!({ "product_id": product, "quantity": 1 });
         let many = |quantity: serde_json::Value| json!([{ "product_id": kit.id(), "quantity": quantity }]);
@@ -72,6 +74,8 @@ both! {
             (json!({ "buyer": buyer, "lines": many(json!(4)) }), 422, vec!["/lines/0/quantity"]),
             (json!({ "buyer": buyer, "lines": [line(kit.id()), line(kit.id())] }), 422, vec!["/lines/1/product_id"]),
             (json!({ "buyer": buyer, "lines": [line(sized.id())] }), 422, vec!["/lines/0/variant_id"]),
+            // What is sold by the piece is counted over all sizes.
+            (json!({ "buyer": buyer, "lines": [two(&scarce, 0), two(&scarce, 1)] }), 422, vec!["/lines/0/quantity", "/lines/1/quantity"]),
             (json!({ "buyer": buyer, "lines": [{ "product_id": kit.id(), "variant_id": sized.data()["variants"][0]["id"], "quantity": 1 }] }), 422, vec!["/lines/0/variant_id"]),
             (json!({ "buyer": buyer, "lines": [line(kit.id()), line(yen.id())] }), 422, vec!["/lines/1/product_id"]),
             (json!({ "buyer": buyer, "currency": "USD", "lines": [line(kit.id())] }), 422, vec!["/lines/0/product_id"]),
@@ -93,6 +97,9 @@ both! {
         let body = json!({ "buyer": buyer, "lines": [line(kit.id()), { "product_id": sized.id(), "variant_id": size, "quantity": 2 }] });
         assert_eq!(w.owner.post("/orders", body).await.refused(409, "conflict").pointers(), ["/lines/1/quantity"]);
         assert_eq!((left(w, kit.id()).await, w.news().await), (json!(5), before));
+        // A team that plays no more sells nothing.
+        w.owner.delete(&otters.path("")).await.ok();
+        w.owner.post("/orders", json!({ "buyer": buyer, "lines": [line(other.id())] })).await.refused(409, "invalid_state");
     }
 
     async fn wrong_steps_are_refused(w: &World) {

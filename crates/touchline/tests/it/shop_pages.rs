@@ -153,6 +153,20 @@ both! {
         let counted = [("name", "Scarf"), ("price", "10"), ("buyers", "everyone"), ("stock", "7"), ("was", "3"), ("version", version.as_str())];
         ana.post(&place, &counted).await.leads_to("/admin/store?done=saved");
         assert_eq!(left(w, &id).await, json!(7));
+        // Somebody else changed the price: it is not set back without a word.
+        let shown = |page: &Answer| between(page, "name=\"shown\" value=\"", "\"").to_owned();
+        let before = shown(&ana.get(&place).await.ok());
+        w.owner.patch(&format!("/products/{id}"), json!({ "price": 1200 })).await.ok();
+        let late = [("name", "Long scarf"), ("price", "10"), ("buyers", "everyone"), ("stock", "7"), ("was", "7")];
+        let fields: Vec<_> = late.into_iter().chain([("shown", before.as_str())]).collect();
+        let page = ana.post(&place, &fields).await;
+        assert_eq!(page.status, 422);
+        let page = page.shows("Somebody else changed this").shows("value=\"Long scarf\"");
+        assert_eq!(w.owner.get(&format!("/products/{id}")).await.ok().data()["price"], 1200);
+        let now = shown(&page);
+        let fields: Vec<_> = late.into_iter().chain([("shown", now.as_str())]).collect();
+        ana.post(&place, &fields).await.leads_to("/admin/store?done=saved");
+        assert_eq!(w.owner.get(&format!("/products/{id}")).await.ok().data()["price"], 1000);
     }
 
     async fn codes_are_made_changed_and_archived(w: &World) {
@@ -219,6 +233,10 @@ both! {
             let page = ana.post(&refund, &more).await;
             assert_eq!(page.status, 422);
             assert!(!wrong(&page, field).is_empty());
+        }
+        // Whoever wrote an amount or a number did not mean everything.
+        for more in [("amount", "5"), ("part-0", "1")] {
+            ana.post(&refund, &[("nonce", nonce.as_str()), ("how", "all"), more]).await.shows("but chose to give back something else");
         }
         for _ in 0..2 {
             let fields = [("nonce", nonce.as_str()), ("how", "lines"), ("part-0", "1"), ("restock", "yes"), ("reason", "Too warm")];

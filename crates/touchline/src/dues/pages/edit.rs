@@ -15,11 +15,10 @@ use crate::dues::api::charges::{NOTE, TITLE};
 use crate::dues::changing::{self, DueChange};
 use crate::dues::due::{self, Category, Shown, Status};
 use crate::dues::plan::Part;
-use crate::error::Result;
-use crate::expected::Expected;
+use crate::error::{Code, Result};
 use crate::ids::{DueId, PersonId};
 use crate::roster::{guardian, person};
-use crate::web::form::{Faults, Form};
+use crate::web::form::{CHANGED_MEANWHILE, Faults, Form, shown_version};
 use crate::web::page::{Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Outcome, see_other};
@@ -36,6 +35,8 @@ struct Typed {
     payer: String,
     late_kind: String,
     late_fee: String,
+    /// The version of the due that the form showed.
+    version: String,
 }
 
 impl Typed {
@@ -51,6 +52,7 @@ impl Typed {
             payer: text("payer"),
             late_kind: text("late_kind"),
             late_fee: text("late_fee"),
+            version: text("version"),
         }
     }
 
@@ -67,6 +69,7 @@ impl Typed {
             payer: due.payer_id.to_string(),
             late_kind,
             late_fee,
+            version: due.version.to_string(),
         }
     }
 
@@ -206,17 +209,22 @@ pub(super) async fn edit(visitor: Treasurer, At(id): At<DueId>) -> Outcome<Respo
 
 pub(super) async fn save(At(id): At<DueId>, Sent { visitor, form }: Sent) -> Outcome<Response> {
     let found = visitor.read(move |db| found(db, id)).await?;
-    let typed = Typed::read(&form);
+    let mut typed = Typed::read(&form);
     let change = match typed.change(&found.due) {
         Ok(change) => change,
         Err(faults) => return show_form(&visitor, found, typed, faults),
     };
     let (parts, currency) = (change.instalments.clone(), found.due.currency);
-    let save = move |tx: &Tx<'_>| {
-        changing::change(tx, &Reach::Everywhere, id, &Expected::Anything, change)
-    };
+    let expected = shown_version(&typed.version);
+    let save = move |tx: &Tx<'_>| changing::change(tx, &Reach::Everywhere, id, &expected, change);
     match visitor.write(save).await {
         Ok(_) => Ok(see_other(&format!("{}?done=saved", place(id)))),
+        Err(error) if error.code == Code::PreconditionFailed => {
+            typed.version = found.due.version.to_string();
+            let mut faults = Faults::default();
+            faults.add("", CHANGED_MEANWHILE);
+            show_form(&visitor, found, typed, faults)
+        }
         Err(error) if is_fault(&error) => {
             let faults = refused(&error, parts.as_deref(), currency.code());
             show_form(&visitor, found, typed, faults)

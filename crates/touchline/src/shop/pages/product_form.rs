@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 
 use askama::Template;
 use axum::response::Response;
+use kit::secret::{hex, sha256};
 use kit::word::Word;
 use kit::{Currency, Money, Zone};
 use serde_json::Value;
@@ -20,7 +21,7 @@ use crate::ids::{ProductId, TeamId};
 use crate::money::settings;
 use crate::shop::product::{self, Buyers, NewProduct, Product, ProductChange, Status};
 use crate::shop::variant::{self, Variant};
-use crate::web::form::{Faults, Form};
+use crate::web::form::{CHANGED_MEANWHILE, Faults, Form};
 use crate::web::once::{new_nonce, nonce};
 use crate::web::page::{Frame, Section};
 use crate::web::path::At;
@@ -61,6 +62,8 @@ struct Typed {
     pick_up_on: String,
     external_id: String,
     version: String,
+    /// What the form showed, beside what is left.
+    shown: String,
     rows: Vec<Row>,
 }
 
@@ -144,6 +147,7 @@ impl Typed {
             pick_up_on: text("pick_up_on"),
             external_id: text("external_id"),
             version: text("version"),
+            shown: text("shown"),
             rows: rows.filter(Row::is_there).collect(),
         }
     }
@@ -151,7 +155,7 @@ impl Typed {
     fn of(product: &Product, zone: &Zone) -> Self {
         let Product { kept, variants } = product;
         let currency = kept.currency;
-        Self {
+        let typed = Self {
             name: kept.name.clone(),
             description: kept.description.clone().unwrap_or_default(),
             team_id: String::new(),
@@ -168,8 +172,20 @@ impl Typed {
             pick_up_on: kept.pick_up_on.map(|day| day.to_string()).unwrap_or_default(),
             external_id: kept.external_id.clone().unwrap_or_default(),
             version: kept.version.to_string(),
+            shown: String::new(),
             rows: variants.iter().map(|variant| Row::of(variant, currency)).collect(),
-        }
+        };
+        Self { shown: typed.mark(), ..typed }
+    }
+
+    /// Stands for everything but what is left, which changes with every order: whoever saves must have seen it.
+    fn mark(&self) -> String {
+        let rows: Vec<_> = self.rows.iter().map(|row| (&row.id, &row.name, &row.price)).collect();
+        let tax = (&self.tax_rate_bp, self.tax_on_top);
+        let sale = (&self.on_sale_from, &self.on_sale_until, &self.buyers, &self.pick_up_on);
+        let named = (&self.name, &self.description, &self.price, &self.external_id);
+        let all = format!("{:?}", (named, tax, sale, &self.most_per_order, rows));
+        hex(&sha256(all.as_bytes())[..8])
     }
 
     /// What is left as it is now, in place of what was left when the form was shown.
@@ -224,7 +240,7 @@ impl Typed {
         sheet.set("variants", rows);
         if sized {
             sheet.set("stock", Value::Null);
-            if self.stock != self.was {
+            if !self.stock.is_empty() {
                 let wrong = "Where there are sizes, they say how many are left. Leave this empty.";
                 sheet.faults.add("stock", wrong);
             }
@@ -363,6 +379,13 @@ pub(super) async fn save(At(id): At<ProductId>, Sent { visitor, form }: Sent) ->
             return show_form(&visitor, typed, faults, String::new(), Some(before)).await;
         }
     };
+    let now = Typed::of(&before, &zone).shown;
+    if !typed.shown.is_empty() && typed.shown != now {
+        typed.shown = now;
+        let mut faults = Faults::default();
+        faults.add("", CHANGED_MEANWHILE);
+        return show_form(&visitor, typed, faults, String::new(), Some(before)).await;
+    }
     let shown: Option<i64> = typed.version.parse().ok();
     let expected = match shown {
         Some(version) if typed.counts_anew() => Expected::Versions(vec![version]),

@@ -53,6 +53,15 @@ impl Typed {
         let left = money(kept.paid - kept.refunded, kept.currency);
         let restock = Some(self.restock);
         let new = NewRefund { amount: None, lines: None, restock, method: None, reason };
+        if self.how != "amount" && !self.amount.is_empty() {
+            faults.add("amount", "You wrote an amount, but chose to give back something else.");
+            return None;
+        }
+        if self.how != "lines" && !self.parts.lines.is_empty() {
+            faults
+                .add("how", "You wrote how many of a line, but chose to give back something else.");
+            return None;
+        }
         match self.how.as_str() {
             "all" => Some(new),
             "lines" if self.parts.lines.is_empty() => {

@@ -111,7 +111,7 @@ export class World {
   /** What the team and the club sell, a code, and orders that have come to different points. */
   async sell(must) {
     const { names, team, member } = this
-    const variants = [{ name: '140', stock: 12 }, { name: '152', stock: 0 }, { name: names.person, price: 3999 }]
+    const variants = [{ name: '140', stock: 12 }, { name: '152', stock: 0 }, { name: [...names.person].slice(0, 40).join('').trim(), price: 3999 }]
     this.product = await must('POST', '/products', {
       name: `Home kit ${names.team}`, description: names.note, team_id: team.id, price: 3499, tax_rate_bp: 2300, variants,
       pick_up_on: '2026-12-24', on_sale_until: '2099-12-31T20:00:00Z', most_per_order: 3,

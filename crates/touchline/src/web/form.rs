@@ -80,7 +80,7 @@ impl Form {
 }
 
 /// What somebody is told whose form shows what is no longer so.
-pub const CHANGED_MEANWHILE: &str = "Somebody else changed this while you had it open. What you typed is still here: \
+const CHANGED_MEANWHILE: &str = "Somebody else changed this while you had it open. What you typed is still here: \
     save again to keep it, or open the page anew to see what was changed.";
 
 /// What somebody expects to change who was shown this version.
@@ -93,6 +93,11 @@ pub fn shown_version(typed: &str) -> Expected {
 pub struct Faults(BTreeMap<String, String>);
 
 impl Faults {
+    /// What the form shows is no longer so.
+    pub fn changed_meanwhile() -> Self {
+        Self(BTreeMap::from([(String::new(), CHANGED_MEANWHILE.to_owned())]))
+    }
+
     /// Notes what is wrong with a field; the first thing said stays.
     pub fn add(&mut self, field: &str, text: impl Into<String>) {
         self.0.entry(field.to_owned()).or_insert_with(|| text.into());

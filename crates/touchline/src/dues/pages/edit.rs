@@ -18,7 +18,7 @@ use crate::dues::plan::Part;
 use crate::error::{Code, Result};
 use crate::ids::{DueId, PersonId};
 use crate::roster::{guardian, person};
-use crate::web::form::{CHANGED_MEANWHILE, Faults, Form, shown_version};
+use crate::web::form::{Faults, Form, shown_version};
 use crate::web::page::{Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Outcome, see_other};
@@ -221,9 +221,7 @@ pub(super) async fn save(At(id): At<DueId>, Sent { visitor, form }: Sent) -> Out
         Ok(_) => Ok(see_other(&format!("{}?done=saved", place(id)))),
         Err(error) if error.code == Code::PreconditionFailed => {
             typed.version = found.due.version.to_string();
-            let mut faults = Faults::default();
-            faults.add("", CHANGED_MEANWHILE);
-            show_form(&visitor, found, typed, faults)
+            show_form(&visitor, found, typed, Faults::changed_meanwhile())
         }
         Err(error) if is_fault(&error) => {
             let faults = refused(&error, parts.as_deref(), currency.code());

@@ -21,7 +21,7 @@ use crate::ids::{ProductId, TeamId};
 use crate::money::settings;
 use crate::shop::product::{self, Buyers, NewProduct, Product, ProductChange, Status};
 use crate::shop::variant::{self, Variant};
-use crate::web::form::{CHANGED_MEANWHILE, Faults, Form};
+use crate::web::form::{Faults, Form};
 use crate::web::once::{new_nonce, nonce};
 use crate::web::page::{Frame, Section};
 use crate::web::path::At;
@@ -382,8 +382,7 @@ pub(super) async fn save(At(id): At<ProductId>, Sent { visitor, form }: Sent) ->
     let now = Typed::of(&before, &zone).shown;
     if !typed.shown.is_empty() && typed.shown != now {
         typed.shown = now;
-        let mut faults = Faults::default();
-        faults.add("", CHANGED_MEANWHILE);
+        let faults = Faults::changed_meanwhile();
         return show_form(&visitor, typed, faults, String::new(), Some(before)).await;
     }
     let shown: Option<i64> = typed.version.parse().ok();
@@ -421,7 +420,7 @@ mod tests {
     #[test]
     fn every_fault_stands_at_its_field() {
         let faults = read(
-            "name=&price=cheap&currency=XXX&tax_rate_bp=200&on_sale_from=soon&pick_up_on=never&buyers=odd\
+            "name=&price=cheap&currency=XTS&tax_rate_bp=200&on_sale_from=soon&pick_up_on=never&buyers=odd\
              &most_per_order=0&stock=-1&team_id=nobody&variants-0-name=&variants-0-price=1&variants-0-stock=x",
         )
         .product(euros(), &Zone::utc())

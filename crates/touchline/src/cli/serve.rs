@@ -10,6 +10,7 @@ use serde_json::json;
 use store::Scope;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::{Desk, Outcome, Refusal, refused};
@@ -61,6 +62,9 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, Refusal> {
 
 /// Serves until the process is told to stop, then lets everything that was accepted end.
 async fn run(app: App, listener: TcpListener) -> Outcome {
+    // Before anything begins: whoever is told to stop right away must not drop what they have begun.
+    let (mut terminate, mut interrupt) =
+        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let (stop, stopped) = watch::channel(false);
     if let Some(address) = app.config.metrics_listen {
         let router = health::metrics_router().with_state(app.clone());
@@ -76,7 +80,10 @@ async fn run(app: App, listener: TcpListener) -> Outcome {
     let router = crate::service(app.clone());
     let serving = server::serve(listener, app.clone(), router, stopped);
     let stopping = async {
-        wait_for_signal().await;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
         tracing::info!("stopping: finishing what was accepted");
         app.stop();
         // Nobody listens any more only if the server has ended by itself.
@@ -85,19 +92,6 @@ async fn run(app: App, listener: TcpListener) -> Outcome {
     tokio::join!(serving, stopping);
     app.finish().await;
     Ok(())
-}
-
-async fn wait_for_signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => tokio::select! {
-            _ = terminate.recv() => {}
-            _ = tokio::signal::ctrl_c() => {}
-        },
-        Err(_) => {
-            let _ = tokio::signal::ctrl_c().await;
-        }
-    }
 }
 
 /// Pretty lines on a terminal, JSON lines otherwise; always on standard error.

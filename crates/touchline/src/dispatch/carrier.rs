@@ -29,8 +29,13 @@ use crate::webhooks::replay;
 use crate::webhooks::signature::Secret;
 use crate::webhooks::webhook::{self, Ordering, Reason, Status, Webhook};
 
-/// How many notifications are looked at together.
+/// How many notifications are looked at together, at first.
 const BATCH: i64 = 64;
+/// And how many once a receiver takes everything and there is more: the fewer looks and the fewer entries in the
+/// books, the sooner it has caught up.
+const LARGE_BATCH: i64 = 512;
+/// As much as is held in memory for one webhook, unless a single notification is larger.
+const HEAVY: usize = 256 * 1024;
 /// A webhook's place in the log is written down at least every so many numbers that it was not told of.
 const SKIPPED: i64 = 1_000;
 /// After so long nothing more is begun: what was done is written down, and looked anew whether the webhook is
@@ -95,6 +100,7 @@ impl Load {
 pub(super) async fn carry(post: &Dispatcher, errand: Errand) -> Result<Rest> {
     let Errand { account, webhook: id, mut seen, .. } = errand;
     let (mut writing, mut ahead) = (Writing::default(), None);
+    let mut many = BATCH;
     loop {
         if post.app.is_stopping() {
             writing.done().await?;
@@ -102,7 +108,7 @@ pub(super) async fn carry(post: &Dispatcher, errand: Errand) -> Result<Rest> {
         }
         let plan = match ahead.take() {
             Some(plan) => plan,
-            None => look(post, errand, seen).await?,
+            None => look(post, errand, seen, many).await?,
         };
         let Plan::Send(load) = plan else {
             writing.done().await?;
@@ -128,8 +134,10 @@ pub(super) async fn carry(post: &Dispatcher, errand: Errand) -> Result<Rest> {
         if all_taken && load.last.is_none() {
             // Nothing of this can be due again: the next can go out while it is written down.
             ahead = next;
+            many = LARGE_BATCH;
             continue;
         }
+        many = BATCH;
         if let Some(reason) = writing.done().await? {
             post.turn_off(account, id, reason).await?;
             return Ok(Rest { until: None, seen });
@@ -146,8 +154,8 @@ impl Errand {
     }
 }
 
-async fn look(post: &Dispatcher, errand: Errand, seen: i64) -> Result<Plan> {
-    post.app.db.read(errand.scope(), move |db| plan(db, errand.webhook, seen)).await
+async fn look(post: &Dispatcher, errand: Errand, seen: i64, many: i64) -> Result<Plan> {
+    post.app.db.read(errand.scope(), move |db| plan(db, errand.webhook, seen, many)).await
 }
 
 /// Sends, and looks meanwhile what comes next, if it is likely that all goes well. What was looked up is of no
@@ -162,7 +170,7 @@ async fn send_and_look(
     }
     let began = Instant::now();
     let (outcomes, next) =
-        tokio::join!(send(post, errand, load), look(post, errand, load.position));
+        tokio::join!(send(post, errand, load), look(post, errand, load.position, LARGE_BATCH));
     Ok((outcomes?, next.ok().filter(|_| began.elapsed() < STRETCH / 10)))
 }
 
@@ -208,7 +216,7 @@ fn reached(load: &Load, outcomes: &[Outcome]) -> i64 {
 }
 
 /// Looks what is to be done next.
-fn plan(db: &Reader<'_>, id: WebhookId, seen: i64) -> Result<Plan> {
+fn plan(db: &Reader<'_>, id: WebhookId, seen: i64, many: i64) -> Result<Plan> {
     let webhook = match webhook::find(db, id) {
         Err(error) if error.code == Code::NotFound => {
             return Ok(Plan::Wait(Rest { until: None, seen }));
@@ -242,9 +250,11 @@ fn plan(db: &Reader<'_>, id: WebhookId, seen: i64) -> Result<Plan> {
     }
     let mut seen = seen;
     loop {
-        let news = signals::notifications(db, seen, BATCH)?;
+        let mut news = signals::notifications(db, seen, many)?;
+        let found = news.len();
+        lighten(&mut news);
         let Some(last) = news.last().map(|news| news.sequence) else { break };
-        let more = i64::try_from(news.len()).is_ok_and(|many| many >= BATCH);
+        let more = news.len() < found || i64::try_from(found).is_ok_and(|found| found >= many);
         let wanted: Vec<_> = news.into_iter().filter(|news| webhook.wants(&ears, news)).collect();
         seen = last;
         if !wanted.is_empty() || seen - webhook.position > SKIPPED {
@@ -254,6 +264,18 @@ fn plan(db: &Reader<'_>, id: WebhookId, seen: i64) -> Result<Plan> {
         }
     }
     Ok(Plan::Wait(Rest { until: next_due, seen }))
+}
+
+/// Leaves out what is too much to be held at once.
+fn lighten(news: &mut Vec<signals::Notification>) {
+    let mut weight = 0;
+    let held = news.iter().take_while(|news| {
+        let fits = weight < HEAVY;
+        weight += news.body.len();
+        fits
+    });
+    let held = held.count();
+    news.truncate(held);
 }
 
 /// What of a webhook's deliveries is to be tried again.
@@ -311,8 +333,9 @@ async fn send(post: &Dispatcher, errand: Errand, load: &Load) -> Result<Vec<Outc
         // Whoever has not answered yet is tried with one, so that many who hang do not fill all places at once.
         let one = strict || !seat.is_known();
         let many = if one { 1 } else { health.at_once(now) };
+        let some_went = waiting.len() < load.parcels.len();
         stopped |= post.app.is_stopping()
-            || began.elapsed() > STRETCH
+            || (some_went && began.elapsed() > STRETCH)
             || health.resting_until.is_some_and(|until| until > now);
         while !stopped && under_way.len() < many {
             let Some(parcel) = waiting.next() else { break };

@@ -20,7 +20,7 @@ from authlib.integrations.requests_client import OAuth2Session
 
 def main():
     given = json.loads(sys.stdin.readline())
-    server = requests.get(given["issuer"] + "/.well-known/oauth-authorization-server", timeout=10).json()
+    server = requests.get(given["issuer"] + "/.well-known/oauth-authorization-server", timeout=40).json()
     session = OAuth2Session(
         given["client_id"],
         given["client_secret"],

@@ -108,7 +108,7 @@ fn send(request: HttpRequest) -> Result<HttpResponse, std::io::Error> {
     }
     head += &format!("Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
     let mut stream = TcpStream::connect(authority)?;
-    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
     stream.write_all(head.as_bytes())?;
     stream.write_all(&body)?;
     let mut answer = Vec::new();

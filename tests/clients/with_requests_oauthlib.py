@@ -19,7 +19,7 @@ from requests_oauthlib import OAuth2Session
 
 def main():
     given = json.loads(sys.stdin.readline())
-    server = requests.get(given["issuer"] + "/.well-known/oauth-authorization-server", timeout=10).json()
+    server = requests.get(given["issuer"] + "/.well-known/oauth-authorization-server", timeout=40).json()
     session = OAuth2Session(
         given["client_id"],
         redirect_uri=given["redirect_uri"],
@@ -41,7 +41,7 @@ def main():
     revoked = requests.post(
         server["revocation_endpoint"],
         data={"token": second["refresh_token"], "client_id": given["client_id"]},
-        timeout=10,
+        timeout=40,
     )
     revoked.raise_for_status()
     calls.append(session.get(given["api"] + "/teams").status_code)

@@ -46,7 +46,7 @@ export async function visitor(browser, { width = 1200, scheme = 'light', home = 
     serviceWorkers: 'block',
     ...more,
   })
-  context.setDefaultTimeout(15_000)
+  context.setDefaultTimeout(45_000)
   const faults = []
   const ours = [new URL(home).origin, ...also]
   const isOurs = (url) => ours.includes(new URL(url).origin) || /^(data|blob):/.test(url)
@@ -90,6 +90,11 @@ export async function signIn(page, { email, password }, next = '/sign-in') {
   await page.getByLabel('Password', { exact: true }).fill(password)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.waitForURL((url) => !url.pathname.startsWith('/sign-in'))
+}
+
+/** Clicks what leads to another page, and waits until that one is there: nobody goes on from the old one. */
+export async function follow(target) {
+  await Promise.all([target.page().waitForEvent('framenavigated'), target.click()])
 }
 
 /** What axe finds: the rule and the first element that breaks it. */

@@ -42,7 +42,7 @@ before(async () => {
       addEventListener('securitypolicyviolation', (event) => globalThis.broken.push(`${event.violatedDirective} ${event.blockedURI}`))
     })
   }
-}, { timeout: 60_000 })
+}, { timeout: 180_000 })
 
 after(async () => {
   await world?.close()
@@ -53,7 +53,7 @@ after(async () => {
 const shown = new Set()
 
 for (const [name, , who, go] of PAGES) {
-  test(name, { timeout: 60_000 }, async () => {
+  test(name, { timeout: 180_000 }, async () => {
     const visit = world[who]
     await go(visit.page, world)
     await visit.page.waitForLoadState()

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
-import { launch, signIn, visitor } from './browser.mjs'
+import { follow, launch, signIn, visitor } from './browser.mjs'
 import { PKCE, Service, until } from './service.mjs'
 import { makeKey, makeWebhook, PASSWORD, path, receiver } from './world.mjs'
 
@@ -18,24 +18,23 @@ before(async () => {
 
 after(() => browser?.close())
 
-test('making a key, using it, revoking it, signing out', { timeout: 60_000 }, async (t) => {
+test('making a key, using it, revoking it, signing out', { timeout: 180_000 }, async (t) => {
   const page = await arrive(t)
   await signIn(page, person)
   const key = await makeKey(page, 'Without scripts')
   assert.equal((await service.api('GET', '/teams', undefined, key.value)).status, 200)
   await page.goto(`/admin/keys/${key.id}/revoke`)
-  await page.getByRole('button', { name: /^Revoke/ }).click()
-  await page.waitForLoadState()
+  await follow(page.getByRole('button', { name: /^Revoke/ }))
   assert.equal((await service.api('GET', '/teams', undefined, key.value)).status, 401)
 
   await page.goto('/admin')
   await page.locator('header.top details.menu > summary').click()
-  await page.getByRole('button', { name: 'Sign out' }).click()
+  await follow(page.getByRole('button', { name: 'Sign out' }))
   await page.goto('/admin')
   assert.equal(new URL(page.url()).pathname, '/sign-in')
 })
 
-test('inviting somebody, who joins', { timeout: 60_000 }, async (t) => {
+test('inviting somebody, who joins', { timeout: 180_000 }, async (t) => {
   const page = await arrive(t)
   await signIn(page, person)
   await page.goto('/admin/members/invite')
@@ -52,14 +51,14 @@ test('inviting somebody, who joins', { timeout: 60_000 }, async (t) => {
   await guest.getByLabel('Email', { exact: true }).fill('newcomer@people.example')
   await guest.getByLabel('Password', { exact: true }).fill(PASSWORD)
   await guest.getByRole('button', { name: 'Sign in' }).click()
-  await guest.getByRole('button', { name: 'Join the club' }).click()
+  await follow(guest.getByRole('button', { name: 'Join the club' }))
   await guest.goto('/account')
   await guest.getByText('Nina Newcomer').first().waitFor()
   await page.goto('/admin/members')
   await page.getByText('newcomer@people.example').first().waitFor()
 })
 
-test('allowing an app something, and taking it back', { timeout: 60_000 }, async (t) => {
+test('allowing an app something, and taking it back', { timeout: 180_000 }, async (t) => {
   const app = await service.app('native', 'http://127.0.0.1/callback', { name: 'Without scripts' })
   const asked = { client_id: app.id, redirect_uri: `${service.url.replace('localhost', '127.0.0.1')}/callback`, response_type: 'code' }
   const page = await arrive(t)
@@ -73,13 +72,13 @@ test('allowing an app something, and taking it back', { timeout: 60_000 }, async
   await page.goto('/account/apps')
   await page.getByText('Without scripts').first().waitFor()
   await page.getByRole('link', { name: /^Disconnect/ }).first().click()
-  await page.getByRole('button', { name: 'Disconnect' }).click()
+  await follow(page.getByRole('button', { name: 'Disconnect' }))
   await page.goto('/account/apps')
   assert.equal(await page.getByText('Without scripts').count(), 0)
   assert.equal((await service.api('GET', '/teams', undefined, token)).status, 401)
 })
 
-test('adding a webhook, testing it, turning it off and on', { timeout: 60_000 }, async (t) => {
+test('adding a webhook, testing it, turning it off and on', { timeout: 180_000 }, async (t) => {
   const { url, received } = await receiver(t)
   const page = await arrive(t)
   await signIn(page, person)
@@ -92,7 +91,7 @@ test('adding a webhook, testing it, turning it off and on', { timeout: 60_000 },
     return page.getByText('It answered 200').count()
   })
   await page.goto(`${place}/off`)
-  await page.getByRole('button', { name: 'Turn it off' }).click()
+  await follow(page.getByRole('button', { name: 'Turn it off' }))
   await service.api('POST', '/teams', { name: 'Missed' })
   await page.goto(place)
   await page.getByRole('button', { name: 'Turn on and replay missed' }).click()

@@ -1,6 +1,6 @@
 // Every page there is, and how one gets there. A page of the source that is missing here is a fault.
 
-import { signIn } from './browser.mjs'
+import { follow, signIn } from './browser.mjs'
 import { digits, makeWebhook, PASSWORD, path } from './world.mjs'
 
 /** An address that a browser just opens. */
@@ -91,11 +91,11 @@ export const PAGES = [
   }],
   ['account-passkey-rename', '/account/passkeys/{id}/rename', 'owner', async (page) => {
     await page.goto('/account/passkeys')
-    await page.getByRole('link', { name: /^Rename/ }).first().click()
+    await follow(page.getByRole('link', { name: /^Rename/ }).first())
   }],
   ['account-passkey-remove', '/account/passkeys/{id}/remove', 'owner', async (page) => {
     await page.goto('/account/passkeys')
-    await page.getByRole('link', { name: /^Remove/ }).first().click()
+    await follow(page.getByRole('link', { name: /^Remove/ }).first())
   }],
   ['account-apps', '/account/apps', 'owner', async (page, w) => {
     await page.goto(w.authorize)
@@ -146,7 +146,7 @@ export const PAGES = [
   ['app-users', '/admin/apps/{id}/users', 'owner', at((w) => `/admin/apps/${w.oauthApp.id}/users`)],
   ['app-secret-revoke', '/admin/apps/{id}/secrets/{secret}/revoke', 'owner', async (page, w) => {
     await page.goto(`/admin/apps/${w.oauthApp.id}`)
-    await page.locator('a[href*="/secrets/"]').first().click()
+    await follow(page.locator('a[href*="/secrets/"]').first())
   }],
   ['app-revoke-all', '/admin/apps/{id}/revoke-all', 'owner', at((w) => `/admin/apps/${w.oauthApp.id}/revoke-all`)],
   ['app-disable', '/admin/apps/{id}/disable', 'owner', at((w) => `/admin/apps/${w.oauthApp.id}/disable`)],
@@ -238,7 +238,7 @@ export const PAGES = [
   ['dues-team', '/admin/dues/teams/{team}', 'owner', at((w) => `/admin/dues/teams/${w.team.id}`)],
   ['dues-team-many', '/admin/dues/teams/{team}', 'owner', async (page) => {
     await page.goto('/admin/dues')
-    await page.locator('.links a').first().click()
+    await follow(page.locator('.links a').first())
   }],
   ['due', '/admin/dues/{id}', 'owner', at((w) => `/admin/dues/${w.due.id}`)],
   ['due-edit', '/admin/dues/{id}/edit', 'owner', at((w) => `/admin/dues/${w.freshDue.id}/edit`)],

@@ -23,7 +23,7 @@ before(async () => {
   browser = await launch()
   world = await World.build(Service.shared(), browser)
   world.twoStep = await world.guest()
-}, { timeout: 60_000 })
+}, { timeout: 180_000 })
 
 after(async () => {
   await world?.close()
@@ -38,7 +38,7 @@ test('no page is forgotten', () => {
 })
 
 for (const [name, , who, go, status = 200] of PAGES) {
-  test(name, { timeout: 60_000 }, async () => {
+  test(name, { timeout: 180_000 }, async () => {
     const visit = world[who]
     visit.faults.length = 0
     await go(visit.page, world)
@@ -46,7 +46,7 @@ for (const [name, , who, go, status = 200] of PAGES) {
   })
 }
 
-test('the first pages of a new service', { timeout: 120_000 }, async (t) => {
+test('the first pages of a new service', { timeout: 300_000 }, async (t) => {
   const service = await Service.start()
   t.after(service.stop)
   const visit = await visitor(browser, { home: service.url, width: 390 })

@@ -12,7 +12,7 @@ let browser
 before(async () => { browser = await launch() })
 after(() => browser?.close())
 
-test('a passkey is made, signs in, and is removed', { timeout: 60_000 }, async (t) => {
+test('a passkey is made, signs in, and is removed', { timeout: 180_000 }, async (t) => {
   const visit = await open(browser, '/sign-in?next=%2Faccount%2Fpasskeys', look)
   t.after(visit.close)
   const { page, faults } = visit
@@ -56,7 +56,7 @@ test('a passkey is made, signs in, and is removed', { timeout: 60_000 }, async (
   assert.equal(new URL(page.url()).pathname, '/sign-in')
 })
 
-test('without a script nothing offers what cannot work', { timeout: 60_000 }, async (t) => {
+test('without a script nothing offers what cannot work', { timeout: 180_000 }, async (t) => {
   const context = await browser.newContext({ javaScriptEnabled: false })
   t.after(() => context.close())
   const page = await context.newPage()

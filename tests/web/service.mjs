@@ -39,6 +39,17 @@ export class Service {
 
   /** Starts a service for one test, with these words and settings. It must be stopped. */
   static async start(words = [], settings = {}) {
+    // Somebody else may take the free port before the service does, hence more than one try.
+    for (let tries = 3; ; tries -= 1) {
+      try {
+        return await Service.tryStart(words, settings)
+      } catch (error) {
+        if (tries === 1 || !error.message.includes('in use')) throw error
+      }
+    }
+  }
+
+  static async tryStart(words, settings) {
     const folder = await mkdtemp(join(tmpdir(), 'touchline-own-'))
     const port = await freePort()
     const url = `http://localhost:${port}`
@@ -164,15 +175,11 @@ export function converse(program, words, folder) {
   return {
     tell: (line) => child.stdin.write(`${line}\n`),
     async hear() {
-      const line = await until(
-        `${words.join(' ') || program} says something`,
-        () => {
-          const lines = out().split('\n').slice(0, -1)
-          if (lines.length > read) return lines[read]
-          if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}:\n${err()}`)
-        },
-        30_000,
-      )
+      const line = await until(`${words.join(' ') || program} says something`, () => {
+        const lines = out().split('\n').slice(0, -1)
+        if (lines.length > read) return lines[read]
+        if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}:\n${err()}`)
+      })
       read += 1
       return JSON.parse(line)
     },

@@ -18,7 +18,7 @@ before(async () => {
 
 after(() => browser?.close())
 
-test('deliveries appear by themselves, and focus, scroll and what is open stay', { timeout: 60_000 }, async (t) => {
+test('deliveries appear by themselves, and focus, scroll and what is open stay', { timeout: 180_000 }, async (t) => {
   const { url, received } = await receiver(t)
   const { page, faults } = await arrive(t)
   const { place } = await makeWebhook(page, url)
@@ -40,7 +40,7 @@ test('deliveries appear by themselves, and focus, scroll and what is open stay',
   assert.deepEqual(faults, [])
 })
 
-test('an attempt appears on the page of its delivery', { timeout: 60_000 }, async (t) => {
+test('an attempt appears on the page of its delivery', { timeout: 180_000 }, async (t) => {
   const { url } = await receiver(t)
   const { page, faults } = await arrive(t)
   const { place } = await makeWebhook(page, url)
@@ -52,13 +52,15 @@ test('an attempt appears on the page of its delivery', { timeout: 60_000 }, asyn
   assert.deepEqual(faults, [])
 })
 
-test('somebody who was signed out meanwhile keeps what they see', { timeout: 60_000 }, async (t) => {
+test('somebody who was signed out meanwhile keeps what they see', { timeout: 180_000 }, async (t) => {
   const { url } = await receiver(t)
   const { page, context } = await arrive(t)
   const { place } = await makeWebhook(page, url)
   await page.goto(place)
+  // Waited for from before: the page may look again at once.
+  const refused = page.waitForResponse((response) => response.url().includes('/sign-in'))
   await context.clearCookies()
-  await page.waitForResponse((response) => response.url().includes('/sign-in'))
+  await refused
   await page.waitForTimeout(300)
   assert.equal(await page.getByRole('heading', { name: 'Deliveries' }).count(), 1)
 })

@@ -3,7 +3,7 @@
 import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
 
-import { signIn, visitor } from './browser.mjs'
+import { follow, signIn, visitor } from './browser.mjs'
 import { PASSWORD, PKCE } from './service.mjs'
 
 /** Names as people give them. */
@@ -133,7 +133,7 @@ export class World {
     const { page } = this.owner
     const silent = await makeWebhook(page, `${this.place}/silent`, 'Off')
     await page.goto(`${silent.place}/off`)
-    await page.getByRole('button', { name: 'Turn it off' }).click()
+    await follow(page.getByRole('button', { name: 'Turn it off' }))
     this.silentWebhook = silent.place
     this.webhook = (await makeWebhook(page, `${this.place}/answers/500`, this.names.note)).place
     await page.goto(this.webhook)
@@ -148,8 +148,7 @@ export class World {
     const { page } = this.owner
     await page.goto('/admin/members/claims')
     const asked = page.locator('section.card', { hasText: this.familyUser.email })
-    await asked.getByRole('button', { name: /^Approve/ }).click()
-    await page.waitForLoadState()
+    await follow(asked.getByRole('button', { name: /^Approve/ }))
   }
 
   /** Dues of the player: one of which a part was paid, and more than is owed of another; one that is untouched. */
@@ -170,8 +169,7 @@ export class World {
     await page.goto(`${this.teamLink}?as=guardian`)
     await page.getByRole('radio').first().check()
     await page.getByLabel('A word to whoever decides').fill(this.names.note)
-    await page.getByRole('button', { name: 'Ask to join' }).click()
-    await page.waitForLoadState()
+    await follow(page.getByRole('button', { name: 'Ask to join' }))
   }
 
   /** Where the app sends people who shall allow it something. */

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 const TICK: Duration = Duration::from_millis(200);
 const GRACE: Duration = Duration::from_secs(5);
+/// How long the last words of a program that has ended may take to reach us on a busy machine.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// A program to be run to its end.
 pub(crate) struct Job {
@@ -90,7 +92,7 @@ impl Job {
         let mut lines = Vec::new();
         let mut ended: Option<ExitStatus> = None;
         loop {
-            match heard.recv_timeout(TICK) {
+            match heard.recv_timeout(if ended.is_some() { SILENCE } else { TICK }) {
                 Ok(line) => self.keep(line, &mut lines),
                 Err(RecvTimeoutError::Disconnected) if ended.is_none() => std::thread::sleep(TICK),
                 // Silent and ended: that a stray grandchild holds the pipe is no reason to wait.
@@ -177,13 +179,14 @@ mod tests {
         let job = Job::new("sleep", ["60"]).quietly().at_most(Duration::from_millis(300));
         let started = Instant::now();
         assert!(!job.run().unwrap().ok);
-        assert!(started.elapsed() < Duration::from_secs(10));
+        assert!(started.elapsed() < Duration::from_secs(30));
     }
 
     #[test]
     fn a_stray_grandchild_does_not_hold_the_job() {
         let started = Instant::now();
-        assert!(Job::new("sh", ["-c", "sleep 4 & exit 0"]).quietly().run().unwrap().ok);
-        assert!(started.elapsed() < Duration::from_secs(3));
+        assert!(Job::new("sh", ["-c", "sleep 50 & exit 0"]).quietly().run().unwrap().ok);
+        // Far from the end of the stray, however busy the machine is.
+        assert!(started.elapsed() < Duration::from_secs(30));
     }
 }

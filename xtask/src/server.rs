@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(3);
 const LISTENING: &str = "listening on http://";
 const LOG: &str = "log";
 const DATA: &str = "data";
@@ -53,6 +53,17 @@ pub(crate) fn command(service: &Path) -> Command {
 impl Server {
     /// `python` is the folder with a Python that has the packages of the tests.
     pub(crate) fn start(service: &Path, python: &Path) -> Result<Self, String> {
+        // Somebody else may take the free port before the service does, hence more than one try.
+        let mut started = Self::try_start(service, python);
+        for _ in 0..2 {
+            if started.as_ref().is_err_and(|why| why.contains("in use")) {
+                started = Self::try_start(service, python);
+            }
+        }
+        started
+    }
+
+    fn try_start(service: &Path, python: &Path) -> Result<Self, String> {
         let folder = scratch::folder("web")?;
         let said = folder.join("said.json");
         let told = |e: std::io::Error| format!("cannot start the service: {e}");

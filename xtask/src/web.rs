@@ -41,7 +41,7 @@ fn lint() -> Result<Tally, String> {
         // A check neither phones home nor asks for newer versions.
         .env("REDOCLY_TELEMETRY", "off")
         .env("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true")
-        .at_most(MINUTE)
+        .at_most(5 * MINUTE)
         .run()?;
     Ok(Tally::one(finished.ok))
 }
@@ -64,7 +64,7 @@ fn look(server: &Server, service: &Path, python: &Path, files: &[String]) -> Res
         .env("TOUCHLINE_CHROMIUM", install::CHROMIUM)
         .env("TOUCHLINE_PYTHON", python.join("python"))
         .env("TOUCHLINE_OAUTH_CLIENT", workspace::built()?.join("touchline-oauth-client"))
-        .at_most(12 * MINUTE);
+        .at_most(30 * MINUTE);
     if let Some(pictures) = &pictures {
         println!("pictures of the pages: {}", pictures.display());
         job = job.env("TOUCHLINE_SCREENSHOTS", pictures);
@@ -99,7 +99,7 @@ fn fuzz(server: &Server, python: &Path) -> Result<Tally, String> {
         // It remembers earlier runs where it stands, but each run shall be like the first.
         .within(&server.folder)
         .env("TOUCHLINE_KEY", &server.key)
-        .at_most(6 * MINUTE)
+        .at_most(15 * MINUTE)
         .run()?;
     Ok(Tally::one(finished.ok))
 }

@@ -4,6 +4,9 @@ use std::net::SocketAddr;
 
 use crate::{Answer, Client};
 
+/// What stands before the token in a form.
+const CSRF: &str = "name=\"csrf\" value=\"";
+
 /// A browser without scripts.
 #[derive(Debug, Clone)]
 pub struct Browser {
@@ -94,7 +97,7 @@ impl Browser {
             let value = value.split(';').next().unwrap_or_default().to_owned();
             self.cookie = Some(value).filter(|value| !value.is_empty());
         }
-        let token = answer.text.split("name=\"csrf\" value=\"").nth(1);
+        let token = answer.text.split(CSRF).nth(1);
         if let Some(token) = token.and_then(|rest| rest.split('"').next()) {
             self.csrf = Some(token.to_owned());
         }
@@ -115,6 +118,13 @@ impl Answer {
         assert_eq!(self.status, 303, "{}", self.text);
         assert_eq!(self.header("location"), Some(path));
         self
+    }
+
+    /// A page without the tokens of its forms, in which a short name may stand by chance.
+    pub fn words(&self) -> String {
+        let mut parts = self.text.split(CSRF);
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |words, part| words + part.split_once('"').map_or("", |(_, rest)| rest))
     }
 
     /// A page that shows this text.

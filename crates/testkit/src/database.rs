@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use kit::secret::{hex, sha256};
 use kit::{Clock, Dice};
@@ -55,6 +54,17 @@ impl TestDatabase {
     /// Opens the database with another clock.
     pub fn open(&self, clock: Clock) -> Db {
         Db::open(options(&self.url, clock)).unwrap()
+    }
+
+    /// Waits until nobody is connected any more: of a service that was killed, the server may still be committing
+    /// what it was told last.
+    pub async fn left_alone(&self) {
+        let Some(client) = self.postgres_client().await else { return };
+        let others = "select 1 from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid()";
+        while !client.query(others, &[]).await.unwrap().is_empty() {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
     }
 
     /// Removes a PostgreSQL database; a file goes with its folder.
@@ -114,7 +124,6 @@ async fn connect(url: &str) -> tokio_postgres::Client {
 
 /// A copy of the migrated template, which whoever comes first makes.
 async fn copy_of_template(server: &str) -> String {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
     let schema: String = STEPS.iter().map(|step| step.sql).collect();
     let template = format!("template_{}", &hex(&sha256(schema.as_bytes()))[..16]);
     let admin = connect(server).await;
@@ -133,7 +142,8 @@ async fn copy_of_template(server: &str) -> String {
         }
     }
     admin.batch_execute("select pg_advisory_unlock(7)").await.unwrap();
-    let name = format!("story_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    // The numbers of processes are used again, and a story that failed leaves its database behind.
+    let name = format!("story_{}", hex(&Dice::system().bytes::<12>()));
     admin.batch_execute(&format!("create database {name} template {template}")).await.unwrap();
     name
 }

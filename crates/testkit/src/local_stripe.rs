@@ -11,7 +11,7 @@ use crate::client::Client;
 use crate::programs::converse;
 use crate::stripe::KEY;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The provider, which ends when it is dropped.
 pub struct LocalStripe {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::programs::converse;
 
 /// How long a letter may take from the server's hands to ours.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A mail server; dropped, it ends.
 pub struct MailServer {

@@ -91,7 +91,7 @@ impl Program {
             }
             log
         });
-        let Ok(address) = told.recv_timeout(Duration::from_secs(20)) else {
+        let Ok(address) = told.recv_timeout(Duration::from_secs(60)) else {
             let _ = child.kill();
             panic!("the service does not listen: {}", log.join().unwrap());
         };

@@ -17,6 +17,7 @@ use rustls::ServerConfig;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
@@ -80,6 +81,8 @@ struct Book {
     received: Vec<Received>,
     next: VecDeque<Reply>,
     always: Option<Reply>,
+    /// Ends when answers may go.
+    held: Option<watch::Receiver<()>>,
     /// The ids of what is being answered.
     at_once: Vec<String>,
     most_at_once: usize,
@@ -109,6 +112,12 @@ impl Drop for Turn<'_> {
         let place = book.at_once.iter().position(|id| *id == self.id).unwrap();
         book.at_once.swap_remove(place);
     }
+}
+
+/// As long as there is this, a receiver answers nobody: stories need not hope that it is slow enough.
+#[must_use]
+pub struct Held {
+    _until_dropped: watch::Sender<()>,
 }
 
 /// A receiver, which stops when it is dropped.
@@ -174,6 +183,13 @@ impl Receiver {
         self.book.lock().unwrap().next.extend(replies.into_iter().map(Into::into));
     }
 
+    /// Takes everything down from now on, but answers it only once what this gives back is dropped.
+    pub fn hold(&self) -> Held {
+        let (sender, held) = watch::channel(());
+        self.book.lock().unwrap().held = Some(held);
+        Held { _until_dropped: sender }
+    }
+
     /// How many requests there were at once, at most.
     pub fn most_at_once(&self) -> usize {
         self.book.lock().unwrap().most_at_once
@@ -184,9 +200,9 @@ impl Receiver {
         self.book.lock().unwrap().doubles
     }
 
-    /// Waits until it was sent so many, at most twenty seconds.
+    /// Waits until it was sent so many, at most thirty seconds.
     pub async fn wait_for(&self, count: usize) -> Vec<Received> {
-        for _ in 0..2_000 {
+        for _ in 0..3_000 {
             let received = self.received();
             if received.len() >= count {
                 return received;
@@ -194,6 +210,17 @@ impl Receiver {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         panic!("{} of {count} notifications arrived", self.received().len());
+    }
+
+    /// Waits until it is answering nobody, at most thirty seconds.
+    pub async fn wait_for_quiet(&self) {
+        for _ in 0..3_000 {
+            if self.book.lock().unwrap().at_once.is_empty() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("something is still being answered");
     }
 }
 
@@ -217,12 +244,17 @@ async fn answer(
     let _turn = Turn::take(book, id.to_owned());
     let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let path = parts.uri.path().to_owned();
-    let reply = {
+    let (reply, held) = {
         let mut book = book.lock().unwrap();
         book.received.push(Received { path, headers: parts.headers, body });
         let next = book.next.pop_front();
-        next.or_else(|| book.always.clone()).unwrap_or_else(|| 200.into())
+        let reply = next.or_else(|| book.always.clone()).unwrap_or_else(|| 200.into());
+        (reply, book.held.clone())
     };
+    if let Some(mut held) = held {
+        // Nothing is ever sent: it ends with whoever holds it.
+        while held.changed().await.is_ok() {}
+    }
     tokio::time::sleep(reply.after).await;
     let mut response = Response::new(Full::new(reply.body));
     *response.status_mut() = reply.status.try_into().unwrap();

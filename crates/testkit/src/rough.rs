@@ -74,9 +74,9 @@ impl Rough {
         self.tally.said.load(Ordering::SeqCst)
     }
 
-    /// Waits until the other side has hung up, at most five seconds.
+    /// Waits until the other side has hung up, however busy the machine is.
     pub async fn left(&self) {
-        for _ in 0..500 {
+        for _ in 0..3000 {
             if self.tally.open.load(Ordering::SeqCst) == 0 {
                 return;
             }

@@ -60,6 +60,8 @@ struct Book {
     refunds: Option<&'static str>,
     /// How long it takes to answer, once it has done what it was asked.
     slow: Duration,
+    /// Whether it keeps its answers to itself for now.
+    silent: bool,
 }
 
 /// The provider, which stops when it is dropped.
@@ -107,6 +109,11 @@ impl Stripe {
     /// Takes this long to answer from now on.
     pub fn slow(&self, slow: Duration) {
         self.book.lock().unwrap().slow = slow;
+    }
+
+    /// Does what it is asked, but answers only when it is silent no more.
+    pub fn silent(&self, silent: bool) {
+        self.book.lock().unwrap().silent = silent;
     }
 
     /// Refunds are made with this status from now on.
@@ -234,6 +241,9 @@ async fn answer(
         (fault, answer, book.slow)
     };
     tokio::time::sleep(slow).await;
+    while book.lock().unwrap().silent {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     if fault == Some(Fault::HangsUp) {
         return Err("hangs up".into());
     }

@@ -7,6 +7,7 @@
 use proptest::collection::btree_set;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
+use proptest::test_runner::RngSeed;
 
 use super::*;
 use crate::time::LocalMoment;
@@ -119,7 +120,20 @@ fn judged(rule: &str, start: LocalTime, zone: &Zone) -> Vec<LocalTime> {
     shown.map(|date| date.parse().unwrap()).collect()
 }
 
+/// The same cases in each run, unless `PROPTEST_RNG_SEED` says which: the judge may err in a case that nobody has met,
+/// and whoever changes something else should not be the one to meet it.
+fn settled() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    let rng_seed = match usual.rng_seed {
+        RngSeed::Random => RngSeed::Fixed(1),
+        chosen @ RngSeed::Fixed(_) => chosen,
+    };
+    ProptestConfig { rng_seed, ..usual }
+}
+
 proptest! {
+    #![proptest_config(settled())]
+
     #[test]
     fn another_implementation_counts_out_the_same_days(
         pattern in pattern(),

@@ -266,5 +266,5 @@ fn series_without_days_or_with_too_many_are_found_out_quickly() {
     assert_eq!(days("FREQ=DAILY;UNTIL=99991231", "9999-12-30").len(), 2);
     assert_eq!(days("FREQ=WEEKLY;BYDAY=MO,TU,WE;COUNT=3", "0001-01-01").len(), 3);
     // Generous for a busy machine and a build without optimisation.
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
 }

@@ -167,16 +167,22 @@ impl Share {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
     use tokio::task::JoinSet;
-    use tokio::time::{Instant, sleep};
+    use tokio::time::sleep;
 
     use super::*;
 
-    const MOMENT: Duration = Duration::from_millis(300);
+    /// Longer than any story.
+    const NEVER: Duration = Duration::from_secs(3_600);
+    /// Soon over.
+    const MOMENT: Duration = Duration::from_millis(20);
+    /// What must come has come by then, however busy the machine is.
+    const PATIENCE: Duration = Duration::from_secs(30);
 
-    /// Eight places, two for an account.
-    fn places() -> Arc<Places> {
-        Arc::new(Places { moment: MOMENT, ..Places::new(8) })
+    /// Eight places, two for an account; whoever takes longer than that is slow.
+    fn places(moment: Duration) -> Arc<Places> {
+        Arc::new(Places { moment, ..Places::new(8) })
     }
 
     fn account(number: u128) -> AccountId {
@@ -184,55 +190,84 @@ mod tests {
     }
 
     /// So many attempts of an account, each for a webhook of its own, that never end.
-    fn hanging(places: &Arc<Places>, of: AccountId, many: u128) -> JoinSet<()> {
-        let mut tasks = JoinSet::new();
+    fn hanging(places: &Arc<Places>, of: AccountId, many: u128) -> (JoinSet<()>, Vec<Arc<Seat>>) {
+        let (mut tasks, mut seats) = (JoinSet::new(), Vec::new());
         for number in 0..many {
             let webhook = WebhookId::from_bits(of.bits() << 32 | number);
             let seat = places.seat(of, webhook);
+            seats.push(seat.clone());
             tasks.spawn(async move { seat.within(std::future::pending()).await });
         }
-        tasks
+        (tasks, seats)
     }
 
-    async fn waits(places: &Places, of: AccountId) -> bool {
-        let began = Instant::now();
+    /// Waits until something is so.
+    async fn until(what: impl Fn() -> bool) {
+        let so = async {
+            while !what() {
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        timeout(PATIENCE, so).await.expect("it comes to pass");
+    }
+
+    /// Waits until all of these are known to be slow.
+    async fn until_slow(seats: &[Arc<Seat>]) {
+        until(|| seats.iter().all(|seat| seat.is(Speed::Slow))).await;
+    }
+
+    /// An attempt of another webhook of an account, which takes no time once it has begun.
+    async fn another(places: &Places, of: AccountId) {
         places.seat(of, WebhookId::from_bits(of.bits())).within(async {}).await;
-        began.elapsed() > MOMENT / 2
+    }
+
+    /// Whether there is no place yet for another webhook of an account.
+    fn waits(places: &Places, of: AccountId) -> bool {
+        another(places, of).now_or_never().is_none()
+    }
+
+    #[tokio::test]
+    async fn who_hangs_keeps_nobody_of_another_account_waiting() {
+        let places = places(NEVER);
+        let _hanging = hanging(&places, account(1), 2);
+        until(|| places.quick.all.available_permits() == 6).await;
+        // Its own places are all taken until it shows that those are slow; others' are not.
+        assert!(!waits(&places, account(2)));
+        assert!(waits(&places, account(1)));
     }
 
     #[tokio::test]
     async fn who_is_slow_keeps_nobody_waiting_for_more_than_a_moment() {
-        let places = places();
-        let (slow, other) = (account(1), account(2));
-        let _hanging = hanging(&places, slow, 2);
-        tokio::task::yield_now().await;
-        // Its own places are all taken until it shows that those are slow; others' are not.
-        assert!(!waits(&places, other).await);
-        assert!(waits(&places, slow).await);
-        assert!(!waits(&places, slow).await);
+        let places = places(MOMENT);
+        let _hanging = hanging(&places, account(1), 2);
+        timeout(PATIENCE, another(&places, account(1))).await.expect("those that hang move over");
+        assert!(!waits(&places, account(1)));
     }
 
     #[tokio::test]
     async fn accounts_full_of_slow_receivers_leave_room_for_everybody_else() {
-        let places = places();
-        let _all: Vec<_> = (1..=8).map(|number| hanging(&places, account(number), 4)).collect();
+        let places = places(MOMENT);
+        let all: Vec<_> = (1..=8).map(|number| hanging(&places, account(number), 4)).collect();
         // Each turn fills the quick places with others that are not yet known to be slow: four turns.
-        sleep(MOMENT * 8).await;
-        assert!(!waits(&places, account(99)).await);
-        assert!(!waits(&places, account(1)).await);
+        for (_, seats) in &all {
+            until_slow(seats).await;
+        }
+        assert!(!waits(&places, account(99)));
+        assert!(!waits(&places, account(1)));
     }
 
     #[tokio::test]
     async fn who_is_known_to_be_slow_waits_for_others_that_are() {
-        let places = places();
+        let places = places(MOMENT);
         let seat = places.seat(account(1), WebhookId::from_bits(7));
-        seat.within(sleep(MOMENT * 2)).await;
-        let hanging = hanging(&places, account(1), 2);
-        sleep(MOMENT * 2).await;
+        // Takes as long as it takes to be found slow.
+        seat.within(until(|| seat.is(Speed::Slow))).await;
+        let (hanging, seats) = hanging(&places, account(1), 2);
+        until_slow(&seats).await;
         let mut next = Box::pin(seat.within(async {}));
-        assert!(timeout(MOMENT * 3, &mut next).await.is_err());
+        assert!(next.as_mut().now_or_never().is_none());
         drop(hanging);
-        next.await;
+        timeout(PATIENCE, next).await.expect("there is room again");
         // It was quick this time.
         assert!(seat.is(Speed::Quick));
     }

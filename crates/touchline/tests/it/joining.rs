@@ -109,7 +109,7 @@ both! {
 
         let mut ana = sign_up(w, &link, "ana@example.org", &[("as", "guardian")]).await;
         let pick = ana.get(&format!("{link}?as=guardian")).await.shows("Inês D.");
-        assert!(!pick.text.contains("Duarte</b>") && !pick.text.contains("2014"));
+        assert!(!pick.text.contains("Duarte</b>") && !pick.text.contains("2014-") && !pick.text.contains(" 2014"));
         let person = hawks.player.to_string();
         let fields = [("as", "guardian"), ("person", person.as_str()), ("note", "Hi <b>coach</b>")];
         ana.post(&format!("{link}/claim"), &fields).await.leads_to("/account/claims");
@@ -174,7 +174,7 @@ both! {
         for (path, _) in &paths {
             assert_eq!(admin.post(path, &[]).await.status, 404, "{path}");
         }
-        assert!(!admin.get("/admin/members/claims").await.text.contains("Ana"));
+        assert!(!admin.get("/admin/members/claims").await.words().contains("Ana"));
         // Without what our own page gives along, nobody decides anything.
         let mut forged = coach.clone();
         forged.csrf = Some("forged".to_owned());

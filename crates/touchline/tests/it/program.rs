@@ -52,7 +52,16 @@ async fn first_steps(engine: Engine) {
     client.post("/teams", json!({ "name": "Kraken" })).await.created();
     assert_eq!(client.get("/me").await.ok().data()["limits"]["requests_per_minute"], 600);
 
-    let listed = program.json(&["key", "list", "--account", &account])["keys"][0].clone();
+    let list = || program.json(&["key", "list", "--account", &account])["keys"][0].clone();
+    let mut listed = list();
+    // That it was used is noted beside the request.
+    for _ in 0..300 {
+        if listed["last_used_at"].is_string() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        listed = list();
+    }
     assert!(listed["value"].is_null() && listed["last_used_at"].is_string(), "{listed}");
 
     program.json(&["account", "set-tier", &account, "league"]);

@@ -1,7 +1,10 @@
 //! The schema: the same on both databases, fenced by account, and gone with its account.
 
+use std::sync::mpsc;
+
 use store::{Db, Scope, Table};
 use testkit::{Engine, TestDatabase, World, both, json};
+use tokio::sync::oneshot;
 use touchline::signals::Notification;
 
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is not general enough")]
@@ -25,6 +28,22 @@ fn goes_with_an_account(all: &[Table], table: &Table) -> bool {
     let others = all.iter().filter(|other| other.name != table.name);
     let mut parents = others.filter(|other| table.parents.contains(&other.name));
     table.parents.contains("account") || parents.any(|parent| goes_with_an_account(all, parent))
+}
+
+/// A job that says when it has begun, and goes on when it is told to.
+fn long_job(
+    db: &Db,
+    scope: Scope,
+) -> (oneshot::Receiver<()>, mpsc::Sender<()>, impl Future<Output = Result<(), store::Error>>) {
+    let (running, begun) = oneshot::channel();
+    let (release, released) = mpsc::channel::<()>();
+    let job = db.write(scope, move |_| {
+        running.send(()).unwrap();
+        // A story that has failed lets it go.
+        let _ = released.recv();
+        Ok::<(), store::Error>(())
+    });
+    (begun, release, job)
 }
 
 both! {
@@ -159,17 +178,23 @@ both! {
         let options = testkit::database::options(&w.database.url, w.clock.clock());
         let small = Db::open(store::Options { queue: 3, ..options }).unwrap();
         let scope = || Scope::account(w.harbour, "test");
-        let write = |wait: u64| {
-            small.write(scope(), move |_| {
-                std::thread::sleep(std::time::Duration::from_millis(wait));
-                Ok::<(), store::Error>(())
-            })
-        };
-        let (busy, rest) = tokio::join!(write(300), async {
-            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-            let many = (0..10).map(|_| write(0));
+        let (begun, release, busy) = long_job(&small, scope());
+        let many = async {
+            begun.await.unwrap();
+            let many = (0..10).map(|_| small.write(scope(), |_| Ok::<(), store::Error>(())));
             futures_util::future::join_all(many).await
-        });
+        };
+        // None of those who wait has its turn before the others were turned away.
+        let turned_away = async {
+            for _ in 0..4000 {
+                if small.stats().refused >= 7 {
+                    break;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+            release.send(()).unwrap();
+        };
+        let (busy, rest, ()) = tokio::join!(busy, many, turned_away);
         assert_eq!(busy, Ok(()));
         let turned_away = rest.iter().filter(|job| **job == Err(store::Error::Overloaded)).count();
         assert_eq!((turned_away, rest.len()), (7, 10), "{rest:?}");
@@ -191,17 +216,15 @@ both! {
 
     async fn a_job_nobody_waits_for_any_more_is_not_begun(w: &World) {
         let scope = || Scope::account(w.harbour, "test");
-        let millis = std::time::Duration::from_millis;
-        let busy = w.db().write(scope(), move |_| {
-            std::thread::sleep(millis(300));
-            Ok::<(), store::Error>(())
-        });
+        let (begun, release, busy) = long_job(w.db(), scope());
         let given_up = async {
-            tokio::time::sleep(millis(100)).await;
+            begun.await.unwrap();
             let rename = w.db().write(scope(), |tx| {
                 tx.run("update account set name = 'X' where id = :account", &[])
             });
-            assert!(tokio::time::timeout(millis(50), rename).await.is_err());
+            let moment = std::time::Duration::from_millis(50);
+            assert!(tokio::time::timeout(moment, rename).await.is_err());
+            release.send(()).unwrap();
         };
         let (busy, ()) = tokio::join!(busy, given_up);
         assert_eq!(busy, Ok(()));

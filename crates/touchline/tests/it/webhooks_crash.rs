@@ -137,6 +137,10 @@ async fn survives(engine: Engine, rounds: u64) {
     for round in 0..rounds {
         let mut services = [club.program.serve(&[])];
         club.write_and_kill(&mut services, round).await;
+        // What the one that is gone had sent is not to be taken for what the next one sends.
+        for receiver in &club.receivers {
+            receiver.wait_for_quiet().await;
+        }
     }
     let service = club.program.serve(&[]);
     club.all_arrived().await;

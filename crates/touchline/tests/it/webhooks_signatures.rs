@@ -139,7 +139,8 @@ async fn is_understood(w: &World, port: u16, start: impl FnOnce(&str) -> Option<
     let url = format!("http://127.0.0.1:{port}/hook");
     let made = subscribe_all(w, w.harbour, vec![url.clone(), url], Ordering::Strict).await;
     let _listening = start(&made[0].1.reveal());
-    for _ in 0..1_000 {
+    // Some are compiled first.
+    for _ in 0..3_000 {
         if tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
             break;
         }

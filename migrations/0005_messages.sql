@@ -2,7 +2,8 @@
 create table mail (
     account_id bytea not null,
     id bytea not null,
-    person_id bytea not null,
+    -- Nobody's if it is to somebody who looks after the club.
+    person_id bytea,
     -- What it is about, such as a message.
     about text not null,
     to_name text not null,

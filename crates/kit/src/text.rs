@@ -70,14 +70,18 @@ pub fn contains_pattern(text: &str) -> String {
 
 /// The same of the text as it is typed, whatever its case means.
 pub fn literal_pattern(text: &str) -> String {
-    let mut pattern = String::from("%");
+    format!("%{}%", literal(text))
+}
+
+/// Text in a pattern for `like … escape '\'`, wildcards taken literally.
+pub fn literal(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '%' | '_' | '\\') {
             pattern.push('\\');
         }
         pattern.push(c);
     }
-    pattern.push('%');
     pattern
 }
 

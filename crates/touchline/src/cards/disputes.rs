@@ -3,7 +3,7 @@
 
 use store::{Scope, Tx};
 
-use super::letter::Letter;
+use super::letter;
 use super::provider::{Disputed, Refusal};
 use super::{ACTOR, Cards};
 use crate::app::App;
@@ -23,11 +23,11 @@ pub async fn look_up(app: &App, cards: &Cards, account: AccountId, id: &str) -> 
     };
     let Some(name) = name else { return Ok(()) };
     let work = move |tx: &Tx<'_>| match payment::find_by_provider(tx, &name)? {
-        Some(payment) => payment::disputed(tx, &payment, dispute),
-        None => Ok(None),
+        Some(payment) => match payment::disputed(tx, &payment, dispute)? {
+            Some(payment) => letter::disputed(tx, &payment, dispute),
+            None => Ok(()),
+        },
+        None => Ok(()),
     };
-    if let Some(payment) = app.db.write(Scope::account(account, ACTOR), work).await? {
-        Letter::disputed(&payment, dispute).send(app).await;
-    }
-    Ok(())
+    app.db.write(Scope::account(account, ACTOR), work).await
 }

@@ -66,8 +66,10 @@ pub async fn run(app: App, mut stop: watch::Receiver<bool>) {
     loop {
         let long_ago = reconciled.is_none_or(|at| at.elapsed() >= RECONCILE_EVERY);
         let reached = if long_ago {
-            reconciled = Some(Instant::now());
-            reconcile::everything(&app, &cards).await
+            let reached = reconcile::everything(&app, &cards).await;
+            // What could not be looked up is looked up once the provider can be reached.
+            reconciled = reached.then(Instant::now);
+            reached
         } else {
             refunds::send(&app, &cards).await
         };

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use store::{Reader, Scope, Tx};
+use store::{Reader, Scope};
 
 use super::checkout::{self, Checkout, Status};
-use super::provider::{NewPage, Page, Refusal};
+use super::provider::{NewPage, Refusal};
 use super::{ACTOR, Cards, refunds, settling};
 use crate::app::App;
 use crate::error::{Code, Error, Result};
@@ -79,7 +79,7 @@ pub async fn look_up(
         None => return app.db.write(scope(), move |tx| checkout::expired(tx, id)).await.map(drop),
     };
     match answered {
-        Ok(page) => enter(app, account, id, page).await?,
+        Ok(page) => app.db.write(scope(), move |tx| settling::enter(tx, id, &page)).await?,
         Err(Refusal::Later(why)) => return Err(unreachable(why)),
         Err(Refusal::Never(why)) => {
             tracing::warn!(checkout = %id, why, "the payment provider does not know a page of ours");
@@ -88,16 +88,6 @@ pub async fn look_up(
     // A page that says nothing for so long says nothing any more.
     if found.expires_at.plus(LATE) < now {
         app.db.write(scope(), move |tx| checkout::expired(tx, id)).await?;
-    }
-    Ok(())
-}
-
-/// Enters what a page says, and writes to those in charge if they must look at it.
-async fn enter(app: &App, account: AccountId, id: CheckoutId, page: Page) -> Result<()> {
-    let work = move |tx: &Tx<'_>| settling::enter(tx, id, &page);
-    let letter = app.db.write(Scope::account(account, ACTOR), work).await?;
-    if let Some(letter) = letter {
-        letter.send(app).await;
     }
     Ok(())
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use store::{Reader, Scope, Tx};
 
-use super::letter::Letter;
 use super::provider::{NewReturn, Outcome, Refusal, Return};
 use super::{ACTOR, Cards, returning};
 use crate::app::App;
@@ -129,9 +128,8 @@ async fn note(app: &App, waiting: &Waiting, name: Option<String>, outcome: Outco
     let (id, made) = (waiting.id, outcome.clone());
     let work = move |tx: &Tx<'_>| returning::note(tx, id, name, &made);
     let ended = app.db.write(Scope::account(waiting.account_id, ACTOR), work).await?;
-    if let (Some(refund), Outcome::Failed(why)) = (ended, outcome) {
+    if let (true, Outcome::Failed(why)) = (ended, outcome) {
         tracing::warn!(refund = %id, why, "the payment provider could not give money back");
-        Letter::not_given_back(&refund, &why).send(app).await;
     }
     Ok(())
 }

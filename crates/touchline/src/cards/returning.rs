@@ -3,6 +3,7 @@
 
 use store::Tx;
 
+use super::letter;
 use super::provider::{Outcome, Return, Returned};
 use super::subject::Subject;
 use crate::dues::paying;
@@ -14,28 +15,24 @@ use crate::shop::refunding;
 
 const ELSEWHERE: &str = "Made at the card provider.";
 
-/// Notes what the provider made of a refund. What it could not give back counts as paid again, once. Says
-/// whether it has ended now.
-pub fn note(
-    tx: &Tx<'_>,
-    id: RefundId,
-    name: Option<String>,
-    outcome: &Outcome,
-) -> Result<Option<Refund>> {
+/// Notes what the provider made of a refund. What it could not give back counts as paid again, once, and those in
+/// charge are told. Says whether it has ended now.
+pub fn note(tx: &Tx<'_>, id: RefundId, name: Option<String>, outcome: &Outcome) -> Result<bool> {
     let status = match outcome {
         Outcome::Pending => RefundStatus::Pending,
         Outcome::Done => RefundStatus::Done,
         Outcome::Failed(_) => RefundStatus::Failed,
     };
-    let ended = payment::ended(tx, id, status, name)?;
-    if let Some(refund) = ended.as_ref().filter(|refund| refund.status == RefundStatus::Failed) {
+    let Some(refund) = payment::ended(tx, id, status, name)? else { return Ok(false) };
+    if let Outcome::Failed(why) = outcome {
         match Subject::parse(&refund.subject) {
-            Some(Subject::Order(order)) => refunding::come_back(tx, order, refund)?,
-            Some(Subject::Due(due)) => paying::come_back(tx, due, refund)?,
-            None => stray(tx, &payment::come_back(tx, refund)?, -refund.amount)?,
+            Some(Subject::Order(order)) => refunding::come_back(tx, order, &refund)?,
+            Some(Subject::Due(due)) => paying::come_back(tx, due, &refund)?,
+            None => stray(tx, &payment::come_back(tx, &refund)?, -refund.amount)?,
         }
+        letter::not_given_back(tx, &refund, why)?;
     }
-    Ok(ended)
+    Ok(true)
 }
 
 /// Enters what was given back of a payment at the provider and not by us, each once. What is more than is left

@@ -4,7 +4,7 @@
 use store::Tx;
 
 use super::checkout::{self, Checkout, Status};
-use super::letter::Letter;
+use super::letter;
 use super::provider::{Page, Progress};
 use super::returning;
 use super::subject::{Subject, settle_subject};
@@ -14,9 +14,9 @@ use crate::money::ledger::{self, About, Book, Movement};
 use crate::money::payment::{self, Giving, Method, NewPayment, Paid};
 use crate::signals::Tell;
 
-/// Enters what a page says. The same page can be entered as often as it is shown, in any order; a letter to
-/// those in charge comes back if it is one they must look at.
-pub fn enter(tx: &Tx<'_>, id: CheckoutId, page: &Page) -> Result<Option<Letter>> {
+/// Enters what a page says, and writes to those in charge if they must look at it. The same page can be entered as
+/// often as it is shown, in any order.
+pub fn enter(tx: &Tx<'_>, id: CheckoutId, page: &Page) -> Result<()> {
     let checkout = checkout::find(tx, id)?;
     let known = checkout.session_id.as_ref().is_none_or(|known| *known == page.id);
     if page.account != Some(tx.account()) || page.checkout != Some(id) || !known {
@@ -25,29 +25,29 @@ pub fn enter(tx: &Tx<'_>, id: CheckoutId, page: &Page) -> Result<Option<Letter>>
     match (checkout.status, page.progress) {
         // Whatever became of the page, what was entered stays so.
         (Status::Paid | Status::Stray, _)
-        | (Status::Expired, Progress::Open | Progress::Expired) => Ok(None),
+        | (Status::Expired, Progress::Open | Progress::Expired) => Ok(()),
         (_, Progress::Paid) => paid(tx, checkout::opened(tx, id, page)?, page),
         (Status::Open, Progress::Expired) => {
-            checkout::closed(tx, checkout, Status::Expired, None).map(|_| None)
+            checkout::closed(tx, checkout, Status::Expired, None).map(drop)
         }
-        (Status::Open, Progress::Open) => checkout::opened(tx, id, page).map(|_| None),
+        (Status::Open, Progress::Open) => checkout::opened(tx, id, page).map(drop),
     }
 }
 
-fn paid(tx: &Tx<'_>, checkout: Checkout, page: &Page) -> Result<Option<Letter>> {
+fn paid(tx: &Tx<'_>, checkout: Checkout, page: &Page) -> Result<()> {
     let subject = Subject::parse(&checkout.subject);
     let subject = subject.ok_or_else(|| Error::internal("a checkout is for nothing"))?;
     let provider_id = page.payment.clone().unwrap_or_else(|| page.id.clone());
     // What was asked for is what must have been paid; anything else is for people to look at.
     if page.money != Some((checkout.currency, checkout.amount)) {
-        return stray(tx, checkout, None).map(|stray| Some(Letter::differs(&stray)));
+        return letter::differs(tx, &stray(tx, checkout, None)?);
     }
     let owed = subject.owed(tx)?;
     let due = matches!(subject, Subject::Due(_));
     let fits = owed.payable && (due || owed.amount == checkout.amount);
     if !fits && !due {
         let payment = give_back(tx, &checkout, provider_id)?;
-        return stray(tx, checkout, Some(payment)).map(|stray| Some(Letter::given_back(&stray)));
+        return letter::given_back(tx, &stray(tx, checkout, Some(payment))?);
     }
     let paid = Paid {
         amount: Some(checkout.amount),
@@ -59,10 +59,9 @@ fn paid(tx: &Tx<'_>, checkout: Checkout, page: &Page) -> Result<Option<Letter>> 
     // More than is owed of a due becomes credit.
     let payment = settle_subject(tx, subject, paid)?;
     if fits {
-        checkout::closed(tx, checkout, Status::Paid, Some(payment))?;
-        return Ok(None);
+        return checkout::closed(tx, checkout, Status::Paid, Some(payment)).map(drop);
     }
-    stray(tx, checkout, Some(payment)).map(|stray| Some(Letter::credited(&stray)))
+    letter::credited(tx, &stray(tx, checkout, Some(payment))?)
 }
 
 /// The money is there, but not for what it was meant for.

@@ -349,13 +349,13 @@ impl Dispatcher {
     /// Turns a webhook off and tells whoever looks after the club.
     async fn turn_off(&self, account: AccountId, id: WebhookId, reason: Reason) -> Result<()> {
         let scope = Scope::account(account, ACTOR);
+        let home = self.app.home.clone();
         let turn_off = move |tx: &store::Tx<'_>| match webhook::disable(tx, id, reason)? {
-            Some(webhook) => letter::about(tx, &webhook).map(Some),
-            None => Ok(None),
+            Some(webhook) => letter::write(tx, &webhook, home.as_str()).map(|()| true),
+            None => Ok(false),
         };
-        if let Some(letter) = self.app.db.write(scope, turn_off).await? {
+        if self.app.db.write(scope, turn_off).await? {
             tracing::info!(webhook = %id, %reason, "a webhook was turned off");
-            letter.send(&self.app);
         }
         Ok(())
     }

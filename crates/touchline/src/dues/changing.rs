@@ -140,8 +140,7 @@ fn replanned(
     }
     let now = before.plan.iter();
     let now: Vec<_> = now.map(|part| Part { due_on: part.due_on, amount: part.amount }).collect();
-    let parts =
-        if net == before.due.net() { now } else { plan::scaled(&now, net, before.due.currency) };
+    let parts = if net == before.due.net() { now } else { plan::scaled(&now, net) };
     match (due_on, parts.as_slice()) {
         (Some(due_on), [only]) => vec![Part { due_on, ..*only }],
         (Some(_), _) => {

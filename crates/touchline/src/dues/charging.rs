@@ -117,13 +117,14 @@ pub fn preview(tx: &Tx<'_>, reach: &Reach, new: &NewCharge) -> Result<Vec<Previe
 /// Charges members of a team, and uses what their payers have paid ahead.
 pub fn create(tx: &Tx<'_>, reach: &Reach, new: &NewCharge) -> Result<Vec<Shown>> {
     let dues = planned(tx, reach, new)?;
-    for whole in &dues {
-        due::insert(tx, whole)?;
-        let Due { amount, discount, .. } = whole.due;
-        let moved =
-            [(Book::Owed, whole.due.net()), (Book::Discounts, discount), (Book::Dues, -amount)];
-        ledger::enter(tx, Movement::Charge, &whole.due.about(), None, &moved)?;
+    due::insert(tx, &dues)?;
+    let mut entries = Vec::new();
+    for Whole { due, .. } in &dues {
+        let Due { amount, discount, .. } = *due;
+        let moved = [(Book::Owed, due.net()), (Book::Discounts, discount), (Book::Dues, -amount)];
+        entries.extend(ledger::moved(tx, Movement::Charge, &due.about(), None, &moved)?);
     }
+    ledger::enter_all(tx, &entries)?;
     let told: Vec<_> = dues.iter().map(|whole| whole.told(tx.now())).collect();
     let told: Vec<_> = told.iter().map(|due| (None, due)).collect();
     tx.tell_all("dues.charged", &told)?;
@@ -163,6 +164,13 @@ fn members(
         )?;
         if players.is_empty() {
             faults.push(Fault::new("/all", "nobody", "The team has no players to charge."));
+        }
+        if players.len() > MEMBERS {
+            let detail = format!(
+                "The team has {} players; {MEMBERS} can be charged at once. Name them in parts, with member_ids.",
+                players.len()
+            );
+            faults.push(Fault::new("/all", "too_many", detail));
         }
         return Ok(players);
     }
@@ -288,11 +296,8 @@ fn one_due(
 ) -> Result<Whole> {
     let alike = new.amount - terms.discount;
     let more = if one.sibling { siblings(new, alike, terms.currency) } else { 0 };
-    let parts = if more > 0 {
-        plan::scaled(&terms.parts, alike - more, terms.currency)
-    } else {
-        terms.parts.clone()
-    };
+    let parts =
+        if more > 0 { plan::scaled(&terms.parts, alike - more) } else { terms.parts.clone() };
     let given = new.discount.as_ref().and_then(|discount| discount.reason.clone());
     let discount_reason = match (given, more > 0) {
         (given, false) => given,

@@ -368,10 +368,11 @@ const FILTER: &str = "
 const ASCENDING: &str = " and id > :after order by id limit :limit";
 const DESCENDING: &str = " and id < :after order by id desc limit :limit";
 
-/// Writes a new due down.
-pub fn insert(tx: &Tx<'_>, whole: &Whole) -> Result<()> {
-    tx.later(Due::INSERT, &whole.due.bind())?;
-    plan::insert(tx, &whole.plan)
+/// Writes new dues down.
+pub fn insert(tx: &Tx<'_>, dues: &[Whole]) -> Result<()> {
+    let rows: Vec<_> = dues.iter().map(|whole| whole.due.bind()).collect();
+    tx.later_all(Due::INSERT, &rows)?;
+    plan::insert(tx, dues.iter().flat_map(|whole| &whole.plan))
 }
 
 /// Keeps what has changed of a due, with a new version, as it stands now. Its instalments are kept by whoever

@@ -167,14 +167,8 @@ pub fn credits(tx: &Tx<'_>, dues: &[Whole]) -> Result<BTreeMap<PersonId, i64>> {
         return Ok(BTreeMap::new());
     };
     let payers: Vec<_> = dues.iter().map(|whole| whole.due.payer_id).collect();
-    let sums: Vec<(PersonId, i64)> = tx.all(
-        "select payer_id, cast(-sum(amount) as bigint) as credit from ledger_entry
-         where account_id = :account and payer_id in (:payers) and currency = :currency
-           and book = 'credit'
-         group by payer_id",
-        bind! { payers, currency },
-    )?;
-    Ok(sums.into_iter().collect())
+    let sums = ledger::credits(tx, payers)?.into_iter();
+    Ok(sums.filter(|(_, own, _)| *own == currency).map(|(id, _, sum)| (id, sum)).collect())
 }
 
 /// Gives a payment back, or a part of it. What was paid ahead goes first, as far as it is not spent; the rest

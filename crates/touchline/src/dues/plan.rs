@@ -63,14 +63,23 @@ fn months_after(first: Day, months: i16) -> Option<Day> {
     Day::new(year, month, first.day().min(last))
 }
 
-/// The same days for another sum: each part in proportion, together exactly the sum. A part of which nothing
-/// is left is left out.
-pub fn scaled(parts: &[Part], net: i64, currency: Currency) -> Vec<Part> {
-    let weights: Vec<_> = parts.iter().map(|part| part.amount).collect();
-    let amounts = Money { minor: net, currency }.spread(&weights);
-    let scaled =
-        parts.iter().zip(amounts).map(|(part, money)| Part { amount: money.minor, ..*part });
-    scaled.filter(|part| part.amount > 0).collect()
+/// The same days for another sum: each part in proportion, rounded down, and the first ones carry the remainder, as
+/// with equal parts. Together they are exactly the sum. A part of which nothing is left is left out.
+pub fn scaled(parts: &[Part], net: i64) -> Vec<Part> {
+    let whole: i128 = parts.iter().map(|part| i128::from(part.amount)).sum();
+    let share = |part: &Part| i128::from(part.amount) * i128::from(net) / whole.max(1);
+    let mut scaled: Vec<_> = parts
+        .iter()
+        .map(|part| Part { amount: i64::try_from(share(part)).unwrap_or(i64::MAX), ..*part })
+        .collect();
+    let mut left = net - scaled.iter().map(|part| part.amount).sum::<i64>();
+    for part in &mut scaled {
+        // Less than one is missing of each, so one more for some of them is all.
+        part.amount += left.signum();
+        left -= left.signum();
+    }
+    scaled.retain(|part| part.amount > 0);
+    scaled
 }
 
 /// What is wrong with instalments for so much.
@@ -111,12 +120,10 @@ pub fn end_of(zone: &Zone, day: Day) -> Result<Timestamp> {
     next.ok_or_else(|| Error::internal("a day without an end"))
 }
 
-/// Writes the parts of a new due down.
-pub fn insert(tx: &Tx<'_>, parts: &[Instalment]) -> Result<()> {
-    for part in parts {
-        tx.later(Instalment::INSERT, &part.bind())?;
-    }
-    Ok(())
+/// Writes the parts of new dues down.
+pub fn insert<'a>(tx: &Tx<'_>, parts: impl IntoIterator<Item = &'a Instalment>) -> Result<()> {
+    let rows: Vec<_> = parts.into_iter().map(Instalment::bind).collect();
+    Ok(tx.later_all(Instalment::INSERT, &rows)?)
 }
 
 /// Puts other parts in the place of those of a due.
@@ -186,13 +193,22 @@ mod tests {
         assert_eq!(parts.iter().map(|part| part.amount).collect::<Vec<_>>(), [34, 33, 33]);
     }
 
+    #[test]
+    fn the_first_carry_the_remainder_of_what_shrinks() {
+        let parts = monthly(day("2026-01-31"), 10_000, 3, euro()).unwrap();
+        let amounts = |net| scaled(&parts, net).iter().map(|part| part.amount).collect::<Vec<_>>();
+        assert_eq!(amounts(9_500), [3_168, 3_166, 3_166]);
+        assert_eq!(amounts(2), [1, 1]);
+        assert_eq!(amounts(30_000), [10_002, 9_999, 9_999]);
+    }
+
     proptest! {
         #[test]
         fn plans_always_sum_to_the_whole(net in 1i64..=1_000_000_000_000, count in 1u32..=60, other in 1i64..=1_000_000_000_000) {
             prop_assume!(net >= i64::from(count));
             let parts = monthly(day("2026-01-31"), net, count, euro()).unwrap();
             prop_assert!(faults(&parts, net).is_empty());
-            let scaled = scaled(&parts, other, euro());
+            let scaled = scaled(&parts, other);
             prop_assert_eq!(scaled.iter().map(|part| part.amount).sum::<i64>(), other);
             prop_assert!(scaled.iter().all(|part| part.amount > 0));
         }

@@ -238,7 +238,7 @@ fn write(tx: &Tx<'_>, team: &Team, whole: &Whole, day: Day) -> Result<i64> {
         letter::put(
             tx,
             NewLetter {
-                person_id: reader.id,
+                person_id: Some(reader.id),
                 about: due.id.to_string(),
                 to_name,
                 to_address,

@@ -1,7 +1,7 @@
 //! Statements: what a team or a family was charged, what was paid and what is open. Every sum is the
 //! database's, over the ledger; what is overdue comes from the days of the dues.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use kit::{Currency, Timestamp};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use super::due;
 use crate::accounts::rights::Reach;
 use crate::error::Result;
 use crate::ids::{DueId, MovementId, PersonId, TeamId};
-use crate::money::ledger::{Book, Movement};
+use crate::money::ledger::{self, Book, Movement};
 use crate::roster::person;
 use crate::teams::team;
 
@@ -39,7 +39,7 @@ pub struct Sums {
     pub open: i64,
     /// As much of what is open as should have been paid by now.
     pub overdue: i64,
-    /// What is paid ahead now.
+    /// What the payers have paid ahead now, whichever team it was paid for: the next due uses it.
     pub credit: i64,
 }
 
@@ -176,7 +176,12 @@ const BY_PAYER: &str = " group by d.payer_id, d.currency";
 
 type ByPayer = BTreeMap<(PersonId, String), (Currency, Sums)>;
 
-fn gathered(moved: Vec<Moved>, overdue: Vec<(PersonId, Currency, i64)>) -> ByPayer {
+/// Sums by payer. What is paid ahead is the payer's, so it is the same in every team's statement.
+fn gathered(
+    db: &Reader<'_>,
+    moved: Vec<Moved>,
+    overdue: Vec<(PersonId, Currency, i64)>,
+) -> Result<ByPayer> {
     let mut sums = ByPayer::new();
     let key = |payer, currency: Currency| (payer, currency.code().to_owned());
     for Moved { payer_id, currency, kind, book, amount } in moved {
@@ -187,7 +192,14 @@ fn gathered(moved: Vec<Moved>, overdue: Vec<(PersonId, Currency, i64)>) -> ByPay
         let place = sums.entry(key(payer, currency));
         place.or_insert((currency, Sums::default())).1.overdue += amount;
     }
-    sums
+    let payers: BTreeSet<_> = sums.keys().map(|(payer, _)| *payer).collect();
+    let credits = ledger::credits(db, payers.into_iter().collect())?.into_iter();
+    let ahead: HashMap<_, _> =
+        credits.map(|(payer, currency, amount)| (key(payer, currency), amount)).collect();
+    for (key, (_, own)) in &mut sums {
+        own.credit = ahead.get(key).copied().unwrap_or(0);
+    }
+    Ok(sums)
 }
 
 fn totals(sums: &ByPayer) -> Vec<Total> {
@@ -215,7 +227,7 @@ pub fn of_team(db: &Reader<'_>, team: TeamId) -> Result<TeamStatement> {
         sql!("select d.payer_id,", LATE, " and d.team_id = :team", BY_PAYER),
         bind! { team },
     )?;
-    let sums = gathered(moved, overdue);
+    let sums = gathered(db, moved, overdue)?;
     let names = names(db, sums.keys().map(|(payer, _)| *payer).collect())?;
     let families = sums.iter().map(|((payer, _), (currency, sums))| Family {
         payer_id: *payer,
@@ -300,7 +312,7 @@ pub fn of_person(db: &Reader<'_>, reach: &Reach, id: PersonId) -> Result<Stateme
         ),
         bind! { payers, everything, teams },
     )?;
-    let totals = totals(&gathered(moved, overdue));
+    let totals = totals(&gathered(db, moved, overdue)?);
     let lines = lines(db, &payers, everything, &teams)?;
     Ok(Statement { person_id: id, payer_ids: payers, at: db.now(), totals, lines })
 }

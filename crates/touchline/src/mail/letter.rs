@@ -12,6 +12,7 @@ use store::{Reader, Tx, bind, record, sql, word_column};
 use utoipa::ToSchema;
 
 use crate::accounts::rights::Reach;
+use crate::accounts::user;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, MailId, PersonId};
 use crate::paging::{Order, Page};
@@ -45,14 +46,15 @@ words! {
 word_column!(Status);
 
 record! {
-    /// A letter to one person.
+    /// A letter to one reader.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "mail")]
     pub struct Letter in mail {
         pub id: MailId,
         #[serde(skip)]
         pub account_id: AccountId,
-        pub person_id: PersonId,
+        /// The person it is to; none if it is to somebody who looks after the club.
+        pub person_id: Option<PersonId>,
         /// The id of what it is about, such as a message.
         #[schema(examples("msg_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
         pub about: String,
@@ -85,7 +87,8 @@ thing!(Letter by MailId: Versioned Paged);
 /// A letter to be written.
 #[derive(Debug, Clone)]
 pub struct NewLetter {
-    pub person_id: PersonId,
+    /// None for those who look after the club: it is their task, so they are written to whether or not they like letters.
+    pub person_id: Option<PersonId>,
     /// The id of what it is about: by it, all letters about it can be called back.
     pub about: String,
     pub to_name: String,
@@ -129,11 +132,32 @@ pub fn put(tx: &Tx<'_>, new: NewLetter) -> Result<MailId> {
     Ok(letter.id)
 }
 
-/// Calls back the letters about something that were not sent yet, and says how many.
+/// Puts a letter to each of those who look after the club into the outbox.
+pub fn put_to_those_in_charge(tx: &Tx<'_>, about: &str, subject: &str, text: &str) -> Result<()> {
+    for user in user::in_charge(tx)? {
+        put(
+            tx,
+            NewLetter {
+                person_id: None,
+                about: about.to_owned(),
+                to_name: user.name,
+                to_address: user.email,
+                subject: subject.to_owned(),
+                text_body: text.to_owned(),
+                html_body: None,
+            },
+        )?;
+    }
+    Ok(())
+}
+
+/// Calls back the letters to people about something that were not sent yet, and says how many. What those who look
+/// after the club are told has happened, whatever happens next.
 pub fn cancel(tx: &Tx<'_>, about: &str) -> Result<u64> {
     Ok(tx.run(
         "update mail set status = 'cancelled', updated_at = :now, version = version + 1
-         where account_id = :account and about = :about and status = 'pending'",
+         where account_id = :account and about = :about and status = 'pending'
+           and person_id is not null",
         bind! { about },
     )?)
 }
@@ -231,7 +255,8 @@ pub fn take(tx: &Tx<'_>, id: MailId) -> Result<Option<Letter>> {
         update(tx, Letter { status: Status::Failed, last_error, ..letter })?;
         return Ok(None);
     }
-    if !preferences::wants_email(tx, letter.person_id)? {
+    let wanted = letter.person_id.map_or(Ok(true), |id| preferences::wants_email(tx, id))?;
+    if !wanted {
         update(tx, Letter { status: Status::Cancelled, ..letter })?;
         return Ok(None);
     }

@@ -30,7 +30,7 @@ pub fn send(
         letter::put(
             tx,
             NewLetter {
-                person_id: person.id,
+                person_id: Some(person.id),
                 about: message.id.to_string(),
                 to_name,
                 to_address,

@@ -106,32 +106,46 @@ pub fn enter(
     reference: Option<String>,
     amounts: &[(Book, i64)],
 ) -> Result<()> {
+    enter_all(tx, &moved(tx, kind, about, reference, amounts)?)
+}
+
+/// Writes the entries of some movements down.
+pub fn enter_all(tx: &Tx<'_>, entries: &[Entry]) -> Result<()> {
+    let rows: Vec<_> = entries.iter().map(Entry::bind).collect();
+    Ok(tx.later_all(Entry::INSERT, &rows)?)
+}
+
+/// The entries of a movement, as [`enter`] writes them down.
+pub fn moved(
+    tx: &Tx<'_>,
+    kind: Movement,
+    about: &About,
+    reference: Option<String>,
+    amounts: &[(Book, i64)],
+) -> Result<Vec<Entry>> {
     let sum: i128 = amounts.iter().map(|(_, amount)| i128::from(*amount)).sum();
     if sum != 0 {
         return Err(Error::internal("a movement of money does not sum to nothing"));
     }
     let movement_id: MovementId = tx.new_id();
     let moved = amounts.iter().filter(|(_, amount)| *amount != 0);
-    for (line, (book, amount)) in (1..).zip(moved) {
-        let entry = Entry {
-            account_id: tx.account(),
-            movement_id,
-            line,
-            kind,
-            subject: about.subject.clone(),
-            reference: reference.clone(),
-            team_id: about.team_id,
-            person_id: about.person_id,
-            payer_id: about.payer_id,
-            book: *book,
-            currency: about.currency,
-            amount: *amount,
-            actor: tx.actor().to_owned(),
-            created_at: tx.now(),
-        };
-        tx.later(Entry::INSERT, &entry.bind())?;
-    }
-    Ok(())
+    let entries = (1..).zip(moved).map(|(line, (book, amount))| Entry {
+        account_id: tx.account(),
+        movement_id,
+        line,
+        kind,
+        subject: about.subject.clone(),
+        reference: reference.clone(),
+        team_id: about.team_id,
+        person_id: about.person_id,
+        payer_id: about.payer_id,
+        book: *book,
+        currency: about.currency,
+        amount: *amount,
+        actor: tx.actor().to_owned(),
+        created_at: tx.now(),
+    });
+    Ok(entries.collect())
 }
 
 /// How much of a currency a payer has paid ahead.
@@ -142,6 +156,16 @@ pub fn credit(db: &Reader<'_>, payer: PersonId, currency: Currency) -> Result<i6
         bind! { payer, currency },
     )?;
     Ok(-sum.unwrap_or(0))
+}
+
+/// How much these payers have paid ahead, in each currency, whatever they paid for.
+pub fn credits(db: &Reader<'_>, payers: Vec<PersonId>) -> Result<Vec<(PersonId, Currency, i64)>> {
+    Ok(db.all(
+        "select payer_id, currency, cast(-sum(amount) as bigint) as credit from ledger_entry
+         where account_id = :account and payer_id in (:payers) and book = 'credit'
+         group by payer_id, currency",
+        bind! { payers },
+    )?)
 }
 
 /// Everything that was moved for an order or a due, in order.

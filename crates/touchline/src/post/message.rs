@@ -1,4 +1,4 @@
-//! A letter as mail servers carry it: headers, text and HTML, and a way to stop such letters.
+//! A letter as mail servers carry it: headers, text and HTML, and for people a way to stop such letters.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -17,9 +17,6 @@ pub(super) fn compose(app: &App, from: &Mailbox, letter: &Letter) -> Result<Mess
     let address: Address =
         letter.to_address.parse().map_err(|_| "This is not an address of mail.".to_owned())?;
     let name = Some(one_line(&letter.to_name)).filter(|name| !name.is_empty());
-    let base = app.config.base_url.as_ref().map_or("", BaseUrl::as_str);
-    let token = app.links.token(letter.account_id, letter.person_id);
-    let link = format!("{base}/unsubscribe/{token}");
     let written = UNIX_EPOCH + Duration::from_micros(letter.created_at.micros().unsigned_abs());
     let mut message = Message::builder()
         .date(written)
@@ -27,8 +24,15 @@ pub(super) fn compose(app: &App, from: &Mailbox, letter: &Letter) -> Result<Mess
         .from(from.clone())
         .to(Mailbox::new(name, address))
         .subject(one_line(&letter.subject))
-        .raw_header(header("Auto-Submitted", "auto-generated"))
-        .raw_header(header("List-Unsubscribe", &format!("<{link}>")));
+        .raw_header(header("Auto-Submitted", "auto-generated"));
+    let Some(person) = letter.person_id else {
+        // Whoever looks after the club is told as long as they do.
+        let text = SinglePart::plain(letter.text_body.clone());
+        return message.singlepart(text).map_err(|error| error.to_string());
+    };
+    let base = app.config.base_url.as_ref().map_or("", BaseUrl::as_str);
+    let link = format!("{base}/unsubscribe/{}", app.links.token(letter.account_id, person));
+    message = message.raw_header(header("List-Unsubscribe", &format!("<{link}>")));
     // One click is promised only where it is safe from being read and altered (RFC 8058).
     if base.starts_with("https://") {
         message = message.raw_header(header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click"));

@@ -45,6 +45,10 @@ pub(super) fn find(
         return Ok(None);
     };
     let NewBuyer { member_id, person_id, name, email } = new;
+    if email.is_some() && name.is_none() {
+        let why = "Only with a name: of people on the roster, the address is known.";
+        against.invalid("/buyer/email", "not_allowed", why);
+    }
     match (member_id, person_id, name) {
         (Some(member), None, None) => of_member(db, reach, member, against),
         (None, Some(person), None) => of_person(db, reach, person, against),

@@ -71,6 +71,11 @@ pub fn list(
         bind! { after, limit, team_id, status, member_id, product_id, from, to, number, folded, typed,
             everything, family, teams },
     )?;
+    whole(db, kept)
+}
+
+/// Orders with their lines.
+fn whole(db: &Reader<'_>, kept: Vec<Stored>) -> Result<Vec<Order>> {
     let mut lines = order::lines_of(db, kept.iter().map(|kept| kept.id).collect())?;
     let shown = |kept: Stored| {
         let (own, rest) = lines.drain(..).partition(|line| line.order_id == kept.id);
@@ -78,6 +83,22 @@ pub fn list(
         Order::new(kept, own)
     };
     Ok(kept.into_iter().map(shown).collect())
+}
+
+/// A page of the orders of which something of a product is still to be handed out.
+pub fn waiting(
+    db: &Reader<'_>,
+    reach: &Reach,
+    product_id: ProductId,
+    page: &Page<OrderId>,
+) -> Result<Vec<Order>> {
+    let (after, limit) = (page.after(OrderId::LEAST, OrderId::GREATEST), page.fetch());
+    let (everything, family, teams) = seen(reach);
+    let kept: Vec<Stored> = db.all(
+        sql!(Stored::SELECT, WAITING, DESCENDING),
+        bind! { after, limit, product_id, everything, family, teams },
+    )?;
+    whole(db, kept)
 }
 
 /// What all the orders of a list come to, by currency.
@@ -112,6 +133,13 @@ const SUMS: &str = "
         cast(sum(paid) as bigint) as paid, cast(sum(refunded) as bigint) as refunded
     from shop_order";
 const BY_CURRENCY: &str = " group by currency order by currency";
+const WAITING: &str = "
+    where account_id = :account
+      and (cast(:everything as boolean) or team_id in (:teams) or buyer_person_id in (:family))
+      and status <> 'cancelled'
+      and id in (select order_id from order_line
+                 where account_id = :account and product_id = :product_id
+                   and quantity - fulfilled - returned > 0)";
 const FILTER: &str = "
     where account_id = :account
       and (cast(:everything as boolean) or team_id in (:teams) or buyer_person_id in (:family))

@@ -164,6 +164,15 @@ impl<N: Needs> Caller<N> {
         self.change_as(StatusCode::CREATED, body, move |tx, value, _| work(tx, value)).await
     }
 
+    /// Creates something for what is there, if that is what the caller expects, and answers 201.
+    pub async fn create_for<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
+        self,
+        body: Body<B>,
+        work: impl FnOnce(&Tx<'_>, B, &Expected) -> Result<T> + Send + 'static,
+    ) -> Result<Response> {
+        self.change_as(StatusCode::CREATED, body, work).await
+    }
+
     /// Creates something with a secret, shows both this once and answers 201. The second object, without
     /// the secret, is what is remembered and what a repeated request gets.
     pub async fn create_secret<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(

@@ -25,6 +25,7 @@ use super::limits::Allowance;
 use super::pace::ceiling;
 use super::page;
 use super::server::MAX_HEADER_BYTES;
+use super::unread::Unread;
 use super::wire::TwoLengths;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
@@ -46,6 +47,7 @@ pub async fn answer(app: &App, router: &Router, request: Request<Body>, peer: Ip
     let last = chunked || request.extensions().get::<TwoLengths>().is_some();
     let person = is_person(&path, request.headers());
     let cross_origin = is_shared(&path) && request.headers().contains_key(header::ORIGIN);
+    let (request, unread) = Unread::of(request);
     let mut response = match check(&request) {
         Err(error) => error.into_response(),
         Ok(()) if cross_origin && is_preflight(&request) => preflight(),
@@ -59,8 +61,9 @@ pub async fn answer(app: &App, router: &Router, request: Request<Body>, peer: Ip
         }
     }
     dress(app, &mut response, &context, cross_origin, failure.is_some());
-    if last {
-        // A request whose length two readers may see differently must be the connection's last.
+    if last || unread.is_some_and(|body| body.is_left()) {
+        // A request whose length two readers may see differently must be the connection's last, and so must one
+        // of which something is left to be read.
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }

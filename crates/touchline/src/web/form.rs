@@ -83,9 +83,9 @@ impl Form {
 const CHANGED_MEANWHILE: &str = "Somebody else changed this while you had it open. What you typed is still here: \
     save again to keep it, or open the page anew to see what was changed.";
 
-/// What somebody expects to change who was shown this version.
+/// What somebody expects to change who was shown this version. Whoever does not say which has seen none.
 pub fn shown_version(typed: &str) -> Expected {
-    typed.parse().map_or(Expected::Anything, |version| Expected::Versions(vec![version]))
+    Expected::Versions(typed.parse().into_iter().collect())
 }
 
 /// What is wrong with a form, by the name of the field.

@@ -32,6 +32,7 @@ pub mod reply;
 pub mod routes;
 pub mod server;
 pub mod stream;
+pub mod unread;
 pub mod values;
 pub mod visitor;
 pub mod wire;

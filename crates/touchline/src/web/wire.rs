@@ -108,7 +108,7 @@ pub struct Wire {
 }
 
 /// So long a refused client is heard out before the connection is closed.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(5);
 /// So long a client may take nothing of its answer.
 const STALLED: Duration = Duration::from_secs(20);
 /// And so long once the service is about to stop.

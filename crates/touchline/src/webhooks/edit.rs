@@ -279,9 +279,7 @@ fn wishes(db: &Reader<'_>, means: &Means, wishes: Vec<String>) -> Result<Vec<Str
     for (place, wish) in wishes.into_iter().enumerate() {
         let pointer = format!("/events/{place}");
         if !kinds::is_wish(&wish) {
-            let detail =
-                format!("{wish:?} is no kind of notification; GET /event_types lists them.");
-            faults.push(Fault::new(&pointer, "unknown_event", detail));
+            faults.push(Fault::new(&pointer, "unknown_event", kinds::no_wish(&wish)));
         } else if !may(&wish) {
             let detail = format!("You may not read what {wish} tells of.");
             faults.push(Fault::new(&pointer, "not_allowed", detail));

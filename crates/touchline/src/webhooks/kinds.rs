@@ -152,6 +152,11 @@ pub fn is_wish(wish: &str) -> bool {
     KINDS.iter().any(|kind| means(wish, kind.name))
 }
 
+/// What is told of a wish that means none.
+pub fn no_wish(wish: &str) -> String {
+    format!("{wish:?} is no kind of notification; GET /event_types lists them.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! Which webhooks and deliveries a caller sees, one by one and in lists. Whoever is narrowed to certain teams
 //! sees only the webhooks they made.
 
+use kit::text;
 use store::{Reader, bind, sql};
 
 use super::delivery::{self, Delivery, Status as DeliveryStatus};
@@ -61,7 +62,7 @@ const OPEN: &str = "
 #[derive(Debug, Default)]
 pub struct DeliveryFilter {
     pub status: Option<DeliveryStatus>,
-    /// The kind of notification.
+    /// The kind of notification, or several as in `team.*`.
     pub kind: Option<String>,
 }
 
@@ -74,7 +75,11 @@ pub fn deliveries(
     page: &Page<DeliveryId>,
 ) -> Result<Vec<Delivery>> {
     webhook(db, reach, webhook_id)?;
-    let DeliveryFilter { status, kind } = filter;
+    let status = filter.status;
+    let kind = filter.kind.as_deref().map(|wish| match wish.strip_suffix('*') {
+        Some(start) => format!("{}%", text::literal(start)),
+        None => text::literal(wish),
+    });
     let (after, limit) = (page.after(DeliveryId::LEAST, DeliveryId::GREATEST), page.fetch());
     // Few of many fail, so those have an index of their own.
     let text = match (status, page.order) {
@@ -93,7 +98,7 @@ pub fn deliveries(
 const TOLD: &str = "
     where account_id = :account and webhook_id = :webhook_id
       and (cast(:status as text) is null or status = :status)
-      and (cast(:kind as text) is null or kind = :kind)";
+      and (cast(:kind as text) is null or kind like :kind escape '\\')";
 const FAILED: &str = " and status = 'failed'";
 const ASCENDING: &str = " and id > :after order by id limit :limit";
 const DESCENDING: &str = " and id < :after order by id desc limit :limit";

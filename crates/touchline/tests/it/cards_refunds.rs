@@ -100,11 +100,13 @@ both! {
         w.owner.post(&format!("{order}/cancel"), json!({})).await.ok();
         let session = till.stripe.pay(&till.page());
         till.hear(w, "checkout.session.completed", &session).await.ok();
+        crate::mail::post(&till.node).carry().await;
         let late = server.letters(1).remove(0);
         assert_eq!(late["to"], json!(["olga@example.org"]));
         assert!(late["text"].as_str().unwrap().contains("12.50 EUR"), "{late}");
         till.stripe.faults(&[Fault::Refuses]);
         assert!(till.send_refunds().await);
+        crate::mail::post(&till.node).carry().await;
         let failed = server.letters(1).remove(0);
         assert!(failed["text"].as_str().unwrap().contains("could not be given back"), "{failed}");
         assert!(server.is_empty());

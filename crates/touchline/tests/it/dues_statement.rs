@@ -54,6 +54,23 @@ both! {
         coach.get(&format!("/teams/{}/dues/statement", cast.otters)).await.refused(404, "not_found");
     }
 
+    async fn what_is_paid_ahead_is_the_payers_whatever_it_was_paid_for(w: &World) {
+        let cast = w.cast().await;
+        let ben = w.joins(&cast.otters, json!({ "first_name": "Ben", "guardians": [{ "id": cast.pat }] })).await;
+        let max = charged(w, &cast.hawks, &cast.max.member, json!({ "amount": 2000 })).await;
+        pay(w, &max, 2700).await.created();
+        // Paid ahead with one team, used with another: neither statement shows less than nothing.
+        charged(w, &cast.otters, &ben.member, json!({ "amount": 600 })).await;
+        for team in [&cast.hawks, &cast.otters] {
+            let statement = w.owner.get(&format!("/teams/{team}/dues/statement")).await.ok();
+            let families = statement.data()["families"].as_array().unwrap();
+            let pat = families.iter().find(|family| family["payer_id"] == json!(cast.pat)).unwrap();
+            assert_eq!((&pat["credit"], &statement.data()["totals"][0]["credit"]), (&json!(100), &json!(100)));
+        }
+        assert_eq!(statement(w, &cast.pat).await["totals"][0]["credit"], 100);
+        balanced(w).await;
+    }
+
     async fn dues_and_the_ledger_are_files(w: &World) {
         let cast = w.cast().await;
         let due = charged(w, &cast.hawks, &cast.max.member, json!({ "title": "=1+1", "discount": { "amount": 1000 }, "due_on": "2026-09-01" })).await;

@@ -32,7 +32,7 @@ pub(crate) async fn person(w: &World, account: AccountId, email: &str) -> Person
 /// A plain letter to somebody.
 pub(crate) fn letter_to(person_id: PersonId) -> NewLetter {
     NewLetter {
-        person_id,
+        person_id: Some(person_id),
         about: ABOUT.to_owned(),
         to_name: "Ana Silva".to_owned(),
         to_address: "ana@example.org".to_owned(),
@@ -176,6 +176,8 @@ both! {
         let ana = person(w, w.harbour, "ana@example.org").await;
         let one = put(w, w.harbour, letter_to(ana)).await;
         let other = put(w, w.harbour, NewLetter { about: "msg_2".to_owned(), ..letter_to(ana) }).await;
+        // Those who look after the club are told what has happened, whatever becomes of it.
+        let told = put(w, w.harbour, NewLetter { person_id: None, ..letter_to(ana) }).await;
         let scope = || Scope::account(w.harbour, "test");
         assert_eq!(w.db().write(scope(), |tx| letter::cancel(tx, ABOUT)).await.unwrap(), 1);
         assert_eq!(w.db().write(scope(), |tx| letter::cancel(tx, ABOUT)).await.unwrap(), 0);
@@ -183,6 +185,8 @@ both! {
         let letter = shown(w, one).await;
         assert_eq!((&letter["status"], &letter["version"]), (&json!("cancelled"), &json!(2)));
         assert_eq!(shown(w, other).await["status"], "unsent");
+        let told = shown(w, told).await;
+        assert_eq!((&told["status"], &told["person_id"]), (&json!("unsent"), &Value::Null));
     }
 
     async fn an_erased_person_is_found_in_no_letter(w: &World) {

@@ -56,6 +56,7 @@ both! {
         let theirs = w.stranger.post("/products", json!({ "name": "Theirs", "price": 1 })).await.created();
         let scarce = product(w, hawks.id(), json!({ "name": "Scarce", "most_per_order": 3, "variants": [{ "name": "S" }, { "name": "M" }] })).await;
         let two = |of: &testkit::Answer, place: usize| json!({ "product_id": of.id(), "variant_id": of.data()["variants"][place]["id"], "quantity": 2 });
+        let ben = w.joins(hawks.id(), json!({ "first_name": "Ben" })).await;
         let before = w.news().await;
         let line = |product: &str| json!({ "product_id": product, "quantity": 1 });
         let many = |quantity: serde_json::Value| json!([{ "product_id": kit.id(), "quantity": quantity }]);
@@ -85,6 +86,7 @@ both! {
             (json!({ "buyer": buyer, "team_id": otters.id(), "lines": [line(kit.id())] }), 422, vec!["/lines/0/product_id"]),
             (json!({ "buyer": buyer, "lines": [{ "product_id": dear.id(), "quantity": 1000 }] }), 422, vec!["/lines"]),
             (json!({ "buyer": buyer, "lines": [line(gone.id())] }), 409, vec!["/lines/0/product_id"]),
+            (json!({ "buyer": { "member_id": ben.member, "email": "ben@example.org" }, "lines": [line(kit.id())] }), 422, vec!["/buyer/email"]),
             (json!({ "buyer": buyer, "discount_code": "NONE", "lines": [line(theirs.id()), line(sized.id())] }), 422,
                 vec!["/lines/0/product_id", "/lines/1/variant_id", "/discount_code"]),
         ] {

@@ -246,7 +246,14 @@ both! {
         assert_eq!((&after.data()["status"], &after.data()["refunded"], &after.data()["lines"][0]["returned"]), (&json!("partially_refunded"), &json!(900), &json!(1)));
         assert_eq!(left(w, kit.id()).await, json!(8));
         fill(&mut ana, &refund, &[("how", "amount"), ("amount", "1.50")]).await.leads_to(&format!("{place}?done=refunded"));
-        fill(&mut ana, &refund, &[("how", "all")]).await.leads_to(&format!("{place}?done=refunded"));
+        let other = ana.post(&refund, &[("nonce", nonce.as_str()), ("how", "amount"), ("amount", "1")]).await;
+        assert_eq!(other.status, 422);
+        other.shows("sent before with something else in it");
+        // The rest, twice: there is nothing left the second time, and it is done all the same.
+        let nonce = nonce_of(&ana.get(&refund).await.ok());
+        for _ in 0..2 {
+            ana.post(&refund, &[("nonce", nonce.as_str()), ("how", "all")]).await.leads_to(&format!("{place}?done=refunded"));
+        }
         let after = w.owner.get(&below(&bought, "")).await.ok();
         assert_eq!((&after.data()["status"], &after.data()["refunded"]), (&json!("refunded"), &json!(2700)));
         assert_eq!(left(w, kit.id()).await, json!(8), "without a tick nothing goes back on the shelf");

@@ -181,6 +181,7 @@ both! {
         assert_eq!(made.header("etag"), Some("\"1\""));
         let body = json!({ "url": second.url(), "events": ["team.archived"], "ordering": "strict" });
         w.owner.with("If-Match", "\"7\"").patch(&at(&made, ""), body.clone()).await.refused(412, "precondition_failed");
+        w.owner.with("If-Match", "\"7\"").post(&at(&made, "/test"), json!({})).await.refused(412, "precondition_failed");
         let changed = w.owner.with("If-Match", "\"1\"").patch(&at(&made, ""), body).await.ok();
         assert_eq!((&changed.data()["ordering"], changed.header("etag")), (&json!("strict"), Some("\"2\"")));
         let same = w.owner.patch(&at(&made, ""), json!({ "ordering": "strict" })).await.ok();
@@ -339,6 +340,12 @@ both! {
         assert_eq!(values(&w.owner.get(&format!("{list}?status=failed")).await.ok(), "id").len(), 0);
         assert_eq!(values(&w.owner.get(&format!("{list}?type=team.updated")).await.ok(), "id").len(), 1);
         w.owner.get(&format!("{list}?status=lost")).await.refused(400, "invalid_parameter");
+        for (wish, many) in [("team.*", 3), ("*", 3), ("event.*", 0), ("ping", 0)] {
+            assert_eq!(values(&w.owner.get(&format!("{list}?type={wish}")).await.ok(), "id").len(), many, "{wish}");
+        }
+        for odd in ["team", "te*", "team.create_", "%25"] {
+            w.owner.get(&format!("{list}?type={odd}")).await.refused(400, "invalid_parameter");
+        }
         let mut paged = Vec::new();
         let mut next = format!("{list}?limit=1");
         loop {

@@ -123,7 +123,7 @@ pub(super) async fn create(Posted { visitor, form }: Posted<AdminArea>) -> Outco
         faults.add("kind", "Choose where the app runs.");
     }
     let Some(kind) = typed.kind.filter(|_| faults.is_empty()) else {
-        return form_page(&visitor, typed, faults, nonce, None);
+        return form_page(&visitor, typed, faults, nonce.name, None);
     };
     let new = NewApp { name: typed.name.clone(), kind, redirect_uris: typed.uris(), scopes };
     let (kept, name) = (visitor.app().config.idempotency_ttl, nonce.clone());
@@ -142,7 +142,7 @@ pub(super) async fn create(Posted { visitor, form }: Posted<AdminArea>) -> Outco
             Ok(see_other(&format!("/admin/apps/{id}")))
         }
         Err(error) if error.code == Code::ValidationFailed => {
-            form_page(&visitor, typed, Faults::from(&error), nonce, None)
+            form_page(&visitor, typed, Faults::from(&error), nonce.name, None)
         }
         Err(error) => Err(error.into()),
     }

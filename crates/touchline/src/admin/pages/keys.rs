@@ -233,7 +233,7 @@ async fn create(Posted { visitor, form }: Posted<AdminArea>) -> Outcome<Response
     visitor.fresh(&typed.link())?;
     let new = match typed.key(visitor.app().clock.now()) {
         Ok(new) => new,
-        Err(faults) => return refused(&visitor, typed, faults, nonce).await,
+        Err(faults) => return refused(&visitor, typed, faults, nonce.name).await,
     };
     let (kept, name) = (visitor.app().config.idempotency_ttl, nonce.clone());
     let made = visitor.write(move |tx: &Tx<'_>| {
@@ -250,7 +250,7 @@ async fn create(Posted { visitor, form }: Posted<AdminArea>) -> Outcome<Response
             show_made(&visitor, key, None).await
         }
         Err(error) if error.code == Code::ValidationFailed => {
-            refused(&visitor, typed, Faults::from(&error), nonce).await
+            refused(&visitor, typed, Faults::from(&error), nonce.name).await
         }
         Err(error) => Err(error.into()),
     }

@@ -4,6 +4,7 @@ use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 use kit::Money;
+use kit::secret::{hex, sha256};
 use kit::word::Word;
 use store::{Reader, Tx};
 
@@ -13,6 +14,7 @@ use super::shown::{self, Around};
 use super::{Sent, Treasurer, is_fault, show, status};
 use crate::accounts::rights::Reach;
 use crate::dues::charging::{self, NewCharge, Preview};
+use crate::dues::due::Whole;
 use crate::error::{Code, Error, Result};
 use crate::ids::{MemberId, TeamId};
 use crate::money::settings;
@@ -69,8 +71,14 @@ struct PreviewPage {
     credit: Option<String>,
     late_fee: Option<String>,
     nonce: String,
+    /// What was shown: only that is charged.
+    shown: String,
     pairs: Vec<(String, String)>,
 }
+
+/// What somebody is told who would charge something else than they were shown.
+const CHANGED: &str =
+    "What would be charged has changed since you looked. Nobody was charged; look again.";
 
 /// The teams that can be charged.
 fn playing(db: &Reader<'_>) -> Result<Vec<(TeamId, String)>> {
@@ -168,9 +176,22 @@ async fn preview(visitor: &Treasurer, typed: &Typed, new: NewCharge) -> Result<R
         credit: (credit > 0).then(|| shown::money(credit, currency)),
         late_fee,
         nonce: new_nonce(visitor.app()),
+        shown: digest(&dues),
         pairs: typed.pairs(),
     };
     crate::web::page::html(StatusCode::OK, &page)
+}
+
+/// What dues and credit a preview shows, in short.
+fn digest(dues: &[Preview]) -> String {
+    let shown: Vec<_> = dues
+        .iter()
+        .map(|Preview { whole: Whole { due, plan }, credit }| {
+            let parts: Vec<_> = plan.iter().map(|part| (part.due_on, part.amount)).collect();
+            (due.member_id, due.payer_id, due.currency, due.amount, due.net(), parts, *credit)
+        })
+        .collect();
+    hex(&sha256(format!("{shown:?}").as_bytes()))
 }
 
 fn line(Preview { whole, credit }: &Preview, around: &Around) -> Line {
@@ -201,8 +222,12 @@ fn late_fee_in_words(new: &NewCharge) -> Option<String> {
 
 async fn charge(visitor: &Treasurer, form: &Form, new: NewCharge) -> Result<Response> {
     let (name, kept) = (nonce(form)?, visitor.app().config.idempotency_ttl);
+    let shown = form.text("shown").to_owned();
     let made = visitor.write(move |tx: &Tx<'_>| {
         once(tx, &name, kept, |tx| {
+            if digest(&charging::preview(tx, &Reach::Everywhere, &new)?) != shown {
+                return Err(Error::new(Code::Conflict, CHANGED));
+            }
             let dues = charging::create(tx, &Reach::Everywhere, &new)?;
             let charge = dues.first().map(|due| due.charge_id.to_string());
             let charge =

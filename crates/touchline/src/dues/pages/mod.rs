@@ -70,7 +70,7 @@ fn status(faults: &Faults) -> StatusCode {
 
 /// Whether an error can be mended in the form.
 fn is_fault(error: &Error) -> bool {
-    matches!(error.code, Code::ValidationFailed | Code::InvalidState)
+    matches!(error.code, Code::ValidationFailed | Code::InvalidState | Code::Conflict)
 }
 
 /// The page of a due in the admin area.

@@ -175,9 +175,9 @@ pub(super) async fn take(At(id): At<DueId>, Sent { visitor, form }: Sent) -> Out
     let (typed, name) = (Typed::read(&form), nonce(&form)?);
     let new = match typed.payment(&found) {
         Ok(new) => new,
-        Err(faults) => return show_form(&visitor, &found, typed, faults, name),
+        Err(faults) => return show_form(&visitor, &found, typed, faults, name.name),
     };
-    let (again, kept) = (name.clone(), visitor.app().config.idempotency_ttl);
+    let (again, kept) = (name.name.clone(), visitor.app().config.idempotency_ttl);
     let taken = visitor.write(move |tx: &Tx<'_>| {
         once(tx, &name, kept, |tx| {
             let reach = Reach::Everywhere;

@@ -10,7 +10,7 @@ use crate::accounts::rights::Reach;
 use crate::dues::api::payments::REASON;
 use crate::dues::due::{self, Shown, Status};
 use crate::dues::paying::{self, Left, NewDueRefund};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::expected::Expected;
 use crate::ids::{DueId, PaymentId};
 use crate::money::payment::{Method, Payment};
@@ -135,7 +135,7 @@ pub(super) async fn refund(
     let found = visitor.read(move |db| found(db, at)).await?;
     let name = nonce(&form)?;
     let typed = (form.text("amount").to_owned(), form.text("reason").to_owned());
-    let (again, kept) = (name.clone(), visitor.app().config.idempotency_ttl);
+    let (again, kept) = (name.name.clone(), visitor.app().config.idempotency_ttl);
     let (new, own) = match wanted(&found, &form) {
         Ok(new) => (Some(new), Faults::default()),
         Err(faults) => (None, faults),
@@ -153,7 +153,8 @@ pub(super) async fn refund(
         Ok(Once::Now(())) => Ok(see_other(&format!("{home}?done=refunded"))),
         Ok(Once::Before(_)) => Ok(see_other(&format!("{home}?done=before"))),
         Err(error) if is_fault(&error) => {
-            let faults = if own.is_empty() { Faults::from(&error) } else { own };
+            let told = own.is_empty() || error.code == Code::Conflict;
+            let faults = if told { Faults::from(&error) } else { own };
             show_form(&visitor, &found, typed, faults, again)
         }
         Err(error) => Err(error.into()),

@@ -169,13 +169,13 @@ pub(super) async fn create(Sent { visitor, form }: Sent) -> Outcome<Response> {
     let (_, zone) = usual(&visitor).await?;
     let new: NewDiscount = match typed.sheet(&zone).finish() {
         Ok(new) => new,
-        Err(faults) => return show_form(&visitor, typed, faults, nonce, None).await,
+        Err(faults) => return show_form(&visitor, typed, faults, nonce.name, None).await,
     };
     let make = |tx: &Tx<'_>| discount::create(tx, new).map(|code| code.id.to_string());
     match do_once(&visitor, nonce.clone(), make).await.map(made) {
         Ok(_) => Ok(see_other(&format!("{LIST}?done=made"))),
         Err(error) if is_fault(&error) => {
-            show_form(&visitor, typed, placed(&error), nonce, None).await
+            show_form(&visitor, typed, placed(&error), nonce.name, None).await
         }
         Err(error) => Err(error.into()),
     }

@@ -35,7 +35,7 @@ use crate::shop::order::Line;
 use crate::shop::product::{self, ProductFilter};
 use crate::teams::team::{self, Status, TeamFilter};
 use crate::web::form::Faults;
-use crate::web::once::{Once, once};
+use crate::web::once::{Nonce, Once, once};
 use crate::web::page;
 use crate::web::visitor::{Outcome, Posted, Visitor};
 
@@ -149,7 +149,7 @@ fn placed(error: &Error) -> Faults {
 /// Carries out what a form asks for, once, however often it is sent.
 async fn do_once<N: Needs>(
     visitor: &Visitor<N>,
-    nonce: String,
+    nonce: Nonce,
     work: impl FnOnce(&Tx<'_>) -> Result<String> + Send + 'static,
 ) -> Result<Once<String>> {
     let kept = visitor.app().config.idempotency_ttl;

@@ -288,7 +288,7 @@ pub(super) async fn pay(At(id): At<OrderId>, Sent { visitor, form }: Sent) -> Ou
             Err(error) => return Err(error.into()),
         }
     }
-    let again = Again { paying: Some(paying), parts: Parts::default(), faults, nonce };
+    let again = Again { paying: Some(paying), parts: Parts::default(), faults, nonce: nonce.name };
     show_one(&visitor, id, again).await
 }
 
@@ -355,7 +355,7 @@ pub(super) async fn hand_out(
             Err(error) => return Err(error.into()),
         }
     }
-    show_one(&visitor, id, Again { paying: None, parts, faults, nonce }).await
+    show_one(&visitor, id, Again { paying: None, parts, faults, nonce: nonce.name }).await
 }
 
 /// What happens when an order is cancelled.

@@ -14,7 +14,7 @@ use crate::accounts::rights::Reach;
 use crate::error::{Code, Error, Result};
 use crate::ids::{OrderId, ProductId};
 use crate::paging::{self, Page};
-use crate::shop::listing::{self, OrderFilter, Sums};
+use crate::shop::listing::{self, Sums};
 use crate::shop::order::{Line, Order, Status};
 use crate::shop::product::{self, Product};
 use crate::web::page::{Frame, Section};
@@ -102,8 +102,7 @@ pub(super) async fn pick_list(visitor: Seller, At(id): At<ProductId>) -> Outcome
     let reach = led(&visitor).await?;
     let look = move |db: &Reader<'_>| {
         let product = product::find(db, &reach, id)?;
-        let filter = OrderFilter { product_id: Some(id), ..OrderFilter::default() };
-        let mut orders = listing::list(db, &reach, &filter, &page())?;
+        let mut orders = listing::waiting(db, &reach, id, &page())?;
         let more = cut(&mut orders);
         let names = named(db, std::iter::once(product.kept.team_id))?;
         let seller = seller(&names, product.kept.team_id);
@@ -128,7 +127,7 @@ pub(super) async fn pick_list(visitor: Seller, At(id): At<ProductId>) -> Outcome
 /// What is still to be handed out of a product, by variant and name.
 fn picks(product: &Product, orders: Vec<Order>) -> Vec<Pick> {
     let mut picks = Vec::new();
-    for order in orders.into_iter().filter(|order| order.kept.status != Status::Cancelled) {
+    for order in orders {
         let lines = order.lines.iter().filter(|line| line.product_id == product.kept.id);
         let open: Vec<_> = lines.filter(|line| line.open() > 0).cloned().collect();
         let paid = order.kept.status != Status::Placed;

@@ -342,7 +342,7 @@ pub(super) async fn create(Sent { visitor, form }: Sent) -> Outcome<Response> {
     let (currency, zone) = usual(&visitor).await?;
     let new = match typed.product(currency, &zone) {
         Ok(new) => new,
-        Err(faults) => return show_form(&visitor, typed, faults, nonce, None).await,
+        Err(faults) => return show_form(&visitor, typed, faults, nonce.name, None).await,
     };
     let make = |tx: &Tx<'_>| {
         product::create(tx, &Reach::Everywhere, new).map(|product| product.kept.id.to_string())
@@ -350,7 +350,7 @@ pub(super) async fn create(Sent { visitor, form }: Sent) -> Outcome<Response> {
     match do_once(&visitor, nonce.clone(), make).await.map(made) {
         Ok(_) => Ok(see_other("/admin/store?done=made")),
         Err(error) if is_fault(&error) => {
-            show_form(&visitor, typed, placed(&error), nonce, None).await
+            show_form(&visitor, typed, placed(&error), nonce.name, None).await
         }
         Err(error) => Err(error.into()),
     }

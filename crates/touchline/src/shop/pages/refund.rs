@@ -7,6 +7,7 @@ use store::{Reader, Tx};
 use super::order::{self as orders, Parts};
 use super::{Keeper, Sent, do_once, is_fault, many, money, sheet, show, status};
 use crate::accounts::rights::Reach;
+use crate::error::{Code, Error};
 use crate::expected::Expected;
 use crate::ids::OrderId;
 use crate::money::payment::Payment;
@@ -149,17 +150,20 @@ pub(super) async fn refund(At(id): At<OrderId>, Sent { visitor, form }: Sent) ->
     let nonce = nonce(&form)?;
     let mut faults = Faults::default();
     let typed = Typed::read(&form, &order, &mut faults);
-    let new = typed.refund(&order, &mut faults);
-    if let Some(new) = new.filter(|_| faults.is_empty()) {
-        let refund = move |tx: &Tx<'_>| {
-            let done = refunding::refund(tx, EVERYWHERE, id, &Expected::Anything, new);
-            done.map(|order| order.kept.id.to_string())
-        };
-        match do_once(&visitor, nonce.clone(), refund).await {
-            Ok(_) => return Ok(see_other(&format!("/admin/orders/{id}?done=refunded"))),
-            Err(error) if is_fault(&error) => faults = typed.parts.placed(&error),
-            Err(error) => return Err(error.into()),
+    let new = typed.refund(&order, &mut faults).filter(|_| faults.is_empty());
+    let refund = move |tx: &Tx<'_>| {
+        // Whoever sends the form twice is told so, though nothing may be left to be given back.
+        let new = new.ok_or_else(|| Error::invalid(Vec::new()))?;
+        let done = refunding::refund(tx, EVERYWHERE, id, &Expected::Anything, new);
+        done.map(|order| order.kept.id.to_string())
+    };
+    match do_once(&visitor, nonce.clone(), refund).await {
+        Ok(_) => return Ok(see_other(&format!("/admin/orders/{id}?done=refunded"))),
+        Err(error) if !is_fault(&error) => return Err(error.into()),
+        Err(error) if faults.is_empty() || error.code == Code::Conflict => {
+            faults = typed.parts.placed(&error);
         }
+        Err(_) => {}
     }
-    show_form(&visitor, id, typed, faults, nonce).await
+    show_form(&visitor, id, typed, faults, nonce.name).await
 }

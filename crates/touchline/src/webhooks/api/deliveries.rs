@@ -16,6 +16,7 @@ use crate::web::reply::{Many, One};
 use crate::web::routes::Routes;
 use crate::webhooks::asking;
 use crate::webhooks::delivery::{Delivery, Status};
+use crate::webhooks::kinds::{self, PING};
 use crate::webhooks::listing::{self, DeliveryFilter};
 
 /// No kind has a longer name.
@@ -27,7 +28,7 @@ pub fn routes(routes: Routes) -> Routes {
 
 /// List a webhook's deliveries
 ///
-/// Newest first, each with all its attempts: when, how long it took, what the receiver answered and the
+/// Newest first, each with its attempts, the last 20 if there were more: when, how long it took, what the receiver answered and the
 /// beginning of the answer. A notification appears when it was tried for the first time. Deliveries are kept as long as the
 /// log, 30 days unless the operator says otherwise.
 #[utoipa::path(get, path = "/webhooks/{webhook_id}/deliveries", operation_id = "deliveries_list", tag = "Webhooks",
@@ -36,7 +37,7 @@ pub fn routes(routes: Routes) -> Routes {
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
         ("order" = Option<Order>, Query, description = "`desc` if left out."),
         ("status" = Option<Status>, Query, description = "Only deliveries of which this has become."),
-        ("type" = Option<String>, Query, description = "Only notifications of this kind, such as `event.created`.")),
+        ("type" = Option<String>, Query, description = "Only notifications of this kind, such as `event.created`, `event.*` or `ping`.")),
     responses((status = 200, description = "A page of deliveries.", body = Many<Delivery>), Problems),
     security(("key" = ["webhooks:write"])))]
 async fn list(
@@ -93,6 +94,11 @@ impl FromQuery for DeliveryFilter {
     const ORDER: Order = Order::Desc;
 
     fn read(params: &mut Params) -> Self {
-        Self { status: params.word("status"), kind: params.line("type", KIND) }
+        let status = params.word("status");
+        let kind = params.line("type", KIND);
+        if let Some(wish) = kind.as_deref().filter(|wish| *wish != PING && !kinds::is_wish(wish)) {
+            params.fault("type", "unknown_event", kinds::no_wish(wish));
+        }
+        Self { status, kind }
     }
 }

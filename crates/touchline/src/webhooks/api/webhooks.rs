@@ -189,8 +189,8 @@ async fn test(
     let reach = caller.reach();
     caller
         .found_below("/deliveries")
-        .create(body, move |tx, NoBody| {
-            listing::webhook(tx, &reach, id)?;
+        .create_for(body, move |tx, NoBody, expected| {
+            expected.check(listing::webhook(tx, &reach, id))?;
             asking::test(tx, id)
         })
         .await

@@ -257,7 +257,7 @@ pub(super) async fn create(Sent { visitor, form }: Sent) -> Outcome<Response> {
     visitor.fresh(&typed.link())?;
     let new = match typed.webhook() {
         Ok(new) => new,
-        Err(faults) => return show_form(&visitor, typed, faults, nonce, None).await,
+        Err(faults) => return show_form(&visitor, typed, faults, nonce.name, None).await,
     };
     let (means, name) = (means(&visitor), nonce.clone());
     let kept = visitor.app().config.idempotency_ttl;
@@ -276,7 +276,7 @@ pub(super) async fn create(Sent { visitor, form }: Sent) -> Outcome<Response> {
             Ok(see_other(&format!("{LIST}/{id}?done=before")))
         }
         Err(error) if is_fault(&error) => {
-            show_form(&visitor, typed, Faults::from(&error), nonce, None).await
+            show_form(&visitor, typed, Faults::from(&error), nonce.name, None).await
         }
         Err(error) => Err(error.into()),
     }

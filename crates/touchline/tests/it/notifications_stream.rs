@@ -265,8 +265,7 @@ both! {
         w.db().write(Scope::account(w.harbour, "test"), demote).await.unwrap();
         let ends = async |what: &str, ear: Ear| {
             let (end, took) = ear.end().await;
-            // Long before anything would have to be sent.
-            assert!(end == End::Cleanly && took < seconds(13), "{what}: {end:?} after {took:?}");
+            assert!(end == End::Cleanly && took < seconds(5), "{what}: {end:?} after {took:?}");
         };
         ends("revoked", revoked).await;
         ends("demoted", demoted).await;

@@ -3,7 +3,7 @@
 alter table app_user add column email_verified_at bigint;
 -- What the club plays mostly; new teams are offered it.
 alter table account add column sport text;
-create unique index person_account_id_user_id_key on person (account_id, user_id);
+create unique index person_account_id_user_id_key on person (account_id, user_id) where user_id is not null;
 
 -- A browser somebody signed in with. Of the cookie only a hash is kept.
 create table session (

@@ -97,7 +97,6 @@ create table variant (
     stock bigint,
     status text not null,
     constraint variant_pkey primary key (account_id, id),
-    constraint variant_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
     constraint variant_product_id_fkey foreign key (account_id, product_id) references product (account_id, id) on delete cascade,
     constraint variant_price_check check (price >= 0),
     constraint variant_stock_check check (stock >= 0),
@@ -173,10 +172,11 @@ create table shop_order (
     constraint shop_order_paid_check check (paid >= 0 and refunded >= 0 and refunded <= paid and paid <= total)
 );
 create unique index shop_order_account_id_number_key on shop_order (account_id, number);
-create unique index shop_order_account_id_external_id_key on shop_order (account_id, external_id);
-create index shop_order_account_id_team_id_idx on shop_order (account_id, team_id, id);
-create index shop_order_account_id_buyer_person_id_idx on shop_order (account_id, buyer_person_id, id);
-create index shop_order_account_id_discount_id_idx on shop_order (account_id, discount_id);
+-- Most orders have few of these; a place in an index costs each of them.
+create unique index shop_order_account_id_external_id_key on shop_order (account_id, external_id) where external_id is not null;
+create index shop_order_account_id_team_id_idx on shop_order (account_id, team_id, id) where team_id is not null;
+create index shop_order_account_id_buyer_person_id_idx on shop_order (account_id, buyer_person_id, id) where buyer_person_id is not null;
+create index shop_order_account_id_discount_id_idx on shop_order (account_id, discount_id) where discount_id is not null;
 create index shop_order_expires_at_idx on shop_order (expires_at) where status = 'placed';
 
 -- A line of an order, with everything as it was when it was ordered.
@@ -206,13 +206,11 @@ create table order_line (
     from_stock boolean not null,
     -- How much was given back for it.
     refunded bigint not null,
-    constraint order_line_pkey primary key (account_id, id),
-    constraint order_line_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
+    constraint order_line_pkey primary key (account_id, order_id, position),
     constraint order_line_order_id_fkey foreign key (account_id, order_id) references shop_order (account_id, id) on delete cascade,
     constraint order_line_quantity_check check (quantity > 0 and fulfilled >= 0 and returned >= 0 and fulfilled + returned <= quantity and restocked >= 0 and restocked <= quantity),
     constraint order_line_refunded_check check (refunded >= 0 and refunded <= total)
 );
-create index order_line_account_id_order_id_idx on order_line (account_id, order_id, position);
 create index order_line_account_id_product_id_idx on order_line (account_id, product_id);
 
 -- What was charged to a member.
@@ -277,7 +275,6 @@ create table instalment (
     overdue_at bigint not null,
     amount bigint not null,
     constraint instalment_pkey primary key (account_id, due_id, position),
-    constraint instalment_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
     constraint instalment_due_id_fkey foreign key (account_id, due_id) references due (account_id, id) on delete cascade,
     constraint instalment_amount_check check (amount > 0)
 );
@@ -351,7 +348,6 @@ create table reminder (
     occasion text not null,
     created_at bigint not null,
     constraint reminder_pkey primary key (account_id, due_id, due_on, occasion),
-    constraint reminder_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
     constraint reminder_due_id_fkey foreign key (account_id, due_id) references due (account_id, id) on delete cascade
 );
 

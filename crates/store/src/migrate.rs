@@ -32,10 +32,9 @@ row! {
 }
 
 const LOG: &str = "create table if not exists schema_migration (
-    name text not null,
+    name text not null primary key,
     checksum text not null,
-    applied_at bigint not null,
-    constraint schema_migration_pkey primary key (name)
+    applied_at bigint not null
 );";
 
 impl Db {
@@ -110,7 +109,7 @@ fn checksum(step: &Migration) -> String {
 /// The text for this database.
 fn translated(sql: &str, dialect: Dialect) -> String {
     if dialect == Dialect::Postgres {
-        return sql.to_owned();
+        return keys_last(sql);
     }
     let mut text = String::with_capacity(sql.len());
     let mut word = String::new();
@@ -134,6 +133,33 @@ fn translated(sql: &str, dialect: Dialect) -> String {
     text.replace("\n);", "\n) strict, without rowid;")
 }
 
+/// The text with each table's primary key after its indexes. Until PostgreSQL has counted its rows, all indexes that begin
+/// with the account look alike to it, and it takes the one that was made last: without this, each look by id and each
+/// check of a reference would walk through the whole account until then.
+fn keys_last(sql: &str) -> String {
+    let mut text = String::with_capacity(sql.len());
+    let (mut table, mut key) = ("", None);
+    for line in sql.lines() {
+        if let Some(name) = line.strip_prefix("create table ") {
+            text.extend(key.take());
+            table = name.trim_end_matches(" (");
+        }
+        if line.starts_with("    constraint ") && line.contains(" primary key (") {
+            let rule = line.trim().trim_end_matches(',');
+            key = Some(format!("alter table {table} add {rule};\n"));
+            if !line.ends_with(',') {
+                text.truncate(text.trim_end_matches([',', '\n']).len());
+                text.push('\n');
+            }
+            continue;
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
+    text.extend(key);
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,6 +171,18 @@ mod tests {
         assert_eq!(translated(sql, Dialect::Postgres), sql);
         let lite = "create table x (\n    a integer,\n    at real ,\n    mybigint blob\n) strict, without rowid;\n ";
         assert_eq!(translated(sql, Dialect::Sqlite), lite);
+    }
+
+    #[test]
+    fn keys_come_after_indexes() {
+        let first = "create table x (\n    a text,\n    constraint x_pkey primary key (a)\n);\n";
+        let second = "create table y (\n    constraint y_pkey primary key (b),\n    b text\n);\n";
+        let index = "create index i on x (a);\n";
+        let wanted = "create table x (\n    a text\n);\ncreate index i on x (a);
+alter table x add constraint x_pkey primary key (a);
+create table y (\n    b text\n);
+alter table y add constraint y_pkey primary key (b);\n";
+        assert_eq!(keys_last(&format!("{first}{index}{second}")), wanted);
     }
 
     #[test]

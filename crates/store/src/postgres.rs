@@ -9,11 +9,11 @@ use std::error::Error as StdError;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, mpsc};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt, TryStreamExt};
 use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
@@ -43,7 +43,7 @@ pub(crate) fn start(
     queue: &Arc<Queue>,
     tools: &Arc<Tools>,
     stats: &Arc<Counters>,
-) -> Result<Vec<JoinHandle<()>>> {
+) -> Result<Vec<std::thread::JoinHandle<()>>> {
     let mut config: Config = options.url.parse().map_err(|error: tokio_postgres::Error| {
         Error::Unavailable(format!("the PostgreSQL address is not understood: {error}"))
     })?;
@@ -86,7 +86,11 @@ pub(crate) fn start(
 fn read_loop(mut line: Line, queue: &Queue, tools: &Tools) {
     while let Some(job) = queue.next_read() {
         match line.server() {
-            Ok(server) => look(server, job, tools),
+            Ok(server) => {
+                look(server, job, tools);
+                // What was asked for and not wanted after all is no answer to the next, and the server is rid of it.
+                let _ = server.settle();
+            }
             Err(error) => job.finish(Err(error)),
         }
     }
@@ -157,7 +161,7 @@ impl Line {
     }
 }
 
-type Answer = Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> + Send>>;
+type Pending<T> = Pin<Box<dyn Future<Output = Result<T, tokio_postgres::Error>> + Send>>;
 
 /// A connection to the server.
 struct Server {
@@ -165,8 +169,19 @@ struct Server {
     client: Arc<Client>,
     statements: Statements<tokio_postgres::Statement>,
     /// Answers of statements that were sent and not waited for.
-    sent: RefCell<Vec<Answer>>,
+    sent: RefCell<Vec<Pending<()>>>,
+    /// Questions that were asked before the job needed their answers.
+    asked: RefCell<Vec<Asked>>,
 }
+
+/// A question whose answer is on its way.
+struct Asked {
+    sql: &'static str,
+    values: Vec<Value<'static>>,
+    rows: JoinHandle<Rows>,
+}
+
+type Rows = Result<Vec<tokio_postgres::Row>, tokio_postgres::Error>;
 
 impl Server {
     fn connect(config: &Config, tls: Option<&MakeRustlsConnect>) -> Result<Self> {
@@ -188,6 +203,7 @@ impl Server {
             client: Arc::new(client),
             statements: Statements::new(),
             sent: RefCell::default(),
+            asked: RefCell::default(),
         })
     }
 
@@ -214,23 +230,33 @@ impl Server {
         prepared: Arc<Prepared<tokio_postgres::Statement>>,
         values: Vec<&Value<'_>>,
     ) -> Result<()> {
-        let values: Vec<_> = values.into_iter().map(|value| value.clone().into_owned()).collect();
+        let values = owned(&values);
         let client = self.client.clone();
         self.send(Box::pin(
             async move { client.execute_raw(&prepared.handle, values).await.map(drop) },
         ));
         // A job that sends very much must not pile up answers.
-        if self.sent.borrow().len() < MOST_SENT { Ok(()) } else { self.settle() }
+        if self.sent.borrow().len() < MOST_SENT { Ok(()) } else { self.settle_sent() }
     }
 
     /// Sends something now and looks at the answer when the job ends.
-    fn send(&self, mut answer: Answer) {
-        // The first poll hands the message to the connection, which keeps the order.
-        let answer = match answer.as_mut().now_or_never() {
-            Some(early) => Box::pin(std::future::ready(early)),
-            None => answer,
-        };
-        self.sent.borrow_mut().push(answer);
+    fn send(&self, answer: Pending<()>) {
+        self.sent.borrow_mut().push(begun(answer));
+    }
+
+    /// The answer to a question that was asked before, if it was.
+    fn take_asked(&self, sql: &'static str, values: &[&Value<'_>]) -> Option<JoinHandle<Rows>> {
+        let mut asked = self.asked.borrow_mut();
+        let same =
+            |known: &Asked| known.sql == sql && known.values.iter().eq(values.iter().copied());
+        let place = asked.iter().position(same)?;
+        Some(asked.remove(place).rows)
+    }
+
+    /// Forgets what was sent and asked: the transaction it belonged to is over.
+    fn forget(&self) {
+        self.sent.borrow_mut().clear();
+        self.asked.borrow_mut().clear();
     }
 
     fn send_text(&self, text: &'static str) {
@@ -238,17 +264,29 @@ impl Server {
         self.send(Box::pin(async move { client.batch_execute(text).await }));
     }
 
-    /// Waits for the answers of everything that was sent.
+    /// Waits for the answers of everything that was sent or asked.
     fn settle(&self) -> Result<()> {
-        let sent = std::mem::take(&mut *self.sent.borrow_mut());
-        let mut outcome = Ok(());
-        self.runtime.block_on(async {
-            for answer in sent {
-                let answer = answer.await;
-                if outcome.is_ok() {
-                    outcome = answer;
-                }
+        let asked = std::mem::take(&mut *self.asked.borrow_mut());
+        let answered = self.runtime.block_on(async {
+            let mut outcome = Ok(());
+            for question in asked {
+                outcome = outcome.and(answer(question.rows).await.map(drop));
             }
+            outcome
+        });
+        // If a statement failed before a question, the question only says that one did.
+        self.settle_sent().and(answered)
+    }
+
+    /// Waits for the answers of statements that were sent.
+    fn settle_sent(&self) -> Result<()> {
+        let sent = std::mem::take(&mut *self.sent.borrow_mut());
+        let outcome = self.runtime.block_on(async {
+            let mut outcome = Ok(());
+            for answer in sent {
+                outcome = outcome.and(answer.await);
+            }
+            outcome
         });
         Ok(outcome?)
     }
@@ -256,6 +294,23 @@ impl Server {
     fn text(&self, text: &str) -> Result<()> {
         Ok(self.runtime.block_on(self.client.batch_execute(text))?)
     }
+}
+
+/// Something that was begun: the first poll hands the message to the connection, which keeps the order.
+fn begun<T: Send + 'static>(mut answer: Pending<T>) -> Pending<T> {
+    match answer.as_mut().now_or_never() {
+        Some(early) => Box::pin(std::future::ready(early)),
+        None => answer,
+    }
+}
+
+/// The answer to a question that was asked ahead.
+async fn answer(rows: JoinHandle<Rows>) -> Result<Vec<tokio_postgres::Row>> {
+    Ok(rows.await.map_err(|_| Error::Panicked)??)
+}
+
+fn owned(values: &[&Value<'_>]) -> Vec<Value<'static>> {
+    values.iter().map(|value| (*value).clone().into_owned()).collect()
 }
 
 /// Moves bytes between client and server until the connection ends.
@@ -278,6 +333,10 @@ impl Conn for Server {
     ) -> Result<()> {
         let prepared = self.prepared(sql, params)?;
         let values = prepared.values(params)?;
+        if let Some(rows) = self.take_asked(sql, &values) {
+            let rows = self.runtime.block_on(answer(rows)).map_err(|error| self.first(error))?;
+            return rows.into_iter().try_for_each(|row| take(&mut Row::new(&ServerRow(row))));
+        }
         let each = self.runtime.block_on(async {
             let rows = self.client.query_raw(&prepared.handle, values).await?;
             let mut rows = std::pin::pin!(rows);
@@ -307,6 +366,19 @@ impl Conn for Server {
         self.send_values(prepared.clone(), prepared.values_of(rows)?)
     }
 
+    fn ahead(&self, sql: &'static str, params: &Params<'_>) -> Result<()> {
+        let prepared = self.prepared(sql, params)?;
+        let values = owned(&prepared.values(params)?);
+        let (client, bound) = (self.client.clone(), values.clone());
+        let rows = begun(Box::pin(async move {
+            client.query_raw(&prepared.handle, bound).await?.try_collect().await
+        }));
+        // It is read as it comes: an answer that nobody reads would hold up those behind it.
+        let rows = self.runtime.spawn(rows);
+        self.asked.borrow_mut().push(Asked { sql, values, rows });
+        Ok(())
+    }
+
     fn script(&self, sql: &str) -> Result<()> {
         self.text(sql)
     }
@@ -314,7 +386,7 @@ impl Conn for Server {
 
 impl Session for Server {
     fn begin(&self, lane: u64) -> Result<()> {
-        self.sent.borrow_mut().clear();
+        self.forget();
         self.text(&format!("begin; select pg_advisory_xact_lock({})", lane.cast_signed()))
     }
 
@@ -348,7 +420,7 @@ impl Session for Server {
     }
 
     fn rollback(&self) -> Result<()> {
-        self.sent.borrow_mut().clear();
+        self.forget();
         self.text("rollback")
     }
 }

@@ -40,7 +40,7 @@ impl Scope {
     }
 
     /// The same scope in a lane of its own, for an errand that must not wait behind the account's writes
-    /// and touches nothing they touch.
+    /// and touches nothing they touch, or only after a row that both touch first.
     #[must_use]
     pub fn beside(self, errand: &'static str) -> Self {
         Self { lane: self.lane ^ lane_of(errand), ..self }
@@ -107,6 +107,10 @@ pub(crate) trait Conn {
     fn later(&self, sql: &'static str, bind: &Params<'_>) -> Result<()>;
     /// The same for an insert, once for several rows.
     fn later_rows(&self, sql: &'static str, rows: &[Params<'_>]) -> Result<()>;
+    /// Asks for what the same `each` will want later in the job. Where asking costs nothing, it need not be done early.
+    fn ahead(&self, _sql: &'static str, _bind: &Params<'_>) -> Result<()> {
+        Ok(())
+    }
     /// Runs a text of several statements without parameters.
     fn script(&self, sql: &str) -> Result<()>;
 }
@@ -195,6 +199,13 @@ impl<'c> Reader<'c> {
         mut take: impl FnMut(&mut Row<'_>) -> Result<()>,
     ) -> Result<()> {
         self.conn.each(sql, &self.params(bind), &mut take)
+    }
+
+    /// Asks a database server now for what the job will certainly ask for later, with the same text and values: several
+    /// questions then take one round trip. The answer is as things stand now, so nothing that the job does in between
+    /// may change it.
+    pub fn ahead(&self, sql: &'static str, bind: Bind<'_>) -> Result<()> {
+        self.conn.ahead(sql, &self.params(bind))
     }
 
     /// The moment this job began. It stands still for the whole job.

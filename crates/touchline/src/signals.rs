@@ -205,11 +205,11 @@ row! {
 }
 
 impl Journal {
+    const SELECT: &'static str =
+        "select sequence, entries, chain from journal where account_id = :account";
+
     fn open(tx: &Tx<'_>) -> Result<Self> {
-        Ok(tx.one(
-            "select sequence, entries, chain from journal where account_id = :account",
-            bind! {},
-        )?)
+        Ok(tx.one(Self::SELECT, bind! {})?)
     }
 
     fn enter(mut self, tx: &Tx<'_>, action: &str, subject: &str, details: &str) -> Result<Self> {
@@ -243,6 +243,11 @@ impl Journal {
     }
 }
 
+/// For a job that will tell something once it has asked for other things: the journal comes with them.
+pub fn journal_ahead(tx: &Tx<'_>) -> Result<()> {
+    Ok(tx.ahead(Journal::SELECT, bind! {})?)
+}
+
 /// Opens the two logs of a new account.
 pub fn open_journal(tx: &Tx<'_>) -> Result<()> {
     tx.run(
@@ -259,23 +264,24 @@ pub fn sequence(db: &Reader<'_>) -> Result<i64> {
     Ok(sequence)
 }
 
+const AFTER: &str = sql!(
+    Notification::SELECT,
+    " where account_id = :account and sequence > :after order by sequence limit :limit"
+);
+
 /// The notifications after a sequence number, oldest first.
 pub fn notifications(db: &Reader<'_>, after: i64, limit: i64) -> Result<Vec<Notification>> {
-    Ok(db.all(
-        sql!(
-            Notification::SELECT,
-            " where account_id = :account and sequence > :after order by sequence limit :limit"
-        ),
-        bind! { after, limit },
-    )?)
+    Ok(db.all(AFTER, bind! { after, limit })?)
+}
+
+/// For a job that will want them once it has asked for other things.
+pub fn notifications_ahead(db: &Reader<'_>, after: i64, limit: i64) -> Result<()> {
+    Ok(db.ahead(AFTER, bind! { after, limit })?)
 }
 
 /// Walks both logs of the account and says what does not fit, if anything.
 pub fn verify(db: &Reader<'_>) -> Result<Option<String>> {
-    let journal: Journal = db.one(
-        "select sequence, entries, chain from journal where account_id = :account",
-        bind! {},
-    )?;
+    let journal: Journal = db.one(Journal::SELECT, bind! {})?;
     let (mut position, mut chain, mut fault) = (0, [0; 32], None);
     db.each(
         sql!(AuditEntry::SELECT, " where account_id = :account order by position"),
@@ -335,10 +341,7 @@ pub fn entries(db: &Reader<'_>) -> Result<i64> {
 /// Whether the latest entries of the audit log fit together and end where the journal says: a look that
 /// costs the same however long the log is.
 pub fn holds_lately(db: &Reader<'_>, count: i64) -> Result<bool> {
-    let journal: Journal = db.one(
-        "select sequence, entries, chain from journal where account_id = :account",
-        bind! {},
-    )?;
+    let journal: Journal = db.one(Journal::SELECT, bind! {})?;
     let before = (journal.entries - count).max(0);
     let latest: Vec<AuditEntry> = db.all(
         sql!(

@@ -106,11 +106,17 @@ pub fn change(
     Ok(after)
 }
 
+const NEXT_ORDER: &str = "update money_settings set order_number = order_number + 1
+    where account_id = :account returning order_number, order_hold_minutes";
+
+/// For a job that will want the number once it has asked for other things: it comes with them.
+pub fn next_order_ahead(tx: &Tx<'_>) -> Result<()> {
+    Ok(tx.ahead(NEXT_ORDER, bind! {})?)
+}
+
 /// The number of the next order, and for how many minutes it waits to be paid.
 pub fn next_order(tx: &Tx<'_>) -> Result<(i64, Option<i64>)> {
-    let number = "update money_settings set order_number = order_number + 1
-                  where account_id = :account returning order_number, order_hold_minutes";
-    if let Some(next) = tx.maybe(number, bind! {})? {
+    if let Some(next) = tx.maybe(NEXT_ORDER, bind! {})? {
         return Ok(next);
     }
     let first = MoneySettings { order_number: 1, ..of(tx)? };

@@ -281,7 +281,7 @@ pub(super) fn update(
         tx.later(
             "update order_line set fulfilled = :fulfilled, returned = :returned,
                  restocked = :restocked, refunded = :refunded
-             where account_id = :account and id = :id",
+             where account_id = :account and order_id = :order_id and position = :position",
             &line.bind(),
         )?;
     }

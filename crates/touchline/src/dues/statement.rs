@@ -166,7 +166,7 @@ const LATE: &str = "
     d.currency, cast(sum(
         (select sum(i.amount) from instalment i
          where i.account_id = d.account_id and i.due_id = d.id and i.overdue_at <= :now)
-        + case when exists (select 1 from instalment i
+        + case when d.late_fee = 0 or exists (select 1 from instalment i
               where i.account_id = d.account_id and i.due_id = d.id and i.overdue_at > :now)
           then 0 else d.late_fee end
         - d.paid) as bigint) as overdue

@@ -43,12 +43,13 @@ create table webhook (
 );
 create index webhook_slot_idx on webhook (slot, account_id) where status = 'enabled';
 
--- One notification on its way to one webhook, with all attempts. Written when the first attempt has ended. It goes
--- with its webhook, and so with its account: a second rule would be looked up for each of many.
+-- One notification on its way to one webhook, with all attempts. Written when the first attempt has ended, many
+-- together: so it has one index beside its key, and no rule that would be looked up for each of them. It goes with
+-- its webhook all the same, and with its account (`webhooks::edit::delete`, `accounts::account::delete`).
 create table delivery (
     account_id bytea not null,
-    id bytea not null,
     webhook_id bytea not null,
+    id bytea not null,
     -- Its number in the log; a ping has none and carries its body itself.
     sequence bigint,
     notification_id bytea not null,
@@ -63,12 +64,10 @@ create table delivery (
     finished_at bigint,
     updated_at bigint not null,
     version bigint not null,
-    constraint delivery_pkey primary key (account_id, id),
-    constraint delivery_webhook_id_fkey foreign key (account_id, webhook_id) references webhook (account_id, id) on delete cascade,
+    constraint delivery_pkey primary key (account_id, webhook_id, id),
     constraint delivery_status_check check (status in ('pending', 'succeeded', 'failed'))
 );
 create unique index delivery_webhook_id_sequence_key on delivery (account_id, webhook_id, sequence);
-create index delivery_webhook_id_idx on delivery (account_id, webhook_id, id);
 create index delivery_pending_idx on delivery (account_id, webhook_id, next_attempt_at, sequence) where status = 'pending';
 create index delivery_failed_idx on delivery (account_id, webhook_id, id) where status = 'failed';
 

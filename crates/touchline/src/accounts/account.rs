@@ -163,10 +163,11 @@ pub fn set_tier(tx: &Tx<'_>, tier: Tier) -> Result<Account> {
 }
 
 /// Removes the account and everything that belongs to it: every table of a tenant points to its
-/// account and goes with it.
+/// account, or to what belongs to it, and goes with it; but for deliveries, which point nowhere.
 pub fn delete(tx: &Tx<'_>) -> Result<()> {
-    match tx.run("delete from account where id = :account", bind! {})? {
-        0 => Err(Error::not_found()),
-        _ => Ok(()),
+    if tx.run("delete from account where id = :account", bind! {})? == 0 {
+        return Err(Error::not_found());
     }
+    tx.run("delete from delivery where account_id = :account", bind! {})?;
+    Ok(())
 }

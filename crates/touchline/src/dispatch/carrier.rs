@@ -11,12 +11,12 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use kit::Timestamp;
-use store::{Reader, Scope, Tx};
-use tokio::sync::oneshot;
+use store::{Reader, Scope};
 use tokio::time::Instant;
 
 use super::Dispatcher;
 use super::places::Seat;
+use super::writing::Writing;
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, WebhookId};
 use crate::signals;
@@ -24,7 +24,7 @@ use crate::webhooks::delivery::{self, Attempt, Due};
 use crate::webhooks::ears::Ears;
 use crate::webhooks::health::Health;
 use crate::webhooks::kinds;
-use crate::webhooks::outcome::{self, Outcome, Parcel, Report, Verdict};
+use crate::webhooks::outcome::{Outcome, Parcel, Report, Verdict};
 use crate::webhooks::replay;
 use crate::webhooks::signature::Secret;
 use crate::webhooks::webhook::{self, Ordering, Reason, Status, Webhook};
@@ -149,7 +149,7 @@ pub(super) async fn carry(post: &Dispatcher, errand: Errand) -> Result<Rest> {
 }
 
 impl Errand {
-    fn scope(&self) -> Scope {
+    pub(super) fn scope(&self) -> Scope {
         Scope::account(self.account, ACTOR).beside("webhooks")
     }
 }
@@ -174,33 +174,6 @@ async fn send_and_look(
     Ok((outcomes?, next.ok().filter(|_| began.elapsed() < STRETCH / 10)))
 }
 
-/// What is being written down, if anything is.
-#[derive(Default)]
-struct Writing(Option<oneshot::Receiver<Result<Option<Reason>>>>);
-
-impl Writing {
-    fn begin(post: &Dispatcher, errand: Errand, report: Report) -> Self {
-        let (db, rules) = (post.app.db.clone(), post.rules.clone());
-        let record = move |tx: &Tx<'_>| outcome::record(tx, &report, &rules);
-        let (done, writing) = oneshot::channel();
-        post.app.spawn(async move {
-            // Written down is written down, whether or not anybody still waits for it.
-            let _ = done.send(db.write(errand.scope(), record).await);
-        });
-        Self(Some(writing))
-    }
-
-    /// Waits until it is. Says why the webhook is to be turned off, if it is.
-    async fn done(&mut self) -> Result<Option<Reason>> {
-        match self.0.take() {
-            Some(writing) => {
-                writing.await.map_err(|_| Error::internal("could not write down what was sent"))?
-            }
-            None => Ok(None),
-        }
-    }
-}
-
 /// How far a webhook has come: up to the first number that was not sent.
 fn reached(load: &Load, outcomes: &[Outcome]) -> i64 {
     let sent: HashSet<_> = outcomes.iter().map(|outcome| outcome.parcel.notification_id).collect();
@@ -217,6 +190,9 @@ fn reached(load: &Load, outcomes: &[Outcome]) -> i64 {
 
 /// Looks what is to be done next.
 fn plan(db: &Reader<'_>, id: WebhookId, seen: i64, many: i64) -> Result<Plan> {
+    // Mostly it is well, nothing is to be tried again, and these are what is wanted.
+    delivery::next_due_ahead(db, id)?;
+    signals::notifications_ahead(db, seen, many)?;
     let webhook = match webhook::find(db, id) {
         Err(error) if error.code == Code::NotFound => {
             return Ok(Plan::Wait(Rest { until: None, seen }));

@@ -10,6 +10,7 @@ pub mod client;
 mod letter;
 mod places;
 mod slots;
+mod writing;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};

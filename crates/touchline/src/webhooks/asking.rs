@@ -55,8 +55,8 @@ pub fn test(tx: &Tx<'_>, id: WebhookId) -> Result<Delivery> {
         updated_at: tx.now(),
         version: 1,
     };
-    tx.run(Delivery::INSERT, &delivery.bind())?;
     wake(tx, id)?;
+    tx.run(Delivery::INSERT, &delivery.bind())?;
     tx.audit("webhook.tested", &id.to_string(), &json!({}))?;
     Ok(delivery)
 }
@@ -74,8 +74,8 @@ pub fn redeliver(tx: &Tx<'_>, id: DeliveryId) -> Result<Delivery> {
         version: before.version + 1,
         ..before
     };
-    outcome::update(tx, &delivery)?;
     wake(tx, delivery.webhook_id)?;
+    outcome::update(tx, &delivery)?;
     tx.audit("webhook.redelivered", &id.to_string(), &json!({}))?;
     Ok(delivery)
 }
@@ -177,12 +177,6 @@ pub fn enable(
         }
     } else {
         after.position = sequence;
-        tx.run(
-            "update delivery set status = 'failed', next_attempt_at = null, finished_at = :now,
-                 updated_at = :now, version = version + 1
-             where account_id = :account and webhook_id = :id and status = 'pending'",
-            bind! { id },
-        )?;
     }
     tx.run(
         "update webhook set status = :status, disabled_reason = null, disabled_at = null,
@@ -193,6 +187,14 @@ pub fn enable(
          where account_id = :account and id = :id",
         &after.bind(),
     )?;
+    if !replay_missed {
+        tx.run(
+            "update delivery set status = 'failed', next_attempt_at = null, finished_at = :now,
+                 updated_at = :now, version = version + 1
+             where account_id = :account and webhook_id = :id and status = 'pending'",
+            bind! { id },
+        )?;
+    }
     tx.ring();
     tx.audit("webhook.enabled", &id.to_string(), &json!({ "replay_missed": replay_missed }))?;
     Ok(after)
@@ -215,7 +217,8 @@ fn enabled(db: &Reader<'_>, id: WebhookId) -> Result<Webhook> {
     }
 }
 
-/// Somebody waits for an answer: a receiver that is left in peace is tried once anyway.
+/// Somebody waits for an answer: a receiver that is left in peace is tried once anyway. Comes before anything is written
+/// to its deliveries, as everywhere: whoever has the webhook may write them, and nobody waits for the other in a circle.
 fn wake(tx: &Tx<'_>, id: WebhookId) -> Result<()> {
     tx.run(
         "update webhook set resting_until = null where account_id = :account and id = :id",

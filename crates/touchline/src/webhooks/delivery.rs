@@ -93,9 +93,23 @@ record! {
 
 thing!(Delivery by DeliveryId: Versioned Paged);
 
-/// One delivery.
+/// One delivery, whichever webhook it is for.
 pub fn find(db: &Reader<'_>, id: DeliveryId) -> Result<Delivery> {
-    Ok(db.one(sql!(Delivery::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
+    let anywhere = sql!(
+        Delivery::SELECT,
+        " where account_id = :account and id = :id
+            and webhook_id in (select w.id from webhook w where w.account_id = :account)"
+    );
+    Ok(db.one(anywhere, bind! { id })?)
+}
+
+/// One delivery of a webhook.
+pub fn find_of(db: &Reader<'_>, webhook_id: WebhookId, id: DeliveryId) -> Result<Delivery> {
+    let here = sql!(
+        Delivery::SELECT,
+        " where account_id = :account and webhook_id = :webhook_id and id = :id"
+    );
+    Ok(db.one(here, bind! { webhook_id, id })?)
 }
 
 row! {
@@ -137,7 +151,7 @@ pub fn first(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Option<(Due, Time
         bind! { webhook_id },
     )?;
     let Some(due) = due else { return Ok(None) };
-    let next = find(db, due.id)?.next_attempt_at.unwrap_or(db.now());
+    let next = find_of(db, webhook_id, due.id)?.next_attempt_at.unwrap_or(db.now());
     Ok(Some((due, next)))
 }
 
@@ -147,12 +161,17 @@ const DUE: &str = "
     left join notification n on n.account_id = d.account_id and n.sequence = d.sequence
     where d.account_id = :account and d.webhook_id = :webhook_id and d.status = 'pending'";
 
+const NEXT_DUE: &str = "
+    select min(next_attempt_at) from delivery
+    where account_id = :account and webhook_id = :webhook_id and status = 'pending'";
+
 /// When the next pending delivery of a webhook is due.
 pub fn next_due(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Option<Timestamp>> {
-    let (next,) = db.one(
-        "select min(next_attempt_at) from delivery
-         where account_id = :account and webhook_id = :webhook_id and status = 'pending'",
-        bind! { webhook_id },
-    )?;
+    let (next,) = db.one(NEXT_DUE, bind! { webhook_id })?;
     Ok(next)
+}
+
+/// For a job that will want that once it has asked for other things.
+pub fn next_due_ahead(db: &Reader<'_>, webhook_id: WebhookId) -> Result<()> {
+    Ok(db.ahead(NEXT_DUE, bind! { webhook_id })?)
 }

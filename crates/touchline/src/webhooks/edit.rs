@@ -247,7 +247,9 @@ pub fn rotate(
 /// Deletes a webhook with everything that is known of its deliveries.
 pub fn delete(tx: &Tx<'_>, id: WebhookId, expected: &Expected) -> Result<Webhook> {
     let before = expected.check(find(tx, id))?;
+    // First the webhook: whoever is about to write down what it was sent either has done so by then, or finds nobody.
     tx.run("delete from webhook where account_id = :account and id = :id", bind! { id })?;
+    tx.run("delete from delivery where account_id = :account and webhook_id = :id", bind! { id })?;
     tx.audit("webhook.deleted", &id.to_string(), &json!({ "url": before.url }))?;
     Ok(before)
 }

@@ -88,25 +88,22 @@ pub struct Rules {
     pub patience: Duration,
 }
 
+/// Whether what is tried for the first time can have a delivery all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// Nobody else has delivered it. If somebody has, nothing is written down.
+    Not,
+    /// Another node may have delivered some of it when this one could not be heard of for a while.
+    Perhaps,
+}
+
 /// Writes a report down. Says why the webhook is to be turned off, if it is.
-pub fn record(tx: &Tx<'_>, report: &Report, rules: &Rules) -> Result<Option<Reason>> {
+pub fn record(tx: &Tx<'_>, report: &Report, rules: &Rules, known: Known) -> Result<Option<Reason>> {
     let id = report.webhook_id;
-    let found: Option<Health> = tx.maybe(
-        "select failures, failing_since, resting_until, recovered_at from webhook
-         where account_id = :account and id = :id",
-        bind! { id },
-    )?;
-    // Deleted while it was under way: there is nobody to remember it for.
-    let Some(before) = found else { return Ok(None) };
-    let mut health = before;
-    for outcome in &report.outcomes {
-        outcome.tell(&mut health, tx.dice());
-    }
     // First of all, so that nobody can delete it before the rest is written.
-    if !keep(tx, id, &before, &health, report.position)? {
-        return Ok(None);
-    }
-    enter(tx, id, &report.outcomes, rules)?;
+    let Some(health) = advance(tx, report)? else { return Ok(None) };
+    let first = enter(tx, id, &report.outcomes, rules)?;
+    insert(tx, &first, known)?;
     let verdicts = || report.outcomes.iter().map(|outcome| outcome.verdict);
     let sum = |taken: bool| {
         verdicts().map(|verdict| i64::from((verdict == Verdict::Taken) == taken)).sum()
@@ -122,8 +119,47 @@ pub fn record(tx: &Tx<'_>, report: &Report, rules: &Rules) -> Result<Option<Reas
     Ok(failing.then_some(Reason::Failing))
 }
 
-/// Enters attempts into their deliveries.
-fn enter(tx: &Tx<'_>, webhook_id: WebhookId, outcomes: &[Outcome], rules: &Rules) -> Result<()> {
+/// Keeps how far the webhook has come and how its receiver is doing now. `None` if the webhook was deleted while this was
+/// under way: there is nobody to remember it for.
+fn advance(tx: &Tx<'_>, report: &Report) -> Result<Option<Health>> {
+    let id = report.webhook_id;
+    let all_taken = report.outcomes.iter().all(|outcome| outcome.verdict == Verdict::Taken);
+    if all_taken && go_on(tx, id, report.position)? {
+        return Ok(Some(Health::default()));
+    }
+    let found: Option<Health> = tx.maybe(
+        "select failures, failing_since, resting_until, recovered_at from webhook
+         where account_id = :account and id = :id",
+        bind! { id },
+    )?;
+    let Some(before) = found else { return Ok(None) };
+    let mut health = before;
+    for outcome in &report.outcomes {
+        outcome.tell(&mut health, tx.dice());
+    }
+    Ok(keep(tx, id, &before, &health, report.position)?.then_some(health))
+}
+
+/// Keeps how far a webhook has come whose receiver was well and still is: mostly that is all there is to keep. Says
+/// whether it is so.
+fn go_on(tx: &Tx<'_>, id: WebhookId, position: i64) -> Result<bool> {
+    let kept = tx.run(
+        "update webhook set
+             position = case when position < :position then :position else position end
+         where account_id = :account and id = :id
+           and failures = 0 and failing_since is null and resting_until is null",
+        bind! { id, position },
+    )?;
+    Ok(kept > 0)
+}
+
+/// Enters attempts into their deliveries. Says which deliveries are new.
+fn enter(
+    tx: &Tx<'_>,
+    webhook_id: WebhookId,
+    outcomes: &[Outcome],
+    rules: &Rules,
+) -> Result<Vec<Delivery>> {
     let bodies = bodies(tx, outcomes)?;
     let mut first = Vec::new();
     for outcome in outcomes {
@@ -133,16 +169,23 @@ fn enter(tx: &Tx<'_>, webhook_id: WebhookId, outcomes: &[Outcome], rules: &Rules
             first.push(after(new, &outcome, rules, tx.dice()));
             continue;
         };
-        let before = match super::delivery::find(tx, id) {
+        let before = match super::delivery::find_of(tx, webhook_id, id) {
             Err(error) if error.code == crate::error::Code::NotFound => continue,
             found => found?,
         };
         update(tx, &after(before, &outcome, rules, tx.dice()))?;
     }
+    Ok(first)
+}
+
+/// Looking whether each of them is there costs a database server as much as writing it down.
+fn insert(tx: &Tx<'_>, first: &[Delivery], known: Known) -> Result<()> {
     let rows: Vec<_> = first.iter().map(Delivery::bind).collect();
-    // Another node may have delivered it when this one could not be heard of for a while.
-    tx.later_all(sql!(Delivery::INSERT, " on conflict do nothing"), &rows)?;
-    Ok(())
+    let text = match known {
+        Known::Not => Delivery::INSERT,
+        Known::Perhaps => sql!(Delivery::INSERT, " on conflict do nothing"),
+    };
+    Ok(tx.later_all(text, &rows)?)
 }
 
 /// The delivery of what is tried for the first time, before that.
@@ -224,7 +267,7 @@ pub fn update(tx: &Tx<'_>, delivery: &Delivery) -> Result<()> {
         "update delivery set status = :status, tries = :tries, attempts = :attempts,
              next_attempt_at = :next_attempt_at, finished_at = :finished_at,
              updated_at = :updated_at, version = :version
-         where account_id = :account and id = :id",
+         where account_id = :account and webhook_id = :webhook_id and id = :id",
         &delivery.bind(),
     )
     .map_err(Error::from)

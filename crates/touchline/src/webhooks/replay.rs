@@ -24,20 +24,24 @@ pub fn step(tx: &Tx<'_>, id: WebhookId) -> Result<bool> {
     let news = signals::notifications(tx, after, STEP)?;
     // Numbers have no gaps, but the first ones may be no longer kept.
     let last = news.last().map_or(until, |news| news.sequence);
-    for news in news.iter().filter(|news| news.sequence <= until) {
-        if webhook.wants(&ears, news) {
-            again(tx, &webhook, news)?;
-        }
-    }
     let more = last < until;
     let (replay_after, replay_until) = (more.then_some(last), more.then_some(until));
-    // Somebody may have asked for another part meanwhile.
-    tx.run(
+    // First of all, so that nobody can delete it before the rest is written. Somebody may have asked for another part
+    // meanwhile, or for none.
+    let still = tx.run(
         "update webhook set replay_after = :replay_after, replay_until = :replay_until
          where account_id = :account and id = :id
            and replay_after = :after and replay_until = :until",
         bind! { id, replay_after, replay_until, after, until },
     )?;
+    if still == 0 {
+        return Ok(false);
+    }
+    for news in news.iter().filter(|news| news.sequence <= until) {
+        if webhook.wants(&ears, news) {
+            again(tx, &webhook, news)?;
+        }
+    }
     Ok(more)
 }
 

@@ -404,7 +404,9 @@ both! {
         let pending = w.owner.get(&at(&made, "/deliveries")).await.ok();
         let delivery = format!("/deliveries/{}", pending.data()[0]["id"].as_str().unwrap());
         w.owner.with("If-Match", "\"9\"").delete(&at(&made, "")).await.refused(412, "precondition_failed");
+        assert_eq!(w.count("delivery").await, 1);
         assert_eq!(w.owner.delete(&at(&made, "")).await.ok().id(), made.id());
+        assert_eq!(w.count("delivery").await, 0);
         w.pass(seconds(3600));
         team(w, "Otters").await;
         w.deliver().await;

@@ -7,7 +7,7 @@ use store::{Reader, Tx, bind, row};
 
 use super::super::delivery::{Attempt, Attempts};
 use crate::error::Result;
-use crate::ids::{AccountId, DeliveryId};
+use crate::ids::{AccountId, DeliveryId, WebhookId};
 use crate::signals;
 
 /// How many accounts are looked at together.
@@ -51,7 +51,8 @@ pub fn look(db: &Reader<'_>, kept: &Kept, last: AccountId) -> Result<Vec<Looked>
                      and n.sequence = (select min(m.sequence) from notification m where m.account_id = a.id)
                      and n.sequence < (select j.sequence from journal j where j.account_id = a.id))
              or exists (select 1 from delivery d
-                 where d.account_id = a.id and d.id < :first and d.status <> 'pending')
+                 where d.account_id = a.id and d.id < :first and d.status <> 'pending'
+                     and d.webhook_id in (select w.id from webhook w where w.account_id = a.id))
              or exists (select 1 from webhook w join webhook_hour h
                      on h.account_id = w.account_id and h.webhook_id = w.id and h.hour < :since
                  where w.account_id = a.id)) as old
@@ -85,10 +86,12 @@ fn first_needed(db: &Reader<'_>) -> Result<i64> {
 /// Forgets deliveries that have come to an end.
 pub fn forget_deliveries(tx: &Tx<'_>, kept: &Kept) -> Result<u64> {
     Ok(tx.run(
-        "delete from delivery where account_id = :account and status <> 'pending' and id in
-             (select id from delivery
-              where account_id = :account and id < :first and status <> 'pending'
-              order by id limit 500)",
+        "delete from delivery
+         where account_id = :account and status <> 'pending' and (webhook_id, id) in
+             (select d.webhook_id, d.id from delivery d
+              where d.account_id = :account and d.id < :first and d.status <> 'pending'
+                  and d.webhook_id in (select w.id from webhook w where w.account_id = :account)
+              limit 500)",
         bind! { first: kept.first_delivery() },
     )?)
 }
@@ -107,19 +110,19 @@ pub fn forget_hours(tx: &Tx<'_>, kept: &Kept) -> Result<u64> {
 /// Forgets what receivers answered when they were told of this number, and what they were sent if a delivery
 /// kept it by itself.
 pub fn forget_answers(tx: &Tx<'_>, sequence: i64) -> Result<()> {
-    let told: Vec<(DeliveryId, Attempts)> = tx.all(
-        "select d.id, d.attempts from webhook w join delivery d
+    let told: Vec<(WebhookId, DeliveryId, Attempts)> = tx.all(
+        "select d.webhook_id, d.id, d.attempts from webhook w join delivery d
              on d.account_id = w.account_id and d.webhook_id = w.id and d.sequence = :sequence
          where w.account_id = :account",
         bind! { sequence },
     )?;
-    for (id, Attempts(attempts)) in told {
+    for (webhook_id, id, Attempts(attempts)) in told {
         let silent = |attempt| Attempt { response_excerpt: None, ..attempt };
         let attempts = Attempts(attempts.into_iter().map(silent).collect());
         tx.run(
             "update delivery set attempts = :attempts, body = null
-             where account_id = :account and id = :id",
-            bind! { id, attempts },
+             where account_id = :account and webhook_id = :webhook_id and id = :id",
+            bind! { webhook_id, id, attempts },
         )?;
     }
     Ok(())

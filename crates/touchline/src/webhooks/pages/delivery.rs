@@ -10,7 +10,7 @@ use super::shown::{fault, outcome, short_url, soon, took};
 use super::{Keeper, Sent, place, show};
 use crate::accounts::account;
 use crate::app::App;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::{DeliveryId, WebhookId};
 use crate::signals;
 use crate::web::page::{Frame, Section};
@@ -117,8 +117,7 @@ fn look(
 }
 
 fn of_webhook(db: &Reader<'_>, id: WebhookId, delivery: DeliveryId) -> Result<(Webhook, Delivery)> {
-    let (webhook, found) = (webhook::find(db, id)?, delivery::find(db, delivery)?);
-    if found.webhook_id == webhook.id { Ok((webhook, found)) } else { Err(Error::not_found()) }
+    Ok((webhook::find(db, id)?, delivery::find_of(db, id, delivery)?))
 }
 
 pub(super) async fn one(

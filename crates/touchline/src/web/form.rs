@@ -1,6 +1,7 @@
 //! Forms: what a page's visitor filled in, read within bounds and only from our own pages.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 use axum::extract::Request;
 use http::header::{CONTENT_TYPE, HOST, ORIGIN};
@@ -10,7 +11,7 @@ use super::body;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::expected::Expected;
-use kit::secret::same;
+use kit::secret::{hex, same, sha256};
 
 /// The largest form, and the most fields it can have.
 const LARGEST: usize = 64 * 1024;
@@ -86,6 +87,11 @@ const CHANGED_MEANWHILE: &str = "Somebody else changed this while you had it ope
 /// What somebody expects to change who was shown this version. Whoever does not say which has seen none.
 pub fn shown_version(typed: &str) -> Expected {
     Expected::Versions(typed.parse().into_iter().collect())
+}
+
+/// Stands for what a form shows, where not everything that changes is shown: whoever saves it must have seen what is there.
+pub fn mark(shown: &impl Debug) -> String {
+    hex(&sha256(format!("{shown:?}").as_bytes())[..8])
 }
 
 /// What is wrong with a form, by the name of the field.

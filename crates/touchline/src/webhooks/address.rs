@@ -23,9 +23,15 @@ pub fn checked(text: &str, guard: &Guard, home: &BaseUrl) -> Result<String> {
             "An address has at most 2048 characters and no spaces, control characters or backslashes.",
         ));
     }
-    let url = Url::parse(text).map_err(|_| {
-        refused("This is not an address such as https://hooks.example.org/touchline.")
-    })?;
+    let no_address =
+        || refused("This is not an address such as https://hooks.example.org/touchline.");
+    let url = Url::parse(text).map_err(|_| no_address())?;
+    // Written otherwise, it is mended by whoever reads it, and not by everybody alike.
+    let whole = text.get(url.scheme().len()..).is_some_and(|rest| rest.starts_with("://"));
+    let gap = |name: &str| name.trim_end_matches('.').split('.').any(str::is_empty);
+    if !whole || url.domain().is_some_and(gap) {
+        return Err(no_address());
+    }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(refused(
             "An address carries no user or password; check the signature instead.",
@@ -116,6 +122,10 @@ mod tests {
             "https://metadata.google.internal",
             "javascript:alert(1)",
             "https:///nothing",
+            "https:hooks.example.org",
+            "https:/hooks.example.org",
+            "https://hooks..example.org",
+            "https://.hooks.example.org",
         ] {
             assert!(checked(wrong, &guard, &home).is_err(), "{wrong}");
         }

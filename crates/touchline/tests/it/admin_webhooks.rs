@@ -148,11 +148,18 @@ both! {
         let edit = format!("{place}/edit");
         let page = browser.get(&edit).await.ok().shows("value=\"Scores\"").shows("value=\"team.*\" checked");
         assert!(!page.text.contains("value=\"*\" checked"));
-        let wrong = browser.post(&edit, &[("url", "http://a.example"), ("events", "*")]).await;
+        let seen = between(&page, "name=\"shown\" value=\"", "\"").to_owned();
+        let wrong = browser.post(&edit, &[("url", "http://a.example"), ("events", "*"), ("shown", &seen)]).await;
         assert_eq!(wrong.status, 422);
         wrong.shows("An address begins with https://.");
+        // Somebody else changed it: that is not set back without a word.
+        w.owner.patch(place.trim_start_matches("/admin"), json!({ "description": "Results" })).await.ok();
         let fields = [("url", "https://b.example/hook"), ("events", "*"), ("events", "team.*"), ("ordering", "strict"), ("description", HOSTILE)];
-        browser.post(&edit, &fields).await.leads_to(&format!("{place}?done=saved"));
+        let late = browser.post(&edit, &[&fields[..], &[("shown", &seen)]].concat()).await;
+        assert_eq!(late.status, 422);
+        let late = late.shows("Somebody else changed this").shows("b.example/hook");
+        let seen = between(&late, "name=\"shown\" value=\"", "\"").to_owned();
+        browser.post(&edit, &[&fields[..], &[("shown", &seen)]].concat()).await.leads_to(&format!("{place}?done=saved"));
         for path in [place.as_str(), "/admin/webhooks", &edit, "/admin/audit", &format!("{place}/delete")] {
             let page = browser.get(path).await.ok();
             assert!(!page.text.contains("<img src=x") && !page.text.contains("<script>\u{202e}"), "{path}");

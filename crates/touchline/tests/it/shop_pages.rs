@@ -21,6 +21,11 @@ pub(crate) async fn fill(browser: &mut Browser, path: &str, fields: &[(&str, &st
     browser.post(path, &all).await
 }
 
+/// What a form says it has shown.
+fn shown(page: &Answer) -> String {
+    between(page, "name=\"shown\" value=\"", "\"").to_owned()
+}
+
 /// What is wrong with a field of a page.
 fn wrong(page: &Answer, field: &str) -> String {
     let start = format!("id=\"{field}-error\">");
@@ -81,9 +86,10 @@ both! {
         // The form of a change shows what there is; one size goes, one comes.
         let place = format!("/admin/store/products/{}", made["id"].as_str().unwrap());
         let page = ana.get(&place).await.ok().shows("value=\"24.99\"").shows("value=\"23\"").shows("value=\"2026-01-01T08:00\"").shows("value=\"27.50\"").shows("variants-4-name");
+        let seen = shown(&page);
         let (id, version) = (between(&page, "name=\"variants-0-id\" value=\"", "\"").to_owned(), between(&page, "name=\"version\" value=\"", "\"").to_owned());
         let change = [
-            ("name", "Away kit"), ("price", "30"), ("version", version.as_str()), ("buyers", "everyone"), ("tax_included", "yes"),
+            ("name", "Away kit"), ("price", "30"), ("version", version.as_str()), ("shown", seen.as_str()), ("buyers", "everyone"), ("tax_included", "yes"),
             ("variants-0-id", id.as_str()), ("variants-0-name", "128"), ("variants-0-stock", "5"), ("variants-0-was", "8"),
             ("variants-1-name", "152"), ("variants-1-stock", "2"),
         ];
@@ -142,19 +148,20 @@ both! {
         let place = format!("/admin/store/products/{id}");
         order(w, &id, 2).await;
         // Somebody bought two while the form was open: other fields are saved, a count is not.
-        let same = [("name", "Scarf"), ("price", "10"), ("buyers", "everyone"), ("stock", "5"), ("was", "5"), ("version", "1")];
+        let seen = shown(&ana.get(&place).await.ok());
+        let same = [("name", "Scarf"), ("price", "10"), ("buyers", "everyone"), ("stock", "5"), ("was", "5"), ("version", "1"), ("shown", &seen)];
         ana.post(&place, &same).await.leads_to("/admin/store?done=saved");
         assert_eq!(left(w, &id).await, json!(3));
-        let counted = [("name", "Scarf"), ("price", "10"), ("buyers", "everyone"), ("stock", "9"), ("was", "5"), ("version", "1")];
+        let seen = shown(&ana.get(&place).await.ok());
+        let counted = [("name", "Scarf"), ("price", "10"), ("buyers", "everyone"), ("stock", "9"), ("was", "5"), ("version", "1"), ("shown", &seen)];
         let page = ana.post(&place, &counted).await;
         assert_eq!(page.status, 422);
         let page = page.shows("Somebody bought it or changed it").shows("name=\"stock\" type=\"text\" value=\"3\"");
         let version = between(&page, "name=\"version\" value=\"", "\"").to_owned();
-        let counted = [("name", "Scarf"), ("price", "10"), ("buyers", "everyone"), ("stock", "7"), ("was", "3"), ("version", version.as_str())];
+        let counted = [("name", "Scarf"), ("price", "10"), ("buyers", "everyone"), ("stock", "7"), ("was", "3"), ("version", version.as_str()), ("shown", &seen)];
         ana.post(&place, &counted).await.leads_to("/admin/store?done=saved");
         assert_eq!(left(w, &id).await, json!(7));
         // Somebody else changed the price: it is not set back without a word.
-        let shown = |page: &Answer| between(page, "name=\"shown\" value=\"", "\"").to_owned();
         let before = shown(&ana.get(&place).await.ok());
         w.owner.patch(&format!("/products/{id}"), json!({ "price": 1200 })).await.ok();
         let late = [("name", "Long scarf"), ("price", "10"), ("buyers", "everyone"), ("stock", "7"), ("was", "7")];
@@ -186,8 +193,15 @@ both! {
             assert!(!wrong(&page, field).is_empty(), "{field}");
         }
         let place = format!("/admin/store/codes/{}", made["id"].as_str().unwrap());
-        ana.get(&place).await.ok().shows("value=\"SIBLING10\"").shows("value=\"20.00\"").shows("Used 0 times");
-        ana.post(&place, &[("code", "FIVER"), ("kind", "amount"), ("amount", "5"), ("currency", "EUR")]).await.leads_to("/admin/store/codes?done=saved");
+        let page = ana.get(&place).await.ok().shows("value=\"SIBLING10\"").shows("value=\"20.00\"").shows("Used 0 times");
+        let seen = shown(&page);
+        // Somebody else changed it: that is not set back without a word.
+        w.owner.patch(&format!("/discounts/{}", made["id"].as_str().unwrap()), json!({ "most_uses": 60 })).await.ok();
+        let fiver = [("code", "FIVER"), ("kind", "amount"), ("amount", "5"), ("currency", "EUR")];
+        let late = ana.post(&place, &[&fiver[..], &[("shown", &seen)]].concat()).await;
+        assert_eq!(late.status, 422);
+        let seen = shown(&late.shows("Somebody else changed this").shows("FIVER"));
+        ana.post(&place, &[&fiver[..], &[("shown", &seen)]].concat()).await.leads_to("/admin/store/codes?done=saved");
         let after = w.owner.get(&format!("/discounts/{}", made["id"].as_str().unwrap())).await.ok();
         assert_eq!((&after.data()["amount"], &after.data()["percent_bp"], &after.data()["most_uses"]), (&json!(500), &json!(null), &json!(null)));
         ana.get(&format!("{place}/archive")).await.ok().shows("FIVER");

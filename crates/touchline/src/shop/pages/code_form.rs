@@ -14,7 +14,7 @@ use crate::expected::Expected;
 use crate::ids::{DiscountId, TeamId};
 use crate::money::settings;
 use crate::shop::discount::{self, Discount, DiscountChange, NewDiscount, Status};
-use crate::web::form::{Faults, Form};
+use crate::web::form::{Faults, Form, mark};
 use crate::web::once::{new_nonce, nonce};
 use crate::web::page::{Frame, Section};
 use crate::web::path::At;
@@ -37,6 +37,8 @@ struct Typed {
     valid_until: String,
     most_uses: String,
     most_uses_each: String,
+    /// Stands for everything above as it was shown.
+    shown: String,
 }
 
 impl Typed {
@@ -54,6 +56,7 @@ impl Typed {
             valid_until: text("valid_until"),
             most_uses: text("most_uses"),
             most_uses_each: text("most_uses_each"),
+            shown: text("shown"),
         }
     }
 
@@ -63,7 +66,7 @@ impl Typed {
             minor.map(|minor| Money { minor, currency }.plain()).unwrap_or_default()
         };
         let count = |count: Option<i64>| count.map(|count| count.to_string()).unwrap_or_default();
-        Self {
+        let typed = Self {
             code: code.code.clone(),
             by_amount: code.amount.is_some(),
             amount: bare(code.amount),
@@ -75,7 +78,9 @@ impl Typed {
             valid_until: sheet::local(code.valid_until, zone),
             most_uses: count(code.most_uses),
             most_uses_each: count(code.most_uses_each),
-        }
+            shown: String::new(),
+        };
+        Self { shown: mark(&typed), ..typed }
     }
 
     fn is_of(&self, team: &TeamId) -> bool {
@@ -193,7 +198,13 @@ pub(super) async fn save(
     Sent { visitor, form }: Sent,
 ) -> Outcome<Response> {
     let before = visitor.read(move |db| discount::find(db, id)).await?;
-    let (typed, (_, zone)) = (Typed::read(&form), usual(&visitor).await?);
+    let (mut typed, (currency, zone)) = (Typed::read(&form), usual(&visitor).await?);
+    let now = Typed::of(&before, currency, &zone).shown;
+    if typed.shown != now {
+        typed.shown = now;
+        let faults = Faults::changed_meanwhile();
+        return show_form(&visitor, typed, faults, String::new(), Some(before)).await;
+    }
     let wanted: std::result::Result<DiscountChange, Faults> = typed.sheet(&zone).finish();
     let faults = match wanted {
         Err(faults) => faults,

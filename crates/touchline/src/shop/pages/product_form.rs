@@ -4,7 +4,6 @@ use std::borrow::Borrow;
 
 use askama::Template;
 use axum::response::Response;
-use kit::secret::{hex, sha256};
 use kit::word::Word;
 use kit::{Currency, Money, Zone};
 use serde_json::Value;
@@ -21,7 +20,7 @@ use crate::ids::{ProductId, TeamId};
 use crate::money::settings;
 use crate::shop::product::{self, Buyers, NewProduct, Product, ProductChange, Status};
 use crate::shop::variant::{self, Variant};
-use crate::web::form::{Faults, Form};
+use crate::web::form::{Faults, Form, mark};
 use crate::web::once::{new_nonce, nonce};
 use crate::web::page::{Frame, Section};
 use crate::web::path::At;
@@ -184,8 +183,7 @@ impl Typed {
         let tax = (&self.tax_rate_bp, self.tax_on_top);
         let sale = (&self.on_sale_from, &self.on_sale_until, &self.buyers, &self.pick_up_on);
         let named = (&self.name, &self.description, &self.price, &self.external_id);
-        let all = format!("{:?}", (named, tax, sale, &self.most_per_order, rows));
-        hex(&sha256(all.as_bytes())[..8])
+        mark(&(named, tax, sale, &self.most_per_order, rows))
     }
 
     /// What is left as it is now, in place of what was left when the form was shown.
@@ -380,7 +378,7 @@ pub(super) async fn save(At(id): At<ProductId>, Sent { visitor, form }: Sent) ->
         }
     };
     let now = Typed::of(&before, &zone).shown;
-    if !typed.shown.is_empty() && typed.shown != now {
+    if typed.shown != now {
         typed.shown = now;
         let faults = Faults::changed_meanwhile();
         return show_form(&visitor, typed, faults, String::new(), Some(before)).await;

@@ -17,7 +17,7 @@ use crate::ids::{TeamId, WebhookId};
 use crate::names::Names;
 use crate::paging::{Order, Page};
 use crate::teams::team::{self, Status, TeamFilter};
-use crate::web::form::{Faults, Form};
+use crate::web::form::{Faults, Form, mark};
 use crate::web::once::{Once, new_nonce, nonce, once};
 use crate::web::page::{Frame, Section};
 use crate::web::path::At;
@@ -40,6 +40,8 @@ struct Typed {
     events: Vec<String>,
     teams: Vec<String>,
     ordering: String,
+    /// Stands for everything above as it was shown.
+    shown: String,
 }
 
 impl Typed {
@@ -51,18 +53,21 @@ impl Typed {
             events: all("events"),
             teams: all("team_ids"),
             ordering: form.maybe("ordering").unwrap_or(Ordering::Parallel.word()).to_owned(),
+            shown: form.text("shown").to_owned(),
         }
     }
 
     fn of(webhook: &Webhook) -> Self {
         let teams = webhook.team_ids.iter().flat_map(|Listed(teams)| teams);
-        Self {
+        let typed = Self {
             url: webhook.url.clone(),
             description: webhook.description.clone().unwrap_or_default(),
             events: webhook.events.0.clone(),
             teams: teams.map(ToString::to_string).collect(),
             ordering: webhook.ordering.word().to_owned(),
-        }
+            shown: String::new(),
+        };
+        Self { shown: mark(&typed), ..typed }
     }
 
     /// The address of the form with what was typed, for whoever must prove first who they are.
@@ -341,7 +346,12 @@ pub(super) async fn edit(visitor: Keeper, At(id): At<WebhookId>) -> Outcome<Resp
 pub(super) async fn save(At(id): At<WebhookId>, Sent { visitor, form }: Sent) -> Outcome<Response> {
     let before = visitor.read(move |db| webhook::find(db, id)).await?;
     visitor.fresh(&format!("{}/edit", place(&before)))?;
-    let typed = Typed::read(&form);
+    let (mut typed, now) = (Typed::read(&form), Typed::of(&before).shown);
+    if typed.shown != now {
+        typed.shown = now;
+        let faults = Faults::changed_meanwhile();
+        return show_form(&visitor, typed, faults, String::new(), Some(before)).await;
+    }
     let NewWebhook { url, events, description, team_ids, ordering } = match typed.webhook() {
         Ok(wanted) => wanted,
         Err(faults) => {

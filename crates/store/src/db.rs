@@ -103,6 +103,12 @@ impl Db {
         &self.inner.tools.bell
     }
 
+    /// A fresh id, greater than every one this process made before.
+    pub fn new_id<K>(&self) -> kit::Id<K> {
+        let tools = &self.inner.tools;
+        tools.ids.make(tools.clock.now(), &tools.dice)
+    }
+
     /// Runs a closure that only looks.
     pub async fn read<T, E>(
         &self,

@@ -190,6 +190,11 @@ impl Receiver {
         Held { _until_dropped: sender }
     }
 
+    /// Answers what comes from now on; what is held stays held.
+    pub fn answer_others(&self) {
+        self.book.lock().unwrap().held = None;
+    }
+
     /// How many requests there were at once, at most.
     pub fn most_at_once(&self) -> usize {
         self.book.lock().unwrap().most_at_once

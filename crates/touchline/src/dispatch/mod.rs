@@ -9,6 +9,8 @@ mod carrier;
 pub mod client;
 mod letter;
 mod places;
+mod plan;
+mod road;
 mod slots;
 mod writing;
 
@@ -16,15 +18,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
 use kit::Timestamp;
 use store::{Dialect, Reader, Scope, bind, row};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::MissedTickBehavior;
 
-use self::carrier::{ACTOR, Errand, Rest};
+use self::carrier::{ACTOR, Carrier, Errand};
 use self::client::Client;
 use self::places::Places;
+use self::plan::Rest;
 use self::slots::Held;
 use crate::app::App;
 use crate::error::{Error, Result};
@@ -84,8 +88,8 @@ row! {
 struct Busy {
     slot: i64,
     task: tokio::task::Id,
-    /// Whether it was called again meanwhile.
-    again: bool,
+    /// Rings when there may be more to do.
+    called: Arc<Notify>,
 }
 
 /// What is going on.
@@ -292,9 +296,8 @@ impl Dispatcher {
 
     /// Puts a carrier to work for a webhook of this node's share, unless one is.
     fn start(&self, work: &mut Work, known: Known) {
-        if let Some(busy) = work.busy.get_mut(&known.id) {
-            busy.again = true;
-            return;
+        if let Some(busy) = work.busy.get(&known.id) {
+            return busy.called.notify_one();
         }
         if !self.holds(known.slot) {
             return;
@@ -302,10 +305,11 @@ impl Dispatcher {
         let seen = work.seen.get(&known.id).copied().unwrap_or(0).max(known.position);
         let Known { account_id, id, slot, .. } = known;
         let errand = Errand { account: account_id, webhook: id, slot, seen };
-        let post = self.clone();
-        let carry = async move { (errand, carrier::carry(&post, errand).await) };
+        let (post, called) = (self.clone(), Arc::new(Notify::new()));
+        let bell = called.clone();
+        let carry = async move { (errand, Carrier::new(&post, errand, &bell).carry().await) };
         let task = work.carriers.spawn(carry).id();
-        work.busy.insert(id, Busy { slot, task, again: false });
+        work.busy.insert(id, Busy { slot, task, called });
     }
 
     /// A carrier has nothing more to do for now, or could not do it.
@@ -323,7 +327,8 @@ impl Dispatcher {
             }
         };
         let Errand { account, webhook: id, slot, .. } = errand;
-        let again = work.busy.remove(&id).is_some_and(|busy| busy.again);
+        let busy = work.busy.remove(&id);
+        let again = busy.is_some_and(|busy| busy.called.notified().now_or_never().is_some());
         let (Rest { until, seen }, outcome) = match rest {
             Ok(rest) => (rest, Ok(())),
             Err(error) => {

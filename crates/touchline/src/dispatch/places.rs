@@ -72,8 +72,12 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    /// Makes an attempt once there is a place for it.
-    pub(super) async fn within<T>(&self, attempt: impl Future<Output = T>) -> T {
+    /// Makes an attempt once there is a place for it, and says so once it takes long.
+    pub(super) async fn within<T>(
+        &self,
+        attempt: impl Future<Output = T>,
+        takes_long: impl FnOnce(),
+    ) -> T {
         let (known_slow, place) = self.place().await;
         let mut place = Some(place);
         let mut attempt = pin!(attempt);
@@ -82,6 +86,7 @@ impl Seat {
             return done;
         }
         self.learn(Speed::Slow);
+        takes_long();
         if !known_slow {
             // It goes on even where there is no room for it: it has begun, and no further one will.
             place = self.slow.take_now();
@@ -196,7 +201,7 @@ mod tests {
             let webhook = WebhookId::from_bits(of.bits() << 32 | number);
             let seat = places.seat(of, webhook);
             seats.push(seat.clone());
-            tasks.spawn(async move { seat.within(std::future::pending()).await });
+            tasks.spawn(async move { seat.within(std::future::pending(), || ()).await });
         }
         (tasks, seats)
     }
@@ -218,7 +223,7 @@ mod tests {
 
     /// An attempt of another webhook of an account, which takes no time once it has begun.
     async fn another(places: &Places, of: AccountId) {
-        places.seat(of, WebhookId::from_bits(of.bits())).within(async {}).await;
+        places.seat(of, WebhookId::from_bits(of.bits())).within(async {}, || ()).await;
     }
 
     /// Whether there is no place yet for another webhook of an account.
@@ -261,10 +266,10 @@ mod tests {
         let places = places(MOMENT);
         let seat = places.seat(account(1), WebhookId::from_bits(7));
         // Takes as long as it takes to be found slow.
-        seat.within(until(|| seat.is(Speed::Slow))).await;
+        seat.within(until(|| seat.is(Speed::Slow)), || ()).await;
         let (hanging, seats) = hanging(&places, account(1), 2);
         until_slow(&seats).await;
-        let mut next = Box::pin(seat.within(async {}));
+        let mut next = Box::pin(seat.within(async {}, || ()));
         assert!(next.as_mut().now_or_never().is_none());
         drop(hanging);
         timeout(PATIENCE, next).await.expect("there is room again");

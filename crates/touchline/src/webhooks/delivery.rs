@@ -81,12 +81,13 @@ record! {
         pub tries: i64,
         /// Every attempt so far, the oldest first.
         pub attempts: Attempts,
-        /// When it is tried next, while it is pending.
+        /// When it is tried next, while it is pending. While an attempt takes long: when the next begins if nothing more is
+        /// heard of this one.
         pub next_attempt_at: Option<Timestamp>,
         pub created_at: Timestamp,
         pub finished_at: Option<Timestamp>,
         pub updated_at: Timestamp,
-        /// Rises with every attempt, and when it is asked for again.
+        /// Rises with every attempt, when one takes long, and when it is asked for again.
         pub version: i64,
     }
 }

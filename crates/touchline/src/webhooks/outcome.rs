@@ -71,12 +71,24 @@ impl Outcome {
     }
 }
 
+/// An attempt that takes long and goes on: what comes after it in the log does not wait for it.
+#[derive(Debug, Clone)]
+pub struct Begun {
+    pub delivery: DeliveryId,
+    pub parcel: Parcel,
+    pub since: Timestamp,
+    /// If nothing was heard of it by then, whoever was at it is gone, and it is tried again.
+    pub given_up_at: Timestamp,
+}
+
 /// What happened to one webhook in a while.
 #[derive(Debug)]
 pub struct Report {
     pub webhook_id: WebhookId,
     /// In the order in which the attempts ended.
     pub outcomes: Vec<Outcome>,
+    /// What is still under way.
+    pub begun: Vec<Begun>,
     /// How far the webhook has come in the log.
     pub position: i64,
 }
@@ -102,7 +114,8 @@ pub fn record(tx: &Tx<'_>, report: &Report, rules: &Rules, known: Known) -> Resu
     let id = report.webhook_id;
     // First of all, so that nobody can delete it before the rest is written.
     let Some(health) = advance(tx, report)? else { return Ok(None) };
-    let first = enter(tx, id, &report.outcomes, rules)?;
+    let mut first = enter(tx, id, &report.outcomes, rules)?;
+    first.extend(put_off(tx, id, &report.begun)?);
     insert(tx, &first, known)?;
     let verdicts = || report.outcomes.iter().map(|outcome| outcome.verdict);
     let sum = |taken: bool| {
@@ -165,7 +178,8 @@ fn enter(
     for outcome in outcomes {
         let outcome = without_the_erased(outcome, &bodies);
         let Some(id) = outcome.parcel.delivery else {
-            let new = new_delivery(tx, webhook_id, &outcome);
+            let (id, at) = (tx.new_id(), outcome.attempt.at);
+            let new = new_delivery(tx, id, webhook_id, &outcome.parcel, at);
             first.push(after(new, &outcome, rules, tx.dice()));
             continue;
         };
@@ -188,11 +202,35 @@ fn insert(tx: &Tx<'_>, first: &[Delivery], known: Known) -> Result<()> {
     Ok(tx.later_all(text, &rows)?)
 }
 
+/// Puts off what is under way, so that nobody else tries it meanwhile. Says which deliveries are new.
+fn put_off(tx: &Tx<'_>, webhook_id: WebhookId, begun: &[Begun]) -> Result<Vec<Delivery>> {
+    let mut first = Vec::new();
+    for Begun { delivery: id, parcel, since, given_up_at } in begun {
+        if parcel.delivery.is_none() {
+            let (next_attempt_at, version) = (Some(*given_up_at), 1);
+            let new = new_delivery(tx, *id, webhook_id, parcel, *since);
+            first.push(Delivery { next_attempt_at, version, ..new });
+            continue;
+        }
+        tx.later(
+            "update delivery set next_attempt_at = :given_up_at, updated_at = :now, version = version + 1
+             where account_id = :account and webhook_id = :webhook_id and id = :id and status = 'pending'",
+            bind! { webhook_id, id: *id, given_up_at: *given_up_at },
+        )?;
+    }
+    Ok(first)
+}
+
 /// The delivery of what is tried for the first time, before that.
-fn new_delivery(tx: &Tx<'_>, webhook_id: WebhookId, outcome: &Outcome) -> Delivery {
-    let Outcome { parcel, attempt, .. } = outcome;
+fn new_delivery(
+    tx: &Tx<'_>,
+    id: DeliveryId,
+    webhook_id: WebhookId,
+    parcel: &Parcel,
+    created_at: Timestamp,
+) -> Delivery {
     Delivery {
-        id: tx.new_id(),
+        id,
         account_id: tx.account(),
         webhook_id,
         sequence: parcel.sequence,
@@ -203,9 +241,9 @@ fn new_delivery(tx: &Tx<'_>, webhook_id: WebhookId, outcome: &Outcome) -> Delive
         tries: 0,
         attempts: Attempts::default(),
         next_attempt_at: None,
-        created_at: attempt.at,
+        created_at,
         finished_at: None,
-        updated_at: attempt.at,
+        updated_at: created_at,
         version: 0,
     }
 }
@@ -250,6 +288,8 @@ fn after(mut delivery: Delivery, outcome: &Outcome, rules: &Rules, dice: &Dice) 
     let ended = outcome.ended();
     (delivery.status, delivery.next_attempt_at) = match (outcome.verdict, wait) {
         (Verdict::Taken, _) => (Status::Succeeded, None),
+        // Another node may have delivered it, or somebody given it up, while this was under way.
+        _ if delivery.status != Status::Pending => (delivery.status, None),
         (Verdict::Later(asked), Some(wait)) => {
             let asked = asked.map_or(Duration::ZERO, |time| time.min(LONGEST_WAIT));
             (Status::Pending, Some(ended.plus(spread(*wait, dice).max(asked))))

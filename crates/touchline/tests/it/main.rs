@@ -113,3 +113,4 @@ mod webhooks_health;
 mod webhooks_receivers;
 mod webhooks_sample;
 mod webhooks_signatures;
+mod webhooks_slow;

@@ -158,8 +158,8 @@ both! {
             tokio::join!(elsewhere.wait_for(count), well.wait_for(count));
         }
         assert_eq!(numbers(&well), (2_001..=2_020).collect::<Vec<_>>());
-        // Whoever has not answered yet is tried with one.
-        assert_eq!(ill.received().len(), 1);
+        // Whoever has not answered yet is tried with one, and once that takes long with a few more, beside all others.
+        assert!(ill.received().len() <= 8, "{}", ill.received().len());
     }
 
     async fn a_slow_receiver_and_one_that_recovers_get_everything(w: &World) {

@@ -3,26 +3,23 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use http::HeaderMap;
-use kit::{Dice, Timestamp};
+use kit::Timestamp;
 use store::{Scope, bind};
 use touchline::config::Config;
-use touchline::dispatch::client::Client as Carrier;
 use touchline::error::Error;
 use touchline::ids::{AccountId, NotificationId};
 use touchline::secrets::Secrets;
 use touchline::signals::Notification;
 use touchline::webhooks::edit::{self, Means, NewWebhook};
 use touchline::webhooks::guard::Guard;
-use touchline::webhooks::signature::Secret;
 
 use crate::Result;
 use crate::club::Club;
 use crate::figures::{Measured, Rounds};
 use crate::http::{Connection, TEAMS, send};
-use crate::load::{self, Client, NewTeams, Numbers, Pace, writers};
+use crate::load::{Client, NewTeams, Numbers, Pace, writers};
 use crate::options::Measure;
+use crate::posting;
 use crate::process::Process;
 use crate::sink::Sink;
 use crate::site::{Database, Site};
@@ -71,7 +68,7 @@ async fn rate(
     let (mut ours, mut bare) = (Rounds::default(), Rounds::default());
     for round in 0..pace.rounds {
         eprintln!("  {many} webhooks, round {}", round + 1);
-        bare.add(posting(&sink, many, pace).await?);
+        bare.add(posting::measure(&sink, many, pace).await?);
         let writers = writers(service.address, std::slice::from_ref(&script), clients).await?;
         ours.add(arriving(&sink, writers, (many, news)).await?);
     }
@@ -118,49 +115,6 @@ async fn arriving<C: Client>(
     }
     let per_second = all as f64 / began.elapsed().as_secs_f64();
     Ok(Measured { per_second, p50: Duration::ZERO, p99: Duration::ZERO })
-}
-
-/// The ceiling: the service's own client posts signed bodies of the same size, as many at once as the service
-/// would, and does nothing else.
-async fn posting(sink: &Sink, webhooks: usize, pace: Pace) -> Result<Measured> {
-    let config = Config { webhook_allow_cidrs: nearby(), ..Config::defaults() };
-    let client = Carrier::new(&config)?;
-    let at_once = (8 * webhooks).min(128);
-    let body = body(AccountId::from_bits(1), 1, "Harbour Hawks 000000000000");
-    let poster = |number: usize| Poster {
-        client: client.clone(),
-        url: sink.url(&format!("/{}", number % webhooks)),
-        secret: Secret::make(&Dice::system()),
-        body: body.clone(),
-    };
-    load::measure((0..at_once).map(poster).collect(), pace).await
-}
-
-struct Poster {
-    client: Carrier,
-    url: String,
-    secret: Secret,
-    body: String,
-}
-
-impl Client for Poster {
-    async fn once(&mut self) -> Result<()> {
-        let (id, now) = ("ntf_01kbm2x5q8f7vr0n3hd9tzc4wy", kit::Clock::system().now());
-        let mut headers = HeaderMap::new();
-        let signature = self.secret.sign(id, now, self.body.as_bytes());
-        for (name, value) in [
-            ("webhook-id", id.to_owned()),
-            ("webhook-timestamp", now.seconds().to_string()),
-            ("webhook-signature", signature),
-        ] {
-            headers.insert(name, value.parse().map_err(|_| "a header is not plain")?);
-        }
-        let body = Bytes::copy_from_slice(self.body.as_bytes());
-        match self.client.post(&self.url, headers, body).await.result {
-            Ok(200) => Ok(()),
-            other => Err(format!("the receiver said {other:?}")),
-        }
-    }
 }
 
 /// From the request of somebody who writes to the receiver's, one after the other.
@@ -282,7 +236,8 @@ async fn drain(site: &Site, measure: &Measure) -> Result<Vec<Row>> {
         ratio: String::new(),
         verdict: Verdict::Nothing,
     };
-    let (ours, bare) = (many as f64 / seconds, posting(&sink, 1, measure.pace()).await?.per_second);
+    let (ours, bare) =
+        (many as f64 / seconds, posting::measure(&sink, 1, measure.pace()).await?.per_second);
     let drained = Row {
         ask: "≥ 0.5",
         against: format!("{}/s", thousands(bare)),
@@ -307,7 +262,7 @@ async fn drain(site: &Site, measure: &Measure) -> Result<Vec<Row>> {
     Ok(vec![drained, flat])
 }
 
-fn nearby() -> Vec<ipnet::IpNet> {
+pub(crate) fn nearby() -> Vec<ipnet::IpNet> {
     vec!["127.0.0.0/8".parse().expect("a network")]
 }
 
@@ -381,7 +336,7 @@ async fn backlog(database: &Database, account: AccountId, many: usize) -> Result
 }
 
 /// A notification as long as that of a new team.
-fn body(account: AccountId, sequence: i64, name: &str) -> String {
+pub(crate) fn body(account: AccountId, sequence: i64, name: &str) -> String {
     let id = NotificationId::from_bits(sequence.unsigned_abs().into());
     let at = Timestamp::from_micros(1_788_600_000_000_000);
     format!(

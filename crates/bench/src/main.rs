@@ -23,6 +23,7 @@ mod machine;
 mod memory;
 mod options;
 mod overview;
+mod posting;
 mod process;
 mod reads;
 mod renewals;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
     let outcome = runtime.block_on(async {
         match Cli::parse().verb {
             Verb::Bare(bare) => bare.serve().await,
+            Verb::Posting(posting) => posting.run().await,
             // Told to stop, the future is dropped, and with it every process it started.
             Verb::Measure(measure) => tokio::select! {
                 outcome = measured(&measure) => outcome,

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::bare::Bare;
 use crate::load::Pace;
+use crate::posting::Posting;
 use crate::site::Kind;
 
 #[derive(Debug, Parser)]
@@ -23,6 +24,9 @@ pub(crate) enum Verb {
     /// Serve fixed bytes: what reads are compared with
     #[command(hide = true)]
     Bare(Bare),
+    /// Post signed bodies: what deliveries are compared with
+    #[command(hide = true)]
+    Posting(Posting),
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@
 //! again once it would have ended for certain.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use kit::Timestamp;
 use store::Scope;
@@ -43,12 +44,12 @@ impl Errand {
 }
 
 /// The carrier of one webhook.
-pub(super) struct Carrier<'a> {
-    post: &'a Dispatcher,
+pub(super) struct Carrier {
+    post: Arc<Dispatcher>,
     errand: Errand,
     /// Rings when there may be more to do.
-    called: &'a Notify,
-    road: Road<'a>,
+    called: Arc<Notify>,
+    road: Road,
     writing: Writing,
     /// What was looked up while something was sent.
     ahead: Option<Plan>,
@@ -58,20 +59,26 @@ pub(super) struct Carrier<'a> {
     many: i64,
 }
 
-impl<'a> Carrier<'a> {
-    pub(super) fn new(post: &'a Dispatcher, errand: Errand, called: &'a Notify) -> Self {
-        let road = Road::new(post, errand);
+impl Carrier {
+    pub(super) fn new(post: Arc<Dispatcher>, errand: Errand, called: Arc<Notify>) -> Self {
+        let road = Road::new(post.clone(), errand);
         let (writing, ahead, seen) = (Writing::default(), None, errand.seen);
         Self { post, errand, called, road, writing, ahead, seen, many: BATCH }
     }
 
     /// Carries until nothing is due and nothing under way. Says when to come again and how far the log was looked at.
     pub(super) async fn carry(mut self) -> Result<Rest> {
-        let id = self.errand.webhook;
-        loop {
-            if self.post.app.is_stopping() {
-                return self.finish().await;
-            }
+        let rest = self.go_on().await;
+        // Whatever went wrong, what is under way is not cut off.
+        let left = self.finish().await;
+        let until = rest?;
+        left?;
+        Ok(Rest { until, seen: self.seen })
+    }
+
+    /// Carries until nothing is due. Says when to come again; something may still be under way.
+    async fn go_on(&mut self) -> Result<Option<Timestamp>> {
+        while !self.post.app.is_stopping() {
             let plan = match self.ahead.take() {
                 Some(plan) => plan,
                 None => self.look().await?,
@@ -80,35 +87,43 @@ impl<'a> Carrier<'a> {
                 Plan::Send(load) if self.road.has_room(&load) => match self.send(*load).await? {
                     Next::Look => None,
                     Next::TurnOff(reason) => Some(reason),
-                    Next::Rest(rest) => return Ok(rest),
-                    Next::Leave => return self.finish().await,
+                    Next::Rest(rest) => return Ok(self.rested(rest)),
+                    Next::Leave => return Ok(None),
                 },
                 // As many take long as may be under way at once.
                 Plan::Send(_) => self.hear().await?,
-                Plan::Wait(rest) if self.road.is_empty() => {
-                    self.writing.done().await?;
-                    return Ok(rest);
-                }
+                Plan::Wait(rest) if self.road.is_empty() => return Ok(self.rested(rest)),
                 Plan::Wait(rest) => self.wait(rest.until).await?,
                 Plan::TurnOff(reason) => Some(reason),
                 Plan::Replay => {
                     self.writing.done().await?;
+                    let id = self.errand.webhook;
                     let step = move |tx: &store::Tx<'_>| replay::step(tx, id);
                     self.post.app.db.write(self.errand.scope(), step).await?;
                     None
                 }
             };
             if let Some(reason) = off {
-                self.writing.done().await?;
-                self.post.turn_off(self.errand.account, id, reason).await?;
-                return self.finish().await;
+                self.turn_off(reason).await?;
+                return Ok(None);
             }
         }
+        Ok(None)
+    }
+
+    fn rested(&mut self, rest: Rest) -> Option<Timestamp> {
+        self.seen = rest.seen;
+        rest.until
+    }
+
+    async fn turn_off(&mut self, reason: Reason) -> Result<()> {
+        self.writing.done().await?;
+        self.post.turn_off(self.errand.account, self.errand.webhook, reason).await
     }
 
     async fn look(&mut self) -> Result<Plan> {
         let (seen, many, under_way) = (self.seen, self.many, self.road.left());
-        look(self.post, self.errand, Look { seen, many, under_way }).await
+        look(&self.post, self.errand, Look { seen, many, under_way }).await
     }
 
     /// Sends a load and writes down what became of it.
@@ -125,7 +140,7 @@ impl<'a> Carrier<'a> {
         let Sent { outcomes, begun, .. } = sent;
         let webhook_id = self.errand.webhook;
         let report = Report { webhook_id, outcomes, begun, position };
-        self.writing = Writing::begin(self.post, self.errand, report);
+        self.writing = Writing::begin(&self.post, self.errand, report);
         if all_taken && load.last.is_none() {
             // Nothing of this can be due again: the next can go out while it is written down.
             (self.ahead, self.many) = (next, LARGE_BATCH);
@@ -150,7 +165,7 @@ impl<'a> Carrier<'a> {
         }
         let began = Instant::now();
         let ahead = Look { seen: load.position, many: LARGE_BATCH, under_way: Vec::new() };
-        let next = look(self.post, self.errand, ahead);
+        let next = look(&self.post, self.errand, ahead);
         let (sent, next) = tokio::join!(self.road.send(load), next);
         Ok((sent?, next.ok().filter(|_| began.elapsed() < STRETCH / 10)))
     }
@@ -181,17 +196,21 @@ impl<'a> Carrier<'a> {
         let (webhook_id, begun) = (self.errand.webhook, Vec::new());
         // The webhook has come beyond it already.
         let report = Report { webhook_id, outcomes, begun, position: 0 };
-        self.writing = Writing::begin(self.post, self.errand, report);
+        self.writing = Writing::begin(&self.post, self.errand, report);
         self.writing.done().await
     }
 
     /// Begins nothing more, and waits for what is under way.
-    async fn finish(mut self) -> Result<Rest> {
-        self.writing.done().await?;
+    async fn finish(&mut self) -> Result<()> {
+        let mut written = self.writing.done().await.map(drop);
         while !self.road.is_empty() {
-            self.hear().await?;
+            let heard = match self.hear().await {
+                Ok(Some(reason)) => self.turn_off(reason).await,
+                heard => heard.map(drop),
+            };
+            written = written.and(heard);
         }
-        Ok(Rest { until: None, seen: self.seen })
+        written
     }
 }
 

@@ -305,9 +305,9 @@ impl Dispatcher {
         let seen = work.seen.get(&known.id).copied().unwrap_or(0).max(known.position);
         let Known { account_id, id, slot, .. } = known;
         let errand = Errand { account: account_id, webhook: id, slot, seen };
-        let (post, called) = (self.clone(), Arc::new(Notify::new()));
-        let bell = called.clone();
-        let carry = async move { (errand, Carrier::new(&post, errand, &bell).carry().await) };
+        let called = Arc::new(Notify::new());
+        let carrier = Carrier::new(Arc::new(self.clone()), errand, called.clone());
+        let carry = async move { (errand, carrier.carry().await) };
         let task = work.carriers.spawn(carry).id();
         work.busy.insert(id, Busy { slot, task, called });
     }

@@ -167,7 +167,8 @@ fn again(db: &Reader<'_>, webhook: &Webhook, next: Timestamp, look: &Look) -> Re
         return Ok(match delivery::first(db, webhook.id)? {
             Some((due, _)) if ahead(&due) => Again::Not,
             Some((due, at)) if at <= db.now() => Again::Now(vec![due]),
-            Some(_) => Again::Held(next),
+            // What comes after it in the log may be long due.
+            Some((_, at)) => Again::Held(if next > db.now() { next } else { at }),
             None => Again::Not,
         });
     }

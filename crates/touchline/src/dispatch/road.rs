@@ -10,6 +10,7 @@ use futures_util::{FutureExt, StreamExt};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use kit::Timestamp;
 use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
 use super::Dispatcher;
@@ -28,17 +29,20 @@ use crate::webhooks::signature::Secret;
 pub(super) const STRETCH: Duration = Duration::from_millis(500);
 
 /// What is under way to one webhook.
-pub(super) struct Road<'a> {
-    post: &'a Dispatcher,
+pub(super) struct Road {
+    post: Arc<Dispatcher>,
     errand: Errand,
     seat: Arc<Seat>,
-    under_way: FuturesUnordered<BoxFuture<'a, Ended>>,
+    /// What of the present load is under way.
+    under_way: FuturesUnordered<BoxFuture<'static, Ended>>,
+    /// What was left under way by the load it came with. It goes on by itself, whatever the carrier is at.
+    behind: JoinSet<Ended>,
     /// What takes long tells so, and since when.
     tells: mpsc::UnboundedSender<(NotificationId, Timestamp)>,
     told: mpsc::UnboundedReceiver<(NotificationId, Timestamp)>,
     /// What was found to take long since the last load went out.
     slow: HashMap<NotificationId, Timestamp>,
-    /// What was left under way by the load it came with, and has been written down as begun.
+    /// The deliveries of what was left behind, which has been written down as begun.
     left: HashMap<NotificationId, DeliveryId>,
 }
 
@@ -81,14 +85,15 @@ struct Letterhead {
     secrets: Vec<Secret>,
 }
 
-impl<'a> Road<'a> {
-    pub(super) fn new(post: &'a Dispatcher, errand: Errand) -> Self {
+impl Road {
+    pub(super) fn new(post: Arc<Dispatcher>, errand: Errand) -> Self {
         let (tells, told) = mpsc::unbounded_channel();
         Self {
+            seat: post.places.seat(errand.account, errand.webhook),
             post,
             errand,
-            seat: post.places.seat(errand.account, errand.webhook),
             under_way: FuturesUnordered::new(),
+            behind: JoinSet::new(),
             tells,
             told,
             slow: HashMap::new(),
@@ -97,7 +102,12 @@ impl<'a> Road<'a> {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.under_way.is_empty()
+        self.many() == 0
+    }
+
+    /// How many are under way.
+    fn many(&self) -> usize {
+        self.under_way.len() + self.behind.len()
     }
 
     /// What was left under way.
@@ -107,7 +117,7 @@ impl<'a> Road<'a> {
 
     /// Whether something of a load can go out now.
     pub(super) fn has_room(&self, load: &Load) -> bool {
-        self.under_way.len() < self.width(load, &load.webhook.health())
+        self.many() < self.width(load, &load.webhook.health())
     }
 
     /// How many may be under way at once.
@@ -132,12 +142,12 @@ impl<'a> Road<'a> {
             stopped |= self.post.app.is_stopping()
                 || (some_went && began.elapsed() > STRETCH)
                 || health.resting_until.is_some_and(|until| until > now);
-            while !stopped && self.under_way.len() < self.width(load, &health) {
+            while !stopped && self.many() < self.width(load, &health) {
                 let Some(parcel) = waiting.next() else { break };
                 begins = Instant::now().max(begins + health.pause(now));
                 self.begin(begins, head.clone(), parcel.clone());
             }
-            let own = self.under_way.len() - self.left.len();
+            let own = self.under_way.len();
             let nothing_quick = own == self.slow.len() && !load.is_strict();
             if own == 0 || (nothing_quick && (stopped || waiting.len() == 0)) {
                 break;
@@ -168,7 +178,7 @@ impl<'a> Road<'a> {
 
     /// Puts a parcel on its way, once it is time and there is a place for it.
     fn begin(&self, begins: Instant, head: Arc<Letterhead>, parcel: Parcel) {
-        let (post, slot) = (self.post, self.errand.slot);
+        let (post, slot) = (self.post.clone(), self.errand.slot);
         let (seat, tells) = (self.seat.clone(), self.tells.clone());
         let id = parcel.notification_id;
         let once_there_is_room = async move {
@@ -183,7 +193,7 @@ impl<'a> Road<'a> {
                     return None;
                 }
                 let at = *began.get_or_init(|| post.app.clock.now());
-                Some(attempt(post, &head, parcel, at).await)
+                Some(attempt(&post, &head, parcel, at).await)
             };
             let takes_long = || {
                 if let Some(at) = began.get() {
@@ -198,23 +208,25 @@ impl<'a> Road<'a> {
 
     /// Waits until something has ended; `None` if meanwhile something was found to take long.
     async fn next(&mut self) -> Option<Option<Outcome>> {
-        tokio::select! {
+        let ended = tokio::select! {
             biased;
-            Some(ended) = self.under_way.next() => Some(self.end(ended)),
+            Some(ended) = self.under_way.next() => ended,
+            Some(ended) = self.behind.join_next() => whole(ended),
             Some((id, since)) = self.told.recv() => {
                 self.slow.insert(id, since);
-                None
+                return None;
             }
-        }
+        };
+        Some(self.end(ended))
     }
 
     /// Waits until something that was left under way has ended. Says what has.
     pub(super) async fn ended(&mut self) -> Vec<Outcome> {
-        let mut ended: Vec<_> = self.under_way.next().await.into_iter().collect();
-        while let Some(Some(more)) = self.under_way.next().now_or_never() {
+        let mut ended: Vec<_> = self.behind.join_next().await.into_iter().collect();
+        while let Some(more) = self.behind.try_join_next() {
             ended.push(more);
         }
-        ended.into_iter().filter_map(|ended| self.end(ended)).collect()
+        ended.into_iter().filter_map(|ended| self.end(whole(ended))).collect()
     }
 
     fn end(&mut self, (id, outcome): Ended) -> Option<Outcome> {
@@ -240,8 +252,19 @@ impl<'a> Road<'a> {
         });
         let begun: Vec<_> = of_load.collect();
         self.left.extend(begun.iter().map(|one| (one.parcel.notification_id, one.delivery)));
+        for attempt in std::mem::take(&mut self.under_way) {
+            self.behind.spawn(attempt);
+        }
         begun
     }
+}
+
+/// What an attempt by itself came to. Whoever waits for one that panicked does too.
+fn whole(ended: std::result::Result<Ended, JoinError>) -> Ended {
+    ended.unwrap_or_else(|error| match error.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        Err(error) => panic!("only the road stops what is behind: {error}"),
+    })
 }
 
 /// Sends one parcel.

@@ -97,7 +97,11 @@ fn counted(
         0 => Status::Paid,
         _ => Status::PartiallyRefunded,
     };
-    let kept = Stored { refunded, status, ..before.kept.clone() };
+    // What was still to be handed out may be what was taken back.
+    let all_out = lines.iter().all(|line| line.open() == 0);
+    let now_out = all_out && lines.iter().any(|line| line.fulfilled > 0);
+    let fulfilled_at = before.kept.fulfilled_at.or(now_out.then(|| tx.now()));
+    let kept = Stored { refunded, status, fulfilled_at, ..before.kept.clone() };
     order::update(tx, news, before, Order { kept, lines, ..before.clone() })
 }
 

@@ -63,8 +63,11 @@ pub fn test(tx: &Tx<'_>, id: WebhookId) -> Result<Delivery> {
 
 /// Puts a delivery on its way once more, whatever became of it.
 pub fn redeliver(tx: &Tx<'_>, id: DeliveryId) -> Result<Delivery> {
-    let before = delivery::find(tx, id)?;
-    enabled(tx, before.webhook_id)?;
+    let webhook_id = delivery::find(tx, id)?.webhook_id;
+    enabled(tx, webhook_id)?;
+    wake(tx, webhook_id)?;
+    // Another attempt may have been written down meanwhile.
+    let before = delivery::find_of(tx, webhook_id, id)?;
     let delivery = Delivery {
         status: DeliveryStatus::Pending,
         tries: 0,
@@ -74,7 +77,6 @@ pub fn redeliver(tx: &Tx<'_>, id: DeliveryId) -> Result<Delivery> {
         version: before.version + 1,
         ..before
     };
-    wake(tx, delivery.webhook_id)?;
     outcome::update(tx, &delivery)?;
     tx.audit("webhook.redelivered", &id.to_string(), &json!({}))?;
     Ok(delivery)

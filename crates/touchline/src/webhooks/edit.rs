@@ -273,7 +273,7 @@ fn update(tx: &Tx<'_>, webhook: Webhook) -> Result<Webhook> {
 fn wishes(db: &Reader<'_>, means: &Means, wishes: Vec<String>) -> Result<Vec<String>> {
     let ears = Ears::of_creator(db, db.actor(), means.app.as_deref())?;
     let may = |wish: &str| {
-        let mut among = kinds::KINDS.iter().filter(|kind| kinds::means(wish, kind.name));
+        let mut among = kinds::sent().filter(|kind| kinds::means(wish, kind.name));
         ears.as_ref().is_some_and(|ears| among.any(|kind| ears.may_hear(kind.name)))
     };
     let mut faults = Vec::new();

@@ -72,6 +72,21 @@ both! {
         assert!(entered.iter().any(|entry| format!("{entry:?}").contains("order.paid")), "{entered:?}");
     }
 
+    async fn an_order_is_handed_out_too_once_the_rest_of_it_was_given_back(w: &World) {
+        let hawks = team(w, "Hawks").await;
+        let kit = product(w, hawks.id(), json!({ "price": 1000, "stock": 10 })).await;
+        let bought = w.owner.post("/orders", wanted(kit.id(), 3)).await.created();
+        w.owner.post(&below(&bought, "/pay"), json!({ "method": "cash" })).await.ok();
+        let units = |quantity: i64| json!({ "lines": [{ "line_id": bought.data()["lines"][0]["id"], "quantity": quantity }] });
+        w.owner.post(&below(&bought, "/fulfil"), units(1)).await.ok();
+        let some = w.owner.post(&below(&bought, "/refund"), units(1)).await.ok();
+        assert!(some.data()["fulfilled_at"].is_null(), "one is still to be handed out");
+        let rest = w.owner.post(&below(&bought, "/refund"), units(1)).await.ok();
+        assert_eq!(rest.data()["status"], "partially_refunded");
+        assert!(rest.data()["fulfilled_at"].is_string());
+        w.owner.post(&below(&bought, "/fulfil"), json!({})).await.refused(409, "invalid_state");
+    }
+
     async fn money_is_given_back_by_line_by_amount_and_whole(w: &World) {
         let hawks = team(w, "Hawks").await;
         let kit = product(w, hawks.id(), json!({ "price": 1000, "stock": 10, "tax_rate_bp": 1900 })).await;

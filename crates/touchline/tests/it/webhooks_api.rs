@@ -163,7 +163,7 @@ both! {
     async fn every_fault_of_a_body_is_told(w: &World) {
         let refused = w.owner.post("/webhooks", json!({})).await.refused(422, "validation_failed");
         assert_eq!(refused.pointers(), ["/url", "/events"]);
-        let body = json!({ "url": "https://hooks.example.org", "events": ["team.created", "team.flown", "tea*", "ping"] });
+        let body = json!({ "url": "https://hooks.example.org", "events": ["team.created", "team.flown", "tea*", "ping.*"] });
         let refused = w.owner.post("/webhooks", body).await.refused(422, "validation_failed");
         assert_eq!(refused.pointers(), ["/events/1", "/events/2", "/events/3"]);
         let none = json!({ "url": "https://hooks.example.org", "events": [] });
@@ -210,6 +210,15 @@ both! {
         assert_eq!((&seen.data()["status"], &seen.data()["attempts"][0]["status_code"]), (&json!("succeeded"), &json!(200)));
         assert_ne!(seen.header("etag"), test.header("etag"));
         assert!(w.news().await.is_empty(), "a test stands in no log");
+    }
+
+    async fn whoever_subscribes_to_tests_alone_is_told_nothing_else(w: &World) {
+        let receiver = Receiver::start().await;
+        let made = hook(&w.owner, &receiver, &["ping"]).await;
+        team(w, "Hawks").await;
+        w.owner.post(&at(&made, "/test"), json!({})).await.created();
+        w.deliver().await;
+        assert_eq!(told(&receiver), ["ping"]);
     }
 
     async fn both_secrets_sign_for_a_day(w: &World) {

@@ -7,7 +7,7 @@ use testkit::receiver::Held;
 use testkit::{Receiver, World, both, seconds};
 use touchline::dispatch::Dispatcher;
 use touchline::ids::{DeliveryId, WebhookId};
-use touchline::webhooks::asking;
+use touchline::webhooks::asking::{self, Part};
 use touchline::webhooks::delivery::{Delivery, Status};
 use touchline::webhooks::webhook::{Ordering, Reason};
 
@@ -178,6 +178,23 @@ both! {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         panic!("it is still on");
+    }
+
+    async fn in_strict_order_nobody_looks_without_end_for_what_waits(w: &World) {
+        let receiver = Receiver::start().await;
+        let id = subscribe(w, receiver.url(), Ordering::Strict).await;
+        happen(w, w.harbour, 3).await;
+        w.deliver().await;
+        receiver.next([500]);
+        let again = move |tx: &store::Tx<'_>| asking::replay(tx, id, Part::Numbers(1, 3), false);
+        w.db().write(Scope::account(w.harbour, "test"), again).await.unwrap();
+        // The first failed, and the others are due but come after it.
+        let delivered = tokio::time::timeout(seconds(60), w.deliver());
+        delivered.await.expect("it rests until the first is due");
+        assert_eq!(numbers(&receiver), [1, 2, 3, 1]);
+        w.pass(seconds(10));
+        w.deliver().await;
+        assert_eq!(numbers(&receiver)[4..], [1, 2, 3]);
     }
 
     async fn in_strict_order_what_takes_long_is_waited_for(w: &World) {

@@ -136,7 +136,7 @@ async fn pay(
 /// Hand out what was bought
 ///
 /// Everything, or so many of some lines. A paid order is `fulfilled` when everything was handed out; one of which something
-/// was given back stays `partially_refunded`, and `fulfilled_at` says when the rest was handed out.
+/// was given back stays `partially_refunded`, and `fulfilled_at` says since when nothing is left to hand out.
 #[utoipa::path(post, path = "/orders/{order_id}/fulfil", operation_id = "orders_fulfil", tag = "Store",
     params(("order_id" = OrderId, Path)),
     request_body(content = Handing, example = json!({ "lines": [{ "line_id": "lin_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 1 }] })),

@@ -1,7 +1,5 @@
 //! A gallery of every part in every shell, with names that try to break out.
 
-use std::path::Path;
-
 use kit::{Timestamp, Zone};
 
 use super::*;
@@ -169,18 +167,19 @@ fn people_are_told_in_plain_words_and_never_what_failed_inside() {
     assert!(!text(error_page(&refused, "req_x", false)).contains("<script>"));
 }
 
-/// Writes the gallery into `target/gallery`, where one can look at it: `cargo test gallery -- --ignored`.
 #[test]
-#[ignore = "for looking at the parts, not for checking them"]
-fn gallery_to_look_at() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/gallery");
-    let assets_folder = folder.join("assets");
-    std::fs::create_dir_all(&assets_folder).unwrap();
+fn every_style_and_script_that_is_used_exists() {
     for (name, html) in pages() {
-        std::fs::write(folder.join(format!("{name}.html")), html).unwrap();
-    }
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
-    for entry in std::fs::read_dir(source).unwrap().map(|entry| entry.unwrap().path()) {
-        std::fs::copy(&entry, assets_folder.join(entry.file_name().unwrap())).unwrap();
+        let used = |mark: &str| {
+            let pieces: Vec<_> = html.split(mark).skip(1).collect();
+            pieces.into_iter().filter_map(|rest| rest.split('"').next()).map(str::to_owned)
+        };
+        let styles = used("<link rel=\"stylesheet\" href=\"");
+        let all: Vec<_> = styles.chain(used("<script src=\"")).collect();
+        assert!(all.len() >= 2, "{name}: {all:?}");
+        for address in all {
+            let file = address.trim_start_matches("/assets/").split('?').next().unwrap();
+            assert!(!file.is_empty() && address == assets::href(file), "{name}: {address}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::web::reply::{Many, One};
 use crate::web::routes::Routes;
 use crate::webhooks::asking;
 use crate::webhooks::delivery::{Delivery, Status};
-use crate::webhooks::kinds::{self, PING};
+use crate::webhooks::kinds;
 use crate::webhooks::listing::{self, DeliveryFilter};
 
 /// No kind has a longer name.
@@ -96,7 +96,7 @@ impl FromQuery for DeliveryFilter {
     fn read(params: &mut Params) -> Self {
         let status = params.word("status");
         let kind = params.line("type", KIND);
-        if let Some(wish) = kind.as_deref().filter(|wish| *wish != PING && !kinds::is_wish(wish)) {
+        if let Some(wish) = kind.as_deref().filter(|wish| !kinds::is_wish(wish)) {
             params.fault("type", "unknown_event", kinds::no_wish(wish));
         }
         Self { status, kind }

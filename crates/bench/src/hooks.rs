@@ -17,7 +17,7 @@ use crate::Result;
 use crate::club::Club;
 use crate::figures::{Measured, Rounds};
 use crate::http::{Connection, TEAMS, send};
-use crate::load::{Client, NewTeams, Numbers, Pace, writers};
+use crate::load::{self, Client, NewTeams, Numbers, Pace, writers};
 use crate::options::Measure;
 use crate::posting;
 use crate::process::Process;
@@ -43,7 +43,7 @@ pub(crate) async fn measure(site: &Site, measure: &Measure) -> Result<Vec<Row>> 
     let pace = measure.pace();
     let mut rows = Vec::new();
     for (many, clients, news) in CROWDS {
-        rows.push(rate(site, (many, clients, measure.teams(news)), pace).await?);
+        rows.extend(rate(site, (many, clients, measure.teams(news)), pace).await?);
     }
     rows.push(latency(site, measure).await?);
     rows.push(beside_a_hanging_one(site, measure).await?);
@@ -53,37 +53,54 @@ pub(crate) async fn measure(site: &Site, measure: &Measure) -> Result<Vec<Row>> 
 }
 
 /// Deliveries a second, from the first request of those who write to the last arrival, against a loop that only
-/// posts.
+/// posts; and against as many as the same clients write where nothing is delivered, for each webhook: more than that
+/// cannot arrive.
 async fn rate(
     site: &Site,
     (many, clients, news): (usize, usize, usize),
     pace: Pace,
-) -> Result<Row> {
+) -> Result<[Row; 2]> {
     let database = site.database(&format!("rate{many}")).await?;
     let (club, sink) = (Club::found(&database)?, Sink::open().await?);
+    let elsewhere = Club::found(&database)?;
     let urls: Vec<_> = (0..many).map(|number| sink.url(&format!("/{number}"))).collect();
     subscribe(&database, club.account, &urls).await?;
     let service = database.serve(&NEARBY).await?;
-    let script = NewTeams::new(&club.key, false, &Numbers::default());
-    let (mut ours, mut bare) = (Rounds::default(), Rounds::default());
+    let numbers = Numbers::default();
+    let script = NewTeams::new(&club.key, false, &numbers);
+    let alone = NewTeams::new(&elsewhere.key, false, &numbers);
+    let (mut ours, mut bare, mut most) = (Rounds::default(), Rounds::default(), Rounds::default());
     for round in 0..pace.rounds {
         eprintln!("  {many} webhooks, round {}", round + 1);
         bare.add(posting::measure(&sink, many, pace).await?);
-        let writers = writers(service.address, std::slice::from_ref(&script), clients).await?;
-        ours.add(arriving(&sink, writers, (many, news)).await?);
+        let clients_of = |script| writers(service.address, std::slice::from_ref(script), clients);
+        ours.add(arriving(&sink, clients_of(&script).await?, (many, news)).await?);
+        let written = load::measure(clients_of(&alone).await?, pace).await?;
+        most.add(Measured { per_second: written.per_second * many as f64, ..written });
     }
     let plural = if many == 1 { "" } else { "s" };
     let (each, wide) = (thousands(news as f64), thousands(many as f64));
-    let ratio = ours.rate_against(&bare);
+    let (ratio, share) = (ours.rate_against(&bare), ours.rate_against(&most));
     let shown = |rounds: &Rounds| format!("{}/s", thousands(rounds.median().per_second));
-    Ok(Row {
+    let asked = Row {
         name: format!("{each} news to {wide} webhook{plural}, {clients} writing: deliveries"),
         ask: "≥ 0.5",
         us: shown(&ours),
         against: shown(&bare),
         ratio: format!("{ratio:.2}"),
         verdict: Verdict::Asked(ratio >= 0.5),
-    })
+    };
+    let possible = Row {
+        name: format!(
+            "the same against {wide} × `POST /teams` of those {clients} without webhooks"
+        ),
+        ask: "",
+        us: shown(&ours),
+        against: shown(&most),
+        ratio: format!("{share:.2}"),
+        verdict: Verdict::Nothing,
+    };
+    Ok([asked, possible])
 }
 
 /// Lets clients write so many news, and waits until all of them have arrived everywhere.

@@ -62,7 +62,7 @@ fn deliver(tx: &Tx<'_>, webhook: &Webhook, news: &Notification, place: usize) ->
     let failed = attempts.iter().filter(|attempt| attempt.error.is_some()).count();
     let arrived = failed < attempts.len();
     let counted = (i64::from(arrived), i64::try_from(failed).unwrap_or(0));
-    outcome::count(tx, webhook.id, at, counted)?;
+    outcome::count(tx, at, &[(webhook.id, counted)])?;
     let finished_at = attempts
         .last()
         .map(|last| last.at.plus(Duration::from_millis(last.duration_ms.unsigned_abs())));

@@ -30,6 +30,7 @@ use self::client::Client;
 use self::places::Places;
 use self::plan::Rest;
 use self::slots::Held;
+use self::writing::Desks;
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, NodeId, WebhookId};
@@ -57,6 +58,7 @@ pub struct Dispatcher {
     /// The slots this node holds, and until when.
     held: Arc<Mutex<Held>>,
     places: Arc<Places>,
+    desks: Arc<Desks>,
 }
 
 row! {
@@ -125,6 +127,7 @@ impl Dispatcher {
             node: NodeId::from_bits(u128::from_le_bytes(app.dice.bytes())),
             held: Arc::default(),
             places: Arc::new(Places::new(config.webhook_deliveries.get())),
+            desks: Arc::default(),
             app,
         })
     }

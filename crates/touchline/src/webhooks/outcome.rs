@@ -2,19 +2,19 @@
 //! and how its receiver is doing.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use bytes::Bytes;
 use kit::{Dice, Timestamp};
-use store::{Tx, bind, sql};
+use store::{Tx, bind, record, sql};
 
 use super::delivery::{Attempt, Attempts, Delivery, Status};
 use super::health::{Health, spread};
 use super::webhook::Reason;
 use crate::accounts::usage::hour_of;
 use crate::error::{Error, Result};
-use crate::ids::{DeliveryId, NotificationId, WebhookId};
+use crate::ids::{AccountId, DeliveryId, NotificationId, WebhookId};
 
 /// As many attempts as are kept of a delivery that is asked for again and again.
 const REMEMBERED: usize = 20;
@@ -109,37 +109,81 @@ pub enum Known {
     Perhaps,
 }
 
-/// Writes a report down. Says why the webhook is to be turned off, if it is.
-pub fn record(tx: &Tx<'_>, report: &Report, rules: &Rules, known: Known) -> Result<Option<Reason>> {
-    let id = report.webhook_id;
-    // First of all, so that nobody can delete it before the rest is written.
-    let Some(health) = advance(tx, report)? else { return Ok(None) };
-    let mut first = enter(tx, id, &report.outcomes, rules)?;
-    first.extend(put_off(tx, id, &report.begun)?);
-    insert(tx, &first, known)?;
-    let verdicts = || report.outcomes.iter().map(|outcome| outcome.verdict);
-    let sum = |taken: bool| {
-        verdicts().map(|verdict| i64::from((verdict == Verdict::Taken) == taken)).sum()
-    };
-    count(tx, id, tx.now(), (sum(true), sum(false)))?;
-    if verdicts().any(|verdict| verdict == Verdict::Gone) {
-        return Ok(Some(Reason::Gone));
+/// Writes reports down, each of another webhook. Says why each is to be turned off, if it is.
+pub fn record(
+    tx: &Tx<'_>,
+    reports: &[Report],
+    rules: &Rules,
+    known: Known,
+) -> Result<Vec<Option<Reason>>> {
+    // First of all, so that nobody can delete one before the rest is written.
+    let healths = advance(tx, reports)?;
+    let (mut first, mut counted, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
+    for (report, health) in reports.iter().zip(healths) {
+        let Some(health) = health else {
+            reasons.push(None);
+            continue;
+        };
+        first.extend(enter(tx, report.webhook_id, &report.outcomes, rules)?);
+        first.extend(put_off(tx, report.webhook_id, &report.begun)?);
+        counted.push((report.webhook_id, report.tally()));
+        reasons.push(report.reason(&health, rules, tx.now()));
     }
-    // Whether it still fails is known only where it was tried.
-    let tried = verdicts().any(|verdict| matches!(verdict, Verdict::Later(_)));
-    let hopeless = |since: Timestamp| since.plus(rules.patience) <= tx.now();
-    let failing = tried && health.failing_since.is_some_and(hopeless);
-    Ok(failing.then_some(Reason::Failing))
+    insert(tx, &first, known)?;
+    count(tx, tx.now(), &counted)?;
+    Ok(reasons)
 }
 
-/// Keeps how far the webhook has come and how its receiver is doing now. `None` if the webhook was deleted while this was
-/// under way: there is nobody to remember it for.
-fn advance(tx: &Tx<'_>, report: &Report) -> Result<Option<Health>> {
-    let id = report.webhook_id;
-    let all_taken = report.outcomes.iter().all(|outcome| outcome.verdict == Verdict::Taken);
-    if all_taken && go_on(tx, id, report.position)? {
-        return Ok(Some(Health::default()));
+impl Report {
+    fn all_taken(&self) -> bool {
+        self.outcomes.iter().all(|outcome| outcome.verdict == Verdict::Taken)
     }
+
+    /// How many attempts went well and how many failed.
+    fn tally(&self) -> (i64, i64) {
+        let sum = |taken: bool| {
+            let verdicts = self.outcomes.iter().map(|outcome| outcome.verdict);
+            verdicts.map(|verdict| i64::from((verdict == Verdict::Taken) == taken)).sum()
+        };
+        (sum(true), sum(false))
+    }
+
+    /// Why the webhook is to be turned off, if it is.
+    fn reason(&self, health: &Health, rules: &Rules, now: Timestamp) -> Option<Reason> {
+        let verdicts = || self.outcomes.iter().map(|outcome| outcome.verdict);
+        if verdicts().any(|verdict| verdict == Verdict::Gone) {
+            return Some(Reason::Gone);
+        }
+        // Whether it still fails is known only where it was tried.
+        let tried = verdicts().any(|verdict| matches!(verdict, Verdict::Later(_)));
+        let hopeless = |since: Timestamp| since.plus(rules.patience) <= now;
+        let failing = tried && health.failing_since.is_some_and(hopeless);
+        failing.then_some(Reason::Failing)
+    }
+}
+
+/// Keeps how far webhooks have come and how their receivers are doing now. `None` where the webhook was deleted while
+/// this was under way: there is nobody to remember it for.
+fn advance(tx: &Tx<'_>, reports: &[Report]) -> Result<Vec<Option<Health>>> {
+    let mut well: BTreeMap<i64, Vec<WebhookId>> = BTreeMap::new();
+    for report in reports.iter().filter(|report| report.all_taken()) {
+        well.entry(report.position).or_default().push(report.webhook_id);
+    }
+    let mut gone_on = HashSet::new();
+    for (position, ids) in well {
+        if go_on(tx, &ids, position)? {
+            gone_on.extend(ids);
+        }
+    }
+    let one = |report: &Report| {
+        let well = gone_on.contains(&report.webhook_id);
+        if well { Ok(Some(Health::default())) } else { advance_one(tx, report) }
+    };
+    reports.iter().map(one).collect()
+}
+
+fn advance_one(tx: &Tx<'_>, report: &Report) -> Result<Option<Health>> {
+    let id = report.webhook_id;
     let found: Option<Health> = tx.maybe(
         "select failures, failing_since, resting_until, recovered_at from webhook
          where account_id = :account and id = :id",
@@ -153,17 +197,17 @@ fn advance(tx: &Tx<'_>, report: &Report) -> Result<Option<Health>> {
     Ok(keep(tx, id, &before, &health, report.position)?.then_some(health))
 }
 
-/// Keeps how far a webhook has come whose receiver was well and still is: mostly that is all there is to keep. Says
-/// whether it is so.
-fn go_on(tx: &Tx<'_>, id: WebhookId, position: i64) -> Result<bool> {
+/// Keeps how far webhooks have come whose receivers were well and still are: mostly that is all there is to keep. Says
+/// whether it is so with all of them.
+fn go_on(tx: &Tx<'_>, ids: &[WebhookId], position: i64) -> Result<bool> {
     let kept = tx.run(
         "update webhook set
              position = case when position < :position then :position else position end
-         where account_id = :account and id = :id
+         where account_id = :account and id in (:ids)
            and failures = 0 and failing_since is null and resting_until is null",
-        bind! { id, position },
+        bind! { ids: ids.to_vec(), position },
     )?;
-    Ok(kept > 0)
+    Ok(kept == ids.len() as u64)
 }
 
 /// Enters attempts into their deliveries. Says which deliveries are new.
@@ -313,24 +357,39 @@ pub fn update(tx: &Tx<'_>, delivery: &Delivery) -> Result<()> {
     .map_err(Error::from)
 }
 
-/// Counts attempts, those that went well and those that failed, by the hour.
-pub fn count(
-    tx: &Tx<'_>,
-    webhook_id: WebhookId,
-    at: Timestamp,
-    (succeeded, failed): (i64, i64),
-) -> Result<()> {
-    if succeeded + failed > 0 {
-        tx.later(
-            "insert into webhook_hour (account_id, webhook_id, hour, succeeded, failed)
-             values (:account, :webhook_id, :hour, :succeeded, :failed)
-             on conflict (account_id, webhook_id, hour) do update set
-                 succeeded = webhook_hour.succeeded + excluded.succeeded,
-                 failed = webhook_hour.failed + excluded.failed",
-            bind! { webhook_id, hour: hour_of(at), succeeded, failed },
-        )?;
+record! {
+    /// How attempts of a webhook went in an hour.
+    #[derive(Debug)]
+    struct Tally in webhook_hour {
+        account_id: AccountId,
+        webhook_id: WebhookId,
+        hour: Timestamp,
+        succeeded: i64,
+        failed: i64,
     }
-    Ok(())
+}
+
+/// Counts attempts of webhooks, those that went well and those that failed, by the hour.
+pub fn count(tx: &Tx<'_>, at: Timestamp, counted: &[(WebhookId, (i64, i64))]) -> Result<()> {
+    let (account_id, hour) = (tx.account(), hour_of(at));
+    let some = counted.iter().filter(|(_, (succeeded, failed))| succeeded + failed > 0);
+    let hours: Vec<_> = some
+        .map(|&(webhook_id, (succeeded, failed))| Tally {
+            account_id,
+            webhook_id,
+            hour,
+            succeeded,
+            failed,
+        })
+        .collect();
+    let rows: Vec<_> = hours.iter().map(Tally::bind).collect();
+    let add = sql!(
+        Tally::INSERT,
+        " on conflict (account_id, webhook_id, hour) do update set
+             succeeded = webhook_hour.succeeded + excluded.succeeded,
+             failed = webhook_hour.failed + excluded.failed"
+    );
+    Ok(tx.later_all(add, &rows)?)
 }
 
 /// Keeps how far the webhook has come and how its receiver is doing. It never goes back: meanwhile somebody may

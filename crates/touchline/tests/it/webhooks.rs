@@ -240,6 +240,15 @@ both! {
         paths.sort_unstable();
         paths.dedup();
         assert_eq!((paths.len(), receiver.received().len()), (500, 500));
+        let counted = |db: &store::Reader<'_>| -> store::Result<(i64, i64)> {
+            db.one(
+                "select count(*), (select cast(sum(succeeded) as bigint) from webhook_hour where account_id = :account)
+                 from delivery where account_id = :account and status = 'succeeded'",
+                bind! {},
+            )
+        };
+        let counted = w.db().read(Scope::account(w.harbour, "test"), counted).await.unwrap();
+        assert_eq!(counted, (500, 500));
     }
 
     async fn a_webhook_made_just_before_the_news_is_told_soon(w: &World) {

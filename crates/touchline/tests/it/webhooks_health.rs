@@ -83,6 +83,25 @@ both! {
         assert_eq!(numbers, (1..=40).collect::<Vec<_>>());
     }
 
+    async fn what_is_told_together_is_written_down_for_each(w: &World) {
+        let (well, ill) = (Receiver::start().await, Receiver::start().await);
+        let urls = (0..20).map(|n| if n == 7 { ill.url() } else { well.url() });
+        let all = subscribe_all(w, w.harbour, urls.collect(), Ordering::Parallel).await;
+        ill.next([500]);
+        happen(w, w.harbour, 1).await;
+        w.deliver().await;
+        assert!(shown(w, all[7].0).await.failing_since.is_some());
+        happen(w, w.harbour, 1).await;
+        w.pass(seconds(10));
+        w.deliver().await;
+        for (id, _) in all {
+            let webhook = shown(w, id).await;
+            assert_eq!((webhook.position, webhook.failing_since, webhook.failures), (2, None, 0));
+            assert!(deliveries(w, id).await.iter().all(|one| one.status == Status::Succeeded));
+        }
+        assert_eq!((well.received().len(), ill.received().len()), (38, 3));
+    }
+
     async fn a_delivery_is_tried_ten_times_in_three_days(w: &World) {
         let receiver = Receiver::start().await;
         let id = subscribe(w, receiver.url(), Ordering::Parallel).await;

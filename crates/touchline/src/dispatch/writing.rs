@@ -1,7 +1,7 @@
 //! What carriers have sent, written down while they go on: that of several webhooks of an account together, as
 //! news mostly go to all of them at once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use store::Tx;
@@ -72,10 +72,11 @@ impl Desks {
             desks.remove(&account);
             return None;
         }
-        let mut attempts = 0;
+        let (mut attempts, mut webhooks) = (0, HashSet::new());
         let fits = entries.iter().take_while(|entry| {
             attempts += entry.report.outcomes.len();
-            attempts <= TOGETHER
+            // A webhook's reports are written down one after the other.
+            attempts <= TOGETHER && webhooks.insert(entry.report.webhook_id)
         });
         let many = fits.count().max(1);
         Some(entries.drain(..many).collect())
@@ -104,7 +105,9 @@ impl Desk {
                         let _ = done.send(Ok(reason));
                     }
                 }
-                Err(error) if waiting.len() == 1 => {
+                // Where the database was lost on the way it may be written down all the same, and once more would count
+                // it twice: the carriers look how far they have come.
+                Err(error) if waiting.len() == 1 || error.code == Code::Overloaded => {
                     for done in waiting {
                         let _ = done.send(Err(error.clone()));
                     }

@@ -90,17 +90,16 @@ fn counted(
     lines: Vec<Line>,
     refunded: i64,
 ) -> Result<Order> {
-    let status = match refunded {
-        all if all == before.kept.paid => Status::Refunded,
-        0 if before.kept.refunded == 0 => before.kept.status,
-        0 if before.kept.fulfilled_at.is_some() => Status::Fulfilled,
-        0 => Status::Paid,
-        _ => Status::PartiallyRefunded,
-    };
     // What was still to be handed out may be what was taken back.
     let all_out = lines.iter().all(|line| line.open() == 0);
     let now_out = all_out && lines.iter().any(|line| line.fulfilled > 0);
     let fulfilled_at = before.kept.fulfilled_at.or(now_out.then(|| tx.now()));
+    let status = match refunded {
+        all if all == before.kept.paid => Status::Refunded,
+        0 if fulfilled_at.is_some() => Status::Fulfilled,
+        0 => Status::Paid,
+        _ => Status::PartiallyRefunded,
+    };
     let kept = Stored { refunded, status, fulfilled_at, ..before.kept.clone() };
     order::update(tx, news, before, Order { kept, lines, ..before.clone() })
 }

@@ -85,6 +85,17 @@ both! {
         assert_eq!(rest.data()["status"], "partially_refunded");
         assert!(rest.data()["fulfilled_at"].is_string());
         w.owner.post(&below(&bought, "/fulfil"), json!({})).await.refused(409, "invalid_state");
+        // What is given back for nothing leaves an order that is handed out, not one that waits for ever.
+        let gift = product(w, hawks.id(), json!({ "price": 0, "stock": 10 })).await;
+        let mut body = wanted(kit.id(), 1);
+        body["lines"].as_array_mut().unwrap().push(json!({ "product_id": gift.id(), "quantity": 1 }));
+        let bought = w.owner.post("/orders", body).await.created();
+        w.owner.post(&below(&bought, "/pay"), json!({ "method": "cash" })).await.ok();
+        let line = |place: usize| json!({ "lines": [{ "line_id": bought.data()["lines"][place]["id"], "quantity": 1 }] });
+        w.owner.post(&below(&bought, "/fulfil"), line(0)).await.ok();
+        let rest = w.owner.post(&below(&bought, "/refund"), line(1)).await.ok();
+        assert_eq!((&rest.data()["status"], &rest.data()["refunded"]), (&json!("fulfilled"), &json!(0)));
+        assert!(rest.data()["fulfilled_at"].is_string());
     }
 
     async fn money_is_given_back_by_line_by_amount_and_whole(w: &World) {

@@ -13,8 +13,9 @@ use std::sync::Arc;
 use kit::Timestamp;
 use store::Scope;
 use tokio::sync::Notify;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
+use super::places::MOMENT;
 use super::plan::{BATCH, LARGE_BATCH, Load, Look, Plan, Rest, plan};
 use super::road::{Road, STRETCH, Sent};
 use super::writing::Writing;
@@ -91,7 +92,12 @@ impl Carrier {
                     Next::Leave => return Ok(None),
                 },
                 // As many take long as may be under way at once.
-                Plan::Send(_) => self.hear().await?,
+                Plan::Send(_) if self.road.is_known() => self.hear().await?,
+                // One only, until it is known how long the receiver takes.
+                Plan::Send(_) => match timeout(MOMENT, self.road.ended()).await {
+                    Ok(outcomes) => self.note(outcomes).await?,
+                    Err(_) => None,
+                },
                 Plan::Wait(rest) if self.road.is_empty() => return Ok(self.rested(rest)),
                 Plan::Wait(rest) => self.wait(rest.until).await?,
                 Plan::TurnOff(reason) => Some(reason),

@@ -15,7 +15,9 @@ use tokio::time::timeout;
 use crate::ids::{AccountId, WebhookId};
 
 /// Who takes longer is slow.
-const MOMENT: Duration = Duration::from_secs(1);
+pub(super) const MOMENT: Duration = Duration::from_secs(1);
+/// After this part of a moment an attempt takes long: others are not to wait for it.
+const NOTICED: u32 = 4;
 /// One account may have this part of all places.
 const ACCOUNTS: usize = 4;
 /// How many accounts, or a hundredth of the webhooks, are remembered before it is looked which may be forgotten.
@@ -81,12 +83,17 @@ impl Seat {
         let (known_slow, place) = self.place().await;
         let mut place = Some(place);
         let mut attempt = pin!(attempt);
-        if let Ok(done) = timeout(self.moment, &mut attempt).await {
+        let noticed = self.moment / NOTICED;
+        if let Ok(done) = timeout(noticed, &mut attempt).await {
+            self.learn(Speed::Quick);
+            return done;
+        }
+        takes_long();
+        if let Ok(done) = timeout(self.moment.saturating_sub(noticed), &mut attempt).await {
             self.learn(Speed::Quick);
             return done;
         }
         self.learn(Speed::Slow);
-        takes_long();
         if !known_slow {
             // It goes on even where there is no room for it: it has begun, and no further one will.
             place = self.slow.take_now();

@@ -81,7 +81,7 @@ impl Sent {
 
 /// Where parcels go and what signs them.
 struct Letterhead {
-    url: String,
+    url: Arc<str>,
     secrets: Vec<Secret>,
 }
 
@@ -108,6 +108,11 @@ impl Road {
     /// How many are under way.
     fn many(&self) -> usize {
         self.under_way.len() + self.behind.len()
+    }
+
+    /// Whether it is known how long the receiver takes.
+    pub(super) fn is_known(&self) -> bool {
+        self.seat.is_known()
     }
 
     /// What was left under way.
@@ -148,8 +153,8 @@ impl Road {
                 self.begin(begins, head.clone(), parcel.clone());
             }
             let own = self.under_way.len();
-            let nothing_quick = own == self.slow.len() && !load.is_strict();
-            if own == 0 || (nothing_quick && (stopped || waiting.len() == 0)) {
+            // What could begin has begun: nothing but what takes long would be waited for.
+            if own == 0 || (own == self.slow.len() && !load.is_strict()) {
                 break;
             }
             let Some(ended) = self.next().await else { continue };
@@ -173,7 +178,7 @@ impl Road {
             // Sent without a signature it would be refused, and lost in the end.
             return Err(Error::internal("the secret of a webhook cannot be opened"));
         }
-        Ok(Arc::new(Letterhead { url: load.webhook.url.clone(), secrets }))
+        Ok(Arc::new(Letterhead { url: load.webhook.url.as_str().into(), secrets }))
     }
 
     /// Puts a parcel on its way, once it is time and there is a place for it.
@@ -273,7 +278,8 @@ async fn attempt(post: &Dispatcher, head: &Letterhead, parcel: Parcel, at: Times
         let error = Some(why.to_owned());
         let attempt =
             Attempt { at, duration_ms: 0, status_code: None, error, response_excerpt: None };
-        return Outcome { parcel, attempt, verdict: Verdict::Unwanted };
+        let (to, verdict) = (head.url.clone(), Verdict::Unwanted);
+        return Outcome { parcel, to, attempt, verdict };
     }
     let headers = headers(&head.secrets, &parcel, at);
     let answer = post.client.post(&head.url, headers, parcel.body.clone()).await;
@@ -292,7 +298,7 @@ async fn attempt(post: &Dispatcher, head: &Letterhead, parcel: Parcel, at: Times
         error: error.map(str::to_owned),
         response_excerpt: answer.excerpt,
     };
-    Outcome { parcel, attempt, verdict }
+    Outcome { parcel, to: head.url.clone(), attempt, verdict }
 }
 
 /// The headers of Standard Webhooks.

@@ -231,10 +231,12 @@ fn wake(tx: &Tx<'_>, id: WebhookId) -> Result<()> {
 }
 
 /// Since when a webhook has missed something: since everything began to fail, or since its receiver said that it
-/// is gone. What failed before that was given up, and stays so.
+/// is gone, whichever was first: what was under way then may have failed after it. What failed before that was given
+/// up, and stays so.
 fn missing_since(webhook: &Webhook) -> Option<Timestamp> {
     let gone = webhook.disabled_at.filter(|_| webhook.disabled_reason == Some(Reason::Gone));
-    webhook.failing_since.or(gone.map(|at| at.minus(LAST_WORDS)))
+    let last_words = gone.map(|at| at.minus(LAST_WORDS));
+    webhook.failing_since.into_iter().chain(last_words).min()
 }
 
 /// The first number that did not arrive since then.

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -51,6 +52,8 @@ pub enum Verdict {
 #[derive(Debug, Clone)]
 pub struct Outcome {
     pub parcel: Parcel,
+    /// The address it was sent to.
+    pub to: Arc<str>,
     pub attempt: Attempt,
     pub verdict: Verdict,
 }
@@ -82,7 +85,7 @@ pub struct Begun {
 }
 
 /// What happened to one webhook in a while.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Report {
     pub webhook_id: WebhookId,
     /// In the order in which the attempts ended.
@@ -116,6 +119,7 @@ pub fn record(
     rules: &Rules,
     known: Known,
 ) -> Result<Vec<Option<Reason>>> {
+    let reports = &*without_the_left(tx, reports)?;
     // First of all, so that nobody can delete one before the rest is written.
     let healths = advance(tx, reports)?;
     let (mut first, mut counted, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
@@ -132,6 +136,31 @@ pub fn record(
     insert(tx, &first, known)?;
     count(tx, tx.now(), &counted)?;
     Ok(reasons)
+}
+
+/// Somebody may have given a webhook another address while something was under way: what the old one says of itself
+/// does not count for the new one, which is tried as after any failure.
+fn without_the_left<'a>(tx: &Tx<'_>, reports: &'a [Report]) -> Result<Cow<'a, [Report]>> {
+    let ids: Vec<_> =
+        reports.iter().filter(|one| !one.all_taken()).map(|one| one.webhook_id).collect();
+    if ids.is_empty() {
+        return Ok(Cow::Borrowed(reports));
+    }
+    let urls: Vec<(WebhookId, String)> = tx.all(
+        "select id, url from webhook where account_id = :account and id in (:ids)",
+        bind! { ids },
+    )?;
+    let urls: HashMap<_, _> = urls.into_iter().collect();
+    let mut reports = reports.to_vec();
+    for report in &mut reports {
+        let Some(url) = urls.get(&report.webhook_id) else { continue };
+        for outcome in report.outcomes.iter_mut().filter(|outcome| *outcome.to != **url) {
+            if matches!(outcome.verdict, Verdict::Gone | Verdict::Later(_)) {
+                outcome.verdict = Verdict::Later(None);
+            }
+        }
+    }
+    Ok(Cow::Owned(reports))
 }
 
 impl Report {

@@ -6,12 +6,14 @@ use store::Scope;
 use testkit::receiver::Held;
 use testkit::{Receiver, World, both, seconds};
 use touchline::dispatch::Dispatcher;
+use touchline::expected::Expected;
 use touchline::ids::{DeliveryId, WebhookId};
 use touchline::webhooks::asking::{self, Part};
 use touchline::webhooks::delivery::{Delivery, Status};
+use touchline::webhooks::edit::{self, WebhookChange};
 use touchline::webhooks::webhook::{Ordering, Reason};
 
-use crate::webhooks::{Running, deliveries, happen, numbers, shown, subscribe};
+use crate::webhooks::{Running, deliveries, enable, happen, means, numbers, shown, subscribe};
 
 /// A dispatcher that waits for an answer as long as a story takes.
 fn patient(w: &World) -> Dispatcher {
@@ -32,6 +34,17 @@ async fn until(w: &World, id: WebhookId, so: impl Fn(&[Delivery]) -> bool) -> Ve
 
 fn with(status: Status, deliveries: &[Delivery]) -> usize {
     deliveries.iter().filter(|one| one.status == status).count()
+}
+
+/// Waits until a webhook is turned off because its receiver is gone, at most thirty seconds.
+async fn until_off(w: &World, id: WebhookId) {
+    for _ in 0..1_500 {
+        if shown(w, id).await.disabled_reason == Some(Reason::Gone) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("it is still on");
 }
 
 async fn ping(w: &World, id: WebhookId) {
@@ -170,14 +183,56 @@ both! {
         happen(w, w.harbour, 1).await;
         until(w, id, |all| with(Status::Pending, all) == 1).await;
         drop(held);
+        until_off(w, id).await;
+        assert_eq!(with(Status::Failed, &deliveries(w, id).await), 1);
+    }
+
+    async fn what_failed_after_the_last_words_does_not_hide_them(w: &World) {
+        let receiver = Receiver::start().await;
+        let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
+        let _running = Running::start(&patient(w));
+        happen(w, w.harbour, 1).await;
+        until(w, id, |all| with(Status::Succeeded, all) == 1).await;
+        receiver.next([410, 500]);
+        let gone = receiver.hold();
+        happen(w, w.harbour, 1).await;
+        receiver.wait_for(2).await;
+        let failing = receiver.hold();
+        happen(w, w.harbour, 1).await;
+        receiver.wait_for(3).await;
+        receiver.answer_others();
+        until(w, id, |all| with(Status::Pending, all) == 2).await;
+        drop(gone);
         until(w, id, |all| with(Status::Failed, all) == 1).await;
-        for _ in 0..1_500 {
-            if shown(w, id).await.disabled_reason == Some(Reason::Gone) {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        panic!("it is still on");
+        until_off(w, id).await;
+        drop(failing);
+        until(w, id, |all| all.iter().filter(|one| one.attempts.0.len() == 1).count() == 3).await;
+        enable(w, id, true).await;
+        until(w, id, |all| with(Status::Succeeded, all) == 3).await;
+        assert_eq!(numbers(&receiver).iter().filter(|number| **number == 2).count(), 2);
+    }
+
+    async fn what_an_address_says_late_does_not_count_for_the_next_one(w: &World) {
+        let (old, new) = (Receiver::start().await, Receiver::start().await);
+        let id = subscribe(w, old.url(), Ordering::Parallel).await;
+        let held = old.hold();
+        old.next([410]);
+        let _running = Running::start(&patient(w));
+        happen(w, w.harbour, 1).await;
+        until(w, id, |all| with(Status::Pending, all) == 1).await;
+        let (means, url) = (means(&w.node), Some(new.url()));
+        let change = move |tx: &store::Tx<'_>| {
+            let change = WebhookChange { url, ..WebhookChange::default() };
+            edit::change(tx, &means, id, &Expected::Anything, change)
+        };
+        w.db().write(Scope::account(w.harbour, "test"), change).await.unwrap();
+        drop(held);
+        let found = until(w, id, |all| all[0].attempts.0.len() == 1).await;
+        assert_eq!(found[0].status, Status::Pending);
+        w.pass(seconds(10));
+        until(w, id, |all| with(Status::Succeeded, all) == 1).await;
+        assert_eq!((numbers(&old), numbers(&new)), (vec![1], vec![1]));
+        assert_eq!(shown(w, id).await.disabled_reason, None);
     }
 
     async fn in_strict_order_nobody_looks_without_end_for_what_waits(w: &World) {

@@ -70,7 +70,7 @@ async fn find(
 /// Deliver once more
 ///
 /// Whatever became of it: it is sent at once and then tried as often as a new one, with the same
-/// `webhook-id`. The webhook must be enabled.
+/// `webhook-id`. If an attempt is under way just then, that one is the first of them. The webhook must be enabled.
 #[utoipa::path(post, path = "/deliveries/{delivery_id}/redeliver", operation_id = "deliveries_redeliver", tag = "Webhooks",
     params(("delivery_id" = DeliveryId, Path)),
     responses((status = 200, description = "The delivery, pending again.", body = One<Delivery>), Problems),

@@ -207,9 +207,10 @@ impl<P> Prepared<P> {
     }
 }
 
-/// How many of so many rows are inserted by one statement: few different texts, none of them long.
+/// How many of so many rows are inserted by one statement: few different texts. The more rows, the less each costs a
+/// database server.
 pub(crate) fn together(rows: usize) -> usize {
-    const MOST: usize = 32;
+    const MOST: usize = 256;
     if rows >= MOST { MOST } else { 1 << rows.max(1).ilog2() }
 }
 
@@ -354,7 +355,7 @@ mod tests {
             "insert into t (a, b) values (?1, ?2), (?3, ?4), (?5, ?6) on conflict do nothing";
         assert_eq!((text.as_str(), slots.len()), (wanted, 6));
         assert_eq!(slots[5], Slot { name: "b".to_owned(), element: Some(2) });
-        assert_eq!([1, 2, 3, 31, 32, 100].map(together), [1, 2, 2, 16, 32, 32]);
+        assert_eq!([1, 2, 3, 255, 256, 700].map(together), [1, 2, 2, 128, 256, 256]);
     }
 
     #[test]

@@ -15,8 +15,9 @@ use store::Scope;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
+use super::looking::look;
 use super::places::MOMENT;
-use super::plan::{BATCH, LARGE_BATCH, Load, Look, Plan, Rest, plan};
+use super::plan::{BATCH, LARGE_BATCH, Load, Look, Plan, Rest};
 use super::road::{Road, STRETCH, Sent};
 use super::writing::Writing;
 use super::{Dispatcher, LOOK_SELDOM};
@@ -218,11 +219,6 @@ impl Carrier {
         }
         written
     }
-}
-
-async fn look(post: &Dispatcher, errand: Errand, look: Look) -> Result<Plan> {
-    let plan = move |db: &store::Reader<'_>| plan(db, errand.webhook, &look);
-    post.app.db.read(errand.scope(), plan).await
 }
 
 /// What comes after a load.

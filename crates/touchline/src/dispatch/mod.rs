@@ -7,7 +7,9 @@
 
 mod carrier;
 pub mod client;
+mod desks;
 mod letter;
+mod looking;
 mod places;
 mod plan;
 mod road;
@@ -27,10 +29,11 @@ use tokio::time::MissedTickBehavior;
 
 use self::carrier::{ACTOR, Carrier, Errand};
 use self::client::Client;
+use self::looking::Looks;
 use self::places::Places;
 use self::plan::Rest;
 use self::slots::Held;
-use self::writing::Desks;
+use self::writing::Reports;
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, NodeId, WebhookId};
@@ -58,7 +61,8 @@ pub struct Dispatcher {
     /// The slots this node holds, and until when.
     held: Arc<Mutex<Held>>,
     places: Arc<Places>,
-    desks: Arc<Desks>,
+    looks: Arc<Looks>,
+    reports: Arc<Reports>,
 }
 
 row! {
@@ -127,7 +131,8 @@ impl Dispatcher {
             node: NodeId::from_bits(u128::from_le_bytes(app.dice.bytes())),
             held: Arc::default(),
             places: Arc::new(Places::new(config.webhook_deliveries.get())),
-            desks: Arc::default(),
+            looks: Arc::default(),
+            reports: Arc::default(),
             app,
         })
     }

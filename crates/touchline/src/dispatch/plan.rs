@@ -1,11 +1,16 @@
-//! What is to be done next for a webhook: looked up in one read.
+//! What is to be done next for webhooks of an account: looked up in one read.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::rc::Rc;
+
+use bytes::Bytes;
 use kit::Timestamp;
 use store::Reader;
 
-use crate::error::{Code, Result};
+use crate::error::Result;
 use crate::ids::{NotificationId, WebhookId};
-use crate::signals;
+use crate::signals::{self, Notification};
 use crate::webhooks::delivery::{self, Due};
 use crate::webhooks::ears::Ears;
 use crate::webhooks::health::Health;
@@ -20,6 +25,8 @@ pub(super) const BATCH: i64 = 64;
 pub(super) const LARGE_BATCH: i64 = 512;
 /// As much as is held in memory for one webhook, unless a single notification is larger.
 const HEAVY: usize = 256 * 1024;
+/// As much of the log as is held in memory for several webhooks of an account while it is looked what they want.
+const REMEMBERED: usize = 4 * HEAVY;
 /// A webhook's place in the log is written down at least every so many numbers that it was not told of.
 const SKIPPED: i64 = 1_000;
 
@@ -75,63 +82,127 @@ impl Load {
     }
 }
 
-/// Looks what is to be done next.
-pub(super) fn plan(db: &Reader<'_>, id: WebhookId, look: &Look) -> Result<Plan> {
-    let Look { seen, many, .. } = *look;
-    // Mostly it is well, nothing is to be tried again, and these are what is wanted.
-    delivery::next_due_ahead(db, id)?;
-    signals::notifications_ahead(db, seen, many)?;
-    let webhook = match webhook::find(db, id) {
-        Err(error) if error.code == Code::NotFound => {
-            return Ok(Plan::Wait(Rest { until: None, seen }));
-        }
-        found => found?,
+/// Looks what is to be done next for some webhooks of an account.
+pub(super) fn plans(db: &Reader<'_>, looks: &[(WebhookId, Look)]) -> Result<Vec<Plan>> {
+    let ids: Vec<_> = looks.iter().map(|(id, _)| *id).collect();
+    // Mostly they are well, nothing is to be tried again, and these are what is wanted.
+    delivery::next_due_ahead(db, &ids)?;
+    if let Some((_, Look { seen, many, .. })) = looks.first() {
+        signals::notifications_ahead(db, *seen, *many)?;
+    }
+    let webhooks = webhook::some(db, &ids)?;
+    let mut sight = Sight {
+        db,
+        next_due: delivery::next_due(db, &ids)?,
+        ears: HashMap::new(),
+        news: HashMap::new(),
+        weight: 0,
     };
-    let health = webhook.health();
-    let seen = seen.max(webhook.position);
-    if webhook.status == Status::Disabled {
-        return Ok(Plan::Wait(Rest { until: None, seen }));
-    }
-    if let Some(until) = health.resting_until.filter(|until| *until > db.now()) {
-        return Ok(Plan::Wait(Rest { until: Some(until), seen }));
-    }
-    let ears = match webhook.ears(db) {
-        Err(error) if error.code == Code::NotFound => None,
-        found => found?,
+    let one = |(id, look): &(WebhookId, Look)| match webhooks.get(id) {
+        Some(webhook) => sight.plan(webhook.clone(), look),
+        None => Ok(Plan::Wait(Rest { until: None, seen: look.seen })),
     };
-    let Some(ears) = ears else { return Ok(Plan::TurnOff(Reason::CreatorGone)) };
-    let next_due = delivery::next_due(db, id)?;
-    let due = match next_due.map_or(Ok(Again::Not), |next| again(db, &webhook, next, look))? {
-        Again::Now(due) => due,
-        Again::Not if webhook.replay_after.is_some() => return Ok(Plan::Replay),
-        Again::Not => Vec::new(),
-        Again::Held(until) => return Ok(Plan::Wait(Rest { until: Some(until), seen })),
-    };
-    if !due.is_empty() {
-        let position = webhook.position;
-        let parcels = due.into_iter().map(|due| checked(due, &ears)).collect();
-        return Ok(Plan::Send(Box::new(Load { webhook, parcels, position, last: None })));
-    }
-    let mut seen = seen;
-    loop {
-        let mut news = signals::notifications(db, seen, many)?;
-        let found = news.len();
-        lighten(&mut news);
-        let Some(last) = news.last().map(|news| news.sequence) else { break };
-        let more = news.len() < found || i64::try_from(found).is_ok_and(|found| found >= many);
-        let wanted: Vec<_> = news.into_iter().filter(|news| webhook.wants(&ears, news)).collect();
-        seen = last;
-        if !wanted.is_empty() || seen - webhook.position > SKIPPED {
-            let parcels = wanted.into_iter().map(Parcel::from).collect();
-            let last = (!more).then_some(Rest { until: next_due, seen });
-            return Ok(Plan::Send(Box::new(Load { webhook, parcels, position: seen, last })));
-        }
-    }
-    Ok(Plan::Wait(Rest { until: next_due, seen }))
+    looks.iter().map(one).collect()
 }
 
-/// Leaves out what is too much to be held at once.
-fn lighten(news: &mut Vec<signals::Notification>) {
+/// What webhooks of an account have in common is looked up once.
+struct Sight<'a> {
+    db: &'a Reader<'a>,
+    next_due: HashMap<WebhookId, Timestamp>,
+    /// What creators of webhooks may be told, alone or through an app.
+    ears: HashMap<(String, Option<String>), Option<Ears>>,
+    /// What stands in the log after a number, and whether there is more.
+    news: HashMap<(i64, i64), Rc<News>>,
+    /// How much that is.
+    weight: usize,
+}
+
+/// A stretch of the log.
+struct News {
+    all: Vec<Notification>,
+    /// Whether there is more.
+    more: bool,
+}
+
+impl Sight<'_> {
+    fn plan(&mut self, webhook: Webhook, look: &Look) -> Result<Plan> {
+        let now = self.db.now();
+        let seen = look.seen.max(webhook.position);
+        if webhook.status == Status::Disabled {
+            return Ok(Plan::Wait(Rest { until: None, seen }));
+        }
+        if let Some(until) = webhook.resting_until.filter(|until| *until > now) {
+            return Ok(Plan::Wait(Rest { until: Some(until), seen }));
+        }
+        let Some(ears) = self.ears_of(&webhook)? else {
+            return Ok(Plan::TurnOff(Reason::CreatorGone));
+        };
+        let next = self.next_due.get(&webhook.id).copied();
+        match next.map_or(Ok(Again::Not), |next| again(self.db, &webhook, next, look))? {
+            Again::Now(due) => {
+                let position = webhook.position;
+                let parcels = due.into_iter().map(|due| checked(due, &ears)).collect();
+                Ok(Plan::Send(Box::new(Load { webhook, parcels, position, last: None })))
+            }
+            Again::Not if webhook.replay_after.is_some() => Ok(Plan::Replay),
+            Again::Not => self.news_for(webhook, &ears, (seen, look.many), next),
+            Again::Held(until) => Ok(Plan::Wait(Rest { until: Some(until), seen })),
+        }
+    }
+
+    /// What the webhook wants of what is new.
+    fn news_for(
+        &mut self,
+        webhook: Webhook,
+        ears: &Ears,
+        (mut seen, many): (i64, i64),
+        next_due: Option<Timestamp>,
+    ) -> Result<Plan> {
+        loop {
+            let news = self.news(seen, many)?;
+            let Some(last) = news.all.last() else { break };
+            let wanted = news.all.iter().filter(|news| webhook.wants(ears, news));
+            let parcels: Vec<_> = wanted.map(Parcel::from).collect();
+            seen = last.sequence;
+            if !parcels.is_empty() || seen - webhook.position > SKIPPED {
+                let last = (!news.more).then_some(Rest { until: next_due, seen });
+                return Ok(Plan::Send(Box::new(Load { webhook, parcels, position: seen, last })));
+            }
+        }
+        Ok(Plan::Wait(Rest { until: next_due, seen }))
+    }
+
+    /// What whoever made the webhook may be told of the teams it is for; `None` if they may have no webhooks any more.
+    fn ears_of(&mut self, webhook: &Webhook) -> Result<Option<Ears>> {
+        let creator = (webhook.creator.clone(), webhook.creator_app.clone());
+        let ears = match self.ears.entry(creator) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(webhook.creators_ears(self.db)?),
+        };
+        Ok(ears.clone().map(|ears| webhook.narrow(ears)))
+    }
+
+    /// What comes next in the log.
+    fn news(&mut self, seen: i64, many: i64) -> Result<Rc<News>> {
+        if let Some(news) = self.news.get(&(seen, many)) {
+            return Ok(news.clone());
+        }
+        let mut all = signals::notifications(self.db, seen, many)?;
+        let found = all.len();
+        self.weight += lighten(&mut all);
+        let more = all.len() < found || i64::try_from(found).is_ok_and(|found| found >= many);
+        if self.weight > REMEMBERED {
+            self.news.clear();
+            self.weight = 0;
+        }
+        let news = Rc::new(News { all, more });
+        self.news.insert((seen, many), news.clone());
+        Ok(news)
+    }
+}
+
+/// Leaves out what is too much to be held at once. Says how much is left.
+fn lighten(news: &mut Vec<Notification>) -> usize {
     let mut weight = 0;
     let held = news.iter().take_while(|news| {
         let fits = weight < HEAVY;
@@ -140,6 +211,7 @@ fn lighten(news: &mut Vec<signals::Notification>) {
     });
     let held = held.count();
     news.truncate(held);
+    weight
 }
 
 /// What of a webhook's deliveries is to be tried again.
@@ -192,14 +264,14 @@ fn checked(due: Due, ears: &Ears) -> Parcel {
     Parcel { delivery: Some(id), sequence, notification_id, kind, body, barred }
 }
 
-impl From<signals::Notification> for Parcel {
-    fn from(news: signals::Notification) -> Self {
+impl From<&Notification> for Parcel {
+    fn from(news: &Notification) -> Self {
         Self {
             delivery: None,
             sequence: Some(news.sequence),
             notification_id: news.id,
-            kind: news.kind,
-            body: news.body.into(),
+            kind: news.kind.clone(),
+            body: Bytes::copy_from_slice(news.body.as_bytes()),
             barred: None,
         }
     }

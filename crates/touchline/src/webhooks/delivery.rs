@@ -1,5 +1,7 @@
 //! The delivery: one notification on its way to one webhook, with all attempts.
 
+use std::collections::HashMap;
+
 use kit::{Timestamp, words};
 use serde::{Deserialize, Serialize};
 use store::{Bound, Column, Reader, Value, bind, record, row, sql, word_column};
@@ -163,16 +165,18 @@ const DUE: &str = "
     where d.account_id = :account and d.webhook_id = :webhook_id and d.status = 'pending'";
 
 const NEXT_DUE: &str = "
-    select min(next_attempt_at) from delivery
-    where account_id = :account and webhook_id = :webhook_id and status = 'pending'";
+    select webhook_id, min(next_attempt_at) from delivery
+    where account_id = :account and webhook_id in (:webhooks) and status = 'pending'
+    group by webhook_id";
 
-/// When the next pending delivery of a webhook is due.
-pub fn next_due(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Option<Timestamp>> {
-    let (next,) = db.one(NEXT_DUE, bind! { webhook_id })?;
-    Ok(next)
+/// When the next pending delivery of each of these webhooks is due, where there is one.
+pub fn next_due(db: &Reader<'_>, webhooks: &[WebhookId]) -> Result<HashMap<WebhookId, Timestamp>> {
+    let due: Vec<(WebhookId, Option<Timestamp>)> =
+        db.all(NEXT_DUE, bind! { webhooks: webhooks.to_vec() })?;
+    Ok(due.into_iter().filter_map(|(id, at)| Some((id, at?))).collect())
 }
 
 /// For a job that will want that once it has asked for other things.
-pub fn next_due_ahead(db: &Reader<'_>, webhook_id: WebhookId) -> Result<()> {
-    Ok(db.ahead(NEXT_DUE, bind! { webhook_id })?)
+pub fn next_due_ahead(db: &Reader<'_>, webhooks: &[WebhookId]) -> Result<()> {
+    Ok(db.ahead(NEXT_DUE, bind! { webhooks: webhooks.to_vec() })?)
 }

@@ -1,5 +1,7 @@
 //! The webhook: an address that is told what happens.
 
+use std::collections::HashMap;
+
 use kit::{Timestamp, words};
 use serde::Serialize;
 use store::{Reader, Tx, bind, record, sql, word_column};
@@ -9,7 +11,7 @@ use super::ears::Ears;
 use super::kinds;
 use super::signature::Secret;
 use crate::accounts::rights::Listed;
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::ids::{AccountId, TeamId, WebhookId};
 use crate::secrets::SealKey;
 use crate::signals::{self, Notification, Tell};
@@ -121,6 +123,15 @@ pub fn find(db: &Reader<'_>, id: WebhookId) -> Result<Webhook> {
     Ok(db.one(sql!(Webhook::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
+/// Those of these webhooks that there are.
+pub fn some(db: &Reader<'_>, ids: &[WebhookId]) -> Result<HashMap<WebhookId, Webhook>> {
+    let found: Vec<Webhook> = db.all(
+        sql!(Webhook::SELECT, " where account_id = :account and id in (:ids)"),
+        bind! { ids: ids.to_vec() },
+    )?;
+    Ok(found.into_iter().map(|webhook| (webhook.id, webhook)).collect())
+}
+
 impl Webhook {
     /// Whether it is to be told this: it was asked for, and whoever made the webhook may read it.
     pub fn wants(&self, ears: &Ears, news: &Notification) -> bool {
@@ -131,9 +142,20 @@ impl Webhook {
 
     /// What whoever made it may be told of the teams it is for; `None` if they may have no webhooks any more.
     pub fn ears(&self, db: &Reader<'_>) -> Result<Option<Ears>> {
-        let ears = Ears::of_creator(db, &self.creator, self.creator_app.as_deref())?;
-        let teams = self.team_ids.as_ref().map(|Listed(teams)| teams.as_slice());
-        Ok(ears.map(|ears| ears.narrowed(teams)))
+        Ok(self.creators_ears(db)?.map(|ears| self.narrow(ears)))
+    }
+
+    /// What whoever made it may be told; `None` if they are gone or may have no webhooks any more.
+    pub fn creators_ears(&self, db: &Reader<'_>) -> Result<Option<Ears>> {
+        match Ears::of_creator(db, &self.creator, self.creator_app.as_deref()) {
+            Err(error) if error.code == Code::NotFound => Ok(None),
+            found => found,
+        }
+    }
+
+    /// As much of what they may be told as is of the teams it is for.
+    pub fn narrow(&self, ears: Ears) -> Ears {
+        ears.narrowed(self.team_ids.as_ref().map(|Listed(teams)| teams.as_slice()))
     }
 
     /// Goes on in the log past what the webhook does not want, and says how far it has come then. Carriers write

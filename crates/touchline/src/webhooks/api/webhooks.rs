@@ -337,7 +337,8 @@ impl FromBody for NewReplay {
 /// How a webhook is enabled.
 #[derive(Debug, ToSchema)]
 struct Enabling {
-    /// Whether it is told what it missed; `true` if left out.
+    /// Whether it is told what it missed; `true` if left out. With `false` it begins with what happens from now on, and what
+    /// was waiting to be tried again is given up.
     #[schema(required = false)]
     replay_missed: bool,
 }

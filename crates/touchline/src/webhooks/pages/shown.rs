@@ -72,7 +72,7 @@ fn kinds_in_short(webhook: &Webhook) -> String {
 pub(super) fn kinds_of(webhook: &Webhook) -> usize {
     let Listed(wishes) = &webhook.events;
     let meant = |kind: &&kinds::Kind| wishes.iter().any(|wish| kinds::means(wish, kind.name));
-    kinds::KINDS.iter().filter(meant).count()
+    kinds::sent().filter(meant).count()
 }
 
 /// The size of the drawing of a day.

@@ -1,0 +1,41 @@
+//! What is to be done next, looked up for several webhooks of an account at once.
+
+use store::Reader;
+
+use super::Dispatcher;
+use super::carrier::Errand;
+use super::desks::{Desks, Pile};
+use super::plan::{Look, Plan, plans};
+use crate::error::{Error, Result};
+use crate::ids::WebhookId;
+
+/// For as many webhooks as it is looked together.
+const TOGETHER: usize = 128;
+
+pub(super) type Ask = (WebhookId, Look);
+pub(super) type Looks = Desks<Ask, Plan>;
+
+/// Looks what is to be done next for a webhook.
+pub(super) async fn look(post: &Dispatcher, errand: Errand, look: Look) -> Result<Plan> {
+    let (waiting, desk) = post.looks.lay(errand.account, (errand.webhook, look));
+    if let Some(desk) = desk {
+        let own = post.clone();
+        post.app.spawn(async move {
+            desk.clear(together, |asks| look_for(&own, errand, asks)).await;
+        });
+    }
+    waiting.await.map_err(|_| Error::internal("could not look what is to be delivered"))?
+}
+
+/// Looks for several webhooks together.
+async fn look_for(post: &Dispatcher, errand: Errand, asks: Pile<Ask>) -> Result<Vec<Plan>> {
+    post.app.db.read(errand.scope(), move |db: &Reader<'_>| plans(db, &asks)).await
+}
+
+fn together() -> impl FnMut(&Ask) -> bool {
+    let mut many = 0;
+    move |_| {
+        many += 1;
+        many <= TOGETHER
+    }
+}

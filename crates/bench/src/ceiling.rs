@@ -25,6 +25,7 @@ impl Ceiling {
     pub(crate) async fn open(site: &Site) -> Result<Self> {
         let database = site.database("ceiling").await?;
         let club = Club::found(&database)?;
+        database.settle().await?;
         let scope = Scope::account(club.account, ACTOR).for_request(REQUEST);
         Ok(Self { db: database.open()?, scope, numbers: Numbers::default() })
     }

@@ -175,12 +175,17 @@ impl Database {
         .map_err(|error| format!("cannot open the database: {error}"))
     }
 
-    /// The service, ready to answer. A database server knows what its tables hold, as it learns by itself within a
-    /// minute.
-    pub(crate) async fn serve(&self, flags: &[&str]) -> Result<Process> {
-        if let Some(url) = &self.url {
-            admin(url, &["analyze".to_owned()]).await?;
+    /// Lets a database server look what its tables hold, as it does by itself within a minute.
+    pub(crate) async fn settle(&self) -> Result<()> {
+        match &self.url {
+            Some(url) => admin(url, &["analyze".to_owned()]).await.map(drop),
+            None => Ok(()),
         }
+    }
+
+    /// The service, ready to answer.
+    pub(crate) async fn serve(&self, flags: &[&str]) -> Result<Process> {
+        self.settle().await?;
         let mut words = vec!["serve", "--listen", "127.0.0.1:0"];
         words.extend(flags);
         let mut command = self.command(&words);

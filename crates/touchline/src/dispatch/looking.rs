@@ -5,15 +5,17 @@ use store::Reader;
 use super::Dispatcher;
 use super::carrier::Errand;
 use super::desks::{Desks, Pile};
-use super::plan::{Look, Plan, plans};
+use super::plan::{BATCH, Look, Plan, plans};
 use crate::error::{Error, Result};
 use crate::ids::WebhookId;
 
-/// For as many webhooks as it is looked together.
-const TOGETHER: usize = 128;
+/// At as many notifications it is looked together, unless one webhook has more: for 128 webhooks that wait for what is
+/// new, or fewer that have to catch up.
+const TOGETHER: i64 = 128 * BATCH;
 
-pub(super) type Ask = (WebhookId, Look);
-pub(super) type Looks = Desks<Ask, Plan>;
+type Ask = (WebhookId, Look);
+/// What goes wrong for one webhook is told to that one alone.
+pub(super) type Looks = Desks<Ask, Result<Plan>>;
 
 /// Looks what is to be done next for a webhook.
 pub(super) async fn look(post: &Dispatcher, errand: Errand, look: Look) -> Result<Plan> {
@@ -24,18 +26,18 @@ pub(super) async fn look(post: &Dispatcher, errand: Errand, look: Look) -> Resul
             desk.clear(together, |asks| look_for(&own, errand, asks)).await;
         });
     }
-    waiting.await.map_err(|_| Error::internal("could not look what is to be delivered"))?
+    waiting.await.map_err(|_| Error::internal("could not look what is to be delivered"))??
 }
 
 /// Looks for several webhooks together.
-async fn look_for(post: &Dispatcher, errand: Errand, asks: Pile<Ask>) -> Result<Vec<Plan>> {
+async fn look_for(post: &Dispatcher, errand: Errand, asks: Pile<Ask>) -> Result<Vec<Result<Plan>>> {
     post.app.db.read(errand.scope(), move |db: &Reader<'_>| plans(db, &asks)).await
 }
 
 fn together() -> impl FnMut(&Ask) -> bool {
     let mut many = 0;
-    move |_| {
-        many += 1;
+    move |(_, look)| {
+        many += look.many;
         many <= TOGETHER
     }
 }

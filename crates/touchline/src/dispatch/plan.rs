@@ -82,8 +82,8 @@ impl Load {
     }
 }
 
-/// Looks what is to be done next for some webhooks of an account.
-pub(super) fn plans(db: &Reader<'_>, looks: &[(WebhookId, Look)]) -> Result<Vec<Plan>> {
+/// Looks what is to be done next for some webhooks of an account. Fails only where it fails for all of them.
+pub(super) fn plans(db: &Reader<'_>, looks: &[(WebhookId, Look)]) -> Result<Vec<Result<Plan>>> {
     let ids: Vec<_> = looks.iter().map(|(id, _)| *id).collect();
     // Mostly they are well, nothing is to be tried again, and these are what is wanted.
     delivery::next_due_ahead(db, &ids)?;
@@ -102,7 +102,7 @@ pub(super) fn plans(db: &Reader<'_>, looks: &[(WebhookId, Look)]) -> Result<Vec<
         Some(webhook) => sight.plan(webhook.clone(), look),
         None => Ok(Plan::Wait(Rest { until: None, seen: look.seen })),
     };
-    looks.iter().map(one).collect()
+    Ok(looks.iter().map(one).collect())
 }
 
 /// What webhooks of an account have in common is looked up once.
@@ -189,11 +189,12 @@ impl Sight<'_> {
         }
         let mut all = signals::notifications(self.db, seen, many)?;
         let found = all.len();
-        self.weight += lighten(&mut all);
+        let weight = lighten(&mut all);
         let more = all.len() < found || i64::try_from(found).is_ok_and(|found| found >= many);
+        self.weight += weight;
         if self.weight > REMEMBERED {
             self.news.clear();
-            self.weight = 0;
+            self.weight = weight;
         }
         let news = Rc::new(News { all, more });
         self.news.insert((seen, many), news.clone());
@@ -206,7 +207,7 @@ fn lighten(news: &mut Vec<Notification>) -> usize {
     let mut weight = 0;
     let held = news.iter().take_while(|news| {
         let fits = weight < HEAVY;
-        weight += news.body.len();
+        weight += if fits { news.body.len() } else { 0 };
         fits
     });
     let held = held.count();

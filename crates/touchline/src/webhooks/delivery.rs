@@ -165,9 +165,10 @@ const DUE: &str = "
     where d.account_id = :account and d.webhook_id = :webhook_id and d.status = 'pending'";
 
 const NEXT_DUE: &str = "
-    select webhook_id, min(next_attempt_at) from delivery
-    where account_id = :account and webhook_id in (:webhooks) and status = 'pending'
-    group by webhook_id";
+    select w.id, (select min(d.next_attempt_at) from delivery d
+                  where d.account_id = w.account_id and d.webhook_id = w.id
+                    and d.status = 'pending') as next_due
+    from webhook w where w.account_id = :account and w.id in (:webhooks)";
 
 /// When the next pending delivery of each of these webhooks is due, where there is one.
 pub fn next_due(db: &Reader<'_>, webhooks: &[WebhookId]) -> Result<HashMap<WebhookId, Timestamp>> {

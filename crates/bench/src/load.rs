@@ -217,11 +217,13 @@ pub(crate) async fn beside<C: Client, O: Client>(
         }
     });
     tokio::select! {
-        measured = measure(clients, pace) => measured,
+        // A number that was reached without them is none.
+        biased;
         ended = running.join_next() => match ended {
             Some(Ok(why)) => Err(format!("whoever was to go on beside failed: {why}")),
             _ => Err("whoever was to go on beside did not".to_owned()),
         },
+        measured = measure(clients, pace) => measured,
     }
 }
 

@@ -385,7 +385,8 @@ both! {
         let before = receiver.wait_for(receiver.received().len() + 20).await.len();
         let began = Instant::now();
         receiver.wait_for(before + 300).await;
-        assert!(began.elapsed() < seconds(15), "no quicker than twenty a second");
+        // By ten a second it would take 28 seconds; a busy machine may take long for eighty.
+        assert!(began.elapsed() < seconds(25), "no quicker than at first");
         w.pass(seconds(120));
         receiver.wait_for(failed + 1_000).await;
         let mut arrived = numbers(&receiver).split_off(failed);

@@ -16,6 +16,7 @@ use super::due::{self, Due, Whole};
 use super::plan;
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Result};
+use crate::expected::Expected;
 use crate::ids::{AccountId, DueId, PersonId, TeamId};
 use crate::mail::letter::{self, NewLetter};
 use crate::messages::people;
@@ -159,8 +160,8 @@ pub fn last(db: &Reader<'_>, due: DueId) -> Result<Option<Timestamp>> {
 }
 
 /// Reminds of one due by hand.
-pub fn remind(tx: &Tx<'_>, reach: &Reach, id: DueId) -> Result<Reminded> {
-    let whole = due::managed(tx, reach, id)?;
+pub fn remind(tx: &Tx<'_>, reach: &Reach, id: DueId, expected: &Expected) -> Result<Reminded> {
+    let whole = expected.check(due::managed(tx, reach, id))?;
     if whole.due.balance() == 0 {
         return Err(Error::invalid_state("Nothing of this due is open."));
     }

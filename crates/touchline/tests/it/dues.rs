@@ -240,7 +240,10 @@ both! {
         }
         let same = change(json!({ "title": "Half a season" })).await.ok();
         assert_eq!(same.data()["version"], after.data()["version"]);
-        w.owner.with("If-Match", "\"1\"").patch(&at(&due, ""), json!({ "title": "x" })).await.refused(412, "precondition_failed");
+        let stale = w.owner.with("If-Match", "\"1\"");
+        stale.patch(&at(&due, ""), json!({ "title": "x" })).await.refused(412, "precondition_failed");
+        stale.post(&at(&due, "/payments"), json!({ "method": "cash", "amount": 1 })).await.refused(412, "precondition_failed");
+        stale.post(&at(&due, "/remind"), json!({})).await.refused(412, "precondition_failed");
         let payment = pay(w, &due, 1).await.created();
         change(json!({ "title": "x" })).await.refused(409, "invalid_state");
         w.owner.post(&at(&due, &format!("/payments/{}/refund", payment.id())), json!({})).await.ok();

@@ -174,7 +174,9 @@ async fn remind(
     MaybeBody(body): MaybeBody<NoBody>,
 ) -> Result<Response> {
     let reach = caller.reach();
-    caller.begin(body, move |tx, NoBody, _| reminders::remind(tx, &reach, id)).await
+    caller
+        .begin(body, move |tx, NoBody, expected| reminders::remind(tx, &reach, id, expected))
+        .await
 }
 
 impl FromBody for NewCharge {

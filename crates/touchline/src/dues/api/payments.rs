@@ -6,7 +6,6 @@ use utoipa_axum::routes;
 use crate::dues::due;
 use crate::dues::paying::{self, NewDuePayment, NewDueRefund};
 use crate::error::Result;
-use crate::expected::Expected;
 use crate::ids::{DueId, PaymentId};
 use crate::money::MOST;
 use crate::money::payment::{self, Method, Payment};
@@ -68,8 +67,9 @@ async fn pay(
     body: Body<NewDuePayment>,
 ) -> Result<Response> {
     let reach = caller.reach();
-    let expected = Expected::Anything;
-    caller.create(body, move |tx, new| paying::pay(tx, &reach, id, &expected, new)).await
+    caller
+        .create_for(body, move |tx, new, expected| paying::pay(tx, &reach, id, expected, new))
+        .await
 }
 
 /// Get a payment

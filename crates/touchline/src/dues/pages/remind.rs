@@ -11,6 +11,7 @@ use super::{LIST, Sent, Treasurer, is_fault, place, show};
 use crate::accounts::rights::Reach;
 use crate::dues::due;
 use crate::dues::reminders::{self, Remind};
+use crate::expected::Expected;
 use crate::ids::{DueId, TeamId};
 use crate::teams::team;
 use crate::web::page::{Flash, Frame, Section};
@@ -76,7 +77,7 @@ pub(super) async fn team(At(id): At<TeamId>, Sent { visitor, .. }: Sent) -> Outc
 pub(super) async fn one(At(id): At<DueId>, Sent { visitor, .. }: Sent) -> Outcome<Response> {
     let remind = move |tx: &Tx<'_>| {
         due::whole(tx, id)?;
-        reminders::remind(tx, &Reach::Everywhere, id)
+        reminders::remind(tx, &Reach::Everywhere, id, &Expected::Anything)
     };
     match visitor.write(remind).await {
         Ok(said) => Ok(see_other(&format!("{}?done=reminded&letters={}", place(id), said.letters))),

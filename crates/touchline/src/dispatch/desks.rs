@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
+use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
 
@@ -28,28 +29,45 @@ impl<Ask, Answer> Default for Desks<Ask, Answer> {
     }
 }
 
-impl<Ask, Answer> Desks<Ask, Answer> {
-    /// Lays something on an account's desk. Where nobody is at it, whoever lays it there has to see to the desk.
-    pub(super) fn lay(
+impl<Ask: Send + Sync + 'static, Answer: Send + 'static> Desks<Ask, Answer> {
+    /// Lays something on an account's desk. Where nobody is at it, somebody works there until nothing is left,
+    /// each time on the first and as many after it as fit.
+    pub(super) fn lay<Fits, Working>(
         self: &Arc<Self>,
-        account: AccountId,
+        (app, account): (&App, AccountId),
         ask: Ask,
-    ) -> (Waiting<Answer>, Option<AtDesk<Ask, Answer>>) {
+        together: impl Fn() -> Fits + Send + 'static,
+        work: impl Fn(Pile<Ask>) -> Working + Send + Sync + 'static,
+    ) -> Waiting<Answer>
+    where
+        Fits: FnMut(&Ask) -> bool,
+        Working: Future<Output = Result<Vec<Answer>>> + Send,
+    {
         let (done, waiting) = oneshot::channel();
         let mut desks = self.open();
         let begun = desks.contains_key(&account);
         desks.entry(account).or_default().push(Entry { ask, done });
-        let at = (!begun).then(|| AtDesk { desks: self.clone(), account, cleared: false });
-        (waiting, at)
+        drop(desks);
+        if !begun {
+            let mut desk = AtDesk { desks: self.clone(), account, cleared: false };
+            app.spawn(async move {
+                while let Some(entries) = desk.take(together()) {
+                    answer(entries, &work).await;
+                }
+            });
+        }
+        waiting
     }
+}
 
+impl<Ask, Answer> Desks<Ask, Answer> {
     fn open(&self) -> MutexGuard<'_, HashMap<AccountId, Vec<Entry<Ask, Answer>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Whoever is at the desk of an account.
-pub(super) struct AtDesk<Ask, Answer> {
+struct AtDesk<Ask, Answer> {
     desks: Arc<Desks<Ask, Answer>>,
     account: AccountId,
     /// Whether it was left as it should be.
@@ -57,45 +75,6 @@ pub(super) struct AtDesk<Ask, Answer> {
 }
 
 impl<Ask, Answer> AtDesk<Ask, Answer> {
-    /// Works until nothing is left, each time on the first and as many after it as fit.
-    pub(super) async fn clear<Fits, Working>(
-        mut self,
-        together: impl Fn() -> Fits,
-        work: impl Fn(Pile<Ask>) -> Working,
-    ) where
-        Fits: FnMut(&Ask) -> bool,
-        Working: Future<Output = Result<Vec<Answer>>>,
-    {
-        while let Some(entries) = self.take(together()) {
-            let (asks, waiting): (Vec<_>, Vec<_>) =
-                entries.into_iter().map(|entry| (entry.ask, entry.done)).unzip();
-            let all = Pile { which: 0..asks.len(), asks: Arc::new(asks) };
-            match work(all.clone()).await {
-                // Done is done, whether or not anybody still waits for it.
-                Ok(answers) => {
-                    for (done, answer) in waiting.into_iter().zip(answers) {
-                        let _ = done.send(Ok(answer));
-                    }
-                }
-                // Where the database was lost on the way something may be written down all the same, and once more would
-                // count it twice: the carriers look how far they have come.
-                Err(error) if waiting.len() == 1 || error.code == Code::Overloaded => {
-                    for done in waiting {
-                        let _ = done.send(Err(error.clone()));
-                    }
-                }
-                // It may be because of one of them: the others are not to suffer for it.
-                Err(_) => {
-                    for (place, done) in waiting.into_iter().enumerate() {
-                        let own = work(Pile { which: place..place + 1, ..all.clone() }).await;
-                        let none = || Error::internal("a carrier got no answer");
-                        let _ = done.send(own.and_then(|mut own| own.pop().ok_or_else(none)));
-                    }
-                }
-            }
-        }
-    }
-
     /// Takes what is done next. `None` if nothing is left, and nobody is at the desk any more.
     fn take(&mut self, mut fits: impl FnMut(&Ask) -> bool) -> Option<Vec<Entry<Ask, Answer>>> {
         let mut desks = self.desks.open();
@@ -107,6 +86,50 @@ impl<Ask, Answer> AtDesk<Ask, Answer> {
         }
         let many = entries.iter().take_while(|entry| fits(&entry.ask)).count().max(1);
         Some(entries.drain(..many).collect())
+    }
+}
+
+impl<Ask, Answer> Drop for AtDesk<Ask, Answer> {
+    fn drop(&mut self) {
+        if !self.cleared {
+            // Cut off in the midst of it, nobody is at it any more: whoever waits is told so.
+            self.desks.open().remove(&self.account);
+        }
+    }
+}
+
+/// Does what is wanted, and tells everybody who waits for it.
+async fn answer<Ask, Answer, Working>(
+    entries: Vec<Entry<Ask, Answer>>,
+    work: &impl Fn(Pile<Ask>) -> Working,
+) where
+    Working: Future<Output = Result<Vec<Answer>>>,
+{
+    let (asks, waiting): (Vec<_>, Vec<_>) =
+        entries.into_iter().map(|entry| (entry.ask, entry.done)).unzip();
+    let all = Pile { which: 0..asks.len(), asks: Arc::new(asks) };
+    match work(all.clone()).await {
+        // Done is done, whether or not anybody still waits for it.
+        Ok(answers) => {
+            for (done, answer) in waiting.into_iter().zip(answers) {
+                let _ = done.send(Ok(answer));
+            }
+        }
+        // Where the database was lost on the way something may be written down all the same, and once more would
+        // count it twice: the carriers look how far they have come.
+        Err(error) if waiting.len() == 1 || error.code == Code::Overloaded => {
+            for done in waiting {
+                let _ = done.send(Err(error.clone()));
+            }
+        }
+        // It may be because of one of them: the others are not to suffer for it.
+        Err(_) => {
+            for (place, done) in waiting.into_iter().enumerate() {
+                let own = work(Pile { which: place..place + 1, ..all.clone() }).await;
+                let none = || Error::internal("a carrier got no answer");
+                let _ = done.send(own.and_then(|mut own| own.pop().ok_or_else(none)));
+            }
+        }
     }
 }
 
@@ -127,14 +150,5 @@ impl<Ask> Deref for Pile<Ask> {
 
     fn deref(&self) -> &[Ask] {
         &self.asks[self.which.clone()]
-    }
-}
-
-impl<Ask, Answer> Drop for AtDesk<Ask, Answer> {
-    fn drop(&mut self) {
-        if !self.cleared {
-            // Cut off in the midst of it, nobody is at it any more: whoever waits is told so.
-            self.desks.open().remove(&self.account);
-        }
     }
 }

@@ -19,18 +19,15 @@ pub(super) type Looks = Desks<Ask, Result<Plan>>;
 
 /// Looks what is to be done next for a webhook.
 pub(super) async fn look(post: &Dispatcher, errand: Errand, look: Look) -> Result<Plan> {
-    let (waiting, desk) = post.looks.lay(errand.account, (errand.webhook, look));
-    if let Some(desk) = desk {
-        let own = post.clone();
-        post.app.spawn(async move {
-            desk.clear(together, |asks| look_for(&own, errand, asks)).await;
-        });
-    }
+    let own = post.clone();
+    let work = move |asks| look_for(own.clone(), errand, asks);
+    let (desk, ask) = ((&post.app, errand.account), (errand.webhook, look));
+    let waiting = post.looks.lay(desk, ask, together, work);
     waiting.await.map_err(|_| Error::internal("could not look what is to be delivered"))??
 }
 
 /// Looks for several webhooks together.
-async fn look_for(post: &Dispatcher, errand: Errand, asks: Pile<Ask>) -> Result<Vec<Result<Plan>>> {
+async fn look_for(post: Dispatcher, errand: Errand, asks: Pile<Ask>) -> Result<Vec<Result<Plan>>> {
     post.app.db.read(errand.scope(), move |db: &Reader<'_>| plans(db, &asks)).await
 }
 

@@ -25,14 +25,10 @@ pub(super) struct Writing(Option<Waiting<Option<Reason>>>);
 
 impl Writing {
     pub(super) fn begin(post: &Dispatcher, errand: Errand, report: Report) -> Self {
-        let (writing, desk) = post.reports.lay(errand.account, report);
-        if let Some(desk) = desk {
-            let own = post.clone();
-            post.app.spawn(async move {
-                desk.clear(together, |reports| write(&own, errand, reports)).await;
-            });
-        }
-        Self(Some(writing))
+        let own = post.clone();
+        let work = move |reports| write(own.clone(), errand, reports);
+        let desk = (&post.app, errand.account);
+        Self(Some(post.reports.lay(desk, report, together, work)))
     }
 
     /// Waits until it is. Says why the webhook is to be turned off, if it is.
@@ -48,7 +44,7 @@ impl Writing {
 
 /// Writes some reports down together.
 async fn write(
-    post: &Dispatcher,
+    post: Dispatcher,
     errand: Errand,
     reports: Pile<Report>,
 ) -> Result<Vec<Option<Reason>>> {

@@ -339,13 +339,15 @@ create table refund (
 create index refund_account_id_subject_idx on refund (account_id, subject, id);
 create index refund_status_idx on refund (status, account_id, id) where status = 'pending';
 
--- A reminder that was sent: never twice for the same day of the schedule.
+-- A reminder: never twice for the same day of the schedule.
 create table reminder (
     account_id bytea not null,
     due_id bytea not null,
     -- The day it was about, and which day of the schedule it was; by hand, when.
     due_on text not null,
     occasion text not null,
+    -- How many were written to; none had an address, or they had just been.
+    letters bigint not null,
     created_at bigint not null,
     constraint reminder_pkey primary key (account_id, due_id, due_on, occasion),
     constraint reminder_due_id_fkey foreign key (account_id, due_id) references due (account_id, id) on delete cascade

@@ -125,20 +125,25 @@ pub fn remind_all(tx: &Tx<'_>, offset: i64, ready: &[(DueId, Day)]) -> Result<()
     for (id, day) in ready {
         let whole = due::whole(tx, *id)?;
         let open = whole.due.next_due_on.is_some_and(|next| next <= *day);
-        if open && note(tx, *id, *day, &offset.to_string())? && !was_reminded(tx, *id, BETWEEN)? {
+        if !open {
+            continue;
+        }
+        let lately = was_reminded(tx, *id, BETWEEN)?;
+        let readers = if lately { Vec::new() } else { readers(tx, &whole.due)? };
+        if note(tx, *id, *day, &offset.to_string(), &readers)? {
             let team = team::find(tx, whole.due.team_id)?;
-            write(tx, &team, &whole, *day)?;
+            write(tx, &team, &whole, *day, readers)?;
         }
     }
     Ok(())
 }
 
-/// Writes down that somebody is reminded, and says whether nobody had.
-fn note(tx: &Tx<'_>, due: DueId, due_on: Day, occasion: &str) -> Result<bool> {
+/// Writes down that these are reminded, and says whether nobody had.
+fn note(tx: &Tx<'_>, due: DueId, due_on: Day, occasion: &str, readers: &[Person]) -> Result<bool> {
     let noted = tx.run(
-        "insert into reminder (account_id, due_id, due_on, occasion, created_at)
-         values (:account, :due, :due_on, :occasion, :now) on conflict do nothing",
-        bind! { due, due_on, occasion },
+        "insert into reminder (account_id, due_id, due_on, occasion, letters, created_at)
+         values (:account, :due, :due_on, :occasion, :letters, :now) on conflict do nothing",
+        bind! { due, due_on, occasion, letters: count(readers) },
     )?;
     Ok(noted > 0)
 }
@@ -153,7 +158,7 @@ fn was_reminded(tx: &Tx<'_>, due: DueId, within: Duration) -> Result<bool> {
 pub fn last(db: &Reader<'_>, due: DueId) -> Result<Option<Timestamp>> {
     let (last,): (Option<Timestamp>,) = db.one(
         "select max(created_at) as last from reminder
-         where account_id = :account and due_id = :due and created_at < :now",
+         where account_id = :account and due_id = :due and letters > 0 and created_at < :now",
         bind! { due },
     )?;
     Ok(last)
@@ -217,21 +222,28 @@ fn by_hand(tx: &Tx<'_>, team: &Team, whole: &Whole) -> Result<Option<i64>> {
     let Some(day) = whole.due.next_due_on else { return Ok(None) };
     let occasion = format!("by hand at {}", tx.now());
     let id = whole.due.id;
-    if was_reminded(tx, id, BY_HAND)? || !note(tx, id, day, &occasion)? {
+    if was_reminded(tx, id, BY_HAND)? {
         return Ok(None);
     }
-    let letters = write(tx, team, whole, day)?;
+    let readers = readers(tx, &whole.due)?;
+    let letters = count(&readers);
+    if !note(tx, id, day, &occasion, &readers)? {
+        return Ok(None);
+    }
+    write(tx, team, whole, day, readers)?;
     tx.audit("dues.reminded", &id.to_string(), &json!({ "letters": letters }))?;
     Ok(Some(letters))
 }
 
-/// Writes to the payer of a due, and says how many letters that made.
-fn write(tx: &Tx<'_>, team: &Team, whole: &Whole, day: Day) -> Result<i64> {
+fn count(readers: &[Person]) -> i64 {
+    i64::try_from(readers.len()).unwrap_or(i64::MAX)
+}
+
+/// Writes to these about a due.
+fn write(tx: &Tx<'_>, team: &Team, whole: &Whole, day: Day, readers: Vec<Person>) -> Result<()> {
     let due = &whole.due;
     let member = person::display_name(&person::find(tx, due.person_id)?);
     let subject = format!("[{}] {}: {}", team.name, due.title, open(due, due.balance()));
-    let readers = readers(tx, due)?;
-    let letters = i64::try_from(readers.len()).unwrap_or(i64::MAX);
     for reader in readers {
         let to_name = person::display_name(&reader);
         let Some(to_address) = reader.email else { continue };
@@ -249,7 +261,7 @@ fn write(tx: &Tx<'_>, team: &Team, whole: &Whole, day: Day) -> Result<i64> {
             },
         )?;
     }
-    Ok(letters)
+    Ok(())
 }
 
 /// Who is written to: the payer, or the guardians who are written to if the payer has no address.

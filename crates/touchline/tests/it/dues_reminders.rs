@@ -96,6 +96,12 @@ both! {
         }
         let reminded = w.owner.post(&at(&second, "/remind"), json!({})).await;
         assert_eq!((reminded.status, &reminded.data()["letters"]), (202, &json!(0)));
+        // That nobody was written to does not count as reminding: as soon as there is an address, it goes out.
+        w.pass(seconds(1));
+        w.owner.patch(&format!("/people/{}", alone.person), json!({ "email": "loner@example.org" })).await.ok();
+        let reminded = w.owner.post(&at(&second, "/remind"), json!({})).await;
+        assert_eq!((reminded.status, &reminded.data()["letters"]), (202, &json!(1)));
+        assert_eq!(letters(w, &second).await.len(), 1);
     }
 
     async fn a_treasurer_reminds_by_hand_at_most_once_an_hour(w: &World) {

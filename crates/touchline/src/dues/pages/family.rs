@@ -67,6 +67,8 @@ struct Sum {
 struct FamilyPage {
     frame: Frame,
     sums: Vec<Sum>,
+    /// Who the visitor is.
+    own: Vec<PersonId>,
     children: Vec<Child>,
     lines: Vec<Line>,
     /// The teams whose statements the visitor may read.
@@ -79,6 +81,7 @@ struct FamilyPage {
 #[derive(Default)]
 struct Found {
     sums: Vec<Sum>,
+    own: Vec<PersonId>,
     children: Vec<Child>,
     lines: Vec<Line>,
     teams: Vec<(TeamId, String)>,
@@ -97,6 +100,7 @@ pub(super) async fn list(visitor: Member) -> Outcome<Response> {
     let page = FamilyPage {
         frame: visitor.frame("Dues", Section::OwnDues),
         sums: found.sums,
+        own: found.own,
         children: found.children,
         lines: found.lines,
         teams: found.teams,
@@ -119,6 +123,7 @@ fn found(db: &Reader<'_>, standing: Standing) -> Result<Found> {
     let Some(own) = standing.own.first().copied() else {
         return Ok(Found { teams, zone, ..Found::default() });
     };
+    let family = standing.own.clone();
     // What concerns the teams they lead is no business of the family.
     let reach = Standing { leads: Vec::new(), ..standing }.reach(Least::Family);
     let page = Page { limit: DUES, order: Order::Desc, last: None };
@@ -126,6 +131,7 @@ fn found(db: &Reader<'_>, standing: Standing) -> Result<Found> {
     let Statement { totals, lines, .. } = statement::of_person(db, &reach, own)?;
     Ok(Found {
         sums: totals.iter().map(sum).collect(),
+        own: family,
         children: children(db, dues)?,
         lines: lines.into_iter().take(LINES).map(line).collect(),
         teams,

@@ -13,7 +13,7 @@ use crate::accounts::rights::Reach;
 use crate::dues::due::{self, Category, DueFilter, Shown, Status};
 use crate::dues::statement::{self, Total};
 use crate::error::Result;
-use crate::ids::{DueId, TeamId};
+use crate::ids::{DueId, PersonId, TeamId};
 use crate::paging::{Order, Page};
 use crate::teams::team::{self, TeamFilter};
 use crate::web::form::Form;
@@ -41,6 +41,8 @@ const STATES: [(&str, &str); 5] = [
 pub(super) struct Row {
     pub(super) id: DueId,
     pub(super) person: String,
+    pub(super) payer_id: PersonId,
+    pub(super) payer: String,
     pub(super) title: String,
     pub(super) team: String,
     pub(super) state: (&'static str, &'static str),
@@ -146,6 +148,8 @@ pub(super) fn rows(db: &Reader<'_>, dues: &[Shown]) -> Result<Vec<Row>> {
     let row = |due: &Shown| Row {
         id: due.id,
         person: around.person(due.person_id),
+        payer_id: due.payer_id,
+        payer: around.person(due.payer_id),
         title: due.title.clone(),
         team: around.team(due.team_id),
         state: shown::state(due),

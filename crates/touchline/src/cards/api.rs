@@ -4,7 +4,7 @@ use axum::response::Response;
 use store::Tx;
 use utoipa_axum::routes;
 
-use super::checkout::{self, Checkout, NewCheckout};
+use super::checkout::{self, Checkout, NewCheckout, Wish};
 use super::opening;
 use super::subject::Subject;
 use crate::error::Result;
@@ -86,7 +86,8 @@ async fn pay(
     body: Body<NewCheckout>,
 ) -> Result<Response> {
     let (app, reach) = (caller.app(), caller.reach());
-    let opened = opening::open(app, caller.scope(), reach, subject, body.value.clone()).await;
+    let wish = Wish { subject, amount: body.value.amount, expected: caller.expected()? };
+    let opened = opening::open(app, caller.scope(), reach, wish).await;
     let answer = move |tx: &Tx<'_>, _| match opened? {
         (checkout, Some(page)) => checkout::opened(tx, checkout.id, &page),
         (checkout, None) => Ok(checkout),

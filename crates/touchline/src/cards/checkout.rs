@@ -14,6 +14,7 @@ use super::provider::Page;
 use super::subject::{Owed, Subject};
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Fault, Result};
+use crate::expected::Expected;
 use crate::ids::{AccountId, CheckoutId, PaymentId, TeamId};
 use crate::signals::Tell;
 use crate::thing::thing;
@@ -83,23 +84,35 @@ pub struct NewCheckout {
     pub amount: Option<i64>,
 }
 
+/// What somebody wants to pay.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    pub subject: Subject,
+    /// All of it, if this is left out.
+    pub amount: Option<i64>,
+    /// What the payer has seen of it.
+    pub expected: Expected,
+}
+
+impl Wish {
+    /// To pay all of it, as it is.
+    pub fn all_of(subject: Subject) -> Self {
+        Self { subject, amount: None, expected: Expected::Anything }
+    }
+}
+
 /// Writes down that somebody wants to pay. If they, or somebody else, began to pay the same already, that page
 /// is used again.
-pub fn begin(
-    tx: &Tx<'_>,
-    reach: &Reach,
-    subject: Subject,
-    new: &NewCheckout,
-    on: bool,
-) -> Result<Checkout> {
-    let owed = subject.shown(tx, reach)?;
+pub fn begin(tx: &Tx<'_>, reach: &Reach, wish: &Wish, on: bool) -> Result<Checkout> {
+    let subject = wish.subject;
+    let owed = wish.expected.check(subject.shown(tx, reach))?;
     if !on {
         return Err(Error::invalid_state("Payments by card are not set up here."));
     }
     if !owed.payable {
         return Err(Error::invalid_state("There is nothing to pay here any more."));
     }
-    let amount = chosen(subject, &owed, new.amount)?;
+    let amount = chosen(subject, &owed, wish.amount)?;
     let (name, currency) = (subject.to_string(), owed.currency);
     let soon = tx.now().plus(LEFT);
     let open = tx.maybe(

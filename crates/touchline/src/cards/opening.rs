@@ -2,10 +2,9 @@
 
 use store::{Scope, Tx};
 
-use super::checkout::{self, Checkout, NewCheckout};
+use super::checkout::{self, Checkout, Wish};
 use super::provider::{Page, Refusal};
 use super::reconcile;
-use super::subject::Subject;
 use crate::accounts::rights::Reach;
 use crate::app::App;
 use crate::error::{Error, Result};
@@ -16,11 +15,10 @@ pub async fn open(
     app: &App,
     scope: Scope,
     reach: Reach,
-    subject: Subject,
-    new: NewCheckout,
+    wish: Wish,
 ) -> Result<(Checkout, Option<Page>)> {
     let on = app.cards.is_some();
-    let begin = move |tx: &Tx<'_>| checkout::begin(tx, &reach, subject, &new, on);
+    let begin = move |tx: &Tx<'_>| checkout::begin(tx, &reach, &wish, on);
     let checkout = app.db.write(scope.clone(), begin).await?;
     let Some(cards) = app.cards.as_ref().filter(|_| checkout.url.is_none()) else {
         return Ok((checkout, None));
@@ -38,14 +36,8 @@ pub async fn open(
 }
 
 /// The same, and says where the payer is to go.
-pub async fn lead(
-    app: &App,
-    scope: Scope,
-    reach: Reach,
-    subject: Subject,
-    new: NewCheckout,
-) -> Result<String> {
-    let (mut found, page) = open(app, scope.clone(), reach, subject, new).await?;
+pub async fn lead(app: &App, scope: Scope, reach: Reach, wish: Wish) -> Result<String> {
+    let (mut found, page) = open(app, scope.clone(), reach, wish).await?;
     if let Some(page) = page {
         let id = found.id;
         found = app.db.write(scope, move |tx| checkout::opened(tx, id, &page)).await?;

@@ -7,7 +7,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use http::StatusCode;
 
-use super::checkout::NewCheckout;
+use super::checkout::Wish;
 use super::opening;
 use super::subject::Subject;
 use crate::accounts::permits::OrdersPlace;
@@ -49,7 +49,7 @@ async fn url(visitor: &Visitor<OrdersPlace>, subject: Subject, form: &Form) -> R
     let known = reach.clone();
     visitor.read(move |db| subject.shown(db, &known)).await?;
     let amount = amount.ok_or_else(|| Error::invalid_state("This is not an amount."))?;
-    opening::lead(app, visitor.scope()?, reach, subject, NewCheckout { amount }).await
+    opening::lead(app, visitor.scope()?, reach, Wish { amount, ..Wish::all_of(subject) }).await
 }
 
 #[derive(Template)]

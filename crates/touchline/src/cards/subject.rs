@@ -9,6 +9,7 @@ use crate::accounts::rights::Reach;
 use crate::dues::due::{self, Due};
 use crate::dues::paying;
 use crate::error::{Error, Result};
+use crate::expected::Versioned;
 use crate::ids::{DueId, OrderId, PaymentId, TeamId};
 use crate::money::payment::{self, Paid};
 use crate::shop::order::{self, Order, Status};
@@ -31,6 +32,14 @@ pub struct Owed {
     pub title: String,
     /// Whether it can be paid as it is.
     pub payable: bool,
+    /// The version of the order or due.
+    version: i64,
+}
+
+impl Versioned for Owed {
+    fn version(&self) -> i64 {
+        self.version
+    }
 }
 
 impl Subject {
@@ -72,6 +81,7 @@ fn of_order(order: &Order) -> Owed {
         amount,
         title: format!("Order {}", kept.number),
         payable: kept.status == Status::Placed && amount > 0,
+        version: kept.version,
     }
 }
 
@@ -82,6 +92,7 @@ fn of_due(due: &Due) -> Owed {
         amount: due.balance(),
         title: due.title.clone(),
         payable: due.balance() > 0,
+        version: due.version,
     }
 }
 

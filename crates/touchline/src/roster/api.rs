@@ -17,6 +17,7 @@ use crate::accounts::rights::ScopeName;
 use crate::error::Result;
 use crate::ids::{MemberId, PersonId, TeamId};
 use crate::paging::Order;
+use crate::teams::team;
 use crate::web::body::{Body, MaybeBody, NoBody};
 use crate::web::caller::{Caller, PeopleRead, RosterRead, RosterWrite};
 use crate::web::cursor::Paging;
@@ -104,7 +105,10 @@ async fn add(
     caller.reaches(team)?;
     let (reach, sight) = (caller.reach(), sight(&caller, body.value.person_id.is_none()));
     caller
-        .create(body, move |tx, new| answered(tx, sight, newcomer::add(tx, &reach, team, new)?))
+        .create_for(body, move |tx, new, expected| {
+            expected.check(team::find(tx, team))?;
+            answered(tx, sight, newcomer::add(tx, &reach, team, new)?)
+        })
         .await
 }
 

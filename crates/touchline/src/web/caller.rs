@@ -155,6 +155,11 @@ impl<N: Needs> Caller<N> {
         self.credential.scope().for_request(self.context.id())
     }
 
+    /// What the caller expects to change.
+    pub fn expected(&self) -> Result<Expected> {
+        precondition::if_match(&self.headers)
+    }
+
     /// Creates something and answers 201.
     pub async fn create<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
         self,
@@ -261,7 +266,7 @@ impl<N: Needs> Caller<N> {
         body: Body<B>,
         work: impl FnOnce(&Tx<'_>, B, &Expected) -> Result<Written> + Send + 'static,
     ) -> Result<Response> {
-        let expected = precondition::if_match(&self.headers)?;
+        let expected = self.expected()?;
         let key = idempotency::key(&self.headers)?.map(|key| IdempotencyKey {
             key,
             request_hash: idempotency::request_hash(

@@ -5,7 +5,7 @@ use store::{Scope, bind};
 use testkit::stripe::{Fault, SECRET, call, signed};
 use testkit::{Answer, Cast, Client, Node, Stripe, Value, World, both, json, seconds};
 use touchline::accounts::rights::Reach;
-use touchline::cards::checkout::{self, NewCheckout};
+use touchline::cards::checkout::{self, Wish};
 use touchline::cards::subject::Subject;
 use touchline::cards::{reconcile, refunds};
 
@@ -394,7 +394,7 @@ both! {
 pub(crate) async fn checkout_of(w: &World, subject: &str) -> String {
     let subject = Subject::parse(subject).unwrap();
     let write = move |tx: &store::Tx<'_>| {
-        checkout::begin(tx, &Reach::Everywhere, subject, &NewCheckout::default(), true)
+        checkout::begin(tx, &Reach::Everywhere, &Wish::all_of(subject), true)
     };
     let begun = w.db().write(Scope::account(w.harbour, "test"), write).await;
     begun.unwrap().id.to_string()

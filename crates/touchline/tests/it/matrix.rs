@@ -250,6 +250,25 @@ both! {
         assert!(TABLE.iter().all(|(id, _)| known.contains(&json!(id))), "the table names an operation that is gone");
     }
 
+    async fn nothing_is_changed_that_is_not_as_the_caller_expects(w: &World) {
+        let cast = w.cast().await;
+        let objects = around(w, &cast, &cast.hawks, None).await;
+        let late = w.owner.with("If-Match", "\"1000000\"");
+        let before = sequence(w).await;
+        let mut looked_at = 0;
+        for (method, path, operation) in operations(&document()) {
+            let takes = &operation["parameters"].to_string();
+            if takes.contains("parameters/IfMatch") {
+                let there = place(&path, &objects);
+                let answer = send(&late, &method, &there, &about_team(&operation, &objects)).await;
+                assert_eq!(answer.status, 412, "{method} {path}: {}", answer.text);
+                looked_at += 1;
+            }
+        }
+        assert!(looked_at > 40, "{looked_at}");
+        assert_eq!(sequence(w).await, before);
+    }
+
     async fn nobody_reaches_a_team_they_do_not_see(w: &World) {
         let cast = w.cast().await;
         let mut objects = around(w, &cast, &cast.otters, None).await;

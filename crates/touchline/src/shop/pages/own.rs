@@ -12,7 +12,7 @@ use super::shelf::own_reach;
 use super::shown::{self, AskPage};
 use super::{Bought, Buyer, Onlooker, do_once, named, seller, show};
 use crate::accounts::account;
-use crate::cards::checkout::NewCheckout;
+use crate::cards::checkout::Wish;
 use crate::cards::opening;
 use crate::cards::subject::Subject;
 use crate::error::Result;
@@ -125,8 +125,8 @@ pub(super) async fn checkout(
     Bought { visitor, .. }: Bought,
 ) -> Outcome<Response> {
     let (scope, reach) = (visitor.scope()?, visitor.reach().await?);
-    let (app, subject) = (visitor.app(), Subject::Order(id));
-    let url = opening::lead(app, scope, reach, subject, NewCheckout::default()).await?;
+    let wish = Wish::all_of(Subject::Order(id));
+    let url = opening::lead(visitor.app(), scope, reach, wish).await?;
     Ok(see_other(&url))
 }
 

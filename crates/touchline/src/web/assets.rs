@@ -130,4 +130,52 @@ mod tests {
         let packed: usize = ASSETS.iter().map(|asset| asset.packed.len()).sum();
         assert!(packed < 60_000, "{packed}");
     }
+
+    /// What stands in a template beside its own language.
+    fn plain(template: &str) -> String {
+        let mut parts = template.split('{');
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |text, part| {
+            let told = part.rsplit_once('}').map_or("", |(_, told)| told);
+            text + " " + told
+        })
+    }
+
+    fn templates(folder: &std::path::Path, found: &mut Vec<String>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                templates(&path, found);
+            } else {
+                found.push(std::fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn every_class_of_a_page_has_a_look() {
+        let css = std::str::from_utf8(find("app.css").unwrap().plain).unwrap();
+        let word = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+        let known: std::collections::HashSet<_> = css
+            .split('.')
+            .skip(1)
+            .filter_map(|rest| rest.split(|letter| !word(letter)).next())
+            .collect();
+        let mut all = Vec::new();
+        templates(
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("templates").as_path(),
+            &mut all,
+        );
+        let mut named = 0;
+        for template in &all {
+            let text = plain(template);
+            for classes in text.split("class=\"").skip(1) {
+                for class in classes.split('"').next().unwrap().split_whitespace() {
+                    assert!(known.contains(class), "nothing says how .{class} looks");
+                    named += 1;
+                }
+            }
+        }
+        assert!(named > 500, "{named}");
+    }
 }

@@ -346,7 +346,7 @@ create table reminder (
     -- The day it was about, and which day of the schedule it was; by hand, when.
     due_on text not null,
     occasion text not null,
-    -- How many were written to; none had an address, or they had just been.
+    -- How many were written to: nobody, if none has an address or they had just been.
     letters bigint not null,
     created_at bigint not null,
     constraint reminder_pkey primary key (account_id, due_id, due_on, occasion),

@@ -54,7 +54,7 @@ const shown = new Set()
 
 for (const [name, , who, go] of PAGES) {
   test(name, { timeout: 180_000 }, async () => {
-    const visit = world[who]
+    const visit = await world.as(who)
     await go(visit.page, world)
     await visit.page.waitForLoadState()
     const found = await visit.page.evaluate(() => ({

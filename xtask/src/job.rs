@@ -41,6 +41,12 @@ impl Job {
         self
     }
 
+    /// Without the variables of our own surroundings that this is true of.
+    pub(crate) fn without(mut self, is_gone: impl Fn(&str) -> bool) -> Self {
+        forget(&mut self.command, is_gone);
+        self
+    }
+
     pub(crate) fn within(mut self, folder: impl AsRef<Path>) -> Self {
         self.command.current_dir(folder);
         self
@@ -118,6 +124,14 @@ impl Job {
             println!("{line}");
         }
         lines.push(line);
+    }
+}
+
+/// Keeps the variables of our own surroundings that this is true of from a program.
+pub(crate) fn forget(command: &mut Command, is_gone: impl Fn(&str) -> bool) {
+    let ours = std::env::vars_os().map(|(name, _)| name);
+    for name in ours.filter(|name| is_gone(&name.to_string_lossy())) {
+        command.env_remove(name);
     }
 }
 

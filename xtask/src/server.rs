@@ -1,7 +1,8 @@
 //! The service itself with demonstration data, for checks from outside.
 
 use crate::guard::Guard;
-use crate::{job, scratch, workspace};
+use crate::job::{self, forget};
+use crate::{scratch, workspace};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, read_to_string};
 use std::net::TcpListener;
@@ -42,11 +43,7 @@ struct Mail {
 /// The service without the settings of whoever runs the checks.
 pub(crate) fn command(service: &Path) -> Command {
     let mut command = Command::new(service);
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("TOUCHLINE_") {
-            command.env_remove(name);
-        }
-    }
+    forget(&mut command, |name| name.starts_with("TOUCHLINE_"));
     command
 }
 

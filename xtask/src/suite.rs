@@ -109,7 +109,11 @@ fn has_nextest() -> bool {
 
 /// Cargo in the repository. It writes into a pipe, so it must be told when somebody watches.
 pub(crate) fn cargo(args: &[&str]) -> Job {
-    let job = Job::new("cargo", args).within(workspace::root());
+    // Cargo tells a program that it runs about its package. Passed on, that reads like a change to the build script of
+    // ring, and half of the workspace would be built again whenever somebody builds by themselves in between.
+    let of_our_package =
+        |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    let job = Job::new("cargo", args).without(of_our_package).within(workspace::root());
     let plain = std::env::var_os("CARGO_TERM_COLOR").is_some() || !std::io::stdout().is_terminal();
     if plain { job } else { job.env("CARGO_TERM_COLOR", "always") }
 }

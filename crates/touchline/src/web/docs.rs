@@ -1,7 +1,7 @@
 //! The API's own documentation: the OpenAPI document, the reference page, the list of errors.
 
 use std::fmt::Write as _;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::response::{IntoResponse, Response};
@@ -115,10 +115,11 @@ impl IntoResponses for Problems {
 
 /// `/docs`, its script, and the document. None of them needs credentials.
 pub fn router(document: Document) -> Router<App> {
-    let document: Bytes = json(document).into();
+    // It is long, and most who start the service never ask for it.
+    let document = Arc::new(LazyLock::new(move || Bytes::from(json(document))));
     let serve_document = move || {
         let document = document.clone();
-        async move { ([(CONTENT_TYPE, "application/json")], document) }
+        async move { ([(CONTENT_TYPE, "application/json")], Bytes::clone(&document)) }
     };
     Router::new()
         .route(&format!("{API}/openapi.json"), get(serve_document))

@@ -41,6 +41,16 @@ impl<K> Id<K> {
         Self { bits, kind: PhantomData }
     }
 
+    /// The id of this millisecond with these 74 bits in its two free fields, twelve of them above the lowest 64.
+    pub const fn laid_out(millis: u64, free: u128) -> Self {
+        Self::from_bits(layout(millis, free))
+    }
+
+    /// The millisecond it was made in, or says it was.
+    pub const fn millis(self) -> u64 {
+        (self.bits >> 80) as u64
+    }
+
     /// The bits, as the database keeps them.
     pub const fn bits(self) -> u128 {
         self.bits
@@ -182,10 +192,10 @@ impl IdMaker {
 }
 
 /// The `UUIDv7` layout: 48 bits of milliseconds, version 7, 12 random bits, variant, 62 random bits.
-fn layout(millis: u64, random: u128) -> u128 {
+const fn layout(millis: u64, random: u128) -> u128 {
     let random_a = random >> 64 & 0xfff;
     let random_b = random & ((1 << 62) - 1);
-    u128::from(millis & 0xffff_ffff_ffff) << 80 | 7 << 76 | random_a << 64 | 2 << 62 | random_b
+    (millis as u128 & 0xffff_ffff_ffff) << 80 | 7 << 76 | random_a << 64 | 2 << 62 | random_b
 }
 
 /// The next id within the same millisecond: the 74 random bits raised by a random step, so that

@@ -225,16 +225,16 @@ impl Server {
     }
 
     /// Sends a statement whose answer is awaited when the job ends.
-    fn send_values(
+    fn send_values<V: ToSql + Sync + Send + 'static>(
         &self,
         prepared: Arc<Prepared<tokio_postgres::Statement>>,
-        values: Vec<&Value<'_>>,
+        values: Vec<V>,
     ) -> Result<()> {
-        let values = owned(&values);
         let client = self.client.clone();
-        self.send(Box::pin(
-            async move { client.execute_raw(&prepared.handle, values).await.map(drop) },
-        ));
+        self.send(Box::pin(async move {
+            let values = values.iter().map(|value| value as &(dyn ToSql + Sync));
+            client.execute_raw(&prepared.handle, values).await.map(drop)
+        }));
         // A job that sends very much must not pile up answers.
         if self.sent.borrow().len() < MOST_SENT { Ok(()) } else { self.settle_sent() }
     }
@@ -357,13 +357,20 @@ impl Conn for Server {
 
     fn later(&self, sql: &'static str, params: &Params<'_>) -> Result<()> {
         let prepared = self.prepared(sql, params)?;
-        self.send_values(prepared.clone(), prepared.values(params)?)
+        let values = owned(&prepared.values(params)?);
+        self.send_values(prepared, values)
     }
 
+    /// Lists cost the server less than places for each row, and need one text however many there are.
     fn later_rows(&self, sql: &'static str, rows: &[Params<'_>]) -> Result<()> {
-        let prepare = |text: String| self.prepare(&text);
-        let prepared = self.statements.get_rows(sql, Dialect::Postgres, rows.len(), prepare)?;
-        self.send_values(prepared.clone(), prepared.values_of(rows)?)
+        let [first, _, ..] = rows else {
+            return rows.iter().try_for_each(|row| self.later(sql, row));
+        };
+        let one = self.prepared(sql, first)?;
+        let kinds: Vec<_> = one.handle.params().iter().map(Type::name).collect();
+        let prepared = self.statements.get_lists(sql, &kinds, |text| self.prepare(&text))?;
+        let lists = prepared.lists(rows)?;
+        self.send_values(prepared, lists)
     }
 
     fn ahead(&self, sql: &'static str, params: &Params<'_>) -> Result<()> {

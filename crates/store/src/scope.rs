@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use kit::{Clock, Dice, Id, IdMaker, Timestamp};
 
-use crate::sql::{Bind, Named, together};
+use crate::sql::{Bind, Named};
 use crate::{Bell, Dialect, Error, Record, Result, Row, Value};
+
+/// How many rows one statement inserts at most.
+const TOGETHER: usize = 1000;
 
 /// Whose job this is. `:account` and `:actor` of every statement come from here.
 #[derive(Debug, Clone)]
@@ -282,13 +285,11 @@ impl<'c> Tx<'c> {
     }
 
     /// Inserts rows whose outcome nobody waits for, many with one statement: `sql` is an `insert … values (…)` of
-    /// one row, and has no parameter outside of it.
-    pub fn later_all(&self, sql: &'static str, mut rows: &[Vec<Named<'_>>]) -> Result<()> {
-        while !rows.is_empty() {
-            let (now, rest) = rows.split_at(together(rows.len()));
-            let params: Vec<_> = now.iter().map(|row| self.params(row)).collect();
+    /// nothing but one row's parameters, and has none outside of it.
+    pub fn later_all(&self, sql: &'static str, rows: &[Vec<Named<'_>>]) -> Result<()> {
+        for some in rows.chunks(TOGETHER) {
+            let params: Vec<_> = some.iter().map(|row| self.params(row)).collect();
             self.conn.later_rows(sql, &params)?;
-            rows = rest;
         }
         Ok(())
     }

@@ -112,22 +112,18 @@ impl Statement {
         (text, slots)
     }
 
-    /// The text that inserts so many rows at once, from an `insert … values (…)` whose parameters are one row's.
-    fn render_rows(&self, dialect: Dialect, rows: usize) -> (String, Vec<Slot>) {
-        let sign = if dialect == Dialect::Sqlite { '?' } else { '$' };
-        let (mut text, mut slots) = (self.head.clone(), Vec::new());
-        let last = self.parameters.len().saturating_sub(1);
-        for row in 0..rows {
-            text.push_str(if row > 0 { ", (" } else { "" });
-            for (index, (name, after)) in self.parameters.iter().enumerate() {
-                slots.push(Slot { name: name.clone(), element: Some(row) });
-                write!(text, "{sign}{}", slots.len()).expect("a String takes any text");
-                text.push_str(if index == last { ")" } else { after });
-            }
-        }
-        let end = self.parameters.last().and_then(|(_, after)| after.strip_prefix(')'));
-        text.push_str(end.unwrap_or_default());
-        (text, slots)
+    /// The text that inserts any number of rows at once on a server, from an `insert … values (…)` of nothing but
+    /// one row's parameters: each becomes a list of what the rows have there. The kinds are those of its places.
+    fn render_lists(&self, kinds: &[&str]) -> Option<(String, Vec<Slot>)> {
+        let (row, slots) = self.render(Dialect::Postgres, &[]);
+        let (into, rest) = row.split_once("values (")?;
+        let (places, end) = rest.split_once(')')?;
+        let list = |place: &str| {
+            let number: usize = place.strip_prefix('$')?.parse().ok()?;
+            Some(format!("unnest({place}::{}[])", kinds.get(number.checked_sub(1)?)?))
+        };
+        let lists: Option<Vec<_>> = places.split(", ").map(list).collect();
+        Some((format!("{into}select {}{end}", lists?.join(", ")), slots))
     }
 }
 
@@ -135,6 +131,9 @@ impl Statement {
 pub(crate) struct Statements<P> {
     known: RefCell<HashMap<Text, Arc<Prepared<P>>>>,
 }
+
+/// Stands for the places of an insert of any number of rows.
+const MANY: usize = usize::MAX;
 
 /// A constant text by its address and length, with the places of its lists.
 type Text = (usize, usize, Vec<usize>);
@@ -160,25 +159,28 @@ impl<P> Statements<P> {
     ) -> Result<Arc<Prepared<P>>> {
         let lists = params.lists();
         let places = lists.iter().map(|(_, places)| *places).collect();
-        self.known(sql, places, |statement| statement.render(dialect, &lists), prepare)
+        self.known(sql, places, |statement| Ok(statement.render(dialect, &lists)), prepare)
     }
 
-    /// The same for an insert of so many rows at once.
-    pub(crate) fn get_rows(
+    /// The same for an insert of any number of rows on a server, whose places hold values of these kinds.
+    pub(crate) fn get_lists(
         &self,
         sql: &'static str,
-        dialect: Dialect,
-        rows: usize,
+        kinds: &[&str],
         prepare: impl FnOnce(String) -> Result<P>,
     ) -> Result<Arc<Prepared<P>>> {
-        self.known(sql, vec![rows], |statement| statement.render_rows(dialect, rows), prepare)
+        let render = |statement: &Statement| {
+            let of_more = || format!("an insert of one row's parameters is wanted: {sql:?}");
+            statement.render_lists(kinds).ok_or_else(|| Error::Database(of_more()))
+        };
+        self.known(sql, vec![MANY], render, prepare)
     }
 
     fn known(
         &self,
         sql: &'static str,
         places: Vec<usize>,
-        render: impl FnOnce(&Statement) -> (String, Vec<Slot>),
+        render: impl FnOnce(&Statement) -> Result<(String, Vec<Slot>)>,
         prepare: impl FnOnce(String) -> Result<P>,
     ) -> Result<Arc<Prepared<P>>> {
         let key = (sql.as_ptr() as usize, sql.len(), places);
@@ -187,7 +189,7 @@ impl<P> Statements<P> {
         }
         let statement = Statement::scan(sql);
         statement.check_account()?;
-        let (text, slots) = render(&statement);
+        let (text, slots) = render(&statement)?;
         let prepared = Arc::new(Prepared { handle: prepare(text)?, slots });
         self.known.borrow_mut().insert(key, prepared.clone());
         Ok(prepared)
@@ -200,18 +202,11 @@ impl<P> Prepared<P> {
         self.slots.iter().map(|slot| Ok(element(params.get(&slot.name)?, slot.element))).collect()
     }
 
-    /// The values of several rows for the numbered places, in order.
-    pub(crate) fn values_of<'v>(&self, rows: &'v [Params<'v>]) -> Result<Vec<&'v Value<'v>>> {
-        let row = |slot: &Slot| &rows[slot.element.unwrap_or_default()];
-        self.slots.iter().map(|slot| row(slot).get(&slot.name)).collect()
+    /// What several rows have for each of the numbered places, in order.
+    pub(crate) fn lists(&self, rows: &[Params<'_>]) -> Result<Vec<Vec<Value<'static>>>> {
+        let own = |slot: &Slot, row: &Params<'_>| Ok(row.get(&slot.name)?.clone().into_owned());
+        self.slots.iter().map(|slot| rows.iter().map(|row| own(slot, row)).collect()).collect()
     }
-}
-
-/// How many of so many rows are inserted by one statement: few different texts. The more rows, the less each costs a
-/// database server.
-pub(crate) fn together(rows: usize) -> usize {
-    const MOST: usize = 256;
-    if rows >= MOST { MOST } else { 1 << rows.max(1).ilog2() }
 }
 
 /// The element of a list for one place; places past the end repeat the last element, and an empty
@@ -348,14 +343,18 @@ mod tests {
 
     #[test]
     fn rows_are_written_together() {
-        let statement =
-            Statement::scan("insert into t (a, b) values (:a, :b) on conflict do nothing");
-        let (text, slots) = statement.render_rows(Dialect::Sqlite, 3);
-        let wanted =
-            "insert into t (a, b) values (?1, ?2), (?3, ?4), (?5, ?6) on conflict do nothing";
-        assert_eq!((text.as_str(), slots.len()), (wanted, 6));
-        assert_eq!(slots[5], Slot { name: "b".to_owned(), element: Some(2) });
-        assert_eq!([1, 2, 3, 255, 256, 700].map(together), [1, 2, 2, 128, 256, 256]);
+        let lists = |sql: &str| Statement::scan(sql).render_lists(&["int8", "text"]);
+        let (text, slots) =
+            lists("insert into t (a, b, c) values (:a, :b, :a) on conflict do nothing").unwrap();
+        let wanted = "insert into t (a, b, c) \
+             select unnest($1::int8[]), unnest($2::text[]), unnest($1::int8[]) on conflict do nothing";
+        assert_eq!((text.as_str(), slots.len()), (wanted, 2));
+        assert_eq!(slots[1], Slot { name: "b".to_owned(), element: None });
+        for other in
+            ["values (:a, 1)", "values (:a, lower(:b))", "values (:a, :b, :c)", "select :a"]
+        {
+            assert_eq!(lists(&format!("insert into t (a, b) {other}")), None);
+        }
     }
 
     #[test]

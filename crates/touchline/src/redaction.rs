@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use store::{Tx, bind};
 
 use crate::error::{Error, Result};
+use crate::ids::NotificationId;
 use crate::webhooks::notifications::keeping;
 
 /// What may tell who a person is or what they meant to say, in any object of the API that speaks of them
@@ -44,12 +45,12 @@ pub fn redact(tx: &Tx<'_>, ids: &[String]) -> Result<()> {
     tx.run("update webhook set position = position where account_id = :account", bind! {})?;
     for id in ids {
         let pattern = kit::text::contains_pattern(id);
-        let told: Vec<(i64, String)> = tx.all(
-            "select sequence, body from notification
+        let told: Vec<(i64, NotificationId, String)> = tx.all(
+            "select sequence, id, body from notification
              where account_id = :account and body like :pattern escape '\\'",
             bind! { pattern },
         )?;
-        for (sequence, body) in told {
+        for (sequence, notification, body) in told {
             if let Some(body) = redacted(&body, ids)? {
                 tx.run(
                     "update notification set body = :body
@@ -57,7 +58,7 @@ pub fn redact(tx: &Tx<'_>, ids: &[String]) -> Result<()> {
                     bind! { sequence, body },
                 )?;
                 // Receivers may have answered with what they were told.
-                keeping::forget_answers(tx, sequence)?;
+                keeping::forget_answers(tx, notification, sequence)?;
             }
         }
         let entries: Vec<(i64, String)> = tx.all(

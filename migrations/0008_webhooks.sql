@@ -44,8 +44,9 @@ create table webhook (
 create index webhook_slot_idx on webhook (slot, account_id) where status = 'enabled';
 
 -- One notification on its way to one webhook, with all attempts. Written when the first attempt has ended, many
--- together: so it has one index beside its key, and no rule that would be looked up for each of them. It goes with
--- its webhook all the same, and with its account (`webhooks::edit::delete`, `accounts::account::delete`).
+-- together: so it has no index for all of them but its key, and no rule that would be looked up for each. The id follows
+-- from webhook and notification, so there is never a second one of both. It goes with its webhook all the same, and
+-- with its account (`webhooks::edit::delete`, `accounts::account::delete`).
 create table delivery (
     account_id bytea not null,
     webhook_id bytea not null,
@@ -67,7 +68,6 @@ create table delivery (
     constraint delivery_pkey primary key (account_id, webhook_id, id),
     constraint delivery_status_check check (status in ('pending', 'succeeded', 'failed'))
 );
-create unique index delivery_webhook_id_sequence_key on delivery (account_id, webhook_id, sequence);
 create index delivery_pending_idx on delivery (account_id, webhook_id, next_attempt_at, sequence) where status = 'pending';
 create index delivery_failed_idx on delivery (account_id, webhook_id, id) where status = 'failed';
 

@@ -8,7 +8,7 @@ use store::Tx;
 use crate::error::Result;
 use crate::expected::Expected;
 use crate::signals::{self, Notification};
-use crate::webhooks::delivery::{Attempt, Attempts, Delivery, Status};
+use crate::webhooks::delivery::{Attempt, Attempts, Delivery, Status, id_of};
 use crate::webhooks::edit::{self, Means, NewWebhook};
 use crate::webhooks::webhook::Webhook;
 use crate::webhooks::{asking, outcome};
@@ -67,7 +67,7 @@ fn deliver(tx: &Tx<'_>, webhook: &Webhook, news: &Notification, place: usize) ->
         .last()
         .map(|last| last.at.plus(Duration::from_millis(last.duration_ms.unsigned_abs())));
     let delivery = Delivery {
-        id: tx.new_id(),
+        id: id_of(webhook.id, news.id, news.sequence),
         account_id: tx.account(),
         webhook_id: webhook.id,
         sequence: Some(news.sequence),

@@ -251,7 +251,7 @@ impl Road {
         let slow = std::mem::take(&mut self.slow);
         let of_load = load.parcels.iter().filter_map(|parcel| {
             let since = *slow.get(&parcel.notification_id)?;
-            let delivery = parcel.delivery.unwrap_or_else(|| self.post.app.db.new_id());
+            let delivery = parcel.delivery_for(load.webhook.id);
             let parcel = parcel.clone();
             Some(Begun { delivery, parcel, since, given_up_at: self.post.ends() })
         });

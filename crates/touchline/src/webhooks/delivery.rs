@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use kit::secret::sha256;
 use kit::{Timestamp, words};
 use serde::{Deserialize, Serialize};
 use store::{Bound, Column, Reader, Value, bind, record, row, sql, word_column};
@@ -33,7 +34,7 @@ pub struct Attempt {
     /// What the receiver answered, if it did.
     #[schema(examples(200))]
     pub status_code: Option<u16>,
-    /// Why it failed, if it did: `timeout`, `dns_failed`, `address_blocked`, `connection_failed`, `tls_failed`, `connection_lost`, `not_http`, `redirected` or `refused`.
+    /// Why it failed, if it did: `timeout`, `dns_failed`, `address_blocked`, `connection_failed`, `tls_failed`, `connection_lost`, `not_http`, `redirected` or `refused`; `not_kept` or `not_allowed` if it was not sent any more.
     #[schema(examples("timeout"))]
     pub error: Option<String>,
     /// The beginning of the answer.
@@ -95,6 +96,27 @@ record! {
 }
 
 thing!(Delivery by DeliveryId: Versioned Paged);
+
+/// How many bits of an id tell the webhooks apart that are told of the same.
+const OWN_BITS: u32 = 54;
+
+/// The id of the delivery of a notification to a webhook. It follows from both, so its key alone sees to it that there is
+/// never a second one, whoever tries; and those of a webhook lie in the order of the log. In the layout of all ids: when it
+/// was told, the last 20 bits of its number, and what is the webhook's own.
+pub fn id_of(webhook: WebhookId, notification: NotificationId, sequence: i64) -> DeliveryId {
+    let both = [webhook.bits().to_be_bytes(), notification.bits().to_be_bytes()].concat();
+    let own = sha256(&both).into_iter().fold(0u128, |bits, byte| bits << 8 | u128::from(byte));
+    let (least, _) = ids_of(notification, sequence);
+    DeliveryId::from_bits(least.bits() | own & ((1 << OWN_BITS) - 1))
+}
+
+/// The least and the greatest id that a delivery of a notification can have, whichever webhook it is for.
+pub fn ids_of(notification: NotificationId, sequence: i64) -> (DeliveryId, DeliveryId) {
+    let number = u128::from(sequence.unsigned_abs());
+    let (high, low) = (number >> 8 & 0xfff, number & 0xff);
+    let least = DeliveryId::laid_out(notification.millis(), high << 64 | low << OWN_BITS);
+    (least, DeliveryId::from_bits(least.bits() | ((1 << OWN_BITS) - 1)))
+}
 
 /// One delivery, whichever webhook it is for.
 pub fn find(db: &Reader<'_>, id: DeliveryId) -> Result<Delivery> {
@@ -180,4 +202,36 @@ pub fn next_due(db: &Reader<'_>, webhooks: &[WebhookId]) -> Result<HashMap<Webho
 /// For a job that will want that once it has asked for other things.
 pub fn next_due_ahead(db: &Reader<'_>, webhooks: &[WebhookId]) -> Result<()> {
     Ok(db.ahead(NEXT_DUE, bind! { webhooks: webhooks.to_vec() })?)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Deliveries of a webhook lie in the order of the log, each within what its notification's can be, and none
+        /// is that of another webhook.
+        #[test]
+        fn an_id_follows_from_webhook_and_notification(
+            webhook in any::<u128>(), other in any::<u128>(), sequence in 1i64..1 << 40,
+            told in any::<u128>(), later in 0u128..3, next in 1i64..1000,
+        ) {
+            let told = told >> 2;
+            let id = |webhook: u128, told: u128, sequence: i64| {
+                id_of(WebhookId::from_bits(webhook), NotificationId::from_bits(told), sequence)
+            };
+            let own = id(webhook, told, sequence);
+            prop_assert_eq!(own, id(webhook, told, sequence));
+            prop_assert!(webhook == other || own != id(other, told, sequence));
+            let (least, greatest) = ids_of(NotificationId::from_bits(told), sequence);
+            prop_assert!(least <= own && own <= greatest);
+            prop_assert_eq!(own.bits() >> 80, told >> 80);
+            // Numbers are counted anew every 2^20; so many are not told in a millisecond.
+            prop_assume!(later > 0 || sequence % (1 << 20) + next < 1 << 20);
+            let after = id(webhook, told + (later << 80), sequence + next);
+            prop_assert!(after > own);
+        }
+    }
 }

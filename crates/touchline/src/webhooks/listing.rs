@@ -66,7 +66,7 @@ pub struct DeliveryFilter {
     pub kind: Option<String>,
 }
 
-/// A page of a webhook's deliveries, in the order in which they were first tried.
+/// A page of a webhook's deliveries, in the order of the log.
 pub fn deliveries(
     db: &Reader<'_>,
     reach: &Reach,

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use kit::{Dice, Timestamp};
 use store::{Tx, bind, record, sql};
 
-use super::delivery::{Attempt, Attempts, Delivery, Status};
+use super::delivery::{Attempt, Attempts, Delivery, Status, id_of};
 use super::health::{Health, spread};
 use super::webhook::Reason;
 use crate::accounts::usage::hour_of;
@@ -27,12 +27,21 @@ const LONGEST_WAIT: Duration = Duration::from_secs(86_400);
 pub struct Parcel {
     /// The delivery it belongs to, if it was tried before.
     pub delivery: Option<DeliveryId>,
+    /// Its number in the log; only a ping has none, and that has a delivery from the beginning.
     pub sequence: Option<i64>,
     pub notification_id: NotificationId,
     pub kind: String,
     pub body: Bytes,
     /// Why it is not to be sent after all.
     pub barred: Option<&'static str>,
+}
+
+impl Parcel {
+    /// The delivery to which it belongs, tried before or not.
+    pub fn delivery_for(&self, webhook: WebhookId) -> DeliveryId {
+        let of_log = || id_of(webhook, self.notification_id, self.sequence.unwrap_or_default());
+        self.delivery.unwrap_or_else(of_log)
+    }
 }
 
 /// What an attempt means for its delivery.
@@ -42,6 +51,8 @@ pub enum Verdict {
     Taken,
     /// It may go better later; the receiver may have said when.
     Later(Option<Duration>),
+    /// The webhook has another address by now. It is tried there, and nothing is known of who is there.
+    Moved,
     /// The receiver wants this one no more.
     Unwanted,
     /// The receiver is gone for good.
@@ -69,7 +80,7 @@ impl Outcome {
         match self.verdict {
             Verdict::Taken => health.succeeded(self.ended()),
             Verdict::Later(asked) => health.failed(self.ended(), asked, dice),
-            Verdict::Unwanted | Verdict::Gone => {}
+            Verdict::Moved | Verdict::Unwanted | Verdict::Gone => {}
         }
     }
 }
@@ -139,13 +150,14 @@ pub fn record(
 }
 
 /// Somebody may have given a webhook another address while something was under way: what the old one says of itself
-/// does not count for the new one, which is tried as after any failure.
+/// does not count for the new one, which is tried like any that failed.
 fn without_the_left<'a>(tx: &Tx<'_>, reports: &'a [Report]) -> Result<Cow<'a, [Report]>> {
     let ids: Vec<_> =
         reports.iter().filter(|one| !one.all_taken()).map(|one| one.webhook_id).collect();
     if ids.is_empty() {
         return Ok(Cow::Borrowed(reports));
     }
+    hold(tx, &ids)?;
     let urls: Vec<(WebhookId, String)> = tx.all(
         "select id, url from webhook where account_id = :account and id in (:ids)",
         bind! { ids },
@@ -156,11 +168,19 @@ fn without_the_left<'a>(tx: &Tx<'_>, reports: &'a [Report]) -> Result<Cow<'a, [R
         let Some(url) = urls.get(&report.webhook_id) else { continue };
         for outcome in report.outcomes.iter_mut().filter(|outcome| *outcome.to != **url) {
             if matches!(outcome.verdict, Verdict::Gone | Verdict::Later(_)) {
-                outcome.verdict = Verdict::Later(None);
+                outcome.verdict = Verdict::Moved;
             }
         }
     }
     Ok(Cow::Owned(reports))
+}
+
+/// Nobody else changes these webhooks until this is written down. Says how many of them there are.
+fn hold(tx: &Tx<'_>, ids: &[WebhookId]) -> Result<u64> {
+    Ok(tx.run(
+        "update webhook set position = position where account_id = :account and id in (:ids)",
+        bind! { ids: ids.to_vec() },
+    )?)
 }
 
 impl Report {
@@ -213,12 +233,14 @@ fn advance(tx: &Tx<'_>, reports: &[Report]) -> Result<Vec<Option<Health>>> {
 
 fn advance_one(tx: &Tx<'_>, report: &Report) -> Result<Option<Health>> {
     let id = report.webhook_id;
-    let found: Option<Health> = tx.maybe(
+    if hold(tx, &[id])? == 0 {
+        return Ok(None);
+    }
+    let before: Health = tx.one(
         "select failures, failing_since, resting_until, recovered_at from webhook
          where account_id = :account and id = :id",
         bind! { id },
     )?;
-    let Some(before) = found else { return Ok(None) };
     let mut health = before;
     for outcome in &report.outcomes {
         outcome.tell(&mut health, tx.dice());
@@ -251,8 +273,7 @@ fn enter(
     for outcome in outcomes {
         let outcome = without_the_erased(outcome, &bodies);
         let Some(id) = outcome.parcel.delivery else {
-            let (id, at) = (tx.new_id(), outcome.attempt.at);
-            let new = new_delivery(tx, id, webhook_id, &outcome.parcel, at);
+            let new = new_delivery(tx, webhook_id, &outcome.parcel, outcome.attempt.at);
             first.push(after(new, &outcome, rules, tx.dice()));
             continue;
         };
@@ -281,7 +302,7 @@ fn put_off(tx: &Tx<'_>, webhook_id: WebhookId, begun: &[Begun]) -> Result<Vec<De
     for Begun { delivery: id, parcel, since, given_up_at } in begun {
         if parcel.delivery.is_none() {
             let (next_attempt_at, version) = (Some(*given_up_at), 1);
-            let new = new_delivery(tx, *id, webhook_id, parcel, *since);
+            let new = new_delivery(tx, webhook_id, parcel, *since);
             first.push(Delivery { next_attempt_at, version, ..new });
             continue;
         }
@@ -297,13 +318,12 @@ fn put_off(tx: &Tx<'_>, webhook_id: WebhookId, begun: &[Begun]) -> Result<Vec<De
 /// The delivery of what is tried for the first time, before that.
 fn new_delivery(
     tx: &Tx<'_>,
-    id: DeliveryId,
     webhook_id: WebhookId,
     parcel: &Parcel,
     created_at: Timestamp,
 ) -> Delivery {
     Delivery {
-        id,
+        id: parcel.delivery_for(webhook_id),
         account_id: tx.account(),
         webhook_id,
         sequence: parcel.sequence,
@@ -363,6 +383,7 @@ fn after(mut delivery: Delivery, outcome: &Outcome, rules: &Rules, dice: &Dice) 
         (Verdict::Taken, _) => (Status::Succeeded, None),
         // Another node may have delivered it, or somebody given it up, while this was under way.
         _ if delivery.status != Status::Pending => (delivery.status, None),
+        (Verdict::Moved, Some(wait)) => (Status::Pending, Some(ended.plus(spread(*wait, dice)))),
         (Verdict::Later(asked), Some(wait)) => {
             let asked = asked.map_or(Duration::ZERO, |time| time.min(LONGEST_WAIT));
             (Status::Pending, Some(ended.plus(spread(*wait, dice).max(asked))))

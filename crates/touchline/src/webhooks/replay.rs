@@ -2,7 +2,7 @@
 
 use store::{Tx, bind, sql};
 
-use super::delivery::{Attempts, Delivery, Status};
+use super::delivery::{Attempts, Delivery, Status, id_of};
 use super::webhook::{self, Webhook};
 use crate::error::{Code, Result};
 use crate::ids::WebhookId;
@@ -48,13 +48,12 @@ pub fn step(tx: &Tx<'_>, id: WebhookId) -> Result<bool> {
 /// Puts one notification on its way to a webhook, whether or not it was before; where only what was missed is
 /// wanted, unless it has arrived.
 fn again(tx: &Tx<'_>, webhook: &Webhook, news: &signals::Notification) -> Result<()> {
-    let (webhook_id, sequence) = (webhook.id, news.sequence);
-    let missed = webhook.replay_missed;
+    let (webhook_id, missed) = (webhook.id, webhook.replay_missed);
     let delivery = Delivery {
-        id: tx.new_id(),
+        id: id_of(webhook_id, news.id, news.sequence),
         account_id: tx.account(),
         webhook_id,
-        sequence: Some(sequence),
+        sequence: Some(news.sequence),
         notification_id: news.id,
         kind: news.kind.clone(),
         body: None,
@@ -72,9 +71,9 @@ fn again(tx: &Tx<'_>, webhook: &Webhook, news: &signals::Notification) -> Result
         tx.later(
             "update delivery set status = 'pending', tries = 0, next_attempt_at = :now, finished_at = null,
                  updated_at = :now, version = version + 1
-             where account_id = :account and webhook_id = :webhook_id and sequence = :sequence
+             where account_id = :account and webhook_id = :webhook_id and id = :id
                and (not :missed or status <> 'succeeded')",
-            bind! { webhook_id, sequence, missed },
+            bind! { webhook_id, id: delivery.id, missed },
         )?;
     }
     Ok(())

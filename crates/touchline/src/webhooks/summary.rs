@@ -91,7 +91,7 @@ pub fn day(db: &Reader<'_>, id: WebhookId) -> Result<Day> {
     Ok(days(db, &[id])?.remove(&id).unwrap_or_else(|| Day::empty(db.now())))
 }
 
-/// When something was last put on its way to a webhook for the first time.
+/// When the newest of what a webhook was told was first put on its way.
 pub fn last(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Option<Timestamp>> {
     let found: Option<(Timestamp,)> = db.maybe(
         "select created_at from delivery

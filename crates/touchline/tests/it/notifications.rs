@@ -275,7 +275,7 @@ both! {
 
     async fn what_became_of_deliveries_is_forgotten_too_unless_they_are_still_on_their_way(w: &World) {
         let receiver = Receiver::start().await;
-        subscribe(w, receiver.url(), Ordering::Parallel).await;
+        let webhook = subscribe(w, receiver.url(), Ordering::Parallel).await;
         receiver.next([200, 500, 200]);
         for name in ["A", "B", "C"] {
             team(w, name).await;
@@ -293,6 +293,16 @@ both! {
         w.deliver().await;
         assert_eq!(receiver.received().last().unwrap().sequence(), 2);
         assert_eq!(receiver.received().len(), 4);
+        // What nobody will try any more is not kept for ever.
+        receiver.next([500]);
+        team(w, "D").await;
+        w.deliver().await;
+        w.pass(DAY * 31);
+        jobs::forget_old_news(&w.node.app).await;
+        assert_eq!(w.count("delivery").await, 1);
+        disable(w, webhook).await;
+        jobs::forget_old_news(&w.node.app).await;
+        assert_eq!(w.count("delivery").await, 0);
     }
 
     async fn an_erased_person_is_not_left_in_what_receivers_answered(w: &World) {

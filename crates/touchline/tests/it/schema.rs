@@ -162,15 +162,15 @@ both! {
             };
             w.db().write(Scope::account(w.harbour, "test"), rows)
         };
-        write(10_000, 10_077).await.unwrap();
+        write(10_000, 12_077).await.unwrap();
         write(20_000, 20_000).await.unwrap();
-        let broken = write(10_050, 10_140).await;
+        let broken = write(12_050, 12_140).await;
         assert!(matches!(&broken, Err(store::Error::Taken(rule)) if rule == "notification_pkey"), "{broken:?}");
         let kept: Vec<(i64, String)> = w.db().read(Scope::account(w.harbour, "test"), |db| db.all(
             "select sequence, body from notification where account_id = :account and sequence >= 10000 order by sequence",
             &[],
         )).await.unwrap();
-        let wanted: Vec<_> = (10_000..10_077).map(|sequence| (sequence, format!("{sequence} \u{1f3c9}"))).collect();
+        let wanted: Vec<_> = (10_000..12_077).map(|sequence| (sequence, format!("{sequence} \u{1f3c9}"))).collect();
         assert_eq!(kept, wanted);
     }
 

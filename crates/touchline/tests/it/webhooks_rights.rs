@@ -126,6 +126,24 @@ both! {
         assert_eq!(told(&receiver).len(), wanted.len() + 1);
     }
 
+    async fn what_waits_to_be_tried_again_is_not_sent_once_it_may_not_be_told(w: &World) {
+        let (hawks, otters) = (team(w, "Hawks").await, team(w, "Otters").await);
+        let receiver = Receiver::start().await;
+        let made = hook(&w.owner, &receiver, &["*"]).await;
+        receiver.always(500);
+        w.owner.patch(&format!("/teams/{otters}"), json!({ "season": "2027" })).await.ok();
+        w.deliver().await;
+        assert_eq!(told(&receiver), ["team.updated"]);
+        w.owner.patch(&at(&made, ""), json!({ "team_ids": [hawks] })).await.ok();
+        receiver.always(200);
+        w.pass(Duration::from_secs(60));
+        w.deliver().await;
+        assert_eq!(told(&receiver), ["team.updated"]);
+        let listed = w.owner.get(&at(&made, "/deliveries")).await.ok();
+        let one = &listed.data()[0];
+        assert_eq!((&one["status"], &one["attempts"][1]["error"]), (&json!("failed"), &json!("not_allowed")));
+    }
+
     async fn a_narrowed_key_has_webhooks_of_its_own(w: &World) {
         let (hawks, otters) = (team(w, "Hawks").await, team(w, "Otters").await);
         let (ours, theirs) = (Receiver::start().await, Receiver::start().await);

@@ -229,6 +229,7 @@ both! {
         drop(held);
         let found = until(w, id, |all| all[0].attempts.0.len() == 1).await;
         assert_eq!(found[0].status, Status::Pending);
+        assert_eq!((shown(w, id).await.failures, shown(w, id).await.failing_since), (0, None));
         w.pass(seconds(10));
         until(w, id, |all| with(Status::Succeeded, all) == 1).await;
         assert_eq!((numbers(&old), numbers(&new)), (vec![1], vec![1]));

@@ -5,9 +5,9 @@ use std::time::Duration;
 use kit::Timestamp;
 use store::{Reader, Tx, bind, row};
 
-use super::super::delivery::{Attempt, Attempts};
+use super::super::delivery::{self, Attempt, Attempts};
 use crate::error::Result;
-use crate::ids::{AccountId, DeliveryId, WebhookId};
+use crate::ids::{AccountId, DeliveryId, NotificationId, WebhookId};
 use crate::signals;
 
 /// How many accounts are looked at together.
@@ -28,7 +28,7 @@ impl Kept {
         Self { since: now.minus(time), at_most_since: now.minus(time * 2) }
     }
 
-    /// No delivery that is kept has a smaller id: ids begin with the moment at which they were made.
+    /// Deliveries of what was told since then have no smaller id: it begins with the moment.
     fn first_delivery(&self) -> DeliveryId {
         DeliveryId::from_bits(u128::from(self.since.millis()) << 80)
     }
@@ -50,9 +50,9 @@ pub fn look(db: &Reader<'_>, kept: &Kept, last: AccountId) -> Result<Vec<Looked>
                  where n.account_id = a.id and n.created_at < :since
                      and n.sequence = (select min(m.sequence) from notification m where m.account_id = a.id)
                      and n.sequence < (select j.sequence from journal j where j.account_id = a.id))
-             or exists (select 1 from delivery d
-                 where d.account_id = a.id and d.id < :first and d.status <> 'pending'
-                     and d.webhook_id in (select w.id from webhook w where w.account_id = a.id))
+             or exists (select 1 from webhook w join delivery d
+                     on d.account_id = w.account_id and d.webhook_id = w.id and d.id < :first
+                 where w.account_id = a.id and (d.status <> 'pending' or w.status <> 'enabled'))
              or exists (select 1 from webhook w join webhook_hour h
                      on h.account_id = w.account_id and h.webhook_id = w.id and h.hour < :since
                  where w.account_id = a.id)) as old
@@ -83,14 +83,14 @@ fn first_needed(db: &Reader<'_>) -> Result<i64> {
     Ok(coming.chain(pending).min().unwrap_or(i64::MAX))
 }
 
-/// Forgets deliveries that have come to an end.
+/// Forgets deliveries that have come to an end, with what they tell of; and those that nobody will try any more.
 pub fn forget_deliveries(tx: &Tx<'_>, kept: &Kept) -> Result<u64> {
     Ok(tx.run(
         "delete from delivery
-         where account_id = :account and status <> 'pending' and (webhook_id, id) in
-             (select d.webhook_id, d.id from delivery d
-              where d.account_id = :account and d.id < :first and d.status <> 'pending'
-                  and d.webhook_id in (select w.id from webhook w where w.account_id = :account)
+         where account_id = :account and (webhook_id, id) in
+             (select d.webhook_id, d.id from webhook w join delivery d
+                  on d.account_id = w.account_id and d.webhook_id = w.id and d.id < :first
+              where w.account_id = :account and (d.status <> 'pending' or w.status <> 'enabled')
               limit 500)",
         bind! { first: kept.first_delivery() },
     )?)
@@ -107,14 +107,15 @@ pub fn forget_hours(tx: &Tx<'_>, kept: &Kept) -> Result<u64> {
     )?)
 }
 
-/// Forgets what receivers answered when they were told of this number, and what they were sent if a delivery
-/// kept it by itself.
-pub fn forget_answers(tx: &Tx<'_>, sequence: i64) -> Result<()> {
+/// Forgets what receivers answered when they were told of this, and what they were sent if a delivery kept it by itself.
+pub fn forget_answers(tx: &Tx<'_>, notification: NotificationId, sequence: i64) -> Result<()> {
+    let (least, greatest) = delivery::ids_of(notification, sequence);
     let told: Vec<(WebhookId, DeliveryId, Attempts)> = tx.all(
         "select d.webhook_id, d.id, d.attempts from webhook w join delivery d
-             on d.account_id = w.account_id and d.webhook_id = w.id and d.sequence = :sequence
+             on d.account_id = w.account_id and d.webhook_id = w.id and d.id >= :least and d.id <= :greatest
+                and d.sequence = :sequence
          where w.account_id = :account",
-        bind! { sequence },
+        bind! { least, greatest, sequence },
     )?;
     for (webhook_id, id, Attempts(attempts)) in told {
         let silent = |attempt| Attempt { response_excerpt: None, ..attempt };

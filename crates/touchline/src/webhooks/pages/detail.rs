@@ -159,7 +159,7 @@ pub(super) async fn one(visitor: Keeper, At(id): At<WebhookId>) -> Outcome<Respo
         next,
         status: status.map(|status| status.word().to_owned()).unwrap_or_default(),
         filtered: status.is_some() || !q.is_empty(),
-        // Older pages do not change, a search may take a while, and nothing is sent while it is off.
+        // Older pages seldom change, a search may take a while, and nothing is sent while it is off.
         live: webhook.status == Status::Enabled
             && !searched
             && asked.form.maybe("cursor").is_none(),

@@ -9,6 +9,7 @@ use super::plan;
 use crate::error::Result;
 use crate::ids::{AccountId, DueId};
 use crate::money::ledger::{self, Book, Movement};
+use crate::money::payment;
 use crate::signals::Tell;
 
 /// How many dues are looked up at once.
@@ -36,12 +37,14 @@ pub fn due_now(db: &Reader<'_>, last: Option<Late>) -> Result<Vec<Late>> {
     )?)
 }
 
-/// Adds the late fee of a due, unless somebody was quicker or it was paid meanwhile. A part of what is overdue
-/// is at least the smallest unit there is.
+/// Adds the late fee of a due, unless somebody was quicker or it was paid meanwhile, or it is open only as long as a
+/// refund succeeds. A part of what is overdue is at least the smallest unit there is.
 pub fn add(tx: &Tx<'_>, id: DueId) -> Result<()> {
     let before = due::whole(tx, id)?;
     let was = &before.due;
-    if was.late_at.is_none_or(|at| at > tx.now()) {
+    if was.late_at.is_none_or(|at| at > tx.now())
+        || payment::is_being_given_back(tx, &id.to_string())?
+    {
         return Ok(());
     }
     let overdue = plan::gone(&before.plan, tx.now()) - was.paid;

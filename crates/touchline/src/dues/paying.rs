@@ -132,10 +132,16 @@ fn take(tx: &Tx<'_>, before: Whole, amount: i64, paid: Paid) -> Result<(Whole, P
     if applied > 0 {
         letter::cancel(tx, &about.subject)?;
     }
+    tell_if_paid(tx, &before, &after)?;
+    Ok((after, payment))
+}
+
+/// Tells once each time that a due becomes fully paid.
+fn tell_if_paid(tx: &Tx<'_>, before: &Whole, after: &Whole) -> Result<()> {
     if before.due.status != Status::Paid && after.due.status == Status::Paid {
         tx.tell("dues.paid", &after.told(tx.now()))?;
     }
-    Ok((after, payment))
+    Ok(())
 }
 
 /// Pays new dues, as far as it goes, with what their payers have paid ahead.
@@ -263,12 +269,14 @@ fn give_back(
 }
 
 /// A refund has failed, and the money is still here: what was owed again because of it is paid, as far as it is
-/// still open; the rest is the payer's credit.
+/// still open and theirs to pay; the rest is the payer's credit.
 pub fn come_back(tx: &Tx<'_>, id: DueId, refund: &Refund) -> Result<()> {
     let before = due::whole(tx, id)?;
     let payment = payment::come_back(tx, refund)?;
-    let applied = refund.amount.min(reopened(tx, &payment)?).min(before.due.balance());
     let about = About { payer_id: payment.payer_id, ..before.due.about() };
+    let still_theirs = about.payer_id == Some(before.due.payer_id);
+    let open = if still_theirs { before.due.balance() } else { 0 };
+    let applied = refund.amount.min(reopened(tx, &payment)?).min(open);
     let moved = [
         (Book::of(refund.method), refund.amount),
         (Book::Owed, -applied),
@@ -279,7 +287,8 @@ pub fn come_back(tx: &Tx<'_>, id: DueId, refund: &Refund) -> Result<()> {
     let due = Due { paid: before.due.paid + applied, ..before.due.clone() };
     let after = due::save(tx, Whole { due, ..before.clone() })?;
     letter::cancel(tx, &about.subject)?;
-    tx.tell_change("dues.refund_failed", &before.told(tx.now()), &after.told(tx.now()))
+    tx.tell_change("dues.refund_failed", &before.told(tx.now()), &after.told(tx.now()))?;
+    tell_if_paid(tx, &before, &after)
 }
 
 /// How much of a payment was given back such that it is owed again.

@@ -364,6 +364,16 @@ pub fn waiting_of(db: &Reader<'_>, payment_id: PaymentId) -> Result<Vec<Waiting>
     )?)
 }
 
+/// Whether a provider is still giving back some of what was paid for something.
+pub fn is_being_given_back(db: &Reader<'_>, subject: &str) -> Result<bool> {
+    let waiting: Option<(i64,)> = db.maybe(
+        "select 1 from refund
+         where account_id = :account and subject = :subject and status = 'pending' limit 1",
+        bind! { subject },
+    )?;
+    Ok(waiting.is_some())
+}
+
 /// Notes what a provider made of a refund, under the name it gave it. Money that was given back can still come
 /// back to us, but nothing else changes once it has ended. Says whether anything has changed.
 pub fn ended(

@@ -119,9 +119,18 @@ fn called(db: &Reader<'_>, id: PersonId) -> Result<Option<Known>> {
     }))
 }
 
+/// What the club sells, those who lead a team order for their families only.
+pub(super) fn may_buy_of_club(reach: &Reach, buyer: &Known) -> bool {
+    !matches!(reach, Reach::User(_)) || is_own(reach, buyer)
+}
+
+fn is_own(reach: &Reach, buyer: &Known) -> bool {
+    buyer.person_id.is_some_and(|person| reach.is_family(person))
+}
+
 /// Families order for themselves; those who lead a team sell what is its own to anybody.
 pub(super) fn check(reach: &Reach, team: Option<TeamId>, buyer: &Known) -> Result<()> {
-    let own = buyer.person_id.is_some_and(|person| reach.is_family(person));
+    let own = is_own(reach, buyer);
     match (reach, team) {
         (Reach::User(_), Some(team)) if own || reach.opens(team) => reach.check(team),
         (Reach::User(_), None) if own => Ok(()),

@@ -162,6 +162,12 @@ fn drafted<'a>(
     }
     against.finish()?;
     buyer::check(reach, team, &buyer)?;
+    let of_club = chosen.iter().find(|line| line.product.team_id.is_none());
+    if let Some(line) = of_club.filter(|_| !buyer::may_buy_of_club(reach, &buyer)) {
+        let why = "What the club sells is sold by those who look after the club.";
+        let place = format!("/lines/{}/product_id", line.position);
+        return Err(Error::new(Code::Forbidden, why).at(&place));
+    }
     let currency = currency.ok_or_else(|| Error::internal("an empty order"))?;
     let sum = price::reckon(currency, &items, code.as_ref().map(Discount::off));
     if sum.total > MOST || sum.subtotal > MOST {

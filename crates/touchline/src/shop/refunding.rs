@@ -16,13 +16,13 @@ use crate::money::payment::{self, Giving, Method, Refund};
 /// What is given back: all that is left, unless an amount or lines are named.
 #[derive(Debug, ToSchema)]
 pub struct NewRefund {
-    /// So much, without anything being taken back.
+    /// So much, without anything being taken back. Once everything is given back, what was not handed out is.
     #[schema(minimum = 1, maximum = 1_000_000_000_000i64)]
     pub amount: Option<i64>,
     /// What so many of these lines cost.
     #[schema(min_items = 1, max_items = 100)]
     pub lines: Option<Vec<Part>>,
-    /// Whether what is taken back can be sold again; `true` if left out. An amount alone takes nothing back.
+    /// Whether what is taken back can be sold again; `true` if left out.
     pub restock: Option<bool>,
     /// The way it was paid if left out. What was paid by card goes back to the card, unless it was given back in
     /// another way.
@@ -43,7 +43,7 @@ pub fn refund(
     let left = left(&before)?;
     consistent(&new)?;
     let restock = new.restock.unwrap_or(true);
-    let (amount, lines) = match (new.amount, &new.lines) {
+    let (amount, mut lines) = match (new.amount, &new.lines) {
         (Some(amount), _) => (amount, before.lines.clone()),
         (None, Some(parts)) => some(tx, &before, parts, restock)?,
         (None, None) => (left, all(tx, &before, restock)?),
@@ -52,6 +52,9 @@ pub fn refund(
         let why = format!("That is more than is left of what was paid: {left}.");
         return Err(Error::invalid_state(why));
     }
+    if amount == left {
+        give_up_open(tx, &mut lines, restock)?;
+    }
     if amount > 0 {
         let giving = Giving { amount, method: new.method, reason: new.reason };
         give_back(tx, &before, giving)?;
@@ -59,12 +62,16 @@ pub fn refund(
     counted(tx, "order.refunded", &before, lines, before.kept.refunded + amount)
 }
 
-/// Writes down that the provider has given money back without us. Nothing is taken back for it.
+/// Writes down that the provider has given money back without us. What was handed out stays where it is.
 pub fn given_back(tx: &Tx<'_>, id: OrderId, giving: Giving) -> Result<Refund> {
     let before = order::load(tx, id)?;
     let refunded = before.kept.refunded + giving.amount;
+    let mut lines = before.lines.clone();
+    if refunded == before.kept.paid {
+        give_up_open(tx, &mut lines, true)?;
+    }
     let refund = give_back(tx, &before, giving)?;
-    counted(tx, "order.refunded", &before, before.lines.clone(), refunded)?;
+    counted(tx, "order.refunded", &before, lines, refunded)?;
     Ok(refund)
 }
 
@@ -156,6 +163,11 @@ fn all(tx: &Tx<'_>, order: &Order, restock: bool) -> Result<Vec<Line>> {
         line.refunded = line.total;
     }
     Ok(lines)
+}
+
+/// Takes back what was not handed out yet: whoever has all their money back does not wait for it.
+fn give_up_open(tx: &Tx<'_>, lines: &mut [Line], restock: bool) -> Result<()> {
+    lines.iter_mut().try_for_each(|line| take_back(tx, line, line.open(), restock))
 }
 
 /// What was not handed out yet is given up first.

@@ -2,8 +2,9 @@
 
 use store::{Scope, bind};
 use testkit::stripe::Fault;
-use testkit::{Value, World, both, json};
+use testkit::{Value, World, both, json, seconds};
 use touchline::ids::PersonId;
+use touchline::jobs;
 use touchline::money::ledger;
 
 use crate::cards::{Till, due, order, told};
@@ -152,6 +153,50 @@ both! {
         assert_eq!((state(w, &due).await.1, credit(w, payer).await), (1000, 0));
         assert_eq!((lies_in(w, "card").await, lies_in(w, "bank").await, lies_in(w, "cash").await), (5000, -5000, 1000));
         assert_eq!(lies_in(w, "owed").await, 4000);
+        till.node.stop().await;
+    }
+
+    async fn whoever_paid_in_time_is_not_late_while_a_refund_may_still_fail(w: &World) {
+        let (till, cast) = (Till::open(w).await, w.cast().await);
+        let due = due(w, &cast).await;
+        w.owner.patch(&due, json!({ "due_on": "2026-09-10", "late_fee": { "amount": 500 } })).await.ok();
+        let payment = paid_due(w, &till, &due).await;
+        w.pass(seconds(30 * 86_400));
+        let fee = async || w.owner.get(&due).await.ok().data()["late_fee_charged"].clone();
+        for end in ["failed", "done"] {
+            till.owner.post(&format!("{payment}/refund"), json!({})).await.ok();
+            jobs::add_late_fees(&w.node.app).await;
+            assert_eq!((state(w, &due).await.0, fee().await), ("open".to_owned(), json!(0)));
+            if end == "failed" {
+                till.stripe.faults(&[Fault::Refuses]);
+            }
+            assert!(till.send_refunds().await);
+            jobs::add_late_fees(&w.node.app).await;
+        }
+        assert_eq!((state(w, &due).await.0, fee().await), ("open".to_owned(), json!(500)));
+        // It became fully paid twice: by the payment, and when that could not be given back.
+        assert_eq!(told(w, &["dues.paid", "dues.refund_failed"]).await, ["dues.paid", "dues.refund_failed", "dues.paid"]);
+        till.node.stop().await;
+    }
+
+    async fn money_that_could_not_go_back_is_its_payers_whoever_owes_the_due_by_now(w: &World) {
+        let (till, cast) = (Till::open(w).await, w.cast().await);
+        let due = due(w, &cast).await;
+        let payment = paid_due(w, &till, &due).await;
+        let payer = w.owner.get(&payment).await.ok().data()["payer_id"].as_str().unwrap().parse().unwrap();
+        till.owner.post(&format!("{payment}/refund"), json!({})).await.ok();
+        w.owner.patch(&due, json!({ "payer": cast.max.person })).await.ok();
+        till.stripe.faults(&[Fault::Refuses]);
+        assert!(till.send_refunds().await);
+        assert_eq!((state(w, &due).await.0, credit(w, payer).await), ("open".to_owned(), 5000));
+        let open = async |who: &str| {
+            let statement = w.owner.get(&format!("/people/{who}/statement")).await.ok();
+            statement.data()["totals"][0]["open"].as_i64().unwrap_or(0)
+        };
+        assert_eq!((open(&cast.max.person).await, lies_in(w, "owed").await), (5000, 5000));
+        // It can still be given back, in another way.
+        till.owner.post(&format!("{payment}/refund"), json!({ "method": "cash" })).await.ok();
+        assert_eq!((credit(w, payer).await, lies_in(w, "owed").await, lies_in(w, "cash").await), (0, 5000, -5000));
         till.node.stop().await;
     }
 

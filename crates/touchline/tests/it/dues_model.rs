@@ -1,13 +1,15 @@
 //! A story that is told by chance: dues are charged, changed, paid, waived and given back in any order while
 //! time passes, and a small model says beforehand what each must come to.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use testkit::{Value, World, both, json, seconds};
 use touchline::jobs;
 
-use crate::dues::{at, balanced, fee_of, look, told};
+use crate::dues::{at, balanced, fee_of, look};
 use crate::mail::DAY;
 
 #[derive(Debug, Clone)]
@@ -93,10 +95,15 @@ struct Model<'a> {
     children: [(String, String); 2],
     credit: [i64; 2],
     dues: Vec<Owed>,
-    paid_told: usize,
+    /// How often each kind of news must have been told.
+    told: BTreeMap<&'static str, usize>,
 }
 
 impl Model<'_> {
+    fn tell(&mut self, kind: &'static str) {
+        *self.told.entry(kind).or_default() += 1;
+    }
+
     fn meant(&self, back: usize) -> Option<usize> {
         self.dues.len().checked_sub(1 + back)
     }
@@ -116,6 +123,7 @@ impl Model<'_> {
             fee_added: false,
             payments: Vec::new(),
         };
+        self.tell("dues.charged");
         let spent = if used { amount.min(self.credit[family]) } else { 0 };
         if spent > 0 {
             self.credit[family] -= spent;
@@ -123,7 +131,10 @@ impl Model<'_> {
             let id = payments.data()[0]["id"].as_str().unwrap().to_owned();
             due.paid = spent;
             due.payments.push(Paid { id, applied: spent, ahead: 0, by_credit: true });
-            self.paid_told += usize::from(due.balance() == 0);
+            self.tell("dues.payment_recorded");
+            if due.balance() == 0 {
+                self.tell("dues.paid");
+            }
         }
         self.dues.push(due);
     }
@@ -137,9 +148,13 @@ impl Model<'_> {
             return;
         }
         let shown = answer.ok().data().clone();
-        due.all = amount + if due.fee_added { FEE } else { 0 };
+        let all = amount + if due.fee_added { FEE } else { 0 };
+        let other = std::mem::replace(&mut due.all, all) != all;
         due.parts = parts_of(&shown);
         assert_eq!(sum(&due.parts), amount);
+        if other {
+            self.tell("dues.updated");
+        }
     }
 
     async fn pay(&mut self, back: usize, amount: i64, by_credit: bool) {
@@ -167,7 +182,11 @@ impl Model<'_> {
             ahead: amount - applied,
             by_credit,
         });
-        self.paid_told += usize::from(open && due.status() == "paid");
+        let all_paid = open && due.status() == "paid";
+        self.tell("dues.payment_recorded");
+        if all_paid {
+            self.tell("dues.paid");
+        }
     }
 
     async fn refund(&mut self, back: usize, payment: usize, amount: i64) {
@@ -193,8 +212,11 @@ impl Model<'_> {
         payment.ahead -= ahead;
         payment.applied -= rest;
         self.credit[due.family] += if payment.by_credit { rest } else { -ahead };
+        // Never more than was paid.
+        assert!(payment.ahead >= 0 && payment.applied >= 0);
         due.paid -= rest;
         due.waived += if waived { rest } else { 0 };
+        self.tell("dues.refunded");
     }
 
     async fn waive(&mut self, back: usize) {
@@ -207,6 +229,7 @@ impl Model<'_> {
         }
         answer.ok();
         due.waived += due.balance();
+        self.tell("dues.waived");
     }
 
     /// Half a month passes; late fees are added to what is overdue.
@@ -219,14 +242,17 @@ impl Model<'_> {
     }
 
     fn late(&mut self, today: &str) {
+        let mut late = 0;
         for due in &mut self.dues {
             let gone = due.parts.iter().filter(|(day, _)| day.as_str() < today);
             let gone: i64 = gone.map(|(_, amount)| amount).sum();
             if due.balance() > 0 && !due.fee_added && due.paid < gone {
                 due.fee_added = true;
                 due.all += FEE;
+                late += 1;
             }
         }
+        *self.told.entry("dues.updated").or_default() += late;
     }
 
     async fn check(&self, after: &str) {
@@ -263,7 +289,16 @@ impl Model<'_> {
             );
             assert!(self.credit[family] >= 0);
         }
-        assert_eq!(told(self.w, "dues.paid").await, self.paid_told, "after {after}");
+        let news = self.w.news().await;
+        for (kind, count) in &self.told {
+            let told = news.iter().filter(|news| news["type"] == *kind).count();
+            assert_eq!(told, *count, "{kind} after {after}");
+        }
+        let mut known = news
+            .iter()
+            .filter_map(|news| news["type"].as_str())
+            .filter(|kind| kind.starts_with("dues."));
+        assert!(known.all(|kind| self.told.contains_key(kind)), "after {after}");
     }
 }
 
@@ -272,7 +307,7 @@ both! {
         let cast = w.cast().await;
         let mia = w.owner.get(&format!("/people/{}", cast.zoe.person)).await.ok().data()["guardians"][0]["id"].as_str().unwrap().to_owned();
         let children = [(cast.max.member.clone(), cast.pat.clone()), (cast.zoe.member.clone(), mia)];
-        let mut model = Model { w, team: cast.hawks.clone(), children, credit: [0, 0], dues: Vec::new(), paid_told: 0 };
+        let mut model = Model { w, team: cast.hawks.clone(), children, credit: [0, 0], dues: Vec::new(), told: BTreeMap::new() };
         let steps = steps().new_tree(&mut TestRunner::deterministic()).unwrap().current();
         for (number, step) in steps.iter().enumerate() {
             match step.clone() {

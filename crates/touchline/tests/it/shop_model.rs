@@ -315,14 +315,21 @@ impl<'a> Model<'a> {
         let left = order.paid() - order.refunded;
         let (mut body, amount, units, valid) = match back {
             Back::Whole => (json!({}), left, order.many - order.returned, true),
-            Back::Amount(amount) => (json!({ "amount": amount }), amount, 0, true),
+            Back::Amount(amount) => {
+                let units = if amount == left { order.open() } else { 0 };
+                (json!({ "amount": amount }), amount, units, true)
+            }
             Back::Units(units) => {
                 let there = units <= order.many - order.returned;
                 let body = json!({ "lines": [{ "line_id": order.line, "quantity": units }] });
-                (body, if there { order.worth(units) } else { 0 }, units, there)
+                let worth = if there { order.worth(units) } else { 0 };
+                // Whoever has all their money back does not wait for the rest.
+                let open = (order.open() - units).max(0);
+                (body, worth, units + if worth == left { open } else { 0 }, there)
             }
         };
-        if !matches!(back, Back::Amount(_)) {
+        let by_amount = matches!(back, Back::Amount(_));
+        if !by_amount {
             body["restock"] = json!(restock);
         }
         let may =
@@ -340,7 +347,7 @@ impl<'a> Model<'a> {
             order.status =
                 if order.refunded == order.total { "refunded" } else { "partially_refunded" };
             let what = order.what;
-            if restock {
+            if restock || by_amount {
                 self.shelve(what, units);
             }
         }

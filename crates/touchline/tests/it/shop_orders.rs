@@ -98,6 +98,35 @@ both! {
         assert!(rest.data()["fulfilled_at"].is_string());
     }
 
+    async fn whoever_has_all_their_money_back_waits_for_nothing(w: &World) {
+        let hawks = team(w, "Hawks").await;
+        let kit = product(w, hawks.id(), json!({ "price": 1000, "stock": 10 })).await;
+        for (restock, there) in [(None, 9), (Some(false), 6)] {
+            let bought = w.owner.post("/orders", wanted(kit.id(), 3)).await.created();
+            w.owner.post(&below(&bought, "/pay"), json!({ "method": "cash" })).await.ok();
+            let one = json!({ "lines": [{ "line_id": bought.data()["lines"][0]["id"], "quantity": 1 }] });
+            w.owner.post(&below(&bought, "/fulfil"), one).await.ok();
+            let some = w.owner.post(&below(&bought, "/refund"), json!({ "amount": 1000 })).await.ok();
+            assert_eq!((&some.data()["status"], &some.data()["lines"][0]["returned"]), (&json!("partially_refunded"), &json!(0)));
+            let rest = w.owner.post(&below(&bought, "/refund"), json!({ "amount": 2000, "restock": restock })).await.ok();
+            let line = &rest.data()["lines"][0];
+            assert_eq!((&rest.data()["status"], &line["returned"], &line["fulfilled"]), (&json!("refunded"), &json!(2), &json!(1)));
+            assert_eq!(left(w, kit.id()).await, there);
+        }
+        // By whichever way the last of it went back, and whatever was free.
+        let gift = product(w, hawks.id(), json!({ "price": 0, "stock": 5 })).await;
+        let mut body = wanted(kit.id(), 2);
+        body["lines"].as_array_mut().unwrap().push(json!({ "product_id": gift.id(), "quantity": 1 }));
+        let bought = w.owner.post("/orders", body).await.created();
+        w.owner.post(&below(&bought, "/pay"), json!({ "method": "cash" })).await.ok();
+        w.owner.post(&below(&bought, "/refund"), json!({ "amount": 1000 })).await.ok();
+        assert_eq!((left(w, kit.id()).await, left(w, gift.id()).await), (json!(4), json!(4)));
+        let one = json!({ "lines": [{ "line_id": bought.data()["lines"][0]["id"], "quantity": 1 }] });
+        let all = w.owner.post(&below(&bought, "/refund"), one).await.ok();
+        assert_eq!(all.data()["status"], "refunded");
+        assert_eq!((left(w, kit.id()).await, left(w, gift.id()).await), (json!(6), json!(5)));
+    }
+
     async fn money_is_given_back_by_line_by_amount_and_whole(w: &World) {
         let hawks = team(w, "Hawks").await;
         let kit = product(w, hawks.id(), json!({ "price": 1000, "stock": 10, "tax_rate_bp": 1900 })).await;

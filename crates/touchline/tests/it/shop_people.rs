@@ -45,6 +45,11 @@ both! {
         // The coach sells to anybody, but only what is the team's.
         kim.post("/orders", json!({ "lines": line, "buyer": { "name": "Somebody" } })).await.created();
         kim.post("/orders", json!({ "lines": line, "buyer": { "person_id": cast.pat } })).await.created();
+        let scarf = w.owner.post("/products", json!({ "name": "Scarf", "price": 900, "currency": "EUR" })).await.created();
+        let both = json!([line[0], { "product_id": scarf.id(), "quantity": 1 }]);
+        let refused = kim.post("/orders", json!({ "lines": both, "buyer": { "name": "Somebody" } })).await.refused(403, "forbidden");
+        assert_eq!(refused.pointers(), ["/lines/1/product_id"]);
+        w.owner.post("/orders", json!({ "lines": both, "buyer": { "name": "Somebody" } })).await.created();
         kim.patch(&format!("/products/{}", kit.id()), json!({ "stock": 5 })).await.ok();
         kim.post("/products", json!({ "name": "Club", "price": 1 })).await.refused(403, "forbidden");
         kim.patch(&format!("/products/{}", hidden.id()), json!({ "stock": 5 })).await.refused(404, "not_found");

@@ -4,6 +4,8 @@ import { readFile } from 'node:fs/promises'
 
 import { chromium } from 'playwright-core'
 
+import { PATIENCE } from './service.mjs'
+
 const FLAGS = [
   '--headless',
   '--no-sandbox',
@@ -27,6 +29,7 @@ export function launch() {
   return chromium.launch({
     executablePath: process.env.TOUCHLINE_CHROMIUM ?? '/usr/bin/chromium',
     args: FLAGS,
+    timeout: PATIENCE / 4,
   })
 }
 
@@ -46,7 +49,7 @@ export async function visitor(browser, { width = 1200, scheme = 'light', home = 
     serviceWorkers: 'block',
     ...more,
   })
-  context.setDefaultTimeout(45_000)
+  context.setDefaultTimeout(PATIENCE / 4)
   const faults = []
   const ours = [new URL(home).origin, ...also]
   const isOurs = (url) => ours.includes(new URL(url).origin) || /^(data|blob):/.test(url)

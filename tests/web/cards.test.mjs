@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 
 import { launch, visitor } from './browser.mjs'
 import { KEY, SECRET, startProvider } from './provider.mjs'
-import { Service, until } from './service.mjs'
+import { PATIENCE, Service, until } from './service.mjs'
 
 let browser
 let service
@@ -32,7 +32,7 @@ after(async () => {
   await service?.stop()
 })
 
-test('an order is paid on the page of the provider, once', { timeout: 180_000 }, async (t) => {
+test('an order is paid on the page of the provider, once', { timeout: PATIENCE }, async (t) => {
   const order = await placeOrder()
   const checkout = await must('POST', `/orders/${order.id}/checkout`, {})
   assert.equal(new URL(checkout.url).origin, provider.url)
@@ -53,7 +53,7 @@ test('an order is paid on the page of the provider, once', { timeout: 180_000 },
   assert.deepEqual([again.status, again.code], [409, 'invalid_state'])
 })
 
-test('a part of a due is paid on the page of the provider, once', { timeout: 180_000 }, async (t) => {
+test('a part of a due is paid on the page of the provider, once', { timeout: PATIENCE }, async (t) => {
   const due = await chargeDue()
   const checkout = await must('POST', `/dues/${due.id}/checkout`, { amount: 2000 })
   await pay(await visit(t, checkout.url), '20.00')
@@ -67,7 +67,7 @@ test('a part of a due is paid on the page of the provider, once', { timeout: 180
   assert.deepEqual([await told('dues.payment_recorded', due.id), await told('dues.paid', due.id)], [2, 1])
 })
 
-test('whoever goes back without paying has paid nothing', { timeout: 180_000 }, async (t) => {
+test('whoever goes back without paying has paid nothing', { timeout: PATIENCE }, async (t) => {
   const order = await placeOrder()
   const checkout = await must('POST', `/orders/${order.id}/checkout`, {})
   const page = await visit(t, checkout.url)

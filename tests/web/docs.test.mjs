@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 
 import { barriers, launch, open, service } from './browser.mjs'
+import { PATIENCE } from './service.mjs'
 
 const pictures = process.env.TOUCHLINE_SCREENSHOTS
 let browser
@@ -24,31 +25,31 @@ for (const width of [390, 1200]) {
   for (const scheme of ['light', 'dark']) {
     const look = { width, scheme }
 
-    test(`the reference at ${width} px, ${scheme}`, { timeout: 180_000 }, async (t) => {
+    test(`the reference at ${width} px, ${scheme}`, { timeout: PATIENCE }, async (t) => {
       const visit = await open(browser, '/docs', look)
       t.after(visit.close)
       await isFit(visit, `docs-${width}-${scheme}`)
     })
 
-    test(`how to receive webhooks at ${width} px, ${scheme}`, { timeout: 180_000 }, async (t) => {
+    test(`how to receive webhooks at ${width} px, ${scheme}`, { timeout: PATIENCE }, async (t) => {
       const visit = await open(browser, '/docs/webhooks', look)
       t.after(visit.close)
       await isFit(visit, `docs-webhooks-${width}-${scheme}`)
     })
 
-    test(`how the store reckons at ${width} px, ${scheme}`, { timeout: 180_000 }, async (t) => {
+    test(`how the store reckons at ${width} px, ${scheme}`, { timeout: PATIENCE }, async (t) => {
       const visit = await open(browser, '/docs/store', look)
       t.after(visit.close)
       await isFit(visit, `docs-store-${width}-${scheme}`)
     })
 
-    test(`how dues work at ${width} px, ${scheme}`, { timeout: 180_000 }, async (t) => {
+    test(`how dues work at ${width} px, ${scheme}`, { timeout: PATIENCE }, async (t) => {
       const visit = await open(browser, '/docs/dues', look)
       t.after(visit.close)
       await isFit(visit, `docs-dues-${width}-${scheme}`)
     })
 
-    test(`an operation at ${width} px, ${scheme}`, { timeout: 180_000 }, async (t) => {
+    test(`an operation at ${width} px, ${scheme}`, { timeout: PATIENCE }, async (t) => {
       const visit = await open(browser, operation, look)
       t.after(visit.close)
       const text = visit.page.getByText('List teams', { exact: true })

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 
 import { launch } from './browser.mjs'
 import { PAGES } from './pages.mjs'
-import { Service } from './service.mjs'
+import { PATIENCE, Service } from './service.mjs'
 import { World } from './world.mjs'
 
 const SCRIPT = '<script>window.pwned=1</script>'
@@ -42,7 +42,7 @@ before(async () => {
       addEventListener('securitypolicyviolation', (event) => globalThis.broken.push(`${event.violatedDirective} ${event.blockedURI}`))
     })
   }
-}, { timeout: 180_000 })
+}, { timeout: PATIENCE })
 
 after(async () => {
   await world?.close()
@@ -53,7 +53,7 @@ after(async () => {
 const shown = new Set()
 
 for (const [name, , who, go] of PAGES) {
-  test(name, { timeout: 180_000 }, async () => {
+  test(name, { timeout: PATIENCE }, async () => {
     const visit = await world.as(who)
     await go(visit.page, world)
     await visit.page.waitForLoadState()

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
 import { launch, signIn, visitor } from './browser.mjs'
-import { PKCE, Service } from './service.mjs'
+import { PATIENCE, PKCE, Service } from './service.mjs'
 import { receiver } from './world.mjs'
 
 const service = Service.shared()
@@ -18,14 +18,14 @@ before(async () => {
 
 after(() => browser?.close())
 
-test('signing in', { timeout: 180_000 }, async (t) => {
+test('signing in', { timeout: PATIENCE }, async (t) => {
   const page = await arrive(t)
   await page.goto('/sign-in')
   await enter(page)
   assert.notEqual(new URL(page.url()).pathname, '/sign-in')
 })
 
-test('allowing an app something', { timeout: 180_000 }, async (t) => {
+test('allowing an app something', { timeout: PATIENCE }, async (t) => {
   const app = await service.app('native', 'http://127.0.0.1/callback')
   const asked = { client_id: app.id, redirect_uri: `${service.url.replace('localhost', '127.0.0.1')}/callback`, response_type: 'code' }
   const page = await arrive(t)
@@ -37,7 +37,7 @@ test('allowing an app something', { timeout: 180_000 }, async (t) => {
   assert.ok(new URL((await back).url()).searchParams.get('code'))
 })
 
-test('making a key and using it', { timeout: 180_000 }, async (t) => {
+test('making a key and using it', { timeout: PATIENCE }, async (t) => {
   const page = await arrive(t)
   await signIn(page, person)
   await page.goto('/admin')
@@ -61,7 +61,7 @@ test('making a key and using it', { timeout: 180_000 }, async (t) => {
   assert.equal((await service.api('GET', '/teams', undefined, key)).status, 200)
 })
 
-test('adding a webhook and testing it', { timeout: 180_000 }, async (t) => {
+test('adding a webhook and testing it', { timeout: PATIENCE }, async (t) => {
   const { url, received } = await receiver(t)
   const page = await arrive(t)
   await signIn(page, person)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
 import { follow, launch, signIn, visitor } from './browser.mjs'
-import { PKCE, Service, until } from './service.mjs'
+import { PATIENCE, PKCE, Service, until } from './service.mjs'
 import { makeKey, makeWebhook, PASSWORD, path, receiver } from './world.mjs'
 
 const service = Service.shared()
@@ -18,7 +18,7 @@ before(async () => {
 
 after(() => browser?.close())
 
-test('making a key, using it, revoking it, signing out', { timeout: 180_000 }, async (t) => {
+test('making a key, using it, revoking it, signing out', { timeout: PATIENCE }, async (t) => {
   const page = await arrive(t)
   await signIn(page, person)
   const key = await makeKey(page, 'Without scripts')
@@ -34,7 +34,7 @@ test('making a key, using it, revoking it, signing out', { timeout: 180_000 }, a
   assert.equal(new URL(page.url()).pathname, '/sign-in')
 })
 
-test('inviting somebody, who joins', { timeout: 180_000 }, async (t) => {
+test('inviting somebody, who joins', { timeout: PATIENCE }, async (t) => {
   const page = await arrive(t)
   await signIn(page, person)
   await page.goto('/admin/members/invite')
@@ -58,7 +58,7 @@ test('inviting somebody, who joins', { timeout: 180_000 }, async (t) => {
   await page.getByText('newcomer@people.example').first().waitFor()
 })
 
-test('allowing an app something, and taking it back', { timeout: 180_000 }, async (t) => {
+test('allowing an app something, and taking it back', { timeout: PATIENCE }, async (t) => {
   const app = await service.app('native', 'http://127.0.0.1/callback', { name: 'Without scripts' })
   const asked = { client_id: app.id, redirect_uri: `${service.url.replace('localhost', '127.0.0.1')}/callback`, response_type: 'code' }
   const page = await arrive(t)
@@ -78,7 +78,7 @@ test('allowing an app something, and taking it back', { timeout: 180_000 }, asyn
   assert.equal((await service.api('GET', '/teams', undefined, token)).status, 401)
 })
 
-test('adding a webhook, testing it, turning it off and on', { timeout: 180_000 }, async (t) => {
+test('adding a webhook, testing it, turning it off and on', { timeout: PATIENCE }, async (t) => {
   const { url, received } = await receiver(t)
   const page = await arrive(t)
   await signIn(page, person)

@@ -11,7 +11,7 @@ import * as openid from 'openid-client'
 
 import { begin, finish } from '../clients/with_oauth4webapi.mjs'
 import { launch, signIn, visitor } from './browser.mjs'
-import { converse, Service } from './service.mjs'
+import { PATIENCE, Service, converse } from './service.mjs'
 
 const CLIENTS = new URL('../clients/', import.meta.url)
 const SCOPE = 'teams:read roster:read'
@@ -30,7 +30,7 @@ before(async () => {
 
 after(() => browser?.close())
 
-test('oauth4webapi as an app on somebody’s computer', { timeout: 180_000 }, async (t) => {
+test('oauth4webapi as an app on somebody’s computer', { timeout: PATIENCE }, async (t) => {
   const place = await listen(t)
   // Which port will be free is not known when an app is registered.
   const app = await service.app('native', 'http://127.0.0.1/callback', { scopes: SCOPE })
@@ -42,7 +42,7 @@ test('oauth4webapi as an app on somebody’s computer', { timeout: 180_000 }, as
   assert.equal(done.challenge, 'invalid_token')
 })
 
-test('openid-client as an app on a server', { timeout: 180_000 }, async (t) => {
+test('openid-client as an app on a server', { timeout: PATIENCE }, async (t) => {
   const place = await listen(t)
   const redirectUri = `${place.origin}/callback`
   const app = await service.app('server', redirectUri, { scopes: SCOPE })
@@ -70,7 +70,7 @@ test('openid-client as an app on a server', { timeout: 180_000 }, async (t) => {
   isGood({ calls, rotated: first.refresh_token !== second.refresh_token, scope: second.scope })
 })
 
-test('oauth4webapi as a page of another origin', { timeout: 180_000 }, async (t) => {
+test('oauth4webapi as a page of another origin', { timeout: PATIENCE }, async (t) => {
   const files = {
     '/': ['text/html', '<!doctype html><html lang="en"><title>Scores</title><pre id="result"></pre><script type="module" src="/page.mjs"></script></html>'],
     '/page.mjs': ['text/javascript', await readFile(new URL('page.mjs', CLIENTS))],
@@ -103,7 +103,7 @@ for (const [name, kind, program] of [
   ['requests-oauthlib as an app on somebody’s computer', 'native', python('with_requests_oauthlib.py')],
   ['the crate oauth2 as an app on a server', 'server', [process.env.TOUCHLINE_OAUTH_CLIENT, []]],
 ]) {
-  test(name, { timeout: 180_000 }, async (t) => {
+  test(name, { timeout: PATIENCE }, async (t) => {
     const place = await listen(t)
     const redirectUri = `${place.origin}/callback`
     const app = await service.app(kind, redirectUri, { scopes: SCOPE })
@@ -117,7 +117,7 @@ for (const [name, kind, program] of [
   })
 }
 
-test('whoever refuses sends the app back with nothing but the news', { timeout: 180_000 }, async (t) => {
+test('whoever refuses sends the app back with nothing but the news', { timeout: PATIENCE }, async (t) => {
   const place = await listen(t)
   const app = await service.app('native', 'http://127.0.0.1/callback', { scopes: SCOPE })
   const given = { issuer, api, clientId: app.id, redirectUri: `${place.origin}/callback`, scope: SCOPE }

@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test'
 import { allBarriers, launch, paleWords, visitor } from './browser.mjs'
 import { FIRST_PAGES, PAGES } from './pages.mjs'
 import { pageRoutes } from './routes.mjs'
-import { Service } from './service.mjs'
+import { PATIENCE, Service } from './service.mjs'
 import { World } from './world.mjs'
 
 const pictures = process.env.TOUCHLINE_SCREENSHOTS
@@ -23,7 +23,7 @@ before(async () => {
   browser = await launch()
   world = await World.build(Service.shared(), browser)
   world.twoStep = await world.guest()
-}, { timeout: 180_000 })
+}, { timeout: PATIENCE })
 
 after(async () => {
   await world?.close()
@@ -38,7 +38,7 @@ test('no page is forgotten', () => {
 })
 
 for (const [name, , who, go, status = 200] of PAGES) {
-  test(name, { timeout: 180_000 }, async () => {
+  test(name, { timeout: PATIENCE }, async () => {
     const visit = await world.as(who)
     visit.faults.length = 0
     await go(visit.page, world)
@@ -46,7 +46,7 @@ for (const [name, , who, go, status = 200] of PAGES) {
   })
 }
 
-test('the first pages of a new service', { timeout: 300_000 }, async (t) => {
+test('the first pages of a new service', { timeout: PATIENCE }, async (t) => {
   const service = await Service.start()
   t.after(service.stop)
   const visit = await visitor(browser, { home: service.url, width: 390 })

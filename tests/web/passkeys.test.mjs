@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
 import { barriers, launch, open, service } from './browser.mjs'
+import { PATIENCE } from './service.mjs'
 
 const { TOUCHLINE_EMAIL: email, TOUCHLINE_PASSWORD: password } = process.env
 const look = { width: 390, scheme: 'light' }
@@ -12,7 +13,7 @@ let browser
 before(async () => { browser = await launch() })
 after(() => browser?.close())
 
-test('a passkey is made, signs in, and is removed', { timeout: 180_000 }, async (t) => {
+test('a passkey is made, signs in, and is removed', { timeout: PATIENCE }, async (t) => {
   const visit = await open(browser, '/sign-in?next=%2Faccount%2Fpasskeys', look)
   t.after(visit.close)
   const { page, faults } = visit
@@ -56,7 +57,7 @@ test('a passkey is made, signs in, and is removed', { timeout: 180_000 }, async 
   assert.equal(new URL(page.url()).pathname, '/sign-in')
 })
 
-test('without a script nothing offers what cannot work', { timeout: 180_000 }, async (t) => {
+test('without a script nothing offers what cannot work', { timeout: PATIENCE }, async (t) => {
   const context = await browser.newContext({ javaScriptEnabled: false })
   t.after(() => context.close())
   const page = await context.newPage()

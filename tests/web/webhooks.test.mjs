@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
 import { launch, signIn, visitor } from './browser.mjs'
-import { Service, until } from './service.mjs'
+import { PATIENCE, Service, until } from './service.mjs'
 import { makeWebhook, receiver } from './world.mjs'
 
 const service = Service.shared()
@@ -18,7 +18,7 @@ before(async () => {
 
 after(() => browser?.close())
 
-test('deliveries appear by themselves, and focus, scroll and what is open stay', { timeout: 180_000 }, async (t) => {
+test('deliveries appear by themselves, and focus, scroll and what is open stay', { timeout: PATIENCE }, async (t) => {
   const { url, received } = await receiver(t)
   const { page, faults } = await arrive(t)
   const { place } = await makeWebhook(page, url)
@@ -40,7 +40,7 @@ test('deliveries appear by themselves, and focus, scroll and what is open stay',
   assert.deepEqual(faults, [])
 })
 
-test('an attempt appears on the page of its delivery', { timeout: 180_000 }, async (t) => {
+test('an attempt appears on the page of its delivery', { timeout: PATIENCE }, async (t) => {
   const { url } = await receiver(t)
   const { page, faults } = await arrive(t)
   const { place } = await makeWebhook(page, url)
@@ -52,7 +52,7 @@ test('an attempt appears on the page of its delivery', { timeout: 180_000 }, asy
   assert.deepEqual(faults, [])
 })
 
-test('somebody who was signed out meanwhile keeps what they see', { timeout: 180_000 }, async (t) => {
+test('somebody who was signed out meanwhile keeps what they see', { timeout: PATIENCE }, async (t) => {
   const { url } = await receiver(t)
   const { page, context } = await arrive(t)
   const { place } = await makeWebhook(page, url)

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_mins(3);
+const PATIENCE: Duration = Duration::from_mins(10);
 const LISTENING: &str = "listening on http://";
 const LOG: &str = "log";
 const DATA: &str = "data";
@@ -110,7 +110,7 @@ impl Server {
     pub(crate) fn last_words(&self) -> String {
         let log = self.log();
         let lines: Vec<&str> = log.lines().collect();
-        lines[lines.len().saturating_sub(30)..].join("\n")
+        lines[lines.len().saturating_sub(10)..].join("\n")
     }
 
     fn log(&self) -> String {

@@ -12,15 +12,27 @@ use std::time::Duration;
 const MINUTE: Duration = Duration::from_mins(1);
 /// Many times what it takes: a machine that is shared with others can stand still for minutes.
 const MOST: Duration = Duration::from_mins(45);
+/// Lines that tell of the first faults.
+const FEW: usize = 40;
+
+/// What the tests in the browser found.
+struct Seen {
+    tally: Tally,
+    /// The first of what failed, with why.
+    faults: Vec<String>,
+}
 
 /// `python` is the folder with a Python that has the packages of the tests.
 pub(crate) fn check(service: &Path, python: &Path) -> Result<Tally, String> {
     let mut tally = lint()?;
     let server = Server::start(service, python)?;
-    tally += look(&server, service, python, &tests()?)?;
+    let seen = look(&server, service, python, &tests()?)?;
+    tally += seen.tally;
     tally += fuzz(&server, python)?;
     if tally.failed > 0 {
         println!("the service's log ends with:\n{}", server.last_words());
+        // Again, as many lines came since.
+        println!("{}", seen.faults.join("\n"));
     }
     Ok(tally)
 }
@@ -28,7 +40,7 @@ pub(crate) fn check(service: &Path, python: &Path) -> Result<Tally, String> {
 /// Only these files of `tests/web`.
 pub(crate) fn browse(service: &Path, python: &Path, files: &[String]) -> Result<Tally, String> {
     let server = Server::start(service, python)?;
-    let tally = look(&server, service, python, files)?;
+    let Seen { tally, .. } = look(&server, service, python, files)?;
     if tally.failed > 0 {
         println!("the service's log ends with:\n{}", server.last_words());
     }
@@ -49,7 +61,7 @@ fn lint() -> Result<Tally, String> {
 }
 
 /// Tests against one running service, which they share.
-fn look(server: &Server, service: &Path, python: &Path, files: &[String]) -> Result<Tally, String> {
+fn look(server: &Server, service: &Path, python: &Path, files: &[String]) -> Result<Seen, String> {
     let pictures = pictures();
     let options = ["--test", "--test-reporter=spec", "--test-concurrency=2"];
     let args = options.into_iter().chain(files.iter().map(String::as_str));
@@ -72,7 +84,9 @@ fn look(server: &Server, service: &Path, python: &Path, files: &[String]) -> Res
         job = job.env("TOUCHLINE_SCREENSHOTS", pictures);
     }
     let finished = job.run()?;
-    Ok(Tally::of_node(&finished.lines).ended(finished.ok))
+    let tally = Tally::of_node(&finished.lines).ended(finished.ok);
+    let faults = finished.lines.into_iter().skip_while(|line| !line.contains("failing tests:"));
+    Ok(Seen { tally, faults: faults.take(FEW).collect() })
 }
 
 /// The files with tests, which a runner that is given a folder would find only with a newer Node.

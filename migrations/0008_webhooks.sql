@@ -40,7 +40,7 @@ create table webhook (
     constraint webhook_ordering_check check (ordering in ('parallel', 'strict')),
     constraint webhook_status_check check (status in ('enabled', 'disabled')),
     constraint webhook_disabled_reason_check check (disabled_reason in ('by_hand', 'gone', 'failing', 'creator_gone'))
-);
+); -- changed in place
 create index webhook_slot_idx on webhook (slot, account_id) where status = 'enabled';
 
 -- One notification on its way to one webhook, with all attempts. Written when the first attempt has ended, many
@@ -80,7 +80,7 @@ create table webhook_hour (
     failed bigint not null,
     constraint webhook_hour_pkey primary key (account_id, webhook_id, hour),
     constraint webhook_hour_webhook_id_fkey foreign key (account_id, webhook_id) references webhook (account_id, id) on delete cascade
-);
+); -- changed in place
 
 -- The nodes that send, and which shares of the work each holds. A node that died lets go by itself.
 create table dispatch_node (

@@ -259,10 +259,16 @@ pub fn open_journal(tx: &Tx<'_>) -> Result<()> {
 
 /// The number of the newest notification.
 pub fn sequence(db: &Reader<'_>) -> Result<i64> {
-    let (sequence,) =
-        db.one("select sequence from journal where account_id = :account", bind! {})?;
+    let (sequence,) = db.one(LAST, bind! {})?;
     Ok(sequence)
 }
+
+/// For a job that will want it once it has asked for other things.
+pub fn sequence_ahead(db: &Reader<'_>) -> Result<()> {
+    Ok(db.ahead(LAST, bind! {})?)
+}
+
+const LAST: &str = "select sequence from journal where account_id = :account";
 
 const AFTER: &str = sql!(
     Notification::SELECT,

@@ -90,9 +90,14 @@ pub(super) fn plans(db: &Reader<'_>, looks: &[(WebhookId, Look)]) -> Result<Vec<
     if let Some((_, Look { seen, many, .. })) = looks.first() {
         signals::notifications_ahead(db, *seen, *many)?;
     }
+    signals::sequence_ahead(db)?;
+    webhook::some_ahead(db, &ids)?;
+    // First of all: what happens later is looked at the next time, as the webhooks may want other things by then.
+    let until = signals::sequence(db)?;
     let webhooks = webhook::some(db, &ids)?;
     let mut sight = Sight {
         db,
+        until,
         next_due: delivery::next_due(db, &ids)?,
         ears: HashMap::new(),
         news: HashMap::new(),
@@ -108,6 +113,8 @@ pub(super) fn plans(db: &Reader<'_>, looks: &[(WebhookId, Look)]) -> Result<Vec<
 /// What webhooks of an account have in common is looked up once.
 struct Sight<'a> {
     db: &'a Reader<'a>,
+    /// The last number of the log that is looked at.
+    until: i64,
     next_due: HashMap<WebhookId, Timestamp>,
     /// What creators of webhooks may be told, alone or through an app.
     ears: HashMap<(String, Option<String>), Option<Ears>>,
@@ -189,6 +196,7 @@ impl Sight<'_> {
         }
         let mut all = signals::notifications(self.db, seen, many)?;
         let found = all.len();
+        all.retain(|news| news.sequence <= self.until);
         let weight = lighten(&mut all);
         let more = all.len() < found || i64::try_from(found).is_ok_and(|found| found >= many);
         self.weight += weight;

@@ -20,7 +20,7 @@ const SILENT: Duration = Duration::from_secs(20);
 pub(super) type Held = HashMap<i64, Timestamp>;
 
 /// Says that a node is alive, takes what of its share is free, keeps what it has, and lets go of what is
-/// another's by now, except where it is still at work.
+/// another's by now. Where it is still at work it lets go only once that has ended, and begins nothing more.
 pub(super) fn share(tx: &Tx<'_>, node: NodeId, at_work: &[i64]) -> Result<Held> {
     tx.run(
         "insert into dispatch_node (id, seen_at) values (:node, :now)
@@ -46,14 +46,17 @@ pub(super) fn share(tx: &Tx<'_>, node: NodeId, at_work: &[i64]) -> Result<Held> 
             Some((holder, end)) => (*holder == node, *end <= tx.now()),
             None => (false, true),
         };
-        if (is_own(slot) && (ours || free)) || (ours && at_work.contains(&slot)) {
+        let stays = is_own(slot) && (ours || free);
+        if stays || (ours && at_work.contains(&slot)) {
             tx.later(
                 "insert into dispatch_slot (slot, holder, held_until) values (:slot, :node, :held_until)
                  on conflict (slot) do update set
                      holder = excluded.holder, held_until = excluded.held_until /* any account */",
                 bind! { slot, node, held_until },
             )?;
-            mine.insert(slot, held_until);
+            if stays {
+                mine.insert(slot, held_until);
+            }
         } else if ours {
             tx.later(
                 "delete from dispatch_slot where slot = :slot /* any account */",

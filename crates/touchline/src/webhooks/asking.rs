@@ -138,8 +138,8 @@ pub fn replay(tx: &Tx<'_>, id: WebhookId, part: Part, only_missed: bool) -> Resu
     Ok(replay)
 }
 
-/// Turns a webhook on. It goes on where it was turned off, or, if what was missed is not to be told, with
-/// what happens from now on. Whoever turns it on answers for it.
+/// Turns a webhook on. It goes on where it was turned off, with what it was being told again too, or, if what was missed
+/// is not to be told, with what happens from now on. Whoever turns it on answers for it.
 pub fn enable(
     tx: &Tx<'_>,
     means: &Means,
@@ -164,8 +164,6 @@ pub fn enable(
         recovered_at: Some(tx.now()),
         creator: tx.actor().to_owned(),
         creator_app: means.app.clone(),
-        replay_after: None,
-        replay_until: None,
         updated_at: tx.now(),
         version: before.version + 1,
         ..before
@@ -173,11 +171,13 @@ pub fn enable(
     if replay_missed {
         after.position = after.position.max(oldest(tx)? - 1);
         if let Some(first) = first_missed(tx, id, since)? {
-            after.replay_after = Some(first.max(oldest(tx)?) - 1);
+            let missed = first.max(oldest(tx)?) - 1;
+            after.replay_missed |= after.replay_after.is_none();
+            after.replay_after = Some(after.replay_after.map_or(missed, |told| told.min(missed)));
             after.replay_until = Some(after.position);
-            after.replay_missed = true;
         }
     } else {
+        (after.replay_after, after.replay_until) = (None, None);
         after.position = sequence;
     }
     tx.run(
@@ -233,7 +233,7 @@ fn wake(tx: &Tx<'_>, id: WebhookId) -> Result<()> {
 /// Since when a webhook has missed something: since everything began to fail, or since its receiver said that it
 /// is gone, whichever was first: what was under way then may have failed after it. What failed before that was given
 /// up, and stays so.
-fn missing_since(webhook: &Webhook) -> Option<Timestamp> {
+pub fn missing_since(webhook: &Webhook) -> Option<Timestamp> {
     let gone = webhook.disabled_at.filter(|_| webhook.disabled_reason == Some(Reason::Gone));
     let last_words = gone.map(|at| at.minus(LAST_WORDS));
     webhook.failing_since.into_iter().chain(last_words).min()
@@ -284,7 +284,7 @@ fn is_cut_off(db: &Reader<'_>, moment: Timestamp) -> Result<bool> {
 
 /// The first number of what happened at this moment or later; one beyond the last if nothing did. Numbers rise
 /// with time, so the place is found by halving.
-fn first_since(db: &Reader<'_>, moment: Timestamp) -> Result<i64> {
+pub fn first_since(db: &Reader<'_>, moment: Timestamp) -> Result<i64> {
     let (mut low, mut high) = (oldest(db)?, signals::sequence(db)? + 1);
     while low < high {
         let sequence = low + (high - low) / 2;

@@ -209,11 +209,11 @@ pub fn change(
         before.pass_over(tx)?;
     }
     let mut after = update(tx, after)?;
-    if after.url != before.url {
-        // What is known of the old receiver says nothing of the new one.
+    if after.url != before.url && after.status == Status::Enabled {
+        // What is known of the old receiver says nothing of the new one. Of a webhook that is off it says what was missed.
         tx.run(
             "update webhook set failures = 0, failing_since = null, resting_until = null
-             where account_id = :account and id = :id",
+             where account_id = :account and id = :id and status = 'enabled'",
             bind! { id },
         )?;
         after.failing_since = None;

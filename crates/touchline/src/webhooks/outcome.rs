@@ -383,12 +383,15 @@ fn after(mut delivery: Delivery, outcome: &Outcome, rules: &Rules, dice: &Dice) 
         (Verdict::Taken, _) => (Status::Succeeded, None),
         // Another node may have delivered it, or somebody given it up, while this was under way.
         _ if delivery.status != Status::Pending => (delivery.status, None),
-        (Verdict::Moved, Some(wait)) => (Status::Pending, Some(ended.plus(spread(*wait, dice)))),
-        (Verdict::Later(asked), Some(wait)) => {
-            let asked = asked.map_or(Duration::ZERO, |time| time.min(LONGEST_WAIT));
+        (Verdict::Unwanted, _) | (_, None) => (Status::Failed, None),
+        // Where the receiver is gone for good, that comes to light once more if the webhook could not be turned off.
+        (verdict, Some(wait)) => {
+            let asked = match verdict {
+                Verdict::Later(Some(time)) => time.min(LONGEST_WAIT),
+                _ => Duration::ZERO,
+            };
             (Status::Pending, Some(ended.plus(spread(*wait, dice).max(asked))))
         }
-        _ => (Status::Failed, None),
     };
     delivery.finished_at = (delivery.status != Status::Pending).then_some(ended);
     (delivery.updated_at, delivery.version) = (ended, delivery.version + 1);

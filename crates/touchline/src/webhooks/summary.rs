@@ -6,6 +6,7 @@ use std::time::Duration;
 use kit::{Timestamp, text};
 use store::{Reader, bind, row, sql};
 
+use super::asking::missing_since;
 use super::delivery::{Delivery, Status};
 use super::ears::Ears;
 use super::webhook::Webhook;
@@ -135,9 +136,15 @@ pub fn missed(db: &Reader<'_>, webhook: &Webhook) -> Result<(i64, bool)> {
     let news = signals::notifications(db, webhook.position, COUNTED)?;
     let wanted = |ears: &Ears| news.iter().filter(|news| webhook.wants(ears, news)).count();
     let wanted = ears.as_ref().map_or(0, wanted);
-    let Open { pending, failed, .. } = open(db, webhook.id)?;
+    // The same as is told again: what was given up before stays so, and pings are not told again.
+    let (waiting,): (i64,) = db.one(
+        "select count(*) from delivery
+         where account_id = :account and webhook_id = :id and sequence is not null
+           and (status = 'pending' or status = 'failed' and finished_at >= :since)",
+        bind! { id: webhook.id, since: missing_since(webhook) },
+    )?;
     let more = i64::try_from(news.len()).unwrap_or(COUNTED) == COUNTED;
-    Ok((i64::try_from(wanted).unwrap_or(COUNTED) + pending + failed, more))
+    Ok((i64::try_from(wanted).unwrap_or(COUNTED) + waiting, more))
 }
 
 /// Which deliveries are wanted.

@@ -123,12 +123,16 @@ pub fn find(db: &Reader<'_>, id: WebhookId) -> Result<Webhook> {
     Ok(db.one(sql!(Webhook::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
+const SOME: &str = sql!(Webhook::SELECT, " where account_id = :account and id in (:ids)");
+
+/// For a job that will want them once it has asked for other things.
+pub fn some_ahead(db: &Reader<'_>, ids: &[WebhookId]) -> Result<()> {
+    Ok(db.ahead(SOME, bind! { ids: ids.to_vec() })?)
+}
+
 /// Those of these webhooks that there are.
 pub fn some(db: &Reader<'_>, ids: &[WebhookId]) -> Result<HashMap<WebhookId, Webhook>> {
-    let found: Vec<Webhook> = db.all(
-        sql!(Webhook::SELECT, " where account_id = :account and id in (:ids)"),
-        bind! { ids: ids.to_vec() },
-    )?;
+    let found: Vec<Webhook> = db.all(SOME, bind! { ids: ids.to_vec() })?;
     Ok(found.into_iter().map(|webhook| (webhook.id, webhook)).collect())
 }
 

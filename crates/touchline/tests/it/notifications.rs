@@ -273,6 +273,18 @@ both! {
         assert_eq!(verify(w).await, None);
     }
 
+    async fn a_webhook_that_wants_nothing_of_it_holds_nothing_up(w: &World) {
+        let receiver = Receiver::start().await;
+        let webhook = subscribe(w, receiver.url(), Ordering::Parallel).await;
+        let wish = json!({ "events": ["order.paid"] });
+        w.owner.patch(&format!("/webhooks/{webhook}"), wish).await.ok();
+        tell(w, "account.updated", 5, "quiet").await;
+        w.deliver().await;
+        w.pass(DAY * 31);
+        jobs::forget_old_news(&w.node.app).await;
+        assert_eq!((receiver.received().len(), w.count("notification").await), (0, 1));
+    }
+
     async fn what_became_of_deliveries_is_forgotten_too_unless_they_are_still_on_their_way(w: &World) {
         let receiver = Receiver::start().await;
         let webhook = subscribe(w, receiver.url(), Ordering::Parallel).await;

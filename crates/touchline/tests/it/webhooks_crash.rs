@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kit::Clock;
-use store::Scope;
+use store::{Scope, bind};
 use testkit::process::{Program, Service};
 use testkit::receiver::Reply;
 use testkit::{Client, Engine, Receiver, TestDatabase, json};
@@ -168,5 +168,43 @@ async fn two_nodes_share_the_work_and_one_takes_over_the_others() {
     club.write_and_kill(&mut services, 1).await;
     club.all_arrived().await;
     drop(services);
+    club.database.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_comes_later_gets_its_share_of_what_is_busy() {
+    let Some(club) = Club::new(Engine::Postgres).await else { return };
+    let first = club.program.serve(&[]);
+    let client = Client::new(first.address, Some(&club.key));
+    let slow = Receiver::start().await;
+    slow.always(Reply { after: Duration::from_millis(500), ..200.into() });
+    for _ in 0..12 {
+        let new = json!({ "url": slow.url(), "events": ["*"] });
+        client.post("/webhooks", new).await.created();
+    }
+    // So much that the first one is at it for the whole time.
+    for number in 0..600 {
+        client.post("/teams", json!({ "name": format!("Team {number}") })).await.created();
+    }
+    let second = club.program.serve(&[]);
+    let db = club.database.open(Clock::system());
+    let began = std::time::Instant::now();
+    loop {
+        let holders = db.read(Scope::system("test"), |db| {
+            db.one::<(i64, i64)>(
+                "select count(distinct s.holder), count(*) from webhook w
+                 join dispatch_slot s on s.slot = w.slot /* any account */",
+                bind! {},
+            )
+        });
+        if holders.await.unwrap() == (2, 15) {
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "the first one keeps everything");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    assert!(slow.received().len() < 12 * 600, "there was nothing more to do");
+    tokio::task::spawn_blocking(move || db.close()).await.unwrap();
+    drop((first, second));
     club.database.remove().await;
 }

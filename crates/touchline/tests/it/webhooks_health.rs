@@ -8,7 +8,7 @@ use testkit::{MailServer, Receiver, Reply, World, both, seconds};
 use touchline::accounts::user::Role;
 use touchline::expected::Expected;
 use touchline::ids::WebhookId;
-use touchline::webhooks::asking;
+use touchline::webhooks::asking::{self, Part};
 use touchline::webhooks::delivery::{Delivery, Status};
 use touchline::webhooks::edit::{self, Means, WebhookChange};
 use touchline::webhooks::webhook::{Ordering, Reason};
@@ -177,6 +177,8 @@ both! {
         w.pass(seconds(HOUR));
         w.deliver().await;
         assert_eq!(gone.received().len(), 1);
+        // Had turning it off failed, it would be tried again, and be gone again.
+        assert_eq!(only(w, id).await.status, Status::Pending);
         assert_eq!(shown(w, id).await.disabled_reason, Some(Reason::Gone));
         assert_eq!(told(w, "webhook.disabled").await, 1);
         let last = watcher.received().pop().unwrap().json();
@@ -223,13 +225,12 @@ both! {
         assert!(to[0].contains("adam@") && to[1].contains("olga@"), "{to:?}");
         assert!(server.is_empty());
 
-        // What was missed comes once, in order, when it is on again.
-        let failed = receiver.received().len();
-        receiver.always(200);
+        // What was missed comes once, in order, when it is on again, be it somewhere else.
+        let moved = Receiver::start().await;
+        change(w, id, WebhookChange { url: Some(moved.url()), ..WebhookChange::default() }).await;
         enable(w, id, true).await;
         node.dispatcher.deliver().await.unwrap();
-        let missed = numbers(&receiver).split_off(failed);
-        assert_eq!(missed, (before + 1..=before + events + 1).collect::<Vec<_>>());
+        assert_eq!(numbers(&moved), (before + 1..=before + events + 1).collect::<Vec<_>>());
         let found = deliveries(w, id).await;
         assert!(found.iter().all(|one| one.status == Status::Succeeded));
         assert_eq!((shown(w, id).await.failing_since, shown(w, id).await.replay_after), (None, None));
@@ -358,6 +359,22 @@ both! {
         once.dedup();
         assert_eq!(told, once, "what the receiver never wanted is not told again");
         assert_eq!(only_failed(w, id).await, 1);
+    }
+
+    async fn what_is_being_told_again_goes_on_when_it_is_turned_on(w: &World) {
+        let receiver = Receiver::start().await;
+        let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
+        happen(w, w.harbour, 2).await;
+        w.deliver().await;
+        for replay_missed in [true, false] {
+            let again = move |tx: &store::Tx<'_>| asking::replay(tx, id, Part::Numbers(1, 2), false);
+            w.db().write(store::Scope::account(w.harbour, "test"), again).await.unwrap();
+            // Which is the third thing that happens.
+            disable(w, id).await;
+            enable(w, id, replay_missed).await;
+            w.deliver().await;
+            assert_eq!(numbers(&receiver), [1, 2, 1, 2, 3], "with what was missed: {replay_missed}");
+        }
     }
 
     async fn after_an_outage_it_comes_slowly_at_first(w: &World) {

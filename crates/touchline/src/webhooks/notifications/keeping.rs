@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use kit::Timestamp;
-use store::{Reader, Tx, bind, row};
+use store::{Reader, Tx, bind, row, sql};
 
+use super::super::asking::first_since;
 use super::super::delivery::{self, Attempt, Attempts};
+use super::super::webhook::Webhook;
 use crate::error::Result;
 use crate::ids::{AccountId, DeliveryId, NotificationId, WebhookId};
 use crate::signals;
@@ -63,7 +65,21 @@ pub fn look(db: &Reader<'_>, kept: &Kept, last: AccountId) -> Result<Vec<Looked>
 
 /// Forgets the beginning of the log. What an enabled webhook was not told yet stays, for as long again.
 pub fn forget_news(tx: &Tx<'_>, kept: &Kept) -> Result<u64> {
+    pass_over(tx, kept)?;
     signals::forget(tx, kept.since, first_needed(tx)?, kept.at_most_since)
+}
+
+/// How far a webhook has come is written down only now and then: one that wants nothing of what is old does not wait for it.
+fn pass_over(tx: &Tx<'_>, kept: &Kept) -> Result<()> {
+    let first_kept = first_since(tx, kept.since)?;
+    let behind: Vec<Webhook> = tx.all(
+        sql!(
+            Webhook::SELECT,
+            " where account_id = :account and status = 'enabled' and position + 1 < :first_kept"
+        ),
+        bind! { first_kept },
+    )?;
+    behind.iter().try_for_each(|webhook| webhook.pass_over(tx).map(drop))
 }
 
 /// The first number that an enabled webhook still has to be told.

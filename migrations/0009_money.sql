@@ -284,8 +284,9 @@ create index instalment_account_id_due_on_idx on instalment (account_id, due_on,
 create table payment (
     account_id bytea not null,
     id bytea not null,
-    -- The order or due it was made for.
+    -- The order or due it was made for, and the team that concerns.
     subject text not null,
+    team_id bytea,
     payer_id bytea,
     currency text not null,
     amount bigint not null,
@@ -317,9 +318,12 @@ create table refund (
     account_id bytea not null,
     id bytea not null,
     subject text not null,
+    team_id bytea,
     payment_id bytea not null,
     currency text not null,
     amount bigint not null,
+    -- Which lines of an order it was for, as JSON.
+    lines text not null,
     -- How it was given back.
     method text not null,
     reason text,

@@ -7,7 +7,7 @@ use axum::routing::post;
 use http::StatusCode;
 use serde_json::Value;
 
-use super::provider::Refusal;
+use super::provider::{Refusal, Whose};
 use super::{Cards, disputes, reconcile, refunds, signature};
 use crate::app::App;
 use crate::config::Secret;
@@ -47,15 +47,13 @@ async fn hear(State(app): State<App>, request: Request) -> Result<StatusCode> {
 async fn follow(app: &App, cards: &Cards, event: &Value) -> Result<()> {
     let kind = event["type"].as_str().unwrap_or_default();
     let object = &event["data"]["object"];
-    let own = |name: &str| object["metadata"][name].as_str();
     let payment = object["payment_intent"].as_str();
-    let known = own("account").and_then(|id| id.parse::<AccountId>().ok());
     match kind {
         "checkout.session.completed"
         | "checkout.session.async_payment_succeeded"
         | "checkout.session.async_payment_failed"
-        | "checkout.session.expired" => match (known, own("checkout").map(str::parse)) {
-            (Some(account), Some(Ok(id))) => {
+        | "checkout.session.expired" => match Whose::read(object) {
+            Some(Whose { account, checkout: Some(id) }) => {
                 reconcile::look_up(app, cards, account, id, object["id"].as_str()).await
             }
             _ => Ok(()),
@@ -65,8 +63,8 @@ async fn follow(app: &App, cards: &Cards, event: &Value) -> Result<()> {
         | "refund.failed"
         | "charge.refund.updated"
         | "charge.refunded" => {
-            let refund = own("refund").and_then(|id| id.parse().ok());
-            match (whose(cards, known, payment).await?, refund, payment) {
+            let refund = object["metadata"]["refund"].as_str().and_then(|id| id.parse().ok());
+            match (whose(app, cards, object).await?, refund, payment) {
                 (Some(account), Some(id), _) => refunds::look_up(app, cards, account, id).await,
                 // Somebody has given it back at the provider, or it is a charge that tells.
                 (Some(account), None, Some(name)) => {
@@ -76,7 +74,7 @@ async fn follow(app: &App, cards: &Cards, event: &Value) -> Result<()> {
             }
         }
         "charge.dispute.created" | "charge.dispute.updated" | "charge.dispute.closed" => {
-            match (whose(cards, known, payment).await?, object["id"].as_str()) {
+            match (whose(app, cards, object).await?, object["id"].as_str()) {
                 (Some(account), Some(id)) => disputes::look_up(app, cards, account, id).await,
                 _ => Ok(()),
             }
@@ -85,16 +83,20 @@ async fn follow(app: &App, cards: &Cards, event: &Value) -> Result<()> {
     }
 }
 
-/// Whose something is. What was not made by us does not say so, but the payment it is about does.
-async fn whose(
-    cards: &Cards,
-    known: Option<AccountId>,
-    payment: Option<&str>,
-) -> Result<Option<AccountId>> {
-    let (None, Some(payment)) = (known, payment) else { return Ok(known) };
-    match cards.provider.account_of(payment).await {
-        Ok(account) => Ok(account),
-        Err(Refusal::Later(why)) => Err(reconcile::unreachable(why)),
-        Err(Refusal::Never(_)) => Ok(None),
+/// Whose something is. What was not made by us does not say so, but the payment it is about does. That it was paid may
+/// not be known here yet, if that call was lost or comes later: so the page is looked up before.
+async fn whose(app: &App, cards: &Cards, object: &Value) -> Result<Option<AccountId>> {
+    let whose = match (Whose::read(object), object["payment_intent"].as_str()) {
+        (None, Some(payment)) => match cards.provider.whose(payment).await {
+            Ok(whose) => whose,
+            Err(Refusal::Later(why)) => return Err(reconcile::unreachable(why)),
+            Err(Refusal::Never(_)) => None,
+        },
+        (known, _) => known,
+    };
+    let Some(Whose { account, checkout }) = whose else { return Ok(None) };
+    if let Some(id) = checkout {
+        reconcile::look_up(app, cards, account, id, None).await?;
     }
+    Ok(Some(account))
 }

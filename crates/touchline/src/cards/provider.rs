@@ -6,6 +6,7 @@
 use std::pin::Pin;
 
 use kit::{Currency, Timestamp};
+use serde_json::Value;
 
 use crate::ids::{AccountId, CheckoutId, RefundId};
 use crate::money::payment::Dispute;
@@ -98,6 +99,23 @@ pub struct Returned {
     pub money: Option<(Currency, i64)>,
 }
 
+/// What we have said of a payment.
+#[derive(Debug, Clone, Copy)]
+pub struct Whose {
+    pub account: AccountId,
+    /// The page on which it was made.
+    pub checkout: Option<CheckoutId>,
+}
+
+impl Whose {
+    /// Reads what we have said of something.
+    pub fn read(object: &Value) -> Option<Self> {
+        let said = |name: &str| object["metadata"][name].as_str();
+        let checkout = said("checkout").and_then(|id| id.parse().ok());
+        Some(Self { account: said("account")?.parse().ok()?, checkout })
+    }
+}
+
 /// A payment that the payer's bank asks to have back, as the provider shows it.
 #[derive(Debug, Clone)]
 pub struct Disputed {
@@ -121,7 +139,7 @@ pub trait Provider: Send + Sync {
     /// Everything that was given back of a payment, by us or by others.
     fn returns_of<'a>(&'a self, payment: &'a str) -> Asked<'a, Vec<Returned>>;
     /// Whose a payment is, as we said when it was asked for; `None` if it is nobody's here.
-    fn account_of<'a>(&'a self, payment: &'a str) -> Asked<'a, Option<AccountId>>;
+    fn whose<'a>(&'a self, payment: &'a str) -> Asked<'a, Option<Whose>>;
     /// Looks at a dispute.
     fn look_at_dispute<'a>(&'a self, id: &'a str) -> Asked<'a, Disputed>;
 }

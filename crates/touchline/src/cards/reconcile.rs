@@ -19,13 +19,19 @@ const YOUNG: Duration = Duration::from_secs(60);
 /// How long after its end a page may still turn out to have been paid.
 const LATE: Duration = Duration::from_secs(3 * 86_400);
 
+/// A provider that says so often that it cannot answer now is not asked for the rest.
+const IN_VAIN: u32 = 3;
+
 /// Looks up everything that is open. Says whether the provider could be reached.
 pub async fn everything(app: &App, cards: &Cards) -> bool {
-    checkouts(app, cards).await && refunds::look(app, cards).await
+    let looked = checkouts(app, cards).await;
+    // One page that cannot be looked up must not keep money from going back.
+    refunds::look(app, cards).await && looked
 }
 
 async fn checkouts(app: &App, cards: &Cards) -> bool {
     let mut last = (AccountId::LEAST, CheckoutId::LEAST);
+    let mut in_vain = 0;
     while !app.is_stopping() {
         let look = move |db: &Reader<'_>| checkout::open(db, last, PILE);
         let pile = match app.db.read(Scope::system("cards"), look).await {
@@ -35,12 +41,17 @@ async fn checkouts(app: &App, cards: &Cards) -> bool {
                 return false;
             }
         };
-        let Some(end) = pile.last() else { return true };
+        let Some(end) = pile.last() else { return in_vain == 0 };
         last = *end;
         for (account, id) in pile {
             match look_up(app, cards, account, id, None).await {
                 Ok(()) => {}
-                Err(error) if error.code == Code::Overloaded => return false,
+                Err(error) if error.code == Code::Overloaded => {
+                    in_vain += 1;
+                    if in_vain == IN_VAIN {
+                        return false;
+                    }
+                }
                 Err(error) => {
                     tracing::warn!(checkout = %id, cause = ?error.cause, "could not look up a checkout");
                 }
@@ -70,6 +81,7 @@ pub async fn look_up(
         return Ok(());
     }
     let now = app.clock.now();
+    let late = found.expires_at.plus(LATE) < now;
     let name = found.session_id.as_deref().or(heard);
     let answered = match name {
         Some(name) => cards.provider.look(name).await,
@@ -80,13 +92,13 @@ pub async fn look_up(
     };
     match answered {
         Ok(page) => app.db.write(scope(), move |tx| settling::enter(tx, id, &page)).await?,
-        Err(Refusal::Later(why)) => return Err(unreachable(why)),
-        Err(Refusal::Never(why)) => {
+        Err(Refusal::Later(why)) if !late => return Err(unreachable(why)),
+        Err(Refusal::Later(why) | Refusal::Never(why)) => {
             tracing::warn!(checkout = %id, why, "the payment provider does not know a page of ours");
         }
     }
     // A page that says nothing for so long says nothing any more.
-    if found.expires_at.plus(LATE) < now {
+    if late {
         app.db.write(scope(), move |tx| checkout::expired(tx, id)).await?;
     }
     Ok(())

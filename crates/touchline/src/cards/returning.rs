@@ -7,10 +7,10 @@ use super::letter;
 use super::provider::{Outcome, Return, Returned};
 use super::subject::Subject;
 use crate::dues::paying;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::RefundId;
 use crate::money::ledger::{self, About, Book, Movement};
-use crate::money::payment::{self, Giving, Payment, Refund, RefundStatus};
+use crate::money::payment::{self, Giving, Payment, Refund, RefundLines, RefundStatus};
 use crate::shop::refunding;
 
 const ELSEWHERE: &str = "Made at the card provider.";
@@ -61,7 +61,8 @@ pub fn elsewhere(tx: &Tx<'_>, name: &str, all: &[Returned]) -> Result<()> {
 }
 
 fn enter(tx: &Tx<'_>, payment: &Payment, amount: i64) -> Result<Refund> {
-    let giving = Giving { amount, method: None, reason: Some(ELSEWHERE.to_owned()) };
+    let (reason, lines) = (Some(ELSEWHERE.to_owned()), RefundLines::default());
+    let giving = Giving { amount, method: None, reason, lines };
     match Subject::parse(&payment.subject) {
         Some(Subject::Order(order)) => refunding::given_back(tx, order, giving),
         Some(Subject::Due(due)) => paying::given_back(tx, due, payment, giving),
@@ -79,9 +80,7 @@ pub fn give_back_stray(tx: &Tx<'_>, payment: &Payment, giving: Giving) -> Result
 
 /// Moves money of a checkout that belongs to nothing else: out, or back if it is negative.
 fn stray(tx: &Tx<'_>, payment: &Payment, amount: i64) -> Result<()> {
-    let id = payment.subject.parse().map_err(|_| Error::internal("a payment is for nothing"))?;
-    let team_id = super::checkout::find(tx, id)?.team_id;
-    let (subject, currency) = (payment.subject.clone(), payment.currency);
+    let Payment { subject, team_id, currency, .. } = payment.clone();
     let about = About { subject, team_id, person_id: None, payer_id: None, currency };
     let moved = [(Book::of(payment.method), -amount), (Book::Credit, amount)];
     ledger::enter(tx, Movement::Refund, &about, Some(payment.id.to_string()), &moved)

@@ -11,7 +11,7 @@ use super::subject::{Subject, settle_subject};
 use crate::error::{Error, Result};
 use crate::ids::{CheckoutId, PaymentId};
 use crate::money::ledger::{self, About, Book, Movement};
-use crate::money::payment::{self, Giving, Method, NewPayment, Paid};
+use crate::money::payment::{self, Giving, Method, NewPayment, Paid, RefundLines};
 use crate::signals::Tell;
 
 /// Enters what a page says, and writes to those in charge if they must look at it. The same page can be entered as
@@ -74,13 +74,13 @@ fn stray(tx: &Tx<'_>, checkout: Checkout, payment: Option<PaymentId>) -> Result<
 /// Writes down money that came in for an order that takes none any more, and that it is given back. It belongs
 /// to the checkout: the order knows nothing of it.
 fn give_back(tx: &Tx<'_>, checkout: &Checkout, provider_id: String) -> Result<PaymentId> {
-    let subject = checkout.id.to_string();
+    let (subject, team_id) = (checkout.id.to_string(), checkout.team_id);
+    let about =
+        About { subject, team_id, person_id: None, payer_id: None, currency: checkout.currency };
     let payment = payment::create(
         tx,
         NewPayment {
-            subject: subject.clone(),
-            payer_id: None,
-            currency: checkout.currency,
+            about: about.clone(),
             amount: checkout.amount,
             credited: 0,
             method: Method::Card,
@@ -89,12 +89,11 @@ fn give_back(tx: &Tx<'_>, checkout: &Checkout, provider_id: String) -> Result<Pa
             provider_id: Some(provider_id),
         },
     )?;
-    let (team_id, currency) = (checkout.team_id, checkout.currency);
-    let about = About { subject, team_id, person_id: None, payer_id: None, currency };
     let (amount, reference) = (checkout.amount, payment.id.to_string());
     let came = [(Book::Card, amount), (Book::Credit, -amount)];
     ledger::enter(tx, Movement::Payment, &about, Some(reference), &came)?;
     let reason = Some("Paid when the order could not be paid any more.".to_owned());
-    returning::give_back_stray(tx, &payment, Giving { amount, method: None, reason })?;
+    let giving = Giving { amount, method: None, reason, lines: RefundLines::default() };
+    returning::give_back_stray(tx, &payment, giving)?;
     Ok(payment.id)
 }

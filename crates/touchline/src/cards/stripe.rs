@@ -20,11 +20,10 @@ use tokio_rustls::TlsConnector;
 use super::minor;
 use super::provider::{
     Asked, Disputed, NewPage, NewReturn, Outcome, Page, Progress, Provider, Refusal, Return,
-    Returned,
+    Returned, Whose,
 };
 use crate::config::{BaseUrl, Secret};
 use crate::doorway::Doorway;
-use crate::ids::AccountId;
 use crate::money::payment::Dispute;
 
 /// How long asking may take, with all attempts.
@@ -206,12 +205,11 @@ impl Provider for Stripe {
         })
     }
 
-    fn account_of<'a>(&'a self, payment: &'a str) -> Asked<'a, Option<AccountId>> {
+    fn whose<'a>(&'a self, payment: &'a str) -> Asked<'a, Option<Whose>> {
         Box::pin(async move {
             let payment = name(payment)?;
             let path = format!("/v1/{}s/{payment}", kind_of(payment));
-            let found = self.ask(Call::look(path)).await?;
-            Ok(found["metadata"]["account"].as_str().and_then(|id| id.parse().ok()))
+            Ok(Whose::read(&self.ask(Call::look(path)).await?))
         })
     }
 

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use super::charging;
 use super::due::{self, Category, Due, LateFee, Shown, Status, Whole};
 use super::plan::{self, Part};
+use super::reminders;
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Fault, Result};
 use crate::expected::Expected;
@@ -80,7 +81,7 @@ pub fn change(
     }
     correct(tx, &before.due, &after.due)?;
     let after = due::save(tx, after)?;
-    letter::cancel(tx, &id.to_string())?;
+    reminders::call_back(tx, id)?;
     tx.tell_change("dues.updated", &before.told(tx.now()), &after.told(tx.now()))?;
     Ok(after.shown(tx.now()))
 }

@@ -14,7 +14,7 @@ use crate::expected::Expected;
 use crate::ids::{DueId, PaymentId, PersonId};
 use crate::mail::letter;
 use crate::money::ledger::{self, About, Book, Movement};
-use crate::money::payment::{self, Giving, Method, NewPayment, Paid, Payment, Refund};
+use crate::money::payment::{self, Giving, Method, NewPayment, Paid, Payment, Refund, RefundLines};
 use crate::signals::Tell;
 
 /// Clocks differ, and it may be tomorrow already where somebody paid.
@@ -110,9 +110,7 @@ fn take(tx: &Tx<'_>, before: Whole, amount: i64, paid: Paid) -> Result<(Whole, P
     let credited = amount - applied;
     let about = before.due.about();
     let payment = NewPayment {
-        subject: about.subject.clone(),
-        payer_id: about.payer_id,
-        currency: about.currency,
+        about: about.clone(),
         amount,
         credited,
         method: paid.method,
@@ -199,7 +197,8 @@ pub fn refund(
         let detail = format!("Of this payment, {most} can be given back.");
         return Err(Error::invalid_state(detail));
     }
-    let giving = Giving { amount, method: new.method, reason: new.reason };
+    let (lines, NewDueRefund { method, reason, .. }) = (RefundLines::default(), new);
+    let giving = Giving { amount, method, reason, lines };
     Ok(give_back(tx, before, &payment, &left, giving)?.0)
 }
 
@@ -251,7 +250,10 @@ fn give_back(
     let about = About { payer_id: payment.payer_id, ..before.due.about() };
     let moved =
         [(Book::of(refund.method), -amount), (Book::Owed, rest), (Book::Credit, amount - rest)];
-    ledger::enter(tx, Movement::Refund, &about, Some(payment.id.to_string()), &moved)?;
+    // What was paid with credit and is credit again was not given back: it is not used any more.
+    let unused = (payment.method, refund.method) == (Method::Credit, Method::Credit);
+    let kind = if unused { Movement::CreditUse } else { Movement::Refund };
+    ledger::enter(tx, kind, &about, Some(payment.id.to_string()), &moved)?;
     let waived = if before.due.status == Status::Waived { rest } else { 0 };
     ledger::enter(
         tx,
@@ -297,7 +299,7 @@ fn reopened(db: &Reader<'_>, payment: &Payment) -> Result<i64> {
     let (sum,): (Option<i64>,) = db.one(
         "select cast(sum(amount) as bigint) from ledger_entry
          where account_id = :account and subject = :subject and reference = :reference
-           and kind = 'refund' and book = 'owed'",
+           and book = 'owed' and (kind = 'refund' or kind = 'credit_use' and amount > 0)",
         bind! { subject, reference },
     )?;
     Ok(sum.unwrap_or(0))

@@ -154,6 +154,20 @@ fn was_reminded(tx: &Tx<'_>, due: DueId, within: Duration) -> Result<bool> {
     Ok(last(tx, due)?.is_some_and(|last| last > since))
 }
 
+/// Calls letters back that were not sent yet, as what they say is no longer so. If nobody got one, nobody was reminded,
+/// and the schedule reminds them of what it is now.
+pub fn call_back(tx: &Tx<'_>, due: DueId) -> Result<()> {
+    let unsent = i64::try_from(letter::cancel(tx, &due.to_string())?).unwrap_or(i64::MAX);
+    tx.run(
+        "delete from reminder where account_id = :account and due_id = :due and letters = :unsent
+             and letters > 0 and created_at =
+                 (select max(r.created_at) from reminder r
+                  where r.account_id = :account and r.due_id = :due and r.letters > 0)",
+        bind! { due, unsent },
+    )?;
+    Ok(())
+}
+
 /// When somebody was last reminded of a due, before this moment.
 pub fn last(db: &Reader<'_>, due: DueId) -> Result<Option<Timestamp>> {
     let (last,): (Option<Timestamp>,) = db.one(

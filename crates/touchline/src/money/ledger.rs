@@ -168,6 +168,17 @@ pub fn credits(db: &Reader<'_>, payers: Vec<PersonId>) -> Result<Vec<(PersonId, 
     )?)
 }
 
+/// How much has come into a book for an order or a due, or for one part of it; negative: has gone out.
+pub fn within(db: &Reader<'_>, subject: &str, book: Book, part: Option<String>) -> Result<i64> {
+    let (sum,): (Option<i64>,) = db.one(
+        "select cast(sum(amount) as bigint) from ledger_entry
+         where account_id = :account and subject = :subject and book = :book
+           and (cast(:part as text) is null or reference = :part)",
+        bind! { subject, book, part },
+    )?;
+    Ok(sum.unwrap_or(0))
+}
+
 /// Everything that was moved for an order or a due, in order.
 pub fn of_subject(db: &Reader<'_>, subject: &str) -> Result<Vec<Entry>> {
     Ok(db.all(

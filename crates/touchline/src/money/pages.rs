@@ -1,5 +1,7 @@
 //! How the club handles money, as a page of its settings.
 
+pub mod giving;
+
 use std::collections::BTreeSet;
 
 use askama::Template;

@@ -1,12 +1,13 @@
 //! Payments and refunds, whether for an order or a due.
 
 use kit::{Currency, Timestamp, words};
-use serde::Serialize;
-use store::{Reader, Tx, bind, record, row, sql, word_column};
+use serde::{Deserialize, Serialize};
+use store::{Bound, Column, Reader, Tx, Value, bind, record, row, sql, word_column};
 use utoipa::ToSchema;
 
 use crate::error::{Error, Result};
-use crate::ids::{AccountId, PaymentId, PersonId, RefundId};
+use crate::ids::{AccountId, LineId, PaymentId, PersonId, RefundId, TeamId};
+use crate::money::ledger::About;
 use crate::paging::{Order, Page};
 use crate::signals::Tell;
 use crate::thing::thing;
@@ -57,6 +58,8 @@ record! {
         /// The order or due it was made for.
         #[schema(examples("due_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
         pub subject: String,
+        /// The team it concerns; `null`: the whole club.
+        pub team_id: Option<TeamId>,
         pub payer_id: Option<PersonId>,
         pub currency: Currency,
         pub amount: i64,
@@ -93,9 +96,13 @@ record! {
         /// The order or due that was paid.
         #[schema(examples("ord_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
         pub subject: String,
+        /// The team it concerns; `null`: the whole club.
+        pub team_id: Option<TeamId>,
         pub payment_id: PaymentId,
         pub currency: Currency,
         pub amount: i64,
+        /// Which lines of an order it was for, if lines were named or everything was given back.
+        pub lines: RefundLines,
         /// How it was given back.
         pub method: Method,
         pub reason: Option<String>,
@@ -110,6 +117,32 @@ record! {
 }
 
 thing!(Refund by RefundId: Subject Paged);
+
+/// What was given back for a line of an order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RefundLine {
+    pub line_id: LineId,
+    pub amount: i64,
+}
+
+/// Which lines a refund was for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(transparent)]
+pub struct RefundLines(pub Vec<RefundLine>);
+
+impl Bound for RefundLines {
+    fn write(&self) -> Value<'_> {
+        let text = serde_json::to_string(&self.0).expect("ids and amounts are plain");
+        Value::Text(text.into())
+    }
+}
+
+impl Column for RefundLines {
+    fn read(value: Value<'_>) -> store::Result<Self> {
+        let lines = serde_json::from_str(&String::read(value)?);
+        lines.map(Self).map_err(|_| store::Error::Corrupt("lines of a refund".to_owned()))
+    }
+}
 
 /// What somebody says of a payment, whether for an order or a due.
 #[derive(Debug, Clone)]
@@ -127,9 +160,7 @@ pub struct Paid {
 /// Money that came in, to be written down.
 #[derive(Debug, Clone)]
 pub struct NewPayment {
-    pub subject: String,
-    pub payer_id: Option<PersonId>,
-    pub currency: Currency,
+    pub about: About,
     pub amount: i64,
     pub credited: i64,
     pub method: Method,
@@ -170,9 +201,10 @@ pub fn create(tx: &Tx<'_>, new: NewPayment) -> Result<Payment> {
     let payment = Payment {
         id: tx.new_id(),
         account_id: tx.account(),
-        subject: new.subject,
-        payer_id: new.payer_id,
-        currency: new.currency,
+        subject: new.about.subject,
+        team_id: new.about.team_id,
+        payer_id: new.about.payer_id,
+        currency: new.about.currency,
         amount: new.amount,
         credited: new.credited,
         refunded: 0,
@@ -218,12 +250,14 @@ pub struct Giving {
     /// The way it came, if nobody says otherwise.
     pub method: Option<Method>,
     pub reason: Option<String>,
+    /// The lines of an order it is for.
+    pub lines: RefundLines,
 }
 
 /// Writes down that so much of a payment is given back: never more than is left of it. What was paid through a
 /// provider is pending until the provider has given it back, unless it is given back in another way.
 pub fn refund(tx: &Tx<'_>, payment: &Payment, giving: Giving) -> Result<(Payment, Refund)> {
-    let Giving { amount, method, reason } = giving;
+    let Giving { amount, method, reason, lines } = giving;
     if amount <= 0 || amount > payment.amount - payment.refunded {
         return Err(Error::invalid_state("That is more than is left of the payment."));
     }
@@ -234,9 +268,11 @@ pub fn refund(tx: &Tx<'_>, payment: &Payment, giving: Giving) -> Result<(Payment
         id: tx.new_id(),
         account_id: tx.account(),
         subject: payment.subject.clone(),
+        team_id: payment.team_id,
         payment_id: payment.id,
         currency: payment.currency,
         amount,
+        lines,
         method,
         reason,
         status: if online { RefundStatus::Pending } else { RefundStatus::Done },

@@ -11,7 +11,7 @@ use crate::error::{Error, Fault, Result};
 use crate::expected::Expected;
 use crate::ids::OrderId;
 use crate::money::ledger::{self, Book, Movement};
-use crate::money::payment::{self, Giving, Method, Refund};
+use crate::money::payment::{self, Giving, Method, Refund, RefundLine, RefundLines};
 
 /// What is given back: all that is left, unless an amount or lines are named.
 #[derive(Debug, ToSchema)]
@@ -43,35 +43,34 @@ pub fn refund(
     let left = left(&before)?;
     consistent(&new)?;
     let restock = new.restock.unwrap_or(true);
-    let (amount, mut lines) = match (new.amount, &new.lines) {
-        (Some(amount), _) => (amount, before.lines.clone()),
+    let mut back = match (new.amount, &new.lines) {
+        (Some(amount), _) => Back::of_amount(&before, amount),
         (None, Some(parts)) => some(tx, &before, parts, restock)?,
-        (None, None) => (left, all(tx, &before, restock)?),
+        (None, None) => all(tx, &before, left, restock)?,
     };
-    if amount > left {
+    if back.amount > left {
         let why = format!("That is more than is left of what was paid: {left}.");
         return Err(Error::invalid_state(why));
     }
-    if amount == left {
-        give_up_open(tx, &mut lines, restock)?;
+    if back.amount == left {
+        back.give_up_open(tx, restock)?;
     }
-    if amount > 0 {
-        let giving = Giving { amount, method: new.method, reason: new.reason };
-        give_back(tx, &before, giving)?;
+    if back.amount > 0 {
+        give_back(tx, &before, &back, new.method, new.reason)?;
     }
-    counted(tx, "order.refunded", &before, lines, before.kept.refunded + amount)
+    counted(tx, "order.refunded", &before, back.lines, before.kept.refunded + back.amount)
 }
 
 /// Writes down that the provider has given money back without us. What was handed out stays where it is.
 pub fn given_back(tx: &Tx<'_>, id: OrderId, giving: Giving) -> Result<Refund> {
     let before = order::load(tx, id)?;
     let refunded = before.kept.refunded + giving.amount;
-    let mut lines = before.lines.clone();
+    let mut back = Back::of_amount(&before, giving.amount);
     if refunded == before.kept.paid {
-        give_up_open(tx, &mut lines, true)?;
+        back.give_up_open(tx, true)?;
     }
-    let refund = give_back(tx, &before, giving)?;
-    counted(tx, "order.refunded", &before, lines, refunded)?;
+    let refund = give_back(tx, &before, &back, giving.method, giving.reason)?;
+    counted(tx, "order.refunded", &before, back.lines, refunded)?;
     Ok(refund)
 }
 
@@ -81,11 +80,18 @@ pub fn come_back(tx: &Tx<'_>, id: OrderId, refund: &Refund) -> Result<()> {
     let (amount, refunded) = (refund.amount, before.kept.refunded - refund.amount);
     payment::come_back(tx, refund)?;
     // The same movement the other way round, so that sums of what was given back are right again.
-    let tax = price::tax_back(before.kept.total, before.kept.tax, refunded, amount);
+    let (about, reference) = (before.about(), Some(refund.id.to_string()));
+    let tax = ledger::within(tx, &about.subject, Book::Tax, reference.clone())?;
     let books = [(Book::of(refund.method), amount), (Book::Sales, tax - amount), (Book::Tax, -tax)];
-    let reference = Some(refund.id.to_string());
-    ledger::enter(tx, Movement::Refund, &before.about(), reference, &books)?;
-    counted(tx, "order.refund_failed", &before, before.lines.clone(), refunded)?;
+    ledger::enter(tx, Movement::Refund, &about, reference, &books)?;
+    let mut lines = before.lines.clone();
+    for RefundLine { line_id, amount } in &refund.lines.0 {
+        lines
+            .iter_mut()
+            .filter(|line| line.id == *line_id)
+            .for_each(|line| line.refunded -= amount);
+    }
+    counted(tx, "order.refund_failed", &before, lines, refunded)?;
     Ok(())
 }
 
@@ -140,34 +146,62 @@ fn consistent(new: &NewRefund) -> Result<()> {
     Ok(())
 }
 
-/// Takes some of the lines back, and says what they cost.
-fn some(tx: &Tx<'_>, order: &Order, parts: &[Part], restock: bool) -> Result<(i64, Vec<Line>)> {
+/// What is given back.
+struct Back {
+    amount: i64,
+    /// The tax in it, where that is known by its lines.
+    tax: Option<i64>,
+    /// The order's lines, once it is.
+    lines: Vec<Line>,
+    /// Which of them it is for.
+    parts: RefundLines,
+}
+
+impl Back {
+    /// An amount that is for nothing in particular.
+    fn of_amount(order: &Order, amount: i64) -> Self {
+        Self { amount, tax: None, lines: order.lines.clone(), parts: RefundLines::default() }
+    }
+
+    /// Takes back what was not handed out yet: whoever has all their money back does not wait for it.
+    fn give_up_open(&mut self, tx: &Tx<'_>, restock: bool) -> Result<()> {
+        self.lines.iter_mut().try_for_each(|line| take_back(tx, line, line.open(), restock))
+    }
+
+    fn add(&mut self, place: usize, amount: i64) {
+        let line = &mut self.lines[place];
+        line.refunded += amount;
+        if amount > 0 {
+            self.parts.0.push(RefundLine { line_id: line.id, amount });
+        }
+    }
+}
+
+/// Takes some of the lines back: what they cost is given back.
+fn some(tx: &Tx<'_>, order: &Order, parts: &[Part], restock: bool) -> Result<Back> {
     let more = "That is more than was ordered and not taken back yet.";
     let named = handing::named(order, parts, more, |line| line.quantity - line.returned)?;
-    let (mut amount, mut lines) = (0, order.lines.clone());
+    let (mut back, mut tax) = (Back::of_amount(order, 0), 0);
     for (place, part) in named {
-        let line = &mut lines[place];
-        let worth = price::units(line.total, line.quantity, line.returned, part.quantity);
+        let line = &mut back.lines[place];
+        let of_units = |whole| price::units(whole, line.quantity, line.returned, part.quantity);
+        let worth = of_units(line.total);
+        tax += of_units(line.tax);
         take_back(tx, line, part.quantity, restock)?;
-        line.refunded += worth;
-        amount += worth;
+        back.amount += worth;
+        back.add(place, worth);
     }
-    Ok((amount, lines))
+    Ok(Back { tax: Some(tax), ..back })
 }
 
-/// Takes everything back that the buyer still has or waits for.
-fn all(tx: &Tx<'_>, order: &Order, restock: bool) -> Result<Vec<Line>> {
-    let mut lines = order.lines.clone();
-    for line in &mut lines {
-        take_back(tx, line, line.quantity - line.returned, restock)?;
-        line.refunded = line.total;
+/// Takes everything back that the buyer still has or waits for: all that is left is given back.
+fn all(tx: &Tx<'_>, order: &Order, left: i64, restock: bool) -> Result<Back> {
+    let mut back = Back::of_amount(order, left);
+    for (place, before) in order.lines.iter().enumerate() {
+        take_back(tx, &mut back.lines[place], before.quantity - before.returned, restock)?;
+        back.add(place, before.total - before.refunded);
     }
-    Ok(lines)
-}
-
-/// Takes back what was not handed out yet: whoever has all their money back does not wait for it.
-fn give_up_open(tx: &Tx<'_>, lines: &mut [Line], restock: bool) -> Result<()> {
-    lines.iter_mut().try_for_each(|line| take_back(tx, line, line.open(), restock))
+    Ok(back)
 }
 
 /// What was not handed out yet is given up first.
@@ -182,14 +216,24 @@ fn take_back(tx: &Tx<'_>, line: &mut Line, count: i64, restock: bool) -> Result<
 }
 
 /// Takes the amount out of the payment and the books: from sales and tax as it was reckoned.
-fn give_back(tx: &Tx<'_>, order: &Order, giving: Giving) -> Result<Refund> {
-    let (about, amount) = (order.about(), giving.amount);
+fn give_back(
+    tx: &Tx<'_>,
+    order: &Order,
+    back: &Back,
+    method: Option<Method>,
+    reason: Option<String>,
+) -> Result<Refund> {
+    let (about, amount) = (order.about(), back.amount);
     let payments = payment::of_subject(tx, &about.subject)?;
     let payment = payments.into_iter().find(|payment| payment.amount - payment.refunded >= amount);
     let payment = payment.ok_or_else(|| Error::internal("an order without its payment"))?;
+    let left = price::Left {
+        amount: order.kept.paid - order.kept.refunded,
+        tax: -ledger::within(tx, &about.subject, Book::Tax, None)?,
+    };
+    let tax = left.tax_in(amount, back.tax);
+    let giving = Giving { amount, method, reason, lines: back.parts.clone() };
     let (_, refund) = payment::refund(tx, &payment, giving)?;
-    let Stored { total, tax, refunded, .. } = order.kept;
-    let tax = price::tax_back(total, tax, refunded, amount);
     let books = [(Book::of(refund.method), -amount), (Book::Sales, amount - tax), (Book::Tax, tax)];
     ledger::enter(tx, Movement::Refund, &about, Some(refund.id.to_string()), &books)?;
     Ok(refund)

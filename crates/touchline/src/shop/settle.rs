@@ -39,9 +39,7 @@ pub fn pay(tx: &Tx<'_>, before: Order, paid: Paid) -> Result<Order> {
     let payment = payment::create(
         tx,
         NewPayment {
-            subject: about.subject.clone(),
-            payer_id: about.payer_id,
-            currency: about.currency,
+            about: about.clone(),
             amount: owed,
             credited: 0,
             method: paid.method,

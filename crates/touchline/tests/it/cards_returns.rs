@@ -105,6 +105,71 @@ both! {
         till.node.stop().await;
     }
 
+    async fn lines_whose_refund_is_refused_count_as_paid_again(w: &World) {
+        let till = Till::open(w).await;
+        let order = paid_order(w, &till).await;
+        let line = w.owner.get(&order).await.ok().data()["lines"][0]["id"].clone();
+        let one = json!({ "lines": [{ "line_id": line, "quantity": 1 }] });
+        let back = till.owner.post(&format!("{order}/refund"), one).await.ok();
+        assert_eq!((&back.data()["status"], &back.data()["lines"][0]["refunded"]), (&json!("refunded"), &json!(1250)));
+        let listed = w.owner.get(&format!("{order}/refunds")).await.ok();
+        assert_eq!(listed.data()[0]["lines"], json!([{ "line_id": line, "amount": 1250 }]));
+        till.stripe.faults(&[Fault::Refuses]);
+        assert!(till.send_refunds().await && till.send_refunds().await);
+        let shown = w.owner.get(&order).await.ok();
+        assert_eq!((&shown.data()["lines"][0]["refunded"], &shown.data()["lines"][0]["returned"]), (&json!(0), &json!(1)));
+        assert_eq!(state(w, &order).await, is("paid", 1250, 0));
+        till.node.stop().await;
+    }
+
+    async fn what_goes_back_before_we_hear_that_it_was_paid_goes_back_too(w: &World) {
+        let till = Till::open(w).await;
+        let order = order(w).await;
+        till.checkout(&order).await.created();
+        till.stripe.pay(&till.page());
+        // The call that tells so is lost.
+        let dispute = till.stripe.dispute("pi_1");
+        till.hear(w, "charge.dispute.created", &dispute).await.ok();
+        assert_eq!(state(w, &order).await, is("paid", 1250, 0));
+        assert_eq!(told(w, &["payment.disputed"]).await.len(), 1);
+        let back = till.stripe.give_back("pi_1", 1250, "succeeded");
+        till.hear(w, "refund.created", &back).await.ok();
+        assert!(till.reconcile().await);
+        assert_eq!((state(w, &order).await, lies_in(w, "card").await), (is("refunded", 1250, 1250), 0));
+        till.node.stop().await;
+    }
+
+    async fn a_refund_told_before_the_payment_is_entered_with_it(w: &World) {
+        let till = Till::open(w).await;
+        let order = order(w).await;
+        till.checkout(&order).await.created();
+        let session = till.stripe.pay(&till.page());
+        let back = till.stripe.give_back("pi_1", 500, "succeeded");
+        till.hear(w, "refund.created", &back).await.ok();
+        till.hear(w, "checkout.session.completed", &session).await.ok();
+        assert_eq!((state(w, &order).await, lies_in(w, "card").await), (is("partially_refunded", 1250, 500), 750));
+        assert_eq!(refunds(w, &order).await, [refund(500, "card", "done")]);
+        till.node.stop().await;
+    }
+
+    async fn one_page_that_cannot_be_looked_up_holds_up_nobody(w: &World) {
+        let till = Till::open(w).await;
+        let (first, second) = (order(w).await, order(w).await);
+        for order in [&first, &second] {
+            till.checkout(order).await.created();
+        }
+        for page in till.stripe.made("cs") {
+            till.stripe.pay(page["id"].as_str().unwrap());
+        }
+        // Each is asked for four times.
+        till.stripe.faults(&[Fault::Fails; 4]);
+        assert!(!till.reconcile().await);
+        assert_eq!((state(w, &first).await.0, state(w, &second).await.0), ("placed".to_owned(), "paid".to_owned()));
+        assert!(till.reconcile().await);
+        assert_eq!(state(w, &first).await.0, "paid");
+        till.node.stop().await;
+    }
+
     async fn a_refund_that_comes_back_days_later_is_undone_once(w: &World) {
         let till = Till::open(w).await;
         let order = paid_order(w, &till).await;

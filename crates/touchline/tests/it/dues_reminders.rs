@@ -77,6 +77,21 @@ both! {
         other.stop().await;
     }
 
+    async fn what_was_changed_before_the_letter_went_is_reminded_of_as_it_is(w: &World) {
+        let cast = w.cast().await;
+        schedule(w, &[-7]).await;
+        let due = charged(w, &cast.hawks, &cast.max.member, json!({ "due_on": "2026-09-15" })).await;
+        w.pass(seconds(4 * DAY));
+        jobs::remind(&w.node.app).await;
+        assert_eq!(statuses(w, &due).await, ["pending"]);
+        w.owner.patch(&at(&due, ""), json!({ "note": "IBAN PT50" })).await.ok();
+        assert_eq!(statuses(w, &due).await, ["cancelled"]);
+        jobs::remind(&w.node.app).await;
+        jobs::remind(&w.node.app).await;
+        assert_eq!(statuses(w, &due).await, ["cancelled", "pending"]);
+        assert!(letters(w, &due).await[1]["text_body"].as_str().unwrap().contains("IBAN PT50"));
+    }
+
     async fn who_has_no_address_is_passed_by(w: &World) {
         let cast = w.cast().await;
         schedule(w, &[0]).await;

@@ -71,6 +71,24 @@ both! {
         balanced(w).await;
     }
 
+    async fn credit_that_is_not_used_after_all_counts_as_unused(w: &World) {
+        let cast = w.cast().await;
+        let first = charged(w, &cast.hawks, &cast.max.member, json!({ "amount": 1000 })).await;
+        pay(w, &first, 1500).await.created();
+        let second = charged(w, &cast.hawks, &cast.max.member, json!({ "amount": 2000 })).await;
+        let used = w.owner.get(&at(&second, "/payments")).await.ok();
+        let back = at(&second, &format!("/payments/{}/refund", used.data()[0]["id"].as_str().unwrap()));
+        for (amount, left) in [(200, 300), (300, 0)] {
+            w.owner.post(&back, json!({ "amount": amount })).await.ok();
+            let totals = statement(w, &cast.pat).await["totals"][0].clone();
+            let sums = ["credited", "credit_used", "credit", "refunded"].map(|name| totals[name].as_i64().unwrap());
+            assert_eq!(sums, [500, left, 500 - left, 0]);
+        }
+        w.owner.post(&back, json!({})).await.refused(409, "invalid_state");
+        assert_eq!(look(w, &second).await["balance"], 2000);
+        balanced(w).await;
+    }
+
     async fn dues_and_the_ledger_are_files(w: &World) {
         let cast = w.cast().await;
         let due = charged(w, &cast.hawks, &cast.max.member, json!({ "title": "=1+1", "discount": { "amount": 1000 }, "due_on": "2026-09-01" })).await;

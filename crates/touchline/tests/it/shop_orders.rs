@@ -164,6 +164,29 @@ both! {
         assert_eq!(books(w, bought.id()).await, [("cash".to_owned(), 0), ("sales".to_owned(), 0), ("tax".to_owned(), 0)]);
     }
 
+    async fn tax_goes_back_with_the_line_it_was_in(w: &World) {
+        let hawks = team(w, "Hawks").await;
+        let book = product(w, hawks.id(), json!({ "price": 1000, "tax_rate_bp": 0 })).await;
+        let kit = product(w, hawks.id(), json!({ "price": 1230, "tax_rate_bp": 2300 })).await;
+        let mut body = wanted(book.id(), 1);
+        body["lines"].as_array_mut().unwrap().push(json!({ "product_id": kit.id(), "quantity": 2 }));
+        let bought = w.owner.post("/orders", body).await.created();
+        w.owner.post(&below(&bought, "/pay"), json!({ "method": "cash" })).await.ok();
+        let back = async |what: Value| w.owner.post(&below(&bought, "/refund"), what).await.ok();
+        let line = |place: usize| bought.data()["lines"][place]["id"].clone();
+        let left = async || books(w, bought.id()).await.into_iter().map(|(_, amount)| amount).collect::<Vec<_>>();
+        assert_eq!(left().await, [3460, -3000, -460]);
+        back(json!({ "lines": [{ "line_id": line(1), "quantity": 1 }] })).await;
+        assert_eq!(left().await, [2230, -2000, -230]);
+        // An amount takes its part of what is left; what stays never has more tax than money.
+        back(json!({ "amount": 1200 })).await;
+        assert_eq!(left().await, [1030, -923, -107]);
+        back(json!({ "lines": [{ "line_id": line(0), "quantity": 1 }] })).await;
+        assert_eq!(left().await, [30, 0, -30]);
+        back(json!({})).await;
+        assert_eq!(left().await, [0, 0, 0]);
+    }
+
     async fn an_order_that_is_not_paid_in_time_gives_everything_back(w: &World) {
         let hawks = team(w, "Hawks").await;
         let kit = product(w, hawks.id(), json!({ "stock": 3 })).await;

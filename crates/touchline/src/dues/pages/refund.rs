@@ -13,7 +13,8 @@ use crate::dues::paying::{self, Left, NewDueRefund};
 use crate::error::{Code, Error, Result};
 use crate::expected::Expected;
 use crate::ids::{DueId, PaymentId};
-use crate::money::payment::{Method, Payment};
+use crate::money::pages::giving;
+use crate::money::payment::{self, Method, Payment};
 use crate::web::form::{Faults, Form};
 use crate::web::once::{Once, new_nonce, nonce, once};
 use crate::web::page::{Frame, Section};
@@ -26,6 +27,15 @@ struct Found {
     payment: Payment,
     payer: String,
     left: Left,
+    /// How it goes back unless somebody chooses otherwise, where there is a choice.
+    way: Option<&'static str>,
+}
+
+/// What was typed.
+struct Typed {
+    amount: String,
+    way: String,
+    reason: String,
 }
 
 fn found(db: &Reader<'_>, (id, payment): (DueId, PaymentId)) -> Result<Found> {
@@ -33,7 +43,9 @@ fn found(db: &Reader<'_>, (id, payment): (DueId, PaymentId)) -> Result<Found> {
     let payment = paying::find(db, id, payment)?;
     let payer = Around::of(db, std::iter::once(&due))?.person(due.payer_id);
     let left = Left::of(db, &payment)?;
-    Ok(Found { due, payment, payer, left })
+    let refunds = payment::refunds_of(db, &payment.subject)?;
+    let way = giving::usual(std::slice::from_ref(&payment), &refunds);
+    Ok(Found { due, payment, payer, left, way })
 }
 
 #[derive(Template)]
@@ -49,8 +61,9 @@ struct RefundPage {
     /// Whether anything can be given back at all.
     possible: bool,
     events: Vec<String>,
-    amount: String,
-    reason: String,
+    /// Whether there is a choice how it goes back.
+    online: bool,
+    typed: Typed,
     faults: Faults,
     nonce: String,
     back: String,
@@ -63,7 +76,7 @@ fn events(found: &Found) -> Vec<String> {
     let way = match payment.method {
         Method::Credit => "The money stays with the club, as credit of the payer.",
         _ if payment.provider_id.is_some() => {
-            "The money goes back to the card by itself, which may take some days."
+            "The money goes back to the card by itself, which may take some days, unless you choose another way: then it is only written down."
         }
         _ => "Give the money back yourself; here it is only written down.",
     };
@@ -83,11 +96,11 @@ fn events(found: &Found) -> Vec<String> {
 fn show_form(
     visitor: &Treasurer,
     found: &Found,
-    (amount, reason): (String, String),
+    typed: Typed,
     faults: Faults,
     nonce: String,
 ) -> Outcome<Response> {
-    let Found { due, payment, payer, left } = found;
+    let Found { due, payment, payer, left, way } = found;
     let money = |minor| shown::money(minor, due.currency);
     let page = RefundPage {
         frame: visitor.frame("Give this payment back?", Section::Dues),
@@ -99,8 +112,8 @@ fn show_form(
         currency: due.currency.code().to_owned(),
         possible: left.most() > 0,
         events: events(found),
-        amount,
-        reason,
+        online: way.is_some(),
+        typed,
         faults,
         nonce,
         back: place(due.id),
@@ -110,9 +123,11 @@ fn show_form(
 
 pub(super) async fn ask(visitor: Treasurer, At(at): At<(DueId, PaymentId)>) -> Outcome<Response> {
     let found = visitor.read(move |db| found(db, at)).await?;
-    let all = shown::plain(found.left.most(), found.due.currency);
+    let amount = shown::plain(found.left.most(), found.due.currency);
+    let way = found.way.unwrap_or_default().to_owned();
+    let typed = Typed { amount, way, reason: String::new() };
     let nonce = new_nonce(visitor.app());
-    show_form(&visitor, &found, (all, String::new()), Faults::default(), nonce)
+    show_form(&visitor, &found, typed, Faults::default(), nonce)
 }
 
 /// What is to be given back, or everything that is wrong.
@@ -125,7 +140,8 @@ fn wanted(found: &Found, form: &Form) -> std::result::Result<NewDueRefund, Fault
         faults.add("amount", format!("Of this payment, {most} can be given back."));
     }
     let reason = typed::line("reason", form.text("reason"), REASON, &mut faults);
-    if faults.is_empty() { Ok(NewDueRefund { amount, method: None, reason }) } else { Err(faults) }
+    let method = giving::chosen(form, &mut faults);
+    if faults.is_empty() { Ok(NewDueRefund { amount, method, reason }) } else { Err(faults) }
 }
 
 pub(super) async fn refund(
@@ -134,7 +150,8 @@ pub(super) async fn refund(
 ) -> Outcome<Response> {
     let found = visitor.read(move |db| found(db, at)).await?;
     let name = nonce(&form)?;
-    let typed = (form.text("amount").to_owned(), form.text("reason").to_owned());
+    let text = |name: &str| form.text(name).to_owned();
+    let typed = Typed { amount: text("amount"), way: text("method"), reason: text("reason") };
     let (again, kept) = (name.name.clone(), visitor.app().config.idempotency_ttl);
     let (new, own) = match wanted(&found, &form) {
         Ok(new) => (Some(new), Faults::default()),

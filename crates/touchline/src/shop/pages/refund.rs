@@ -10,7 +10,8 @@ use crate::accounts::rights::Reach;
 use crate::error::{Code, Error};
 use crate::expected::Expected;
 use crate::ids::OrderId;
-use crate::money::payment::Payment;
+use crate::money::pages::giving;
+use crate::money::payment::Method;
 use crate::shop::order::{Line, Order};
 use crate::shop::refunding::{self, NewRefund};
 use crate::web::form::{Faults, Form};
@@ -28,6 +29,9 @@ struct Typed {
     how: String,
     amount: String,
     restock: bool,
+    /// How the money goes back, where there is a choice.
+    way: String,
+    method: Option<Method>,
     reason: String,
     parts: Parts,
 }
@@ -42,6 +46,8 @@ impl Typed {
             how,
             amount: form.text("amount").to_owned(),
             restock: form.ticked("restock"),
+            way: form.text("method").to_owned(),
+            method: giving::chosen(form, faults),
             reason: form.text("reason").to_owned(),
         }
     }
@@ -52,8 +58,8 @@ impl Typed {
         let reason = orders::short(&self.reason, REASON);
         let reason = reason.map_err(|wrong| faults.add("reason", wrong)).ok()?;
         let left = money(kept.paid - kept.refunded, kept.currency);
-        let restock = Some(self.restock);
-        let new = NewRefund { amount: None, lines: None, restock, method: None, reason };
+        let (restock, method) = (Some(self.restock), self.method);
+        let new = NewRefund { amount: None, lines: None, restock, method, reason };
         if self.how != "amount" && !self.amount.is_empty() {
             faults.add("amount", "You wrote an amount, but chose to give back something else.");
             return None;
@@ -125,10 +131,12 @@ async fn show_form(
     nonce: String,
 ) -> Outcome<Response> {
     let look = move |db: &Reader<'_>| orders::whole(db, EVERYWHERE, id);
-    let (order, payments, _) = visitor.read(look).await?;
+    let (order, payments, refunds) = visitor.read(look).await?;
     let frame = visitor.frame("Give money back", Section::Orders);
     let left = money(order.kept.paid - order.kept.refunded, order.kept.currency);
-    let online = payments.iter().any(|payment: &Payment| payment.provider_id.is_some());
+    let usual = giving::usual(&payments, &refunds);
+    let way = if typed.way.is_empty() { usual.unwrap_or_default().to_owned() } else { typed.way };
+    let (online, typed) = (usual.is_some(), Typed { way, ..typed });
     let code = status(&faults);
     show(code, &RefundPage { frame, order, left, online, typed, faults, nonce })
 }
@@ -138,6 +146,8 @@ pub(super) async fn ask(visitor: Keeper, At(id): At<OrderId>) -> Outcome<Respons
         how: "all".to_owned(),
         amount: String::new(),
         restock: true,
+        way: String::new(),
+        method: None,
         reason: String::new(),
         parts: Parts::default(),
     };

@@ -8,7 +8,7 @@ use std::any::type_name;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
@@ -253,9 +253,20 @@ pub(crate) struct Counters {
 /// The jobs that wait.
 pub(crate) struct Queue {
     lines: Mutex<Lines>,
-    read_ready: Condvar,
-    write_ready: Condvar,
     limit: usize,
+}
+
+/// Threads with nothing to do. Whoever has rested least is called first: what its connection has prepared and read is
+/// still at hand, and the others are not disturbed while one is enough.
+#[derive(Default)]
+struct Idle(Vec<Arc<Condvar>>);
+
+impl Idle {
+    fn call(&mut self) {
+        if let Some(thread) = self.0.pop() {
+            thread.notify_one();
+        }
+    }
 }
 
 #[derive(Default)]
@@ -266,17 +277,14 @@ struct Lines {
     ready: VecDeque<u64>,
     busy: HashSet<u64>,
     waiting_writes: usize,
+    readers: Idle,
+    writers: Idle,
     closed: bool,
 }
 
 impl Queue {
     pub(crate) fn new(limit: usize) -> Self {
-        Self {
-            lines: Mutex::default(),
-            read_ready: Condvar::new(),
-            write_ready: Condvar::new(),
-            limit,
-        }
+        Self { lines: Mutex::default(), limit }
     }
 
     fn lines(&self) -> MutexGuard<'_, Lines> {
@@ -292,8 +300,7 @@ impl Queue {
             return Err(Error::Overloaded);
         }
         lines.reads.push_back(job);
-        drop(lines);
-        self.read_ready.notify_one();
+        lines.readers.call();
         Ok(())
     }
 
@@ -310,8 +317,7 @@ impl Queue {
         let news = !lines.busy.contains(&lane) && lines.lanes[&lane].len() == 1;
         if news {
             lines.ready.push_back(lane);
-            drop(lines);
-            self.write_ready.notify_one();
+            lines.writers.call();
         }
         Ok(())
     }
@@ -326,7 +332,7 @@ impl Queue {
             if lines.closed {
                 return None;
             }
-            lines = self.read_ready.wait(lines).unwrap_or_else(PoisonError::into_inner);
+            lines = rest(lines, |lines| &mut lines.readers);
         }
     }
 
@@ -345,18 +351,19 @@ impl Queue {
             if lines.closed && lines.waiting_writes == 0 {
                 return None;
             }
-            lines = self.write_ready.wait(lines).unwrap_or_else(PoisonError::into_inner);
+            lines = rest(lines, |lines| &mut lines.writers);
         }
     }
 
-    /// The lane may be worked on again.
+    /// The lane may be worked on again. Whoever says so takes the next one that is ready.
     pub(crate) fn done(&self, lane: u64) {
         let mut lines = self.lines();
         lines.busy.remove(&lane);
         if lines.lanes.get(&lane).is_some_and(|waiting| !waiting.is_empty()) {
             lines.ready.push_back(lane);
-            drop(lines);
-            self.write_ready.notify_one();
+            if lines.ready.len() > 1 {
+                lines.writers.call();
+            }
         } else {
             lines.lanes.remove(&lane);
         }
@@ -364,9 +371,12 @@ impl Queue {
 
     /// Takes no more jobs; those that wait are still done.
     pub(crate) fn close(&self) {
-        self.lines().closed = true;
-        self.read_ready.notify_all();
-        self.write_ready.notify_all();
+        let mut lines = self.lines();
+        lines.closed = true;
+        let Lines { readers, writers, .. } = &mut *lines;
+        for thread in readers.0.drain(..).chain(writers.0.drain(..)) {
+            thread.notify_one();
+        }
     }
 
     /// How many reads and writes wait.
@@ -374,4 +384,17 @@ impl Queue {
         let lines = self.lines();
         (lines.reads.len(), lines.waiting_writes)
     }
+}
+
+/// Rests until somebody calls.
+fn rest<'a>(
+    mut lines: MutexGuard<'a, Lines>,
+    among: impl Fn(&mut Lines) -> &mut Idle,
+) -> MutexGuard<'a, Lines> {
+    let own = Arc::new(Condvar::new());
+    among(&mut lines).0.push(own.clone());
+    lines = own.wait(lines).unwrap_or_else(PoisonError::into_inner);
+    // A thread may wake without being called.
+    among(&mut lines).0.retain(|idle| !Arc::ptr_eq(idle, &own));
+    lines
 }

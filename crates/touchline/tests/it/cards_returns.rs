@@ -1,15 +1,17 @@
 //! Stories about money that did not go back, went back without us, or is asked for by the payer's bank.
 
+use kit::word::Word;
 use store::{Scope, bind};
 use testkit::stripe::Fault;
 use testkit::{Value, World, both, json, seconds};
 use touchline::ids::PersonId;
 use touchline::jobs;
-use touchline::money::ledger;
+use touchline::money::{ledger, payment};
 
 use crate::cards::{Till, due, order, told};
 use crate::cards_refunds::paid_order;
 use crate::roster::audit;
+use crate::shop_pages::{fill, keeper};
 
 /// How an order or due stands: its state, what is paid and what was given back.
 async fn state(w: &World, of: &str) -> (String, i64, Value) {
@@ -30,6 +32,14 @@ async fn refunds(w: &World, order: &str) -> Vec<(i64, String, String)> {
     let all = listed.data().as_array().unwrap().iter();
     all.map(|one| (one["amount"].as_i64().unwrap(), text(one, "method"), text(one, "status")))
         .collect()
+}
+
+/// The same for a due.
+async fn refunds_of(w: &World, due: &str) -> Vec<(i64, String, String)> {
+    let subject = due.trim_start_matches("/dues/").to_owned();
+    let look = move |db: &store::Reader<'_>| payment::refunds_of(db, &subject);
+    let all = w.db().read(Scope::account(w.harbour, "test"), look).await.unwrap();
+    all.iter().map(|one| refund(one.amount, one.method.word(), one.status.word())).collect()
 }
 
 fn refund(amount: i64, method: &str, status: &str) -> (i64, String, String) {
@@ -167,6 +177,43 @@ both! {
         assert_eq!((state(w, &first).await.0, state(w, &second).await.0), ("placed".to_owned(), "paid".to_owned()));
         assert!(till.reconcile().await);
         assert_eq!(state(w, &first).await.0, "paid");
+        till.node.stop().await;
+    }
+
+    async fn pages_ask_how_what_was_paid_by_card_goes_back(w: &World) {
+        let (till, cast, mut ana) = (Till::open(w).await, w.cast().await, keeper(w).await);
+        let due = due(w, &cast).await;
+        let payment = paid_due(w, &till, &due).await;
+        let page = format!("/admin{payment}/refund");
+        ana.get(&page).await.ok().shows("How does it go back?").shows("value=\"card\" selected");
+        let wrong = fill(&mut ana, &page, &[("amount", "20"), ("method", "iou")]).await;
+        assert_eq!(wrong.status, 422);
+        wrong.shows("Choose how it goes back.");
+        fill(&mut ana, &page, &[("amount", "20"), ("method", "card")]).await.leads_to(&format!("/admin{due}?done=refunded"));
+        assert_eq!(refunds_of(w, &due).await, [refund(2000, "card", "pending")]);
+        // Where the card has refused it, it is not sent there again unless somebody says so.
+        till.stripe.faults(&[Fault::Refuses]);
+        assert!(till.send_refunds().await && till.send_refunds().await);
+        let asked = till.stripe.asked().len();
+        ana.get(&page).await.ok().shows("value=\"transfer\" selected");
+        fill(&mut ana, &page, &[("amount", "50"), ("method", "transfer")]).await.leads_to(&format!("/admin{due}?done=refunded"));
+        assert!(till.send_refunds().await);
+        assert_eq!(refunds_of(w, &due).await[1], refund(5000, "transfer", "done"));
+        assert_eq!((till.stripe.asked().len(), lies_in(w, "bank").await), (asked, -5000));
+        till.node.stop().await;
+    }
+
+    async fn the_page_of_an_order_asks_so_too(w: &World) {
+        let (till, mut ana) = (Till::open(w).await, keeper(w).await);
+        let order = paid_order(w, &till).await;
+        let page = format!("/admin{order}/refund");
+        ana.get(&page).await.ok().shows("value=\"card\" selected");
+        let wrong = fill(&mut ana, &page, &[("how", "all"), ("method", "credit")]).await;
+        assert_eq!(wrong.status, 422);
+        let done = format!("/admin{order}?done=refunded");
+        fill(&mut ana, &page, &[("how", "amount"), ("amount", "5"), ("method", "cash")]).await.leads_to(&done);
+        fill(&mut ana, &page, &[("how", "all"), ("method", "card")]).await.leads_to(&done);
+        assert_eq!(refunds(w, &order).await, [refund(500, "cash", "done"), refund(750, "card", "pending")]);
         till.node.stop().await;
     }
 

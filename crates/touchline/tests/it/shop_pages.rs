@@ -47,7 +47,7 @@ pub(crate) fn rows(page: &Answer) -> usize {
         .sum()
 }
 
-async fn keeper(w: &World) -> Browser {
+pub(crate) async fn keeper(w: &World) -> Browser {
     let admin = w.user(touchline::accounts::user::Role::Admin, "ana@harbour.example").await;
     w.browser(admin.id).await
 }

@@ -96,6 +96,17 @@ impl Club {
         log
     }
 
+    /// How often two have waited for each other, those who write and those who write down what was sent.
+    async fn deadlocks(&self) -> i64 {
+        let db = self.database.open(Clock::system());
+        let text = "select deadlocks from pg_stat_database
+             where datname = current_database() /* any account */";
+        let read = db.read(Scope::system("test"), move |db| db.one::<(i64,)>(text, bind! {}));
+        let (deadlocks,) = read.await.unwrap();
+        tokio::task::spawn_blocking(move || db.close()).await.unwrap();
+        deadlocks
+    }
+
     /// Waits until every receiver was told everything, and nothing else.
     async fn all_arrived(&self) {
         let log = self.log().await;
@@ -167,6 +178,7 @@ async fn two_nodes_share_the_work_and_one_takes_over_the_others() {
     tokio::time::sleep(Duration::from_secs(6)).await;
     club.write_and_kill(&mut services, 1).await;
     club.all_arrived().await;
+    assert_eq!(club.deadlocks().await, 0);
     drop(services);
     club.database.remove().await;
 }

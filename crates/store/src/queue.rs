@@ -387,10 +387,10 @@ impl Queue {
 }
 
 /// Rests until somebody calls.
-fn rest<'a>(
-    mut lines: MutexGuard<'a, Lines>,
+fn rest(
+    mut lines: MutexGuard<'_, Lines>,
     among: impl Fn(&mut Lines) -> &mut Idle,
-) -> MutexGuard<'a, Lines> {
+) -> MutexGuard<'_, Lines> {
     let own = Arc::new(Condvar::new());
     among(&mut lines).0.push(own.clone());
     lines = own.wait(lines).unwrap_or_else(PoisonError::into_inner);

@@ -349,6 +349,8 @@ impl Queue {
                 return Some((lane, jobs));
             }
             if lines.closed && lines.waiting_writes == 0 {
+                // Whoever woke while something still waited rests again: each that leaves takes one of them along.
+                lines.writers.call();
                 return None;
             }
             lines = rest(lines, |lines| &mut lines.writers);
@@ -397,4 +399,43 @@ fn rest(
     // A thread may wake without being called.
     among(&mut lines).0.retain(|idle| !Arc::ptr_eq(idle, &own));
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn push(queue: &Queue) {
+        let (job, _) = job(Scope::system("test"), false, |_: &Tx<'_>| Ok::<_, Error>(()));
+        queue.push_write(1, job).unwrap();
+    }
+
+    #[test]
+    fn threads_that_rest_leave_when_the_last_write_is_done() {
+        let queue = Arc::new(Queue::new(9));
+        push(&queue);
+        let (lane, _) = queue.next_writes().unwrap();
+        push(&queue);
+        let resting: Vec<_> = (0..3)
+            .map(|_| {
+                let queue = queue.clone();
+                std::thread::spawn(move || queue.next_writes().is_none())
+            })
+            .collect();
+        let all_rest = || {
+            while queue.lines().writers.0.len() < 3 {
+                std::thread::yield_now();
+            }
+        };
+        all_rest();
+        queue.close();
+        // They look, and what waits is not theirs to do.
+        all_rest();
+        queue.done(lane);
+        let (lane, jobs) = queue.next_writes().unwrap();
+        assert_eq!(jobs.len(), 1);
+        queue.done(lane);
+        assert!(queue.next_writes().is_none());
+        assert!(resting.into_iter().all(|thread| thread.join().unwrap()));
+    }
 }

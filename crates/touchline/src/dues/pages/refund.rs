@@ -140,7 +140,7 @@ fn wanted(found: &Found, form: &Form) -> std::result::Result<NewDueRefund, Fault
         faults.add("amount", format!("Of this payment, {most} can be given back."));
     }
     let reason = typed::line("reason", form.text("reason"), REASON, &mut faults);
-    let method = giving::chosen(form, &mut faults);
+    let method = giving::chosen(form.text("method"), &mut faults);
     if faults.is_empty() { Ok(NewDueRefund { amount, method, reason }) } else { Err(faults) }
 }
 

@@ -3,7 +3,7 @@
 use kit::word::Word;
 
 use crate::money::payment::{Method, Payment, Refund, RefundStatus};
-use crate::web::form::{Faults, Form};
+use crate::web::form::Faults;
 
 /// The ways that a form offers: the word that it sends, and what it says.
 pub const WAYS: [(&str, &str); 4] = [
@@ -24,8 +24,8 @@ pub fn usual(payments: &[Payment], refunds: &[Refund]) -> Option<&'static str> {
 }
 
 /// What was chosen; `None`: as it came.
-pub fn chosen(form: &Form, faults: &mut Faults) -> Option<Method> {
-    match form.text("method") {
+pub fn chosen(way: &str, faults: &mut Faults) -> Option<Method> {
+    match way {
         "" | CARD => None,
         typed => {
             let way = WAYS.iter().find(|(word, _)| *word == typed);

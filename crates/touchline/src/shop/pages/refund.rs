@@ -11,7 +11,6 @@ use crate::error::{Code, Error};
 use crate::expected::Expected;
 use crate::ids::OrderId;
 use crate::money::pages::giving;
-use crate::money::payment::Method;
 use crate::shop::order::{Line, Order};
 use crate::shop::refunding::{self, NewRefund};
 use crate::web::form::{Faults, Form};
@@ -31,7 +30,6 @@ struct Typed {
     restock: bool,
     /// How the money goes back, where there is a choice.
     way: String,
-    method: Option<Method>,
     reason: String,
     parts: Parts,
 }
@@ -47,7 +45,6 @@ impl Typed {
             amount: form.text("amount").to_owned(),
             restock: form.ticked("restock"),
             way: form.text("method").to_owned(),
-            method: giving::chosen(form, faults),
             reason: form.text("reason").to_owned(),
         }
     }
@@ -58,7 +55,7 @@ impl Typed {
         let reason = orders::short(&self.reason, REASON);
         let reason = reason.map_err(|wrong| faults.add("reason", wrong)).ok()?;
         let left = money(kept.paid - kept.refunded, kept.currency);
-        let (restock, method) = (Some(self.restock), self.method);
+        let (restock, method) = (Some(self.restock), giving::chosen(&self.way, faults));
         let new = NewRefund { amount: None, lines: None, restock, method, reason };
         if self.how != "amount" && !self.amount.is_empty() {
             faults.add("amount", "You wrote an amount, but chose to give back something else.");
@@ -147,7 +144,6 @@ pub(super) async fn ask(visitor: Keeper, At(id): At<OrderId>) -> Outcome<Respons
         amount: String::new(),
         restock: true,
         way: String::new(),
-        method: None,
         reason: String::new(),
         parts: Parts::default(),
     };

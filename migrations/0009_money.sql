@@ -211,7 +211,7 @@ create table order_line (
     constraint order_line_quantity_check check (quantity > 0 and fulfilled >= 0 and returned >= 0 and fulfilled + returned <= quantity and restocked >= 0 and restocked <= quantity),
     constraint order_line_refunded_check check (refunded >= 0 and refunded <= total)
 );
-create index order_line_account_id_product_id_idx on order_line (account_id, product_id);
+-- Not by product: each order would write to another page of such an index, and the lines of a club are soon read.
 
 -- What was charged to a member.
 create table due (

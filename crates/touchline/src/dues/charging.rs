@@ -273,8 +273,12 @@ fn parts(new: &NewCharge, net: i64, currency: Currency, faults: &mut Vec<Fault>)
         faults.push(Fault::new("/instalment_count", "too_many", detail));
     }
     let count = u32::try_from(count).unwrap_or(1);
-    let parts = new.due_on.and_then(|first| plan::monthly(first, net.max(1), count, currency));
-    parts.unwrap_or_default()
+    let Some(first) = new.due_on else { return Vec::new() };
+    plan::monthly(first, net.max(1), count, currency).unwrap_or_else(|| {
+        let detail = format!("An instalment would be due beyond the year {}.", plan::YEARS.end());
+        faults.push(Fault::new("/instalment_count", "out_of_range", detail));
+        Vec::new()
+    })
 }
 
 /// What is taken off for siblings of what is left after the discount for all.

@@ -3,22 +3,24 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kit::Currency;
+use kit::{Currency, Timestamp};
 use store::{Reader, Tx, bind};
 use utoipa::ToSchema;
 
 use super::due::{self, Due, Status, Whole};
+use super::reminders;
 use crate::accounts::rights::Reach;
 use crate::error::{Code, Error, Fault, Result};
 use crate::expected::Expected;
 use crate::ids::{DueId, PaymentId, PersonId};
-use crate::mail::letter;
 use crate::money::ledger::{self, About, Book, Movement};
 use crate::money::payment::{self, Giving, Method, NewPayment, Paid, Payment, Refund, RefundLines};
 use crate::signals::Tell;
 
 /// Clocks differ, and it may be tomorrow already where somebody paid.
 const AHEAD: Duration = Duration::from_secs(86_400);
+/// The year 2000: nobody writes down what was paid before it.
+const EARLIEST: Timestamp = Timestamp::from_micros(946_684_800_000_000);
 
 /// What somebody says was paid.
 #[derive(Debug, ToSchema)]
@@ -33,7 +35,7 @@ pub struct NewDuePayment {
     #[schema(max_length = 120)]
     pub reference: Option<String>,
     /// Now if left out; not in the future.
-    pub paid_at: Option<kit::Timestamp>,
+    pub paid_at: Option<Timestamp>,
 }
 
 /// What is to be given back of a payment.
@@ -78,6 +80,10 @@ pub fn settle(tx: &Tx<'_>, id: DueId, paid: Paid) -> Result<(Due, Payment)> {
     if paid.paid_at.is_some_and(|at| at > tx.now().plus(AHEAD)) {
         let detail = "What was paid was not paid in the future.";
         return Err(Error::invalid(vec![Fault::new("/paid_at", "in_the_future", detail)]));
+    }
+    if paid.paid_at.is_some_and(|at| at < EARLIEST) {
+        let detail = "Nothing was paid before the year 2000.";
+        return Err(Error::invalid(vec![Fault::new("/paid_at", "out_of_range", detail)]));
     }
     let whole = due::whole(tx, id)?;
     let amount = match paid.method {
@@ -128,7 +134,7 @@ fn take(tx: &Tx<'_>, before: Whole, amount: i64, paid: Paid) -> Result<(Whole, P
     let after = due::save(tx, Whole { due, ..before.clone() })?;
     tx.tell_change("dues.payment_recorded", &before.told(tx.now()), &after.told(tx.now()))?;
     if applied > 0 {
-        letter::cancel(tx, &about.subject)?;
+        reminders::hold_back(tx, before.due.id)?;
     }
     tell_if_paid(tx, &before, &after)?;
     Ok((after, payment))
@@ -265,7 +271,7 @@ fn give_back(
     let (paid, waived) = (before.due.paid - rest, before.due.waived + waived);
     let due = Due { paid, waived, ..before.due.clone() };
     let after = due::save(tx, Whole { due, ..before.clone() })?;
-    letter::cancel(tx, &about.subject)?;
+    reminders::hold_back(tx, before.due.id)?;
     tx.tell_change("dues.refunded", &before.told(tx.now()), &after.told(tx.now()))?;
     Ok((payment, refund))
 }
@@ -288,7 +294,7 @@ pub fn come_back(tx: &Tx<'_>, id: DueId, refund: &Refund) -> Result<()> {
     ledger::enter(tx, Movement::Refund, &about, Some(payment.id.to_string()), &moved)?;
     let due = Due { paid: before.due.paid + applied, ..before.due.clone() };
     let after = due::save(tx, Whole { due, ..before.clone() })?;
-    letter::cancel(tx, &about.subject)?;
+    reminders::hold_back(tx, before.due.id)?;
     tx.tell_change("dues.refund_failed", &before.told(tx.now()), &after.told(tx.now()))?;
     tell_if_paid(tx, &before, &after)
 }

@@ -1,5 +1,7 @@
 //! The plan of a due: on which days how much of it must have been paid.
 
+use std::ops::RangeInclusive;
+
 use kit::{Currency, Day, Money, Timestamp, Zone};
 use serde::Serialize;
 use store::{Reader, Tx, bind, record, sql};
@@ -10,6 +12,8 @@ use crate::ids::{AccountId, DueId};
 
 /// How many instalments there can be.
 pub const MOST_PARTS: usize = 60;
+/// The years of days that somebody can mean.
+pub const YEARS: RangeInclusive<i16> = 2000..=2199;
 
 record! {
     /// A part of a due and the day by which it must have been paid.
@@ -47,7 +51,7 @@ pub struct ShownPart {
 }
 
 /// So many equal parts, a month apart; the first ones carry the remainder. A day that a month does not have
-/// is its last.
+/// is its last. `None` if that would be beyond the days that somebody can mean.
 pub fn monthly(first: Day, net: i64, count: u32, currency: Currency) -> Option<Vec<Part>> {
     let amounts = Money { minor: net, currency }.split(count);
     let parts = (0..).zip(amounts).map(|(months, part)| {
@@ -60,7 +64,7 @@ fn months_after(first: Day, months: i16) -> Option<Day> {
     let month = i16::from(first.month()) - 1 + months;
     let (year, month) = (first.year() + month / 12, i8::try_from(month % 12).ok()? + 1);
     let last = Day::new(year, month, 1)?.days_in_month();
-    Day::new(year, month, first.day().min(last))
+    Day::new(year, month, first.day().min(last)).filter(|day| YEARS.contains(&day.year()))
 }
 
 /// The same days for another sum: each part in proportion, rounded down, and the first ones carry the remainder, as

@@ -52,7 +52,8 @@ pub struct Reminded {
     pub team_id: TeamId,
     /// The dues that somebody was reminded of.
     pub due_ids: Vec<DueId>,
-    /// How many letters go out: none for families without an address of mail.
+    /// How many letters are written: none for families without an address of mail. Where no mail server is set up, they
+    /// stay unsent.
     pub letters: i64,
 }
 
@@ -157,16 +158,30 @@ fn was_reminded(tx: &Tx<'_>, due: DueId, within: Duration) -> Result<bool> {
 /// Calls letters back that were not sent yet, as what they say is no longer so. If nobody got one, nobody was reminded,
 /// and the schedule reminds them of what it is now.
 pub fn call_back(tx: &Tx<'_>, due: DueId) -> Result<()> {
-    let unsent = i64::try_from(letter::cancel(tx, &due.to_string())?).unwrap_or(i64::MAX);
-    tx.run(
-        "delete from reminder where account_id = :account and due_id = :due and letters = :unsent
-             and letters > 0 and created_at =
-                 (select max(r.created_at) from reminder r
-                  where r.account_id = :account and r.due_id = :due and r.letters > 0)",
-        bind! { due, unsent },
-    )?;
+    let unsent = unsent(tx, due)?;
+    tx.run(sql!("delete from reminder", THE_LAST), bind! { due, unsent })?;
     Ok(())
 }
+
+/// Calls letters back that were not sent yet, as something was paid. The schedule does not write once more to somebody who
+/// paid a minute ago; but if nobody got one, nobody was reminded, and somebody may do so by hand.
+pub fn hold_back(tx: &Tx<'_>, due: DueId) -> Result<()> {
+    let unsent = unsent(tx, due)?;
+    tx.run(sql!("update reminder set letters = 0", THE_LAST), bind! { due, unsent })?;
+    Ok(())
+}
+
+/// Calls letters back, and says how many.
+fn unsent(tx: &Tx<'_>, due: DueId) -> Result<i64> {
+    Ok(i64::try_from(letter::cancel(tx, &due.to_string())?).unwrap_or(i64::MAX))
+}
+
+/// The last reminder of a due, if none of its letters was sent.
+const THE_LAST: &str = "
+    where account_id = :account and due_id = :due and letters = :unsent
+        and letters > 0 and created_at =
+            (select max(r.created_at) from reminder r
+             where r.account_id = :account and r.due_id = :due and r.letters > 0)";
 
 /// When somebody was last reminded of a due, before this moment.
 pub fn last(db: &Reader<'_>, due: DueId) -> Result<Option<Timestamp>> {

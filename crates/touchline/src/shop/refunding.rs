@@ -1,5 +1,6 @@
 //! Giving money back for an order: all of it, an amount, or what some lines cost. Never more than was paid.
 
+use kit::Money;
 use store::Tx;
 use utoipa::ToSchema;
 
@@ -194,12 +195,15 @@ fn some(tx: &Tx<'_>, order: &Order, parts: &[Part], restock: bool) -> Result<Bac
     Ok(Back { tax: Some(tax), ..back })
 }
 
-/// Takes everything back that the buyer still has or waits for: all that is left is given back.
+/// Takes everything back that the buyer still has or waits for: all that is left is given back. If something was given
+/// back before that was for no line in particular, that is less than the lines cost.
 fn all(tx: &Tx<'_>, order: &Order, left: i64, restock: bool) -> Result<Back> {
     let mut back = Back::of_amount(order, left);
-    for (place, before) in order.lines.iter().enumerate() {
+    let costs: Vec<_> = order.lines.iter().map(|line| line.total - line.refunded).collect();
+    let parts = Money { minor: left, currency: order.kept.currency }.spread(&costs);
+    for (place, (before, part)) in order.lines.iter().zip(parts).enumerate() {
         take_back(tx, &mut back.lines[place], before.quantity - before.returned, restock)?;
-        back.add(place, before.total - before.refunded);
+        back.add(place, part.minor);
     }
     Ok(back)
 }

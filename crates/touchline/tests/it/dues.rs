@@ -138,6 +138,7 @@ both! {
             (json!({ "currency": "eur" }), "/currency"), (json!({ "member_ids": [max], "member_id": max }), "/member_ids"), (json!({ "member_id": null }), "/member_ids"),
             (json!({ "member_id": cast.ole.member }), "/member_id"), (json!({ "member_id": null, "member_ids": [max, cast.ole.member] }), "/member_ids/1"),
             (json!({ "member_id": null, "member_ids": [max, max] }), "/member_ids/1"), (json!({ "payer": cast.kim.person }), "/payer"), (json!({ "due_on": "2026-02-30" }), "/due_on"),
+            (json!({ "due_on": "2199-12-15", "instalment_count": 2 }), "/instalment_count"),
             (json!({ "due_on": "1999-12-31" }), "/due_on"), (json!({ "due_on": null }), "/due_on"), (json!({ "instalment_count": 0 }), "/instalment_count"), (json!({ "instalment_count": 61 }), "/instalment_count"),
             (json!({ "amount": 5, "instalment_count": 6 }), "/instalment_count"), (json!({ "instalments": [] }), "/instalments"), (json!({ "instalments": [part("2026-10-01", 9999)] }), "/instalments"),
             (json!({ "instalments": [part("2026-10-01", 10001)] }), "/instalments"), (json!({ "instalments": [part("2026-10-01", 0)] }), "/instalments/0/amount"),

@@ -99,6 +99,7 @@ both! {
             (json!({ "amount": 1_000_000_000_001_i64, "method": "cash" }), "/amount"), (json!({ "amount": 1 }), "/method"), (json!({ "amount": 1, "method": "iou" }), "/method"),
             (json!({ "amount": 1, "method": "cash", "currency": "USD" }), "/currency"), (json!({ "amount": 1, "method": "cash", "paid_at": "2026-09-06T10:00:01Z" }), "/paid_at"),
             (json!({ "amount": 1, "method": "cash", "paid_at": "yesterday" }), "/paid_at"),
+            (json!({ "amount": 1, "method": "cash", "paid_at": "1999-12-31T23:59:59Z" }), "/paid_at"),
         ] {
             let refused = w.owner.post(&at(&due, "/payments"), body.clone()).await.refused(422, "validation_failed");
             assert_eq!(refused.pointers(), [pointer], "{body}");

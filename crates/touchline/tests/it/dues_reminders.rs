@@ -92,6 +92,25 @@ both! {
         assert!(letters(w, &due).await[1]["text_body"].as_str().unwrap().contains("IBAN PT50"));
     }
 
+    async fn whoever_pays_a_part_is_reminded_of_the_rest_by_hand_alone(w: &World) {
+        let cast = w.cast().await;
+        schedule(w, &[-7]).await;
+        let due = charged(w, &cast.hawks, &cast.max.member, json!({ "due_on": "2026-09-15" })).await;
+        w.pass(seconds(4 * DAY));
+        jobs::remind(&w.node.app).await;
+        pay(w, &due, 1).await.created();
+        jobs::remind(&w.node.app).await;
+        assert_eq!(statuses(w, &due).await, ["cancelled"], "not to somebody who paid a minute ago");
+        for payment in [2, 3] {
+            // The letter before never went, so they were not reminded within the hour.
+            let reminded = w.owner.post(&at(&due, "/remind"), json!({})).await;
+            assert_eq!((reminded.status, &reminded.data()["letters"]), (202, &json!(1)));
+            w.pass(seconds(1));
+            pay(w, &due, payment).await.created();
+        }
+        assert_eq!(statuses(w, &due).await, ["cancelled", "cancelled", "cancelled"]);
+    }
+
     async fn who_has_no_address_is_passed_by(w: &World) {
         let cast = w.cast().await;
         schedule(w, &[0]).await;

@@ -98,6 +98,25 @@ both! {
         assert!(rest.data()["fulfilled_at"].is_string());
     }
 
+    async fn what_a_refund_is_for_adds_up_to_it(w: &World) {
+        let hawks = team(w, "Hawks").await;
+        let (kit, drink) = (product(w, hawks.id(), json!({ "price": 500 })).await, product(w, hawks.id(), json!({ "price": 499 })).await);
+        let mut body = wanted(kit.id(), 3);
+        body["lines"].as_array_mut().unwrap().push(json!({ "product_id": drink.id(), "quantity": 1 }));
+        let bought = w.owner.post("/orders", body).await.created();
+        w.owner.post(&below(&bought, "/pay"), json!({ "method": "cash" })).await.ok();
+        let one = json!({ "lines": [{ "line_id": bought.data()["lines"][0]["id"], "quantity": 1 }] });
+        for refund in [one, json!({ "amount": 1200 }), json!({})] {
+            w.owner.post(&below(&bought, "/refund"), refund).await.ok();
+        }
+        let given = w.owner.get(&below(&bought, "/refunds")).await.ok();
+        let refunds = given.data().as_array().unwrap();
+        let parts = |refund: &Value| refund["lines"].as_array().unwrap().iter().map(|line| line["amount"].as_i64().unwrap()).collect::<Vec<_>>();
+        assert_eq!(refunds.iter().map(|refund| (refund["amount"].as_i64().unwrap(), parts(refund))).collect::<Vec<_>>(),
+            [(500, vec![500]), (1200, vec![]), (299, vec![199, 100])]);
+        assert_eq!(w.owner.get(&below(&bought, "")).await.ok().data()["status"], "refunded");
+    }
+
     async fn whoever_has_all_their_money_back_waits_for_nothing(w: &World) {
         let hawks = team(w, "Hawks").await;
         let kit = product(w, hawks.id(), json!({ "price": 1000, "stock": 10 })).await;

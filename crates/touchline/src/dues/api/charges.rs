@@ -7,7 +7,7 @@ use utoipa_axum::routes;
 use crate::dues::changing::{self, DueChange, Waiver};
 use crate::dues::charging::{self, DueDiscount, MEMBERS, NewCharge};
 use crate::dues::due::{self, Category, DueFilter, LateFee, Shown, Status};
-use crate::dues::plan::{MOST_PARTS, Part};
+use crate::dues::plan::{MOST_PARTS, Part, YEARS};
 use crate::dues::reminders::{self, Remind, Reminded};
 use crate::error::Result;
 use crate::ids::{ChargeId, DueId, MemberId, PersonId, TeamId};
@@ -30,8 +30,6 @@ pub(in crate::dues) const REASON: usize = 500;
 /// All of something, in hundredths of a per cent.
 pub(in crate::dues) const ALL: i64 = 10_000;
 pub(in crate::dues) const COUNT: i64 = 60;
-/// Days that somebody can mean.
-pub(in crate::dues) const YEARS: std::ops::RangeInclusive<i16> = 2000..=2199;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes

@@ -3,9 +3,9 @@
 use kit::text::{self, TextFault};
 use kit::{AmountFault, Currency, Day, Money};
 
-use crate::dues::api::charges::{ALL, YEARS};
+use crate::dues::api::charges::ALL;
 use crate::dues::due::LateFee;
-use crate::dues::plan::{MOST_PARTS, Part};
+use crate::dues::plan::{MOST_PARTS, Part, YEARS};
 use crate::money::MOST;
 use crate::web::form::{Faults, Form};
 

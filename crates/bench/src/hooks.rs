@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use kit::Timestamp;
 use store::{Scope, bind};
+use touchline::accounts::rights::Reach;
 use touchline::config::Config;
 use touchline::error::Error;
 use touchline::ids::{AccountId, NotificationId};
@@ -26,7 +27,7 @@ use crate::site::{Database, Site};
 use crate::table::{Row, Verdict, millis, thousands};
 
 /// How many webhooks there are, how many clients write, and how many teams in all.
-const CROWDS: [(usize, usize, usize); 3] = [(1, 32, 20_000), (10, 8, 4_000), (1000, 4, 60)];
+const CROWDS: [(usize, usize, usize); 3] = [(1, 32, 20_000), (10, 8, 4_000), (1000, 4, 200)];
 /// With so many webhooks it still counts how fast somebody can write.
 const FEW: usize = 10;
 /// The service may reach receivers on this machine.
@@ -55,8 +56,8 @@ pub(crate) async fn measure(site: &Site, measure: &Measure) -> Result<Vec<Row>> 
 }
 
 /// Deliveries a second, from the first request of those who write to the last arrival, against a loop that only
-/// posts; and, where each delivery needs news of its own or nearly so, against as many as the same clients write where
-/// nothing is delivered, for each webhook: more than that cannot arrive.
+/// posts; and, where each delivery needs news of its own or nearly so, against that loop after the same clients have
+/// written where nothing is delivered: so long it takes to write and to post, each by itself.
 async fn rate(
     site: &Site,
     (many, clients, news): (usize, usize, usize),
@@ -71,15 +72,17 @@ async fn rate(
     let numbers = Numbers::default();
     let script = NewTeams::new(&club.key, false, &numbers);
     let alone = NewTeams::new(&elsewhere.key, false, &numbers);
-    let (mut ours, mut bare, mut most) = (Rounds::default(), Rounds::default(), Rounds::default());
+    let (mut ours, mut bare, mut both) = (Rounds::default(), Rounds::default(), Rounds::default());
     for round in 0..pace.rounds {
         eprintln!("  {many} webhooks, round {}", round + 1);
-        bare.add(posting::measure(&sink, many, pace).await?);
+        let posted = posting::measure(&sink, many, pace).await?;
+        bare.add(posted);
         let clients_of = |script| writers(service.address, std::slice::from_ref(script), clients);
         ours.add(arriving(&sink, clients_of(&script).await?, (many, news)).await?);
         if many <= FEW {
             let written = load::measure(clients_of(&alone).await?, pace).await?;
-            most.add(Measured { per_second: written.per_second * many as f64, ..written });
+            let time = 1.0 / posted.per_second + 1.0 / (written.per_second * many as f64);
+            both.add(Measured { per_second: 1.0 / time, ..written });
         }
     }
     let plural = if many == 1 { "" } else { "s" };
@@ -97,17 +100,18 @@ async fn rate(
     if many > FEW {
         return Ok(vec![asked]);
     }
-    let possible = Row {
+    let ratio = ours.rate_against(&both);
+    let end_to_end = Row {
         name: format!(
-            "the same against {wide} × `POST /teams` of those {clients} without webhooks"
+            "the same against `POST /teams` of those {clients} without webhooks, and posting, each by itself"
         ),
-        ask: "",
+        ask: "≥ 0.5",
         us: shown(&ours),
-        against: shown(&most),
-        ratio: format!("{:.2}", ours.rate_against(&most)),
-        verdict: Verdict::Nothing,
+        against: shown(&both),
+        ratio: format!("{ratio:.2}"),
+        verdict: Verdict::Shown(ratio >= 0.5),
     };
-    Ok(vec![asked, possible])
+    Ok(vec![asked, end_to_end])
 }
 
 /// Lets clients write so many news, and waits until all of them have arrived everywhere.
@@ -309,6 +313,7 @@ async fn subscribe(database: &Database, account: AccountId, urls: &[String]) -> 
         home: Config::defaults().home(),
         key: Secrets::new(key, None).key("webhook"),
         app: None,
+        reach: Reach::Everywhere,
     };
     let urls = urls.to_vec();
     db.write(Scope::account(account, "bench").at_length(), move |tx| {

@@ -78,8 +78,8 @@ How to read it:
 - Deliveries: clients create so many teams, and each is told to every webhook; from the first request to the last
   arrival in the receiver, so writing is part of it. *Against* is a loop of the service's own HTTP client that posts signed bodies of the same size to the
   same receiver, as many at once as the service would (8 to a webhook, at most 128), and writes nothing down; it is a process of its own, as the service is.
-  With one webhook or ten, each delivery or every tenth needs a new team first, so how fast teams are made without
-  webhooks is shown as well.
+  With one webhook or ten, each delivery or every tenth needs a new team first, so they are also set beside the time
+  that it takes to make the teams where nothing is delivered, and to post, each by itself.
 - From a request to its arrival: one team after the other is created; timed from sending the request until the
   receiver has the notification, so the request and its commit are part of it.
 - The backlog: notifications in the log of an account whose webhook was told none of them, worked off after the

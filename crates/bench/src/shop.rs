@@ -14,11 +14,11 @@ use touchline::shop::product::{self, Buyers, NewProduct};
 use crate::Result;
 use crate::club::Club;
 use crate::figures::{Measured, Rounds};
-use crate::http::send;
+use crate::http::{get, send};
 use crate::load::{self, Circle, NewTeams, Numbers, Pace, readers, writers};
 use crate::options::Measure;
 use crate::site::Site;
-use crate::table::{Row, Verdict};
+use crate::table::{Row, Verdict, millis, thousands};
 
 const CLIENTS: usize = 256;
 /// How many products there are where not all want the same.
@@ -49,8 +49,9 @@ pub(crate) async fn measure(site: &Site, measure: &Measure) -> Result<Vec<Row>> 
         of_many.add(ordered(service.address, &many, pace).await?);
     }
     let db = database.open()?;
-    conserved(&db, &club, &products).await?;
+    let placed = conserved(&db, &club, &products).await?;
     db.close();
+    let listed = of_a_product(service.address, &club, &products, pace).await?;
     let row = |what: &str, rounds: &Rounds| Row {
         ask: "≥ 0.5",
         verdict: Verdict::Asked(rounds.rate_against(&made) >= 0.5),
@@ -60,7 +61,30 @@ pub(crate) async fn measure(site: &Site, measure: &Measure) -> Result<Vec<Row>> 
             &made,
         )
     };
-    Ok(vec![row("one product", &of_one), row("1,000 products", &of_many)])
+    Ok(vec![
+        row("one product", &of_one),
+        row("1,000 products", &of_many),
+        Row {
+            name: "`GET /orders?product_id=` for one product after the other: p50".to_owned(),
+            ask: "",
+            us: millis(listed.p50),
+            against: format!("among {} orders", thousands(placed as f64)),
+            ratio: String::new(),
+            verdict: Verdict::Nothing,
+        },
+    ])
+}
+
+/// How long it takes to list the orders of one product after the other, among all there are.
+async fn of_a_product(
+    address: SocketAddr,
+    club: &Club,
+    products: &[ProductId],
+    pace: Pace,
+) -> Result<Measured> {
+    let list = |id: &ProductId| get(&format!("{ORDERS}?product_id={id}"), &club.key);
+    let lists = Circle::new(products[1..].iter().map(list).collect());
+    load::measure(readers(address, &lists, 1).await?, pace).await
 }
 
 async fn ordered(address: SocketAddr, orders: &Circle, pace: Pace) -> Result<Measured> {
@@ -105,8 +129,8 @@ async fn stocked(db: &Db, club: &Club, many: usize) -> Result<Vec<ProductId>> {
     made.await.map_err(|error| format!("cannot fill the shelves: {error:?}"))
 }
 
-/// Fails unless the shelves hold what they held before, less what was ordered.
-async fn conserved(db: &Db, club: &Club, products: &[ProductId]) -> Result<()> {
+/// How many were ordered. Fails unless the shelves hold what they held before, less those.
+async fn conserved(db: &Db, club: &Club, products: &[ProductId]) -> Result<i64> {
     let scope = Scope::account(club.account, "bench");
     let look = db.read(scope, |db| {
         let (left,): (i64,) = db.one(
@@ -124,7 +148,7 @@ async fn conserved(db: &Db, club: &Club, products: &[ProductId]) -> Result<()> {
     let (left, sold) = look.await.map_err(|error| format!("cannot look: {error:?}"))?;
     let all = STOCK * i64::try_from(products.len()).unwrap_or(0);
     if left + sold == all && sold > 0 {
-        return Ok(());
+        return Ok(sold);
     }
     Err(format!("{left} are left and {sold} were sold of {all}"))
 }

@@ -12,9 +12,9 @@ create table webhook (
     status text not null,
     disabled_reason text,
     disabled_at bigint,
-    -- Sealed with the installation's key. After a rotation the one before also signs for a while.
+    -- Sealed with the installation's key. After a rotation those before also sign, each for a while.
     secret bytea not null,
-    previous_secret bytea,
+    previous_secrets text not null,
     previous_secret_until bigint,
     -- Whoever made it: it is told no more than they may read.
     creator text not null,
@@ -57,7 +57,7 @@ create table delivery (
     kind text not null,
     body text,
     status text not null,
-    -- Attempts since it was last asked for; all of them are in `attempts`, as JSON.
+    -- Attempts since it was last asked for; all of them are in `attempts`: when, how long, status, error, answer.
     tries bigint not null,
     attempts text not null,
     next_attempt_at bigint,

@@ -256,10 +256,13 @@ pub fn own_teams(tx: &Tx<'_>, teams: Option<Vec<TeamId>>) -> Result<Option<Vec<T
     let known: Vec<(TeamId,)> =
         tx.all("select id from team where account_id = :account and id in (:ids)", bind! { ids })?;
     let unknown = ids.iter().filter(|id| !known.contains(&(**id,)));
-    let faults: Vec<_> = unknown
+    let mut faults: Vec<_> = unknown
         .map(|id| Fault::new("/team_ids", "not_found", format!("There is no team {id}.")))
         .collect();
-    if faults.is_empty() && !ids.is_empty() {
+    if ids.is_empty() {
+        faults.push(Fault::new("/team_ids", "required", "Name a team, or leave the list out."));
+    }
+    if faults.is_empty() {
         return Ok(Some(ids));
     }
     let error = Error::new(Code::ValidationFailed, "A list of teams names existing teams.");

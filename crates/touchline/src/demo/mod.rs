@@ -18,7 +18,7 @@ use store::{Db, Scope, Tx};
 pub use self::sign_ins::{SIGN_INS, sign_ins};
 use crate::accounts::account::{self, Account, NewAccount, Tier};
 use crate::accounts::api_key::{self, Key, NewKey};
-use crate::accounts::rights::Scopes;
+use crate::accounts::rights::{Reach, Scopes};
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::ids::AccountId;
@@ -30,7 +30,7 @@ const ACTOR: &str = "demo";
 
 /// Loads the demo club, unless it is there.
 pub async fn load(app: &App) -> Result<Account> {
-    let means = Means::of(app, None);
+    let means = Means::of(app, None, Reach::Everywhere);
     let scope = Scope::account(ACCOUNT, ACTOR).at_length();
     let load = move |tx: &Tx<'_>| match account::find(tx) {
         Ok(there) => Ok(there),

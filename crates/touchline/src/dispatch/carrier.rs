@@ -137,13 +137,12 @@ impl Carrier {
     async fn send(&mut self, load: Load) -> Result<Next> {
         let (sent, next) = self.send_and_look(&load).await?;
         self.writing.done().await?;
-        let ids = sent.ids();
-        if ids.is_empty() && !load.parcels.is_empty() {
+        let (all_taken, lost) = (sent.is_all_taken(&load), sent.lost);
+        let position = if all_taken { load.position } else { reached(&load, &sent.ids()) };
+        if !load.parcels.is_empty() && sent.is_empty() {
             return Ok(Next::Leave);
         }
-        let position = reached(&load, &ids);
         self.seen = self.seen.max(position);
-        let (all_taken, lost) = (sent.is_all_taken(&load), sent.lost);
         let Sent { outcomes, begun, .. } = sent;
         let webhook_id = self.errand.webhook;
         let report = Report { webhook_id, outcomes, begun, position };

@@ -4,13 +4,12 @@
 //! whoever takes more than a moment moves over to places of their own, and begins there until it is quick again.
 
 use std::collections::HashMap;
-use std::pin::pin;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::ids::{AccountId, WebhookId};
 
@@ -18,6 +17,9 @@ use crate::ids::{AccountId, WebhookId};
 pub(super) const MOMENT: Duration = Duration::from_secs(1);
 /// After this part of a moment an attempt takes long: others are not to wait for it.
 const NOTICED: u32 = 4;
+/// So long somebody quick keeps their place for what comes next, unless other accounts wait: where many webhooks of an
+/// account are told a great deal, it costs less to tell one after the other than each a little.
+const TURN: Duration = Duration::from_millis(100);
 /// One account may have this part of all places.
 const ACCOUNTS: usize = 4;
 /// How many accounts, or a hundredth of the webhooks, are remembered before it is looked which may be forgotten.
@@ -73,46 +75,65 @@ pub(super) struct Seat {
     speed: AtomicU8,
 }
 
+/// A place that a webhook has.
+pub(super) struct Taken {
+    place: Place,
+    since: Instant,
+    /// Whether it is one of those for the slow.
+    slow: bool,
+}
+
 impl Seat {
-    /// Makes an attempt once there is a place for it, and says so once it takes long.
-    pub(super) async fn within<T>(
+    /// Makes an attempt at a place, and says so once it takes long. Gives the place back if it can be kept for the next.
+    pub(super) async fn attempt<T>(
         &self,
-        attempt: impl Future<Output = T>,
+        taken: Taken,
+        mut attempt: impl Future<Output = T> + Unpin,
         takes_long: impl FnOnce(),
-    ) -> T {
-        let (known_slow, place) = self.place().await;
-        let mut place = Some(place);
-        let mut attempt = pin!(attempt);
+    ) -> (T, Option<Taken>) {
         let noticed = self.moment / NOTICED;
         if let Ok(done) = timeout(noticed, &mut attempt).await {
             self.learn(Speed::Quick);
-            return done;
+            let keeps = !taken.slow && taken.since.elapsed() < TURN && self.quick.is_there_more();
+            return (done, keeps.then_some(taken));
         }
+        let mut place = Some(taken.place);
         takes_long();
         if let Ok(done) = timeout(self.moment.saturating_sub(noticed), &mut attempt).await {
             self.learn(Speed::Quick);
-            return done;
+            return (done, None);
         }
         self.learn(Speed::Slow);
-        if !known_slow {
+        if !taken.slow {
             // It goes on even where there is no room for it: it has begun, and no further one will.
             place = self.slow.take_now();
         }
         let done = attempt.await;
         drop(place);
-        done
+        (done, None)
     }
 
     /// Waits for a place where the webhook belongs. Others of its attempts may show meanwhile that it belongs
     /// elsewhere.
-    async fn place(&self) -> (bool, Place) {
+    pub(super) async fn place(&self) -> Taken {
         loop {
             let slow = self.is(Speed::Slow);
-            let place = if slow { &self.slow } else { &self.quick }.take().await;
+            let place = self.share(slow).take().await;
             if self.is(Speed::Slow) == slow {
-                return (slow, place);
+                return Taken { place, since: Instant::now(), slow };
             }
         }
+    }
+
+    /// A place where the webhook belongs, if one is free.
+    pub(super) fn place_now(&self) -> Option<Taken> {
+        let slow = self.is(Speed::Slow);
+        let place = self.share(slow).take_now()?;
+        Some(Taken { place, since: Instant::now(), slow })
+    }
+
+    fn share(&self, slow: bool) -> &Share {
+        if slow { &self.slow } else { &self.quick }
     }
 
     /// Whether it is known how long the receiver takes.
@@ -170,6 +191,11 @@ impl Share {
         (own, self.all.clone().acquire_owned().await.expect(OPEN))
     }
 
+    /// Whether accounts need not wait for each other.
+    fn is_there_more(&self) -> bool {
+        self.all.available_permits() > 0
+    }
+
     /// A place, if one is free.
     fn take_now(&self) -> Option<Place> {
         let own = self.own.clone().try_acquire_owned().ok()?;
@@ -179,6 +205,9 @@ impl Share {
 
 #[cfg(test)]
 mod tests {
+    use std::future::ready;
+    use std::pin::pin;
+
     use futures_util::FutureExt;
     use tokio::task::JoinSet;
     use tokio::time::sleep;
@@ -191,6 +220,13 @@ mod tests {
     const MOMENT: Duration = Duration::from_millis(20);
     /// What must come has come by then, however busy the machine is.
     const PATIENCE: Duration = Duration::from_secs(30);
+
+    impl Seat {
+        /// Makes an attempt once there is a place for it.
+        async fn within<T>(&self, attempt: impl Future<Output = T> + Unpin) -> T {
+            self.attempt(self.place().await, attempt, || ()).await.0
+        }
+    }
 
     /// Eight places, two for an account; whoever takes longer than that is slow.
     fn places(moment: Duration) -> Arc<Places> {
@@ -208,7 +244,7 @@ mod tests {
             let webhook = WebhookId::from_bits(of.bits() << 32 | number);
             let seat = places.seat(of, webhook);
             seats.push(seat.clone());
-            tasks.spawn(async move { seat.within(std::future::pending(), || ()).await });
+            tasks.spawn(async move { seat.within(std::future::pending()).await });
         }
         (tasks, seats)
     }
@@ -230,7 +266,7 @@ mod tests {
 
     /// An attempt of another webhook of an account, which takes no time once it has begun.
     async fn another(places: &Places, of: AccountId) {
-        places.seat(of, WebhookId::from_bits(of.bits())).within(async {}, || ()).await;
+        places.seat(of, WebhookId::from_bits(of.bits())).within(ready(())).await;
     }
 
     /// Whether there is no place yet for another webhook of an account.
@@ -269,14 +305,29 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn who_is_quick_keeps_their_place_for_a_turn() {
+        let places = places(NEVER);
+        let seat = places.seat(account(1), WebhookId::from_bits(7));
+        let (mut taken, began) = (seat.place().await, Instant::now());
+        let mut kept = 0;
+        while let ((), Some(again)) = seat.attempt(taken, ready(()), || ()).await {
+            taken = again;
+            kept += 1;
+            assert!(began.elapsed() < PATIENCE, "a turn has an end");
+        }
+        assert!(kept > 0 && began.elapsed() >= TURN);
+        assert_eq!(places.quick.all.available_permits(), 8);
+    }
+
+    #[tokio::test]
     async fn who_is_known_to_be_slow_waits_for_others_that_are() {
         let places = places(MOMENT);
         let seat = places.seat(account(1), WebhookId::from_bits(7));
         // Takes as long as it takes to be found slow.
-        seat.within(until(|| seat.is(Speed::Slow)), || ()).await;
+        seat.within(pin!(until(|| seat.is(Speed::Slow)))).await;
         let (hanging, seats) = hanging(&places, account(1), 2);
         until_slow(&seats).await;
-        let mut next = Box::pin(seat.within(async {}, || ()));
+        let mut next = Box::pin(seat.within(ready(())));
         assert!(next.as_mut().now_or_never().is_none());
         drop(hanging);
         timeout(PATIENCE, next).await.expect("there is room again");

@@ -126,7 +126,8 @@ struct Sight<'a> {
 
 /// A stretch of the log.
 struct News {
-    all: Vec<Notification>,
+    /// Each as it stands there, and as it is sent to whoever wants it.
+    all: Vec<(Notification, Parcel)>,
     /// Whether there is more.
     more: bool,
 }
@@ -167,9 +168,9 @@ impl Sight<'_> {
     ) -> Result<Plan> {
         loop {
             let news = self.news(seen, many)?;
-            let Some(last) = news.all.last() else { break };
-            let wanted = news.all.iter().filter(|news| webhook.wants(ears, news));
-            let parcels: Vec<_> = wanted.map(Parcel::from).collect();
+            let Some((last, _)) = news.all.last() else { break };
+            let wanted = news.all.iter().filter(|(news, _)| webhook.wants(ears, news));
+            let parcels: Vec<_> = wanted.map(|(_, parcel)| parcel.clone()).collect();
             seen = last.sequence;
             if !parcels.is_empty() || seen - webhook.position > SKIPPED {
                 let last = (!news.more).then_some(Rest { until: next_due, seen });
@@ -204,7 +205,11 @@ impl Sight<'_> {
             self.news.clear();
             self.weight = weight;
         }
-        let news = Rc::new(News { all, more });
+        let with_parcel = |news| {
+            let parcel = Parcel::from(&news);
+            (news, parcel)
+        };
+        let news = Rc::new(News { all: all.into_iter().map(with_parcel).collect(), more });
         self.news.insert((seen, many), news.clone());
         Ok(news)
     }
@@ -269,7 +274,7 @@ fn checked(due: Due, ears: &Ears) -> Parcel {
         Some(body) if kind != kinds::PING && !ears.hear(&kind, body) => Some("not_allowed"),
         Some(_) => None,
     };
-    let body = body.unwrap_or_default().into();
+    let (kind, body) = (kind.into(), body.unwrap_or_default().into());
     Parcel { delivery: Some(id), sequence, notification_id, kind, body, barred }
 }
 
@@ -279,7 +284,7 @@ impl From<&Notification> for Parcel {
             delivery: None,
             sequence: Some(news.sequence),
             notification_id: news.id,
-            kind: news.kind.clone(),
+            kind: news.kind.as_str().into(),
             body: Bytes::copy_from_slice(news.body.as_bytes()),
             barred: None,
         }

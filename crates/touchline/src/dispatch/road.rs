@@ -1,10 +1,11 @@
 //! The road to one receiver: parcels go out, some at once, and one that takes long does not hold up what comes after it.
 
 use std::collections::{HashMap, HashSet};
+use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -15,14 +16,14 @@ use tokio::time::Instant;
 
 use super::Dispatcher;
 use super::carrier::Errand;
-use super::places::Seat;
+use super::places::{Seat, Taken};
 use super::plan::Load;
 use crate::error::{Error, Result};
 use crate::ids::{DeliveryId, NotificationId};
 use crate::webhooks::delivery::Attempt;
 use crate::webhooks::health::Health;
 use crate::webhooks::outcome::{Begun, Outcome, Parcel, Verdict};
-use crate::webhooks::signature::Secret;
+use crate::webhooks::signature::{Secret, Signer};
 
 /// After so long nothing more is begun: what was done is written down, and looked anew whether the webhook is
 /// still there, still on, and still where it was.
@@ -33,6 +34,10 @@ pub(super) struct Road {
     post: Arc<Dispatcher>,
     errand: Errand,
     seat: Arc<Seat>,
+    /// A place for the next that goes out.
+    spare: Option<Taken>,
+    /// Waits for such a place.
+    turn: Option<BoxFuture<'static, Taken>>,
     /// What of the present load is under way.
     under_way: FuturesUnordered<BoxFuture<'static, Ended>>,
     /// What was left under way by the load it came with. It goes on by itself, whatever the carrier is at.
@@ -46,8 +51,14 @@ pub(super) struct Road {
     left: HashMap<NotificationId, DeliveryId>,
 }
 
-/// What came of a parcel. Nothing, if the webhook was no longer this node's.
-type Ended = (NotificationId, Option<Outcome>);
+/// What came of a parcel.
+struct Ended {
+    id: NotificationId,
+    /// Nothing, if the webhook was no longer this node's.
+    outcome: Option<Outcome>,
+    /// Its place, if that is kept.
+    place: Option<Taken>,
+}
 
 /// What became of a load.
 #[derive(Default)]
@@ -61,6 +72,10 @@ pub(super) struct Sent {
 }
 
 impl Sent {
+    pub(super) fn is_empty(&self) -> bool {
+        self.outcomes.is_empty() && self.begun.is_empty()
+    }
+
     /// What was sent of a load, whether or not it has ended.
     pub(super) fn ids(&self) -> HashSet<NotificationId> {
         let ended = self.outcomes.iter().map(|outcome| outcome.parcel.notification_id);
@@ -82,7 +97,7 @@ impl Sent {
 /// Where parcels go and what signs them.
 struct Letterhead {
     url: Arc<str>,
-    secrets: Vec<Secret>,
+    signers: Vec<Signer>,
 }
 
 impl Road {
@@ -92,6 +107,8 @@ impl Road {
             seat: post.places.seat(errand.account, errand.webhook),
             post,
             errand,
+            spare: None,
+            turn: None,
             under_way: FuturesUnordered::new(),
             behind: JoinSet::new(),
             tells,
@@ -147,17 +164,23 @@ impl Road {
             stopped |= self.post.app.is_stopping()
                 || (some_went && began.elapsed() > STRETCH)
                 || health.resting_until.is_some_and(|until| until > now);
-            while !stopped && self.many() < self.width(load, &health) {
+            while !stopped && waiting.len() > 0 && self.many() < self.width(load, &health) {
+                let Some(place) = self.place(&mut begins, health.pause(now)) else { break };
                 let Some(parcel) = waiting.next() else { break };
-                begins = Instant::now().max(begins + health.pause(now));
-                self.begin(begins, head.clone(), parcel.clone());
+                self.begin(place, head.clone(), parcel.clone());
             }
+            // Nobody is kept from a place that is not needed.
+            self.spare = None;
+            self.turn = self.turn.take().filter(|_| !stopped && waiting.len() > 0);
             let own = self.under_way.len();
+            let only_slow = own == self.slow.len() && !load.is_strict();
             // What could begin has begun: nothing but what takes long would be waited for.
-            if own == 0 || (own == self.slow.len() && !load.is_strict()) {
+            if self.turn.is_none() && (own == 0 || only_slow) {
                 break;
             }
-            let Some(ended) = self.next().await else { continue };
+            // While the receiver is spared, each waits for its time.
+            let keeps = health.pause(now).is_zero();
+            let Some(ended) = self.next(keeps).await else { continue };
             let Some(outcome) = ended else {
                 (stopped, sent.lost) = (true, true);
                 continue;
@@ -171,6 +194,34 @@ impl Road {
         Ok(sent)
     }
 
+    /// A place for the next parcel, so long after the one before: that of one that has ended, or one that is free.
+    /// Otherwise one is waited for.
+    fn place(&mut self, begins: &mut Instant, pause: Duration) -> Option<Taken> {
+        if let Some(spare) = self.spare.take() {
+            return Some(spare);
+        }
+        if self.turn.is_some() {
+            return None;
+        }
+        let now = Instant::now();
+        *begins = now.max(*begins + pause);
+        let (seat, begins) = (self.seat.clone(), *begins);
+        if begins == now
+            && let Some(place) = seat.place_now()
+        {
+            return Some(place);
+        }
+        let turn = async move {
+            // A timer takes a millisecond even where there is nothing to wait for.
+            if begins > now {
+                tokio::time::sleep_until(begins).await;
+            }
+            seat.place().await
+        };
+        self.turn = Some(turn.boxed());
+        None
+    }
+
     fn letterhead(&self, load: &Load) -> Result<Arc<Letterhead>> {
         let key = self.post.app.secrets.key("webhook");
         let secrets = load.webhook.secrets(&key, self.post.app.clock.now());
@@ -178,42 +229,42 @@ impl Road {
             // Sent without a signature it would be refused, and lost in the end.
             return Err(Error::internal("the secret of a webhook cannot be opened"));
         }
-        Ok(Arc::new(Letterhead { url: load.webhook.url.as_str().into(), secrets }))
+        let signers = secrets.iter().map(Secret::signer).collect();
+        Ok(Arc::new(Letterhead { url: load.webhook.url.as_str().into(), signers }))
     }
 
-    /// Puts a parcel on its way, once it is time and there is a place for it.
-    fn begin(&self, begins: Instant, head: Arc<Letterhead>, parcel: Parcel) {
+    /// Puts a parcel on its way.
+    fn begin(&self, place: Taken, head: Arc<Letterhead>, parcel: Parcel) {
         let (post, slot) = (self.post.clone(), self.errand.slot);
         let (seat, tells) = (self.seat.clone(), self.tells.clone());
         let id = parcel.notification_id;
-        let once_there_is_room = async move {
-            // A timer takes a millisecond even where there is nothing to wait for.
-            if begins > Instant::now() {
-                tokio::time::sleep_until(begins).await;
-            }
+        let under_way = async move {
             let began = OnceLock::new();
-            let attempt = async {
+            // Pinned here: handed on by value, all of it would be copied.
+            let attempt = pin!(async {
                 // By now the webhook may be no longer this node's, so that another may be sending it.
                 if !post.holds(slot) {
                     return None;
                 }
                 let at = *began.get_or_init(|| post.app.clock.now());
                 Some(attempt(&post, &head, parcel, at).await)
-            };
+            });
             let takes_long = || {
                 if let Some(at) = began.get() {
                     // Nobody listens any more where the carrier was stopped.
                     let _ = tells.send((id, *at));
                 }
             };
-            (id, seat.within(attempt, takes_long).await)
+            let (outcome, place) = seat.attempt(place, attempt, takes_long).await;
+            Ended { id, outcome, place }
         };
-        self.under_way.push(once_there_is_room.boxed());
+        self.under_way.push(under_way.boxed());
     }
 
-    /// Waits until something has ended; `None` if meanwhile something was found to take long.
-    async fn next(&mut self) -> Option<Option<Outcome>> {
-        let ended = tokio::select! {
+    /// Waits until something has ended; `None` if meanwhile something was found to take long, or there is a place.
+    async fn next(&mut self, keeps: bool) -> Option<Option<Outcome>> {
+        let turn = OptionFuture::from(self.turn.as_mut());
+        let mut ended = tokio::select! {
             biased;
             Some(ended) = self.under_way.next() => ended,
             Some(ended) = self.behind.join_next() => whole(ended),
@@ -221,7 +272,12 @@ impl Road {
                 self.slow.insert(id, since);
                 return None;
             }
+            Some(place) = turn => {
+                (self.turn, self.spare) = (None, Some(place));
+                return None;
+            }
         };
+        self.spare = ended.place.take().filter(|_| keeps);
         Some(self.end(ended))
     }
 
@@ -234,7 +290,7 @@ impl Road {
         ended.into_iter().filter_map(|ended| self.end(whole(ended))).collect()
     }
 
-    fn end(&mut self, (id, outcome): Ended) -> Option<Outcome> {
+    fn end(&mut self, Ended { id, outcome, .. }: Ended) -> Option<Outcome> {
         // It may have told just before it ended.
         while let Ok((id, since)) = self.told.try_recv() {
             self.slow.insert(id, since);
@@ -281,7 +337,7 @@ async fn attempt(post: &Dispatcher, head: &Letterhead, parcel: Parcel, at: Times
         let (to, verdict) = (head.url.clone(), Verdict::Unwanted);
         return Outcome { parcel, to, attempt, verdict };
     }
-    let headers = headers(&head.secrets, &parcel, at);
+    let headers = headers(&head.signers, &parcel, at);
     let answer = post.client.post(&head.url, headers, parcel.body.clone()).await;
     let verdict = verdict(&answer, at);
     let error = match answer.result {
@@ -302,10 +358,11 @@ async fn attempt(post: &Dispatcher, head: &Letterhead, parcel: Parcel, at: Times
 }
 
 /// The headers of Standard Webhooks.
-fn headers(secrets: &[Secret], parcel: &Parcel, at: Timestamp) -> HeaderMap {
+fn headers(signers: &[Signer], parcel: &Parcel, at: Timestamp) -> HeaderMap {
     let id = parcel.notification_id.to_string();
-    let signed: Vec<_> = secrets.iter().map(|secret| secret.sign(&id, at, &parcel.body)).collect();
-    let mut headers = HeaderMap::new();
+    let signed: Vec<_> = signers.iter().map(|signer| signer.sign(&id, at, &parcel.body)).collect();
+    // With those that the client adds.
+    let mut headers = HeaderMap::with_capacity(8);
     for (name, value) in [
         ("webhook-id", id),
         ("webhook-timestamp", at.seconds().to_string()),

@@ -9,7 +9,7 @@ use store::{Reader, Tx, bind};
 use utoipa::ToSchema;
 
 use super::delivery::{self, Attempts, Delivery, Status as DeliveryStatus};
-use super::edit::Means;
+use super::edit::{Means, taken_over};
 use super::kinds::PING;
 use super::outcome;
 use super::webhook::{self, Reason, Status, Webhook};
@@ -151,6 +151,7 @@ pub fn enable(
     if before.status == Status::Enabled {
         return Err(Error::invalid_state("The webhook is on."));
     }
+    answerable(tx, means, &before)?;
     let sequence = signals::sequence(tx)?;
     let since = missing_since(&before);
     let mut after = Webhook {
@@ -200,6 +201,15 @@ pub fn enable(
     tx.ring();
     tx.audit("webhook.enabled", &id.to_string(), &json!({ "replay_missed": replay_missed }))?;
     Ok(after)
+}
+
+/// Fails if it would be told less than before, or nothing, once whoever asks answers for it.
+fn answerable(db: &Reader<'_>, means: &Means, before: &Webhook) -> Result<()> {
+    let why = "Whoever turns a webhook on answers for it: you may not read all that it is told of.";
+    match taken_over(db, means, before, before.events.0.clone()) {
+        Err(error) if error.code == Code::ValidationFailed => Err(Error::new(Code::Forbidden, why)),
+        done => done.map(drop),
+    }
 }
 
 /// Turns a webhook off by hand. What it would have been told waits in the log.

@@ -47,18 +47,33 @@ pub struct Attempt {
 #[schema(as = DeliveryAttempts)]
 pub struct Attempts(pub Vec<Attempt>);
 
+/// An attempt as it is kept: without names, as there are more of these than of anything else.
+type Kept<Text> = (i64, i64, Option<u16>, Option<Text>, Option<Text>);
+
 impl Bound for Attempts {
     fn write(&self) -> Value<'_> {
-        let text = serde_json::to_string(&self.0).expect("attempts are plain");
-        Value::Text(text.into())
+        let kept = self.0.iter().map(|one| {
+            let (error, excerpt) = (one.error.as_deref(), one.response_excerpt.as_deref());
+            (one.at.micros(), one.duration_ms, one.status_code, error, excerpt)
+        });
+        let all: Vec<Kept<&str>> = kept.collect();
+        Value::Text(serde_json::to_string(&all).expect("attempts are plain").into())
     }
 }
 
 impl Column for Attempts {
     fn read(value: Value<'_>) -> store::Result<Self> {
-        let text = String::read(value)?;
-        let attempts = serde_json::from_str(&text);
-        attempts.map(Self).map_err(|_| store::Error::Corrupt("attempts of a delivery".to_owned()))
+        let all: serde_json::Result<Vec<Kept<String>>> =
+            serde_json::from_str(&String::read(value)?);
+        let all = all.map_err(|_| store::Error::Corrupt("attempts of a delivery".to_owned()))?;
+        let attempt = |(at, duration_ms, status_code, error, response_excerpt)| Attempt {
+            at: Timestamp::from_micros(at),
+            duration_ms,
+            status_code,
+            error,
+            response_excerpt,
+        };
+        Ok(Self(all.into_iter().map(attempt).collect()))
     }
 }
 
@@ -84,8 +99,8 @@ record! {
         pub tries: i64,
         /// Every attempt so far, the oldest first.
         pub attempts: Attempts,
-        /// When it is tried next, while it is pending. While an attempt takes long: when the next begins if nothing more is
-        /// heard of this one.
+        /// When it is tried next, while it is pending and the webhook is on. While an attempt takes long: when the next
+        /// begins if nothing more is heard of this one.
         pub next_attempt_at: Option<Timestamp>,
         pub created_at: Timestamp,
         pub finished_at: Option<Timestamp>,

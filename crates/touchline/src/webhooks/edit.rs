@@ -13,7 +13,7 @@ use super::ears::Ears;
 use super::guard::Guard;
 use super::kinds;
 use super::signature::Secret;
-use super::webhook::{Ordering, SLOTS, Status, Webhook, find};
+use super::webhook::{Earlier, Ordering, SLOTS, Status, Webhook, find};
 use crate::accounts::api_key::own_teams;
 use crate::accounts::rights::{Listed, Reach};
 use crate::app::App;
@@ -28,6 +28,8 @@ use crate::signals::{self, Tell};
 const MOST: i64 = 1_000;
 /// How long the secret before a rotation also signs.
 const OVERLAP: Duration = Duration::from_secs(24 * 3600);
+/// As many secrets as sign at once beside the newest.
+const OVERLAPPING: usize = 4;
 
 /// A webhook to be made.
 #[derive(Debug, Clone, ToSchema)]
@@ -69,16 +71,19 @@ pub struct Means {
     pub key: SealKey,
     /// The app through which somebody acts.
     pub app: Option<String>,
+    /// The teams they reach.
+    pub reach: Reach,
 }
 
 impl Means {
     /// What this installation has for it, used through this app or through none.
-    pub fn of(app: &App, through: Option<AppId>) -> Self {
+    pub fn of(app: &App, through: Option<AppId>, reach: Reach) -> Self {
         Self {
             guard: Guard::new(app.config.webhook_allow_cidrs.clone()),
             home: app.home.clone(),
             key: app.secrets.key("webhook"),
             app: through.map(|app| app.to_string()),
+            reach,
         }
     }
 }
@@ -110,17 +115,36 @@ impl Versioned for Made {
     }
 }
 
-/// Refuses teams that whoever asks does not reach, as if they were not there.
-pub fn check_teams(reach: &Reach, teams: Option<&[TeamId]>) -> Result<()> {
-    let named = teams.into_iter().flatten().enumerate();
+/// The teams of a webhook. One that whoever asks does not reach is refused as if it were not there.
+fn teams(tx: &Tx<'_>, means: &Means, teams: Option<Vec<TeamId>>) -> Result<Option<Listed<TeamId>>> {
+    let named = teams.iter().flatten().enumerate();
     let faults: Vec<_> = named
-        .filter(|(_, team)| reach.check(**team).is_err())
+        .filter(|(_, team)| means.reach.check(**team).is_err())
         .map(|(place, team)| {
             let detail = format!("There is no team {team}.");
             Fault::new(format!("/team_ids/{place}"), "not_found", detail)
         })
         .collect();
-    if faults.is_empty() { Ok(()) } else { Err(Error::invalid(faults)) }
+    if !faults.is_empty() {
+        return Err(Error::invalid(faults));
+    }
+    Ok(own_teams(tx, teams)?.map(Listed))
+}
+
+/// What was said of a webhook, if all of it is valid: otherwise everything that is not.
+fn valid<A, B, C>(a: Result<A>, b: Result<B>, c: Result<C>) -> Result<(A, B, C)> {
+    let (a, b, c) = match (a, b, c) {
+        (Ok(a), Ok(b), Ok(c)) => return Ok((a, b, c)),
+        (a, b, c) => (a.err(), b.err(), c.err()),
+    };
+    let mut faults = Vec::new();
+    for error in [a, b, c].into_iter().flatten() {
+        if error.code != Code::ValidationFailed {
+            return Err(error);
+        }
+        faults.extend(error.faults);
+    }
+    Err(Error::invalid(faults))
 }
 
 /// Makes a webhook. It is told of what happens from now on. The secret is shown this once.
@@ -131,22 +155,27 @@ pub fn create(tx: &Tx<'_>, means: &Means, new: NewWebhook) -> Result<(Webhook, S
         let detail = format!("An account can have {MOST} webhooks.");
         return Err(Error::new(Code::Conflict, detail));
     }
+    let (url, events, team_ids) = valid(
+        address::checked(&new.url, &means.guard, &means.home),
+        wishes(tx, means, new.events),
+        teams(tx, means, new.team_ids),
+    )?;
     let secret = Secret::make(tx.dice());
     let position = signals::sequence(tx)?;
     let id: WebhookId = tx.new_id();
     let webhook = Webhook {
         id,
         account_id: tx.account(),
-        url: address::checked(&new.url, &means.guard, &means.home)?,
+        url,
         description: new.description,
-        events: Listed(wishes(tx, means, new.events)?),
-        team_ids: own_teams(tx, new.team_ids)?.map(Listed),
+        events: Listed(events),
+        team_ids,
         ordering: new.ordering.unwrap_or(Ordering::Parallel),
         status: Status::Enabled,
         disabled_reason: None,
         disabled_at: None,
         secret: seal(tx, means, id, &secret),
-        previous_secret: None,
+        previous_secrets: Earlier::default(),
         previous_secret_until: None,
         creator: tx.actor().to_owned(),
         creator_app: means.app.clone(),
@@ -183,18 +212,19 @@ pub fn change(
 ) -> Result<Webhook> {
     let before = expected.check(find(tx, id))?;
     let url = match change.url {
-        Some(url) => address::checked(&url, &means.guard, &means.home)?,
-        None => before.url.clone(),
+        Some(url) => address::checked(&url, &means.guard, &means.home),
+        None => Ok(before.url.clone()),
     };
     let events = change.events.unwrap_or_else(|| before.events.0.clone());
     let team_ids = match change.team_ids {
-        Change::Set(teams) => own_teams(tx, Some(teams))?.map(Listed),
-        Change::Clear => None,
-        Change::Keep => before.team_ids.clone(),
+        Change::Set(named) => teams(tx, means, Some(named)),
+        Change::Clear => Ok(None),
+        Change::Keep => Ok(before.team_ids.clone()),
     };
+    let (url, events, team_ids) = valid(url, taken_over(tx, means, &before, events), team_ids)?;
     let after = Webhook {
         url,
-        events: Listed(wishes(tx, means, events)?),
+        events: Listed(events),
         description: change.description.apply(before.description.clone()),
         team_ids,
         ordering: change.ordering.unwrap_or(before.ordering),
@@ -232,11 +262,17 @@ pub fn rotate(
     expected: &Expected,
 ) -> Result<(Webhook, Secret)> {
     let before = expected.check(find(tx, id))?;
-    let secret = Secret::make(tx.dice());
+    let mut previous: Vec<_> = before.previous_secrets.at(tx.now()).cloned().collect();
+    if previous.len() >= OVERLAPPING {
+        let why = "The secret was changed too often within a day: each one before still signs for 24 hours.";
+        return Err(Error::invalid_state(why));
+    }
+    let (secret, until) = (Secret::make(tx.dice()), tx.now().plus(OVERLAP));
+    previous.insert(0, (before.secret.clone(), until.micros()));
     let after = Webhook {
         secret: seal(tx, means, id, &secret),
-        previous_secret: Some(before.secret.clone()),
-        previous_secret_until: Some(tx.now().plus(OVERLAP)),
+        previous_secrets: Earlier(previous),
+        previous_secret_until: Some(until),
         ..before
     };
     let after = update(tx, after)?;
@@ -261,7 +297,7 @@ fn update(tx: &Tx<'_>, webhook: Webhook) -> Result<Webhook> {
     tx.run(
         "update webhook set url = :url, description = :description, events = :events,
              team_ids = :team_ids, ordering = :ordering, secret = :secret,
-             previous_secret = :previous_secret, previous_secret_until = :previous_secret_until,
+             previous_secrets = :previous_secrets, previous_secret_until = :previous_secret_until,
              creator = :creator, creator_app = :creator_app, updated_at = :updated_at, version = :version
          where account_id = :account and id = :id",
         &after.bind(),
@@ -297,6 +333,26 @@ fn wishes(db: &Reader<'_>, means: &Means, wishes: Vec<String>) -> Result<Vec<Str
         ));
     }
     if faults.is_empty() { Ok(kept) } else { Err(Error::invalid(faults)) }
+}
+
+/// The kinds of a webhook for which somebody else answers from now on. They must be open to them as they were to whoever
+/// answered for it so far: otherwise it would be told less, and nobody would notice.
+pub(super) fn taken_over(
+    db: &Reader<'_>,
+    means: &Means,
+    before: &Webhook,
+    events: Vec<String>,
+) -> Result<Vec<String>> {
+    let events = wishes(db, means, events)?;
+    let Some(theirs) = before.creators_ears(db)? else { return Ok(events) };
+    let own = Ears::of_creator(db, db.actor(), means.app.as_deref())?;
+    let deaf = |kind: &str| own.as_ref().is_none_or(|own| !own.may_hear(kind));
+    let lost = kinds::sent().map(|kind| kind.name).find(|kind| {
+        events.iter().any(|wish| kinds::means(wish, kind)) && theirs.may_hear(kind) && deaf(kind)
+    });
+    let Some(kind) = lost else { return Ok(events) };
+    let detail = format!("It is told of {kind}, which you may not read.");
+    Err(Error::invalid(vec![Fault::new("/events", "not_allowed", detail)]))
 }
 
 fn seal(tx: &Tx<'_>, means: &Means, id: WebhookId, secret: &Secret) -> Vec<u8> {

@@ -22,7 +22,7 @@ const REMEMBERED: usize = 20;
 /// As long as a receiver can put off one delivery.
 const LONGEST_WAIT: Duration = Duration::from_secs(86_400);
 
-/// What is sent.
+/// What is sent. Many are sent the same: kind and body are there once for all of them.
 #[derive(Debug, Clone)]
 pub struct Parcel {
     /// The delivery it belongs to, if it was tried before.
@@ -30,7 +30,7 @@ pub struct Parcel {
     /// Its number in the log; only a ping has none, and that has a delivery from the beginning.
     pub sequence: Option<i64>,
     pub notification_id: NotificationId,
-    pub kind: String,
+    pub kind: Arc<str>,
     pub body: Bytes,
     /// Why it is not to be sent after all.
     pub barred: Option<&'static str>,
@@ -328,7 +328,7 @@ fn new_delivery(
         webhook_id,
         sequence: parcel.sequence,
         notification_id: parcel.notification_id,
-        kind: parcel.kind.clone(),
+        kind: parcel.kind.to_string(),
         body: None,
         status: Status::Pending,
         tries: 0,

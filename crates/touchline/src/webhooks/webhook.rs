@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use kit::{Timestamp, words};
 use serde::Serialize;
-use store::{Reader, Tx, bind, record, sql, word_column};
+use store::{Bound, Column, Reader, Tx, Value, bind, record, sql, word_column};
 use utoipa::ToSchema;
 
 use super::ears::Ears;
@@ -57,6 +57,30 @@ words! {
 }
 word_column!(Reason);
 
+/// Secrets from before rotations, sealed, and until when each of them also signs; the latest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Earlier(pub Vec<(Vec<u8>, i64)>);
+
+impl Earlier {
+    /// Those that still sign.
+    pub fn at(&self, now: Timestamp) -> impl Iterator<Item = &(Vec<u8>, i64)> {
+        self.0.iter().filter(move |(_, until)| now.micros() < *until)
+    }
+}
+
+impl Bound for Earlier {
+    fn write(&self) -> Value<'_> {
+        Value::Text(serde_json::to_string(&self.0).expect("secrets are bytes").into())
+    }
+}
+
+impl Column for Earlier {
+    fn read(value: Value<'_>) -> store::Result<Self> {
+        let earlier = serde_json::from_str(&String::read(value)?);
+        earlier.map(Self).map_err(|_| store::Error::Corrupt("secrets of a webhook".to_owned()))
+    }
+}
+
 record! {
     /// An address that is told what happens.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -82,7 +106,7 @@ record! {
         #[serde(skip)]
         pub secret: Vec<u8>,
         #[serde(skip)]
-        pub previous_secret: Option<Vec<u8>>,
+        pub previous_secrets: Earlier,
         /// Until when the secret before the last rotation also signs.
         pub previous_secret_until: Option<Timestamp>,
         /// The key or user that made it. It is told no more than they may read.
@@ -191,9 +215,8 @@ impl Webhook {
     pub fn secrets(&self, key: &SealKey, now: Timestamp) -> Vec<Secret> {
         let about = self.id.to_string();
         let open = |sealed: &[u8]| key.open(about.as_bytes(), sealed).map(Secret::from_bytes);
-        let before = self.previous_secret.as_deref();
-        let before = before.filter(|_| self.previous_secret_until.is_some_and(|end| now < end));
-        [Some(self.secret.as_slice()), before].into_iter().flatten().filter_map(open).collect()
+        let before = self.previous_secrets.at(now).map(|(sealed, _)| sealed.as_slice());
+        std::iter::once(self.secret.as_slice()).chain(before).filter_map(open).collect()
     }
 }
 

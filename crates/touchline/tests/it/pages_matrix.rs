@@ -9,7 +9,7 @@ use touchline::joining::invitation::{self, NewInvitation};
 use touchline::oauth::app::Kind;
 use touchline::oauth::secret;
 use touchline::webhooks::asking;
-use touchline::webhooks::edit::{self, Means, NewWebhook};
+use touchline::webhooks::edit::{self, NewWebhook};
 
 use crate::dues;
 use crate::page_routes::{Route, page_routes};
@@ -93,7 +93,7 @@ async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str,
     let email = "invited@harbour.example".to_owned();
     let new = NewInvitation { email, role: Role::Member, tie: None };
     let invited = w.db().write(scope(), move |tx| invitation::invite(tx, owner, new)).await;
-    let means = Means::of(&w.node.app, None);
+    let means = crate::webhooks::means(&w.node);
     let new = NewWebhook {
         url: "https://hooks.example.org/x".to_owned(),
         events: vec!["*".to_owned()],

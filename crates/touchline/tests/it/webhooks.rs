@@ -8,6 +8,7 @@ use store::{Scope, bind, sql};
 use testkit::{Engine, Node, Receiver, Reply, Value, World, both, json, seconds};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use touchline::accounts::rights::Reach;
 use touchline::dispatch::Dispatcher;
 use touchline::expected::Expected;
 use touchline::ids::{AccountId, WebhookId};
@@ -20,7 +21,7 @@ use touchline::webhooks::webhook::{self, Ordering, Webhook};
 
 /// What is needed to make webhooks in this world.
 pub(crate) fn means(node: &Node) -> Means {
-    Means::of(&node.app, None)
+    Means::of(&node.app, None, Reach::Everywhere)
 }
 
 /// Webhooks of a club that are told everything, one for each address.

@@ -173,6 +173,13 @@ both! {
         assert_eq!(refused.pointers(), ["/team_ids/0", "/ordering", "/secret"]);
         let body = json!({ "url": "https://hooks.example.org", "events": ["*"], "team_ids": ["team_01kbm2x5q8f7vr0n3hd9tzc4wy"] });
         assert_eq!(w.owner.post("/webhooks", body).await.refused(422, "validation_failed").pointers(), ["/team_ids"]);
+        let body = json!({ "url": "ftp://x", "events": ["team.flown"], "team_ids": ["team_01kbm2x5q8f7vr0n3hd9tzc4wy"] });
+        let refused = w.owner.post("/webhooks", body.clone()).await.refused(422, "validation_failed");
+        assert_eq!(refused.pointers(), ["/url", "/events/0", "/team_ids"]);
+        let made = w.owner.post("/webhooks", json!({ "url": "https://hooks.example.org", "events": ["*"] })).await.created();
+        assert_eq!(w.owner.patch(&at(&made, ""), body).await.refused(422, "validation_failed").pointers(), ["/url", "/events/0", "/team_ids"]);
+        let none = json!({ "url": "https://hooks.example.org", "events": ["*"], "team_ids": [] });
+        assert_eq!(w.owner.post("/webhooks", none).await.refused(422, "validation_failed").pointers(), ["/team_ids"]);
     }
 
     async fn a_webhook_is_changed_as_it_was_expected(w: &World) {
@@ -235,6 +242,28 @@ both! {
             assert_eq!(signed(&last, &new), (signatures, true), "after {after} s");
             assert_eq!(signed(&last, &old), (signatures, signatures == 2), "after {after} s");
         }
+    }
+
+    async fn each_secret_signs_until_its_own_day_is_over(w: &World) {
+        let receiver = Receiver::start().await;
+        let made = hook(&w.owner, &receiver, &["*"]).await;
+        let rotate = async || w.owner.post(&at(&made, "/rotate_secret"), json!({})).await;
+        let mut secrets = vec![secret(&made)];
+        for _ in 0..4 {
+            secrets.push(secret(&rotate().await.ok()));
+            w.pass(seconds(3600));
+        }
+        rotate().await.refused(409, "invalid_state");
+        for (after, signatures) in [(0, 5), (20 * 3600 - 1, 5), (1, 4), (3 * 3600, 1)] {
+            w.pass(seconds(after));
+            team(w, &format!("Team {after}")).await;
+            w.deliver().await;
+            let last = receiver.received().pop().unwrap();
+            for (place, secret) in secrets.iter().rev().enumerate() {
+                assert_eq!(signed(&last, secret), (signatures, place < signatures), "after {after} s, {place}");
+            }
+        }
+        rotate().await.ok();
     }
 
     async fn a_part_of_the_log_is_told_again(w: &World) {

@@ -10,7 +10,7 @@ use touchline::expected::Expected;
 use touchline::ids::WebhookId;
 use touchline::webhooks::asking::{self, Part};
 use touchline::webhooks::delivery::{Delivery, Status};
-use touchline::webhooks::edit::{self, Means, WebhookChange};
+use touchline::webhooks::edit::{self, WebhookChange};
 use touchline::webhooks::webhook::{Ordering, Reason};
 
 use crate::mail::node_with_mail;
@@ -432,7 +432,7 @@ async fn test(w: &World, id: WebhookId) {
 
 /// Changes a webhook.
 async fn change(w: &World, id: WebhookId, change: WebhookChange) {
-    let means = Means::of(&w.node.app, None);
+    let means = crate::webhooks::means(&w.node);
     let work = move |tx: &store::Tx<'_>| edit::change(tx, &means, id, &Expected::Anything, change);
     w.db().write(store::Scope::account(w.harbour, "test"), work).await.unwrap();
 }

@@ -5,7 +5,6 @@ use kit::{Change, Timestamp};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
-use crate::accounts::rights::Reach;
 use crate::error::Result;
 use crate::ids::WebhookId;
 use crate::paging::Order;
@@ -41,9 +40,9 @@ pub fn routes(routes: Routes) -> Routes {
         .with(routes!(disable))
 }
 
-/// What is needed to make or change webhooks, and which the caller sees.
-fn hands(caller: &Caller<WebhooksManage>) -> (Means, Reach) {
-    (Means::of(caller.app(), caller.credential().app()), caller.reach())
+/// What is needed to make or change webhooks.
+fn hands(caller: &Caller<WebhooksManage>) -> Means {
+    Means::of(caller.app(), caller.credential().app(), caller.reach())
 }
 
 /// List webhooks
@@ -78,13 +77,8 @@ async fn create(
     Query(Nothing): Query<Nothing>,
     body: Body<NewWebhook>,
 ) -> Result<Response> {
-    let (means, reach) = hands(&caller);
-    caller
-        .create_secret(body, move |tx, new| {
-            edit::check_teams(&reach, new.team_ids.as_deref())?;
-            edit::create(tx, &means, new).map(Made::pair)
-        })
-        .await
+    let means = hands(&caller);
+    caller.create_secret(body, move |tx, new| edit::create(tx, &means, new).map(Made::pair)).await
 }
 
 /// Get a webhook
@@ -116,13 +110,10 @@ async fn change(
     Query(Nothing): Query<Nothing>,
     body: Body<WebhookChange>,
 ) -> Result<Response> {
-    let (means, reach) = hands(&caller);
+    let means = hands(&caller);
     caller
         .change(body, move |tx, change, expected| {
-            expected.check(listing::webhook(tx, &reach, id))?;
-            if let Change::Set(teams) = &change.team_ids {
-                edit::check_teams(&reach, Some(teams))?;
-            }
+            expected.check(listing::webhook(tx, &means.reach, id))?;
             edit::change(tx, &means, id, expected, change)
         })
         .await
@@ -164,10 +155,10 @@ async fn rotate(
     Query(Nothing): Query<Nothing>,
     MaybeBody(body): MaybeBody<NoBody>,
 ) -> Result<Response> {
-    let (means, reach) = hands(&caller);
+    let means = hands(&caller);
     caller
         .change_secret(body, move |tx, NoBody, expected| {
-            expected.check(listing::webhook(tx, &reach, id))?;
+            expected.check(listing::webhook(tx, &means.reach, id))?;
             edit::rotate(tx, &means, id, expected).map(Made::pair)
         })
         .await
@@ -237,10 +228,10 @@ async fn enable(
     Query(Nothing): Query<Nothing>,
     MaybeBody(body): MaybeBody<Enabling>,
 ) -> Result<Response> {
-    let (means, reach) = hands(&caller);
+    let means = hands(&caller);
     caller
         .change(body, move |tx, wish, expected| {
-            expected.check(listing::webhook(tx, &reach, id))?;
+            expected.check(listing::webhook(tx, &means.reach, id))?;
             asking::enable(tx, &means, id, expected, wish.replay_missed)
         })
         .await

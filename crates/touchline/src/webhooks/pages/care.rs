@@ -51,7 +51,7 @@ pub(super) async fn ask_rotate(visitor: Keeper, At(id): At<WebhookId>) -> Outcom
         events: vec![
             "Everything is signed with both secrets for 24 hours. Put the new one in place within that time.".to_owned(),
             "After that the secret of today signs nothing any more.".to_owned(),
-            "A secret that still signs from an earlier change stops at once.".to_owned(),
+            "A secret that still signs from an earlier change goes on until its own 24 hours are over.".to_owned(),
         ],
         danger: false,
         button: "Make a new secret",

@@ -17,6 +17,7 @@ use store::Reader;
 use super::edit::Means;
 use super::webhook::Webhook;
 use crate::accounts::permits::WebhooksManage;
+use crate::accounts::rights::Reach;
 use crate::app::App;
 use crate::error::Result;
 use crate::names::Names;
@@ -55,7 +56,7 @@ fn show<T: askama::Template>(status: StatusCode, page: &T) -> Outcome<Response> 
 
 /// What a visitor needs to make or change webhooks.
 fn means(visitor: &Keeper) -> Means {
-    Means::of(visitor.app(), None)
+    Means::of(visitor.app(), None, Reach::Everywhere)
 }
 
 /// The page of a webhook.

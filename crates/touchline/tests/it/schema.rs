@@ -1,5 +1,6 @@
 //! The schema: the same on both databases, fenced by account, and gone with its account.
 
+use std::ops::Range;
 use std::sync::mpsc;
 
 use store::{Db, Scope, Table, bind};
@@ -46,6 +47,24 @@ fn long_job(
         Ok::<(), store::Error>(())
     });
     (begun, release, job)
+}
+
+/// Writes notifications of these numbers together.
+fn tell(
+    tx: &store::Tx<'_>,
+    numbers: Range<i64>,
+    body: impl Fn(i64) -> String,
+) -> store::Result<()> {
+    let news = numbers.map(|sequence| Notification {
+        account_id: tx.account(),
+        sequence,
+        id: tx.new_id(),
+        kind: "team.created".to_owned(),
+        body: body(sequence),
+        created_at: tx.now(),
+    });
+    let news: Vec<_> = news.collect();
+    tx.later_all(Notification::INSERT, &news.iter().map(Notification::bind).collect::<Vec<_>>())
 }
 
 both! {
@@ -149,16 +168,7 @@ both! {
     async fn rows_written_together_are_all_kept_or_none(w: &World) {
         let write = |from: i64, to: i64| {
             let rows = move |tx: &store::Tx<'_>| {
-                let news: Vec<_> = (from..to).map(|sequence| Notification {
-                    account_id: tx.account(),
-                    sequence,
-                    id: tx.new_id(),
-                    kind: "team.created".to_owned(),
-                    body: format!("{sequence} \u{1f3c9}"),
-                    created_at: tx.now(),
-                }).collect();
-                let rows: Vec<_> = news.iter().map(Notification::bind).collect();
-                tx.later_all(Notification::INSERT, &rows)
+                tell(tx, from..to, |sequence| format!("{sequence} \u{1f3c9}"))
             };
             w.db().write(Scope::account(w.harbour, "test"), rows)
         };
@@ -174,23 +184,44 @@ both! {
         assert_eq!(kept, wanted);
     }
 
+    async fn rows_keep_their_place_among_statements(w: &World) {
+        const CHANGE: &str = "update notification set body = 'changed' where account_id = :account and sequence <= 50";
+        const CHANGED: &str = "select count(*) from notification where account_id = :account and body = 'changed'";
+        const ALL: &str = "select count(*) from notification where account_id = :account";
+        let scope = || Scope::account(w.harbour, "test");
+        let job = w.db().write(scope(), |tx| {
+            tell(tx, 1..101, |_| "x".repeat(20_000))?;
+            tx.later(CHANGE, bind! {})?;
+            tell(tx, 101..201, |_| "changed".to_owned())?;
+            let before: (i64,) = tx.one(CHANGED, bind! {})?;
+            tell(tx, 201..301, |_| String::new())?;
+            Ok::<_, store::Error>(before)
+        });
+        assert_eq!(job.await, Ok((150,)));
+        // Neither what was handed over before a job failed is kept, nor what comes after a statement that did.
+        let refused = w.db().write(scope(), |tx| {
+            tell(tx, 401..501, |_| String::new())?;
+            Err::<(), _>(store::Error::Missing)
+        });
+        assert_eq!(refused.await, Err(store::Error::Missing));
+        for first in [1..2, 1..101] {
+            let taken = w.db().write(scope(), move |tx| {
+                tell(tx, first.clone(), |_| String::new())?;
+                tell(tx, 401..501, |_| String::new())?;
+                tx.one::<(i64,)>(ALL, bind! {})
+            });
+            let taken = taken.await;
+            assert!(matches!(&taken, Err(store::Error::Taken(rule)) if rule == "notification_pkey"), "{taken:?}");
+        }
+        assert_eq!(w.db().read(scope(), |db| db.one::<(i64,)>(ALL, bind! {})).await, Ok((300,)));
+    }
+
     async fn what_is_asked_ahead_is_asked_once_and_holds_nothing_up(w: &World) {
         const RAISE: &str = "update journal set sequence = sequence + 1 where account_id = :account returning sequence";
         const LONG: &str = "select body from notification where account_id = :account and sequence >= :from";
         const COUNT: &str = "select count(*) from notification where account_id = :account";
         let scope = || Scope::account(w.harbour, "test");
-        let fill = w.db().write(scope(), |tx| {
-            let news = (1..=300).map(|sequence| Notification {
-                account_id: tx.account(),
-                sequence,
-                id: tx.new_id(),
-                kind: "team.created".to_owned(),
-                body: "x".repeat(2_000),
-                created_at: tx.now(),
-            });
-            let news: Vec<_> = news.collect();
-            tx.later_all(Notification::INSERT, &news.iter().map(Notification::bind).collect::<Vec<_>>())
-        });
+        let fill = w.db().write(scope(), |tx| tell(tx, 1..301, |_| "x".repeat(2_000)));
         fill.await.unwrap();
         // More than fits into any buffer lies between the question and its answer.
         let ask = move |tx: &store::Tx<'_>| {

@@ -57,10 +57,20 @@ pub fn checked(text: &str, guard: &Guard, home: &BaseUrl) -> Result<String> {
         }
         _ => {}
     }
-    if url.origin().ascii_serialization() == home.origin() {
+    if origin(&url) == home.origin() {
         return Err(refused("This is our own address: what happens here would be told to here."));
     }
     Ok(url.into())
+}
+
+/// Where it leads; a dot at the end of a name leads to the same machine.
+fn origin(url: &Url) -> String {
+    let mut plain = url.clone();
+    if let Some(name) = url.domain().and_then(|name| name.strip_suffix('.')) {
+        // What was a name with a dot is one without.
+        let _ = plain.set_host(Some(name));
+    }
+    plain.origin().ascii_serialization()
 }
 
 /// Whether a name can only mean a machine nearby.
@@ -150,5 +160,14 @@ mod tests {
         ] {
             assert!(checked(wrong, &guard, &home).is_err(), "{wrong}");
         }
+        let home: BaseUrl = "https://club.example.org".parse().unwrap();
+        for own in [
+            "https://club.example.org/x",
+            "https://CLUB.example.org.",
+            "https://club.example.org.:443/",
+        ] {
+            assert!(checked(own, &guard, &home).is_err(), "{own}");
+        }
+        assert!(checked("https://club.example.org:8443", &guard, &home).is_ok());
     }
 }

@@ -45,7 +45,8 @@ create table ledger_entry (
 create index ledger_entry_account_id_subject_idx on ledger_entry (account_id, subject);
 -- A statement is read from these alone.
 create index ledger_entry_account_id_payer_id_idx on ledger_entry (account_id, payer_id, currency, book, kind, team_id, amount);
-create index ledger_entry_account_id_team_id_idx on ledger_entry (account_id, team_id, payer_id, currency, kind, book, amount);
+create index ledger_entry_account_id_team_id_idx on ledger_entry (account_id, team_id, payer_id, currency, kind, book, amount)
+    where book in ('owed', 'credit', 'dues', 'late_fees', 'discounts', 'waived');
 create index ledger_entry_account_id_credit_idx on ledger_entry (account_id, payer_id, currency, amount) where book = 'credit';
 
 -- Something that can be bought.
@@ -247,6 +248,8 @@ create table due (
     next_due_on text,
     -- When that day ends where the team is.
     overdue_at bigint,
+    -- When the last of its days ends there: everything open is overdue from then on.
+    ends_at bigint not null,
     status text not null,
     metadata text not null,
     created_at bigint not null,

@@ -336,6 +336,7 @@ fn one_due(
         due_on: first.ok_or_else(|| Error::internal("a due without a day"))?,
         next_due_on: None,
         overdue_at: None,
+        ends_at: tx.now(),
         status: Status::Open,
         metadata: new.metadata.clone(),
         created_at: tx.now(),

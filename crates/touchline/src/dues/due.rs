@@ -69,6 +69,7 @@ record! {
         pub due_on: Day,
         pub next_due_on: Option<Day>,
         pub overdue_at: Option<Timestamp>,
+        pub ends_at: Timestamp,
         pub status: Status,
         pub metadata: Metadata,
         pub created_at: Timestamp,
@@ -197,9 +198,10 @@ impl Whole {
         let next = plan::next(&plan, due.paid).filter(|_| balance > 0);
         let (next_due_on, overdue_at) =
             (next.map(|part| part.due_on), next.map(|part| part.overdue_at));
+        let ends_at = plan.last().map_or(due.ends_at, |part| part.overdue_at);
         let ruled = due.late_fee_amount.is_some() || due.late_fee_bp.is_some();
         let late_at = overdue_at.filter(|_| ruled && due.late_fee_at.is_none());
-        Self { due: Due { late_at, next_due_on, overdue_at, status, ..due }, plan }
+        Self { due: Due { late_at, next_due_on, overdue_at, ends_at, status, ..due }, plan }
     }
 
     /// The due as it is shown at a moment.
@@ -385,7 +387,7 @@ pub fn save(tx: &Tx<'_>, whole: Whole) -> Result<Whole> {
              amount = :amount, late_fee = :late_fee, late_fee_amount = :late_fee_amount,
              late_fee_bp = :late_fee_bp, late_fee_at = :late_fee_at, late_at = :late_at,
              paid = :paid, waived = :waived, waive_reason = :waive_reason, due_on = :due_on,
-             next_due_on = :next_due_on, overdue_at = :overdue_at, status = :status,
+             next_due_on = :next_due_on, overdue_at = :overdue_at, ends_at = :ends_at, status = :status,
              metadata = :metadata, updated_at = :updated_at, version = :version
          where account_id = :account and id = :id",
         &due.bind(),

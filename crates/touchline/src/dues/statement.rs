@@ -161,14 +161,13 @@ const MOVED: &str = "
     where account_id = :account
       and book in ('owed', 'credit', 'dues', 'late_fees', 'discounts', 'waived')";
 const BY_PAYER_AND_BOOK: &str = " group by payer_id, currency, kind, book";
-/// What should have been paid by now and was not. A late fee comes after all instalments.
+/// What should have been paid by now and was not: all that is open once the last day is over, else the instalments
+/// whose days are. A late fee comes after all of them.
 const LATE: &str = "
     d.currency, cast(sum(
-        (select sum(i.amount) from instalment i
-         where i.account_id = d.account_id and i.due_id = d.id and i.overdue_at <= :now)
-        + case when d.late_fee = 0 or exists (select 1 from instalment i
-              where i.account_id = d.account_id and i.due_id = d.id and i.overdue_at > :now)
-          then 0 else d.late_fee end
+        case when d.ends_at <= :now then d.amount - d.discount + d.late_fee - d.waived
+        else (select sum(i.amount) from instalment i
+              where i.account_id = d.account_id and i.due_id = d.id and i.overdue_at <= :now) end
         - d.paid) as bigint) as overdue
     from due d
     where d.account_id = :account and d.overdue_at <= :now";

@@ -71,13 +71,26 @@ fn parts_of(due: &Value) -> Vec<(String, i64)> {
     parts.map(part).collect()
 }
 
-fn sum(parts: &[(String, i64)]) -> i64 {
-    parts.iter().map(|(_, amount)| amount).sum()
+fn sum<'a>(parts: impl IntoIterator<Item = &'a (String, i64)>) -> i64 {
+    parts.into_iter().map(|(_, amount)| amount).sum()
 }
 
 impl Owed {
     fn balance(&self) -> i64 {
         self.all - self.paid - self.waived
+    }
+
+    /// What should have been paid before a day.
+    fn gone(&self, today: &str) -> i64 {
+        sum(self.parts.iter().filter(|(day, _)| day.as_str() < today))
+    }
+
+    /// What of it is late on a day: everything open, once all its days are over.
+    fn overdue(&self, today: &str) -> i64 {
+        let gone = self.gone(today);
+        let all_gone = gone == sum(&self.parts);
+        let late = if all_gone { self.balance() } else { gone - self.paid };
+        if self.balance() > 0 { late.max(0) } else { 0 }
     }
 
     fn status(&self) -> &'static str {
@@ -236,18 +249,19 @@ impl Model<'_> {
     /// Half a month passes; late fees are added to what is overdue.
     async fn pass(&mut self) {
         self.w.pass(seconds(15 * DAY));
-        let now = self.w.node.app.clock.now();
-        self.late(&now.to_string()[..10]);
+        self.late(&self.today());
         jobs::add_late_fees(&self.w.node.app).await;
         jobs::remind(&self.w.node.app).await;
+    }
+
+    fn today(&self) -> String {
+        self.w.node.app.clock.now().to_string()[..10].to_owned()
     }
 
     fn late(&mut self, today: &str) {
         let mut late = 0;
         for due in &mut self.dues {
-            let gone = due.parts.iter().filter(|(day, _)| day.as_str() < today);
-            let gone: i64 = gone.map(|(_, amount)| amount).sum();
-            if due.balance() > 0 && !due.fee_added && due.paid < gone {
+            if due.balance() > 0 && !due.fee_added && due.paid < due.gone(today) {
                 due.fee_added = true;
                 due.all += FEE;
                 late += 1;
@@ -282,12 +296,11 @@ impl Model<'_> {
         for (family, (_, payer)) in self.children.iter().enumerate() {
             let statement = self.w.owner.get(&format!("/people/{payer}/statement")).await.ok();
             let total = &statement.data()["totals"][0];
-            let open: i64 =
-                self.dues.iter().filter(|due| due.family == family).map(Owed::balance).sum();
-            assert_eq!(
-                (total["credit"].as_i64().unwrap_or(0), total["open"].as_i64().unwrap_or(0)),
-                (self.credit[family], open)
-            );
+            let own = || self.dues.iter().filter(|due| due.family == family);
+            let (open, overdue) =
+                (own().map(Owed::balance).sum(), own().map(|due| due.overdue(&self.today())).sum());
+            let shown = ["credit", "open", "overdue"].map(|name| total[name].as_i64().unwrap_or(0));
+            assert_eq!(shown, [self.credit[family], open, overdue], "after {after}");
             assert!(self.credit[family] >= 0);
         }
         let news = self.w.news().await;

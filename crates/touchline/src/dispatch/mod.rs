@@ -8,6 +8,7 @@
 mod carrier;
 pub mod client;
 mod desks;
+mod excerpt;
 mod letter;
 mod looking;
 mod places;

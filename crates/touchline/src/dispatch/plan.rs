@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::rc::Rc;
 
 use bytes::Bytes;
 use kit::Timestamp;
 use store::Reader;
 
+use super::excerpt::Excerpt;
 use crate::error::Result;
 use crate::ids::{NotificationId, WebhookId};
 use crate::signals::{self, Notification};
@@ -23,10 +23,6 @@ pub(super) const BATCH: i64 = 64;
 /// And how many once a receiver takes everything and there is more: the fewer looks and the fewer entries in the
 /// books, the sooner it has caught up.
 pub(super) const LARGE_BATCH: i64 = 512;
-/// As much as is held in memory for one webhook, unless a single notification is larger.
-const HEAVY: usize = 256 * 1024;
-/// As much of the log as is held in memory for several webhooks of an account while it is looked what they want.
-const REMEMBERED: usize = 4 * HEAVY;
 /// A webhook's place in the log is written down at least every so many numbers that it was not told of.
 const SKIPPED: i64 = 1_000;
 
@@ -87,8 +83,12 @@ pub(super) fn plans(db: &Reader<'_>, looks: &[(WebhookId, Look)]) -> Result<Vec<
     let ids: Vec<_> = looks.iter().map(|(id, _)| *id).collect();
     // Mostly they are well, nothing is to be tried again, and these are what is wanted.
     delivery::next_due_ahead(db, &ids)?;
-    if let Some((_, Look { seen, many, .. })) = looks.first() {
-        signals::notifications_ahead(db, *seen, *many)?;
+    // Those who have not come so far first: what is read of the log for them is what the others want.
+    let mut order: Vec<_> = (0..looks.len()).collect();
+    order.sort_by_key(|place| looks[*place].1.seen);
+    if let Some(first) = order.first() {
+        let Look { seen, many, .. } = looks[*first].1;
+        signals::notifications_ahead(db, seen, many)?;
     }
     signals::sequence_ahead(db)?;
     webhook::some_ahead(db, &ids)?;
@@ -97,39 +97,32 @@ pub(super) fn plans(db: &Reader<'_>, looks: &[(WebhookId, Look)]) -> Result<Vec<
     let webhooks = webhook::some(db, &ids)?;
     let mut sight = Sight {
         db,
-        until,
         next_due: delivery::next_due(db, &ids)?,
         ears: HashMap::new(),
-        news: HashMap::new(),
-        weight: 0,
+        log: Excerpt::new(until),
     };
-    let one = |(id, look): &(WebhookId, Look)| match webhooks.get(id) {
-        Some(webhook) => sight.plan(webhook.clone(), look),
-        None => Ok(Plan::Wait(Rest { until: None, seen: look.seen })),
-    };
-    Ok(looks.iter().map(one).collect())
+    let mut plans: Vec<_> = looks.iter().map(|(_, look)| Ok(nothing(look.seen))).collect();
+    for place in order {
+        let (id, look) = &looks[place];
+        if let Some(webhook) = webhooks.get(id) {
+            plans[place] = sight.plan(webhook.clone(), look);
+        }
+    }
+    Ok(plans)
+}
+
+/// Nothing will be due for a webhook that has come so far.
+fn nothing(seen: i64) -> Plan {
+    Plan::Wait(Rest { until: None, seen })
 }
 
 /// What webhooks of an account have in common is looked up once.
 struct Sight<'a> {
     db: &'a Reader<'a>,
-    /// The last number of the log that is looked at.
-    until: i64,
     next_due: HashMap<WebhookId, Timestamp>,
     /// What creators of webhooks may be told, alone or through an app.
     ears: HashMap<(String, Option<String>), Option<Ears>>,
-    /// What stands in the log after a number, and whether there is more.
-    news: HashMap<(i64, i64), Rc<News>>,
-    /// How much that is.
-    weight: usize,
-}
-
-/// A stretch of the log.
-struct News {
-    /// Each as it stands there, and as it is sent to whoever wants it.
-    all: Vec<(Notification, Parcel)>,
-    /// Whether there is more.
-    more: bool,
+    log: Excerpt,
 }
 
 impl Sight<'_> {
@@ -137,7 +130,7 @@ impl Sight<'_> {
         let now = self.db.now();
         let seen = look.seen.max(webhook.position);
         if webhook.status == Status::Disabled {
-            return Ok(Plan::Wait(Rest { until: None, seen }));
+            return Ok(nothing(seen));
         }
         if let Some(until) = webhook.resting_until.filter(|until| *until > now) {
             return Ok(Plan::Wait(Rest { until: Some(until), seen }));
@@ -167,13 +160,13 @@ impl Sight<'_> {
         next_due: Option<Timestamp>,
     ) -> Result<Plan> {
         loop {
-            let news = self.news(seen, many)?;
-            let Some((last, _)) = news.all.last() else { break };
-            let wanted = news.all.iter().filter(|(news, _)| webhook.wants(ears, news));
+            let (news, more) = self.log.after(self.db, seen, many)?;
+            let Some((last, _)) = news.last() else { break };
+            let wanted = news.iter().filter(|(news, _)| webhook.wants(ears, news));
             let parcels: Vec<_> = wanted.map(|(_, parcel)| parcel.clone()).collect();
             seen = last.sequence;
             if !parcels.is_empty() || seen - webhook.position > SKIPPED {
-                let last = (!news.more).then_some(Rest { until: next_due, seen });
+                let last = (!more).then_some(Rest { until: next_due, seen });
                 return Ok(Plan::Send(Box::new(Load { webhook, parcels, position: seen, last })));
             }
         }
@@ -189,43 +182,6 @@ impl Sight<'_> {
         };
         Ok(ears.clone().map(|ears| webhook.narrow(ears)))
     }
-
-    /// What comes next in the log.
-    fn news(&mut self, seen: i64, many: i64) -> Result<Rc<News>> {
-        if let Some(news) = self.news.get(&(seen, many)) {
-            return Ok(news.clone());
-        }
-        let mut all = signals::notifications(self.db, seen, many)?;
-        let found = all.len();
-        all.retain(|news| news.sequence <= self.until);
-        let weight = lighten(&mut all);
-        let more = all.len() < found || i64::try_from(found).is_ok_and(|found| found >= many);
-        self.weight += weight;
-        if self.weight > REMEMBERED {
-            self.news.clear();
-            self.weight = weight;
-        }
-        let with_parcel = |news| {
-            let parcel = Parcel::from(&news);
-            (news, parcel)
-        };
-        let news = Rc::new(News { all: all.into_iter().map(with_parcel).collect(), more });
-        self.news.insert((seen, many), news.clone());
-        Ok(news)
-    }
-}
-
-/// Leaves out what is too much to be held at once. Says how much is left.
-fn lighten(news: &mut Vec<Notification>) -> usize {
-    let mut weight = 0;
-    let held = news.iter().take_while(|news| {
-        let fits = weight < HEAVY;
-        weight += if fits { news.body.len() } else { 0 };
-        fits
-    });
-    let held = held.count();
-    news.truncate(held);
-    weight
 }
 
 /// What of a webhook's deliveries is to be tried again.

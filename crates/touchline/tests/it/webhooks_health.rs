@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use kit::Timestamp;
-use testkit::{MailServer, Receiver, Reply, World, both, seconds};
+use testkit::{MailServer, Receiver, Reply, World, both, json, seconds};
 use touchline::accounts::user::Role;
 use touchline::expected::Expected;
 use touchline::ids::WebhookId;
@@ -15,8 +15,9 @@ use touchline::webhooks::webhook::{Ordering, Reason};
 
 use crate::mail::node_with_mail;
 use crate::webhooks::{
-    Running, deliveries, enable, happen, numbers, shown, subscribe, subscribe_all,
+    Running, deliveries, enable, happen, happen_as, numbers, shown, subscribe, subscribe_all, team,
 };
+use crate::webhooks_api::hook;
 
 const HOUR: u64 = 3_600;
 /// How long it is waited before each new attempt.
@@ -100,6 +101,27 @@ both! {
             assert!(deliveries(w, id).await.iter().all(|one| one.status == Status::Succeeded));
         }
         assert_eq!((well.received().len(), ill.received().len()), (38, 3));
+    }
+
+    async fn whoever_has_come_less_far_in_the_log_misses_nothing(w: &World) {
+        let (picky, mut all) = (Receiver::start().await, Vec::new());
+        hook(&w.owner, &picky, &["team.created"]).await.created();
+        for _ in 0..12 {
+            let receiver = Receiver::start().await;
+            subscribe(w, receiver.url(), Ordering::Strict).await;
+            let from = w.news().await.len();
+            all.push((receiver, from));
+            let body = |n: usize| if n.is_multiple_of(3) { "x".repeat(12_000) } else { "news".to_owned() };
+            happen_as(w, w.harbour, (0..60).map(|n| json!(body(n))).collect()).await;
+        }
+        team(w, "Last").await;
+        w.deliver().await;
+        let last = i64::try_from(w.news().await.len()).unwrap();
+        assert_eq!(numbers(&picky), [last]);
+        for (receiver, from) in all {
+            let from = i64::try_from(from).unwrap();
+            assert_eq!(numbers(&receiver), (from + 1..=last).collect::<Vec<_>>());
+        }
     }
 
     async fn a_delivery_is_tried_ten_times_in_three_days(w: &World) {

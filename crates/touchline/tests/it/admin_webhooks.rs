@@ -230,6 +230,8 @@ both! {
         browser.get(&place).await.ok().shows("Somebody turned it off.").shows("<b>1 notification</b>");
         assert!(!browser.get("/admin").await.ok().text.contains("was turned off"));
         browser.post(&format!("{place}/on"), &[("missed", "no")]).await.leads_to(&format!("{place}?done=on"));
+        // In another window it is still off.
+        browser.post(&format!("{place}/on"), &[("missed", "yes")]).await.leads_to(&format!("{place}?done=on-before"));
         w.deliver().await;
         assert_eq!(receiver.received().len(), 3);
         browser.get("/admin/audit?action=webhook").await.ok().shows("Webhook turned off").shows("Webhook turned on");

@@ -7,6 +7,7 @@ use store::{Reader, Tx};
 
 use super::form::show_secret;
 use super::{Keeper, LIST, Sent, means, place, show, shown};
+use crate::error::Code;
 use crate::expected::Expected;
 use crate::ids::WebhookId;
 use crate::web::once::{Once, new_nonce, nonce, once};
@@ -114,9 +115,15 @@ pub(super) async fn off(At(id): At<WebhookId>, Sent { visitor, .. }: Sent) -> Ou
 pub(super) async fn on(At(id): At<WebhookId>, Sent { visitor, form }: Sent) -> Outcome<Response> {
     let (means, missed) = (means(&visitor), form.text("missed") == "yes");
     let on = move |tx: &Tx<'_>| asking::enable(tx, &means, id, &Expected::Anything, missed);
-    let webhook = visitor.write(on).await?;
-    let done = if missed { "on-missed" } else { "on" };
-    Ok(see_other(&format!("{}?done={done}", place(&webhook))))
+    let done = match visitor.write(on).await {
+        // In another window, say; what was chosen there holds.
+        Err(error) if error.code == Code::InvalidState => "on-before",
+        turned => {
+            turned?;
+            if missed { "on-missed" } else { "on" }
+        }
+    };
+    Ok(see_other(&format!("{LIST}/{id}?done={done}")))
 }
 
 pub(super) async fn ask_delete(visitor: Keeper, At(id): At<WebhookId>) -> Outcome<Response> {

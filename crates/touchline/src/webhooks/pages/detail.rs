@@ -24,11 +24,12 @@ use crate::webhooks::summary::{self, Day, Open, Search, Wanted};
 use crate::webhooks::webhook::{self, Ordering, Status, Webhook};
 
 /// What is said after something was done.
-const DONE: [(&str, &str); 6] = [
+const DONE: [(&str, &str); 7] = [
     ("saved", "The webhook was saved."),
     ("off", "The webhook is off. Nothing is sent to it."),
     ("on", "The webhook is on. It is told what happens from now on."),
     ("on-missed", "The webhook is on and is being told what it missed."),
+    ("on-before", "The webhook was on already; nothing was changed."),
     ("replay", "The webhook is being told again, as you asked."),
     (
         "before",
@@ -65,16 +66,14 @@ struct Look {
     zone: Zone,
     day: Day,
     open: Open,
-    /// How many notifications it missed while it was off, and whether there may be more.
+    /// How many notifications it missed while it was off or its receiver failed, and whether there may be more.
     missed: (i64, bool),
 }
 
 fn look(db: &Reader<'_>, id: WebhookId) -> Result<Look> {
     let webhook = webhook::find(db, id)?;
-    let missed = match webhook.status {
-        Status::Disabled => summary::missed(db, &webhook)?,
-        Status::Enabled => (0, false),
-    };
+    let behind = webhook.status == Status::Disabled || webhook.failing_since.is_some();
+    let missed = if behind { summary::missed(db, &webhook)? } else { (0, false) };
     Ok(Look {
         names: named(db, &webhook)?,
         teams: team_names(db, &webhook)?,

@@ -187,6 +187,13 @@ fn sort_in_words(sort: &str) -> String {
         "account" => "The club itself",
         "user" => "People who sign in",
         "webhook" => "Webhooks",
+        "product" => "Products",
+        "discount" => "Discount codes",
+        "order" => "Orders",
+        "dues" => "Dues",
+        "payment" => "Payments",
+        "refund" => "Refunds",
+        "money_settings" => "How the club handles money",
         other => return other.replace('_', " "),
     };
     words.to_owned()

@@ -91,6 +91,7 @@ pub fn service(app: App) -> Router {
         .merge(cards::pages::router())
         .merge(money::pages::router())
         .merge(dues::pages::router())
+        .merge(exports::pages::router())
         .merge(joining::pages::router())
         .merge(shop::pages::router())
         .merge(webhooks::pages::router())

@@ -3,8 +3,9 @@
 pub mod api;
 pub mod dues;
 pub mod events;
-pub mod orders;
 pub mod ledger;
+pub mod orders;
+pub mod pages;
 pub mod roster;
 pub mod rsvps;
 pub mod table;

@@ -264,9 +264,13 @@ both! {
         assert_eq!(other.status, 422);
         other.shows("sent before with something else in it");
         // The rest, twice: there is nothing left the second time, and it is done all the same.
-        let nonce = nonce_of(&ana.get(&refund).await.ok());
+        let nonce = nonce_of(&ana.get(&refund).await.ok().shows("All that is left, 16.50 EUR"));
+        // Whoever saw more than that would hand over more than is written down.
+        let old = ana.post(&refund, &[("nonce", nonce.as_str()), ("left", "1800"), ("how", "all")]).await;
+        assert_eq!(old.status, 422);
+        old.shows("Something was given back since you looked");
         for _ in 0..2 {
-            ana.post(&refund, &[("nonce", nonce.as_str()), ("how", "all")]).await.leads_to(&format!("{place}?done=refunded"));
+            ana.post(&refund, &[("nonce", nonce.as_str()), ("left", "1650"), ("how", "all")]).await.leads_to(&format!("{place}?done=refunded"));
         }
         let after = w.owner.get(&below(&bought, "")).await.ok();
         assert_eq!((&after.data()["status"], &after.data()["refunded"]), (&json!("refunded"), &json!(2700)));

@@ -69,6 +69,8 @@ struct PreviewPage {
     lines: Vec<Line>,
     sum: String,
     credit: Option<String>,
+    /// Whether something would be overdue at once.
+    late: bool,
     late_fee: Option<String>,
     nonce: String,
     /// What was shown: only that is charged.
@@ -159,9 +161,10 @@ async fn preview(visitor: &Treasurer, typed: &Typed, new: NewCharge) -> Result<R
         let dues = charging::preview(tx, &Reach::Everywhere, &new)?;
         let told: Vec<_> = dues.iter().map(|one| one.whole.shown(tx.now())).collect();
         let around = Around::of(tx, told.iter())?;
-        Ok((dues, around))
+        let late = told.iter().any(|due| due.overdue);
+        Ok((dues, around, late))
     };
-    let (dues, around) = visitor.write(look).await?;
+    let (dues, around, late) = visitor.write(look).await?;
     let currency = dues.first().map(|one| one.whole.due.currency);
     let currency = currency.ok_or_else(|| Error::internal("a charge of nobody"))?;
     let sum = |of: fn(&Preview) -> i64| dues.iter().map(of).sum::<i64>();
@@ -174,6 +177,7 @@ async fn preview(visitor: &Treasurer, typed: &Typed, new: NewCharge) -> Result<R
         lines: dues.iter().map(|one| line(one, &around)).collect(),
         sum: shown::money(sum(|one| one.whole.due.net()), currency),
         credit: (credit > 0).then(|| shown::money(credit, currency)),
+        late,
         late_fee,
         nonce: new_nonce(visitor.app()),
         shown: digest(&dues),

@@ -185,6 +185,10 @@ impl Typed {
     /// The members who are named; `None` for all players.
     fn member_ids(&self, faults: &mut Faults) -> Option<Vec<MemberId>> {
         if self.who == "all" {
+            if !self.members.is_empty() {
+                faults
+                    .add("member_ids", "You chose members, but also that every player is charged.");
+            }
             return None;
         }
         let ids: Result<Vec<MemberId>, _> = self.members.iter().map(|id| id.parse()).collect();
@@ -201,7 +205,12 @@ impl Typed {
         let (amount, percent_bp) = match self.discount_kind.as_str() {
             "amount" => (typed::amount("discount", &self.discount, currency, faults), None),
             "percent" => (None, typed::percent("discount", &self.discount, false, faults)),
-            _ => return None,
+            _ => {
+                if !self.discount.is_empty() {
+                    faults.add("discount", "You wrote a discount, but chose none.");
+                }
+                return None;
+            }
         };
         Some(DueDiscount { amount, percent_bp, reason })
     }
@@ -212,6 +221,14 @@ impl Typed {
         currency: Currency,
         faults: &mut Faults,
     ) -> (Option<kit::Day>, Option<i64>, Option<Vec<Part>>) {
+        if self.split != "equal" && !self.count.is_empty() {
+            let detail = "You wrote how many parts, but chose to have it paid in another way.";
+            faults.add("instalment_count", detail);
+        }
+        if self.split != "rows" && self.rows.iter().any(|row| !row.is_empty()) {
+            let detail = "You wrote days and amounts, but chose to have it paid in another way.";
+            faults.add("instalments", detail);
+        }
         if self.split == "rows" {
             return (None, None, Some(typed::parts(&self.rows, currency, faults)));
         }
@@ -280,6 +297,18 @@ mod tests {
             assert!(!faults.at(field).is_empty(), "{field}");
         }
         assert!(!read("currency=XTS").charge().unwrap_err().at("currency").is_empty());
+    }
+
+    #[test]
+    fn what_was_typed_and_not_chosen_is_no_small_thing() {
+        let typed = read(
+            "title=Fee&amount=100&currency=EUR&due_on=2026-10-01&member_ids=x&discount=5&late_fee=5\
+             &instalment_count=3&part_on_1=2026-10-01",
+        );
+        let faults = typed.charge().unwrap_err();
+        for field in ["member_ids", "discount", "late_fee", "instalment_count", "instalments"] {
+            assert!(!faults.at(field).is_empty(), "{field}");
+        }
     }
 
     #[test]

@@ -228,7 +228,7 @@ pub(super) async fn one(visitor: Treasurer, At(id): At<DueId>) -> Outcome<Respon
 fn flash(visitor: &Treasurer) -> Option<Flash> {
     let query = visitor.guest.query().ok()?;
     match query.text("done") {
-        "reminded" => Some(super::remind::said(1, query.text("letters").parse().ok()?)),
+        "reminded" => Some(super::remind::said(visitor, 1, query.text("letters").parse().ok()?)),
         "lately" => Some(Flash::bad("They were reminded within the last hour.")),
         _ => visitor.guest.done(&DONE),
     }

@@ -12,7 +12,7 @@ use super::{LIST, Treasurer, show};
 use crate::accounts::rights::Reach;
 use crate::dues::due::{self, Category, DueFilter, Shown, Status};
 use crate::dues::statement::{self, Total};
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::ids::{DueId, PersonId, TeamId};
 use crate::paging::{Order, Page};
 use crate::teams::team::{self, TeamFilter};
@@ -76,6 +76,8 @@ struct ListPage {
     frame: Frame,
     sums: Vec<Sum>,
     rows: Vec<Row>,
+    /// Whose dues these are, if only one family's are looked for.
+    payer: String,
     next: String,
     /// Whether there is any due at all.
     any: bool,
@@ -133,6 +135,38 @@ impl Wanted {
     fn is_team(&self, id: &TeamId) -> bool {
         self.team == id.to_string()
     }
+
+    /// The sums of the family, the team or the club that is looked at; none of what was charged together.
+    fn sums(&self, db: &Reader<'_>) -> Result<Vec<Total>> {
+        let DueFilter { team_id, charge_id, payer_id, .. } = self.filter();
+        let totals = match (payer_id, team_id) {
+            _ if charge_id.is_some() => return Ok(Vec::new()),
+            (Some(payer), _) => {
+                statement::of_person(db, &Reach::Everywhere, payer).map(|own| own.totals)
+            }
+            (None, Some(team)) => statement::of_team(db, team).map(|own| own.totals),
+            (None, None) => statement::of_account(db),
+        };
+        match totals {
+            Err(error) if error.code == Code::NotFound => Ok(Vec::new()),
+            totals => totals,
+        }
+    }
+
+    /// The name of the family that is looked for.
+    fn payer(&self, db: &Reader<'_>) -> Result<String> {
+        let payers = self.payer.parse().ok().into_iter().collect();
+        Ok(statement::names(db, payers)?.into_values().next().unwrap_or_default())
+    }
+
+    /// Where the same is shown, as far as it stands like this.
+    fn only(&self, status: &str) -> String {
+        let narrowed = [("team", &self.team), ("payer", &self.payer)];
+        let narrowed = narrowed.into_iter().filter(|(_, value)| !value.is_empty());
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.append_pair("status", status).extend_pairs(narrowed);
+        format!("{LIST}?{}", query.finish())
+    }
 }
 
 /// The teams there are, by name.
@@ -167,11 +201,12 @@ pub(super) async fn list(visitor: Treasurer) -> Outcome<Response> {
     let page =
         move |db: &Reader<'_>, page: &Page<DueId>| due::list(db, &Reach::Everywhere, &filter, page);
     let Leaf { rows: dues, next } = Leaf::read(&visitor, &asked, page).await?;
+    let about = wanted.clone();
     let look = move |db: &Reader<'_>| {
         let teams = teams(db, &TeamFilter::default())?;
-        Ok((statement::of_account(db)?, teams, rows(db, &dues)?))
+        Ok((about.sums(db)?, teams, rows(db, &dues)?, about.payer(db)?))
     };
-    let (totals, teams, rows) = visitor.read(look).await?;
+    let (totals, teams, rows, payer) = visitor.read(look).await?;
     let filtered = wanted.is_any();
     let frame = visitor.frame("Dues", Section::Dues);
     let page = ListPage {
@@ -180,6 +215,7 @@ pub(super) async fn list(visitor: Treasurer) -> Outcome<Response> {
         sums: totals.iter().map(Sum::from).collect(),
         any: filtered || !rows.is_empty(),
         rows,
+        payer,
         next,
         filtered,
         asked: wanted,
@@ -198,7 +234,7 @@ fn flash(visitor: &Treasurer) -> Option<Flash> {
     }
     let dues: u32 = query.text("dues").parse().ok()?;
     let letters: u32 = query.text("letters").parse().ok()?;
-    Some(super::remind::said(dues.into(), letters.into()))
+    Some(super::remind::said(visitor, dues.into(), letters.into()))
 }
 
 /// The dues that were charged together.

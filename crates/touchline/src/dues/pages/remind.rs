@@ -29,7 +29,7 @@ struct RemindPage {
 }
 
 /// What came of reminding.
-pub(super) fn said(dues: i64, letters: i64) -> Flash {
+pub(super) fn said(visitor: &Treasurer, dues: i64, letters: i64) -> Flash {
     let counted = |count: i64, one: &str, many: &str| match count {
         1 => format!("1 {one}"),
         count => format!("{count} {many}"),
@@ -40,9 +40,14 @@ pub(super) fn said(dues: i64, letters: i64) -> Flash {
         }
         (_, 0) => Flash::bad("No letter goes out: none of these families has an address of mail."),
         (dues, letters) => {
-            let (letters, dues) =
-                (counted(letters, "letter goes", "letters go"), counted(dues, "due", "dues"));
-            Flash::good(format!("{letters} out, about {dues}."))
+            let dues = counted(dues, "due", "dues");
+            if visitor.app().courier.has_server() {
+                let letters = counted(letters, "letter goes", "letters go");
+                Flash::good(format!("{letters} out, about {dues}."))
+            } else {
+                let letters = counted(letters, "letter waits", "letters wait");
+                Flash::bad(format!("{letters} until a mail server is set up, about {dues}."))
+            }
         }
     }
 }

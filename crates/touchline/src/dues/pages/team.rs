@@ -7,54 +7,86 @@ use kit::{Currency, Timestamp, Zone};
 
 use super::{Treasurer, show, shown};
 use crate::accounts::permits::OrdersOversee;
-use crate::dues::statement::{self, Sums, TeamStatement};
+use crate::dues::statement::{self, Sums, TeamStatement, Total};
 use crate::ids::{PersonId, TeamId};
 use crate::teams::team::{self, Team};
 use crate::web::page::{Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Outcome, Visitor};
 
-/// The sums of one row, without the currency.
+/// A column: its heading, what stands in it, and whether it is shown where that is nothing for everybody.
+struct Column(&'static str, fn(&Sums) -> i64, bool);
+
+const COLUMNS: [Column; 11] = [
+    Column("Charged", |sums| sums.charged, true),
+    Column("Discount", |sums| sums.discounted, false),
+    Column("Late fees", |sums| sums.late_fees, false),
+    Column("Waived", |sums| sums.waived, false),
+    Column("Paid", |sums| sums.paid, true),
+    Column("Of it ahead", |sums| sums.credited, false),
+    Column("From credit", |sums| sums.credit_used, false),
+    Column("Given back", |sums| sums.refunded, false),
+    Column("Open", |sums| sums.open, true),
+    Column("Overdue", |sums| sums.overdue, true),
+    Column("Credit now", |sums| sums.credit, false),
+];
+/// The column that is to be seen first.
+const FIRST: &str = "Open";
+
+/// What stands in a row under a heading, without the currency.
+struct Cell {
+    label: &'static str,
+    value: String,
+    strong: bool,
+}
+
+/// The sums of one row.
 struct Row {
     payer: Option<PersonId>,
     name: String,
-    charged: String,
-    discounted: String,
-    late_fees: String,
-    waived: String,
-    paid: String,
-    refunded: String,
-    credit: String,
-    open: String,
-    overdue: String,
-    late: bool,
-}
-
-impl Row {
-    fn new(payer: Option<PersonId>, name: String, currency: Currency, sums: &Sums) -> Self {
-        let plain = |minor| shown::plain(minor, currency);
-        Self {
-            payer,
-            name,
-            charged: plain(sums.charged),
-            discounted: plain(sums.discounted),
-            late_fees: plain(sums.late_fees),
-            waived: plain(sums.waived),
-            paid: plain(sums.paid),
-            refunded: plain(sums.refunded),
-            credit: plain(sums.credit),
-            open: plain(sums.open),
-            overdue: plain(sums.overdue),
-            late: sums.overdue > 0,
-        }
-    }
+    cells: Vec<Cell>,
 }
 
 /// Everything in one currency.
 struct Part {
     currency: String,
+    heads: Vec<String>,
     rows: Vec<Row>,
     sum: Row,
+    /// Whether something was paid ahead, or with what had been.
+    credit: bool,
+}
+
+impl Part {
+    fn new(statement: &TeamStatement, total: &Total) -> Self {
+        let own = || statement.families.iter().filter(|one| one.currency == total.currency);
+        let is_there =
+            |Column(_, of, always): &&Column| *always || own().any(|one| of(&one.sums) != 0);
+        let columns: Vec<_> = COLUMNS.iter().filter(is_there).collect();
+        let row = |payer: Option<PersonId>, name: &str, sums: &Sums| Row {
+            payer,
+            name: name.to_owned(),
+            cells: cells(&columns, sums, total.currency),
+        };
+        let head = |Column(label, ..): &&Column| format!("#{label}");
+        let family = std::iter::once("Family".to_owned());
+        Self {
+            currency: total.currency.code().to_owned(),
+            heads: family.chain(columns.iter().map(head)).collect(),
+            rows: own().map(|one| row(Some(one.payer_id), &one.payer_name, &one.sums)).collect(),
+            sum: row(None, "Together", &total.sums),
+            credit: own().any(|one| one.sums.credited != 0 || one.sums.credit_used != 0),
+        }
+    }
+}
+
+fn cells(columns: &[&Column], sums: &Sums, currency: Currency) -> Vec<Cell> {
+    let cell = |Column(label, of, _): &&Column| Cell {
+        label,
+        value: shown::plain(of(sums), currency),
+        strong: *label == FIRST || (*label == "Overdue" && sums.overdue > 0),
+    };
+    columns.iter().map(cell).collect()
 }
 
 /// What the page says, whoever looks at it.
@@ -70,21 +102,14 @@ struct View {
 
 impl View {
     fn new(team: Team, statement: TeamStatement, treasurer: bool) -> Self {
-        let parts = statement.totals.iter().map(|total| {
-            let own = statement.families.iter().filter(|one| one.currency == total.currency);
-            let row = |one: &statement::Family| {
-                let name = one.payer_name.clone();
-                Row::new(Some(one.payer_id), name, one.currency, &one.sums)
-            };
-            Part {
-                currency: total.currency.code().to_owned(),
-                rows: own.map(row).collect(),
-                sum: Row::new(None, "Together".to_owned(), total.currency, &total.sums),
-            }
-        });
-        let parts: Vec<_> = parts.collect();
-        let late = parts.iter().any(|part| part.sum.late);
+        let parts = statement.totals.iter().map(|total| Part::new(&statement, total)).collect();
+        let late = statement.totals.iter().any(|total| total.sums.overdue > 0);
         Self { zone: team.timezone.clone(), team, parts, at: statement.at, late, treasurer }
+    }
+
+    /// Whether something was paid ahead or with what had been.
+    fn tells_credit(&self) -> bool {
+        self.parts.iter().any(|part| part.credit)
     }
 }
 
@@ -109,7 +134,7 @@ pub(super) async fn of_treasurer(visitor: Treasurer, At(id): At<TeamId>) -> Outc
     let counted = |name: &str| query.text(name).parse::<u32>().ok();
     let flash = match (query.text("done"), counted("dues"), counted("letters")) {
         ("reminded", Some(dues), Some(letters)) => {
-            Some(super::remind::said(dues.into(), letters.into()))
+            Some(super::remind::said(&visitor, dues.into(), letters.into()))
         }
         _ => None,
     };

@@ -30,7 +30,7 @@ impl Row {
         format!("part_amount_{}", self.number)
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.on.is_empty() && self.amount.is_empty()
     }
 }
@@ -171,7 +171,11 @@ pub(super) fn late_fee(
             .map(|amount| LateFee { amount: Some(amount), percent_bp: None }),
         "percent" => percent("late_fee", typed, true, faults)
             .map(|points| LateFee { amount: None, percent_bp: Some(points) }),
-        _ => None,
+        _ if typed.is_empty() => None,
+        _ => {
+            faults.add("late_fee", "You wrote a late fee, but chose none.");
+            None
+        }
     }
 }
 

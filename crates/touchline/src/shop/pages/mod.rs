@@ -181,7 +181,15 @@ fn teams(db: &Reader<'_>, reach: &Reach) -> Result<Vec<(TeamId, String)>> {
 fn products(db: &Reader<'_>, reach: &Reach) -> Result<Vec<(ProductId, String)>> {
     let page = Page { limit: CHOICE, order: Order::Desc, last: None };
     let found = product::list(db, reach, &ProductFilter::default(), &page)?;
-    Ok(found.into_iter().map(|product| (product.kept.id, product.kept.name)).collect())
+    let names = named(db, found.iter().map(|product| product.kept.team_id))?;
+    let choice = found.into_iter().map(|product| {
+        let name = match product.kept.team_id {
+            None => product.kept.name,
+            team => format!("{} ({})", product.kept.name, seller(&names, team)),
+        };
+        (product.kept.id, name)
+    });
+    Ok(choice.collect())
 }
 
 /// The name of who sells something.

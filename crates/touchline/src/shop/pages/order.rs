@@ -373,7 +373,7 @@ pub(super) async fn ask_cancel(visitor: Keeper, At(id): At<OrderId>) -> Outcome<
     let page = AskPage {
         frame: visitor.frame("Cancel this order?", Section::Orders),
         name: format!("Order {} of {}", order.kept.number, order.kept.buyer_name),
-        lead: "is cancelled.",
+        lead: "is cancelled once you say so below.",
         events: ENDED.to_vec(),
         button: "Cancel the order",
         nonce: new_nonce(visitor.app()),

@@ -14,6 +14,7 @@ use crate::ids::{ProductId, TeamId};
 use crate::paging;
 use crate::shop::listing::{self, OrderFilter, Sums};
 use crate::shop::order::{Order, Status};
+use crate::shop::product;
 use crate::web::form::Form;
 use crate::web::leaf::{Asked, Leaf};
 use crate::web::page::{Frame, Section};
@@ -42,6 +43,20 @@ impl Narrowed {
             q: Some(self.q.clone()).filter(|q| !q.is_empty()),
             ..OrderFilter::default()
         }
+    }
+
+    /// What it is narrowed to, in words.
+    pub(super) fn in_words(&self, db: &Reader<'_>, reach: &Reach) -> crate::error::Result<String> {
+        let state = STATES.iter().find(|(word, _)| self.is_state(word));
+        let state = state.map(|(_, label)| format!("“{label}”"));
+        let sought = (!self.q.is_empty()).then(|| format!("“{}”", self.q));
+        let filter = self.filter();
+        let team = named(db, std::iter::once(filter.team_id))?;
+        let team = filter.team_id.map(|id| format!("sold by {}", seller(&team, Some(id))));
+        let product = filter.product_id.map(|id| product::find(db, reach, id)).transpose()?;
+        let product = product.map(|product| format!("with {}", product.kept.name));
+        let all = [state, sought, team, product];
+        Ok(all.into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
 
     fn is_any(&self) -> bool {

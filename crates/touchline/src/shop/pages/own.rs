@@ -143,7 +143,7 @@ pub(super) async fn ask_cancel(visitor: Buyer, At(id): At<OrderId>) -> Outcome<R
     let page = AskPage {
         frame: visitor.frame("Cancel this order?", Section::MyOrders),
         name: format!("Order {}", order.kept.number),
-        lead: "is cancelled.",
+        lead: "is cancelled once you say so below.",
         events: ENDED.to_vec(),
         button: "Cancel the order",
         nonce: new_nonce(visitor.app()),

@@ -37,6 +37,12 @@ async fn led(visitor: &Seller) -> Result<Reach> {
     Ok(reach)
 }
 
+/// The frame of a list: where those who run the store look for it, or where everybody else does.
+fn framed(visitor: &Seller, title: String, section: Section) -> Frame {
+    let frame = visitor.frame(title, Section::MyOrders);
+    if frame.is_admin { Frame { section, ..frame } } else { frame }
+}
+
 fn page() -> Page<OrderId> {
     Page { limit: MOST, order: paging::Order::Desc, last: None }
 }
@@ -53,6 +59,8 @@ fn cut(orders: &mut Vec<Order>) -> bool {
 #[template(path = "shop/print_orders.html")]
 struct OrdersPage {
     frame: Frame,
+    /// What the list is narrowed to, in words.
+    only: String,
     rows: Vec<Row>,
     sums: Vec<Sums>,
     more: bool,
@@ -68,12 +76,13 @@ pub(super) async fn orders(visitor: Seller) -> Outcome<Response> {
         let mut orders = listing::list(db, &reach, &filter, &page())?;
         let more = cut(&mut orders);
         let sums = listing::sums(db, &reach, &filter)?;
-        Ok((Row::all(db, orders)?, sums, more, account::find(db)?.timezone))
+        let only = narrowed.in_words(db, &reach)?;
+        Ok((Row::all(db, orders)?, sums, more, account::find(db)?.timezone, only))
     };
-    let (rows, sums, more, zone) = visitor.read(look).await?;
-    let frame = visitor.frame("Orders", Section::MyOrders);
+    let (rows, sums, more, zone, only) = visitor.read(look).await?;
+    let frame = framed(&visitor, "Orders".to_owned(), Section::Orders);
     let now = visitor.app().clock.now();
-    show(StatusCode::OK, &OrdersPage { frame, rows, sums, more, most: MOST, zone, now })
+    show(StatusCode::OK, &OrdersPage { frame, only, rows, sums, more, most: MOST, zone, now })
 }
 
 /// Somebody who gets something.
@@ -111,7 +120,7 @@ pub(super) async fn pick_list(visitor: Seller, At(id): At<ProductId>) -> Outcome
     let (product, seller, orders, more, zone) = visitor.read(look).await?;
     let picks = picks(&product, orders);
     let page = PickPage {
-        frame: visitor.frame(format!("Pick list: {}", product.kept.name), Section::MyOrders),
+        frame: framed(&visitor, format!("Pick list: {}", product.kept.name), Section::Store),
         counts: counts(&picks),
         product,
         seller,

@@ -94,7 +94,7 @@ pub(super) async fn ask_archive(visitor: Keeper, At(id): At<ProductId>) -> Outco
     let page = AskPage {
         frame: visitor.frame("Take this product off sale?", Section::Store),
         name: product.kept.name,
-        lead: "is archived.",
+        lead: "is archived once you say so below.",
         events: vec![
             "Nobody can order it any more.",
             "What was ordered stays as it is, can be paid, and can be handed out.",

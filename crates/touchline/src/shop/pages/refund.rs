@@ -11,7 +11,7 @@ use crate::error::{Code, Error};
 use crate::expected::Expected;
 use crate::ids::OrderId;
 use crate::money::pages::giving;
-use crate::shop::order::{Line, Order};
+use crate::shop::order::{self, Line, Order};
 use crate::shop::refunding::{self, NewRefund};
 use crate::web::form::{Faults, Form};
 use crate::web::once::{new_nonce, nonce};
@@ -21,6 +21,9 @@ use crate::web::visitor::{Outcome, see_other};
 
 const EVERYWHERE: &Reach = &Reach::Everywhere;
 const REASON: usize = 500;
+/// What somebody is told who would give back another sum than they were shown.
+const CHANGED: &str =
+    "Something was given back since you looked. Nothing more was; look what is left now.";
 
 /// What was typed.
 #[derive(Debug)]
@@ -32,6 +35,8 @@ struct Typed {
     way: String,
     reason: String,
     parts: Parts,
+    /// What the page said is left to be given back, in minor units.
+    left: String,
 }
 
 impl Typed {
@@ -46,6 +51,7 @@ impl Typed {
             restock: form.ticked("restock"),
             way: form.text("method").to_owned(),
             reason: form.text("reason").to_owned(),
+            left: form.text("left").to_owned(),
         }
     }
 
@@ -146,6 +152,7 @@ pub(super) async fn ask(visitor: Keeper, At(id): At<OrderId>) -> Outcome<Respons
         way: String::new(),
         reason: String::new(),
         parts: Parts::default(),
+        left: String::new(),
     };
     let nonce = new_nonce(visitor.app());
     show_form(&visitor, id, typed, Faults::default(), nonce).await
@@ -157,9 +164,14 @@ pub(super) async fn refund(At(id): At<OrderId>, Sent { visitor, form }: Sent) ->
     let mut faults = Faults::default();
     let typed = Typed::read(&form, &order, &mut faults);
     let new = typed.refund(&order, &mut faults).filter(|_| faults.is_empty());
+    let (all, left) = (typed.how == "all", typed.left.clone());
     let refund = move |tx: &Tx<'_>| {
         // Whoever sends the form twice is told so, though nothing may be left to be given back.
         let new = new.ok_or_else(|| Error::invalid(Vec::new()))?;
+        let now = order::find(tx, EVERYWHERE, id)?.kept;
+        if all && (now.paid - now.refunded).to_string() != left {
+            return Err(Error::new(Code::Conflict, CHANGED));
+        }
         let done = refunding::refund(tx, EVERYWHERE, id, &Expected::Anything, new);
         done.map(|order| order.kept.id.to_string())
     };

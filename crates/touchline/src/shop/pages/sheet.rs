@@ -1,10 +1,11 @@
 //! What is typed into the forms of the store, on its way to become what the API's bodies say: from there on
 //! the same rules read it.
 
-use kit::{Currency, LocalTime, Money, Timestamp, Zone};
+use kit::{AmountFault, Currency, LocalTime, Money, Timestamp, Zone};
 use serde_json::{Map, Value};
 
 use super::placed;
+use crate::money::MOST;
 use crate::web::fields::{Fields, FromBody};
 use crate::web::form::Faults;
 
@@ -105,11 +106,14 @@ impl Sheet {
 
 /// An amount as it was typed.
 pub(super) fn amount(text: &str, currency: Currency) -> Result<i64, String> {
-    let read = Money::parse(text, currency).map(|money| money.minor);
-    read.map_err(|_| {
-        let like = Money { minor: 10i64.pow(currency.digits()) * 25, currency }.plain();
-        format!("Write an amount like {like}.")
-    })
+    match Money::parse(text, currency) {
+        Ok(money) if money.minor <= MOST => Ok(money.minor),
+        Ok(_) | Err(AmountFault::TooLarge) => Err("This is more than can be kept.".to_owned()),
+        Err(_) => {
+            let like = Money { minor: 10i64.pow(currency.digits()) * 25, currency }.plain();
+            Err(format!("Write an amount like {like}."))
+        }
+    }
 }
 
 /// A whole number as it was typed.

@@ -21,6 +21,7 @@ use crate::roster::person;
 use crate::roster::standing::{self, Standing};
 use crate::shop::buyer::{Known, Seats};
 use crate::shop::placing::{self, NewOrder, Quote};
+use crate::shop::price::Priced;
 use crate::shop::product::{self, Product, ProductFilter, Status};
 use crate::web::form::{Faults, Form};
 use crate::web::once::{new_nonce, nonce};
@@ -249,8 +250,16 @@ struct CheckPage {
 impl CheckPage {
     /// What a line costs.
     fn total(&self, place: impl Borrow<usize>) -> kit::Money {
-        let total = self.quote.sum.lines.get(*place.borrow()).map_or(0, |line| line.total);
-        money(total, self.quote.currency)
+        self.of_line(*place.borrow(), |line| line.total)
+    }
+
+    /// What is taken off a line.
+    fn discount(&self, place: impl Borrow<usize>) -> kit::Money {
+        self.of_line(*place.borrow(), |line| line.discount)
+    }
+
+    fn of_line(&self, place: usize, of: fn(&Priced) -> i64) -> kit::Money {
+        money(self.quote.sum.lines.get(place).map_or(0, of), self.quote.currency)
     }
 }
 

@@ -293,6 +293,19 @@ pub fn of_person(db: &Reader<'_>, reach: &Reach, id: PersonId) -> Result<Stateme
     let (mut everything, teams) = due::opened(&reach);
     everything |= reach.is_family(id);
     let payers = if reach.is_own(id) { reach.kin().1 } else { vec![id] };
+    let totals = of_payers(db, &payers, everything, &teams)?;
+    let lines = lines(db, &payers, everything, &teams)?;
+    Ok(Statement { person_id: id, payer_ids: payers, at: db.now(), totals, lines })
+}
+
+/// The sums of what these people pay, of all teams or of some; a row for each currency.
+pub fn of_payers(
+    db: &Reader<'_>,
+    payers: &[PersonId],
+    everything: bool,
+    teams: &[TeamId],
+) -> Result<Vec<Total>> {
+    let (payers, teams) = (payers.to_vec(), teams.to_vec());
     let moved = db.all(
         sql!(
             "select payer_id,",
@@ -311,9 +324,7 @@ pub fn of_person(db: &Reader<'_>, reach: &Reach, id: PersonId) -> Result<Stateme
         ),
         bind! { payers, everything, teams },
     )?;
-    let totals = totals(&gathered(db, moved, overdue)?);
-    let lines = lines(db, &payers, everything, &teams)?;
-    Ok(Statement { person_id: id, payer_ids: payers, at: db.now(), totals, lines })
+    Ok(totals(&gathered(db, moved, overdue)?))
 }
 
 row! {

@@ -141,8 +141,8 @@ impl Wanted {
         let DueFilter { team_id, charge_id, payer_id, .. } = self.filter();
         let totals = match (payer_id, team_id) {
             _ if charge_id.is_some() => return Ok(Vec::new()),
-            (Some(payer), _) => {
-                statement::of_person(db, &Reach::Everywhere, payer).map(|own| own.totals)
+            (Some(payer), team) => {
+                statement::of_payers(db, &[payer], team.is_none(), team.as_slice())
             }
             (None, Some(team)) => statement::of_team(db, team).map(|own| own.totals),
             (None, None) => statement::of_account(db),

@@ -53,8 +53,6 @@ struct Part {
     heads: Vec<String>,
     rows: Vec<Row>,
     sum: Row,
-    /// Whether something was paid ahead, or with what had been.
-    credit: bool,
 }
 
 impl Part {
@@ -75,7 +73,6 @@ impl Part {
             heads: family.chain(columns.iter().map(head)).collect(),
             rows: own().map(|one| row(Some(one.payer_id), &one.payer_name, &one.sums)).collect(),
             sum: row(None, "Together", &total.sums),
-            credit: own().any(|one| one.sums.credited != 0 || one.sums.credit_used != 0),
         }
     }
 }
@@ -96,6 +93,8 @@ struct View {
     at: Timestamp,
     zone: Zone,
     late: bool,
+    /// Whether something was paid ahead, or with what had been.
+    credit: bool,
     /// Whether the visitor looks after the club's money.
     treasurer: bool,
 }
@@ -104,12 +103,12 @@ impl View {
     fn new(team: Team, statement: TeamStatement, treasurer: bool) -> Self {
         let parts = statement.totals.iter().map(|total| Part::new(&statement, total)).collect();
         let late = statement.totals.iter().any(|total| total.sums.overdue > 0);
-        Self { zone: team.timezone.clone(), team, parts, at: statement.at, late, treasurer }
-    }
-
-    /// Whether something was paid ahead or with what had been.
-    fn tells_credit(&self) -> bool {
-        self.parts.iter().any(|part| part.credit)
+        let (zone, at) = (team.timezone.clone(), statement.at);
+        let credit = statement
+            .families
+            .iter()
+            .any(|one| one.sums.credited != 0 || one.sums.credit_used != 0);
+        Self { team, parts, at, zone, late, credit, treasurer }
     }
 }
 

@@ -4,8 +4,9 @@
 //! that reading and then writing means the same as with SQLite's single writer. Statements are
 //! prepared once per connection. A lost connection is made anew before the next job.
 
+mod values;
+
 use std::cell::RefCell;
-use std::error::Error as StdError;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, mpsc};
@@ -15,17 +16,16 @@ use futures_util::{FutureExt, TryStreamExt};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_postgres::config::SslMode;
-use tokio_postgres::types::private::BytesMut;
-use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use self::values::{ServerRow, Written};
 use crate::db::{Options, thread};
 use crate::queue::{Counters, Queue, Session, commit_together, look, refuse};
 use crate::scope::{Conn, Params, Tools};
-use crate::sql::{Prepared, Statements};
+use crate::sql::{Place, Prepared, Statements};
 use crate::tls::connector;
-use crate::value::Columns;
 use crate::{Dialect, Error, Result, Row, Value};
 
 /// Limits that the server keeps for us, so that no lost peer holds a lock for ever. And everything we ask for has an index:
@@ -38,6 +38,9 @@ const TRUSTED: Duration = Duration::from_millis(200);
 
 /// So many statements may be sent before their answers are looked at.
 const MOST_SENT: usize = 256;
+
+/// Of so many rows it is looked what they have in common.
+const ALIKE: usize = 16;
 
 /// Connects and starts the threads.
 pub(crate) fn start(
@@ -363,16 +366,23 @@ impl Conn for Server {
         self.send_values(prepared, values)
     }
 
-    /// Lists cost the server less than places for each row, and need one text however many there are.
+    /// Lists cost the server less than places for each row, and need one text however many there are; what is the same in
+    /// all rows costs it nearly nothing.
     fn later_rows(&self, sql: &'static str, rows: &[Params<'_>]) -> Result<()> {
         let [first, _, ..] = rows else {
             return rows.iter().try_for_each(|row| self.later(sql, row));
         };
         let one = self.prepared(sql, first)?;
-        let kinds: Vec<_> = one.handle.params().iter().map(Type::name).collect();
-        let prepared = self.statements.get_lists(sql, &kinds, |text| self.prepare(&text))?;
-        let lists = prepared.lists(rows)?;
-        self.send_values(prepared, lists)
+        let columns = one.columns(rows)?;
+        let places = one.handle.params().iter().zip(&columns).map(|(kind, column)| Place {
+            kind: kind.name(),
+            same: rows.len() >= ALIKE && column.iter().all(|value| *value == column[0]),
+        });
+        let prepare = |text: String| self.prepare(&text);
+        let prepared = self.statements.get_lists(sql, places.collect(), prepare)?;
+        let written = prepared.handle.params().iter().zip(&columns);
+        let written: Result<Vec<_>> = written.map(|(kind, all)| Written::of(kind, all)).collect();
+        self.send_values(prepared, written?)
     }
 
     fn ahead(&self, sql: &'static str, params: &Params<'_>) -> Result<()> {
@@ -433,68 +443,4 @@ impl Session for Server {
         self.forget();
         self.text("rollback")
     }
-}
-
-struct ServerRow(tokio_postgres::Row);
-
-impl Columns for ServerRow {
-    fn value(&self, index: usize) -> Result<Value<'_>> {
-        Ok(self.0.try_get::<_, Found<'_>>(index)?.0)
-    }
-
-    fn name(&self, index: usize) -> &str {
-        self.0.columns().get(index).map_or("", tokio_postgres::Column::name)
-    }
-}
-
-/// A value as the server sent it, whatever its type.
-struct Found<'a>(Value<'a>);
-
-type Broken = Box<dyn StdError + Sync + Send>;
-
-impl<'a> FromSql<'a> for Found<'a> {
-    fn from_sql(ty: &Type, raw: &'a [u8]) -> Result<Self, Broken> {
-        Ok(Self(match *ty {
-            Type::INT8 => Value::Int(i64::from_sql(ty, raw)?),
-            Type::INT4 => Value::Int(i32::from_sql(ty, raw)?.into()),
-            Type::BOOL => Value::Bool(bool::from_sql(ty, raw)?),
-            Type::FLOAT8 => Value::Real(f64::from_sql(ty, raw)?),
-            Type::BYTEA => Value::Bytes(raw.into()),
-            Type::TEXT | Type::VARCHAR | Type::NAME | Type::UNKNOWN => {
-                Value::Text(<&str>::from_sql(ty, raw)?.into())
-            }
-            _ => return Err(format!("a column of type {ty}; cast it to one of ours").into()),
-        }))
-    }
-
-    fn from_sql_null(_: &Type) -> Result<Self, Broken> {
-        Ok(Self(Value::Null))
-    }
-
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-}
-
-impl ToSql for Value<'_> {
-    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Broken> {
-        match self {
-            Value::Null | Value::List(_) => Ok(IsNull::Yes),
-            Value::Bool(yes) => yes.to_sql(ty, out),
-            // A backup of SQLite, which keeps yes and no as numbers, is put back here.
-            Value::Int(number) if *ty == Type::BOOL => (*number != 0).to_sql(ty, out),
-            Value::Int(number) if *ty == Type::INT4 => i32::try_from(*number)?.to_sql(ty, out),
-            Value::Int(number) => number.to_sql(ty, out),
-            Value::Real(number) => number.to_sql(ty, out),
-            Value::Text(text) => text.as_ref().to_sql(ty, out),
-            Value::Bytes(bytes) => bytes.as_ref().to_sql(ty, out),
-            Value::Id(bytes) => bytes.as_slice().to_sql(ty, out),
-        }
-    }
-
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-
-    to_sql_checked!();
 }

@@ -125,9 +125,11 @@ pub(crate) struct Params<'a> {
 }
 
 impl Params<'_> {
-    pub(crate) fn get(&self, name: &str) -> Result<&Value<'_>> {
-        let own = self.bind.iter().chain(&self.scope).find(|(known, _)| *known == name);
-        match own {
+    /// The value of a parameter, which mostly stands at this place: a record is bound in the order of its columns.
+    pub(crate) fn get(&self, place: usize, name: &str) -> Result<&Value<'_>> {
+        let there = self.bind.get(place).filter(|(known, _)| *known == name);
+        let anywhere = || self.bind.iter().chain(&self.scope).find(|(known, _)| *known == name);
+        match there.or_else(anywhere) {
             Some((_, Value::Null)) if name == "account" => {
                 Err(Error::Database("a statement of one account in a job of none".to_owned()))
             }

@@ -113,16 +113,18 @@ impl Statement {
     }
 
     /// The text that inserts any number of rows at once on a server, from an `insert … values (…)` of nothing but
-    /// one row's parameters: each becomes a list of what the rows have there. The kinds are those of its places.
-    fn render_lists(&self, kinds: &[&str]) -> Option<(String, Vec<Slot>)> {
+    /// one row's parameters: each becomes a list of what the rows have there, or stays what they all have.
+    fn render_lists(&self, places: &[Place<'_>]) -> Option<(String, Vec<Slot>)> {
         let (row, slots) = self.render(Dialect::Postgres, &[]);
         let (into, rest) = row.split_once("values (")?;
-        let (places, end) = rest.split_once(')')?;
-        let list = |place: &str| {
-            let number: usize = place.strip_prefix('$')?.parse().ok()?;
-            Some(format!("unnest({place}::{}[])", kinds.get(number.checked_sub(1)?)?))
+        let (row, end) = rest.split_once(')')?;
+        let list = |sign: &str| {
+            let number: usize = sign.strip_prefix('$')?.parse().ok()?;
+            let Place { kind, same } = places.get(number.checked_sub(1)?)?;
+            let one = || format!("{sign}::{kind}");
+            Some(if *same { one() } else { format!("unnest({}[])", one()) })
         };
-        let lists: Option<Vec<_>> = places.split(", ").map(list).collect();
+        let lists: Option<Vec<_>> = row.split(", ").map(list).collect();
         Some((format!("{into}select {}{end}", lists?.join(", ")), slots))
     }
 }
@@ -132,11 +134,19 @@ pub(crate) struct Statements<P> {
     known: RefCell<HashMap<Text, Arc<Prepared<P>>>>,
 }
 
-/// Stands for the places of an insert of any number of rows.
+/// Stands for the places of an insert of any number of rows; before it, those that are the same for all of them.
 const MANY: usize = usize::MAX;
+/// So many texts there are at most for inserts of any number of rows, by what all of them have in common.
+const FORMS: usize = 16;
 
 /// A constant text by its address and length, with the places of its lists.
 type Text = (usize, usize, Vec<usize>);
+
+/// What several rows have at one numbered place: values of this kind, perhaps the same in all of them.
+pub(crate) struct Place<'a> {
+    pub(crate) kind: &'a str,
+    pub(crate) same: bool,
+}
 
 /// A statement as one database holds it, and what to bind to its numbered places.
 pub(crate) struct Prepared<P> {
@@ -162,18 +172,30 @@ impl<P> Statements<P> {
         self.known(sql, places, |statement| Ok(statement.render(dialect, &lists)), prepare)
     }
 
-    /// The same for an insert of any number of rows on a server, whose places hold values of these kinds.
+    /// The same for an insert of any number of rows on a server, which have this at its places.
     pub(crate) fn get_lists(
         &self,
         sql: &'static str,
-        kinds: &[&str],
+        mut places: Vec<Place<'_>>,
         prepare: impl FnOnce(String) -> Result<P>,
     ) -> Result<Arc<Prepared<P>>> {
+        if places.iter().all(|place| place.same) || !self.may_differ(sql, &places) {
+            places.iter_mut().for_each(|place| place.same = false);
+        }
         let render = |statement: &Statement| {
             let of_more = || format!("an insert of one row's parameters is wanted: {sql:?}");
-            statement.render_lists(kinds).ok_or_else(|| Error::Database(of_more()))
+            statement.render_lists(&places).ok_or_else(|| Error::Database(of_more()))
         };
-        self.known(sql, vec![MANY], render, prepare)
+        self.known(sql, many(&places), render, prepare)
+    }
+
+    /// Whether there may be a text of its own for rows that have so much in common.
+    fn may_differ(&self, sql: &'static str, places: &[Place<'_>]) -> bool {
+        let known = self.known.borrow();
+        let form = |text: &&Text| {
+            (text.0, text.1) == (sql.as_ptr() as usize, sql.len()) && text.2.last() == Some(&MANY)
+        };
+        known.contains_key(&key(sql, many(places))) || known.keys().filter(form).count() < FORMS
     }
 
     fn known(
@@ -183,7 +205,7 @@ impl<P> Statements<P> {
         render: impl FnOnce(&Statement) -> Result<(String, Vec<Slot>)>,
         prepare: impl FnOnce(String) -> Result<P>,
     ) -> Result<Arc<Prepared<P>>> {
-        let key = (sql.as_ptr() as usize, sql.len(), places);
+        let key = key(sql, places);
         if let Some(known) = self.known.borrow().get(&key) {
             return Ok(known.clone());
         }
@@ -196,16 +218,30 @@ impl<P> Statements<P> {
     }
 }
 
+fn key(sql: &'static str, places: Vec<usize>) -> Text {
+    (sql.as_ptr() as usize, sql.len(), places)
+}
+
+fn many(places: &[Place<'_>]) -> Vec<usize> {
+    let same = places.iter().enumerate().filter(|(_, place)| place.same);
+    same.map(|(number, _)| number).chain([MANY]).collect()
+}
+
 impl<P> Prepared<P> {
     /// The values for the numbered places, in order.
     pub(crate) fn values<'v>(&self, params: &'v Params<'v>) -> Result<Vec<&'v Value<'v>>> {
-        self.slots.iter().map(|slot| Ok(element(params.get(&slot.name)?, slot.element))).collect()
+        let value = |(place, slot): (usize, &Slot)| {
+            Ok(element(params.get(place, &slot.name)?, slot.element))
+        };
+        self.slots.iter().enumerate().map(value).collect()
     }
 
     /// What several rows have for each of the numbered places, in order.
-    pub(crate) fn lists(&self, rows: &[Params<'_>]) -> Result<Vec<Vec<Value<'static>>>> {
-        let own = |slot: &Slot, row: &Params<'_>| Ok(row.get(&slot.name)?.clone().into_owned());
-        self.slots.iter().map(|slot| rows.iter().map(|row| own(slot, row)).collect()).collect()
+    pub(crate) fn columns<'v>(&self, rows: &'v [Params<'v>]) -> Result<Vec<Vec<&'v Value<'v>>>> {
+        let column = |(place, slot): (usize, &Slot)| {
+            rows.iter().map(|row| row.get(place, &slot.name)).collect()
+        };
+        self.slots.iter().enumerate().map(column).collect()
     }
 }
 
@@ -343,11 +379,13 @@ mod tests {
 
     #[test]
     fn rows_are_written_together() {
-        let lists = |sql: &str| Statement::scan(sql).render_lists(&["int8", "text"]);
+        let place = |kind, same| Place { kind, same };
+        let places = [place("int8", false), place("text", true)];
+        let lists = |sql: &str| Statement::scan(sql).render_lists(&places);
         let (text, slots) =
             lists("insert into t (a, b, c) values (:a, :b, :a) on conflict do nothing").unwrap();
         let wanted = "insert into t (a, b, c) \
-             select unnest($1::int8[]), unnest($2::text[]), unnest($1::int8[]) on conflict do nothing";
+             select unnest($1::int8[]), $2::text, unnest($1::int8[]) on conflict do nothing";
         assert_eq!((text.as_str(), slots.len()), (wanted, 2));
         assert_eq!(slots[1], Slot { name: "b".to_owned(), element: None });
         for other in

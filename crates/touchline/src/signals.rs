@@ -55,18 +55,29 @@ impl Tell for Tx<'_> {
 
     fn tell_all<T: Subject>(&self, kind: &'static str, objects: &[(Option<&T>, &T)]) -> Result<()> {
         let mut journal = Journal::open(self)?;
+        let mut logged = (Vec::new(), Vec::new());
         for (before, object) in objects {
             let previous = before.map(|before| changed(before, *object)).transpose()?;
-            journal = publish(self, journal, kind, &Data { object: *object, previous })?;
+            let (news, entry) =
+                publish(self, &mut journal, kind, &Data { object: *object, previous })?;
+            logged.0.push(news);
+            logged.1.push(entry);
         }
+        let (news, entries) = &logged;
+        let news: Vec<_> = news.iter().map(Notification::bind).collect();
+        self.later_all(Notification::INSERT, &news)?;
+        let entries: Vec<_> = entries.iter().map(AuditEntry::bind).collect();
+        self.later_all(AuditEntry::INSERT, &entries)?;
         journal.close(self)?;
         let subjects = objects.iter().map(|(_, object)| object.subject());
         reactions::after(self, kind, subjects)
     }
 
     fn audit(&self, action: &'static str, subject: &str, details: &Value) -> Result<()> {
-        let journal = Journal::open(self)?;
-        journal.enter(self, action, subject, &details.to_string())?.close(self)
+        let mut journal = Journal::open(self)?;
+        let entry = journal.enter(self, action, subject, &details.to_string());
+        self.later(AuditEntry::INSERT, &entry.bind())?;
+        journal.close(self)
     }
 }
 
@@ -89,12 +100,13 @@ struct Data<'a, T> {
     previous: Option<Map<String, Value>>,
 }
 
+/// What is told of one thing, and the audit entry for it.
 fn publish<T: Subject>(
     tx: &Tx<'_>,
-    mut journal: Journal,
+    journal: &mut Journal,
     kind: &'static str,
     news: &Data<'_, T>,
-) -> Result<Journal> {
+) -> Result<(Notification, AuditEntry)> {
     debug_assert!(kinds::find(kind).is_some(), "{kind} is not in the table of kinds");
     let data = serde_json::value::to_raw_value(news).map_err(broken)?;
     journal.sequence += 1;
@@ -115,8 +127,8 @@ fn publish<T: Subject>(
         body: serde_json::to_string(&body).map_err(broken)?,
         created_at: body.timestamp,
     };
-    tx.later(Notification::INSERT, &notification.bind())?;
-    journal.enter(tx, kind, &news.object.subject(), data.get())
+    let entry = journal.enter(tx, kind, &news.object.subject(), data.get());
+    Ok((notification, entry))
 }
 
 /// The members that differ, with the values they had before.
@@ -212,7 +224,8 @@ impl Journal {
         Ok(tx.one(Self::SELECT, bind! {})?)
     }
 
-    fn enter(mut self, tx: &Tx<'_>, action: &str, subject: &str, details: &str) -> Result<Self> {
+    /// The next entry of the audit log.
+    fn enter(&mut self, tx: &Tx<'_>, action: &str, subject: &str, details: &str) -> AuditEntry {
         let mut entry = AuditEntry {
             account_id: tx.account(),
             position: self.entries + 1,
@@ -226,9 +239,8 @@ impl Journal {
             hash: [0; 32],
         };
         entry.hash = entry.chained(&self.chain);
-        tx.later(AuditEntry::INSERT, &entry.bind())?;
         (self.entries, self.chain) = (entry.position, entry.hash);
-        Ok(self)
+        entry
     }
 
     fn close(self, tx: &Tx<'_>) -> Result<()> {
@@ -243,7 +255,8 @@ impl Journal {
     }
 }
 
-/// For a job that will tell something once it has asked for other things: the journal comes with them.
+/// For a job that will tell something once it has asked for other things, as nearly all do that change something: the
+/// journal comes with them.
 pub fn journal_ahead(tx: &Tx<'_>) -> Result<()> {
     Ok(tx.ahead(Journal::SELECT, bind! {})?)
 }

@@ -75,7 +75,7 @@ pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewEvent) -> Result<Shown> {
     };
     match &events[..] {
         [one] => drop(event::unique(tx.run(Event::INSERT, &one.bind()))?),
-        many => many.iter().try_for_each(|event| tx.later(Event::INSERT, &event.bind()))?,
+        many => tx.later_all(Event::INSERT, &many.iter().map(Event::bind).collect::<Vec<_>>())?,
     }
     let warnings = conflicts::of(tx, reach, &events)?;
     let shown = event::show(tx, events)?;

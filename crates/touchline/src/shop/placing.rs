@@ -19,7 +19,7 @@ use crate::error::{Code, Error, Result, TakenExt};
 use crate::ids::{ProductId, TeamId, VariantId};
 use crate::metadata::Metadata;
 use crate::money::{MOST, settings};
-use crate::signals::{self, Tell};
+use crate::signals::Tell;
 use crate::teams::team;
 
 /// How many lines an order can have.
@@ -73,7 +73,6 @@ type Goods = BTreeMap<ProductId, (Product, Vec<Variant>)>;
 pub fn place(tx: &Tx<'_>, reach: &Reach, mut new: NewOrder) -> Result<Order> {
     // If the order is refused, its number is given back with everything else.
     settings::next_order_ahead(tx)?;
-    signals::journal_ahead(tx)?;
     let goods = product::all(tx, new.lines.iter().map(|line| line.product_id).collect())?;
     let order = drafted(tx, reach, &goods, &mut new)?;
     take(tx, &order.chosen, order.code.as_ref())?;

@@ -59,7 +59,7 @@ async fn create(
     body: Body<NewTeam>,
 ) -> Result<Response> {
     caller.reaches_all()?;
-    caller.create(body, team::create).await
+    team::unique(caller.create(body, team::create).await)
 }
 
 /// Get a team

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::accounts::account;
 use crate::accounts::rights::Reach;
-use crate::error::{Error, Result, TakenExt};
+use crate::error::{AsTaken, Error, Result, TakenExt};
 use crate::expected::Expected;
 use crate::ids::{AccountId, TeamId};
 use crate::metadata::Metadata;
@@ -143,7 +143,7 @@ pub struct TeamFilter {
     pub q: Option<String>,
 }
 
-/// Creates a team.
+/// Creates a team. That its name is taken may show only when the job ends; [`unique`] says what that means.
 pub fn create(tx: &Tx<'_>, new: NewTeam) -> Result<Team> {
     let timezone = match new.timezone {
         Some(zone) => zone,
@@ -170,7 +170,7 @@ pub fn create(tx: &Tx<'_>, new: NewTeam) -> Result<Team> {
         updated_at: tx.now(),
         version: 1,
     };
-    unique(tx.run(Team::INSERT, &team.bind()))?;
+    tx.later(Team::INSERT, &team.bind())?;
     tx.tell("team.created", &team)?;
     Ok(team)
 }
@@ -306,7 +306,7 @@ fn update(tx: &Tx<'_>, news: &'static str, before: &Team, after: Team) -> Result
 }
 
 /// What the two unique rules of the table mean to the caller.
-fn unique(done: store::Result<u64>) -> Result<u64> {
+pub fn unique<T>(done: std::result::Result<T, impl Into<Error> + AsTaken>) -> Result<T> {
     let names = "Another active team already has this name.";
     let others = "Another team already has this external id.";
     done.taken("team_account_id_name_folded_key", "/name", names).taken(

@@ -33,6 +33,7 @@ use crate::error::{Code, Error, Result};
 use crate::expected::{Expected, Versioned};
 use crate::ids::TeamId;
 use crate::roster::standing::Standing;
+use crate::signals;
 
 /// An authenticated caller who has the permit `N`.
 pub struct Caller<N> {
@@ -288,6 +289,7 @@ impl<N: Needs> Caller<N> {
             .app
             .db
             .write(self.scope(), move |tx| {
+                signals::journal_ahead(tx)?;
                 if let Some(before) = Written::recall(tx, key.as_ref(), kept)? {
                     return Ok(before);
                 }

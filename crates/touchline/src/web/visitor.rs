@@ -25,6 +25,7 @@ use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
 use crate::roster::standing::{self, Standing};
+use crate::signals;
 use crate::signin::session::{self, Browser, Visit};
 
 /// The cookie: only for this host, only over https, out of reach for scripts.
@@ -275,7 +276,11 @@ impl<N: Needs> Visitor<N> {
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.app().db.write(self.scope()?, work).await
+        let change = move |tx: &Tx<'_>| {
+            signals::journal_ahead(tx)?;
+            work(tx)
+        };
+        self.app().db.write(self.scope()?, change).await
     }
 
     /// Asks for the password again if it was given too long ago. `back` is the page to come back to.

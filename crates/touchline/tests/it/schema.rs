@@ -6,7 +6,9 @@ use std::sync::mpsc;
 use store::{Db, Scope, Table, bind};
 use testkit::{Engine, Receiver, TestDatabase, World, both, json};
 use tokio::sync::oneshot;
+use touchline::ids::{DeliveryId, NotificationId, WebhookId};
 use touchline::signals::Notification;
+use touchline::webhooks::delivery::{Attempts, Delivery, Status};
 
 use crate::webhooks_api::{at, hook};
 
@@ -65,6 +67,29 @@ fn tell(
     });
     let news: Vec<_> = news.collect();
     tx.later_all(Notification::INSERT, &news.iter().map(Notification::bind).collect::<Vec<_>>())
+}
+
+/// Twenty deliveries. What they have in common are the members that this number's bits do not name.
+fn deliveries(tx: &store::Tx<'_>, form: i64) -> Vec<Delivery> {
+    let differs = |bit: i64, number: i64| if form >> bit & 1 == 1 { number } else { 0 };
+    let delivery = |number: i64| Delivery {
+        id: DeliveryId::from_bits(u128::from((form * 100 + number).unsigned_abs())),
+        account_id: tx.account(),
+        webhook_id: WebhookId::from_bits(7),
+        sequence: (differs(0, number) != 3).then_some(differs(0, number)),
+        notification_id: NotificationId::from_bits(9),
+        kind: format!("kind {}", differs(1, number)),
+        body: (differs(2, number) % 2 == 1).then(|| "\u{1f3c9}".repeat(40)),
+        status: Status::Succeeded,
+        tries: differs(3, number),
+        attempts: Attempts::default(),
+        next_attempt_at: None,
+        created_at: tx.now(),
+        finished_at: (differs(4, number) > 5).then(|| tx.now()),
+        updated_at: tx.now(),
+        version: 1,
+    };
+    (0..20).map(delivery).collect()
 }
 
 both! {
@@ -182,6 +207,21 @@ both! {
         )).await.unwrap();
         let wanted: Vec<_> = (10_000..12_077).map(|sequence| (sequence, format!("{sequence} \u{1f3c9}"))).collect();
         assert_eq!(kept, wanted);
+    }
+
+    async fn rows_are_written_as_they_are_whatever_they_have_in_common(w: &World) {
+        const ALL: &str = store::sql!(Delivery::SELECT, " where account_id = :account order by id");
+        let scope = || Scope::account(w.harbour, "test");
+        let write = w.db().write(scope(), |tx| {
+            let all: Vec<_> = (0..32).flat_map(|form| deliveries(tx, form)).collect();
+            for rows in all.chunks(20) {
+                tx.later_all(Delivery::INSERT, &rows.iter().map(Delivery::bind).collect::<Vec<_>>())?;
+            }
+            Ok::<_, store::Error>(all)
+        });
+        let written = write.await.unwrap();
+        let kept: Vec<Delivery> = w.db().read(scope(), |db| db.all(ALL, bind! {})).await.unwrap();
+        assert_eq!(kept, written);
     }
 
     async fn rows_keep_their_place_among_statements(w: &World) {

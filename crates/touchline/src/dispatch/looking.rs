@@ -5,13 +5,12 @@ use store::Reader;
 use super::Dispatcher;
 use super::carrier::Errand;
 use super::desks::{Desks, Pile};
-use super::plan::{BATCH, Look, Plan, plans};
+use super::plan::{Look, Plan, plans};
 use crate::error::{Error, Result};
 use crate::ids::WebhookId;
 
-/// At as many notifications it is looked together, unless one webhook has more: for 128 webhooks that wait for what is
-/// new, or fewer that have to catch up.
-const TOGETHER: i64 = 128 * BATCH;
+/// For so many webhooks it is looked together.
+const TOGETHER: usize = 128;
 
 type Ask = (WebhookId, Look);
 /// What goes wrong for one webhook is told to that one alone.
@@ -33,8 +32,8 @@ async fn look_for(post: Dispatcher, errand: Errand, asks: Pile<Ask>) -> Result<V
 
 fn together() -> impl FnMut(&Ask) -> bool {
     let mut many = 0;
-    move |(_, look)| {
-        many += look.many;
+    move |_| {
+        many += 1;
         many <= TOGETHER
     }
 }

@@ -11,8 +11,9 @@ use crate::error::{Code, Error, Result};
 use crate::webhooks::outcome::{self, Known, Report};
 use crate::webhooks::webhook::Reason;
 
-/// As many attempts as are written down together, unless one webhook has more.
-const TOGETHER: usize = 256;
+/// As many attempts as are written down together, unless one webhook has more: beyond that little is gained, and others
+/// who write would wait for it.
+const TOGETHER: usize = 1_000;
 
 /// Why a webhook is to be turned off, if it is.
 type Written = Result<Option<Reason>>;

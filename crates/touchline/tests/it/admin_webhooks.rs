@@ -182,7 +182,7 @@ both! {
         browser.get("/admin").await.ok().shows("A webhook is failing").shows(&place);
         receiver.always(204);
         browser.post(&format!("{one}/again"), &[]).await.leads_to(&format!("{one}?done=again"));
-        browser.get(&format!("{one}?done=again")).await.ok().shows("on its way once more").shows("On its way");
+        browser.get(&format!("{one}?done=again")).await.ok().shows("put on its way once more").shows("On its way");
         w.deliver().await;
         browser.get(&one).await.ok().shows("Delivered").shows("It answered 204").shows("It answered 500");
         let ids: Vec<_> = receiver.received().iter().map(|one| one.header("webhook-id").to_owned()).collect();
@@ -194,7 +194,7 @@ both! {
         let (receiver, mut browser, place, _) = scene(w).await;
         let sent = browser.post(&format!("{place}/test"), &[]).await;
         let one = sent.next().unwrap().to_owned();
-        browser.get(&one).await.ok().shows("The test is on its way.").shows("None yet").shows("a test stands in no log")
+        browser.get(&one).await.ok().shows("The test was put on its way.").shows("None yet").shows("a test stands in no log")
             .shows("data-live").shows("hx-trigger=\"every 2s\"");
         w.deliver().await;
         browser.get(&one).await.ok().shows("It answered 200");

@@ -23,8 +23,8 @@ use crate::webhooks::webhook::{self, Status, Webhook};
 
 /// What is said after something was done.
 const DONE: [(&str, &str); 2] = [
-    ("test", "The test is on its way."),
-    ("again", "The delivery is on its way once more, under the same id."),
+    ("test", "The test was put on its way. What comes of it is shown here."),
+    ("again", "It was put on its way once more, under the same id."),
 ];
 
 /// An attempt as it is shown.

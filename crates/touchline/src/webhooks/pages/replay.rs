@@ -70,7 +70,8 @@ impl Typed {
                         faults.add(name, "Write it like 2026-09-05T18:30.");
                     }
                 }
-                from.zip(to).map(|(from, to)| (Part::Time(from, to), self.missed))
+                let part = in_order(from.zip(to), "from", &mut faults);
+                part.map(|(from, to)| (Part::Time(from, to), self.missed))
             }
             "numbers" => {
                 let number = |text: &str| text.parse().ok().filter(|number| *number > 0);
@@ -81,7 +82,8 @@ impl Typed {
                         faults.add(name, "Write a number, 1 or more.");
                     }
                 }
-                first.zip(last).map(|(first, last)| (Part::Numbers(first, last), self.missed))
+                let part = in_order(first.zip(last), "first", &mut faults);
+                part.map(|(first, last)| (Part::Numbers(first, last), self.missed))
             }
             _ => {
                 faults.add("what", "Choose what the webhook is told again.");
@@ -90,6 +92,15 @@ impl Typed {
         };
         part.ok_or(faults)
     }
+}
+
+/// Two ends of which the first does not come after the last.
+fn in_order<T: Ord>(ends: Option<(T, T)>, first: &str, faults: &mut Faults) -> Option<(T, T)> {
+    let turned = ends.as_ref().is_some_and(|(first, last)| first > last);
+    if turned {
+        faults.add(first, "The end comes before this.");
+    }
+    ends.filter(|_| !turned)
 }
 
 /// A moment in the club's zone.
@@ -200,6 +211,8 @@ mod tests {
             "what=odd",
             "what=numbers&first=0",
             "what=numbers&first=1&last=x",
+            "what=numbers&first=4&last=3",
+            "what=time&from=2026-09-05T10:00&to=2026-09-05T09:59",
             "what=time&from=now",
         ] {
             assert!(read(wrong).is_err(), "{wrong}");

@@ -1,6 +1,7 @@
 //! How the club handles money, as a page of its settings.
 
 pub mod giving;
+pub mod methods;
 
 use std::collections::BTreeSet;
 

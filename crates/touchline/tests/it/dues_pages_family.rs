@@ -18,7 +18,7 @@ both! {
         let zoe = charged(w, &cast.hawks, &cast.zoe.member, json!({ "title": "Somebody else’s" })).await;
         let path = |due: &testkit::Value, below: &str| format!("/dues/{}{below}", due["id"].as_str().unwrap());
 
-        let page = parent.get("/dues").await.ok().shows("You owe 200.00 EUR").shows("Next: <b>50.00 EUR</b> by 1 Oct 2026.").shows("Max");
+        let page = parent.get("/dues").await.ok().shows("You owe 200.00 EUR").shows("Next: <b>50.00 EUR</b> by 1 Oct 2026.").shows("Max").shows("</bdi>, <bdi>Max");
         assert!(!page.text.contains("Somebody else") && !page.words().contains("Zoe") && !page.text.contains("<img src=x"));
         assert!(!page.text.contains("Teams you lead") && !page.text.contains("by card"));
         parent.get(&path(&max, "")).await.ok().shows("Open: 100.00 EUR").shows("IBAN &#60;b&#62;12").shows("To pay, use the way your club has told you").shows("Nothing was paid yet");

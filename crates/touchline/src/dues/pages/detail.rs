@@ -15,6 +15,7 @@ use crate::dues::reminders;
 use crate::error::Result;
 use crate::ids::{DueId, MovementId, PaymentId};
 use crate::money::ledger::{self, Book, Entry};
+use crate::money::pages::methods::method;
 use crate::money::payment::{self, Payment, Refund, RefundStatus};
 use crate::names::Names;
 use crate::web::page::{Flash, Frame, Section};
@@ -61,7 +62,7 @@ impl PaidRow {
             id: payment.id,
             at: payment.paid_at,
             amount: money(payment.amount),
-            method: shown::method(payment.method),
+            method: method(payment.method),
             reference: payment.reference.clone(),
             credited: some(payment.credited),
             refunded: some(payment.refunded),

@@ -1,6 +1,6 @@
 //! What somebody's family owes and has paid.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use askama::Template;
 use axum::response::Response;
@@ -50,6 +50,8 @@ struct Line {
     at: Timestamp,
     what: &'static str,
     title: String,
+    /// For whom, where it is not plain.
+    whom: Option<String>,
     owed: String,
     credit: String,
 }
@@ -129,11 +131,17 @@ fn found(db: &Reader<'_>, standing: Standing) -> Result<Found> {
     let page = Page { limit: DUES, order: Order::Desc, last: None };
     let dues = due::list(db, &reach, &DueFilter::default(), &page)?;
     let Statement { totals, lines, .. } = statement::of_person(db, &reach, own)?;
+    let around = Around::of(db, dues.iter())?;
+    let whom: HashMap<_, _> =
+        dues.iter().map(|due| (due.id.to_string(), around.person(due.person_id))).collect();
+    let children = children(db, &around, dues)?;
+    let whom =
+        |line: &statement::Line| whom.get(&line.subject).filter(|_| children.len() > 1).cloned();
     Ok(Found {
         sums: totals.iter().map(sum).collect(),
         own: family,
-        children: children(db, dues)?,
-        lines: lines.into_iter().take(LINES).map(line).collect(),
+        lines: lines.into_iter().take(LINES).map(|one| line(whom(&one), one)).collect(),
+        children,
         teams,
         zone,
     })
@@ -149,8 +157,9 @@ fn sum(Total { currency, sums }: &Total) -> Sum {
     }
 }
 
-fn line(line: statement::Line) -> Line {
+fn line(whom: Option<String>, line: statement::Line) -> Line {
     Line {
+        whom,
         at: line.at,
         what: shown::movement(line.kind),
         title: line.title.unwrap_or_default(),
@@ -160,8 +169,7 @@ fn line(line: statement::Line) -> Line {
 }
 
 /// The dues of each of the family, those first for whom something is open.
-fn children(db: &Reader<'_>, dues: Vec<Shown>) -> Result<Vec<Child>> {
-    let around = Around::of(db, dues.iter())?;
+fn children(db: &Reader<'_>, around: &Around, dues: Vec<Shown>) -> Result<Vec<Child>> {
     let mut by_person: BTreeMap<PersonId, Vec<Shown>> = BTreeMap::new();
     for due in dues {
         by_person.entry(due.person_id).or_default().push(due);

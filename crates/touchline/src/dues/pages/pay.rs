@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::expected::Expected;
 use crate::ids::DueId;
 use crate::money::ledger;
+use crate::money::pages::methods::BY_HAND;
 use crate::money::payment::Method;
 use crate::teams::team;
 use crate::web::form::{Faults, Form};
@@ -23,14 +24,6 @@ use crate::web::once::{Once, new_nonce, nonce, once};
 use crate::web::page::{Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Outcome, see_other};
-
-/// How money comes in by hand. What was paid by card here is written down by itself.
-const METHODS: [(Method, &str); 4] = [
-    (Method::Transfer, "Transfer"),
-    (Method::Cash, "Cash"),
-    (Method::Card, "Card, elsewhere"),
-    (Method::Other, "Another way"),
-];
 
 /// What was typed.
 #[derive(Debug)]
@@ -128,7 +121,7 @@ struct PayPage {
 impl PayPage {
     fn methods(&self) -> Vec<(&'static str, &'static str)> {
         let credit = self.credit.as_ref().map(|_| (Method::Credit, "What was paid ahead"));
-        METHODS.into_iter().chain(credit).map(|(method, label)| (method.word(), label)).collect()
+        BY_HAND.into_iter().chain(credit).map(|(method, label)| (method.word(), label)).collect()
     }
 }
 

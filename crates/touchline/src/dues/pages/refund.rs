@@ -14,6 +14,7 @@ use crate::error::{Code, Error, Result};
 use crate::expected::Expected;
 use crate::ids::{DueId, PaymentId};
 use crate::money::pages::giving;
+use crate::money::pages::methods::method;
 use crate::money::payment::{self, Method, Payment};
 use crate::web::form::{Faults, Form};
 use crate::web::once::{Once, new_nonce, nonce, once};
@@ -107,7 +108,7 @@ fn show_form(
         title: due.title.clone(),
         payer: payer.clone(),
         paid: money(payment.amount),
-        method: shown::method(payment.method),
+        method: method(payment.method),
         most: money(left.most()),
         currency: due.currency.code().to_owned(),
         possible: left.most() > 0,

@@ -11,7 +11,6 @@ use crate::dues::statement;
 use crate::error::Result;
 use crate::ids::{PersonId, TeamId};
 use crate::money::ledger::Movement;
-use crate::money::payment::Method;
 use crate::names::Names;
 
 /// What dues are for, in words.
@@ -61,17 +60,6 @@ pub(super) fn state(due: &Shown) -> (&'static str, &'static str) {
         _ if due.overdue => ("bad", "Overdue"),
         Status::PartiallyPaid => ("warn", "Partly paid"),
         Status::Open => ("info", "Open"),
-    }
-}
-
-/// How something was paid, in words.
-pub(super) fn method(of: Method) -> &'static str {
-    match of {
-        Method::Cash => "Cash",
-        Method::Transfer => "Transfer",
-        Method::Card => "Card",
-        Method::Other => "Other",
-        Method::Credit => "Credit",
     }
 }
 

@@ -17,6 +17,7 @@ use crate::accounts::rights::Reach;
 use crate::error::{Error, Fault, Result};
 use crate::expected::Expected;
 use crate::ids::OrderId;
+use crate::money::pages::methods::{BY_HAND, method};
 use crate::money::payment::{self, Method, Paid, Payment, Refund};
 use crate::shop::ending::{self, OrderCancellation};
 use crate::shop::handing::{self, Handing, Part};
@@ -40,9 +41,6 @@ const EVERYWHERE: &Reach = &Reach::Everywhere;
 /// The longest reference, and the longest reason.
 const REFERENCE: usize = 120;
 const REASON: usize = 500;
-
-/// The ways in which an order is paid, with their words.
-const METHODS: [Method; 4] = [Method::Cash, Method::Transfer, Method::Card, Method::Other];
 
 /// So many of some lines, as they were typed.
 #[derive(Debug, Default)]
@@ -124,7 +122,7 @@ pub(super) fn history(order: &Order, payments: &[Payment], refunds: &[Refund]) -
     let mut all = vec![plain(kept.created_at, "Placed")];
     for payment in payments {
         let amount = money(payment.amount, payment.currency);
-        let what = format!("{amount} paid: {}", shown::method(payment.method));
+        let what = format!("{amount} paid: {}", method(payment.method));
         all.push(Happened { more: payment.reference.clone(), ..plain(payment.paid_at, &what) });
     }
     if kept.total == 0 {
@@ -248,7 +246,7 @@ async fn show_one(visitor: &Keeper, id: OrderId, again: Again) -> Outcome<Respon
         state: shown::progress(order.kept.status),
         owed,
         history,
-        methods: METHODS.map(|method| (method.word(), shown::method(method))).to_vec(),
+        methods: BY_HAND.map(|(method, label)| (method.word(), label)).to_vec(),
         paying,
         parts: again.parts,
         faults: again.faults,
@@ -295,7 +293,8 @@ pub(super) async fn pay(At(id): At<OrderId>, Sent { visitor, form }: Sent) -> Ou
 impl Paying {
     fn read(&self, order: &Order, faults: &mut Faults) -> Option<Paid> {
         let currency = order.kept.currency;
-        let method = Method::parse(&self.method).filter(|method| METHODS.contains(method));
+        let method =
+            BY_HAND.iter().map(|(method, _)| *method).find(|method| method.word() == self.method);
         if method.is_none() {
             faults.add("method", "Choose how it was paid.");
         }

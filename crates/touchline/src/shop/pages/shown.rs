@@ -6,7 +6,7 @@ use askama::Template;
 use kit::{Money, Timestamp};
 
 use super::money;
-use crate::money::payment::{Method, RefundStatus};
+use crate::money::payment::RefundStatus;
 use crate::shop::order::{self, Order};
 use crate::shop::product::{Buyers, Product, Status};
 use crate::web::page::Frame;
@@ -124,17 +124,6 @@ pub(super) const STATES: [(&str, &str); 6] = [
     ("refunded", "Given back"),
     ("cancelled", "Cancelled"),
 ];
-
-/// How something was paid, in words.
-pub(crate) fn method(method: impl Borrow<Method>) -> &'static str {
-    match method.borrow() {
-        Method::Cash => "Cash",
-        Method::Transfer => "Bank transfer",
-        Method::Card => "Card",
-        Method::Other => "In another way",
-        Method::Credit => "From credit",
-    }
-}
 
 /// What has become of money that is given back.
 pub(crate) fn refunded(status: impl Borrow<RefundStatus>) -> (&'static str, &'static str) {

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kit::Id;
-use tokio::sync::{Notify, watch};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{Notify, oneshot, watch};
 
 /// Tells one listener which accounts have news, and any number of others that theirs has. What rings while the
 /// first does not listen is kept.
@@ -13,6 +14,17 @@ pub struct Bell {
     accounts: Mutex<HashSet<u128>>,
     rung: Notify,
     rooms: Arc<Rooms>,
+    herald: Mutex<Option<Herald>>,
+}
+
+/// Whoever tells other nodes: what is rung here, and an end that is dropped when the bell is taken down.
+type Herald = (UnboundedSender<u128>, oneshot::Sender<()>);
+
+/// What was rung on this node, for those who tell others of it.
+pub(crate) struct Rung {
+    pub(crate) accounts: UnboundedReceiver<u128>,
+    /// Gone when nothing will be rung any more.
+    pub(crate) down: oneshot::Receiver<()>,
 }
 
 /// The accounts that somebody listens to.
@@ -33,7 +45,33 @@ impl Rooms {
 }
 
 impl Bell {
+    /// Somebody here has changed something.
     pub(crate) fn ring(&self, account: u128) {
+        self.echo(account);
+        if let Some((herald, _)) = &*self.herald() {
+            // If it is gone, others look by themselves.
+            let _ = herald.send(account);
+        }
+    }
+
+    /// Everything that is rung here from now on.
+    pub(crate) fn herald_it(&self) -> Rung {
+        let ((herald, accounts), (end, down)) = (unbounded_channel(), oneshot::channel());
+        *self.herald() = Some((herald, end));
+        Rung { accounts, down }
+    }
+
+    /// Other nodes are told nothing more.
+    pub(crate) fn take_down(&self) {
+        *self.herald() = None;
+    }
+
+    fn herald(&self) -> MutexGuard<'_, Option<Herald>> {
+        self.herald.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Rings here alone.
+    pub(crate) fn echo(&self, account: u128) {
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         accounts.insert(account);
         drop(accounts);

@@ -19,7 +19,7 @@ pub struct Options {
     pub url: String,
     /// A PEM file with the authority that vouches for a PostgreSQL server, beside the public ones.
     pub authority: Option<PathBuf>,
-    /// How many connections to a PostgreSQL server; half of them write.
+    /// How many connections to a PostgreSQL server; half of them write. One more hears other nodes.
     pub connections: usize,
     /// How many jobs may wait, reads and writes each, before callers are told to come back later.
     pub queue: usize,
@@ -230,6 +230,7 @@ impl Db {
     /// Does what waits, then stops the threads and closes the connections.
     pub fn close(&self) {
         self.inner.queue.close();
+        self.inner.tools.bell.take_down();
         let mut threads = self.inner.threads.lock().unwrap_or_else(PoisonError::into_inner);
         for thread in threads.drain(..) {
             // A job's panic is caught around the job; a thread has nothing left to panic with.
@@ -250,6 +251,7 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.queue.close();
+        self.tools.bell.take_down();
     }
 }
 

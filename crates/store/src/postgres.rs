@@ -4,6 +4,7 @@
 //! that reading and then writing means the same as with SQLite's single writer. Statements are
 //! prepared once per connection. A lost connection is made anew before the next job.
 
+mod herald;
 mod values;
 
 use std::cell::RefCell;
@@ -85,6 +86,8 @@ pub(crate) fn start(
         queue.close();
         return Err(error);
     }
+    let (rung, tools) = (tools.bell.herald_it(), tools.clone());
+    threads.push(thread("postgres-bell", move || herald::run(&config, tls, rung, &tools))?);
     Ok(threads)
 }
 

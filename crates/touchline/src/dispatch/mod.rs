@@ -44,11 +44,13 @@ use crate::webhooks::webhook::{self, Reason};
 
 /// How often a node says that it is alive.
 const SHARE_EVERY: Duration = Duration::from_secs(5);
-/// How often it is looked whether something was missed: news of other nodes, mostly.
+/// While something is still to be handed over, it is not to lie with nobody for long.
+const HAND_OVER: Duration = Duration::from_millis(500);
+/// How often it is looked whether something was missed, such as another node's bell.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 const LOOK_SELDOM: Duration = Duration::from_secs(5);
-/// How long it is remembered which webhooks an account has.
-const KNOWN_FOR: Duration = Duration::from_secs(1);
+/// How long it is remembered which webhooks an account has: whoever makes one waits no longer for its first news.
+const KNOWN_FOR: Duration = Duration::from_millis(100);
 /// How long attempts under way may take when the service stops.
 const FAREWELL: Duration = Duration::from_secs(8);
 
@@ -164,8 +166,12 @@ impl Dispatcher {
                 () = tokio::time::sleep(due.unwrap_or(LOOK_SELDOM)), if due.is_some() => self.wake(&mut work),
                 _ = look.tick() => self.look(&mut work).await,
                 _ = share.tick() => {
-                    if self.share(&work).await {
+                    let (more, settled) = self.share(&work).await;
+                    if more {
                         self.look(&mut work).await;
+                    }
+                    if !settled {
+                        share.reset_after(HAND_OVER);
                     }
                 }
                 _ = remember.tick(), if !work.trusted.is_empty() => self.doubt(&mut work).await,
@@ -199,26 +205,26 @@ impl Dispatcher {
         begun.unwrap_or_else(|error| warn(&error, "could not begin to deliver"));
     }
 
-    /// Says that this node is alive and learns which webhooks are its own. Says whether there are more of them.
-    async fn share(&self, work: &Work) -> bool {
+    /// Says that this node is alive and learns which webhooks are its own. Says whether there are more of them, and
+    /// whether everything is with the node it belongs to, as far as this one can tell.
+    async fn share(&self, work: &Work) -> (bool, bool) {
         let node = self.node;
         let at_work: Vec<i64> = work.busy.values().map(|busy| busy.slot).collect();
         let share = move |tx: &store::Tx<'_>| slots::share(tx, node, &at_work);
-        match self.app.db.write(Scope::system(ACTOR), share).await {
-            Ok(now_held) => {
-                let ends = self.ends();
-                let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-                let is_new = |slot: &i64| held.get(slot).is_none_or(|until| *until <= ends);
-                let more = now_held.keys().any(is_new);
-                *held = now_held;
-                more
-            }
+        let shared = match self.app.db.write(Scope::system(ACTOR), share).await {
+            Ok(shared) => shared,
             Err(error) => {
                 // What is held is held until its time is up.
                 warn(&error, "could not say that this node delivers");
-                false
+                return (false, true);
             }
-        }
+        };
+        let ends = self.ends();
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = |slot: &i64| held.get(slot).is_none_or(|until| *until <= ends);
+        let more = shared.held.keys().any(is_new);
+        *held = shared.held;
+        (more, shared.settled)
     }
 
     /// Whether this node may begin an attempt for a webhook of this slot: it must end before the node could

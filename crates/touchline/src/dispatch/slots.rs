@@ -19,9 +19,16 @@ const SILENT: Duration = Duration::from_secs(20);
 /// The slots a node holds, and until when.
 pub(super) type Held = HashMap<i64, Timestamp>;
 
+/// A node's share of the work.
+pub(super) struct Share {
+    pub(super) held: Held,
+    /// Whether nothing of it is still another's, and the node has nothing that is another's by now.
+    pub(super) settled: bool,
+}
+
 /// Says that a node is alive, takes what of its share is free, keeps what it has, and lets go of what is
 /// another's by now. Where it is still at work it lets go only once that has ended, and begins nothing more.
-pub(super) fn share(tx: &Tx<'_>, node: NodeId, at_work: &[i64]) -> Result<Held> {
+pub(super) fn share(tx: &Tx<'_>, node: NodeId, at_work: &[i64]) -> Result<Share> {
     tx.run(
         "insert into dispatch_node (id, seen_at) values (:node, :now)
          on conflict (id) do update set seen_at = excluded.seen_at /* any account */",
@@ -40,13 +47,14 @@ pub(super) fn share(tx: &Tx<'_>, node: NodeId, at_work: &[i64]) -> Result<Held> 
     let held: HashMap<_, _> =
         held.into_iter().map(|(slot, node, end)| (slot, (node, end))).collect();
     let held_until = tx.now().plus(LEASE);
-    let mut mine = Held::new();
+    let (mut mine, mut settled) = (Held::new(), true);
     for slot in 0..SLOTS {
         let (ours, free) = match held.get(&slot) {
             Some((holder, end)) => (*holder == node, *end <= tx.now()),
             None => (false, true),
         };
         let stays = is_own(slot) && (ours || free);
+        settled &= stays || !(is_own(slot) || ours);
         if stays || (ours && at_work.contains(&slot)) {
             tx.later(
                 "insert into dispatch_slot (slot, holder, held_until) values (:slot, :node, :held_until)
@@ -64,7 +72,7 @@ pub(super) fn share(tx: &Tx<'_>, node: NodeId, at_work: &[i64]) -> Result<Held> 
             )?;
         }
     }
-    Ok(mine)
+    Ok(Share { held: mine, settled })
 }
 
 /// Lets go of everything a node holds, when it stops.

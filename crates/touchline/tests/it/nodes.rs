@@ -3,13 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "a story that cannot go on has failed")]
 
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
-use kit::Change;
-use store::{Dialect, Scope};
+use kit::{Change, Clock};
+use store::{Db, Dialect, Scope};
 use testkit::world::new_key;
-use testkit::{Answer, World, both, json, seconds};
+use testkit::{Answer, Engine, TestDatabase, World, both, json, seconds};
+use tokio::time::timeout;
 use touchline::expected::Expected;
-use touchline::ids::TeamId;
+use touchline::ids::{AccountId, TeamId};
 use touchline::teams::team::{self, TeamChange};
 
 use super::keys::revoke;
@@ -36,6 +38,44 @@ fn rename(name: &str) -> TeamChange {
 /// An answer without its request id.
 fn shown(answer: &Answer) -> (Option<&str>, String) {
     (answer.header("etag"), answer.text.replace(answer.header("request-id").unwrap(), ""))
+}
+
+/// Long enough for what comes at once, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whose news the bell of a database rings for.
+async fn hears(db: &Db) -> Vec<AccountId> {
+    db.bell().heard().await
+}
+
+#[tokio::test]
+async fn nodes_on_one_postgres_hear_each_others_bell() {
+    let Some(database) = TestDatabase::new(Engine::Postgres).await else { return };
+    let (here, there) = (database.open(Clock::system()), database.open(Clock::system()));
+    let account = AccountId::from_bits(7);
+    let ring = || {
+        here.write(Scope::account(account, "test"), |tx| {
+            tx.ring();
+            Ok::<(), store::Error>(())
+        })
+    };
+    let heard = async {
+        loop {
+            ring().await.unwrap();
+            // The other one may not listen yet.
+            if let Ok(heard) = timeout(Duration::from_millis(100), hears(&there)).await {
+                return heard;
+            }
+        }
+    };
+    assert_eq!(timeout(PATIENCE, heard).await.unwrap(), [account]);
+    // It is not told back to who told it.
+    assert_eq!(hears(&here).await, [account]);
+    let echo = timeout(Duration::from_millis(300), hears(&here)).await;
+    assert!(echo.is_err(), "{echo:?}");
+    tokio::task::spawn_blocking(move || [here, there].map(|db| db.close())).await.unwrap();
+    database.left_alone().await;
+    database.remove().await;
 }
 
 both! {

@@ -27,7 +27,7 @@ use crate::webhooks::ears::Ears;
 use crate::webhooks::kinds;
 
 /// How often it is looked whether a stream's credential is still good, and whether there is news that the bell
-/// did not ring for. Several nodes on a PostgreSQL do not hear each other's bell.
+/// did not ring for: another node's, while the server could not be reached.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 const LOOK_OFTEN: Duration = Duration::from_secs(1);
 

@@ -18,6 +18,8 @@ use crate::webhooks::asking::{self, Part};
 use crate::webhooks::summary::{self, Open};
 use crate::webhooks::webhook::{self, Status, Webhook};
 
+const TURNED: &str = "The end comes before this.";
+
 /// What was typed.
 #[derive(Debug, Default)]
 struct Typed {
@@ -70,7 +72,8 @@ impl Typed {
                         faults.add(name, "Write it like 2026-09-05T18:30.");
                     }
                 }
-                let part = in_order(from.zip(to), "from", &mut faults);
+                let why = if self.to.is_empty() { "This is still to come." } else { TURNED };
+                let part = in_order(from.zip(to), ("from", why), &mut faults);
                 part.map(|(from, to)| (Part::Time(from, to), self.missed))
             }
             "numbers" => {
@@ -82,7 +85,7 @@ impl Typed {
                         faults.add(name, "Write a number, 1 or more.");
                     }
                 }
-                let part = in_order(first.zip(last), "first", &mut faults);
+                let part = in_order(first.zip(last), ("first", TURNED), &mut faults);
                 part.map(|(first, last)| (Part::Numbers(first, last), self.missed))
             }
             _ => {
@@ -95,10 +98,14 @@ impl Typed {
 }
 
 /// Two ends of which the first does not come after the last.
-fn in_order<T: Ord>(ends: Option<(T, T)>, first: &str, faults: &mut Faults) -> Option<(T, T)> {
+fn in_order<T: Ord>(
+    ends: Option<(T, T)>,
+    (first, why): (&str, &str),
+    faults: &mut Faults,
+) -> Option<(T, T)> {
     let turned = ends.as_ref().is_some_and(|(first, last)| first > last);
     if turned {
-        faults.add(first, "The end comes before this.");
+        faults.add(first, why);
     }
     ends.filter(|_| !turned)
 }

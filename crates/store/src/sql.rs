@@ -180,7 +180,9 @@ impl<P> Statements<P> {
         prepare: impl FnOnce(String) -> Result<P>,
     ) -> Result<Arc<Prepared<P>>> {
         if places.iter().all(|place| place.same) || !self.may_differ(sql, &places) {
-            places.iter_mut().for_each(|place| place.same = false);
+            for place in &mut places {
+                place.same = false;
+            }
         }
         let render = |statement: &Statement| {
             let of_more = || format!("an insert of one row's parameters is wanted: {sql:?}");

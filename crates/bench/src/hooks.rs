@@ -104,7 +104,7 @@ async fn rate(
     let ratio = ours.rate_against(&both);
     let end_to_end = Row {
         name: format!(
-            "the same against `POST /teams` of those {clients} without webhooks, and posting, each by itself"
+            "the same to {wide} against `POST /teams` of those {clients} without webhooks, and posting, each by itself"
         ),
         ask: "≥ 0.5",
         us: shown(&ours),

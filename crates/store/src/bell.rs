@@ -4,27 +4,47 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kit::Id;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Notify, oneshot, watch};
 
 /// Tells one listener which accounts have news, and any number of others that theirs has. What rings while the
 /// first does not listen is kept.
 #[derive(Debug, Default)]
 pub struct Bell {
-    accounts: Mutex<HashSet<u128>>,
-    rung: Notify,
+    rung: Rung,
     rooms: Arc<Rooms>,
-    herald: Mutex<Option<Herald>>,
+    /// What other nodes are to be told, if somebody tells them.
+    away: Rung,
+    /// Dropped when nobody is to tell them any more.
+    herald: Mutex<Option<oneshot::Sender<()>>>,
 }
 
-/// Whoever tells other nodes: what is rung here, and an end that is dropped when the bell is taken down.
-type Herald = (UnboundedSender<u128>, oneshot::Sender<()>);
+/// The accounts that were rung for since somebody asked.
+#[derive(Debug, Default)]
+struct Rung {
+    accounts: Mutex<HashSet<u128>>,
+    more: Notify,
+}
 
-/// What was rung on this node, for those who tell others of it.
-pub(crate) struct Rung {
-    pub(crate) accounts: UnboundedReceiver<u128>,
-    /// Gone when nothing will be rung any more.
-    pub(crate) down: oneshot::Receiver<()>,
+impl Rung {
+    fn accounts(&self) -> MutexGuard<'_, HashSet<u128>> {
+        self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, account: u128) {
+        self.accounts().insert(account);
+        self.more.notify_one();
+    }
+
+    /// Waits until there are some, and takes them.
+    async fn some(&self) -> HashSet<u128> {
+        loop {
+            let accounts = std::mem::take(&mut *self.accounts());
+            if !accounts.is_empty() {
+                return accounts;
+            }
+            self.more.notified().await;
+        }
+    }
 }
 
 /// The accounts that somebody listens to.
@@ -48,17 +68,21 @@ impl Bell {
     /// Somebody here has changed something.
     pub(crate) fn ring(&self, account: u128) {
         self.echo(account);
-        if let Some((herald, _)) = &*self.herald() {
-            // If it is gone, others look by themselves.
-            let _ = herald.send(account);
+        if self.herald().is_some() {
+            self.away.add(account);
         }
     }
 
-    /// Everything that is rung here from now on.
-    pub(crate) fn herald_it(&self) -> Rung {
-        let ((herald, accounts), (end, down)) = (unbounded_channel(), oneshot::channel());
-        *self.herald() = Some((herald, end));
-        Rung { accounts, down }
+    /// Somebody tells other nodes from now on, until this ends.
+    pub(crate) fn herald_it(&self) -> oneshot::Receiver<()> {
+        let (herald, down) = oneshot::channel();
+        *self.herald() = Some(herald);
+        down
+    }
+
+    /// Waits until other nodes are to be told of accounts, and says of which.
+    pub(crate) async fn heard_here(&self) -> HashSet<u128> {
+        self.away.some().await
     }
 
     /// Other nodes are told nothing more.
@@ -66,16 +90,13 @@ impl Bell {
         *self.herald() = None;
     }
 
-    fn herald(&self) -> MutexGuard<'_, Option<Herald>> {
+    fn herald(&self) -> MutexGuard<'_, Option<oneshot::Sender<()>>> {
         self.herald.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Rings here alone.
     pub(crate) fn echo(&self, account: u128) {
-        let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
-        accounts.insert(account);
-        drop(accounts);
-        self.rung.notify_one();
+        self.rung.add(account);
         if let Some(room) = self.rooms.open().get(&account) {
             room.bell.send_replace(());
         }
@@ -83,16 +104,7 @@ impl Bell {
 
     /// Waits until accounts have news, and says which. One listener at a time.
     pub async fn heard<K>(&self) -> Vec<Id<K>> {
-        loop {
-            let accounts = {
-                let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
-                std::mem::take(&mut *accounts)
-            };
-            if !accounts.is_empty() {
-                return accounts.into_iter().map(Id::from_bits).collect();
-            }
-            self.rung.notified().await;
-        }
+        self.rung.some().await.into_iter().map(Id::from_bits).collect()
     }
 
     /// Listens to one account from now on, beside whoever else does.

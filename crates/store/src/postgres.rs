@@ -86,8 +86,8 @@ pub(crate) fn start(
         queue.close();
         return Err(error);
     }
-    let (rung, tools) = (tools.bell.herald_it(), tools.clone());
-    threads.push(thread("postgres-bell", move || herald::run(&config, tls, rung, &tools))?);
+    let (down, tools) = (tools.bell.herald_it(), tools.clone());
+    threads.push(thread("postgres-bell", move || herald::run(&config, tls, down, &tools))?);
     Ok(threads)
 }
 

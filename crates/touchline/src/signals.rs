@@ -55,18 +55,14 @@ impl Tell for Tx<'_> {
 
     fn tell_all<T: Subject>(&self, kind: &'static str, objects: &[(Option<&T>, &T)]) -> Result<()> {
         let mut journal = Journal::open(self)?;
-        let mut logged = (Vec::new(), Vec::new());
+        let mut told = Vec::with_capacity(objects.len());
         for (before, object) in objects {
             let previous = before.map(|before| changed(before, *object)).transpose()?;
-            let (news, entry) =
-                publish(self, &mut journal, kind, &Data { object: *object, previous })?;
-            logged.0.push(news);
-            logged.1.push(entry);
+            told.push(publish(self, &mut journal, kind, &Data { object: *object, previous })?);
         }
-        let (news, entries) = &logged;
-        let news: Vec<_> = news.iter().map(Notification::bind).collect();
+        let news: Vec<_> = told.iter().map(|(news, _)| news.bind()).collect();
         self.later_all(Notification::INSERT, &news)?;
-        let entries: Vec<_> = entries.iter().map(AuditEntry::bind).collect();
+        let entries: Vec<_> = told.iter().map(|(_, entry)| entry.bind()).collect();
         self.later_all(AuditEntry::INSERT, &entries)?;
         journal.close(self)?;
         let subjects = objects.iter().map(|(_, object)| object.subject());

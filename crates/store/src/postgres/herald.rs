@@ -1,19 +1,17 @@
 //! The herald: nodes on one server hear each other's bell.
 //!
-//! What is rung while the server cannot be reached is lost; whoever listens looks now and then by themselves.
+//! What was on its way when the connection was lost is lost; whoever listens looks now and then by themselves.
 
-use std::collections::HashSet;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::oneshot;
 use tokio::time::sleep;
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{AsyncMessage, Config, NoTls, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::bell::Rung;
 use crate::scope::Tools;
 use crate::{Bell, Result};
 
@@ -25,20 +23,24 @@ const AGAIN: Duration = Duration::from_secs(1);
 const TOGETHER: usize = 200;
 
 /// Tells other nodes which accounts have news here, and rings here for theirs, until the bell is taken down.
-pub(super) fn run(config: &Config, tls: Option<MakeRustlsConnect>, rung: Rung, tools: &Arc<Tools>) {
+pub(super) fn run(
+    config: &Config,
+    tls: Option<MakeRustlsConnect>,
+    down: oneshot::Receiver<()>,
+    tools: &Arc<Tools>,
+) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => return tracing::warn!(%error, "other nodes are not heard"),
     };
-    let Rung { mut accounts, down } = rung;
     let own = format!("{:016x}", u64::from_le_bytes(tools.dice.bytes()));
     runtime.block_on(async {
         let carry = async {
             loop {
                 let carried = match tls.clone() {
-                    Some(tls) => carry(config, tls, &mut accounts, (&tools.bell, &own)).await,
-                    None => carry(config, NoTls, &mut accounts, (&tools.bell, &own)).await,
+                    Some(tls) => carry(config, tls, &tools.bell, &own).await,
+                    None => carry(config, NoTls, &tools.bell, &own).await,
                 };
                 if let Err(error) = carried {
                     tracing::debug!(%error, "the connection on which other nodes are heard ended");
@@ -57,8 +59,8 @@ pub(super) fn run(config: &Config, tls: Option<MakeRustlsConnect>, rung: Rung, t
 async fn carry<T: MakeTlsConnect<Socket>>(
     config: &Config,
     tls: T,
-    accounts: &mut UnboundedReceiver<u128>,
-    (bell, own): (&Bell, &str),
+    bell: &Bell,
+    own: &str,
 ) -> Result<()> {
     let (client, mut connection) = config.connect(tls).await?;
     let hear = async {
@@ -71,19 +73,15 @@ async fn carry<T: MakeTlsConnect<Socket>>(
     };
     let tell = async {
         client.batch_execute("listen touchline_bell").await?;
-        while let Some(first) = accounts.recv().await {
-            let mut some = HashSet::from([first]);
-            while let Ok(more) = accounts.try_recv() {
-                some.insert(more);
-            }
-            let some: Vec<_> = some.iter().map(|account| format!(" {account:x}")).collect();
-            for some in some.chunks(TOGETHER) {
+        loop {
+            let all = bell.heard_here().await;
+            let all: Vec<_> = all.iter().map(|account| format!(" {account:x}")).collect();
+            for some in all.chunks(TOGETHER) {
                 let text = format!("notify touchline_bell, '{own}{}'", some.concat());
                 client.batch_execute(&text).await?;
             }
             sleep(PAUSE).await;
         }
-        Ok(())
     };
     tokio::select! {
         ended = hear => ended,

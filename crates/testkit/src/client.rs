@@ -105,7 +105,10 @@ impl Client {
     }
 
     fn bytes(&self, method: &str, path: &str, body: Option<&str>) -> Vec<u8> {
-        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
+        let mut head = format!("{method} {path} HTTP/1.1\r\n");
+        if !self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+            head += &format!("Host: {}\r\n", self.address);
+        }
         if let Some(key) = &self.key {
             head += &format!("Authorization: Bearer {key}\r\n");
         }

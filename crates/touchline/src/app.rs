@@ -43,7 +43,7 @@ pub struct App(Arc<Parts>);
 /// What the service is made of.
 pub struct Parts {
     pub config: Config,
-    /// Where people reach the service: what links and apps are told, never what a request says.
+    /// The setting `base_url`, or the address the server listens on. A request never changes it.
     pub home: BaseUrl,
     pub db: Db,
     pub clock: Clock,
@@ -113,6 +113,11 @@ impl App {
             tasks: Mutex::new(JoinSet::new()),
             stopping: watch::channel(false).0,
         })))
+    }
+
+    /// The absolute URL of a path: for what is stored, mailed or sent to another party.
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.home.as_str())
     }
 
     /// A fresh request id.

@@ -106,7 +106,6 @@ pub async fn look_up(
 
 /// The page that a checkout asks for: the same whenever it is asked.
 pub fn page_of(app: &App, checkout: &Checkout) -> NewPage {
-    let home = app.home.as_str();
     NewPage {
         account: checkout.account_id,
         checkout: checkout.id,
@@ -114,8 +113,8 @@ pub fn page_of(app: &App, checkout: &Checkout) -> NewPage {
         amount: checkout.amount,
         title: checkout.title.clone(),
         expires_at: checkout.expires_at,
-        done: format!("{home}/checkout/done"),
-        back: format!("{home}/checkout/back"),
+        done: app.url("/checkout/done"),
+        back: app.url("/checkout/back"),
     }
 }
 

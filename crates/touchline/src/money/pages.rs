@@ -162,7 +162,7 @@ async fn page(visitor: &Visitor<MoneyManage>, typed: Option<Typed>, faults: Faul
         faults,
         cards: app.cards.is_some(),
         called: app.cards.as_ref().is_some_and(|cards| cards.webhook_secret.is_some()),
-        calls: format!("{}/stripe/webhook", app.home.as_str()),
+        calls: app.url("/stripe/webhook"),
         mail: app.courier.has_server(),
         units: UNITS,
     };

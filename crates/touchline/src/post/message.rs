@@ -8,7 +8,6 @@ use lettre::{Address, Message};
 
 use super::courier::Note;
 use crate::app::App;
-use crate::config::BaseUrl;
 use crate::mail::letter::Letter;
 
 /// Writes a letter out. The same letter has the same `Message-ID` whenever it is sent, so that a second
@@ -30,11 +29,11 @@ pub(super) fn compose(app: &App, from: &Mailbox, letter: &Letter) -> Result<Mess
         let text = SinglePart::plain(letter.text_body.clone());
         return message.singlepart(text).map_err(|error| error.to_string());
     };
-    let base = app.config.base_url.as_ref().map_or("", BaseUrl::as_str);
-    let link = format!("{base}/unsubscribe/{}", app.links.token(letter.account_id, person));
+    let token = app.links.token(letter.account_id, person);
+    let link = app.url(&format!("/unsubscribe/{token}"));
     message = message.raw_header(header("List-Unsubscribe", &format!("<{link}>")));
     // One click is promised only where it is safe from being read and altered (RFC 8058).
-    if base.starts_with("https://") {
+    if link.starts_with("https://") {
         message = message.raw_header(header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click"));
     }
     let text = format!("{}\n\n-- \nStop these emails: {link}\n", letter.text_body);

@@ -23,12 +23,12 @@ use super::context::Context;
 use super::edge::API;
 use super::idempotency::{self, IDEMPOTENCY_KEY, IdempotencyKey};
 use super::precondition;
+use super::public_url;
 use super::reply::Written;
 use crate::accounts::credential::{Credential, Holder};
 pub use crate::accounts::permits::*;
 use crate::accounts::rights::{Reach, ScopeName, Voice};
 use crate::app::App;
-use crate::config::BaseUrl;
 use crate::error::{Code, Error, Result};
 use crate::expected::{Expected, Versioned};
 use crate::ids::TeamId;
@@ -93,6 +93,11 @@ impl<N: Needs> Caller<N> {
     /// The service.
     pub fn app(&self) -> &App {
         &self.app
+    }
+
+    /// The absolute URL of a path, to be shown to this caller only: never stored, never cached.
+    pub fn url(&self, path: &str) -> String {
+        public_url::for_request(&self.app, &self.context, path)
     }
 
     /// What is known of the caller's key.
@@ -325,10 +330,10 @@ impl<N: Needs> Caller<N> {
     /// Where the created object is found: below the address it was posted to.
     fn location(&self, written: &Written) -> Option<String> {
         let id = written.id()?;
-        let base = self.app.config.base_url.as_ref().map_or("", BaseUrl::as_str);
-        Some(match self.folder {
-            Some(folder) => format!("{base}{API}{folder}/{id}"),
-            None => format!("{base}{}/{id}", self.path),
-        })
+        let path = match self.folder {
+            Some(folder) => format!("{API}{folder}/{id}"),
+            None => format!("{}/{id}", self.path),
+        };
+        Some(public_url::reference(&self.app, &path))
     }
 }

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use super::limits::Allowance;
+use super::public_url::RequestHost;
 use crate::ids::{AccountId, RequestId};
 
 /// The request's own facts, shared by the edge and whoever handles the request.
@@ -15,15 +16,17 @@ struct Facts {
     id: String,
     /// Where the request came from, seen past trusted proxies.
     address: IpAddr,
+    /// The host the request names. Absent where `base_url` is set.
+    host: Option<RequestHost>,
     account: OnceLock<AccountId>,
     allowance: OnceLock<Allowance>,
 }
 
 impl Context {
     /// A request that just came in.
-    pub fn new(id: RequestId, address: IpAddr) -> Self {
+    pub fn new(id: RequestId, address: IpAddr, host: Option<RequestHost>) -> Self {
         let (account, allowance) = (OnceLock::new(), OnceLock::new());
-        Self(Arc::new(Facts { id: id.to_string(), address, account, allowance }))
+        Self(Arc::new(Facts { id: id.to_string(), address, host, account, allowance }))
     }
 
     /// The request's id as it is shown.
@@ -34,6 +37,11 @@ impl Context {
     /// The client's address.
     pub fn address(&self) -> IpAddr {
         self.0.address
+    }
+
+    /// The host the request names, where no `base_url` is set.
+    pub fn host(&self) -> Option<&RequestHost> {
+        self.0.host.as_ref()
     }
 
     /// Notes for whom the request turned out to be, and what it left of the quota.

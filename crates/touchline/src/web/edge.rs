@@ -24,6 +24,7 @@ use super::context::Context;
 use super::limits::Allowance;
 use super::pace::ceiling;
 use super::page;
+use super::public_url::RequestHost;
 use super::server::MAX_HEADER_BYTES;
 use super::unread::Unread;
 use super::wire::TwoLengths;
@@ -41,7 +42,11 @@ pub const API: &str = "/api/public/v1";
 pub async fn answer(app: &App, router: &Router, request: Request<Body>, peer: IpAddr) -> Response {
     let began = Instant::now();
     let address = client_address(request.headers(), peer, &app.config.trusted_proxies);
-    let context = Context::new(app.new_request_id(), address);
+    let host = match app.config.base_url {
+        Some(_) => None,
+        None => RequestHost::read(request.headers(), peer, &app.config.trusted_proxies),
+    };
+    let context = Context::new(app.new_request_id(), address, host);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let chunked = request.headers().contains_key(header::TRANSFER_ENCODING);
     let last = chunked || request.extensions().get::<TwoLengths>().is_some();

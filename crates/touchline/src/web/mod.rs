@@ -27,6 +27,7 @@ pub mod page;
 pub mod pace;
 pub mod path;
 pub mod precondition;
+pub mod public_url;
 pub mod query;
 pub mod reply;
 pub mod routes;

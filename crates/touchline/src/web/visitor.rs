@@ -18,6 +18,7 @@ use store::{Reader, Scope, Tx};
 use super::context::Context;
 use super::form::Form;
 use super::page::{Flash, Frame, Section};
+use super::public_url;
 use crate::accounts::permits::{Least, Needs};
 use crate::accounts::rights::Reach;
 use crate::accounts::user::Role;
@@ -224,6 +225,11 @@ impl<N: Needs> Visitor<N> {
     /// The service.
     pub fn app(&self) -> &App {
         &self.guest.app
+    }
+
+    /// The absolute URL of a path, to be shown to this visitor only.
+    pub fn url(&self, path: &str) -> String {
+        public_url::for_request(self.app(), &self.guest.context, path)
     }
 
     /// The frame of a page for this visitor.

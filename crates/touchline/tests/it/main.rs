@@ -75,6 +75,7 @@ mod paging;
 mod passkeys;
 mod privacy;
 mod program;
+mod public_urls;
 mod roster;
 mod roster_batch;
 mod roster_people;

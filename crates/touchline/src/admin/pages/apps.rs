@@ -140,9 +140,9 @@ async fn one(visitor: Admin, At(id): At<AppId>) -> Outcome<Response> {
 fn example(service: &Service, app: &App) -> String {
     let back = app.redirect_uris.0.first().map(String::as_str).unwrap_or_default();
     format!(
-        "{}/oauth/authorize?response_type=code&client_id={}&redirect_uri={}&scope={}&state=RANDOM\
+        "{}?response_type=code&client_id={}&redirect_uri={}&scope={}&state=RANDOM\
          &code_challenge=S256_OF_YOUR_VERIFIER&code_challenge_method=S256",
-        service.home.as_str(),
+        service.url("/oauth/authorize"),
         app.id,
         encoded(back),
         encoded(&app.scopes.to_string())

@@ -134,7 +134,7 @@ async fn invite(posted: Posted<AdminArea>) -> Outcome {
     let email = made.email.as_deref();
     let expires_at = made.expires_at;
     let new = New { token: &token, expires_at, email, mailed, back: INVITATIONS };
-    Ok(link::show(visitor.app(), frame, &new)?)
+    Ok(link::show(&visitor, frame, &new)?)
 }
 
 /// Sends an invitation by mail, if letters can be sent and nobody sends too many. Says whether it did.
@@ -177,7 +177,7 @@ async fn open_team(posted: Posted<AdminArea>) -> Outcome {
     let frame = visitor.frame("A link for a team", Section::Members);
     let expires_at = made.expires_at;
     let new = New { token: &token, expires_at, email: None, mailed: false, back: INVITATIONS };
-    Ok(link::show(visitor.app(), frame, &new)?)
+    Ok(link::show(&visitor, frame, &new)?)
 }
 
 /// An invitation with the names it mentions.

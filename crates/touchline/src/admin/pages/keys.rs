@@ -266,11 +266,10 @@ async fn refused(
 }
 
 async fn show_made(visitor: &Admin, key: Key, value: Option<ApiKey>) -> Outcome<Response> {
-    let home = visitor.app().home.as_str();
+    let me = visitor.url("/api/public/v1/me");
     let value = value.map(|value| {
         let value = value.reveal();
-        let curl =
-            format!("curl -H 'Authorization: Bearer {value}' \\\n  '{home}/api/public/v1/me'");
+        let curl = format!("curl -H 'Authorization: Bearer {value}' \\\n  '{me}'");
         (value.to_owned(), curl)
     });
     let kept = [key.clone()];

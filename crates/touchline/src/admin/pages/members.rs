@@ -171,10 +171,9 @@ async fn start_reset(At(id): At<UserId>, posted: Posted<AdminArea>) -> Outcome {
     let (user, club, token) = visitor.write(start).await?;
     let text = format!(
         "An admin of {} asked us to send you this link.\n\nChoose a new password for Touchline within 30 \
-         minutes:\n\n{}/reset/{}\n\nIf you do not need one, do nothing: your password stays as it is.\n",
+         minutes:\n\n{}\n\nIf you do not need one, do nothing: your password stays as it is.\n",
         club.name,
-        app.home.as_str(),
-        token.reveal()
+        app.url(&format!("/reset/{}", token.reveal()))
     );
     if !club.demo {
         let subject = "Choose a new password".to_owned();

@@ -11,7 +11,6 @@ use store::Scope;
 use utoipa_axum::routes;
 
 use crate::app::App;
-use crate::config::BaseUrl;
 use crate::error::{Error, Result};
 use crate::events::calendar;
 use crate::events::feed::{self, Feed, FeedFilter, Made, NewFeed, Subscribed};
@@ -78,12 +77,12 @@ async fn create(
     Query(Nothing): Query<Nothing>,
     body: Body<NewFeed>,
 ) -> Result<Response> {
-    let base = caller.app().config.base_url.as_ref().map_or("", BaseUrl::as_str).to_owned();
+    let folder = caller.url("/calendar");
     let reach = caller.reach();
     caller
         .create_secret(body, move |tx, new| {
             let (feed, token) = feed::create(tx, &reach, new)?;
-            let url = Some(format!("{base}/calendar/{token}.ics"));
+            let url = Some(format!("{folder}/{token}.ics"));
             Ok((Made { feed: feed.clone(), url }, Made { feed, url: None }))
         })
         .await

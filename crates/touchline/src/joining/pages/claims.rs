@@ -103,5 +103,5 @@ async fn open_team(posted: Posted<OwnAccount>) -> Outcome {
         mailed: false,
         back: CLAIMS,
     };
-    Ok(link::show(visitor.app(), frame, &new)?)
+    Ok(link::show(&visitor, frame, &new)?)
 }

@@ -8,19 +8,21 @@ use http::StatusCode;
 use kit::Timestamp;
 use kit::secret::{Token, same};
 
+use crate::accounts::permits::Needs;
 use crate::app::App;
 use crate::error::Result;
 use crate::web::page::{self, Frame};
+use crate::web::visitor::Visitor;
 
-/// The address behind an invitation.
-pub fn address(app: &App, token: &Token) -> String {
-    format!("{}/join/{}", app.home.as_str(), token.reveal())
+/// The path of an invitation.
+fn path(token: &Token) -> String {
+    format!("/join/{}", token.reveal())
 }
 
 /// The address as it is written in a letter. Only whoever reads the letter has its seal, so whoever comes
 /// with it can read what is sent there.
 pub fn mailed_address(app: &App, token: &Token) -> String {
-    format!("{}?m={}", address(app, token), seal(app, &token.hash()))
+    app.url(&format!("{}?m={}", path(token), seal(app, &token.hash())))
 }
 
 /// Whether somebody came by the address that was mailed.
@@ -57,8 +59,8 @@ pub struct New<'a> {
 }
 
 /// Shows a new link, this once.
-pub fn show(app: &App, frame: Frame, new: &New<'_>) -> Result<Response> {
+pub fn show<N: Needs>(visitor: &Visitor<N>, frame: Frame, new: &New<'_>) -> Result<Response> {
     let New { token, expires_at, email, mailed, back } = *new;
-    let link = address(app, token);
+    let link = visitor.url(&path(token));
     page::html(StatusCode::OK, &Shown { frame, link: &link, expires_at, email, mailed, back })
 }

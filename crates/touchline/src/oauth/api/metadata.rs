@@ -12,7 +12,7 @@ use crate::web::edge::API;
 
 /// What tokens are for: the address of the API.
 pub fn audience(app: &App) -> String {
-    format!("{}{API}", app.home.as_str())
+    app.url(API)
 }
 
 /// `GET /.well-known/oauth-authorization-server`, and under the name that other clients look for.

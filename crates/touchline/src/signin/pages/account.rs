@@ -156,7 +156,7 @@ async fn send_link(visitor: &Visitor<OwnAccount>, email: String) -> Result<()> {
         Ok::<_, Error>((in_use, link::make(tx, LinkKind::Verify, Some(id), Some(email))?))
     };
     let (in_use, token) = app.db.write(visitor.guest.scope("account"), make).await?;
-    let (home, token) = (app.home.as_str(), token.reveal());
+    let link = app.url(&format!("/account/email/{}", token.reveal()));
     let text = if in_use {
         "Somebody wants to sign in to Touchline with this address, but an account has it already. If that was \
          you, sign in with it.\n"
@@ -164,7 +164,7 @@ async fn send_link(visitor: &Visitor<OwnAccount>, email: String) -> Result<()> {
     } else {
         format!(
             "Open this link within 30 minutes to sign in to Touchline with this address from now on:\n\n\
-             {home}/account/email/{token}\n\nIf you did not ask for it, do nothing.\n"
+             {link}\n\nIf you did not ask for it, do nothing.\n"
         )
     };
     let subject = "Confirm your address".to_owned();

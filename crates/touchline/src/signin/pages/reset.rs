@@ -100,7 +100,7 @@ async fn write(app: &App, email: String) -> Result<()> {
 
 /// Where a link leads. What a request says of the host does not matter.
 fn address(app: &App, token: &Token) -> String {
-    format!("{}/reset/{}", app.home.as_str(), token.reveal())
+    app.url(&format!("/reset/{}", token.reveal()))
 }
 
 #[derive(Template)]
@@ -169,8 +169,8 @@ async fn note_reset(guest: &Guest, user: &User, reset: &Reset) -> Result<()> {
 pub(super) fn tell_of_new_password(app: &App, user: &User) {
     let text = format!(
         "Your password for Touchline was just changed. All browsers have to sign in again, and all apps to be \
-         allowed again.\n\nIf that was not you, choose a new one at once: {}/forgot\n",
-        app.home.as_str()
+         allowed again.\n\nIf that was not you, choose a new one at once: {}\n",
+        app.url("/forgot")
     );
     write_to(app, user, "Your password was changed", text);
 }

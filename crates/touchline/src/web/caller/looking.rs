@@ -8,10 +8,9 @@ use store::{Reader, Tx};
 
 use super::super::cache::Answer;
 use super::super::cursor::{self, List, Paging, Place};
-use super::super::{precondition, reply};
+use super::super::{precondition, public_url, reply};
 use super::{Caller, Needs};
 use crate::accounts::rights::Reach;
-use crate::config::BaseUrl;
 use crate::error::Result;
 use crate::expected::Versioned;
 use crate::paging::{Page, Paged, Stretch};
@@ -166,11 +165,9 @@ impl<N: Needs> Caller<N> {
     fn linked(&self, answer: &Answer, list: &List<'_>, limit: i64) -> Response {
         let List { route, filters, order, .. } = list;
         let link = answer.next.as_deref().map(|next| {
-            let base = self.app.config.base_url.as_ref().map_or("", BaseUrl::as_str);
             let and = if filters.is_empty() { "" } else { "&" };
-            format!(
-                "<{base}{route}?{filters}{and}limit={limit}&order={order}&cursor={next}>; rel=\"next\""
-            )
+            let path = format!("{route}?{filters}{and}limit={limit}&order={order}&cursor={next}");
+            format!("<{}>; rel=\"next\"", public_url::reference(&self.app, &path))
         });
         reply::linked(answer.body.clone(), link.as_deref(), self.context.id())
     }

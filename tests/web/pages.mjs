@@ -110,6 +110,15 @@ export const PAGES = [
   ['admin', '/admin', 'owner', at('/admin')],
   ['admin-events', '/admin/events', 'owner', at('/admin/events')],
   ['admin-letters', '/admin/letters', 'owner', at('/admin/letters')],
+  ['teams', '/admin/teams', 'owner', at('/admin/teams')],
+  ['team-new', '/admin/teams/new', 'owner', at('/admin/teams/new')],
+  ['team-new-wrong', '/admin/teams/new', 'owner', async (page) => {
+    await page.goto('/admin/teams/new')
+    await page.getByLabel('Name', { exact: true }).fill('Wrong color')
+    await page.getByLabel('Team color').fill('blue')
+    await press(page, 'Add the team')
+    await page.getByText('The team was not added').waitFor()
+  }, 422],
   ['members', '/admin/members', 'owner', at('/admin/members')],
   ['member', '/admin/members/{user}', 'owner', at((w) => `/admin/members/${w.parentUser.id}`)],
   ['member-remove', '/admin/members/{user}/remove', 'owner', at((w) => `/admin/members/${w.parentUser.id}/remove`)],
@@ -289,16 +298,25 @@ export const PAGES = [
 
 /** Pages of a service that is new. */
 export const FIRST_PAGES = [
-  ['set-up', '/set-up/{token}', async (page, service) => page.goto(service.said.set_up)],
+  ['not-set-up', '/', async (page) => {
+    await page.goto('/')
+    await page.getByText('touchline set-up-link').waitFor()
+  }],
+  ['set-up', '/set-up/{token}', async (page, service) => {
+    await page.goto(service.said.set_up)
+    const own = await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone)
+    await page.waitForFunction((zone) => document.getElementById('timezone').value === zone, own)
+  }],
   ['set-up-demo', '/set-up', async (page) => {
     await page.getByLabel('Name of the club').fill('Harbour Athletic')
     await page.getByLabel('Your name').fill('Olga Owner')
     await page.getByLabel('Email', { exact: true }).fill('olga@harbour.example')
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
-    await press(page, 'Set it up')
+    await press(page, 'Set up the club')
     await page.getByRole('button', { name: 'Load demo data' }).waitFor()
   }],
   ['admin-empty', '/admin', async (page) => page.goto('/admin')],
+  ['teams-empty', '/admin/teams', async (page) => page.goto('/admin/teams')],
   ['members-empty', '/admin/members', async (page) => page.goto('/admin/members')],
   ['invitations-empty', '/admin/members/invitations', async (page) => page.goto('/admin/members/invitations')],
   ['claims-empty', '/admin/members/claims', async (page) => page.goto('/admin/members/claims')],

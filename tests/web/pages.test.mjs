@@ -49,7 +49,7 @@ for (const [name, , who, go, status = 200] of PAGES) {
 test('the first pages of a new service', { timeout: PATIENCE }, async (t) => {
   const service = await Service.start()
   t.after(service.stop)
-  const visit = await visitor(browser, { home: service.url, width: 390 })
+  const visit = await visitor(browser, { home: service.url, width: 390, timezoneId: 'Europe/Lisbon' })
   t.after(visit.close)
   for (const [name, , go] of FIRST_PAGES) {
     await t.test(name, async () => {

@@ -50,7 +50,16 @@ function printButton(button) {
   button.addEventListener('click', () => print())
 }
 
+// Selects the browser's time zone in a form where nobody has chosen one yet; without a script it stays at UTC.
+function selectOwnZone(form) {
+  const list = form.elements.timezone
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+  if (list.value === 'UTC' && [...list.options].some((option) => option.value === timeZone)) list.value = timeZone
+  form.removeAttribute('data-own-zone')
+}
+
 function dress(root) {
+  for (const form of root.querySelectorAll('form[data-own-zone]')) selectOwnZone(form)
   for (const button of root.querySelectorAll('[data-print][hidden]')) printButton(button)
   for (const button of root.querySelectorAll('[data-copy][hidden]')) copyButton(button)
   for (const time of root.querySelectorAll('time[data-local]')) localTime(time)

@@ -86,6 +86,7 @@ pub fn service(app: App) -> Router {
         .merge(docs::router(document))
         .merge(assets::router())
         .merge(events::api::calendars::router())
+        .merge(teams::pages::router())
         .merge(mail::pages::router())
         .merge(cards::incoming::router())
         .merge(cards::pages::router())

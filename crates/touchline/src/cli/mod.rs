@@ -59,6 +59,8 @@ enum Verb {
     /// Make, list and promote people who sign in, and let them choose new passwords
     #[command(subcommand)]
     User(users::UserVerb),
+    /// Print a new link to set up the first club
+    SetUpLink,
     /// Register apps that act for people
     #[command(subcommand)]
     OauthApp(oauth_apps::AppVerb),
@@ -246,6 +248,7 @@ async fn dispatch(verb: Verb, desk: &Desk) -> Outcome {
         Verb::Account(verb) => verb.run(desk).await,
         Verb::Key(verb) => verb.run(desk).await,
         Verb::User(verb) => verb.run(desk).await,
+        Verb::SetUpLink => users::set_up_link(desk).await,
         Verb::OauthApp(verb) => verb.run(desk).await,
         Verb::Doctor => data::doctor(desk).await,
         Verb::Backup(verb) => verb.run(desk).await,

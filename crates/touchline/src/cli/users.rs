@@ -1,4 +1,4 @@
-//! `touchline user`.
+//! `touchline user` and `touchline set-up-link`.
 
 use std::io::Read;
 
@@ -16,7 +16,7 @@ use crate::accounts::user::{self, NewUser, Role};
 use crate::error::Code;
 use crate::ids::{AccountId, UserId};
 use crate::passwords;
-use crate::signin::entry;
+use crate::signin::{entry, set_up};
 
 fn role(text: &str) -> Result<Role, String> {
     Role::parse(text).ok_or_else(|| format!("one of: {}", Role::choices()))
@@ -116,6 +116,34 @@ async fn create(desk: &Desk, account: AccountId, new: NewUser) -> Outcome {
     })
 }
 
+/// Prints a new link to set up the first club. Links from before stop working.
+pub(super) async fn set_up_link(desk: &Desk) -> Outcome {
+    let db = desk.open_migrated().await?;
+    let made = db.write(Scope::system("set-up"), set_up::invite).await.map_err(refused)?;
+    let Some(token) = made else {
+        let line =
+            "a club here already has an owner; if they cannot sign in, use touchline user reset";
+        return Err(Refusal::from(line));
+    };
+    let path = format!("/set-up/{}", token.reveal());
+    let link = format!("{}{path}", desk.config.home().as_str());
+    desk.say(&json!({ "link": link, "path": path }), || {
+        let (place, link) = printed(desk, &link, &path);
+        format!(
+            "Set up the club with this link{place}. It works once, within 30 minutes:\n\n{link}"
+        )
+    })
+}
+
+/// How a link is printed. Without `base_url` this process does not know where the service listens, so only
+/// the path is printed.
+fn printed<'a>(desk: &Desk, link: &'a str, path: &'a str) -> (&'static str, &'a str) {
+    match desk.config.base_url {
+        Some(_) => ("", link),
+        None => (" at the address where people reach the service", path),
+    }
+}
+
 /// Nothing ends before the link is used.
 async fn reset(desk: &Desk, email: String, all: bool) -> Outcome {
     let db = desk.open_migrated().await?;
@@ -128,11 +156,7 @@ async fn reset(desk: &Desk, email: String, all: bool) -> Outcome {
     let path = format!("/reset/{}", token.reveal());
     let link = format!("{}{path}", desk.config.home().as_str());
     desk.say(&json!({ "user": user, "link": link, "path": path }), || {
-        // Where a service listens that is not told its address, another process cannot know.
-        let (place, link) = match desk.config.base_url {
-            Some(_) => ("", &link),
-            None => (" at the address where people reach the service", &path),
-        };
+        let (place, link) = printed(desk, &link, &path);
         format!(
             "{} can choose a new password within 30 minutes, once{place}:\n\n{link}",
             user.email

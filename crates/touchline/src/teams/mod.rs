@@ -4,4 +4,5 @@
 //! keeps its history. An archived team is read-only until it is restored.
 
 pub mod api;
+pub mod pages;
 pub mod team;

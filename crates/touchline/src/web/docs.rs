@@ -1,4 +1,4 @@
-//! The API's own documentation: the OpenAPI document, the reference page, the list of errors.
+//! The API's own documentation: the OpenAPI document, the reference page, the list of errors, the guides.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
@@ -20,6 +20,7 @@ use utoipa::{IntoResponses, OpenApi, ToSchema};
 
 use super::assets;
 use super::edge::API;
+use super::guides::GUIDES;
 use crate::accounts::user;
 use crate::app::App;
 use crate::error::{Code, Fault, Problem};
@@ -38,7 +39,7 @@ use crate::webhooks::asking::Ping;
 #[openapi(
     info(
         title = "Touchline",
-        description = "Teams, schedules, rosters, messages, orders and statistics of sports clubs.\n\nSend `Authorization: Bearer` followed by an API key. Lists come in pages; changes take an `Idempotency-Key`; errors are problems (RFC 9457) whose `code` never changes its meaning.",
+        description = "Teams, schedules, rosters, messages, orders and statistics of sports clubs.\n\nSend `Authorization: Bearer` followed by an API key. Lists come in pages; changes take an `Idempotency-Key`; errors are problems (RFC 9457) whose `code` never changes its meaning.\n\nGuides: [using the API](/docs/api), [connecting apps](/docs/oauth), [receiving webhooks](/docs/webhooks), [the store](/docs/store), [dues](/docs/dues), [paying by card](/docs/cards), [looking after a club](/docs/admin), [running the service](/docs/operations). [All errors](/docs/errors).",
         license(name = "Apache-2.0", identifier = "Apache-2.0")),
     servers((url = "/api/public/v1")),
     tags((name = "Account", description = "Who you are and what you may use."),
@@ -121,15 +122,14 @@ pub fn router(document: Document) -> Router<App> {
         let document = document.clone();
         async move { ([(CONTENT_TYPE, "application/json")], Bytes::clone(&document)) }
     };
-    Router::new()
+    let guides = GUIDES.iter().fold(Router::new(), |router, guide| {
+        router.route(&format!("/docs/{}", guide.name), get(|| async { page(guide.html()) }))
+    });
+    guides
         .route(&format!("{API}/openapi.json"), get(serve_document))
         .route("/docs", get(|| async { page(REFERENCE) }))
         .route("/docs/", get(|| async { page(REFERENCE) }))
         .route("/docs/errors", get(|| async { page(&errors()) }))
-        .route("/docs/webhooks", get(|| async { page(&WEBHOOKS) }))
-        .route("/docs/store", get(|| async { page(&STORE) }))
-        .route("/docs/dues", get(|| async { page(&DUES) }))
-        .route("/docs/cards", get(|| async { page(&CARDS) }))
         .route("/docs/reference.js", get(|| async { script(REFERENCE_JS.as_bytes().into()) }))
         .route("/docs/docs.css", get(|| async { ([(CONTENT_TYPE, "text/css")], CSS) }))
         .route("/docs/scalar.js", get(bundle))
@@ -144,33 +144,6 @@ pub fn json(document: Document) -> String {
 const REFERENCE: &str = include_str!("../../assets/reference.html");
 const REFERENCE_JS: &str = include_str!("../../assets/reference.js");
 const CSS: &str = include_str!("../../assets/docs.css");
-
-/// How to receive webhooks, as it is written down for those who read the source.
-static WEBHOOKS: LazyLock<String> = LazyLock::new(|| {
-    written("Receiving webhooks of Touchline", include_str!("../../../../docs/webhooks.md"))
-});
-
-/// How the store reckons, as it is written down for those who read the source.
-static STORE: LazyLock<String> =
-    LazyLock::new(|| written("The store of Touchline", include_str!("../../../../docs/store.md")));
-
-/// How dues work, likewise.
-static DUES: LazyLock<String> =
-    LazyLock::new(|| written("Dues in Touchline", include_str!("../../../../docs/dues.md")));
-
-/// How cards are set up and paid with, likewise.
-static CARDS: LazyLock<String> =
-    LazyLock::new(|| written("Paying by card", include_str!("../../../../docs/cards.md")));
-
-/// A page from what is written down.
-fn written(title: &str, text: &str) -> String {
-    let parsed = pulldown_cmark::Parser::new_ext(text, pulldown_cmark::Options::ENABLE_TABLES);
-    let mut body = String::new();
-    pulldown_cmark::html::push_html(&mut body, parsed);
-    // A wide table is scrolled sideways, also by those who have no mouse.
-    let body = body.replace("<table>", "<table tabindex=\"0\">");
-    include_str!("../../assets/written.html").replace("{title}", title).replace("{body}", &body)
-}
 
 /// The reference page needs inline styles; nothing of it, or anything else, may leave this server.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \

@@ -16,6 +16,7 @@ pub mod edge;
 pub mod fields;
 pub mod filters;
 pub mod form;
+pub mod guides;
 pub mod health;
 pub mod idempotency;
 pub mod json;

@@ -29,6 +29,7 @@ pub enum Section {
     /// A page that stands in no menu.
     None,
     Overview,
+    Teams,
     Members,
     Store,
     Orders,
@@ -58,7 +59,7 @@ type Menu = &'static [(&'static str, &'static [Section])];
 /// The menu of the admin area.
 pub const ADMIN: Menu = &[
     ("", &[Section::Overview]),
-    ("People", &[Section::Members]),
+    ("People", &[Section::Teams, Section::Members]),
     ("Money", &[Section::Store, Section::Orders, Section::Dues]),
     ("Data", &[Section::AuditLog]),
     ("Developers", &[Section::ApiKeys, Section::OauthApps, Section::Webhooks, Section::Usage]),
@@ -88,6 +89,7 @@ impl Section {
         match self {
             Self::None => ("Menu", "/", "menu"),
             Self::Overview => ("Overview", "/admin", "layout-dashboard"),
+            Self::Teams => ("Teams", "/admin/teams", "shirt"),
             Self::Members => ("Members", "/admin/members", "users"),
             Self::Store => ("Store", "/admin/store", "shopping-bag"),
             Self::Orders => ("Orders", "/admin/orders", "receipt"),

@@ -149,8 +149,16 @@ async fn the_first_run_tells_a_link_until_there_is_an_owner() {
     let link = service.said["set_up"].as_str().unwrap().to_owned();
     let path = link.strip_prefix(service.said["url"].as_str().unwrap()).unwrap();
     let mut browser = service.browser();
-    // The port is bound before the link is told: whoever comes before the first answers waits for theirs.
-    browser.get(path).await.ok().shows("Set up Touchline");
+    // The port is bound before the link is printed: the first request waits until the service is ready.
+    browser.get(path).await.ok().shows("Set up Touchline").shows("data-own-zone");
+    let hint = browser.get("/").await.ok().shows("touchline set-up-link");
+    assert!(!hint.text.contains(path.rsplit('/').next().unwrap()), "the link is a secret");
+    let program = Program::new(env!("CARGO_BIN_EXE_touchline"), database.folder.path())
+        .flag("--database", &database.url);
+    let again = program.json(&["set-up-link"]);
+    browser.get(path).await.refused_page(410);
+    let path = again["path"].as_str().unwrap();
+    browser.get(path).await.ok();
     browser.post(path, &ANSWERS).await.leads_to("/set-up");
     browser.get("/set-up").await.ok().shows("Start empty").shows("Load demo data");
     browser.post("/set-up", &[]).await.leads_to("/admin");
@@ -161,6 +169,9 @@ async fn the_first_run_tells_a_link_until_there_is_an_owner() {
     let service = Told::start(&database, &[]);
     assert_eq!(service.said["set_up"], Value::Null);
     service.stop();
+    let refused = program.run(&["set-up-link"]);
+    assert!(!refused.status.success());
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("already has an owner"));
     database.remove().await;
 }
 

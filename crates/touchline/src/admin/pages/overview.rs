@@ -1,4 +1,4 @@
-//! The overview: four numbers, what waits for somebody, and what happened last.
+//! The overview: key figures, what needs attention, and the latest changes.
 
 use std::borrow::Cow;
 

@@ -111,7 +111,7 @@ struct Who<'a> {
 }
 
 #[derive(Template)]
-#[template(path = "joining/account.html")]
+#[template(path = "joining/sign_up.html")]
 struct Account<'a> {
     frame: Frame,
     step: &'a Step,

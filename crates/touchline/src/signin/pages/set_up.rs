@@ -56,6 +56,8 @@ struct SetUpPage {
     faults: Faults,
     zones: Vec<String>,
     zone: String,
+    /// Whether somebody chose the zone. Until then a script selects the browser's own.
+    chosen: bool,
     sports: [&'static str; 12],
 }
 
@@ -73,9 +75,11 @@ async fn ask(guest: Guest, At(token): At<String>) -> Outcome {
 
 fn set_up_page(guest: &Guest, form: Form, faults: Faults) -> Result<Response> {
     let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+    let chosen = form.maybe("timezone").is_some();
     let zone = form.maybe("timezone").unwrap_or("UTC").to_owned();
     let frame = guest.frame("Set up Touchline");
-    let page = SetUpPage { frame, form, faults, zones: Zone::names(), zone, sports: SPORTS };
+    let zones = Zone::names();
+    let page = SetUpPage { frame, form, faults, zones, zone, chosen, sports: SPORTS };
     Ok(guest.with_cookie(page::html(status, &page)?))
 }
 
@@ -121,7 +125,7 @@ async fn settle(guest: &Guest, form: &Form, link: String) -> Result<kit::secret:
     Ok(token)
 }
 
-/// The zone that was chosen; the page offers UTC.
+/// The zone that was chosen. Without a script the page offers UTC.
 fn zone(form: &Form) -> Result<Zone> {
     form.maybe("timezone").map_or(Ok(Zone::utc()), str::parse).map_err(|_| {
         let detail = "There is no such time zone. Choose one of the list.";

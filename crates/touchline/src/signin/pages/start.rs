@@ -22,7 +22,14 @@ pub(super) fn router() -> Router<App> {
     Router::new().route("/", get(start)).route("/accounts", get(choose).post(switch))
 }
 
-/// Leads people to their pages and programs to the reference.
+#[derive(Template)]
+#[template(path = "signin/not_set_up.html")]
+struct NotSetUpPage {
+    frame: Frame,
+}
+
+/// Leads people to their pages and programs to the API reference. Without any user, people are told how to
+/// set the service up; the link itself is a secret and never shown here.
 async fn start(guest: Guest, headers: HeaderMap) -> Outcome {
     if let Some(visit) = &guest.visit {
         return Ok(see_other(match visit.role {
@@ -32,9 +39,14 @@ async fn start(guest: Guest, headers: HeaderMap) -> Outcome {
         }));
     }
     let wanted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let signs_in = wanted.contains("text/html")
-        && guest.app.db.read(guest.scope("start"), own::anybody).await?;
-    Ok(if signs_in { see_other("/sign-in") } else { reference() })
+    if !wanted.contains("text/html") {
+        return Ok(reference());
+    }
+    if guest.app.db.read(guest.scope("start"), own::anybody).await? {
+        return Ok(see_other("/sign-in"));
+    }
+    let frame = guest.frame("Set up this server");
+    Ok(page::html(StatusCode::OK, &NotSetUpPage { frame })?)
 }
 
 fn reference() -> Response {

@@ -225,10 +225,11 @@ fn ground(tx: &Tx<'_>, number: u64) -> Result<LocationId, Error> {
         longitude: Some(-9.1355),
         url: None,
         notes: None,
+        shared: None,
         external_id: None,
         metadata: Metadata::default(),
     };
-    location::create(tx, new).map(|location| location.id)
+    location::create(tx, &Reach::Everywhere, new).map(|location| location.id)
 }
 
 /// Somebody new joins a team.

@@ -22,4 +22,5 @@ pub const STEPS: &[Migration] = steps![
     "0007_sign_in",
     "0008_webhooks",
     "0009_money",
+    "0010_location_sharing",
 ];

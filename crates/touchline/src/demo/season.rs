@@ -30,6 +30,7 @@ pub(super) fn plan(tx: &Tx<'_>, sample: &Sample, team: &Team, roster: &[Member])
     let (name, address, latitude, longitude) = sample.ground;
     let ground = location::create(
         tx,
+        &Reach::Everywhere,
         NewLocation {
             name: name.to_owned(),
             address: Some(address.to_owned()),
@@ -37,6 +38,7 @@ pub(super) fn plan(tx: &Tx<'_>, sample: &Sample, team: &Team, roster: &[Member])
             longitude: Some(longitude),
             url: None,
             notes: None,
+            shared: None,
             external_id: None,
             metadata: Metadata::default(),
         },

@@ -103,7 +103,7 @@ pub fn change(
     if before.status == Status::Cancelled {
         return Err(Error::invalid_state("A cancelled event cannot be changed."));
     }
-    let plan = NewPlan::read(tx, &before, &change)?;
+    let plan = NewPlan::read(tx, reach, &before, &change)?;
     let alone = change.apply_to == ApplyTo::This && before.series_id.is_some();
     let overwrites = change.apply_to != ApplyTo::This && change.overwrite_edits;
     let mut changed = Vec::new();

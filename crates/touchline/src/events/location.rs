@@ -1,4 +1,8 @@
 //! The location: where events are held.
+//!
+//! A location belongs to the club, but it may be the home of a family. So only callers who reach the whole club see
+//! every location. Others see the locations of their teams' events and those they added themselves; coaches and
+//! managers also see the locations that are shared with every team, to plan with.
 
 use std::collections::BTreeSet;
 
@@ -8,9 +12,10 @@ use store::{Reader, Tx, bind, record, sql, word_column};
 use utoipa::ToSchema;
 
 use super::event;
+use crate::accounts::rights::Reach;
 use crate::error::{Error, Fault, Result, TakenExt};
 use crate::expected::Expected;
-use crate::ids::{AccountId, LocationId};
+use crate::ids::{AccountId, LocationId, TeamId};
 use crate::metadata::Metadata;
 use crate::paging::{Order, Page};
 use crate::signals::Tell;
@@ -52,6 +57,10 @@ record! {
         #[schema(max_length = 10000)]
         pub notes: Option<String>,
         pub status: Status,
+        /// Whether coaches and managers of every team see it. Otherwise only teams with an event there do.
+        pub shared: bool,
+        #[serde(skip)]
+        pub created_by: String,
         /// The location's id in another system, unique in the account.
         #[schema(max_length = 120)]
         pub external_id: Option<String>,
@@ -81,6 +90,9 @@ pub struct NewLocation {
     pub url: Option<String>,
     #[schema(max_length = 10000)]
     pub notes: Option<String>,
+    /// Whether coaches and managers of every team see it. `true` if left out; `false` for callers who reach some
+    /// teams only, who cannot share. Set `false` for a private address.
+    pub shared: Option<bool>,
     #[schema(max_length = 120)]
     pub external_id: Option<String>,
     #[schema(required = false)]
@@ -102,6 +114,9 @@ pub struct LocationChange {
     pub url: Change<String>,
     #[schema(value_type = Option<String>, max_length = 10000)]
     pub notes: Change<String>,
+    /// `null` sets `true`.
+    #[schema(value_type = Option<bool>)]
+    pub shared: Change<bool>,
     #[schema(value_type = Option<String>, max_length = 120)]
     pub external_id: Change<String>,
     /// Replaces all pairs; `null` clears them.
@@ -119,8 +134,13 @@ pub struct LocationFilter {
     pub q: Option<String>,
 }
 
-/// Creates a location.
-pub fn create(tx: &Tx<'_>, new: NewLocation) -> Result<Location> {
+/// Creates a location. Only callers who reach the whole club share it with every team.
+pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewLocation) -> Result<Location> {
+    let whole_club = *reach == Reach::Everywhere;
+    if !whole_club && new.shared == Some(true) {
+        let detail = "Only callers who reach the whole club can share a location with every team.";
+        return Err(Error::invalid(vec![Fault::new("/shared", "not_allowed", detail)]));
+    }
     let location = Location {
         id: tx.new_id(),
         account_id: tx.account(),
@@ -132,6 +152,8 @@ pub fn create(tx: &Tx<'_>, new: NewLocation) -> Result<Location> {
         url: new.url,
         notes: new.notes,
         status: Status::Active,
+        shared: new.shared.unwrap_or(whole_club),
+        created_by: tx.actor().to_owned(),
         external_id: new.external_id,
         metadata: new.metadata,
         created_at: tx.now(),
@@ -144,10 +166,41 @@ pub fn create(tx: &Tx<'_>, new: NewLocation) -> Result<Location> {
     Ok(location)
 }
 
-/// One location.
-pub fn find(db: &Reader<'_>, id: LocationId) -> Result<Location> {
-    Ok(db.one(sql!(Location::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
+/// One location that the caller sees.
+pub fn find(db: &Reader<'_>, reach: &Reach, id: LocationId) -> Result<Location> {
+    if *reach == Reach::Everywhere {
+        let text = sql!(Location::SELECT, " where account_id = :account and id = :id");
+        return Ok(db.one(text, bind! { id })?);
+    }
+    let Visibility { teams, plans, creator } = Visibility::of(db, reach);
+    let text = sql!(Location::SELECT, " where account_id = :account and id = :id", VISIBLE);
+    Ok(db.one(text, bind! { id, teams, plans, creator })?)
 }
+
+/// What a caller who reaches some teams only sees, as statements ask.
+struct Visibility {
+    /// The teams whose events they see.
+    teams: Vec<TeamId>,
+    /// They lead a team, so they see what is shared.
+    plans: bool,
+    /// They see what they added.
+    creator: String,
+}
+
+impl Visibility {
+    fn of(db: &Reader<'_>, reach: &Reach) -> Self {
+        let (teams, plans) = match reach {
+            Reach::User(place) => (place.sees.clone(), !place.leads.is_empty()),
+            _ => (reach.narrowing().1, false),
+        };
+        Self { teams, plans, creator: db.actor().to_owned() }
+    }
+}
+
+const VISIBLE: &str = "
+      and (created_by = :creator or (shared and cast(:plans as boolean)) or id in (
+          select location_id from event
+          where account_id = :account and team_id in (:teams) and location_id is not null))";
 
 /// Those of these locations that exist, each once.
 pub fn find_all(db: &Reader<'_>, ids: impl Iterator<Item = LocationId>) -> Result<Vec<Location>> {
@@ -162,6 +215,7 @@ pub fn find_all(db: &Reader<'_>, ids: impl Iterator<Item = LocationId>) -> Resul
 /// A page of locations, in order of creation.
 pub fn list(
     db: &Reader<'_>,
+    reach: &Reach,
     filter: &LocationFilter,
     page: &Page<LocationId>,
 ) -> Result<Vec<Location>> {
@@ -169,16 +223,19 @@ pub fn list(
     let pattern = filter.q.as_deref().map(text::contains_pattern);
     let after = page.after(LocationId::LEAST, LocationId::GREATEST);
     let limit = page.fetch();
-    let text = match page.order {
-        Order::Asc => {
-            sql!(Location::SELECT, FILTER, " and id > :after order by id limit :limit")
-        }
-        Order::Desc => {
-            sql!(Location::SELECT, FILTER, " and id < :after order by id desc limit :limit")
-        }
+    let text = match (reach, page.order) {
+        (Reach::Everywhere, Order::Asc) => sql!(Location::SELECT, FILTER, ASCENDING),
+        (Reach::Everywhere, Order::Desc) => sql!(Location::SELECT, FILTER, DESCENDING),
+        (_, Order::Asc) => sql!(Location::SELECT, FILTER, VISIBLE, ASCENDING),
+        (_, Order::Desc) => sql!(Location::SELECT, FILTER, VISIBLE, DESCENDING),
     };
-    Ok(db.all(text, bind! { after, limit, status, external_id, pattern })?)
+    let Visibility { teams, plans, creator } = Visibility::of(db, reach);
+    let values = bind! { after, limit, status, external_id, pattern, teams, plans, creator };
+    Ok(db.all(text, values)?)
 }
+
+const ASCENDING: &str = " and id > :after order by id limit :limit";
+const DESCENDING: &str = " and id < :after order by id desc limit :limit";
 
 const FILTER: &str = "
     where account_id = :account
@@ -186,14 +243,14 @@ const FILTER: &str = "
       and (cast(:external_id as text) is null or external_id = :external_id)
       and (cast(:pattern as text) is null or name_folded like :pattern escape '\\')";
 
-/// Changes a location. Events there show it at once.
+/// Changes a location, for callers who reach the whole club. Events there show the change at once.
 pub fn change(
     tx: &Tx<'_>,
     id: LocationId,
     expected: &Expected,
     change: LocationChange,
 ) -> Result<Location> {
-    let before = expected.check(find(tx, id))?;
+    let before = expected.check(find(tx, &Reach::Everywhere, id))?;
     if before.status == Status::Archived {
         return Err(Error::invalid_state("An archived location cannot be changed."));
     }
@@ -206,6 +263,7 @@ pub fn change(
         longitude: change.longitude.apply(before.longitude),
         url: change.url.apply(before.url.clone()),
         notes: change.notes.apply(before.notes.clone()),
+        shared: change.shared.apply_or(before.shared, true),
         external_id: change.external_id.apply(before.external_id.clone()),
         metadata: change.metadata.apply_or(before.metadata.clone(), Metadata::default()),
         ..before.clone()
@@ -219,7 +277,7 @@ pub fn change(
 
 /// Archives a location: it can no longer be chosen; events that were there still name it.
 pub fn archive(tx: &Tx<'_>, id: LocationId, expected: &Expected) -> Result<Location> {
-    let before = expected.check(find(tx, id))?;
+    let before = expected.check(find(tx, &Reach::Everywhere, id))?;
     if before.status == Status::Archived {
         return Err(Error::invalid_state("The location is already archived."));
     }
@@ -232,7 +290,7 @@ fn update(tx: &Tx<'_>, news: &'static str, before: &Location, after: Location) -
     unique(tx.run(
         "update location set name = :name, name_folded = :name_folded, address = :address,
              latitude = :latitude, longitude = :longitude, url = :url, notes = :notes,
-             status = :status, external_id = :external_id, metadata = :metadata,
+             status = :status, shared = :shared, external_id = :external_id, metadata = :metadata,
              updated_at = :updated_at, version = :version
          where account_id = :account and id = :id",
         &after.bind(),

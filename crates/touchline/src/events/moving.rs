@@ -7,6 +7,7 @@ use super::edit::{self, ApplyTo, EventChange};
 use super::event::Event;
 use super::schedule;
 use super::when::{Span, When};
+use crate::accounts::rights::Reach;
 use crate::error::{Error, Fault, Result};
 use crate::teams::team;
 
@@ -29,7 +30,12 @@ pub(super) struct Times {
 
 impl<'a> NewPlan<'a> {
     /// The plan, or every fault of the change.
-    pub(super) fn read(tx: &Tx<'_>, before: &'a Event, change: &'a EventChange) -> Result<Self> {
+    pub(super) fn read(
+        tx: &Tx<'_>,
+        reach: &Reach,
+        before: &'a Event,
+        change: &'a EventChange,
+    ) -> Result<Self> {
         let mut faults = Vec::new();
         let zone = match &change.timezone {
             Change::Keep => before.timezone.clone(),
@@ -54,7 +60,7 @@ impl<'a> NewPlan<'a> {
         if let Change::Set(location) = change.location_id
             && before.location_id != Some(location)
         {
-            faults.extend(schedule::location_fault(tx, Some(location))?);
+            faults.extend(schedule::location_fault(tx, reach, Some(location))?);
         }
         faults.extend(edit::series_fault(before, change.apply_to));
         if change.external_id != Change::Keep && change.apply_to != ApplyTo::This {

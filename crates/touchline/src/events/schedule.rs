@@ -66,7 +66,7 @@ pub struct NewEvent {
 pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewEvent) -> Result<Shown> {
     let team = team_of(tx, reach, new.team_id)?;
     let zone = new.timezone.clone().unwrap_or_else(|| team.timezone.clone());
-    let plan = Plan::read(tx, &new, &zone)?;
+    let plan = Plan::read(tx, reach, &new, &zone)?;
     let duties = Duties::default().renewed(tx, &new.duties)?;
     let first = first(tx, &team, new, &plan, duties);
     let events = match &plan.occurrences {
@@ -107,13 +107,13 @@ struct Plan {
 }
 
 impl Plan {
-    fn read(tx: &Tx<'_>, new: &NewEvent, zone: &Zone) -> Result<Self> {
+    fn read(tx: &Tx<'_>, reach: &Reach, new: &NewEvent, zone: &Zone) -> Result<Self> {
         let mut faults = Vec::new();
         let span = Span::read(zone.clone(), new.all_day, new.starts_at, new.ends_at);
         let span = span.map_err(|found| faults.extend(found)).ok();
         let deadline = new.rsvp_deadline.map(|when| deadline(zone, when, span.as_ref()));
         let deadline = deadline.transpose().map_err(|found| faults.push(found)).ok().flatten();
-        faults.extend(location_fault(tx, new.location_id)?);
+        faults.extend(location_fault(tx, reach, new.location_id)?);
         let rule = new.recurrence.as_deref().map(str::parse::<Rule>);
         let refused = |fault: kit::recurrence::RuleFault| {
             Fault::new("/recurrence", "invalid_recurrence", fault.to_string())
@@ -148,10 +148,15 @@ pub(super) fn deadline(zone: &Zone, when: When, span: Option<&Span>) -> Result<T
     Ok(deadline)
 }
 
-/// What is wrong with a location, if anything.
-pub(super) fn location_fault(tx: &Tx<'_>, id: Option<LocationId>) -> Result<Option<Fault>> {
+/// What is wrong with a location, if anything. One that the caller does not see answers as if it did not exist:
+/// an event there would show its address.
+pub(super) fn location_fault(
+    tx: &Tx<'_>,
+    reach: &Reach,
+    id: Option<LocationId>,
+) -> Result<Option<Fault>> {
     let Some(id) = id else { return Ok(None) };
-    let detail = match location::find(tx, id) {
+    let detail = match location::find(tx, reach, id) {
         Ok(found) if found.status == location::Status::Active => return Ok(None),
         Ok(_) => "This location is archived.",
         Err(error) if error.code == Code::NotFound => "There is no such location.",

@@ -95,8 +95,8 @@ both! {
         let refused = narrow.post("/events", practice(&owls, "2026-09-11T18:00:00Z", "2026-09-11T19:00:00Z")).await;
         assert_eq!(refused.refused(422, "validation_failed").pointers(), ["/team_id"]);
         narrow.post("/events", practice(&hawks, "2026-09-11T18:00:00Z", "2026-09-11T19:00:00Z")).await.created();
-        // Locations are everybody's: such a key reads and adds them, but changes none.
-        narrow.get(&format!("/locations/{}", place.id())).await.ok();
+        // It sees no location that its teams do not use, and changes none.
+        narrow.get(&format!("/locations/{}", place.id())).await.refused(404, "not_found");
         narrow.patch(&format!("/locations/{}", place.id()), json!({ "name": "x" })).await.refused(403, "forbidden");
         narrow.delete(&format!("/locations/{}", place.id())).await.refused(403, "forbidden");
     }

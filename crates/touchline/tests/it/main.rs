@@ -44,6 +44,7 @@ mod keys;
 mod limits;
 mod linking;
 mod links;
+mod locations;
 mod mail;
 mod mail_sending;
 mod mail_unsubscribe;

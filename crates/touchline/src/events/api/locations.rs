@@ -30,7 +30,9 @@ pub fn routes(routes: Routes) -> Routes {
 
 /// List locations
 ///
-/// In order of creation. Only active locations, unless `status` says otherwise.
+/// In order of creation. Only active locations, unless `status` says otherwise. A key for certain teams and
+/// families see the locations of their teams' events and those they added. Coaches and managers also see those that
+/// are `shared`. Admins and keys for the whole club see all.
 #[utoipa::path(get, path = "/locations", operation_id = "locations_list", tag = "Events",
     params(
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many locations to a page; 50 if left out."),
@@ -45,10 +47,13 @@ async fn list(
     caller: Caller<EventsRead>,
     Query(paging): Query<Paging<LocationFilter>>,
 ) -> Result<Response> {
-    caller.page(paging, |db, _, filter, page| location::list(db, filter, page)).await
+    caller.page(paging, location::list).await
 }
 
 /// Create a location
+///
+/// A location made by an admin or a key for the whole club is shared with the coaches and managers of every team,
+/// unless `shared` is `false`. A location made by anybody else is seen by the teams that have an event there.
 #[utoipa::path(post, path = "/locations", operation_id = "locations_create", tag = "Events",
     request_body(content = NewLocation, example = json!({ "name": "Lower pitch", "address": "12 Quay Street, Harbour", "latitude": 38.7071, "longitude": -9.1355 })),
     responses((status = 201, description = "The new location.", body = One<Location>), Problems),
@@ -58,10 +63,13 @@ async fn create(
     Query(Nothing): Query<Nothing>,
     body: Body<NewLocation>,
 ) -> Result<Response> {
-    caller.create(body, location::create).await
+    let reach = caller.reach();
+    caller.create(body, move |tx, new| location::create(tx, &reach, new)).await
 }
 
 /// Get a location
+///
+/// 404 for a location that the caller does not see; see the list of locations.
 #[utoipa::path(get, path = "/locations/{location_id}", operation_id = "locations_get", tag = "Events",
     params(("location_id" = LocationId, Path)),
     responses((status = 200, description = "The location.", body = One<Location>), Problems),
@@ -71,13 +79,14 @@ async fn find(
     At(id): At<LocationId>,
     Query(Nothing): Query<Nothing>,
 ) -> Result<Response> {
-    caller.one(move |db| location::find(db, id)).await
+    let reach = caller.reach();
+    caller.one(move |db| location::find(db, &reach, id)).await
 }
 
 /// Change a location
 ///
-/// Members that are left out stay as they are; `null` clears. A key that is narrowed to certain teams
-/// cannot do this, since all teams share locations.
+/// Fields that are left out stay as they are; `null` clears. Only admins and keys for the whole club can do this,
+/// because other teams may meet there.
 #[utoipa::path(patch, path = "/locations/{location_id}", operation_id = "locations_update", tag = "Events",
     params(("location_id" = LocationId, Path)),
     request_body(content = LocationChange, example = json!({ "notes": "Gate code at the desk" })),
@@ -97,7 +106,8 @@ async fn change(
 
 /// Archive a location
 ///
-/// It is no longer offered; events that were there still name it.
+/// It is no longer offered; events that were there still name it. Only admins and keys for the whole club can do
+/// this.
 #[utoipa::path(delete, path = "/locations/{location_id}", operation_id = "locations_archive", tag = "Events",
     params(("location_id" = LocationId, Path)),
     responses((status = 200, description = "The archived location.", body = One<Location>), Problems),
@@ -121,6 +131,7 @@ impl FromBody for NewLocation {
             longitude: fields.real("longitude", -180.0, 180.0).apply(None),
             url: fields.link("url", LINK).apply(None),
             notes: fields.block("notes", BODY).apply(None),
+            shared: fields.flag("shared").apply(None),
             external_id: fields.line("external_id", NAME).apply(None),
             metadata: fields.metadata("metadata").apply(None).unwrap_or_default(),
         }
@@ -136,6 +147,7 @@ impl FromBody for LocationChange {
             longitude: fields.real("longitude", -180.0, 180.0),
             url: fields.link("url", LINK),
             notes: fields.block("notes", BODY),
+            shared: fields.flag("shared"),
             external_id: fields.line("external_id", NAME),
             metadata: fields.metadata("metadata"),
         }

@@ -6,5 +6,4 @@ alter table location add column created_by text not null default '';
 update location set shared = false
 where 1 = (
     select count(distinct event.team_id) from event
-    where event.account_id = location.account_id and event.location_id = location.id
-);
+    where event.account_id = location.account_id and event.location_id = location.id);

@@ -83,6 +83,9 @@ pub const ACCOUNT: Menu = &[
     ("Money", &[Section::Shelf, Section::MyOrders, Section::OwnDues]),
 ];
 
+/// The menu of somebody who belongs to no club: nothing is sold to them, and they owe nothing.
+pub const ACCOUNT_WITHOUT_CLUB: Menu = &[ACCOUNT[0]];
+
 impl Section {
     /// What the menu says, where it leads, and its icon.
     fn entry(self) -> (&'static str, &'static str, &'static str) {

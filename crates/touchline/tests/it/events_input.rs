@@ -242,6 +242,8 @@ both! {
         let pitch = w.owner.post("/locations", json!({ "name": "Pitch" })).await.created();
         let more = json!({ "location_id": pitch.id(), "title": "Secret meeting" });
         let owl = w.owner.post("/events", with(practice(&owls, "2026-09-10T18:00:00Z", "2026-09-10T19:00:00Z"), more)).await.created();
+        // The team knows the pitch, so that the key sees it.
+        w.owner.post("/events", with(practice(&hawks, "2026-09-08T18:00:00Z", "2026-09-08T19:00:00Z"), json!({ "location_id": pitch.id() }))).await.created();
         let narrow = narrowed(w, &hawks, "events:read events:write").await;
         let body = with(practice(&hawks, "2026-09-10T18:30:00Z", "2026-09-10T19:30:00Z"), json!({ "location_id": pitch.id() }));
         let event = narrow.post("/events", body).await.created();

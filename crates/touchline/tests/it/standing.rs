@@ -193,7 +193,8 @@ both! {
         lia.get(&place).await.refused(404, "not_found");
         lia.delete(&place).await.refused(404, "not_found");
         // A calendar ends with its maker's sight of the team.
-        let url = own.data()["url"].as_str().unwrap().to_owned();
+        let url = own.data()["url"].as_str().unwrap();
+        let url = url[url.find("/calendar/").unwrap()..].to_owned();
         w.nobody.get(&url).await.ok();
         removes(w, &cast.hawks, &cast.max.member).await;
         assert_eq!(w.nobody.get(&url).await.status, 404);

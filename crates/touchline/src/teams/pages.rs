@@ -13,12 +13,12 @@ use crate::accounts::account;
 use crate::accounts::permits::TeamsManage;
 use crate::accounts::rights::Reach;
 use crate::app::App;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result};
 use crate::paging::Order;
 use crate::web::fields::Fields;
 use crate::web::form::{Faults, Form};
 use crate::web::leaf::{Asked, Leaf};
-use crate::web::once::{Once, new_nonce, nonce, once};
+use crate::web::once::{Nonce, new_nonce, nonce, once};
 use crate::web::page::{self, Frame, Section};
 use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
 
@@ -128,14 +128,10 @@ fn new_team(form: &Form) -> Result<NewTeam> {
 }
 
 /// Creates the team once, however often the form is sent.
-async fn add(
-    visitor: &Visitor<TeamsManage>,
-    new: NewTeam,
-    nonce: crate::web::once::Nonce,
-) -> Result<()> {
+async fn add(visitor: &Visitor<TeamsManage>, new: NewTeam, nonce: Nonce) -> Result<()> {
     let kept = visitor.app().config.idempotency_ttl;
     let work = move |tx: &Tx<'_>| {
         once(tx, &nonce, kept, |tx| Ok((team::create(tx, new)?.id.to_string(), ())))
     };
-    team::unique::<Once<()>>(visitor.write(work).await.map_err(Error::from)).map(drop)
+    team::unique(visitor.write(work).await).map(drop)
 }

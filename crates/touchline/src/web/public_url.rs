@@ -102,16 +102,12 @@ impl Host {
 
 /// Reads the value of a `Host` header strictly.
 fn parse_host(text: &str) -> Option<(Host, Option<u16>)> {
-    let (host, rest) = match text.strip_prefix('[') {
-        Some(rest) => {
-            let (address, rest) = rest.split_once(']')?;
-            (Host::V6(address.parse().ok()?), rest)
-        }
-        None => {
-            let end = text.find(':').unwrap_or(text.len());
-            let (name, rest) = text.split_at(end);
-            (parse_name(name)?, rest)
-        }
+    let (host, rest) = if let Some(rest) = text.strip_prefix('[') {
+        let (address, rest) = rest.split_once(']')?;
+        (Host::V6(address.parse().ok()?), rest)
+    } else {
+        let (name, rest) = text.split_at(text.find(':').unwrap_or(text.len()));
+        (parse_name(name)?, rest)
     };
     let port = match rest {
         "" => None,

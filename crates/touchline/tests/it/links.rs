@@ -191,7 +191,7 @@ fn every_link_leads_somewhere_for_people_without_a_club() {
         let elsewhere = make_account(w.db(), "Elsewhere", w.clock.clock().now()).await;
         let user = w.user_of(elsewhere, Role::Member, "alone@example.org").await;
         let pages = crawl("nobody", w.newcomer(), &["/", "/sign-in", "/docs"]).await;
-        for guide in touchline::web::guides::GUIDES.iter() {
+        for guide in &touchline::web::guides::GUIDES {
             assert!(pages.contains_key(&format!("/docs/{}", guide.name)), "{}", guide.name);
         }
         let without = w.browser_at(user.id, None).await;

@@ -26,8 +26,8 @@ async fn send(browser: &mut Browser, page: &Answer, changes: &[(&str, &str)]) ->
         page.text.split("name=\"nonce\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     let mut fields = TEAM
         .map(|(name, value)| {
-            let changed = changes.iter().find(|(known, _)| *known == name);
-            (name, changed.map_or(value, |(_, value)| *value))
+            let other = changes.iter().find(|(known, _)| *known == name);
+            (name, other.map_or(value, |(_, value)| *value))
         })
         .to_vec();
     fields.push(("nonce", nonce));

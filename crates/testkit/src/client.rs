@@ -104,7 +104,8 @@ impl Client {
         self.bytes(method, &format!("{prefix}{path}"), body)
     }
 
-    fn bytes(&self, method: &str, path: &str, body: Option<&str>) -> Vec<u8> {
+    /// The bytes of a request whose path is taken as it is.
+    pub fn bytes(&self, method: &str, path: &str, body: Option<&str>) -> Vec<u8> {
         let mut head = format!("{method} {path} HTTP/1.1\r\n");
         if !self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
             head += &format!("Host: {}\r\n", self.address);

@@ -25,9 +25,9 @@ use super::limits::Allowance;
 use super::pace::ceiling;
 use super::page;
 use super::public_url::RequestHost;
+use super::request_head::HeadFault;
 use super::server::MAX_HEADER_BYTES;
 use super::unread::Unread;
-use super::wire::TwoLengths;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 
@@ -49,14 +49,14 @@ pub async fn answer(app: &App, router: &Router, request: Request<Body>, peer: Ip
     let context = Context::new(app.new_request_id(), address, host);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let chunked = request.headers().contains_key(header::TRANSFER_ENCODING);
-    let last = chunked || request.extensions().get::<TwoLengths>().is_some();
+    let last = chunked || request.extensions().get::<HeadFault>().is_some();
     let person = is_person(&path, request.headers());
     let cross_origin = is_shared(&path) && request.headers().contains_key(header::ORIGIN);
     let (request, unread) = Unread::of(request);
     let mut response = match check(&request) {
         Err(error) => error.into_response(),
         Ok(()) if cross_origin && is_preflight(&request) => preflight(),
-        Ok(()) => guarded(app, router, request, &context).await,
+        Ok(()) => guarded(app, router, request, &context, unread.as_ref()).await,
     };
     let failure = response.extensions_mut().remove::<Error>();
     if let Some(error) = &failure {
@@ -99,6 +99,7 @@ async fn guarded(
     router: &Router,
     mut request: Request<Body>,
     context: &Context,
+    body: Option<&Unread>,
 ) -> Response {
     request.extensions_mut().insert(context.clone());
     let mut router = router.clone();
@@ -108,6 +109,10 @@ async fn guarded(
         Ok(Err(_)) => {
             app.metrics.panics.fetch_add(1, Ordering::Relaxed);
             Error::internal("a handler panicked").into_response()
+        }
+        Err(_) if body.is_some_and(Unread::is_awaited) => {
+            let detail = "The body did not arrive within 30 seconds.";
+            Error::new(Code::RequestTimeout, detail).into_response()
         }
         Err(_) => {
             let detail = "The request took longer than 30 seconds. It may have been carried out: \
@@ -122,8 +127,8 @@ fn check(request: &Request<Body>) -> Result<()> {
     let refuse = |detail: &'static str| Err(Error::new(Code::InvalidRequest, detail));
     let headers = request.headers();
     let count = |name: &HeaderName| headers.get_all(name).iter().count();
-    if request.extensions().get::<TwoLengths>().is_some() {
-        return refuse("A request has either one Content-Length or one Transfer-Encoding.");
+    if let Some(fault) = request.extensions().get::<HeadFault>() {
+        return refuse(fault.detail());
     }
     // Only HTTP/1.0, which some health checks still speak, may leave the Host out.
     let hosts = count(&header::HOST);
@@ -137,7 +142,7 @@ fn check(request: &Request<Body>) -> Result<()> {
     }
     for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH] {
         if count(&name) > 1 {
-            return refuse("A header that may stand once stands twice.");
+            return refuse("The header Content-Type or Content-Length was sent more than once.");
         }
     }
     Ok(())
@@ -325,7 +330,7 @@ fn log(
     let cause = failure.and_then(|error| error.cause.as_deref());
     if status.is_server_error() {
         tracing::error!(request, millis, account = account(), cause, "{line}");
-    } else if took > SLOW {
+    } else if took > SLOW && status != StatusCode::REQUEST_TIMEOUT {
         tracing::warn!(request, millis, account = account(), cause, "slow: {line}");
     } else {
         tracing::debug!(request, millis, account = account(), cause, "{line}");

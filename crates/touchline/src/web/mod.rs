@@ -31,6 +31,7 @@ pub mod precondition;
 pub mod public_url;
 pub mod query;
 pub mod reply;
+pub mod request_head;
 pub mod routes;
 pub mod server;
 pub mod stream;

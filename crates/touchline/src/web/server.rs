@@ -10,7 +10,6 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use http::Request;
-use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -19,7 +18,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::edge;
-use super::wire::{Endless, Head, TwoLengths, Wire};
+use super::request_head::RequestHeads;
+use super::wire::{Endless, Wire};
 use crate::app::App;
 
 /// Without a whole header block after this time, the connection is closed.
@@ -126,15 +126,13 @@ async fn connection(
 ) {
     // Small answers must not wait for more to be sent.
     let _ = stream.set_nodelay(true);
-    let (head, endless) = (Head::default(), Endless::default());
-    let wire = Wire::new(stream, door.app.clone(), head.clone(), endless.clone());
+    let (heads, endless) = (RequestHeads::default(), Endless::default());
+    let wire = Wire::new(stream, door.app.clone(), heads.clone(), endless.clone());
     let service = service_fn(|mut request: Request<Incoming>| {
         endless.over();
         request.extensions_mut().insert(endless.clone());
-        let headers = request.headers();
-        let sized = headers.contains_key(TRANSFER_ENCODING) || headers.contains_key(CONTENT_LENGTH);
-        if sized && head.has_two_lengths() {
-            request.extensions_mut().insert(TwoLengths);
+        if let Some(fault) = heads.next_fault() {
+            request.extensions_mut().insert(fault);
         }
         let (app, router) = (&door.app, &router);
         async move {

@@ -11,12 +11,20 @@ use bytes::Bytes;
 use http::Request;
 use http_body::{Body as _, Frame, SizeHint};
 
-/// Says whether a body was read.
+/// How far a body was read.
 #[derive(Clone, Default)]
-pub struct Unread(Arc<AtomicBool>);
+pub struct Unread(Arc<Progress>);
+
+#[derive(Default)]
+struct Progress {
+    /// Whether the end was reached.
+    ended: AtomicBool,
+    /// Whether the handler waits for the client to send more.
+    awaited: AtomicBool,
+}
 
 impl Unread {
-    /// The request, and whether its body was read by the time one asks. `None` if it has none.
+    /// The request, and how far its body was read by the time one asks. `None` if it has none.
     pub fn of(request: Request<Body>) -> (Request<Body>, Option<Self>) {
         if request.body().is_end_stream() {
             return (request, None);
@@ -28,11 +36,16 @@ impl Unread {
 
     /// Whether something is left of the body.
     pub fn is_left(&self) -> bool {
-        !self.0.load(Ordering::Relaxed)
+        !self.0.ended.load(Ordering::Relaxed)
+    }
+
+    /// Whether the handler waits for the client to send more of the body.
+    pub fn is_awaited(&self) -> bool {
+        self.0.awaited.load(Ordering::Relaxed)
     }
 }
 
-/// A body that remembers that its end was reached.
+/// A body that records how far it was read.
 struct Watched {
     inner: Body,
     read: Unread,
@@ -48,8 +61,9 @@ impl http_body::Body for Watched {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let frame = Pin::new(&mut self.inner).poll_frame(cx);
         if matches!(frame, Poll::Ready(None)) || self.inner.is_end_stream() {
-            self.read.0.store(true, Ordering::Relaxed);
+            self.read.0.ended.store(true, Ordering::Relaxed);
         }
+        self.read.0.awaited.store(frame.is_pending(), Ordering::Relaxed);
         frame
     }
 

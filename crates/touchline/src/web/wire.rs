@@ -1,15 +1,15 @@
 //! The wire: a connection's bytes, watched for five things the HTTP library does not do for us.
 //!
-//! It reads a request that has both `Content-Length` and `Transfer-Encoding` without a word, it
+//! It reads request heads that other parsers may understand differently, it
 //! answers what it cannot parse by itself, without a request id, and it closes on a client that is
-//! still sending, who then never sees the refusal. Here the first is noticed, the second is given a
+//! still sending, who then never sees the refusal. Here the first is noticed ([`RequestHeads`]), the second is given a
 //! problem like every other refusal, and in the third case the client is heard out for a while. And a
 //! client who never takes its answer is let go, or who has hung up on an answer that has no end.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -17,12 +17,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::request_head::RequestHeads;
 use crate::app::App;
 use crate::error::{Code, Error};
-
-/// Marks a request that announced its length in two ways.
-#[derive(Debug, Clone, Copy)]
-pub struct TwoLengths;
 
 /// Whether the answer under way has no end. A client may close its side once it has asked and still wait for an
 /// answer, but not for ever: then whoever closes has gone.
@@ -41,62 +38,12 @@ impl Endless {
     }
 }
 
-/// The beginning of the request that came last.
-#[derive(Debug, Clone, Default)]
-pub struct Head(Arc<Mutex<Vec<u8>>>);
-
-/// So much of a request is kept to look at its headers: as much as the headers can have.
-const KEPT: usize = super::server::MAX_HEADER_BYTES;
-
-impl Head {
-    /// Whether the headers announce a length more than once, in the same way or in two.
-    pub fn has_two_lengths(&self) -> bool {
-        let head = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let end = end(&head).unwrap_or(head.len());
-        let announces = |line: &&[u8]| {
-            [&b"content-length"[..], b"transfer-encoding"].iter().any(|name| {
-                let named = line.get(..name.len()).is_some_and(|n| n.eq_ignore_ascii_case(name));
-                named && line.get(name.len()) == Some(&b':')
-            })
-        };
-        head[..end].split(|byte| *byte == b'\n').filter(announces).nth(1).is_some()
-    }
-
-    /// Keeps what came, as far as it may belong to the headers.
-    fn keep(&self, came: &[u8], fresh: bool) {
-        let mut head = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if fresh {
-            head.clear();
-        }
-        if head.ends_with(b"\r\n\r\n") {
-            return;
-        }
-        // Empty lines before a request do not count.
-        let blank = |byte: &u8| head.is_empty() && b"\r\n".contains(byte);
-        let came = &came[came.iter().take_while(|byte| blank(byte)).count()..];
-        // The end of the headers may lie across two pieces.
-        let seam = head.len().saturating_sub(3);
-        let room = KEPT.saturating_sub(head.len());
-        head.extend_from_slice(&came[..came.len().min(room)]);
-        if let Some(end) = end(&head[seam..]) {
-            head.truncate(seam + end + 4);
-        }
-    }
-}
-
-/// Where the headers end.
-fn end(head: &[u8]) -> Option<usize> {
-    head.windows(4).position(|four| four == b"\r\n\r\n")
-}
-
 /// A watched connection.
 pub struct Wire {
     stream: TcpStream,
     app: App,
-    head: Head,
+    heads: RequestHeads,
     endless: Endless,
-    /// Whether the next bytes that come in begin a new request.
-    fresh: bool,
     /// What is written instead of the library's own answer: the bytes, and how many are out.
     instead: Option<(Vec<u8>, usize)>,
     /// Whether the last answer was a refusal, so that the client may still be sending.
@@ -115,13 +62,12 @@ const STALLED: Duration = Duration::from_secs(20);
 const STALLED_AT_LAST: Duration = Duration::from_secs(3);
 
 impl Wire {
-    pub fn new(stream: TcpStream, app: App, head: Head, endless: Endless) -> Self {
+    pub fn new(stream: TcpStream, app: App, heads: RequestHeads, endless: Endless) -> Self {
         Self {
             stream,
             app,
-            head,
+            heads,
             endless,
-            fresh: true,
             instead: None,
             refused: false,
             patience: None,
@@ -163,8 +109,7 @@ impl AsyncRead for Wire {
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
-        let fresh = std::mem::take(&mut self.fresh);
-        self.head.keep(&buf.filled()[before..], fresh);
+        self.heads.scan(&buf.filled()[before..]);
         Poll::Ready(Ok(()))
     }
 }
@@ -172,7 +117,6 @@ impl AsyncRead for Wire {
 impl Wire {
     /// Notes what goes out.
     fn sending(&mut self, bytes: &[u8]) {
-        self.fresh = true;
         if let Some(status) = bytes.strip_prefix(b"HTTP/1.1 ") {
             self.refused = matches!(status.first(), Some(b'4' | b'5'));
         }
@@ -295,24 +239,5 @@ mod tests {
         assert_eq!(unnamed_refusal(b"HTTP/1.1 404 X\r\nRequest-Id: req_1\r\n\r\n"), None);
         assert_eq!(unnamed_refusal(b"HTTP/1.1 200 OK\r\n\r\n"), None);
         assert_eq!(unnamed_refusal(b"HTTP/1.1 400 Bad Request\r\n"), None);
-    }
-
-    #[test]
-    fn two_lengths_are_seen_whatever_their_case_and_however_they_come() {
-        let seen = |text: &str, piece: usize| {
-            let head = Head::default();
-            for (place, came) in text.as_bytes().chunks(piece).enumerate() {
-                head.keep(came, place == 0);
-            }
-            head.has_two_lengths()
-        };
-        let chunked = "POST / HTTP/1.1\r\nTRANSFER-ENCODING: chunked\r\n";
-        for piece in [1, 3, 7, 10_000] {
-            assert!(seen(&format!("{chunked}Content-length: 3\r\n\r\n"), piece));
-            assert!(seen(&format!("\r\n\r\n{chunked}Content-length: 3\r\n\r\n"), piece));
-            assert!(seen("POST /\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\n", piece));
-            assert!(!seen(&format!("{chunked}\r\n\ncontent-length: 3\r\n\r\n"), piece));
-            assert!(!seen(&format!("{chunked}Content-Length-Of-Hair: 3\r\n\r\n"), piece));
-        }
     }
 }

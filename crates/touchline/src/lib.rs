@@ -22,6 +22,7 @@ pub mod admin;
 
 pub mod app;
 pub mod backup;
+pub mod bounded;
 pub mod cards;
 pub mod cli;
 pub mod config;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
+use crate::bounded;
 use crate::ids::{AccountId, WebhookId};
 
 /// Who takes longer is slow.
@@ -22,8 +23,10 @@ const NOTICED: u32 = 4;
 const TURN: Duration = Duration::from_millis(100);
 /// One account may have this part of all places.
 const ACCOUNTS: usize = 4;
-/// How many accounts, or a hundredth of the webhooks, are remembered before it is looked which may be forgotten.
+/// How many accounts are remembered before those without a seat are forgotten.
 const REMEMBERED: usize = 1_000;
+/// The most webhooks whose seats are remembered.
+const SEATS: usize = 100_000;
 
 /// The places of a node.
 pub(super) struct Places {
@@ -43,9 +46,9 @@ impl Places {
     /// The seat of a webhook.
     pub(super) fn seat(&self, account: AccountId, webhook: WebhookId) -> Arc<Seat> {
         let mut seats = self.seats.lock().unwrap_or_else(PoisonError::into_inner);
-        if seats.len() > REMEMBERED * 100 {
-            // Webhooks that were deleted, mostly. The others are found out again with their next attempt.
-            seats.clear();
+        if !seats.contains_key(&webhook) {
+            // Seats that somebody holds stay, or their attempts and new ones would not know of each other.
+            bounded::make_room(&mut seats, SEATS, |seat| Arc::strong_count(seat) > 1);
         }
         let seat = || Seat {
             moment: self.moment,
@@ -302,6 +305,18 @@ mod tests {
         }
         assert!(!waits(&places, account(99)));
         assert!(!waits(&places, account(1)));
+    }
+
+    #[test]
+    fn a_flood_of_webhooks_forgets_no_seat_that_somebody_holds() {
+        let places = places(NEVER);
+        let held = places.seat(account(1), WebhookId::from_bits(1));
+        held.learn(Speed::Slow);
+        for number in 2..150_000 {
+            places.seat(account(1), WebhookId::from_bits(number));
+        }
+        assert!(places.seats.lock().unwrap().len() <= SEATS);
+        assert!(Arc::ptr_eq(&held, &places.seat(account(1), WebhookId::from_bits(1))));
     }
 
     #[tokio::test]

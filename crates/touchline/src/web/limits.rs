@@ -16,6 +16,7 @@ use kit::{Clock, Dice, Timestamp};
 use store::{Db, Dialect, Scope, Tx, bind};
 
 use super::pace::{Pace, Paces, ceiling};
+use crate::bounded;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
 
@@ -23,8 +24,8 @@ use crate::ids::AccountId;
 const WINDOW: u64 = 60_000_000;
 /// A node takes this share of the quota at a time where quotas are shared.
 const SHARE: u32 = 20;
-/// Buckets that are full again are forgotten once there are so many.
-const MANY: usize = 10_000;
+/// The most buckets that are kept.
+const CAPACITY: usize = 10_000;
 
 /// What is left of a quota after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,14 +104,11 @@ fn whole(time: Duration, cost: Duration) -> u32 {
 struct Buckets(Mutex<HashMap<AccountId, Bucket>>);
 
 impl Buckets {
-    fn with<T>(&self, key: AccountId, now: Duration, work: impl FnOnce(&mut Bucket) -> T) -> T {
+    fn with<T>(&self, key: AccountId, work: impl FnOnce(&mut Bucket) -> T) -> T {
         let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if buckets.len() >= MANY && !buckets.contains_key(&key) {
-            buckets.retain(|_, bucket| bucket.full_at > now);
-            if buckets.len() >= MANY {
-                // Everybody is busy: forgetting all of them is fairer than growing without bound.
-                buckets.clear();
-            }
+        if !buckets.contains_key(&key) {
+            // The fullest go first: an account that has used up its quota does not get it back.
+            bounded::make_room(&mut buckets, CAPACITY, |bucket| bucket.full_at);
         }
         work(buckets.entry(key).or_default())
     }
@@ -165,7 +163,7 @@ impl Limits {
 
     fn with<T>(&self, account: AccountId, work: impl FnOnce(&mut Bucket, Duration) -> T) -> T {
         let now = self.clock.elapsed();
-        self.accounts.with(account, now, |bucket| work(bucket, now))
+        self.accounts.with(account, |bucket| work(bucket, now))
     }
 
     fn refusal(&self, bucket: &mut Bucket, quota: u32, next_in: Duration) -> Error {
@@ -282,6 +280,18 @@ mod tests {
         let later = start + Duration::from_secs(5);
         assert_eq!((0..100).filter(|_| bucket.take(60, later)).count(), 5);
         assert_eq!(bucket.allowance(60, later + Duration::from_secs(120)).remaining, 60);
+    }
+
+    #[test]
+    fn a_flood_of_accounts_neither_grows_memory_nor_refills_a_bucket() {
+        let (buckets, now) = (Buckets(Mutex::default()), Duration::from_secs(1000));
+        let busy = AccountId::from_bits(1);
+        buckets.with(busy, |bucket| while bucket.take(60, now) {});
+        for number in 2..25_000 {
+            buckets.with(AccountId::from_bits(number), |bucket| bucket.take(60, now));
+        }
+        assert!(!buckets.with(busy, |bucket| bucket.take(60, now)));
+        assert!(buckets.0.lock().unwrap().len() <= CAPACITY);
     }
 
     #[test]

@@ -1,7 +1,12 @@
 //! How often something may be tried from one place: a few times at once, then now and then.
 //!
-//! The same rule as for quotas: of each place only the moment is kept at which it may again do as it
-//! likes. Each node counts for itself.
+//! The same algorithm as for quotas: of each place only the moment is kept at which its whole burst is free again. Each
+//! node counts for itself.
+//!
+//! Memory is bounded per limit, so that attempts of one kind never displace those of another. A full table evicts the
+//! places that have the least time left to wait. To displace a place that has used up its burst, a caller needs that many
+//! other places that have used up theirs: a place must therefore never be named after something that a caller can make up,
+//! such as an unknown client id.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,10 +16,11 @@ use std::time::Duration;
 
 use kit::Clock;
 
+use crate::bounded;
 use crate::error::{Code, Error, Result};
 
-/// Places that may do as they like again are forgotten once there are so many.
-const MANY: usize = 20_000;
+/// The most places that are kept for one limit.
+const CAPACITY: usize = 20_000;
 
 /// What is tried, and how often it may be.
 #[derive(Debug, Clone, Copy)]
@@ -56,46 +62,47 @@ impl From<[u8; 32]> for Place {
     }
 }
 
+/// The moments at which the places of one limit are free again.
+type Table = HashMap<Place, Duration>;
+
 /// The places of a node.
 #[derive(Debug)]
 pub struct Paces {
-    free_at: Mutex<HashMap<(&'static str, Place), Duration>>,
+    tables: Mutex<HashMap<&'static str, Table>>,
     clock: Clock,
 }
 
 impl Paces {
     /// Nobody has tried anything yet.
     pub fn new(clock: Clock) -> Self {
-        Self { free_at: Mutex::default(), clock }
+        Self { tables: Mutex::default(), clock }
     }
 
     /// Counts an attempt, or says when to come back.
     pub fn take(&self, pace: Pace, from: impl Into<Place>) -> Result<()> {
-        let (now, key) = (self.clock.elapsed(), (pace.what, from.into()));
-        let mut places = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
-        if places.len() >= MANY && !places.contains_key(&key) {
-            places.retain(|_, free_at| *free_at > now);
-            if places.len() >= MANY {
-                // Everybody is busy: forgetting all of them is fairer than growing without bound.
-                places.clear();
-            }
+        let (now, key) = (self.clock.elapsed(), from.into());
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let table = tables.entry(pace.what).or_default();
+        if !table.contains_key(&key) {
+            bounded::make_room(table, CAPACITY, |free_at| *free_at);
         }
-        let free_at = places.entry(key).or_default();
+        let free_at = table.entry(key).or_default();
         *free_at = after(pace, *free_at, now)?;
         Ok(())
     }
 
     /// Says whether an attempt would be let in, without counting one.
     pub fn peek(&self, pace: Pace, from: impl Into<Place>) -> Result<()> {
-        let places = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
-        let free_at = places.get(&(pace.what, from.into())).copied().unwrap_or_default();
-        after(pace, free_at, self.clock.elapsed()).map(drop)
+        let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let free_at = tables.get(pace.what).and_then(|table| table.get(&from.into())).copied();
+        after(pace, free_at.unwrap_or_default(), self.clock.elapsed()).map(drop)
     }
 
     /// Takes an attempt back: it was a good one.
     pub fn give_back(&self, pace: Pace, from: impl Into<Place>) {
-        let mut places = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(free_at) = places.get_mut(&(pace.what, from.into())) {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let table = tables.get_mut(pace.what);
+        if let Some(free_at) = table.and_then(|table| table.get_mut(&from.into())) {
             *free_at = free_at.saturating_sub(pace.every);
         }
     }
@@ -174,13 +181,30 @@ mod tests {
         assert_eq!(mapped, neighbourhood("10.0.0.1".parse().unwrap()));
     }
 
-    #[test]
-    fn memory_is_bounded() {
-        let paces = Paces::new(Clock::system());
-        let pace = Pace { what: "test", burst: 3, every: Duration::from_secs(20) };
-        for host in 0..50_000u32 {
+    /// Tries something once from so many addresses.
+    fn flood(paces: &Paces, pace: Pace, addresses: u32) {
+        for host in 0..addresses {
+            // Some of them may be refused.
             let _ = paces.take(pace, IpAddr::V4(host.into()));
         }
-        assert!(paces.free_at.lock().unwrap().len() <= MANY);
+    }
+
+    #[test]
+    fn a_flood_of_addresses_neither_grows_memory_nor_resets_a_limit() {
+        let clock = kit::clock::HandClock::at("2026-09-05T10:00:00Z".parse().unwrap());
+        let paces = Paces::new(clock.clock());
+        let pace = Pace { what: "test", burst: 3, every: Duration::from_secs(20) };
+        let other = Pace { what: "other", ..pace };
+        let home: IpAddr = "2001:db8::1".parse().unwrap();
+        for _ in 0..3 {
+            paces.take(pace, home).unwrap();
+            paces.take(other, home).unwrap();
+        }
+        flood(&paces, pace, 50_000);
+        paces.peek(pace, home).unwrap_err();
+        paces.peek(other, home).unwrap_err();
+        let tables = paces.tables.lock().unwrap();
+        assert!(tables["test"].len() <= CAPACITY);
+        assert_eq!(tables["other"].len(), 1);
     }
 }

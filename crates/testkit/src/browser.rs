@@ -68,6 +68,16 @@ impl Browser {
         self.send(path, &fields, &headers).await
     }
 
+    /// A client that sends forms as our own page would, and the body of one with these fields.
+    pub fn form(&self, fields: &[(&str, &str)]) -> (Client, String) {
+        let csrf = self.csrf.clone().unwrap_or_default();
+        let fields = fields.iter().copied().chain([("csrf", csrf.as_str())]);
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let origin = format!("http://{}", self.client.address);
+        let client = self.client().with("Content-Type", "application/x-www-form-urlencoded");
+        (client.with("Sec-Fetch-Site", "same-origin").with("Origin", &origin), body)
+    }
+
     /// Sends a form with exactly these fields and headers beside the cookie.
     pub async fn send(
         &mut self,

@@ -165,6 +165,21 @@ pub fn revoke(tx: &Tx<'_>, id: KeyId) -> Result<Key> {
     find(tx, id)
 }
 
+const LIVE: &str = "
+    select id from api_key
+    where account_id = :account and id = :id and revoked_at is null
+      and (expires_at is null or expires_at > :now)";
+
+/// For a job that asks later whether a key is live.
+pub fn is_live_ahead(db: &Reader<'_>, id: KeyId) -> Result<()> {
+    Ok(db.ahead(LIVE, bind! { id })?)
+}
+
+/// Whether a key is neither revoked nor expired.
+pub fn is_live(db: &Reader<'_>, id: KeyId) -> Result<bool> {
+    Ok(db.maybe::<(KeyId,)>(LIVE, bind! { id })?.is_some())
+}
+
 /// Notes that the key was used, if nobody has in the last minute.
 pub fn touch(tx: &Tx<'_>, id: KeyId, before: Timestamp) -> Result<()> {
     tx.run(

@@ -213,6 +213,19 @@ pub fn find(db: &Reader<'_>, id: UserId) -> Result<User> {
     Ok(db.one(sql!(User::SELECT, " where id = :id /* any account */"), bind! { id })?)
 }
 
+/// Locks the row of a user until the job ends, and reads it.
+///
+/// Every job that begins or ends sessions of a user, or changes how the user signs in, takes this lock first, and checks
+/// afterwards what was proved before. On PostgreSQL such jobs run in different lanes; without the lock, one could act on
+/// what another has just replaced, such as a password. SQLite runs one job at a time.
+pub fn lock(tx: &Tx<'_>, id: UserId) -> Result<User> {
+    tx.run(
+        "update app_user set updated_at = updated_at where id = :id /* any account */",
+        bind! { id },
+    )?;
+    find(tx, id)
+}
+
 row! {
     /// An account that a user belongs to.
     #[derive(Debug, Clone)]

@@ -42,7 +42,7 @@ pub fn change_role(tx: &Tx<'_>, by: UserId, user: UserId, role: Role) -> Result<
 pub fn start_reset(tx: &Tx<'_>, by: UserId, id: UserId) -> Result<(User, Account, Token)> {
     let role = user::role_of(tx, id)?.ok_or_else(Error::not_found)?;
     belonging::may_give(tx, by, role)?;
-    let user = user::find(tx, id)?;
+    let user = user::lock(tx, id)?;
     link::forget_of(tx, LinkKind::Reset, id)?;
     let token = link::make(tx, LinkKind::Reset, Some(id), None)?;
     tx.audit("user.reset_started", &id.to_string(), &serde_json::json!({}))?;

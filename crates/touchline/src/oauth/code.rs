@@ -109,7 +109,8 @@ pub fn exchange(tx: &Tx<'_>, app: &App, sent: &Exchange, lives: Lives) -> Result
         return refused("The code has expired.");
     }
     // The app as it is by now.
-    if !app::find(tx, app.id)?.may_be_sent_to(&code.redirect_uri) {
+    let app = &app::find(tx, app.id)?;
+    if !app.may_be_sent_to(&code.redirect_uri) {
         return refused("The address that the code was given to was withdrawn.");
     }
     // Whoever ends the session meanwhile waits for us, and we for them.

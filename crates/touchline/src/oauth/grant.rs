@@ -165,6 +165,17 @@ pub fn find(db: &Reader<'_>, id: GrantId) -> Result<Grant> {
     Ok(db.one(sql!(Grant::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
+/// Whether a grant has neither been revoked nor expired, and its user is still in the account.
+pub fn is_live(db: &Reader<'_>, id: GrantId) -> Result<bool> {
+    let live: Option<(GrantId,)> = db.maybe(
+        "select g.id from oauth_grant g
+         join account_user b on b.account_id = g.account_id and b.user_id = g.user_id
+         where g.account_id = :account and g.id = :id and g.revoked_at is null and g.expires_at > :now",
+        bind! { id },
+    )?;
+    Ok(live.is_some())
+}
+
 /// How many people an app acts for.
 pub fn users_of(db: &Reader<'_>, app: AppId) -> Result<i64> {
     let (count,) = db.one(

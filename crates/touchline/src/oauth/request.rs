@@ -22,6 +22,7 @@ use crate::ids::{AccountId, AppId, AuthorizationId, SessionId, UserId};
 use crate::roster::standing;
 use crate::secrets::SealKey;
 use crate::signals::Tell;
+use crate::signin::session;
 
 /// So long somebody has to sign in and answer.
 pub const LIFE: Duration = Duration::from_secs(30 * 60);
@@ -208,6 +209,7 @@ pub fn answer(
     allow: bool,
     making: &Making,
 ) -> Result<Answered> {
+    session::check_open(tx, who.session)?;
     let Some(pending) = find(tx, token)? else { return Ok(Answered::Gone) };
     let Some(shown) = pending.shown.as_ref().filter(|_| is_theirs(&pending, who)) else {
         return Ok(Answered::Foreign);

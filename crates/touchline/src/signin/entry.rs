@@ -1,5 +1,8 @@
 //! Coming in: a session begins for somebody who has proved who they are, and all of them end when the
 //! proof is replaced.
+//!
+//! Passwords are compared outside of jobs, as that takes long. What was proved then must still hold in the job that acts
+//! on it: see [`PasswordProof`] and [`user::lock`].
 
 use kit::secret::Token;
 use store::{Reader, Tx, bind};
@@ -12,6 +15,7 @@ use crate::accounts::user::{self, User};
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, PasskeyId, SessionId, UserId};
 use crate::reactions;
+use crate::secrets::SealKey;
 
 /// Somebody at the door.
 #[derive(Debug, Clone)]
@@ -24,9 +28,73 @@ pub struct Entry {
     pub before: Option<(UserId, SessionId)>,
 }
 
+/// Somebody typed the right password of a user.
+#[derive(Debug, Clone)]
+pub struct PasswordProof {
+    pub user: UserId,
+    /// The hash that the password was compared with.
+    pub verified: String,
+    /// A hash of the same password by the current method, if `verified` was made by an older one.
+    pub renewed: Option<String>,
+}
+
+impl PasswordProof {
+    /// Whether the password is still that of the user, and the user may sign in. The user stays locked until the job ends, so
+    /// that this holds at the commit.
+    pub fn holds(&self, tx: &Tx<'_>) -> Result<bool> {
+        let user = user::lock(tx, self.user)?;
+        if user.disabled_at.is_some() || user.password_hash.as_deref() != Some(&self.verified) {
+            return Ok(false);
+        }
+        if let Some(renewed) = &self.renewed {
+            own::renew_hash(tx, self.user, &self.verified, renewed)?;
+        }
+        Ok(true)
+    }
+}
+
+/// Begins a session for whoever typed the right password; `None` if the password was changed since.
+pub fn enter_with_password(
+    tx: &Tx<'_>,
+    proof: &PasswordProof,
+    browser: Browser,
+    before: Option<(UserId, SessionId)>,
+) -> Result<Option<(Session, Token)>> {
+    if !proof.holds(tx)? {
+        return Ok(None);
+    }
+    let entry = Entry { user: proof.user, method: Method::Password, browser, before };
+    enter(tx, entry).map(Some)
+}
+
+/// Begins a session for whoever typed the right password before, and now a code. The code is used up in the same job;
+/// `None` if it is wrong. Fails if the session that waits for the code has ended, for example by a new password.
+pub fn enter_with_code(
+    tx: &Tx<'_>,
+    key: &SealKey,
+    (user, pending): (UserId, SessionId),
+    code: &str,
+    browser: Browser,
+) -> Result<Option<(Method, Token)>> {
+    user::lock(tx, user)?;
+    let method = if two_step::accept(tx, key, user, code)? {
+        Method::Totp
+    } else if two_step::accept_paper(tx, user, code)? {
+        Method::RecoveryCode
+    } else {
+        return Ok(None);
+    };
+    session::end_pending(tx, user, pending)?;
+    let (_, token) = enter(tx, Entry { user, method, browser, before: None })?;
+    Ok(Some((method, token)))
+}
+
 /// Begins a session; the one the browser had ends. After a password alone it waits for the second step
 /// if the user has set one up.
 pub fn enter(tx: &Tx<'_>, entry: Entry) -> Result<(Session, Token)> {
+    if user::lock(tx, entry.user)?.disabled_at.is_some() {
+        return Err(Error::new(Code::InvalidCredentials, "This user can no longer sign in."));
+    }
     if let Some((user, before)) = entry.before {
         session::end(tx, user, before)?;
     }
@@ -51,7 +119,7 @@ fn club_of(db: &Reader<'_>, user: UserId) -> Result<Option<AccountId>> {
     }
 }
 
-/// Keeps a new password. Every browser but `keep` has to sign in again, and every app to be allowed again.
+/// Keeps a new password of a user whom the job has locked. Every browser but `keep` has to sign in again, and every app to be allowed again.
 pub fn new_password(tx: &Tx<'_>, user: UserId, hash: &str, keep: Option<SessionId>) -> Result<()> {
     own::set_password(tx, user, hash)?;
     forget_resets(tx, user)?;
@@ -77,7 +145,12 @@ pub fn reset_all_link(tx: &Tx<'_>, email: &str) -> Result<(User, Token)> {
 }
 
 fn link_to(tx: &Tx<'_>, kind: LinkKind, email: &str) -> Result<(User, Token)> {
-    let user = user::find_by_email(tx, email)?.ok_or_else(Error::not_found)?;
+    let found = user::find_by_email(tx, email)?.ok_or_else(Error::not_found)?;
+    // Only once it is locked, it is certain that the address is still theirs.
+    let user = user::lock(tx, found.id)?;
+    if user.email_folded != found.email_folded {
+        return Err(Error::not_found());
+    }
     let token = link::make(tx, kind, Some(user.id), None)?;
     Ok((user, token))
 }
@@ -110,7 +183,9 @@ impl Reset {
 /// otherwise, or nobody has ever shown that the address is theirs: then a stranger may have set it up,
 /// before the one who can read the letters came.
 pub fn reset(tx: &Tx<'_>, token: &str, hash: &str) -> Result<(UserId, Reset)> {
-    let kind = reset_of(tx, token)?.kind;
+    let found = reset_of(tx, token)?;
+    user::lock(tx, found.user_id.ok_or_else(Error::not_found)?)?;
+    let kind = found.kind;
     let user = link::take(tx, kind, token)?.user_id.ok_or_else(Error::not_found)?;
     let verified = user::find(tx, user)?.email_verified_at.is_none();
     let mut reset = Reset { verified, ..Reset::default() };
@@ -126,6 +201,8 @@ pub fn reset(tx: &Tx<'_>, token: &str, hash: &str) -> Result<(UserId, Reset)> {
 
 /// Gives a user the address that a link has reached.
 pub fn confirm_email(tx: &Tx<'_>, token: &str) -> Result<(UserId, String)> {
+    let found = link::look(tx, LinkKind::Verify, token)?;
+    user::lock(tx, found.user_id.ok_or_else(Error::not_found)?)?;
     let link = link::take(tx, LinkKind::Verify, token)?;
     let (Some(user), Some(email)) = (link.user_id, link.email) else {
         return Err(Error::not_found());

@@ -141,13 +141,14 @@ pub fn sign_in(
     browser: Browser,
     session: Option<(UserId, SessionId)>,
 ) -> Result<Token> {
+    user::lock(tx, passkey.user_id)?;
     let (id, before) = (passkey.id, passkey.dynamic_state.clone());
     let noted = tx.run(
         "update passkey set dynamic_state = :dynamic_state, last_used_at = :now
          where id = :id and dynamic_state = :before /* any account */",
         bind! { id, before, dynamic_state },
     )?;
-    if noted == 0 || user::find(tx, passkey.user_id)?.disabled_at.is_some() {
+    if noted == 0 {
         return Err(Error::new(Code::InvalidCredentials, "This passkey was just changed or used."));
     }
     let user = passkey.user_id;

@@ -9,7 +9,7 @@ use kit::words;
 use store::{Reader, Tx, bind, record, row, sql, word_column};
 
 use crate::accounts::user::{self, Role};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, SessionId, UserId};
 
 /// A session ends after so long, however often it is used.
@@ -174,13 +174,54 @@ fn in_time(role: Option<Role>, begun: Timestamp, seen: Timestamp, now: Timestamp
     now < seen.plus(idle) && now < begun.plus(absolute)
 }
 
-/// Notes that a session is in use.
+/// Notes that a session is in use. The row is locked until the job ends, so that nobody ends the session meanwhile.
 pub fn touch(tx: &Tx<'_>, id: SessionId) -> Result<()> {
     tx.run(
-        "update session set last_seen_at = :now where id = :id and last_seen_at < :now /* any account */",
+        "update session
+         set last_seen_at = case when last_seen_at < :now then :now else last_seen_at end
+         where id = :id /* any account */",
         bind! { id },
     )?;
     Ok(())
+}
+
+/// Fails if a session has ended, is still pending, or belongs to a user who was disabled. A request looks its session up
+/// before it reads its body; the job that changes something calls this to make sure that the session is still there.
+pub fn check_open(db: &Reader<'_>, id: SessionId) -> Result<()> {
+    let open: Option<(SessionId,)> = db.maybe(
+        "select s.id from session s join app_user u on u.id = s.user_id
+         where s.id = :id and not s.pending and s.expires_at > :now and u.disabled_at is null
+         /* any account */",
+        bind! { id },
+    )?;
+    open.map(drop).ok_or_else(ended)
+}
+
+/// What the user of a session is in this account now. Fails like [`check_open`].
+pub fn current_role(db: &Reader<'_>, id: SessionId) -> Result<Option<Role>> {
+    let found: Option<(Option<Role>,)> = db.maybe(
+        "select b.role from session s
+         join app_user u on u.id = s.user_id
+         left join account_user b on b.account_id = :account and b.user_id = s.user_id
+         where s.id = :id and not s.pending and s.expires_at > :now and u.disabled_at is null",
+        bind! { id },
+    )?;
+    found.map(|(role,)| role).ok_or_else(ended)
+}
+
+/// Ends a session that waits for the second step, because the second step has come. Fails if it has ended before.
+pub fn end_pending(tx: &Tx<'_>, user: UserId, id: SessionId) -> Result<()> {
+    let pending = tx.run(
+        "delete from session
+         where id = :id and user_id = :user and pending and expires_at > :now /* any account */",
+        bind! { id, user },
+    )?;
+    if pending == 1 { Ok(()) } else { Err(ended()) }
+}
+
+/// The session that a request came with is no longer there.
+fn ended() -> Error {
+    Error::new(Code::InvalidCredentials, "You have been signed out. Sign in again.")
 }
 
 /// Notes that whoever uses a session has proved again who they are, and hands out a new cookie: the old

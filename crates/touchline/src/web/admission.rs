@@ -14,26 +14,27 @@ use crate::accounts::api_key;
 use crate::accounts::credential::{Credential, Holder};
 use crate::accounts::permits::{Least, Needs};
 use crate::accounts::rights::Reach;
-use crate::accounts::user::Role;
+use crate::accounts::user::{self, Role};
 use crate::app::App;
+use crate::bounded;
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, UserId};
-use crate::oauth::token;
+use crate::oauth::{grant, token};
 use crate::roster::standing::{self, Standing};
+use crate::signals;
 
 /// The credential of the request's key or access token. Every refusal looks the same.
 pub async fn authenticate(app: &App, context: &Context, headers: &HeaderMap) -> Result<Credential> {
-    let refused = || Error::new(Code::InvalidCredentials, "The credentials are not valid.");
     let fail = |error| app.limits.fail(context.address(), error);
     let text = bearer(headers)?;
     let scope = Scope::system("authenticate");
     if let Some(token) = Token::parse(TokenKind::Access, text) {
         let found = app.db.glance(scope, move |db| token::authenticate(db, &token)).await?;
-        return found.ok_or_else(|| fail(refused()));
+        return found.ok_or_else(|| fail(invalid()));
     }
-    let key = ApiKey::parse(text).map_err(|_| fail(refused()))?;
+    let key = ApiKey::parse(text).map_err(|_| fail(invalid()))?;
     let found = app.db.glance(scope, move |db| api_key::authenticate(db, &key)).await?;
-    let found = found.ok_or_else(|| fail(refused()))?;
+    let found = found.ok_or_else(|| fail(invalid()))?;
     if found.welcomes(context.address()) {
         Ok(found.into())
     } else {
@@ -56,9 +57,8 @@ fn bearer(headers: &HeaderMap) -> Result<&str> {
             "There is more than one Authorization header.",
         ));
     }
-    let refused = || Error::new(Code::InvalidCredentials, "The credentials are not valid.");
-    let (scheme, token) = line.to_str().ok().and_then(|l| l.split_once(' ')).ok_or_else(refused)?;
-    if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err(refused()) }
+    let (scheme, token) = line.to_str().ok().and_then(|l| l.split_once(' ')).ok_or_else(invalid)?;
+    if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err(invalid()) }
 }
 
 /// Takes the request from the account's quota.
@@ -116,15 +116,85 @@ async fn reach<N: Needs>(app: &App, credential: &Credential) -> Result<Reach> {
         Holder::Key { .. } => return Ok(credential.reach()),
         Holder::App { user, role, .. } => (user, role),
     };
-    let level = Least::from(role);
     if role != Role::Member {
-        return if level >= N::LEAST { Ok(Reach::Everywhere) } else { Err(Error::forbidden()) };
+        return reach_of_role(role, N::LEAST);
     }
     if N::LEAST > Least::Staff {
         return Err(Error::forbidden());
     }
-    let standing = standing(app, credential, user).await?;
-    if standing.level() < N::LEAST { Err(Error::forbidden()) } else { Ok(standing.reach(N::LEAST)) }
+    reach_of(&*standing(app, credential, user).await?, N::LEAST)
+}
+
+/// The rights of a caller, to be checked again in the job that changes something: a body may take its time to arrive, and
+/// by then the credential may have been revoked or its user may have lost the right.
+pub struct Recheck {
+    credential: Credential,
+    reach: Reach,
+    least: Least,
+}
+
+impl Recheck {
+    /// What a caller with the permit `N` was let in with.
+    pub fn of<N: Needs>(credential: &Credential, reach: &Reach) -> Self {
+        Self { credential: credential.clone(), reach: reach.clone(), least: N::LEAST }
+    }
+
+    /// Call this before the change. What a key needs is only asked for here, to save a round trip.
+    pub fn before(&self, tx: &Tx<'_>) -> Result<()> {
+        match self.credential.holder {
+            Holder::Key { id, .. } => api_key::is_live_ahead(tx, id),
+            Holder::App { user, grant, .. } => {
+                signals::sequence_ahead(tx)?;
+                if !grant::is_live(tx, grant)? {
+                    return Err(invalid());
+                }
+                // A change of a role or of a roster is news, so without news nothing has changed.
+                if signals::sequence(tx)? == self.credential.sequence {
+                    return Ok(());
+                }
+                self.check_user(tx, user)
+            }
+        }
+    }
+
+    /// Call this after the change, before the job ends. No key is revoked in between: jobs of one account do not overlap.
+    pub fn after(&self, tx: &Tx<'_>) -> Result<()> {
+        match self.credential.holder {
+            Holder::Key { id, .. } if !api_key::is_live(tx, id)? => Err(invalid()),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_user(&self, tx: &Tx<'_>, user: UserId) -> Result<()> {
+        let role = user::role_of(tx, user)?.ok_or_else(invalid)?;
+        let reach = if role == Role::Member {
+            reach_of(&standing::of(tx, user)?, self.least)?
+        } else {
+            reach_of_role(role, self.least)?
+        };
+        if reach == self.reach {
+            return Ok(());
+        }
+        let detail = "Your rights changed while this request was on its way. Send it again.";
+        Err(Error::new(Code::Conflict, detail))
+    }
+}
+
+fn invalid() -> Error {
+    Error::new(Code::InvalidCredentials, "The credentials are not valid.")
+}
+
+/// What an owner or an admin reaches.
+fn reach_of_role(role: Role, least: Least) -> Result<Reach> {
+    if Least::from(role) >= least { Ok(Reach::Everywhere) } else { Err(Error::forbidden()) }
+}
+
+/// What a member reaches.
+fn reach_of(standing: &Standing, least: Least) -> Result<Reach> {
+    if least > Least::Staff || standing.level() < least {
+        return Err(Error::forbidden());
+    }
+    Ok(standing.reach(least))
 }
 
 /// Where a user stands. While nothing in the account changes, it is looked up only once.
@@ -140,28 +210,46 @@ pub async fn standing(app: &App, credential: &Credential, user: UserId) -> Resul
 /// Where users stood when they were last looked up, with the version of the account at that time. Whoever
 /// joins, leaves or is looked after raises that version, so what is remembered is never old.
 #[derive(Debug, Default)]
-pub struct Standings(Mutex<HashMap<Whose, (i64, Arc<Standing>)>>);
+pub struct Standings(Mutex<StandingCache>);
 
 /// A user in one of their clubs.
 type Whose = (AccountId, UserId);
 
-/// So many users are remembered; after that it begins anew.
-const MOST: usize = 10_000;
+/// The most users that are remembered.
+const CAPACITY: usize = 10_000;
+
+#[derive(Debug, Default)]
+struct StandingCache {
+    entries: HashMap<Whose, CachedStanding>,
+    /// The number of uses so far, by which the least recently used entries are found.
+    uses: u64,
+}
+
+#[derive(Debug)]
+struct CachedStanding {
+    sequence: i64,
+    standing: Arc<Standing>,
+    last_use: u64,
+}
 
 impl Standings {
     fn get(&self, whose: Whose, sequence: i64) -> Option<Arc<Standing>> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, standing) = known.get(&whose)?;
-        (*at == sequence).then(|| standing.clone())
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.uses += 1;
+        let last_use = cache.uses;
+        let entry = cache.entries.get_mut(&whose)?;
+        entry.last_use = last_use;
+        (entry.sequence == sequence).then(|| entry.standing.clone())
     }
 
     fn put(&self, whose: Whose, sequence: i64, found: Standing) -> Arc<Standing> {
-        let found = Arc::new(found);
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST {
-            known.clear();
-        }
-        known.insert(whose, (sequence, found.clone()));
-        found
+        let standing = Arc::new(found);
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.uses += 1;
+        let last_use = cache.uses;
+        bounded::make_room(&mut cache.entries, CAPACITY, |entry| entry.last_use);
+        let entry = CachedStanding { sequence, standing: standing.clone(), last_use };
+        cache.entries.insert(whose, entry);
+        standing
     }
 }

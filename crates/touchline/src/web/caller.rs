@@ -290,15 +290,19 @@ impl<N: Needs> Caller<N> {
             None => None,
         };
         let kept = self.app.config.idempotency_ttl;
+        let recheck = admission::Recheck::of::<N>(&self.credential, &self.reach);
         let written = self
             .app
             .db
             .write(self.scope(), move |tx| {
                 signals::journal_ahead(tx)?;
+                recheck.before(tx)?;
                 if let Some(before) = Written::recall(tx, key.as_ref(), kept)? {
+                    recheck.after(tx)?;
                     return Ok(before);
                 }
                 let written = work(tx, body.value, &expected)?;
+                recheck.after(tx)?;
                 if let Some(key) = key {
                     written.remember(tx, key)?;
                 }

@@ -21,7 +21,7 @@ use super::page::{Flash, Frame, Section};
 use super::public_url;
 use crate::accounts::permits::{Least, Needs};
 use crate::accounts::rights::Reach;
-use crate::accounts::user::Role;
+use crate::accounts::user::{self, Role};
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
@@ -210,15 +210,7 @@ impl<N: Needs> Visitor<N> {
         if visit.pending {
             return Err(Refusal::First(format!("/sign-in/code?next={}", encoded(&guest.asked))));
         }
-        let standing = visit.role.map_or(Least::Anybody, Least::from);
-        // What members are beyond their role is looked at where it matters; pages so far need a role.
-        if standing < N::LEAST && N::LEAST > Least::Staff {
-            let detail = match N::LEAST {
-                Least::Owner => "Only owners of the club can do this.",
-                _ => "Only admins of the club can do this.",
-            };
-            return Err(Error::new(Code::Forbidden, detail).into());
-        }
+        permitted::<N>(visit.role)?;
         Ok(Self { guest, visit, needs: PhantomData })
     }
 
@@ -277,16 +269,35 @@ impl<N: Needs> Visitor<N> {
         self.app().db.read(self.scope()?, work).await
     }
 
-    /// Changes something of the club.
+    /// Changes something of the club. The job checks again that the session is open and its user has the role: the form
+    /// may have taken its time to arrive.
     pub async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        let session = self.visit.session;
         let change = move |tx: &Tx<'_>| {
             signals::journal_ahead(tx)?;
+            permitted::<N>(session::current_role(tx, session)?)?;
             work(tx)
         };
         self.app().db.write(self.scope()?, change).await
+    }
+
+    /// Changes something about the visitor's own user, outside of any club. The user is locked ([`user::lock`]), and the job
+    /// checks again that the session is open.
+    pub async fn write_own<T: Send + 'static>(
+        &self,
+        errand: &'static str,
+        work: impl FnOnce(&Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (user, session) = (self.visit.user, self.visit.session);
+        let change = move |tx: &Tx<'_>| {
+            user::lock(tx, user)?;
+            session::check_open(tx, session)?;
+            work(tx)
+        };
+        self.app().db.write(self.guest.scope(errand), change).await
     }
 
     /// Asks for the password again if it was given too long ago. `back` is the page to come back to.
@@ -296,6 +307,20 @@ impl<N: Needs> Visitor<N> {
         }
         Err(Refusal::First(format!("/confirm?next={}", encoded(back))))
     }
+}
+
+/// Fails if a user with this role does not have the permit. What members are beyond their role is looked at where it
+/// matters.
+fn permitted<N: Needs>(role: Option<Role>) -> Result<()> {
+    let level = role.map_or(Least::Anybody, Least::from);
+    if level >= N::LEAST || N::LEAST <= Least::Staff {
+        return Ok(());
+    }
+    let detail = match N::LEAST {
+        Least::Owner => "Only owners of the club can do this.",
+        _ => "Only admins of the club can do this.",
+    };
+    Err(Error::new(Code::Forbidden, detail))
 }
 
 /// What a form must carry to be taken from the browser with this cookie.

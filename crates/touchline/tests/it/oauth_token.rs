@@ -195,6 +195,25 @@ both! {
         assert_eq!(last, 429);
     }
 
+    async fn unknown_clients_share_the_limit_of_their_address(w: &World) {
+        let guess = async |number: u32| {
+            let id = format!("app_{number:026}");
+            let fields = [("client_id", id.as_str()), ("client_secret", "x"), ("grant_type", "refresh_token")];
+            send(&w.nobody, "/oauth/token", &fields).await
+        };
+        for number in 0..10 {
+            refused(&guess(number).await, 401, "invalid_client");
+        }
+        refused(&guess(10).await, 429, "slow_down");
+        refused(&send(&w.nobody, "/oauth/revoke", &[("client_id", "made-up"), ("token", "x")]).await, 429, "slow_down");
+        // A client that exists has a limit of its own.
+        let mut browser = ana(w).await;
+        let server = registered(w, Kind::Server, CALLBACK, "teams:read").await;
+        server.tokens(w, &mut browser).await;
+        w.pass(seconds(6));
+        refused(&guess(11).await, 401, "invalid_client");
+    }
+
     async fn a_code_works_once_however_many_come(w: &World) {
         let mut browser = ana(w).await;
         let app = registered(w, Kind::Spa, CALLBACK, "teams:read").await;
@@ -298,7 +317,7 @@ both! {
         refused(&send(&w.nobody, "/oauth/revoke", &bare).await, 401, "invalid_client");
         for token in ["nonsense", "tlat_x", &access[..53]] {
             let answer = back(&app, &[("token", token)]).await;
-            assert_eq!((answer.status, answer.text.as_str()), (200, ""));
+            assert_eq!((answer.status, answer.text.as_str()), (200, "{}"));
             assert_eq!(answer.header("cache-control"), Some("no-store"));
         }
         assert_eq!(back(&server, &[("token", &access)]).await.status, 200);

@@ -19,6 +19,7 @@ use crate::accounts::api_key::{self, Key, State};
 use crate::accounts::permits::AdminArea;
 use crate::accounts::rights::{Listed, Reach, ScopeName};
 use crate::accounts::usage;
+use crate::accounts::user::{self, Role};
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::KeyId;
@@ -227,8 +228,7 @@ struct MadePage {
 async fn create(Posted { visitor, form }: Posted<AdminArea>) -> Outcome<Response> {
     let (typed, nonce) = (KeyForm::read(&form), nonce(&form)?);
     if typed.everything && !is_owner(&visitor) {
-        let detail = "Only owners of the club can make a key that may do everything.";
-        return Err(Error::new(Code::Forbidden, detail).into());
+        return Err(only_owners().into());
     }
     visitor.fresh(&typed.link())?;
     let new = match typed.key(visitor.app().clock.now()) {
@@ -236,7 +236,11 @@ async fn create(Posted { visitor, form }: Posted<AdminArea>) -> Outcome<Response
         Err(faults) => return refused(&visitor, typed, faults, nonce.name).await,
     };
     let (kept, name) = (visitor.app().config.idempotency_ttl, nonce.clone());
+    let (everything, by) = (typed.everything, visitor.visit.user);
     let made = visitor.write(move |tx: &Tx<'_>| {
+        if everything && user::role_of(tx, by)? != Some(Role::Owner) {
+            return Err(only_owners());
+        }
         once(tx, &name, kept, |tx| {
             let (key, value) = api_key::create(tx, new)?;
             Ok((key.id.to_string(), (key, value)))
@@ -254,6 +258,10 @@ async fn create(Posted { visitor, form }: Posted<AdminArea>) -> Outcome<Response
         }
         Err(error) => Err(error.into()),
     }
+}
+
+fn only_owners() -> Error {
+    Error::new(Code::Forbidden, "Only owners of the club can make a key that may do everything.")
 }
 
 async fn refused(

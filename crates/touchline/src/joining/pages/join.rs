@@ -267,6 +267,7 @@ async fn accept(At(token): At<String>, posted: GuestPosted) -> Outcome {
     let (id, club) = (step.found.id, step.found.account_id);
     let (who, browser) = (visit.user, visit.session);
     let work = move |tx: &Tx<'_>| {
+        session::check_open(tx, browser)?;
         let role = invitation::accept(tx, id, &user::find(tx, who)?, mailed)?;
         session::switch(tx, browser, club)?;
         Ok(role)
@@ -288,8 +289,11 @@ async fn make_claim(At(token): At<String>, posted: GuestPosted) -> Outcome {
     let person = form.maybe("person").map(str::parse).transpose();
     let person = person.map_err(|_| Error::not_found())?;
     let new = NewClaim { relation, person, note: form.maybe("note").map(str::to_owned) };
-    let (found, who) = (step.found.clone(), visit.user);
-    let work = move |tx: &Tx<'_>| claim::make(tx, &found, who, new);
+    let (found, who, session) = (step.found.clone(), visit.user, visit.session);
+    let work = move |tx: &Tx<'_>| {
+        session::check_open(tx, session)?;
+        claim::make(tx, &found, who, new)
+    };
     match guest.app.db.write(step.scope(&guest, who.to_string()), work).await {
         Ok(_) => Ok(see_other("/account/claims")),
         Err(error) if is_told(&error) => {

@@ -11,7 +11,7 @@ use store::{Reader, Scope, Tx};
 
 use super::{Failure, Sent};
 use crate::error::Result as Outcome;
-use crate::ids::ClientSecretId;
+use crate::ids::{AccountId, ClientSecretId};
 use crate::oauth::app::{self, App as Client};
 use crate::oauth::parameters::decoded;
 use crate::oauth::refusal::{Refusal, Told, Word};
@@ -19,16 +19,18 @@ use crate::oauth::secret;
 use crate::signals::Tell;
 use crate::web::pace::Pace;
 
-/// So often a minute an app at one address may fail to say who it is.
+/// How often a known client at one address may fail to authenticate.
 const FAILURES: Pace = Pace { what: "oauth client", burst: 10, every: Duration::from_secs(6) };
+/// How often one address may name clients that do not exist.
+const UNKNOWN: Pace = Pace { what: "unknown oauth client", ..FAILURES };
 /// So many times as often as others an app may ask that has a secret: it asks for all of its users.
 const SERVERS: NonZeroU32 = NonZeroU32::new(20).unwrap();
 
 /// An app that is who it says.
 pub(super) struct Known {
     pub(super) client: Client,
-    /// The secret it used, if that is still to be noted.
-    used: Option<ClientSecretId>,
+    /// The secret it used, and whether its use is still to be noted.
+    secret: Option<(ClientSecretId, bool)>,
 }
 
 /// Who an app says it is.
@@ -44,15 +46,24 @@ const WRONG: Refusal = Refusal::new(Word::InvalidClient, "The client is not know
 /// The app that sent this.
 pub(super) async fn known(sent: &Sent) -> Result<Known, Failure> {
     let claim = claimed(sent)?;
-    let (paces, place) = (&sent.app.paces, (sent.context.address(), claim.id.as_str()));
+    let refused = || Failure { challenge: claim.basic, ..WRONG.into() };
+    let (paces, address) = (&sent.app.paces, sent.context.address());
+    let id = claim.id.clone();
+    let find = move |db: &Reader<'_>| app::find_client(db, &id);
+    let Some(client) = sent.app.db.glance(Scope::system("client"), find).await? else {
+        // Anybody can make up a client id, so it names no place of its own: all unknown ones share the address's.
+        paces.take(UNKNOWN, address)?;
+        return Err(refused());
+    };
+    let place = (address, claim.id.as_str());
     paces.peek(FAILURES, place)?;
-    let found = look(sent, &claim).await?;
-    let Some(known) = found else {
+    let account = client.account_id;
+    let Some(known) = proven(sent, &claim, client).await? else {
         // The last failure that is allowed for now.
         if paces.take(FAILURES, place).is_ok() && paces.peek(FAILURES, place).is_err() {
-            note_throttled(sent, &claim);
+            note_throttled(sent, &claim, account);
         }
-        return Err(Failure { challenge: claim.basic, ..WRONG.into() });
+        return Err(refused());
     };
     let quota = sent.app.config.oauth_requests;
     let confidential = known.client.kind.is_confidential();
@@ -61,41 +72,33 @@ pub(super) async fn known(sent: &Sent) -> Result<Known, Failure> {
     Ok(known)
 }
 
-async fn look(sent: &Sent, claim: &Claim) -> Outcome<Option<Known>> {
-    let id = claim.id.clone();
-    let find = move |db: &Reader<'_>| app::find_client(db, &id);
-    let db = &sent.app.db;
-    let Some(client) = db.glance(Scope::system("client"), find).await? else { return Ok(None) };
+/// The app, if the claim proves that it is the one that sent this.
+async fn proven(sent: &Sent, claim: &Claim, client: Client) -> Outcome<Option<Known>> {
     let Some(told) = claim.secret.clone() else {
         let public = !client.kind.is_confidential();
-        return Ok(public.then_some(Known { client, used: None }));
+        return Ok(public.then_some(Known { client, secret: None }));
     };
     if !client.kind.is_confidential() {
         return Ok(None);
     }
     let id = client.id;
     let scope = Scope::account(client.account_id, id.to_string());
-    let verified = db.glance(scope, move |db| secret::verify(db, id, &told)).await?;
+    let verified = sent.app.db.glance(scope, move |db| secret::verify(db, id, &told)).await?;
     Ok(verified.map(|secret| {
-        let used = secret.is_due(sent.app.clock.now()).then_some(secret.id);
-        Known { client, used }
+        let due = secret.is_due(sent.app.clock.now());
+        Known { client, secret: Some((secret.id, due)) }
     }))
 }
 
-/// Enters in the log that somebody guesses, once for every time they are stopped.
-fn note_throttled(sent: &Sent, claim: &Claim) {
+/// Enters in the audit log that a client was throttled, once each time.
+fn note_throttled(sent: &Sent, claim: &Claim, account: AccountId) {
     let (app, id) = (sent.app.clone(), claim.id.clone());
-    let request = sent.context.id().to_owned();
     let details = serde_json::json!({ "address": sent.context.address().to_string() });
+    let scope = Scope::account(account, "system").for_request(sent.context.id());
     sent.app.spawn(async move {
-        let find = move |db: &Reader<'_>| app::find_client(db, &id);
-        let found = app.db.read(Scope::system("client"), find).await;
-        let Ok(Some(client)) = found else { return };
-        let scope = Scope::account(client.account_id, "system").for_request(request);
-        let enter =
-            move |tx: &Tx<'_>| tx.audit("oauth_client.throttled", &client.id.to_string(), &details);
+        let enter = move |tx: &Tx<'_>| tx.audit("oauth_client.throttled", &id, &details);
         if let Err(error) = app.db.write(scope, enter).await {
-            tracing::warn!(cause = ?error.cause, "could not note that an app was throttled");
+            tracing::warn!(cause = ?error.cause, "could not write that a client was throttled");
         }
     });
 }
@@ -107,9 +110,20 @@ impl Known {
         scope.for_request(sent.context.id())
     }
 
-    /// Notes that its secret is in use, if that is due.
-    pub(super) fn note(&self, tx: &Tx<'_>) -> Outcome<()> {
-        self.used.map_or(Ok(()), |id| secret::touch(tx, id))
+    /// Checks inside the job that the app is still in service and its secret was not revoked, and notes the secret's use if
+    /// that is due.
+    pub(super) fn confirm(&self, tx: &Tx<'_>) -> Outcome<Told<()>> {
+        if app::find(tx, self.client.id)?.disabled_at.is_some() {
+            return Ok(Err(WRONG));
+        }
+        let Some((id, due)) = self.secret else { return Ok(Ok(())) };
+        if !secret::live(tx, self.client.id)?.iter().any(|secret| secret.id == id) {
+            return Ok(Err(WRONG));
+        }
+        if due {
+            secret::touch(tx, id)?;
+        }
+        Ok(Ok(()))
     }
 }
 

@@ -1,8 +1,7 @@
 //! Tokens are given, renewed, given back and looked at.
 
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use http::StatusCode;
-use http::header::CACHE_CONTROL;
 use kit::secret::{Token, TokenKind};
 use serde::Serialize;
 
@@ -72,9 +71,9 @@ async fn exchange(sent: &Sent, known: Known) -> Result<Pair, Failure> {
     let told: Told<Pair> = sent
         .app
         .db
-        .write(scope, move |tx| {
-            known.note(tx)?;
-            code::exchange(tx, &known.client, &exchange, lives)
+        .write(scope, move |tx| match known.confirm(tx)? {
+            Ok(()) => code::exchange(tx, &known.client, &exchange, lives),
+            Err(refusal) => Ok(Err(refusal)),
         })
         .await?;
     Ok(told?)
@@ -92,9 +91,9 @@ async fn renew(sent: &Sent, known: Known) -> Result<Pair, Failure> {
     let told: Told<Pair> = sent
         .app
         .db
-        .write(scope, move |tx| {
-            known.note(tx)?;
-            refresh::renew(tx, &known.client, &renewal, &key, lives)
+        .write(scope, move |tx| match known.confirm(tx)? {
+            Ok(()) => refresh::renew(tx, &known.client, &renewal, &key, lives),
+            Err(refusal) => Ok(Err(refusal)),
         })
         .await?;
     Ok(told?)
@@ -110,12 +109,14 @@ pub(super) async fn take_back(sent: Sent) -> Result<Response, Failure> {
     let known = client::known(&sent).await?;
     let text = shown(&sent)?;
     let scope = known.scope(&sent);
-    let give_back = move |tx: &store::Tx<'_>| {
-        known.note(tx)?;
-        token::give_back(tx, known.client.id, &text)
+    let give_back = move |tx: &store::Tx<'_>| match known.confirm(tx)? {
+        Ok(()) => token::give_back(tx, known.client.id, &text).map(Ok),
+        Err(refusal) => Ok(Err(refusal)),
     };
-    sent.app.db.write(scope, give_back).await?;
-    Ok((StatusCode::OK, [(CACHE_CONTROL, "no-store")]).into_response())
+    let told: Told<()> = sent.app.db.write(scope, give_back).await?;
+    told?;
+    // An empty object, as many clients expect JSON of every answer.
+    Ok(json(StatusCode::OK, &serde_json::json!({})))
 }
 
 /// What an app learns of a token of its own.

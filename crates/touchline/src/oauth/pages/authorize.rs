@@ -19,7 +19,7 @@ use crate::oauth::parameters::Parameters;
 use crate::oauth::refusal::{Refusal, Word};
 use crate::oauth::request::Answerer;
 use crate::oauth::{grant, request};
-use crate::signin::session::Visit;
+use crate::signin::session::{self, Visit};
 use crate::web::pace::Pace;
 use crate::web::visitor::{Guest, Outcome, encoded, see_other};
 
@@ -121,6 +121,7 @@ impl Asking {
         let redirect_uri = self.way.redirect_uri.clone();
         let life = self.guest.app.config.oauth_code_ttl;
         let work = move |tx: &Tx<'_>| {
+            session::check_open(tx, session)?;
             let Some(grantable) = request::grantable_by(tx, user)? else {
                 return Ok(Known::Foreign);
             };

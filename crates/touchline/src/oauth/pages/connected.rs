@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::ids::{AccountId, AppId};
 use crate::oauth::grant::{self, Held};
 use crate::oauth::words::{self, Words};
+use crate::signin::session;
 use crate::web::caller::OwnAccount;
 use crate::web::page::{Flash, Frame, Section, html};
 use crate::web::path::At;
@@ -70,7 +71,11 @@ pub(super) async fn revoke(At(id): At<AppId>, posted: Posted<OwnAccount>) -> Out
     let app = one(&me, id).await?;
     let user = me.visit.user;
     let scope = Scope::account(app.account, user.to_string()).for_request(me.guest.context.id());
-    let revoke = move |tx: &Tx<'_>| grant::revoke_of_user_for_app(tx, user, id, "revoked_by_user");
+    let session = me.visit.session;
+    let revoke = move |tx: &Tx<'_>| {
+        session::check_open(tx, session)?;
+        grant::revoke_of_user_for_app(tx, user, id, "revoked_by_user")
+    };
     me.app().db.write(scope, revoke).await?;
     Ok(see_other(&format!("{PAGE}?done")))
 }

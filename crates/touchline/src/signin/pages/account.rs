@@ -88,7 +88,7 @@ async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
 async fn rename(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     let (id, name) = (visitor.visit.user, form.text("name").to_owned());
     let change = move |tx: &Tx<'_>| own::rename(tx, id, &name);
-    match visitor.app().db.write(visitor.guest.scope("account"), change).await {
+    match visitor.write_own("account", change).await {
         Ok(()) => {
             note(&visitor.guest, id, "user.renamed", json!({})).await?;
             Ok(see_other("/account?done=saved"))
@@ -129,7 +129,7 @@ async fn change_email(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
                 // Links to the address before say nothing about this one.
                 entry::forget_resets(tx, id)
             };
-            app.db.write(guest.scope("account"), change).await
+            visitor.write_own("account", change).await
         }
         Err(error) => Err(error),
     };
@@ -155,7 +155,7 @@ async fn send_link(visitor: &Visitor<OwnAccount>, email: String) -> Result<()> {
         let in_use = user::find_by_email(tx, &email)?.is_some_and(|user| user.id != id);
         Ok::<_, Error>((in_use, link::make(tx, LinkKind::Verify, Some(id), Some(email))?))
     };
-    let (in_use, token) = app.db.write(visitor.guest.scope("account"), make).await?;
+    let (in_use, token) = visitor.write_own("account", make).await?;
     let link = app.url(&format!("/account/email/{}", token.reveal()));
     let text = if in_use {
         "Somebody wants to sign in to Touchline with this address, but an account has it already. If that was \

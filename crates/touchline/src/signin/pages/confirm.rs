@@ -7,12 +7,15 @@ use axum::routing::get;
 use http::StatusCode;
 use store::{Reader, Tx};
 
+use super::sign_in::proof_of;
 use super::{attempt, failed, forget_place, query};
 use crate::accounts::permits::OwnAccount;
 use crate::accounts::user::{self, User};
 use crate::app::App;
 use crate::error::Result;
-use crate::passwords::Verdict;
+use crate::ids::UserId;
+use crate::secrets::SealKey;
+use crate::signin::entry::PasswordProof;
 use crate::signin::throttle::{self, Proof};
 use crate::signin::{session, two_step};
 use crate::web::page::{self, Frame};
@@ -57,6 +60,23 @@ fn show(
     page::html(status, &ConfirmPage { frame, email: &user.email, next, password, wrong })
 }
 
+/// What somebody proves with: a password that was found right, or a code that is still to be checked.
+enum Proved {
+    Password(PasswordProof),
+    Code(SealKey, String),
+}
+
+impl Proved {
+    fn holds(self, tx: &Tx<'_>, user: UserId) -> Result<bool> {
+        match self {
+            Self::Password(proof) => proof.holds(tx),
+            // Whoever has a password by now is asked for that.
+            Self::Code(..) if user::find(tx, user)?.password_hash.is_some() => Ok(false),
+            Self::Code(key, code) => two_step::accept(tx, &key, user, &code),
+        }
+    }
+}
+
 async fn take(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     let next = own_path(form.text("next"));
     let (app, guest) = (visitor.app(), &visitor.guest);
@@ -64,23 +84,24 @@ async fn take(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     let proof = if user.password_hash.is_some() { Proof::Password } else { Proof::Code };
     let tried = attempt(guest, proof, &user.email).await?;
     let (id, session) = (user.id, visitor.visit.session);
-    let right = if let Some(kept) = &user.password_hash {
+    let proof = if user.password_hash.is_some() {
         let typed = form.get("password").unwrap_or_default();
-        app.passwords.verify(typed, Some(kept.clone())).await? != Verdict::Wrong
+        let verdict = app.passwords.verify(typed, user.password_hash.clone()).await?;
+        proof_of(&user, verdict).map(Proved::Password)
     } else {
-        let (key, code) = (app.secrets.key("totp"), form.text("code").to_owned());
-        let check = move |tx: &Tx<'_>| two_step::accept(tx, &key, id, &code);
-        app.db.write(guest.scope("confirm"), check).await?
+        Some(Proved::Code(app.secrets.key("totp"), form.text("code").to_owned()))
     };
-    if !right {
+    let renew = move |tx: &Tx<'_>| {
+        if !proof.map_or(Ok(false), |proof| proof.holds(tx, id))? {
+            return Ok(None);
+        }
+        throttle::forgive(tx, tried)?;
+        session::renew(tx, session).map(Some)
+    };
+    let Some(token) = visitor.write_own("confirm", renew).await? else {
         failed(guest, Some(&user), &tried, "confirm");
         return Ok(show(&visitor, &user, next, "This is not right.")?);
-    }
-    let renew = move |tx: &Tx<'_>| {
-        throttle::forgive(tx, tried)?;
-        session::renew(tx, session)
     };
-    let token = app.db.write(guest.scope("confirm"), renew).await?;
     forget_place(guest);
     Ok(signed_in(see_other(next), &token))
 }

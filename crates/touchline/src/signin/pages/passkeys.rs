@@ -115,7 +115,7 @@ async fn ask_for_new(Posted { visitor, .. }: Posted<OwnAccount>) -> Outcome {
     let (user, hash) = (visit.user, asked.challenge.hash(&visitor.guest.csrf));
     let keep =
         move |tx: &Tx<'_>| ceremony::begin(tx, Kind::Register, Some(user), hash, asked.state);
-    visitor.app().db.write(visitor.guest.scope("ceremony"), keep).await?;
+    visitor.write_own("ceremony", keep).await?;
     Ok(answer(&json!({ "options": asked.options })))
 }
 
@@ -129,7 +129,7 @@ async fn add(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     let key = NewKey::read(form.text("credential"))?;
     let (user, hash) = (visitor.visit.user, key.challenge()?.hash(&visitor.guest.csrf));
     let take = move |tx: &Tx<'_>| ceremony::take(tx, Kind::Register, Some(user), hash);
-    let state = visitor.app().db.write(visitor.guest.scope("ceremony"), take).await?;
+    let state = visitor.write_own("ceremony", take).await?;
     let made = party.accept(&state, &key)?;
     let usual = || passkey::usual_name(visitor.guest.browser().user_agent.as_deref());
     let name = form.maybe("name").map_or_else(usual, str::to_owned);
@@ -229,7 +229,7 @@ async fn change(
     action: &'static str,
     work: impl FnOnce(&Tx<'_>) -> Result<PasskeyId> + Send + 'static,
 ) -> Result<()> {
-    let id = visitor.app().db.write(visitor.guest.scope("passkeys"), work).await?;
+    let id = visitor.write_own("passkeys", work).await?;
     note(&visitor.guest, visitor.visit.user, action, passkey::details(id)).await
 }
 
@@ -253,7 +253,12 @@ async fn confirmed(visitor: &Visitor<OwnAccount>) -> Result<()> {
 }
 
 fn party(app: &App) -> Result<Party> {
-    let none = || Error::invalid_state("Passkeys need a name for the service, not an IP address.");
+    let none = || {
+        Error::invalid_state(
+            "Passkeys do not work under an IP address. The operator of this server can give it a name with the setting \
+             TOUCHLINE_BASE_URL, for example https://club.example.org.",
+        )
+    };
     Party::of(&app.home).ok_or_else(none)
 }
 

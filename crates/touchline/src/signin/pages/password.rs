@@ -5,16 +5,18 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::get;
 use http::StatusCode;
+use kit::secret::Token;
 use serde_json::json;
 use store::Tx;
 
 use super::account::me;
 use super::reset::tell_of_new_password;
+use super::sign_in::proof_of;
 use super::{attempt, failed, flash, forget_place, note};
 use crate::accounts::permits::OwnAccount;
+use crate::accounts::user;
 use crate::app::App;
 use crate::error::{Code, Result};
-use crate::passwords::Verdict;
 use crate::signin::throttle::{self, Proof};
 use crate::signin::{entry, session};
 use crate::web::form::Faults;
@@ -46,6 +48,16 @@ fn password_page(visitor: &Visitor<OwnAccount>, has_one: bool, faults: Faults) -
     page::html(status, &PasswordPage { frame, email: &visitor.visit.email, has_one, faults })
 }
 
+/// What became of a new password.
+enum Kept {
+    /// The current password is no longer the one that was typed.
+    Wrong,
+    /// The current password is right, but the new one was refused.
+    Nothing,
+    /// It is set; the browser gets this cookie.
+    New(Token),
+}
+
 async fn change(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     let (app, guest) = (visitor.app(), &visitor.guest);
     let user = me(&visitor).await?;
@@ -54,32 +66,48 @@ async fn change(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
         visitor.fresh("/account/password")?;
     }
     let tried = attempt(guest, Proof::Password, &user.email).await?;
-    if has_one {
+    let wrong = || {
+        failed(guest, Some(&user), &tried, "password change");
+        let mut faults = Faults::default();
+        faults.add("current", "This is not your current password.");
+        password_page(&visitor, has_one, faults)
+    };
+    let proof = if has_one {
         let typed = form.get("current").unwrap_or_default();
-        if app.passwords.verify(typed, user.password_hash.clone()).await? == Verdict::Wrong {
-            failed(guest, Some(&user), &tried, "password change");
-            let mut faults = Faults::default();
-            faults.add("current", "This is not your current password.");
-            return Ok(password_page(&visitor, has_one, faults)?);
-        }
-    }
+        let verdict = app.passwords.verify(typed, user.password_hash.clone()).await?;
+        let Some(proof) = proof_of(&user, verdict) else { return Ok(wrong()?) };
+        Some(proof)
+    } else {
+        None
+    };
     let typed = form.get("password").unwrap_or_default();
     let hashed = app.passwords.hash(typed, &[&user.name, &user.email]).await;
     let (id, session) = (user.id, visitor.visit.session);
-    let keep = move |tx: &Tx<'_>, hash: Option<String>| {
-        throttle::forgive(tx, tried)?;
-        let Some(hash) = hash else { return Ok(None) };
-        entry::new_password(tx, id, &hash, Some(session))?;
-        session::renew(tx, session).map(Some)
-    };
     let (hash, refused) = match hashed {
         Ok(hash) => (Some(hash), None),
         Err(error) if error.code == Code::ValidationFailed => (None, Some(error)),
         Err(error) => return Err(error.into()),
     };
-    let token = app.db.write(guest.scope("account"), move |tx| keep(tx, hash)).await?;
+    let keep = move |tx: &Tx<'_>| {
+        let right = match proof {
+            Some(proof) => proof.holds(tx)?,
+            // Whoever has a password by now is asked for it.
+            None => user::find(tx, id)?.password_hash.is_none(),
+        };
+        if !right {
+            return Ok(Kept::Wrong);
+        }
+        throttle::forgive(tx, tried)?;
+        let Some(hash) = hash else { return Ok(Kept::Nothing) };
+        entry::new_password(tx, id, &hash, Some(session))?;
+        session::renew(tx, session).map(Kept::New)
+    };
+    let kept = visitor.write_own("account", keep).await?;
+    if matches!(kept, Kept::Wrong) {
+        return Ok(wrong()?);
+    }
     forget_place(guest);
-    let (Some(token), None) = (token, &refused) else {
+    let (Kept::New(token), None) = (kept, &refused) else {
         let faults = refused.as_ref().map(Faults::from).unwrap_or_default();
         return Ok(password_page(&visitor, has_one, faults)?);
     };

@@ -91,7 +91,7 @@ async fn end(At(id): At<String>, Posted { visitor, .. }: Posted<OwnAccount>) -> 
     let id: SessionId = id.parse().map_err(|_| Error::not_found())?;
     let user = visitor.visit.user;
     let end = move |tx: &Tx<'_>| session::end(tx, user, id);
-    if !visitor.app().db.write(visitor.guest.scope("sessions"), end).await? {
+    if !visitor.write_own("sessions", end).await? {
         return Err(Error::not_found().into());
     }
     note(&visitor.guest, user, "user.session_ended", json!({ "session": id })).await?;
@@ -104,7 +104,7 @@ async fn end(At(id): At<String>, Posted { visitor, .. }: Posted<OwnAccount>) -> 
 async fn end_others(Posted { visitor, .. }: Posted<OwnAccount>) -> Outcome {
     let (user, own) = (visitor.visit.user, visitor.visit.session);
     let end = move |tx: &Tx<'_>| session::end_others(tx, user, Some(own));
-    let ended = visitor.app().db.write(visitor.guest.scope("sessions"), end).await?;
+    let ended = visitor.write_own("sessions", end).await?;
     note(&visitor.guest, user, "user.sessions_ended", json!({ "sessions": ended })).await?;
     Ok(see_other("/account/sessions?done=others"))
 }

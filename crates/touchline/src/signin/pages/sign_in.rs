@@ -5,20 +5,19 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::{get, post};
 use http::StatusCode;
+use kit::secret::Token;
 use kit::text;
 use serde_json::json;
 use store::{Reader, Tx};
 
 use super::{attempt, failed, flash, forget_place, note, query, write_to};
-use crate::accounts::own;
 use crate::accounts::user::{self, User};
 use crate::app::App;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::passwords::Verdict;
-use crate::signin::entry::{self, Entry};
-use crate::signin::session::{self, Method, Visit};
+use crate::signin::entry::{self, PasswordProof};
+use crate::signin::session::{self, Method, Session, Visit};
 use crate::signin::throttle::{self, Attempt, Proof};
-use crate::signin::two_step;
 use crate::web::page::{self, Frame};
 use crate::web::visitor::{
     Guest, GuestPosted, Outcome, encoded, own_path, see_other, signed_in, signed_out,
@@ -83,39 +82,50 @@ async fn take(GuestPosted { guest, form }: GuestPosted) -> Outcome {
     let found = guest.app.db.read(guest.scope("sign-in"), look).await?;
     let kept = found.as_ref().and_then(|user| user.password_hash.clone());
     let verdict = guest.app.passwords.verify(password, kept).await?;
-    let user = match found {
-        Some(user) if verdict != Verdict::Wrong && user.disabled_at.is_none() => user,
-        found => {
-            failed(&guest, found.as_ref(), &tried, "password");
-            let wrong = "Email or password is not right.";
-            let status = StatusCode::UNPROCESSABLE_ENTITY;
-            return Ok(sign_in_page(&guest, status, email, next, wrong)?);
-        }
+    let entered = match found.as_ref().and_then(|user| proof_of(user, verdict)) {
+        Some(proof) => enter(&guest, proof, &tried).await?,
+        None => None,
     };
-    if let (Verdict::Renewed(hash), Some(before)) = (verdict, user.password_hash.clone()) {
-        let renew = move |tx: &Tx<'_>| own::renew_hash(tx, user.id, &before, &hash);
-        guest.app.db.write(guest.scope("sign-in"), renew).await?;
-    }
-    let entry = Entry {
-        user: user.id,
-        method: Method::Password,
-        browser: guest.browser(),
-        before: guest.visit.as_ref().map(|visit| (visit.user, visit.session)),
+    let (Some(user), Some((session, token))) = (&found, entered) else {
+        failed(&guest, found.as_ref(), &tried, "password");
+        let wrong = "Email or password is not right.";
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        return Ok(sign_in_page(&guest, status, email, next, wrong)?);
     };
-    let come_in = move |tx: &Tx<'_>| {
-        let (session, token) = entry::enter(tx, entry)?;
-        // Whoever only has the password so far has not come in: their attempt still counts.
-        if !session.pending {
-            throttle::forgive(tx, tried)?;
-        }
-        Ok::<_, Error>((session, token))
-    };
-    let (session, token) = guest.app.db.write(guest.scope("sign-in"), come_in).await?;
     if session.pending {
         return Ok(signed_in(see_other(&code_address(next)), &token));
     }
-    arrived(&guest, &user, Method::Password).await?;
+    arrived(&guest, user, Method::Password).await?;
     Ok(signed_in(see_other(next), &token))
+}
+
+/// What a right password proves; `None` if it was wrong.
+pub(super) fn proof_of(user: &User, verdict: Verdict) -> Option<PasswordProof> {
+    let renewed = match verdict {
+        Verdict::Wrong => return None,
+        Verdict::Right => None,
+        Verdict::Renewed(hash) => Some(hash),
+    };
+    Some(PasswordProof { user: user.id, verified: user.password_hash.clone()?, renewed })
+}
+
+/// Begins the session; `None` if the password was changed since it was compared.
+async fn enter(
+    guest: &Guest,
+    proof: PasswordProof,
+    tried: &Attempt,
+) -> Result<Option<(Session, Token)>> {
+    let (browser, before) = (guest.browser(), guest.visit.as_ref().map(|v| (v.user, v.session)));
+    let tried = *tried;
+    let come_in = move |tx: &Tx<'_>| {
+        let entered = entry::enter_with_password(tx, &proof, browser, before)?;
+        // Whoever only has the password so far has not come in: their attempt still counts.
+        if entered.as_ref().is_some_and(|(session, _)| !session.pending) {
+            throttle::forgive(tx, tried)?;
+        }
+        Ok::<_, Error>(entered)
+    };
+    guest.app.db.write(guest.scope("sign-in"), come_in).await
 }
 
 /// Notes that somebody has come in.
@@ -153,8 +163,14 @@ async fn take_code(GuestPosted { guest, form }: GuestPosted) -> Outcome {
     let tried = attempt(&guest, Proof::Code, &visit.email).await?;
     let look = move |db: &Reader<'_>| user::find(db, id);
     let user = guest.app.db.read(guest.scope("sign-in"), look).await?;
-    let Some((method, token)) = second_step(&guest, &visit, &tried, form.text("code")).await?
-    else {
+    let entered = match second_step(&guest, &visit, &tried, form.text("code")).await {
+        // The password was changed meanwhile, for example.
+        Err(error) if error.code == Code::InvalidCredentials => {
+            return Ok(signed_out(see_other("/sign-in")));
+        }
+        entered => entered?,
+    };
+    let Some((method, token)) = entered else {
         failed(&guest, Some(&user), &tried, "code");
         if worn_out(&guest, &visit).await? {
             return Ok(signed_out(see_other("/sign-in?done=codes")));
@@ -185,27 +201,22 @@ async fn worn_out(guest: &Guest, visit: &Visit) -> Result<bool> {
     guest.app.db.write(guest.scope("attempts"), count).await
 }
 
-/// Lets somebody in whose code is right. The code is used up in the same step.
+/// Lets somebody in whose code is right.
 async fn second_step(
     guest: &Guest,
     visit: &Visit,
     tried: &Attempt,
     code: &str,
-) -> Result<Option<(Method, kit::secret::Token)>> {
+) -> Result<Option<(Method, Token)>> {
     let (user, code, tried) = (visit.user, code.to_owned(), *tried);
     let key = guest.app.secrets.key("totp");
-    let (browser, before) = (guest.browser(), Some((visit.user, visit.session)));
+    let (browser, pending) = (guest.browser(), (user, visit.session));
     let come_in = move |tx: &Tx<'_>| {
-        let method = if two_step::accept(tx, &key, user, &code)? {
-            Method::Totp
-        } else if two_step::accept_paper(tx, user, &code)? {
-            Method::RecoveryCode
-        } else {
-            return Ok(None);
-        };
-        throttle::forgive(tx, tried)?;
-        let (_, token) = entry::enter(tx, Entry { user, method, browser, before })?;
-        Ok(Some((method, token)))
+        let entered = entry::enter_with_code(tx, &key, pending, &code, browser)?;
+        if entered.is_some() {
+            throttle::forgive(tx, tried)?;
+        }
+        Ok(entered)
     };
     guest.app.db.write(guest.scope("sign-in"), come_in).await
 }

@@ -85,6 +85,6 @@ async fn switch(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
         }
         session::switch(tx, session, club)
     };
-    visitor.app().db.write(visitor.guest.scope("sessions"), change).await?;
+    visitor.write_own("sessions", change).await?;
     Ok(see_other("/"))
 }

@@ -90,7 +90,7 @@ async fn begin(visitor: Visitor<OwnAccount>) -> Outcome {
 async fn seed(visitor: &Visitor<OwnAccount>) -> Result<Seed> {
     let (id, key) = (visitor.visit.user, visitor.app().secrets.key("totp"));
     let make = move |tx: &Tx<'_>| two_step::begin(tx, &key, id);
-    visitor.app().db.write(visitor.guest.scope("account"), make).await
+    visitor.write_own("account", make).await
 }
 
 fn set_up_page(
@@ -148,7 +148,7 @@ async fn confirm(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
         }
         Ok::<_, Error>(codes)
     };
-    let Some(codes) = app.db.write(guest.scope("account"), turn_on).await? else {
+    let Some(codes) = visitor.write_own("account", turn_on).await? else {
         failed(guest, Some(&user), &tried, "two-step set-up");
         let wrong = "This code is not right. Type the six digits that the app shows now.";
         return Ok(set_up_page(&visitor, &seed(&visitor).await?, wrong)?);
@@ -175,7 +175,7 @@ async fn renew(Posted { visitor, .. }: Posted<OwnAccount>) -> Outcome {
         }
         two_step::renew_paper(tx, id)
     };
-    let codes = visitor.app().db.write(visitor.guest.scope("account"), make).await?;
+    let codes = visitor.write_own("account", make).await?;
     note(&visitor.guest, id, "user.recovery_codes_renewed", json!({})).await?;
     Ok(codes_page(&visitor, codes, false)?)
 }
@@ -191,7 +191,7 @@ async fn turn_off(Posted { visitor, .. }: Posted<OwnAccount>) -> Outcome {
     let user = me(&visitor).await?;
     let id = user.id;
     let off = move |tx: &Tx<'_>| two_step::turn_off(tx, id);
-    visitor.app().db.write(visitor.guest.scope("account"), off).await?;
+    visitor.write_own("account", off).await?;
     note(&visitor.guest, id, "user.two_step_off", json!({})).await?;
     let text = "Two-step sign-in was turned off: your password alone is enough now.\n\nIf that was not you, choose \
         a new password at once and turn it on again.\n";

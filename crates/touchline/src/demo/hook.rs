@@ -37,7 +37,7 @@ pub(super) fn tell(tx: &Tx<'_>, means: &Means) -> Result<()> {
             deliver(tx, &webhook, news, place)?;
         }
     }
-    asking::disable(tx, webhook.id, &Expected::Anything)?;
+    asking::disable(tx, &means.into(), webhook.id, &Expected::Anything)?;
     Ok(())
 }
 

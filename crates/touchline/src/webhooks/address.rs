@@ -11,6 +11,9 @@ use crate::error::{Error, Fault, Result};
 
 /// The longest address.
 const LONGEST: usize = 2048;
+/// What somebody is told whose receiver is in a network that the operator has not allowed.
+pub const NOT_PUBLIC: &str = "This address is not public. To allow it, the operator of this server adds its network to the \
+    setting TOUCHLINE_WEBHOOK_ALLOW_CIDRS (webhook_allow_cidrs), for example 192.168.1.0/24.";
 /// The ports of public receivers.
 const PORTS: [u16; 2] = [443, 8443];
 
@@ -48,7 +51,7 @@ pub fn checked(text: &str, guard: &Guard, home: &BaseUrl) -> Result<String> {
         None => return Err(refused("An address names a machine.")),
     };
     match near {
-        Some(false) => return Err(refused("This address is not public.")),
+        Some(false) => return Err(refused(NOT_PUBLIC)),
         // Where the operator allows a network, its machines are reached as they are.
         Some(true) if matches!(url.scheme(), "https" | "http") => {}
         _ if url.scheme() != "https" => return Err(refused("An address begins with https://.")),

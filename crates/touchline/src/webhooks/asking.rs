@@ -8,6 +8,7 @@ use serde_json::json;
 use store::{Reader, Tx, bind};
 use utoipa::ToSchema;
 
+use super::access::{self, Manager};
 use super::delivery::{self, Attempts, Delivery, Status as DeliveryStatus};
 use super::edit::{Means, taken_over};
 use super::kinds::PING;
@@ -30,8 +31,8 @@ pub struct Ping {
 const LAST_WORDS: Duration = Duration::from_secs(60);
 
 /// Puts a ping on its way: signed and sent like everything else, but it stands in no log.
-pub fn test(tx: &Tx<'_>, id: WebhookId) -> Result<Delivery> {
-    let webhook = enabled(tx, id)?;
+pub fn test(tx: &Tx<'_>, who: &Manager, id: WebhookId) -> Result<Delivery> {
+    let webhook = enabled(tx, who, id)?;
     let notification_id: NotificationId = tx.new_id();
     let body = json!({
         "id": notification_id, "type": PING, "timestamp": tx.now(), "api_version": "v1",
@@ -62,9 +63,9 @@ pub fn test(tx: &Tx<'_>, id: WebhookId) -> Result<Delivery> {
 }
 
 /// Puts a delivery on its way once more, whatever became of it.
-pub fn redeliver(tx: &Tx<'_>, id: DeliveryId) -> Result<Delivery> {
-    let webhook_id = delivery::find(tx, id)?.webhook_id;
-    enabled(tx, webhook_id)?;
+pub fn redeliver(tx: &Tx<'_>, who: &Manager, id: DeliveryId) -> Result<Delivery> {
+    let webhook_id = access::managed_delivery(tx, who, id)?.webhook_id;
+    enabled(tx, who, webhook_id)?;
     wake(tx, webhook_id)?;
     // Another attempt may have been written down meanwhile.
     let before = delivery::find_of(tx, webhook_id, id)?;
@@ -105,8 +106,14 @@ pub struct Replay {
 }
 
 /// Tells a webhook a part of the log again, as far as it wants it and has come.
-pub fn replay(tx: &Tx<'_>, id: WebhookId, part: Part, only_missed: bool) -> Result<Replay> {
-    let webhook = enabled(tx, id)?;
+pub fn replay(
+    tx: &Tx<'_>,
+    who: &Manager,
+    id: WebhookId,
+    part: Part,
+    only_missed: bool,
+) -> Result<Replay> {
+    let webhook = enabled(tx, who, id)?;
     if webhook.replay_after.is_some() {
         return Err(Error::new(
             Code::Conflict,
@@ -120,7 +127,11 @@ pub fn replay(tx: &Tx<'_>, id: WebhookId, part: Part, only_missed: bool) -> Resu
         }
     };
     if gone {
-        return Err(Error::new(Code::Gone, "That part of the log is no longer kept."));
+        return Err(Error::new(
+            Code::Gone,
+            "That part of the log is no longer kept. The operator of this server sets how long it is kept with \
+                TOUCHLINE_NEWS_KEPT.",
+        ));
     }
     let last = last.min(webhook.pass_over(tx)?);
     if last < first {
@@ -147,7 +158,7 @@ pub fn enable(
     expected: &Expected,
     replay_missed: bool,
 ) -> Result<Webhook> {
-    let before = expected.check(webhook::find(tx, id))?;
+    let before = expected.check(access::managed(tx, &means.into(), id))?;
     if before.status == Status::Enabled {
         return Err(Error::invalid_state("The webhook is on."));
     }
@@ -213,16 +224,17 @@ fn answerable(db: &Reader<'_>, means: &Means, before: &Webhook) -> Result<()> {
 }
 
 /// Turns a webhook off by hand. What it would have been told waits in the log.
-pub fn disable(tx: &Tx<'_>, id: WebhookId, expected: &Expected) -> Result<Webhook> {
-    let before = expected.check(webhook::find(tx, id))?;
+pub fn disable(tx: &Tx<'_>, who: &Manager, id: WebhookId, expected: &Expected) -> Result<Webhook> {
+    let before = expected.check(access::managed(tx, who, id))?;
     match webhook::disable(tx, before.id, Reason::ByHand)? {
         Some(webhook) => Ok(webhook),
         None => Err(Error::invalid_state("The webhook is off.")),
     }
 }
 
-fn enabled(db: &Reader<'_>, id: WebhookId) -> Result<Webhook> {
-    let webhook = webhook::find(db, id)?;
+/// A webhook that the caller may manage and that is enabled.
+fn enabled(db: &Reader<'_>, who: &Manager, id: WebhookId) -> Result<Webhook> {
+    let webhook = access::managed(db, who, id)?;
     match webhook.status {
         Status::Enabled => Ok(webhook),
         Status::Disabled => Err(Error::invalid_state("The webhook is off; turn it on first.")),

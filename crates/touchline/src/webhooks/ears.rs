@@ -43,6 +43,19 @@ impl Ears {
         Ok(ears.filter(|ears| ears.scopes.allow(ScopeName::WebhooksWrite)))
     }
 
+    /// What whoever answers for a webhook could be told at most, also if they have lost the right since: what the webhook
+    /// was sent is still known.
+    pub fn ever_of_creator(db: &Reader<'_>, creator: &str, app: Option<&str>) -> Result<Self> {
+        let scopes = if let Ok(key) = creator.parse::<KeyId>() {
+            api_key::find(db, key)?.scopes
+        } else if let (Ok(user), Some(Ok(app))) = (creator.parse(), app.map(str::parse)) {
+            ever_granted(db, user, app)?
+        } else {
+            Scopes::all_named()
+        };
+        Ok(Self { scopes, teams: None })
+    }
+
     /// The same ears, listening only to these teams.
     #[must_use]
     pub fn narrowed(mut self, to: Option<&[TeamId]>) -> Self {
@@ -100,6 +113,17 @@ fn granted(db: &Reader<'_>, user: UserId, app: AppId) -> Result<Option<Scopes>> 
         bind! { app, user },
     )?;
     Ok(granted.map(|(scopes,)| scopes))
+}
+
+/// All that a user ever let an app do.
+fn ever_granted(db: &Reader<'_>, user: UserId, app: AppId) -> Result<Scopes> {
+    let granted: Vec<(Scopes,)> = db.all(
+        "select scopes from oauth_grant
+         where account_id = :account and app_id = :app and user_id = :user",
+        bind! { app, user },
+    )?;
+    let named = granted.iter().flat_map(|(scopes,)| scopes.names());
+    Ok(Scopes::of(named))
 }
 
 /// The team that news are about, if they are about one.

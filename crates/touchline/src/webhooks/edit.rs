@@ -8,12 +8,13 @@ use serde_json::json;
 use store::{Reader, Tx, bind, sql};
 use utoipa::ToSchema;
 
+use super::access::{self, Manager};
 use super::address;
 use super::ears::Ears;
 use super::guard::Guard;
 use super::kinds;
 use super::signature::Secret;
-use super::webhook::{Earlier, Ordering, SLOTS, Status, Webhook, find};
+use super::webhook::{Earlier, Ordering, SLOTS, Status, Webhook};
 use crate::accounts::api_key::own_teams;
 use crate::accounts::rights::{Listed, Reach};
 use crate::app::App;
@@ -210,7 +211,7 @@ pub fn change(
     expected: &Expected,
     change: WebhookChange,
 ) -> Result<Webhook> {
-    let before = expected.check(find(tx, id))?;
+    let before = expected.check(access::managed(tx, &means.into(), id))?;
     let url = match change.url {
         Some(url) => address::checked(&url, &means.guard, &means.home),
         None => Ok(before.url.clone()),
@@ -261,7 +262,7 @@ pub fn rotate(
     id: WebhookId,
     expected: &Expected,
 ) -> Result<(Webhook, Secret)> {
-    let before = expected.check(find(tx, id))?;
+    let before = expected.check(access::managed(tx, &means.into(), id))?;
     let mut previous: Vec<_> = before.previous_secrets.at(tx.now()).cloned().collect();
     if previous.len() >= OVERLAPPING {
         let why = "The secret was changed too often within a day: each one before still signs for 24 hours.";
@@ -281,8 +282,8 @@ pub fn rotate(
 }
 
 /// Deletes a webhook with everything that is known of its deliveries.
-pub fn delete(tx: &Tx<'_>, id: WebhookId, expected: &Expected) -> Result<Webhook> {
-    let before = expected.check(find(tx, id))?;
+pub fn delete(tx: &Tx<'_>, who: &Manager, id: WebhookId, expected: &Expected) -> Result<Webhook> {
+    let before = expected.check(access::managed(tx, who, id))?;
     // First the webhook: whoever is about to write down what it was sent either has done so by then, or finds nobody.
     tx.run("delete from webhook where account_id = :account and id = :id", bind! { id })?;
     tx.run("delete from delivery where account_id = :account and webhook_id = :id", bind! { id })?;

@@ -1,33 +1,15 @@
-//! Which webhooks and deliveries a caller sees, one by one and in lists. Whoever is narrowed to certain teams
-//! sees only the webhooks they made.
+//! Lists of webhooks and of their deliveries. Who sees and manages which stands in [`access`].
 
 use kit::text;
 use store::{Reader, bind, sql};
 
-use super::delivery::{self, Delivery, Status as DeliveryStatus};
-use super::webhook::{self, Status, Webhook};
+use super::access::{self, Manager};
+use super::delivery::{Delivery, Status as DeliveryStatus};
+use super::webhook::{Status, Webhook};
 use crate::accounts::rights::Reach;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::{DeliveryId, WebhookId};
 use crate::paging::{Order, Page};
-
-/// One webhook, if the caller sees it.
-pub fn webhook(db: &Reader<'_>, reach: &Reach, id: WebhookId) -> Result<Webhook> {
-    let found = webhook::find(db, id)?;
-    let own = maker(db, reach).is_none_or(|maker| found.creator == maker);
-    if own { Ok(found) } else { Err(Error::not_found()) }
-}
-
-/// One delivery, if the caller sees its webhook.
-pub fn delivery(db: &Reader<'_>, reach: &Reach, id: DeliveryId) -> Result<Delivery> {
-    let found = delivery::find(db, id)?;
-    webhook(db, reach, found.webhook_id).map(|_| found)
-}
-
-/// Who must have made what the caller sees; `None` if that does not matter.
-fn maker<'a>(db: &'a Reader<'_>, reach: &Reach) -> Option<&'a str> {
-    (*reach != Reach::Everywhere).then(|| db.actor())
-}
 
 /// Which webhooks to list.
 #[derive(Debug, Default)]
@@ -42,7 +24,8 @@ pub fn webhooks(
     filter: &WebhookFilter,
     page: &Page<WebhookId>,
 ) -> Result<Vec<Webhook>> {
-    let (status, maker, limit) = (filter.status, maker(db, reach), page.fetch());
+    let (status, maker, limit) =
+        (filter.status, access::answerable_creator(db, reach), page.fetch());
     let after = page.after(WebhookId::LEAST, WebhookId::GREATEST);
     let text = match page.order {
         Order::Asc => sql!(Webhook::SELECT, OPEN, " and id > :after order by id limit :limit"),
@@ -69,12 +52,12 @@ pub struct DeliveryFilter {
 /// A page of a webhook's deliveries, in the order of the log.
 pub fn deliveries(
     db: &Reader<'_>,
-    reach: &Reach,
+    who: &Manager,
     webhook_id: WebhookId,
     filter: &DeliveryFilter,
     page: &Page<DeliveryId>,
 ) -> Result<Vec<Delivery>> {
-    webhook(db, reach, webhook_id)?;
+    access::managed(db, who, webhook_id)?;
     let status = filter.status;
     let kind = filter.kind.as_deref().map(|wish| match wish.strip_suffix('*') {
         Some(start) => format!("{}%", text::literal(start)),

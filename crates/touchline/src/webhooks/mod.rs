@@ -1,5 +1,6 @@
 //! Webhooks: who is told what happens, and what became of the telling.
 
+pub mod access;
 pub mod address;
 pub mod api;
 pub mod asking;

@@ -130,7 +130,7 @@ both! {
         let page = add(&mut browser, "https://10.0.0.1/x?<b>", &[("description", HOSTILE), ("events", "team.created"),
             ("ordering", "strict")]).await;
         assert_eq!(page.status, 422);
-        let page = page.shows("id=\"url-error\"").shows("This address is not public.").shows("https://10.0.0.1/x?&#60;b&#62;")
+        let page = page.shows("id=\"url-error\"").shows("This address is not public.").shows("TOUCHLINE_WEBHOOK_ALLOW_CIDRS").shows("https://10.0.0.1/x?&#60;b&#62;")
             .shows("value=\"team.created\" checked").shows("value=\"strict\" checked").shows("<details class=\"fold\" open>");
         assert!(!page.text.contains("<img src=x"));
         let page = add(&mut browser, "", &[("team_ids", "team_nobody"), ("ordering", "odd")]).await;

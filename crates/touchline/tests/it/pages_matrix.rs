@@ -8,6 +8,7 @@ use touchline::ids::{AppId, UserId};
 use touchline::joining::invitation::{self, NewInvitation};
 use touchline::oauth::app::Kind;
 use touchline::oauth::secret;
+use touchline::webhooks::access::Manager;
 use touchline::webhooks::asking;
 use touchline::webhooks::edit::{self, NewWebhook};
 
@@ -103,7 +104,7 @@ async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str,
     };
     let subscribe = move |tx: &store::Tx<'_>| {
         let (webhook, _) = edit::create(tx, &means, new)?;
-        asking::test(tx, webhook.id)
+        asking::test(tx, &Manager::everywhere(), webhook.id)
     };
     let delivery = w.db().write(scope(), subscribe).await.unwrap();
     let (product, order, code) = sold(w).await;

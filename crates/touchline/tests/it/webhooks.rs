@@ -13,6 +13,7 @@ use touchline::dispatch::Dispatcher;
 use touchline::expected::Expected;
 use touchline::ids::{AccountId, WebhookId};
 use touchline::signals::{Subject, Tell};
+use touchline::webhooks::access::Manager;
 use touchline::webhooks::asking;
 use touchline::webhooks::delivery::{Attempts, Delivery, Status};
 use touchline::webhooks::edit::{self, Means, NewWebhook, WebhookChange};
@@ -112,7 +113,9 @@ pub(crate) async fn enable(w: &World, id: WebhookId, replay_missed: bool) {
 }
 
 async fn disable(w: &World, id: WebhookId) {
-    let disable = move |tx: &store::Tx<'_>| asking::disable(tx, id, &Expected::Anything);
+    let disable = move |tx: &store::Tx<'_>| {
+        asking::disable(tx, &Manager::everywhere(), id, &Expected::Anything)
+    };
     w.db().write(Scope::account(w.harbour, "test"), disable).await.unwrap();
 }
 
@@ -283,7 +286,7 @@ both! {
         happen(w, w.harbour, 3).await;
         let (delivered, ()) = tokio::join!(w.node.dispatcher.deliver(), async {
             tokio::join!(gone.wait_for(1), off.wait_for(1));
-            let delete = move |tx: &store::Tx<'_>| edit::delete(tx, to_go, &Expected::Anything);
+            let delete = move |tx: &store::Tx<'_>| edit::delete(tx, &Manager::everywhere(), to_go, &Expected::Anything);
             w.db().write(Scope::account(w.harbour, "test"), delete).await.unwrap();
             disable(w, to_turn_off).await;
             drop(held);

@@ -145,6 +145,12 @@ both! {
         let owner = w.owner.at(node.address);
         let good = json!({ "url": "https://hooks.example.org/a", "events": ["*"] });
         let made = owner.post("/webhooks", good).await.created();
+        for url in ["http://192.168.1.7/hook", "https://10.0.0.1", "https://localhost:8443"] {
+            let refused = owner.post("/webhooks", json!({ "url": url, "events": ["*"] })).await;
+            let refused = refused.refused(422, "validation_failed");
+            let detail = refused.body["errors"][0]["detail"].as_str().unwrap();
+            assert!(detail.contains("TOUCHLINE_WEBHOOK_ALLOW_CIDRS") && detail.contains("192.168.1.0/24"), "{detail}");
+        }
         for url in WRONG {
             let new = owner.post("/webhooks", json!({ "url": url, "events": ["*"] })).await;
             assert_eq!(new.refused(422, "validation_failed").pointers(), ["/url"], "{url}");

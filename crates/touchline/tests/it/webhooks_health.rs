@@ -8,6 +8,7 @@ use testkit::{MailServer, Receiver, Reply, World, both, json, seconds};
 use touchline::accounts::user::Role;
 use touchline::expected::Expected;
 use touchline::ids::WebhookId;
+use touchline::webhooks::access::Manager;
 use touchline::webhooks::asking::{self, Part};
 use touchline::webhooks::delivery::{Delivery, Status};
 use touchline::webhooks::edit::{self, WebhookChange};
@@ -389,7 +390,7 @@ both! {
         happen(w, w.harbour, 2).await;
         w.deliver().await;
         for replay_missed in [true, false] {
-            let again = move |tx: &store::Tx<'_>| asking::replay(tx, id, Part::Numbers(1, 2), false);
+            let again = move |tx: &store::Tx<'_>| asking::replay(tx, &Manager::everywhere(), id, Part::Numbers(1, 2), false);
             w.db().write(store::Scope::account(w.harbour, "test"), again).await.unwrap();
             // Which is the third thing that happens.
             disable(w, id).await;
@@ -438,7 +439,9 @@ both! {
 
 /// Turns a webhook off.
 async fn disable(w: &World, id: WebhookId) {
-    let work = move |tx: &store::Tx<'_>| asking::disable(tx, id, &Expected::Anything);
+    let work = move |tx: &store::Tx<'_>| {
+        asking::disable(tx, &Manager::everywhere(), id, &Expected::Anything)
+    };
     w.db().write(store::Scope::account(w.harbour, "test"), work).await.unwrap();
 }
 
@@ -448,7 +451,7 @@ async fn only_failed(w: &World, id: WebhookId) -> usize {
 
 /// Sends a ping.
 async fn test(w: &World, id: WebhookId) {
-    let test = move |tx: &store::Tx<'_>| asking::test(tx, id);
+    let test = move |tx: &store::Tx<'_>| asking::test(tx, &Manager::everywhere(), id);
     w.db().write(store::Scope::account(w.harbour, "test"), test).await.unwrap();
 }
 
@@ -461,7 +464,8 @@ async fn change(w: &World, id: WebhookId, change: WebhookChange) {
 
 /// Takes a webhook out of the story.
 async fn forget(w: &World, id: WebhookId) {
-    let delete =
-        move |tx: &store::Tx<'_>| touchline::webhooks::edit::delete(tx, id, &Expected::Anything);
+    let delete = move |tx: &store::Tx<'_>| {
+        touchline::webhooks::edit::delete(tx, &Manager::everywhere(), id, &Expected::Anything)
+    };
     w.db().write(store::Scope::account(w.harbour, "test"), delete).await.unwrap();
 }

@@ -8,6 +8,7 @@ use testkit::{Receiver, World, both, seconds};
 use touchline::dispatch::Dispatcher;
 use touchline::expected::Expected;
 use touchline::ids::{DeliveryId, WebhookId};
+use touchline::webhooks::access::Manager;
 use touchline::webhooks::asking::{self, Part};
 use touchline::webhooks::delivery::{Delivery, Status};
 use touchline::webhooks::edit::{self, WebhookChange};
@@ -48,12 +49,12 @@ async fn until_off(w: &World, id: WebhookId) {
 }
 
 async fn ping(w: &World, id: WebhookId) {
-    let test = move |tx: &store::Tx<'_>| asking::test(tx, id);
+    let test = move |tx: &store::Tx<'_>| asking::test(tx, &Manager::everywhere(), id);
     w.db().write(Scope::account(w.harbour, "test"), test).await.unwrap();
 }
 
 async fn redeliver(w: &World, id: DeliveryId) {
-    let again = move |tx: &store::Tx<'_>| asking::redeliver(tx, id);
+    let again = move |tx: &store::Tx<'_>| asking::redeliver(tx, &Manager::everywhere(), id);
     w.db().write(Scope::account(w.harbour, "test"), again).await.unwrap();
 }
 
@@ -243,7 +244,7 @@ both! {
         happen(w, w.harbour, 3).await;
         w.deliver().await;
         receiver.next([500]);
-        let again = move |tx: &store::Tx<'_>| asking::replay(tx, id, Part::Numbers(1, 3), false);
+        let again = move |tx: &store::Tx<'_>| asking::replay(tx, &Manager::everywhere(), id, Part::Numbers(1, 3), false);
         w.db().write(Scope::account(w.harbour, "test"), again).await.unwrap();
         // The first failed, and the others are due but come after it.
         let delivered = tokio::time::timeout(seconds(60), w.deliver());

@@ -14,6 +14,7 @@ use crate::web::path::At;
 use crate::web::query::{FromQuery, Nothing, Params, Query};
 use crate::web::reply::{Many, One};
 use crate::web::routes::Routes;
+use crate::webhooks::access::{self, Manager};
 use crate::webhooks::asking;
 use crate::webhooks::delivery::{Delivery, Status};
 use crate::webhooks::kinds;
@@ -24,6 +25,12 @@ const KIND: usize = 60;
 
 pub fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list)).with(routes!(find)).with(routes!(redeliver))
+}
+
+/// Who asks.
+pub(super) fn manager(caller: &Caller<WebhooksManage>) -> Manager {
+    let app = caller.credential().app().map(|app| app.to_string());
+    Manager { app, reach: caller.reach() }
 }
 
 /// List a webhook's deliveries
@@ -45,11 +52,10 @@ async fn list(
     At(id): At<WebhookId>,
     Query(paging): Query<Paging<DeliveryFilter>>,
 ) -> Result<Response> {
+    let who = manager(&caller);
     caller
         .afresh()
-        .page(paging, move |db, reach, filter, page| {
-            listing::deliveries(db, reach, id, filter, page)
-        })
+        .page(paging, move |db, _, filter, page| listing::deliveries(db, &who, id, filter, page))
         .await
 }
 
@@ -63,8 +69,8 @@ async fn find(
     At(id): At<DeliveryId>,
     Query(Nothing): Query<Nothing>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.afresh().one(move |db| listing::delivery(db, &reach, id)).await
+    let who = manager(&caller);
+    caller.afresh().one(move |db| access::managed_delivery(db, &who, id)).await
 }
 
 /// Deliver once more
@@ -81,11 +87,11 @@ async fn redeliver(
     Query(Nothing): Query<Nothing>,
     MaybeBody(body): MaybeBody<NoBody>,
 ) -> Result<Response> {
-    let reach = caller.reach();
+    let who = manager(&caller);
     caller
         .change(body, move |tx, NoBody, expected| {
-            expected.check(listing::delivery(tx, &reach, id))?;
-            asking::redeliver(tx, id)
+            expected.check(access::managed_delivery(tx, &who, id))?;
+            asking::redeliver(tx, &who, id)
         })
         .await
 }

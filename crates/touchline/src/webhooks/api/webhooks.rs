@@ -17,6 +17,7 @@ use crate::web::path::At;
 use crate::web::query::{FromQuery, Nothing, Params, Query};
 use crate::web::reply::{Many, One};
 use crate::web::routes::Routes;
+use crate::webhooks::access;
 use crate::webhooks::asking::{self, Part, Replay};
 use crate::webhooks::delivery::Delivery;
 use crate::webhooks::edit::{self, Made, Means, NewWebhook, WebhookChange};
@@ -92,7 +93,7 @@ async fn find(
     Query(Nothing): Query<Nothing>,
 ) -> Result<Response> {
     let reach = caller.reach();
-    caller.afresh().one(move |db| listing::webhook(db, &reach, id)).await
+    caller.afresh().one(move |db| access::visible(db, &reach, id)).await
 }
 
 /// Change a webhook
@@ -112,10 +113,7 @@ async fn change(
 ) -> Result<Response> {
     let means = hands(&caller);
     caller
-        .change(body, move |tx, change, expected| {
-            expected.check(listing::webhook(tx, &means.reach, id))?;
-            edit::change(tx, &means, id, expected, change)
-        })
+        .change(body, move |tx, change, expected| edit::change(tx, &means, id, expected, change))
         .await
 }
 
@@ -132,13 +130,8 @@ async fn delete(
     Query(Nothing): Query<Nothing>,
     MaybeBody(body): MaybeBody<NoBody>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller
-        .change(body, move |tx, NoBody, expected| {
-            expected.check(listing::webhook(tx, &reach, id))?;
-            edit::delete(tx, id, expected)
-        })
-        .await
+    let who = super::deliveries::manager(&caller);
+    caller.change(body, move |tx, NoBody, expected| edit::delete(tx, &who, id, expected)).await
 }
 
 /// Rotate a webhook's secret
@@ -158,7 +151,6 @@ async fn rotate(
     let means = hands(&caller);
     caller
         .change_secret(body, move |tx, NoBody, expected| {
-            expected.check(listing::webhook(tx, &means.reach, id))?;
             edit::rotate(tx, &means, id, expected).map(Made::pair)
         })
         .await
@@ -177,12 +169,12 @@ async fn test(
     Query(Nothing): Query<Nothing>,
     MaybeBody(body): MaybeBody<NoBody>,
 ) -> Result<Response> {
-    let reach = caller.reach();
+    let who = super::deliveries::manager(&caller);
     caller
         .found_below("/deliveries")
         .create_for(body, move |tx, NoBody, expected| {
-            expected.check(listing::webhook(tx, &reach, id))?;
-            asking::test(tx, id)
+            expected.check(access::managed(tx, &who, id))?;
+            asking::test(tx, &who, id)
         })
         .await
 }
@@ -204,11 +196,11 @@ async fn replay(
     Query(Nothing): Query<Nothing>,
     body: Body<NewReplay>,
 ) -> Result<Response> {
-    let reach = caller.reach();
+    let who = super::deliveries::manager(&caller);
     caller
         .begin(body, move |tx, wish, expected| {
-            expected.check(listing::webhook(tx, &reach, id))?;
-            asking::replay(tx, id, wish.part(), wish.only_missed)
+            expected.check(access::managed(tx, &who, id))?;
+            asking::replay(tx, &who, id, wish.part(), wish.only_missed)
         })
         .await
 }
@@ -231,7 +223,6 @@ async fn enable(
     let means = hands(&caller);
     caller
         .change(body, move |tx, wish, expected| {
-            expected.check(listing::webhook(tx, &means.reach, id))?;
             asking::enable(tx, &means, id, expected, wish.replay_missed)
         })
         .await
@@ -250,13 +241,8 @@ async fn disable(
     Query(Nothing): Query<Nothing>,
     MaybeBody(body): MaybeBody<NoBody>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller
-        .change(body, move |tx, NoBody, expected| {
-            expected.check(listing::webhook(tx, &reach, id))?;
-            asking::disable(tx, id, expected)
-        })
-        .await
+    let who = super::deliveries::manager(&caller);
+    caller.change(body, move |tx, NoBody, expected| asking::disable(tx, &who, id, expected)).await
 }
 
 /// What is to be told again: by number or by time.

@@ -94,8 +94,10 @@ pub fn is_kept(db: &Reader<'_>, after: i64) -> Result<()> {
     )?;
     match next {
         Some((oldest,)) if oldest - 1 > after => {
-            let detail =
-                format!("The log begins with number {oldest}; what came before is no longer kept.");
+            let detail = format!(
+                "The log begins with number {oldest}. The operator of this server sets how long it is kept with \
+                     TOUCHLINE_NEWS_KEPT."
+            );
             Err(Error::new(Code::Gone, detail))
         }
         Some(_) => Ok(()),

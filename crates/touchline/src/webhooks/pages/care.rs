@@ -14,6 +14,7 @@ use crate::web::once::{Once, new_nonce, nonce, once};
 use crate::web::page::{Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Outcome, see_other};
+use crate::webhooks::access::Manager;
 use crate::webhooks::webhook::{self, Status, Webhook};
 use crate::webhooks::{asking, edit, summary};
 
@@ -38,7 +39,7 @@ async fn found(visitor: &Keeper, id: WebhookId) -> Outcome<Webhook> {
 }
 
 pub(super) async fn test(At(id): At<WebhookId>, Sent { visitor, .. }: Sent) -> Outcome<Response> {
-    let delivery = visitor.write(move |tx| asking::test(tx, id)).await?;
+    let delivery = visitor.write(move |tx| asking::test(tx, &Manager::everywhere(), id)).await?;
     Ok(see_other(&format!("{LIST}/{id}/deliveries/{}?done=test", delivery.id)))
 }
 
@@ -107,7 +108,9 @@ pub(super) async fn ask_off(visitor: Keeper, At(id): At<WebhookId>) -> Outcome<R
 }
 
 pub(super) async fn off(At(id): At<WebhookId>, Sent { visitor, .. }: Sent) -> Outcome<Response> {
-    visitor.write(move |tx| asking::disable(tx, id, &Expected::Anything)).await?;
+    visitor
+        .write(move |tx| asking::disable(tx, &Manager::everywhere(), id, &Expected::Anything))
+        .await?;
     Ok(see_other(&format!("{LIST}/{id}?done=off")))
 }
 
@@ -155,6 +158,8 @@ pub(super) async fn ask_delete(visitor: Keeper, At(id): At<WebhookId>) -> Outcom
 pub(super) async fn delete(At(id): At<WebhookId>, Sent { visitor, .. }: Sent) -> Outcome<Response> {
     let webhook = found(&visitor, id).await?;
     visitor.fresh(&format!("{}/delete", place(&webhook)))?;
-    visitor.write(move |tx| edit::delete(tx, id, &Expected::Anything)).await?;
+    visitor
+        .write(move |tx| edit::delete(tx, &Manager::everywhere(), id, &Expected::Anything))
+        .await?;
     Ok(see_other(&format!("{LIST}?done=deleted")))
 }

@@ -16,6 +16,7 @@ use crate::signals;
 use crate::web::page::{Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Outcome, see_other};
+use crate::webhooks::access::Manager;
 use crate::webhooks::asking;
 use crate::webhooks::delivery::{self, Attempt, Delivery};
 use crate::webhooks::kinds;
@@ -224,7 +225,7 @@ pub(super) async fn again(
 ) -> Outcome<Response> {
     let again = move |tx: &Tx<'_>| {
         of_webhook(tx, id, delivery)?;
-        asking::redeliver(tx, delivery)
+        asking::redeliver(tx, &Manager::everywhere(), delivery)
     };
     visitor.write(again).await?;
     Ok(see_other(&format!("/admin/webhooks/{id}/deliveries/{delivery}?done=again")))

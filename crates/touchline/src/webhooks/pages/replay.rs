@@ -14,6 +14,7 @@ use crate::web::form::{Faults, Form};
 use crate::web::page::{Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Outcome, see_other};
+use crate::webhooks::access::Manager;
 use crate::webhooks::asking::{self, Part};
 use crate::webhooks::summary::{self, Open};
 use crate::webhooks::webhook::{self, Status, Webhook};
@@ -182,7 +183,7 @@ pub(super) async fn replay(
         Ok(part) => part,
         Err(faults) => return show_form(&visitor, looked, typed, faults),
     };
-    let replay = move |tx: &Tx<'_>| asking::replay(tx, id, part, missed);
+    let replay = move |tx: &Tx<'_>| asking::replay(tx, &Manager::everywhere(), id, part, missed);
     match visitor.write(replay).await {
         Ok(_) => Ok(see_other(&format!("{}?done=replay", place(&looked.webhook)))),
         Err(error)

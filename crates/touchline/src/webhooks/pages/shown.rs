@@ -194,9 +194,14 @@ pub(super) fn fault(attempt: &Attempt) -> String {
         None => return String::new(),
         Some("timeout") => "It did not answer in time",
         Some("dns_failed") => "Its name could not be looked up",
-        Some("address_blocked") => "Its name leads to a machine that is not public",
+        Some("address_blocked") => {
+            "Its name leads to a machine that is not public. The operator can allow its network with \
+             TOUCHLINE_WEBHOOK_ALLOW_CIDRS"
+        }
         Some("connection_failed") => "It could not be reached",
-        Some("tls_failed") => "Its certificate is not to be trusted",
+        Some("tls_failed") => {
+            "Its certificate is not trusted. The operator can add its authority with TOUCHLINE_WEBHOOK_AUTHORITY"
+        }
         Some("connection_lost") => "It broke off the connection",
         Some("not_http") => "What it said is not HTTP",
         Some("redirected") => return format!("It answered {code}; we follow no redirects"),

@@ -91,6 +91,19 @@ impl Nearby {
     }
 }
 
+/// Creates the file, readable only by its owner, if it does not exist yet. SQLite gives its `-wal` and `-shm` files the
+/// same mode. The mode of a file that exists stays as it is.
+fn create_private(path: &str) -> Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    match made {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(Error::Unavailable(format!("{path}: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A connection to the file.
 pub(crate) struct File {
     db: Connection,
@@ -109,6 +122,7 @@ impl File {
             Error::Unavailable(why) => Error::Unavailable(format!("{path}: {why}")),
             other => other,
         };
+        create_private(path)?;
         let db = Connection::open_with_flags(path, flags).map_err(named)?;
         db.busy_timeout(PATIENCE)?;
         db.set_prepared_statement_cache_capacity(512);

@@ -2,7 +2,10 @@
 //!
 //! All rows are read at one moment. Each table is a file of JSON lines with its own hash; a manifest
 //! says what must be there. An archive can be put back into an empty SQLite or PostgreSQL, whichever
-//! it came from, so it is also the way from one to the other.
+//! it came from, so it is also the way from one to the other. The hashes show that an archive is complete; who made it is
+//! shown by its signature, if it has one.
+
+pub mod signature;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,6 +26,7 @@ use store::{Db, Reader, Scope, Table, Tx, Value};
 use crate::accounts::account;
 use crate::migrations::STEPS;
 use crate::signals;
+use signature::{Origin, PublicKey, Signature, SigningKey};
 
 /// What a backup says about itself.
 #[derive(Debug, Serialize, Deserialize)]
@@ -53,6 +57,7 @@ pub type Fault = String;
 
 const FORMAT: u32 = 1;
 const MANIFEST: &str = "manifest.json";
+const SIGNATURE: &str = "manifest.sig.json";
 
 fn told<E: std::fmt::Display>(place: &Path) -> impl Fn(E) -> Fault + '_ {
     move |error| format!("{}: {error}", place.display())
@@ -76,11 +81,12 @@ pub fn default_path(data: &Path, now: Timestamp) -> PathBuf {
     data.join("backups").join(format!("touchline-{stamp}.tar.gz"))
 }
 
-/// Makes a backup. The file appears under its name only when it is whole.
+/// Makes a backup, and signs it if a key is given. The file appears under its name only when it is whole.
 pub async fn create(
     db: &Db,
     to: &Path,
     now: Timestamp,
+    key: Option<&SigningKey>,
     progress: Progress,
 ) -> Result<Manifest, Fault> {
     let folder =
@@ -100,7 +106,7 @@ pub async fn create(
         tables: dumped.map_err(|error| error.to_string())?,
     };
     let packed = work.path().join("backup.tar.gz");
-    pack(work.path(), &manifest, &packed).map_err(told(to))?;
+    pack(work.path(), &manifest, key, &packed).map_err(told(to))?;
     std::fs::rename(&packed, to).map_err(told(to))?;
     Ok(manifest)
 }
@@ -113,7 +119,7 @@ fn dump(db: &Reader<'_>, into: &Path, progress: Progress) -> store::Result<Vec<T
         |error: std::io::Error| store::Error::Unavailable(format!("the backup's folder: {error}"));
     let mut files = Vec::new();
     for table in db.tables()? {
-        let mut file = Hashed::new(File::create(into.join(&table.name)).map_err(failed)?);
+        let mut file = Hashed::new(private_file(&into.join(&table.name)).map_err(failed)?);
         let mut rows = 0;
         db.rows(&table, |values| {
             let line = serde_json::Value::Array(values.iter().map(to_json).collect());
@@ -158,14 +164,23 @@ impl Write for Hashed {
     }
 }
 
-fn pack(folder: &Path, manifest: &Manifest, to: &Path) -> std::io::Result<()> {
+fn pack(
+    folder: &Path,
+    manifest: &Manifest,
+    key: Option<&SigningKey>,
+    to: &Path,
+) -> std::io::Result<()> {
     let options = private_file(to)?;
     let mut archive = tar::Builder::new(GzEncoder::new(options, Compression::fast()));
     let text = serde_json::to_vec_pretty(manifest)?;
-    let mut header = tar::Header::new_gnu();
-    header.set_size(text.len() as u64);
-    header.set_mode(0o600);
-    archive.append_data(&mut header, MANIFEST, &text[..])?;
+    let signature = key.map(|key| serde_json::to_vec_pretty(&key.sign(&text))).transpose()?;
+    for (name, text) in [(MANIFEST, Some(text)), (SIGNATURE, signature)] {
+        let Some(text) = text else { continue };
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o600);
+        archive.append_data(&mut header, name, &text[..])?;
+    }
     for table in &manifest.tables {
         let name = format!("tables/{}.jsonl", table.name);
         archive.append_path_with_name(folder.join(&table.name), name)?;
@@ -211,42 +226,70 @@ fn from_json(value: serde_json::Value) -> Option<Value<'static>> {
 /// An archive that was unpacked and found whole.
 struct Unpacked {
     manifest: Manifest,
+    origin: Origin,
     folder: tempfile::TempDir,
 }
 
-/// Unpacks an archive and checks that everything its manifest names is there, unchanged.
-fn unpack(from: &Path) -> Result<Unpacked, Fault> {
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let mut found: BTreeMap<String, String> = BTreeMap::new();
-    let mut manifest = None;
+/// The entries of an archive.
+#[derive(Default)]
+struct Entries {
+    manifest: Option<Vec<u8>>,
+    signature: Option<Vec<u8>>,
+    /// The hash of each table.
+    tables: BTreeMap<String, String>,
+}
+
+/// Unpacks an archive into a folder. An entry that comes twice, or has an unknown name, is refused.
+fn entries(from: &Path, folder: &Path) -> Result<Entries, Fault> {
+    let damaged = || format!("{}: damaged, or not a backup", from.display());
+    let mut found = Entries::default();
     let mut archive = tar::Archive::new(GzDecoder::new(File::open(from).map_err(told(from))?));
     for entry in archive.entries().map_err(unread(from))? {
         let mut entry = entry.map_err(unread(from))?;
         let name = entry.path().map_err(unread(from))?.display().to_string();
-        if name == MANIFEST {
-            let mut text = String::new();
-            entry.read_to_string(&mut text).map_err(unread(from))?;
-            let read = serde_json::from_str::<Manifest>(&text).map_err(std::io::Error::from);
-            manifest = Some(read.map_err(unread(from))?);
+        let single = match name.as_str() {
+            MANIFEST => Some(&mut found.manifest),
+            SIGNATURE => Some(&mut found.signature),
+            _ => None,
+        };
+        if let Some(place) = single {
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes).map_err(unread(from))?;
+            if place.replace(bytes).is_some() {
+                return Err(damaged());
+            }
             continue;
         }
         // Only names of tables are taken from the archive, never a path.
         let table = name.strip_prefix("tables/").and_then(|name| name.strip_suffix(".jsonl"));
         let plain = |table: &&str| table.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
-        let table = table
-            .filter(plain)
-            .ok_or_else(|| format!("{}: damaged, or not a backup", from.display()))?;
-        let mut file = Hashed::new(File::create(folder.path().join(table)).map_err(told(from))?);
+        let table = table.filter(plain).ok_or_else(damaged)?;
+        let mut file = Hashed::new(private_file(&folder.join(table)).map_err(told(from))?);
         std::io::copy(&mut entry, &mut file).map_err(unread(from))?;
-        found.insert(table.to_owned(), file.finish().map_err(told(from))?);
+        let hash = file.finish().map_err(told(from))?;
+        if found.tables.insert(table.to_owned(), hash).is_some() {
+            return Err(damaged());
+        }
     }
-    let manifest = manifest
+    Ok(found)
+}
+
+/// Unpacks an archive, checks that it is what its manifest names and nothing else, and checks the manifest's signature.
+fn unpack(from: &Path, key: Option<&PublicKey>) -> Result<Unpacked, Fault> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let Entries { manifest, signature, tables } = entries(from, folder.path())?;
+    let text = manifest
         .ok_or_else(|| format!("{}: no manifest; damaged, or not a backup", from.display()))?;
+    let damaged = |error: serde_json::Error| unread(from)(error.into());
+    let signature = signature.map(|text| serde_json::from_slice::<Signature>(&text)).transpose();
+    let origin = signature::check(&text, signature.map_err(damaged)?.as_ref(), key)
+        .map_err(|fault| format!("{}: {fault}", from.display()))?;
+    let manifest: Manifest = serde_json::from_slice(&text).map_err(damaged)?;
     if manifest.format != FORMAT {
         return Err(format!("{}: made by a newer version of touchline", from.display()));
     }
     for table in &manifest.tables {
-        if found.get(&table.name) != Some(&table.sha256) {
+        if tables.get(&table.name) != Some(&table.sha256) {
             return Err(format!(
                 "{}: the table {} is missing or damaged",
                 from.display(),
@@ -254,12 +297,21 @@ fn unpack(from: &Path) -> Result<Unpacked, Fault> {
             ));
         }
     }
-    Ok(Unpacked { manifest, folder })
+    if tables.len() != manifest.tables.len() {
+        return Err(format!("{}: damaged; a table is not in its manifest", from.display()));
+    }
+    Ok(Unpacked { manifest, origin, folder })
 }
 
-/// Puts a backup into an empty database: everything or nothing of it.
-pub async fn restore(db: &Db, from: &Path, progress: Progress) -> Result<Manifest, Fault> {
-    let Unpacked { manifest, folder } = unpack(from)?;
+/// Puts a backup into an empty database: everything or nothing of it. With a key, only a backup that was signed with it is
+/// taken.
+pub async fn restore(
+    db: &Db,
+    from: &Path,
+    key: Option<&PublicKey>,
+    progress: Progress,
+) -> Result<(Manifest, Origin), Fault> {
+    let Unpacked { manifest, origin, folder } = unpack(from, key)?;
     let steps = known_steps(&manifest)?;
     let failed = |error: store::Error| error.to_string();
     db.migrate(&STEPS[..steps]).await.map_err(|error| match error {
@@ -274,7 +326,7 @@ pub async fn restore(db: &Db, from: &Path, progress: Progress) -> Result<Manifes
         .await
         .map_err(failed)?;
     db.migrate(STEPS).await.map_err(failed)?;
-    Ok(manifest)
+    Ok((manifest, origin))
 }
 
 /// How many of our steps the backup had seen; it must not know one that we do not.
@@ -327,17 +379,18 @@ fn load_table(tx: &Tx<'_>, table: &Table, file: &Path, progress: Progress) -> st
 /// Puts the backup into a fresh database in a temporary folder and checks the logs of every account.
 pub async fn verify(
     from: &Path,
+    key: Option<&PublicKey>,
     options: store::Options,
     progress: Progress,
-) -> Result<Manifest, Fault> {
+) -> Result<(Manifest, Origin), Fault> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let url = format!("sqlite:{}", folder.path().join("verify.db").display());
     let db = Db::open(store::Options { url, ..options }).map_err(|error| error.to_string())?;
     let outcome = async {
-        let manifest = restore(&db, from, progress).await?;
+        let restored = restore(&db, from, key, progress).await?;
         match check_journals(&db).await? {
             Some(fault) => Err(fault),
-            None => Ok(manifest),
+            None => Ok(restored),
         }
     }
     .await;

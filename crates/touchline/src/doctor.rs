@@ -187,16 +187,31 @@ fn folder(config: &Config) -> Finding {
     if let Err(error) = tempfile::tempfile_in(data) {
         return found("folder", Verdict::Ill, format!("{shown} cannot be written: {error}."));
     }
-    let mode = std::fs::metadata(data).map_or(0, |metadata| metadata.permissions().mode());
-    let others = mode & 0o077;
-    if others == 0 {
-        found("folder", Verdict::Well, format!("{shown} can be written and is closed to others."))
-    } else {
-        found(
+    let is_open = |path: &Path| {
+        std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+    };
+    if is_open(data) {
+        return found(
             "folder",
             Verdict::Look,
             format!("Other users of this machine can look into {shown}. Run chmod 700 on it."),
-        )
+        );
+    }
+    let url = config.database_url();
+    let file = url.strip_prefix("sqlite:").map(Path::new).filter(|file| is_open(file));
+    match file {
+        Some(file) => {
+            let detail = format!(
+                "Other users of this machine can read {0}. Run chmod 600 on it.",
+                file.display()
+            );
+            found("folder", Verdict::Look, detail)
+        }
+        None => found(
+            "folder",
+            Verdict::Well,
+            format!("{shown} can be written and is closed to others."),
+        ),
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::{Desk, Outcome, Refusal, refused};
 use crate::app::App;
+use crate::backup::signature::{Origin, PublicKey, SigningKey};
 use crate::backup::{self, Manifest};
 use crate::demo;
 use crate::doctor::{self, Verdict};
@@ -111,9 +112,35 @@ pub(super) enum BackupVerb {
         /// The file to make (a new one in the data folder's backups if left out)
         #[arg(long, value_name = "FILE")]
         to: Option<PathBuf>,
+        /// Sign the backup with this key, which `backup key` makes
+        #[arg(long, value_name = "KEYFILE")]
+        sign: Option<PathBuf>,
     },
     /// Put a backup into a temporary database and check it
-    Verify { file: PathBuf },
+    Verify {
+        file: PathBuf,
+        #[command(flatten)]
+        check: SignatureCheck,
+    },
+    /// Make a key that signs backups, and beside it the public key that checks them
+    Key {
+        /// The file to make; the public key gets the same name and .pub
+        file: PathBuf,
+    },
+}
+
+/// Whose signature a backup must have.
+#[derive(Debug, Args)]
+pub(super) struct SignatureCheck {
+    /// Take only a backup that was signed with the key of this public key
+    #[arg(long, value_name = "KEYFILE", visible_alias = "verify-key")]
+    key: Option<PathBuf>,
+}
+
+impl SignatureCheck {
+    fn key(&self) -> Result<Option<PublicKey>, Refusal> {
+        Ok(self.key.as_deref().map(PublicKey::read).transpose()?)
+    }
 }
 
 /// Shows on a terminal how far long work has come.
@@ -125,46 +152,70 @@ fn progress(table: &str, rows: u64) {
     }
 }
 
-fn told(manifest: &Manifest, file: &std::path::Path) -> serde_json::Value {
-    json!({ "backup": { "file": file, "rows": manifest.rows() } })
+fn told(manifest: &Manifest, file: &std::path::Path, origin: Origin) -> serde_json::Value {
+    json!({ "backup": { "file": file, "rows": manifest.rows(), "signature": origin } })
 }
 
 impl BackupVerb {
     pub(super) async fn run(self, desk: &Desk) -> Outcome {
         match self {
-            Self::Create { to } => {
-                let now = desk.options().clock.now();
-                let db = desk.open_migrated().await?;
-                let to = if let Some(to) = to {
-                    to
-                } else {
-                    super::private_folder(&desk.config.data.join("backups"))?;
-                    backup::default_path(&desk.config.data, now)
-                };
-                let manifest = backup::create(&db, &to, now, progress).await?;
-                desk.say(&told(&manifest, &to), || {
-                    format!("Made {} with {} rows.", to.display(), manifest.rows())
+            Self::Create { to, sign } => create(desk, to, sign).await,
+            Self::Verify { file, check } => {
+                let key = check.key()?;
+                let verified = backup::verify(&file, key.as_ref(), desk.options(), progress).await;
+                let (manifest, origin) = verified?;
+                desk.say(&told(&manifest, &file, origin), || {
+                    let rows = manifest.rows();
+                    format!("{} is complete: {rows} rows.\n{}", file.display(), origin.notice())
                 })
             }
-            Self::Verify { file } => {
-                let manifest = backup::verify(&file, desk.options(), progress).await?;
-                desk.say(&told(&manifest, &file), || {
-                    format!("{} is whole: {} rows.", file.display(), manifest.rows())
+            Self::Key { file } => {
+                let public = SigningKey::generate(&desk.options().dice)?.write(&file)?;
+                desk.say(&json!({ "key": { "file": file, "public_key": public } }), || {
+                    format!(
+                        "Made the signing key {} and the public key {}. Keep the signing key secret, and a copy of the \
+                         public key apart from the backups.",
+                        file.display(),
+                        public.display()
+                    )
                 })
             }
         }
     }
 }
 
+async fn create(desk: &Desk, to: Option<PathBuf>, sign: Option<PathBuf>) -> Outcome {
+    let key = sign.as_deref().map(SigningKey::read).transpose()?;
+    let now = desk.options().clock.now();
+    let db = desk.open_migrated().await?;
+    let to = if let Some(to) = to {
+        to
+    } else {
+        super::private_folder(&desk.config.data.join("backups"))?;
+        backup::default_path(&desk.config.data, now)
+    };
+    let manifest = backup::create(&db, &to, now, key.as_ref(), progress).await?;
+    let origin = if key.is_some() { Origin::Verified } else { Origin::Unsigned };
+    desk.say(&told(&manifest, &to, origin), || {
+        let signed = if key.is_some() { " It is signed." } else { "" };
+        format!("Made {} with {} rows.{signed}", to.display(), manifest.rows())
+    })
+}
+
 #[derive(Debug, Args)]
 pub(super) struct Restore {
     file: PathBuf,
+    #[command(flatten)]
+    check: SignatureCheck,
 }
 
 impl Restore {
     pub(super) async fn run(self, desk: &Desk) -> Outcome {
+        let key = self.check.key()?;
         let db = desk.open()?;
-        let manifest = backup::restore(&db, &self.file, progress).await?;
-        desk.say(&told(&manifest, &self.file), || format!("Restored {} rows.", manifest.rows()))
+        let (manifest, origin) = backup::restore(&db, &self.file, key.as_ref(), progress).await?;
+        desk.say(&told(&manifest, &self.file, origin), || {
+            format!("Restored {} rows.\n{}", manifest.rows(), origin.notice())
+        })
     }
 }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use testkit::process::Program;
 use testkit::{Client, Engine, TestDatabase, Value, json};
 
-fn program(data: &Path) -> Program {
+pub(crate) fn program(data: &Path) -> Program {
     Program::new(env!("CARGO_BIN_EXE_touchline"), data)
 }
 
@@ -21,7 +21,7 @@ async fn on(engine: Engine) -> Option<(TestDatabase, Program)> {
 }
 
 /// The program refuses in one line that says these words, without a panic.
-fn refuses(output: &Output, words: &[&str]) {
+pub(crate) fn refuses(output: &Output, words: &[&str]) {
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success(), "{told}");
     assert_eq!(told.lines().count(), 1, "{told}");

@@ -1,8 +1,11 @@
 //! Who am I: the one endpoint that any valid credential may ask.
 
 use axum::response::Response;
+use kit::word::Word;
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 use utoipa_axum::routes;
 
 use super::account::{self, Account};
@@ -41,7 +44,7 @@ struct Me {
     /// The app that acts for the user; `null` for a key.
     app_id: Option<AppId>,
     /// What the credential may do.
-    #[schema(value_type = Vec<ScopeName>)]
+    #[schema(value_type = Vec<GrantedScope>)]
     scopes: super::rights::Scopes,
     /// The teams it is narrowed to; `null` if it reaches all.
     team_ids: Option<Vec<TeamId>>,
@@ -49,6 +52,22 @@ struct Me {
     standing: Option<MyStanding>,
     limits: MyLimits,
 }
+
+/// A scope that a credential has: one of the named scopes, or `*` for a key that may do everything.
+struct GrantedScope;
+
+impl PartialSchema for GrantedScope {
+    fn schema() -> RefOr<Schema> {
+        let named = ScopeName::ALL.iter().map(|(_, word)| *word);
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some("A scope, or `*` for a key that may do everything."))
+            .enum_values(Some(named.chain(["*"])))
+            .into()
+    }
+}
+
+impl ToSchema for GrantedScope {}
 
 /// Where the user stands.
 #[derive(Serialize, ToSchema)]

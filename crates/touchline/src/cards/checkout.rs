@@ -107,7 +107,10 @@ pub fn begin(tx: &Tx<'_>, reach: &Reach, wish: &Wish, on: bool) -> Result<Checko
     let subject = wish.subject;
     let owed = wish.expected.check(subject.shown(tx, reach))?;
     if !on {
-        return Err(Error::invalid_state("Payments by card are not set up here."));
+        return Err(Error::invalid_state(
+            "Card payments are not set up. The operator of this server can set them up with the settings \
+            TOUCHLINE_STRIPE_SECRET_KEY and TOUCHLINE_STRIPE_WEBHOOK_SECRET.",
+        ));
     }
     if !owed.payable {
         return Err(Error::invalid_state("There is nothing to pay here any more."));

@@ -133,7 +133,7 @@ impl Post {
     /// Sends a letter that is in hand, outside of any job.
     pub async fn send(&self, letter: &Letter) -> Outcome {
         let Some((server, from)) = &self.server else {
-            return Outcome::Later("There is no mail server.".to_owned());
+            return Outcome::Later("No mail server is set up (TOUCHLINE_SMTP_URL).".to_owned());
         };
         match message::compose(&self.app, from, letter) {
             Ok(message) => server.send(message, self.patience).await,

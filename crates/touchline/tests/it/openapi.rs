@@ -2,7 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use kit::word::Word;
+use testkit::world::new_key;
 use testkit::{Value, World, both, json};
+use touchline::accounts::rights::ScopeName;
+use touchline::accounts::user::Role;
 
 fn document() -> Value {
     serde_json::from_str(&touchline::document()).unwrap()
@@ -101,7 +105,71 @@ fn nothing_that_was_promised_is_broken() {
     }
 }
 
+/// Says where a value does not fit its schema, as far as the types, lists, fields and enums that the document uses.
+fn mismatches(document: &Value, schema: &Value, value: &Value, place: &str) -> Vec<String> {
+    if let Some(target) = schema["$ref"].as_str() {
+        let target = document.pointer(target.strip_prefix('#').unwrap()).unwrap();
+        return mismatches(document, target, value, place);
+    }
+    if let Some(choices) = schema["oneOf"].as_array() {
+        let fits = |one: &Value| mismatches(document, one, value, place).is_empty();
+        return if choices.iter().any(fits) {
+            Vec::new()
+        } else {
+            vec![format!("{place}: {value} fits no choice")]
+        };
+    }
+    let all = schema["allOf"].as_array().into_iter().flatten();
+    let mut found: Vec<_> = all.flat_map(|part| mismatches(document, part, value, place)).collect();
+    let actual = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let types =
+        [&schema["type"]].into_iter().chain(schema["type"].as_array().into_iter().flatten());
+    let types: Vec<_> = types.filter_map(Value::as_str).collect();
+    if !types.is_empty() && !types.contains(&actual) {
+        found.push(format!("{place}: {value} is not {types:?}"));
+    }
+    if schema["enum"].as_array().is_some_and(|known| !known.contains(value)) {
+        found.push(format!("{place}: {value} is not one of {}", schema["enum"]));
+    }
+    for (name, part) in schema["properties"].as_object().into_iter().flatten() {
+        if let Some(inner) = value.get(name) {
+            found.extend(mismatches(document, part, inner, &format!("{place}/{name}")));
+        }
+    }
+    for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        if value.is_object() && value.get(required).is_none() {
+            found.push(format!("{place}/{required} is missing"));
+        }
+    }
+    for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+        found.extend(mismatches(document, &schema["items"], item, &format!("{place}/{index}")));
+    }
+    found
+}
+
 both! {
+    async fn what_me_answers_fits_its_schema(w: &World) {
+        let document = document();
+        let schema = &document["paths"]["/me"]["get"]["responses"]["200"]["content"]["application/json"]["schema"];
+        assert!(schema.is_object(), "{schema}");
+        let all: Vec<_> = ScopeName::ALL.iter().map(|(_, word)| *word).collect();
+        let (_, everything) = w.caller(new_key("*")).await;
+        let (_, named) = w.caller(new_key(&all.join(" "))).await;
+        let ana = w.user(Role::Admin, "ana@example.org").await;
+        let app = w.acting_for(ana.id, "teams:read").await;
+        for caller in [everything, named, app] {
+            let answer = caller.get("/me").await.ok();
+            assert_eq!(mismatches(&document, schema, &answer.body, ""), Vec::<String>::new());
+        }
+    }
+
     async fn the_service_serves_its_own_description(w: &World) {
         let served = w.nobody.get("/api/public/v1/openapi.json").await.ok();
         assert_eq!(served.text, touchline::document());

@@ -174,9 +174,9 @@ both! {
     async fn without_a_mail_server_it_is_said_plainly(w: &World) {
         w.user(Role::Owner, "ana@example.org").await;
         let mut browser = w.newcomer();
-        browser.get("/forgot").await.ok().shows("sends no mail").shows("touchline user reset");
+        browser.get("/forgot").await.ok().shows("does not send email").shows("touchline user reset");
         browser.get("/sign-in").await.ok();
-        browser.post("/forgot", &[("email", "ana@example.org")]).await.ok().shows("sends no mail");
+        browser.post("/forgot", &[("email", "ana@example.org")]).await.ok().shows("does not send email");
         assert_eq!(w.count("once_link").await, 0);
     }
 

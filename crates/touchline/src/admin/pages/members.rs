@@ -162,7 +162,8 @@ async fn start_reset(At(id): At<UserId>, posted: Posted<AdminArea>) -> Outcome {
     visitor.fresh(&page)?;
     let app = visitor.app();
     if !app.courier.has_server() {
-        let detail = "This server cannot send mail. Ask whoever runs it for touchline user reset.";
+        let detail = "This server cannot send email. The operator can set up a mail server with the setting TOUCHLINE_SMTP_URL, or make a link \
+            with `touchline user reset`.";
         return Err(Error::invalid_state(detail).into());
     }
     app.paces.take(RESETS, sha256(id.to_string().as_bytes()))?;

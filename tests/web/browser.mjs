@@ -118,3 +118,57 @@ export const allBarriers = (page) => barriers(page, { rules: STRICT })
 
 /** What is too pale to be read, and nothing else: it alone depends on the colours. */
 export const paleWords = (page) => barriers(page, { rules: ['color-contrast', 'link-in-text-block'] })
+
+/** The longest word that must not be broken in the middle. */
+const WORD = 24
+/** The tallest row that a list may have on average on a phone. */
+const ROW = 180
+
+/**
+ * What does not fit on the page as it is shown now: elements that stick out of the window or are cut off, outside of
+ * boxes that scroll; words in tables that are broken in the middle; rows of long lists that are too tall.
+ */
+export const misfits = (page) => page.evaluate(([word, row]) => {
+  const found = []
+  const width = document.documentElement.clientWidth
+  const name = (element) => `<${element.localName} class="${element.getAttribute('class') ?? ''}"> ${element.textContent.trim().slice(0, 40)}`
+  const style = (element) => getComputedStyle(element)
+  const ancestors = function* (element) {
+    for (let up = element.parentElement; up; up = up.parentElement) yield up
+  }
+  const scrolls = (element) => ['auto', 'scroll'].includes(style(element).overflowX)
+  // Hidden from the eye, or cut off on purpose with an ellipsis or after some lines.
+  const cut = (element) => element.matches('.vh, .skip, .icon, details.menu *')
+    || style(element).textOverflow === 'ellipsis' || style(element).webkitLineClamp !== 'none'
+    || style(element).clipPath !== 'none'
+  for (const element of document.body.querySelectorAll('*')) {
+    if (element.closest('svg, option') || element.localName === 'svg') continue
+    if (cut(element) || [...ancestors(element)].some((up) => cut(up) || (up !== document.body && scrolls(up)))) continue
+    const { left, right, width: own } = element.getBoundingClientRect()
+    if (own > 0 && (right > width + 1 || left < -1)) found.push(`sticks out of the window: ${name(element)}`)
+    const clips = ['hidden', 'clip'].includes(style(element).overflowX)
+    if (clips && element.scrollWidth > element.clientWidth + 1) found.push(`is cut off: ${name(element)}`)
+  }
+  const range = document.createRange()
+  for (const cell of document.querySelectorAll('th, td, .stat .value')) {
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT)
+    while (texts.nextNode()) {
+      const text = texts.currentNode
+      for (const { 0: part, index } of text.data.matchAll(/[^\s\/–-]+/g)) {
+        if (part.length > word || text.parentElement.closest('code, .vh')) continue
+        range.setStart(text, index)
+        range.setEnd(text, index + part.length)
+        const lines = new Set([...range.getClientRects()].filter((box) => box.width > 0).map((box) => Math.round(box.top)))
+        if (lines.size > 1) found.push(`is broken in the middle: ${part}`)
+      }
+    }
+  }
+  if (width < 600) {
+    for (const body of document.querySelectorAll('tbody')) {
+      const rows = [...body.rows].filter((one) => one.offsetHeight > 0)
+      const average = body.offsetHeight / rows.length
+      if (rows.length >= 10 && average > row) found.push(`rows of ${average} px on average: ${name(body)}`)
+    }
+  }
+  return [...new Set(found)].slice(0, 10)
+}, [WORD, ROW])

@@ -6,7 +6,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 
-import { barriers, launch, open, service } from './browser.mjs'
+import { barriers, launch, misfits, open, service } from './browser.mjs'
 import { PATIENCE } from './service.mjs'
 
 const pictures = process.env.TOUCHLINE_SCREENSHOTS
@@ -21,7 +21,7 @@ before(async () => {
 
 after(() => browser?.close())
 
-for (const width of [390, 1200]) {
+for (const width of [390, 1280]) {
   for (const scheme of ['light', 'dark']) {
     const look = { width, scheme }
 
@@ -31,23 +31,14 @@ for (const width of [390, 1200]) {
       await isFit(visit, `docs-${width}-${scheme}`)
     })
 
-    test(`how to receive webhooks at ${width} px, ${scheme}`, { timeout: PATIENCE }, async (t) => {
-      const visit = await open(browser, '/docs/webhooks', look)
-      t.after(visit.close)
-      await isFit(visit, `docs-webhooks-${width}-${scheme}`)
-    })
-
-    test(`how the store reckons at ${width} px, ${scheme}`, { timeout: PATIENCE }, async (t) => {
-      const visit = await open(browser, '/docs/store', look)
-      t.after(visit.close)
-      await isFit(visit, `docs-store-${width}-${scheme}`)
-    })
-
-    test(`how dues work at ${width} px, ${scheme}`, { timeout: PATIENCE }, async (t) => {
-      const visit = await open(browser, '/docs/dues', look)
-      t.after(visit.close)
-      await isFit(visit, `docs-dues-${width}-${scheme}`)
-    })
+    for (const guide of ['webhooks', 'store', 'dues', 'cards', 'errors']) {
+      test(`the guide to ${guide} at ${width} px, ${scheme}`, { timeout: PATIENCE }, async (t) => {
+        const visit = await open(browser, `/docs/${guide}`, look)
+        t.after(visit.close)
+        await isFit(visit, `docs-${guide}-${width}-${scheme}`)
+        assert.deepEqual(await misfits(visit.page), [])
+      })
+    }
 
     test(`an operation at ${width} px, ${scheme}`, { timeout: PATIENCE }, async (t) => {
       const visit = await open(browser, operation, look)

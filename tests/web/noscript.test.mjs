@@ -98,6 +98,43 @@ test('adding a webhook, testing it, turning it off and on', { timeout: PATIENCE 
   await until('what was missed arrives', () => received.some(({ data }) => data.object?.name === 'Missed meanwhile'))
 })
 
+test('fields that do not apply are hidden, and what they hold is neither used nor lost', { timeout: PATIENCE }, async (t) => {
+  const team = await service.api('POST', '/teams', { name: 'Charged without scripts' })
+  const page = await arrive(t)
+  await signIn(page, person)
+  await page.goto(`/admin/dues/new?team=${team.data.id}`)
+  for (const field of ['#discount', '#late_fee', '#instalment_count', '#part_on_1', 'input[name=member_ids]']) {
+    assert.equal(await page.locator(field).first().isVisible(), false, field)
+  }
+  assert.ok(await page.locator('#due_on').isVisible())
+  await page.locator('input[name=split][value=rows]').check()
+  assert.ok(await page.locator('#part_on_1').isVisible())
+  assert.equal(await page.locator('#due_on').isVisible(), false)
+  await page.locator('input[name=split][value=once]').check()
+  await page.locator('#discount_kind').selectOption('amount')
+  await page.locator('#discount').fill('5')
+  await page.locator('#discount_kind').selectOption('none')
+  assert.equal(await page.locator('#discount').isVisible(), false)
+  await page.getByLabel('What for').fill('Fee')
+  await page.getByLabel('Amount', { exact: true }).fill('100')
+  await page.locator('#due_on').fill('2027-09-01')
+  await follow(page.getByRole('button', { name: 'Show what is charged' }))
+  assert.equal(await page.locator('#discount').inputValue(), '5')
+  assert.ok(await page.locator('#discount').isVisible(), 'what is refused is shown')
+  await page.getByText('You wrote a discount, but chose none.').waitFor()
+
+  await page.goto('/admin/store/products/new')
+  assert.equal(await page.locator('#tax_rate_bp').isVisible(), false)
+  assert.ok(await page.locator('#stock').isVisible())
+  await page.locator('input[name=sized][value=yes]').check()
+  assert.equal(await page.locator('#stock').isVisible(), false)
+  assert.ok(await page.locator('#variants-0-name').isVisible())
+  await page.goto('/admin/webhooks/new')
+  assert.equal(await page.locator('input[name=team_ids]').first().isVisible(), false)
+  await page.locator('input[name=events][value="*"]').check()
+  assert.equal(await page.locator('input[name=events][value="team.*"]').isVisible(), false)
+})
+
 async function arrive(t) {
   const visit = await visitor(browser, { javaScriptEnabled: false })
   t.after(visit.close)

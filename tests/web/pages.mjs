@@ -192,6 +192,7 @@ export const PAGES = [
     await page.goto('/admin/store/products/new')
     await page.getByLabel('Name', { exact: true }).fill('Ball')
     await page.locator('#price').fill('cheap')
+    await page.locator('input[name=sized][value=yes]').check()
     await page.locator('#variants-0-name').fill('Blue')
     await page.locator('#variants-0-stock').fill('many')
     await press(page, 'Put it in the store')
@@ -205,6 +206,19 @@ export const PAGES = [
   ['store-code-archive', '/admin/store/codes/{id}/archive', 'owner', at((w) => `/admin/store/codes/${w.code.id}/archive`)],
   ['orders', '/admin/orders', 'owner', at('/admin/orders')],
   ['order-new', '/admin/orders/new', 'owner', at('/admin/orders/new')],
+  ['order-new-found', '/admin/orders/new', 'owner', async (page, w) => {
+    await page.goto('/admin/orders/new')
+    await page.locator('#q').fill([...w.names.person].slice(0, 3).join(''))
+    await press(page, 'Search')
+    await page.getByText('Who buys?').waitFor()
+  }],
+  ['order-new-products', '/admin/orders/new', 'owner', at((w) => `/admin/orders/new?buyer=${w.member.person_id}`)],
+  ['order-new-somebody', '/admin/orders/new', 'owner', async (page, w) => {
+    await page.goto('/admin/orders/new')
+    await page.locator('#name').fill(w.names.parent)
+    await page.getByRole('button', { name: 'Continue' }).last().click()
+    await page.getByText('Not for this buyer').waitFor()
+  }],
   ['order', '/admin/orders/{id}', 'owner', at((w) => `/admin/orders/${w.placed.id}`)],
   ['order-paid', '/admin/orders/{id}', 'owner', async (page, w) => {
     await page.goto(`/admin/orders/${w.paid.id}`)

@@ -6,14 +6,14 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 
-import { allBarriers, launch, paleWords, visitor } from './browser.mjs'
+import { allBarriers, launch, misfits, paleWords, visitor } from './browser.mjs'
 import { FIRST_PAGES, PAGES } from './pages.mjs'
 import { pageRoutes } from './routes.mjs'
 import { PATIENCE, Service } from './service.mjs'
 import { World } from './world.mjs'
 
 const pictures = process.env.TOUCHLINE_SCREENSHOTS
-const LOOKS = [[390, 'light'], [390, 'dark'], [1200, 'light'], [1200, 'dark']]
+const LOOKS = [[390, 'light'], [390, 'dark'], [1280, 'light'], [1280, 'dark']]
 
 let browser
 let world
@@ -70,6 +70,7 @@ async function isFit({ page, faults }, name, status) {
     if (pictures) await page.screenshot({ path: join(pictures, `${name}-${width}-${scheme}.png`), fullPage: true })
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
     if (wide > 0) wrong.push(`${width} ${scheme}: the page is ${wide} px wider than the window`)
+    if (scheme === 'light') wrong.push(...(await misfits(page)).map((fault) => `${width}: ${fault}`))
     // By night a page has other colours and nothing else.
     const barriers = scheme === 'dark' ? await paleWords(page) : await allBarriers(page)
     wrong.push(...barriers.map((barrier) => `${width} ${scheme}: ${barrier}`))

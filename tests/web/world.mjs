@@ -132,6 +132,7 @@ export class World {
       pick_up_on: '2026-12-24', on_sale_until: '2099-12-31T20:00:00Z', most_per_order: 3,
     })
     const scarf = await must('POST', '/products', { name: 'Scarf', price: 1250, tax_rate_bp: 750, tax_included: false })
+    await must('POST', '/products', { name: 'Whistle', team_id: team.id, price: 500, buyers: 'staff' })
     this.code = await must('POST', '/discounts', { code: `TENTH${this.tag}`, percent_bp: 1000, most_uses: 50, least_subtotal: 1000, currency: 'EUR' })
     const kit = { product_id: this.product.id, variant_id: this.product.variants[0].id, quantity: 2 }
     const lines = [kit, { product_id: scarf.id, quantity: 1 }]

@@ -2,12 +2,17 @@
 
 use std::collections::HashMap;
 
+use kit::{Id, Kind};
 use store::{Reader, bind};
 
 use crate::error::Result;
-use crate::ids::{AppId, KeyId, TeamId, UserId, WebhookId};
+use crate::ids::{
+    AccountKind, AppKind, ClaimKind, DiscountKind, DueKind, EventKind, FeedKind, InvitationKind,
+    KeyKind, LocationKind, MemberKind, MessageKind, OrderKind, PersonKind, ProductKind, TeamKind,
+    UserKind, WebhookKind,
+};
 
-/// No name of a webhook is longer.
+/// Longer names are cut.
 const LONGEST: usize = 80;
 
 /// Names by id.
@@ -17,56 +22,47 @@ pub struct Names(HashMap<String, String>);
 impl Names {
     /// Looks up the names that there are. Whoever has left the club has none.
     pub fn of<'a>(db: &Reader<'_>, ids: impl IntoIterator<Item = &'a str>) -> Result<Self> {
-        let (mut users, mut keys) = (Vec::new(), Vec::new());
-        let (mut apps, mut teams, mut webhooks) = (Vec::new(), Vec::new(), Vec::new());
-        for id in ids {
-            // An id of another kind does not parse; it is at most one of these.
-            users.extend(id.parse::<UserId>());
-            keys.extend(id.parse::<KeyId>());
-            apps.extend(id.parse::<AppId>());
-            teams.extend(id.parse::<TeamId>());
-            webhooks.extend(id.parse::<WebhookId>());
+        let ids: Vec<_> = ids.into_iter().collect();
+        let mut names = Self::default();
+        names.look_up::<UserKind>(db, &ids, USERS)?;
+        names.look_up::<KeyKind>(db, &ids, KEYS)?;
+        names.look_up::<AppKind>(db, &ids, APPS)?;
+        names.look_up::<TeamKind>(db, &ids, TEAMS)?;
+        names.look_up::<WebhookKind>(db, &ids, WEBHOOKS)?;
+        names.look_up::<AccountKind>(db, &ids, ACCOUNTS)?;
+        names.look_up::<PersonKind>(db, &ids, PEOPLE)?;
+        names.look_up::<MemberKind>(db, &ids, MEMBERS)?;
+        names.look_up::<EventKind>(db, &ids, EVENTS)?;
+        names.look_up::<LocationKind>(db, &ids, LOCATIONS)?;
+        names.look_up::<FeedKind>(db, &ids, FEEDS)?;
+        names.look_up::<MessageKind>(db, &ids, MESSAGES)?;
+        names.look_up::<ProductKind>(db, &ids, PRODUCTS)?;
+        names.look_up::<DiscountKind>(db, &ids, DISCOUNTS)?;
+        names.look_up::<OrderKind>(db, &ids, ORDERS)?;
+        names.look_up::<DueKind>(db, &ids, DUES)?;
+        names.look_up::<InvitationKind>(db, &ids, INVITATIONS)?;
+        names.look_up::<ClaimKind>(db, &ids, CLAIMS)?;
+        Ok(names)
+    }
+
+    /// Adds the names of one kind of id. Ids of other kinds do not parse.
+    fn look_up<K: Kind + 'static>(
+        &mut self,
+        db: &Reader<'_>,
+        ids: &[&str],
+        sql: &'static str,
+    ) -> Result<()> {
+        let ids: Vec<Id<K>> = ids.iter().filter_map(|id| id.parse().ok()).collect();
+        if ids.is_empty() {
+            return Ok(());
         }
-        let mut names = HashMap::new();
-        if !users.is_empty() {
-            let found: Vec<(UserId, String)> = db.all(
-                "select u.id, u.name from account_user a join app_user u on u.id = a.user_id
-                 where a.account_id = :account and a.user_id in (:users)",
-                bind! { users },
-            )?;
-            names.extend(found.into_iter().map(|(id, name)| (id.to_string(), name)));
+        let found: Vec<(Id<K>, Option<String>)> = db.all(sql, bind! { ids })?;
+        for (id, name) in found {
+            if let Some(name) = name {
+                self.0.insert(id.to_string(), name.chars().take(LONGEST).collect());
+            }
         }
-        if !keys.is_empty() {
-            let found: Vec<(KeyId, String)> = db.all(
-                "select id, name from api_key where account_id = :account and id in (:keys)",
-                bind! { keys },
-            )?;
-            names.extend(found.into_iter().map(|(id, name)| (id.to_string(), name)));
-        }
-        if !apps.is_empty() {
-            let found: Vec<(AppId, String)> = db.all(
-                "select id, name from oauth_app where account_id = :account and id in (:apps)",
-                bind! { apps },
-            )?;
-            names.extend(found.into_iter().map(|(id, name)| (id.to_string(), name)));
-        }
-        if !teams.is_empty() {
-            let found: Vec<(TeamId, String)> = db.all(
-                "select id, name from team where account_id = :account and id in (:teams)",
-                bind! { teams },
-            )?;
-            names.extend(found.into_iter().map(|(id, name)| (id.to_string(), name)));
-        }
-        if !webhooks.is_empty() {
-            let found: Vec<(WebhookId, String)> = db.all(
-                "select id, url from webhook where account_id = :account and id in (:webhooks)",
-                bind! { webhooks },
-            )?;
-            // An address can be very long; its beginning says whose it is.
-            let short = |url: String| url.chars().take(LONGEST).collect();
-            names.extend(found.into_iter().map(|(id, url)| (id.to_string(), short(url))));
-        }
-        Ok(Self(names))
+        Ok(())
     }
 
     /// The name that goes with an id.
@@ -77,5 +73,108 @@ impl Names {
     /// The name that goes with an id, or the id itself.
     pub fn or_id<'a>(&'a self, id: &'a str) -> &'a str {
         self.of_id(id).unwrap_or(id)
+    }
+}
+
+/// Whether a text looks like an id: a prefix, and 26 letters and digits.
+pub fn is_id(text: &str) -> bool {
+    let Some((prefix, rest)) = text.split_once('_') else { return false };
+    let plain =
+        |part: &str| part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    !prefix.is_empty() && rest.len() == 26 && plain(prefix) && plain(rest)
+}
+
+/// What an id without a name is the id of.
+pub fn noun(id: &str) -> Option<&'static str> {
+    let (prefix, _) = id.split_once('_').filter(|_| is_id(id))?;
+    Some(match prefix {
+        "usr" => "Someone who left",
+        "key" => "API key",
+        "app" => "OAuth app",
+        "grt" => "App access",
+        "sec" => "App secret",
+        "whk" => "Deleted webhook",
+        "dlv" => "Delivery",
+        "ntf" => "Notification",
+        "team" => "Team",
+        "per" => "Person",
+        "mem" => "Member",
+        "evt" => "Event",
+        "ser" => "Series",
+        "rsv" => "Answer",
+        "loc" => "Location",
+        "cal" => "Calendar",
+        "msg" => "Message",
+        "mail" => "Email",
+        "prod" => "Product",
+        "dsc" => "Discount code",
+        "ord" => "Order",
+        "due" => "Due",
+        "chg" => "Charge",
+        "pay" => "Payment",
+        "ref" => "Refund",
+        "chk" => "Card payment",
+        "inv" => "Invitation",
+        "clm" => "Request to join",
+        "acc" => "Club",
+        "ses" => "Session",
+        "pky" => "Passkey",
+        _ => return None,
+    })
+}
+
+const USERS: &str = "
+    select u.id, u.name from account_user a join app_user u on u.id = a.user_id
+    where a.account_id = :account and a.user_id in (:ids)";
+const KEYS: &str = "select id, name from api_key where account_id = :account and id in (:ids)";
+const APPS: &str = "select id, name from oauth_app where account_id = :account and id in (:ids)";
+const TEAMS: &str = "select id, name from team where account_id = :account and id in (:ids)";
+const WEBHOOKS: &str = "select id, url from webhook where account_id = :account and id in (:ids)";
+const ACCOUNTS: &str = "select id, name from account where id = :account and id in (:ids)";
+const PEOPLE: &str = "
+    select id, coalesce(preferred_name, first_name) || coalesce(' ' || last_name, '') as name
+    from person where account_id = :account and id in (:ids)";
+const MEMBERS: &str = "
+    select m.id, coalesce(p.preferred_name, p.first_name) || coalesce(' ' || p.last_name, '') as name
+    from member m join person p on p.account_id = m.account_id and p.id = m.person_id
+    where m.account_id = :account and m.id in (:ids)";
+const EVENTS: &str = "select id, title from event where account_id = :account and id in (:ids)";
+const LOCATIONS: &str =
+    "select id, name from location where account_id = :account and id in (:ids)";
+const FEEDS: &str =
+    "select id, name from calendar_feed where account_id = :account and id in (:ids)";
+const MESSAGES: &str =
+    "select id, subject from message where account_id = :account and id in (:ids)";
+const PRODUCTS: &str = "select id, name from product where account_id = :account and id in (:ids)";
+const DISCOUNTS: &str =
+    "select id, code from discount where account_id = :account and id in (:ids)";
+const ORDERS: &str = "
+    select id, 'Order ' || cast(number as text) as name from shop_order
+    where account_id = :account and id in (:ids)";
+const DUES: &str = "
+    select d.id, d.title || ', ' || coalesce(p.preferred_name, p.first_name)
+        || coalesce(' ' || p.last_name, '') as name
+    from due d join person p on p.account_id = d.account_id and p.id = d.person_id
+    where d.account_id = :account and d.id in (:ids)";
+const INVITATIONS: &str = "
+    select i.id, coalesce(i.email, t.name) as name from invitation i
+    left join team t on t.account_id = i.account_id and t.id = i.team_id
+    where i.account_id = :account and i.id in (:ids)";
+const CLAIMS: &str = "
+    select c.id, u.name from claim c join app_user u on u.id = c.user_id
+    where c.account_id = :account and c.id in (:ids)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{OrderId, RsvpId};
+
+    #[test]
+    fn ids_are_told_from_other_texts() {
+        assert!(is_id(&OrderId::from_bits(7 << 76).to_string()));
+        assert_eq!(noun(&RsvpId::from_bits(7 << 76).to_string()), Some("Answer"));
+        for text in ["", "demo", "team_", "thing_7", "ord_ABC", "a sentence_with more"] {
+            assert!(!is_id(text) && noun(text).is_none(), "{text}");
+        }
     }
 }

@@ -45,7 +45,9 @@ record! {
 thing!(Key by KeyId: Paged);
 
 /// After this long a key is better replaced.
-const ROTATE_AFTER: Duration = Duration::from_secs(91 * 86_400);
+const ROTATE_AFTER: Duration = Duration::from_secs(90 * 86_400);
+/// A key that expires within this time needs attention.
+const EXPIRES_SOON: Duration = Duration::from_secs(14 * 86_400);
 
 impl Key {
     /// Whether it still opens something.
@@ -53,7 +55,7 @@ impl Key {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }
 
-    /// Whether it is older than a quarter and still in service.
+    /// Whether it is older than 90 days and still in service.
     pub fn is_due(&self, now: Timestamp) -> bool {
         self.lives(now) && self.created_at.plus(ROTATE_AFTER) <= now
     }
@@ -112,26 +114,54 @@ words! {
         Live = "live",
         /// They were revoked or have expired.
         Over = "over",
+        /// They work, and are old enough to be replaced.
+        Old = "old",
+        /// They work, and expire soon.
+        Expiring = "expiring",
     }
 }
 
 /// A page of the account's keys, in order of creation; `None` for whatever their state.
 pub fn page(db: &Reader<'_>, state: Option<State>, page: &Page<KeyId>) -> Result<Vec<Key>> {
     let after = page.after(KeyId::LEAST, KeyId::GREATEST);
-    let (limit, live) = (page.fetch(), state.map(|state| state == State::Live));
+    let limit = page.fetch();
+    let (live, made_by, ends_before) = bounds(state, db.now());
     let text = match page.order {
         Order::Asc => sql!(Key::SELECT, IN_STATE, " and id > :after order by id limit :limit"),
         Order::Desc => {
             sql!(Key::SELECT, IN_STATE, " and id < :after order by id desc limit :limit")
         }
     };
-    Ok(db.all(text, bind! { after, limit, live })?)
+    Ok(db.all(text, bind! { after, limit, live, made_by, ends_before })?)
+}
+
+/// How many keys of the account are in a state.
+pub fn count(db: &Reader<'_>, state: State) -> Result<i64> {
+    let (live, made_by, ends_before) = bounds(Some(state), db.now());
+    let (count,) = db.one(
+        sql!("select count(*) from api_key", IN_STATE),
+        bind! { live, made_by, ends_before },
+    )?;
+    Ok(count)
+}
+
+/// What a state means: whether keys work, when they were made at the latest, and before when they expire.
+fn bounds(
+    state: Option<State>,
+    now: Timestamp,
+) -> (Option<bool>, Option<Timestamp>, Option<Timestamp>) {
+    let live = state.map(|state| state != State::Over);
+    let made_by = (state == Some(State::Old)).then(|| now.minus(ROTATE_AFTER));
+    let ends_before = (state == Some(State::Expiring)).then(|| now.plus(EXPIRES_SOON));
+    (live, made_by, ends_before)
 }
 
 const IN_STATE: &str = "
     where account_id = :account
       and (cast(:live as boolean) is null
-           or :live = (revoked_at is null and (expires_at is null or expires_at > :now)))";
+           or :live = (revoked_at is null and (expires_at is null or expires_at > :now)))
+      and (cast(:made_by as bigint) is null or created_at <= :made_by)
+      and (cast(:ends_before as bigint) is null or expires_at < :ends_before)";
 
 /// Gives a key another name. What it opens cannot be changed.
 pub fn rename(tx: &Tx<'_>, id: KeyId, name: &str) -> Result<Key> {

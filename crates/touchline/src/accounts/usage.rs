@@ -17,6 +17,8 @@ use crate::ids::{AccountId, AppId, KeyId};
 /// An hour, in seconds and in what a moment is kept in.
 pub const HOUR: Duration = Duration::from_secs(3600);
 const HOUR_MICROS: i64 = 3_600_000_000;
+/// The hours of a week.
+pub const WEEK: u32 = 7 * 24;
 /// Hours older than this are forgotten.
 const KEPT: Duration = Duration::from_secs(90 * 86_400);
 /// While the database takes nothing, counting goes on for so many hours of credentials.
@@ -114,6 +116,11 @@ impl Usage {
 /// The hour in which a moment lies, as the moment at which it begins.
 pub fn hour_of(moment: Timestamp) -> Timestamp {
     Timestamp::from_micros(moment.micros().div_euclid(HOUR_MICROS) * HOUR_MICROS)
+}
+
+/// The first of so many hours that end with the current one.
+pub fn first_of(hours: u32, now: Timestamp) -> Timestamp {
+    hour_of(now).minus(HOUR * hours.saturating_sub(1))
 }
 
 /// Writes counts down. An account that is gone by now needs none.

@@ -1,7 +1,7 @@
 //! Apps and the people they act for, as lists show them.
 
 use kit::Timestamp;
-use store::{Reader, bind, row};
+use store::{Reader, bind, row, sql};
 
 use crate::accounts::rights::Scopes;
 use crate::error::Result;
@@ -55,15 +55,37 @@ row! {
 
 thing!(AppUser by GrantId: Paged);
 
-/// A page of what people allow an app, newest first.
+/// A page of the people an app acts for, those who allowed it last first. Somebody who allowed it on several
+/// devices is listed once, with everything they allow.
 pub fn users(db: &Reader<'_>, app: AppId, page: &Page<GrantId>) -> Result<Vec<AppUser>> {
     let (after, limit) = (page.last.unwrap_or(GrantId::GREATEST), page.fetch());
-    Ok(db.all(
-        "select g.id, g.user_id, u.name, u.email, g.scopes, g.created_at, g.last_used_at
-         from oauth_grant g join app_user u on u.id = g.user_id
-         where g.account_id = :account and g.app_id = :app and g.id < :after
-           and g.revoked_at is null and g.expires_at > :now
-         order by g.id desc limit :limit",
+    let mut newest: Vec<AppUser> = db.all(
+        sql!(
+            GRANTS,
+            " and g.id < :after and not exists (
+               select 1 from oauth_grant n
+               where n.account_id = g.account_id and n.app_id = g.app_id
+                 and n.user_id = g.user_id and n.id > g.id
+                 and n.revoked_at is null and n.expires_at > :now)
+             order by g.id desc limit :limit"
+        ),
         bind! { app, after, limit },
-    )?)
+    )?;
+    let users: Vec<_> = newest.iter().map(|user| user.user_id).collect();
+    let all: Vec<AppUser> =
+        db.all(sql!(GRANTS, " and g.user_id in (:users)"), bind! { app, users })?;
+    for user in &mut newest {
+        for other in all.iter().filter(|other| other.user_id == user.user_id) {
+            user.scopes = Scopes::of(user.scopes.names().chain(other.scopes.names()));
+            user.created_at = user.created_at.min(other.created_at);
+            user.last_used_at = user.last_used_at.max(other.last_used_at);
+        }
+    }
+    Ok(newest)
 }
+
+const GRANTS: &str = "
+    select g.id, g.user_id, u.name, u.email, g.scopes, g.created_at, g.last_used_at
+    from oauth_grant g join app_user u on u.id = g.user_id
+    where g.account_id = :account and g.app_id = :app
+      and g.revoked_at is null and g.expires_at > :now";

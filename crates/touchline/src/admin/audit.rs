@@ -8,11 +8,14 @@ use store::{Reader, bind, sql};
 use crate::accounts::rights::Reach;
 use crate::error::Result;
 use crate::exports::table::{ROWS, Sheet, Table, cell, maybe};
-use crate::names::Names;
+use crate::names::{self, Names};
 use crate::signals::{self, AuditEntry};
 
 /// So many entries are looked at for one page. Whoever filters for something rare looks on from there.
 pub const REACH: i64 = 5000;
+
+/// So many ids in the details of an entry are shown by name.
+const DETAILED: usize = 20;
 
 /// Which entries are wanted.
 #[derive(Debug, Clone, Default)]
@@ -144,5 +147,7 @@ pub fn doer(entry: &AuditEntry) -> (&str, Option<&str>) {
 /// The ids in an entry that may have names.
 pub fn mentioned(entry: &AuditEntry) -> impl Iterator<Item = &str> {
     let (actor, app) = doer(entry);
-    [Some(actor), app, Some(entry.subject.as_str())].into_iter().flatten()
+    let texts = entry.details.as_deref().unwrap_or_default().split('"');
+    let inside = texts.filter(|text| names::is_id(text)).take(DETAILED);
+    [Some(actor), app, Some(entry.subject.as_str())].into_iter().flatten().chain(inside)
 }

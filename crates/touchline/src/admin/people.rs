@@ -40,11 +40,32 @@ const SOMEONE: &str = "
     from account_user a join app_user u on u.id = a.user_id
     where a.account_id = :account";
 
+/// Which of them to list.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PeopleFilter {
+    pub role: Option<Role>,
+    /// Whether more than a password is needed to sign in.
+    pub two_step: Option<bool>,
+}
+
+impl PeopleFilter {
+    /// Owners who sign in with nothing but a password.
+    pub const PASSWORD_ONLY_OWNERS: Self = Self { role: Some(Role::Owner), two_step: Some(false) };
+}
+
+const FILTER: &str = "
+      and (cast(:role as text) is null or a.role = :role)
+      and (cast(:two_step as boolean) is null
+           or (exists (select 1 from totp t
+                       where t.user_id = a.user_id and t.confirmed_at is not null)
+               or exists (select 1 from passkey p where p.user_id = a.user_id)) = :two_step)";
+
 /// A page of them, in the order their accounts were made.
-pub fn page(db: &Reader<'_>, page: &Page<UserId>) -> Result<Vec<Someone>> {
+pub fn page(db: &Reader<'_>, filter: &PeopleFilter, page: &Page<UserId>) -> Result<Vec<Someone>> {
+    let PeopleFilter { role, two_step } = *filter;
     let after = page.after(UserId::LEAST, UserId::GREATEST);
-    let text = sql!(SOMEONE, " and a.user_id > :after order by a.user_id limit :limit");
-    Ok(db.all(text, bind! { after, limit: page.fetch() })?)
+    let text = sql!(SOMEONE, FILTER, " and a.user_id > :after order by a.user_id limit :limit");
+    Ok(db.all(text, bind! { after, role, two_step, limit: page.fetch() })?)
 }
 
 /// One of them.
@@ -53,21 +74,11 @@ pub fn find(db: &Reader<'_>, id: UserId) -> Result<Someone> {
 }
 
 /// How many there are.
-pub fn count(db: &Reader<'_>) -> Result<i64> {
-    let (count,) =
-        db.one("select count(*) from account_user where account_id = :account", bind! {})?;
-    Ok(count)
-}
-
-/// How many owners have nothing but a password.
-pub fn owners_without_two_step(db: &Reader<'_>) -> Result<i64> {
+pub fn count(db: &Reader<'_>, filter: &PeopleFilter) -> Result<i64> {
+    let PeopleFilter { role, two_step } = *filter;
     let (count,) = db.one(
-        "select count(*) from account_user a
-         where a.account_id = :account and a.role = 'owner'
-           and not exists (select 1 from totp t
-                           where t.user_id = a.user_id and t.confirmed_at is not null)
-           and not exists (select 1 from passkey p where p.user_id = a.user_id)",
-        bind! {},
+        sql!("select count(*) from account_user a where a.account_id = :account", FILTER),
+        bind! { role, two_step },
     )?;
     Ok(count)
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 use kit::Timestamp;
 use store::{Reader, bind, row, sql};
 
-use super::people;
+use super::people::{self, PeopleFilter};
 use crate::accounts::account::{self, Account};
+use crate::accounts::api_key::{self, State};
 use crate::error::Result;
 use crate::ids::{EventId, MailId};
 use crate::joining::{claim, invitation};
@@ -15,10 +16,6 @@ use crate::signals::AuditEntry;
 use crate::thing::thing;
 use crate::webhooks::summary::{self as webhooks, Waiting};
 
-/// A key that is older deserves to be replaced.
-const OLD_KEY: Duration = Duration::from_secs(90 * 86_400);
-/// A key that expires so soon deserves a look.
-const SOON: Duration = Duration::from_secs(14 * 86_400);
 /// The week that lies ahead.
 const WEEK: Duration = Duration::from_secs(7 * 86_400);
 
@@ -50,41 +47,23 @@ pub fn of(db: &Reader<'_>) -> Result<Summary> {
         "select count(*) from mail where account_id = :account and status = 'failed'",
         bind! {},
     )?;
-    let (old_keys, expiring_keys) = keys(db)?;
     let latest = db.all(
         sql!(AuditEntry::SELECT, " where account_id = :account order by position desc limit 10"),
         bind! {},
     )?;
     Ok(Summary {
         account: account::find(db)?,
-        people: people::count(db)?,
+        people: people::count(db, &PeopleFilter::default())?,
         events,
         failed_letters,
         webhooks: webhooks::waiting(db)?,
         claims: claim::count_open(db)?,
         invitations: invitation::count_open(db)?,
-        old_keys,
-        expiring_keys,
-        owners_without_two_step: people::owners_without_two_step(db)?,
+        old_keys: api_key::count(db, State::Old)?,
+        expiring_keys: api_key::count(db, State::Expiring)?,
+        owners_without_two_step: people::count(db, &PeopleFilter::PASSWORD_ONLY_OWNERS)?,
         latest,
     })
-}
-
-/// How many keys are old, and how many expire soon.
-fn keys(db: &Reader<'_>) -> Result<(i64, i64)> {
-    let live: Vec<(Timestamp, Option<Timestamp>)> = db.all(
-        "select created_at, expires_at from api_key
-         where account_id = :account and revoked_at is null
-           and (expires_at is null or expires_at > :now)",
-        bind! {},
-    )?;
-    let (old, soon) = (db.now().minus(OLD_KEY), db.now().plus(SOON));
-    let count = |found: usize| i64::try_from(found).unwrap_or(i64::MAX);
-    let expiring = |(_, end): &&(_, Option<Timestamp>)| end.is_some_and(|end| end < soon);
-    Ok((
-        count(live.iter().filter(|(made, _)| *made < old).count()),
-        count(live.iter().filter(expiring).count()),
-    ))
 }
 
 row! {

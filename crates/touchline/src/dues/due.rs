@@ -264,6 +264,11 @@ pub struct DueFilter {
     pub charge_id: Option<ChargeId>,
     pub status: Option<Status>,
     pub overdue: Option<bool>,
+    /// Whether something is still owed.
+    pub unpaid: Option<bool>,
+    /// Whether something was paid and not refunded.
+    pub received: Option<bool>,
+    pub currency: Option<Currency>,
     pub category: Option<Category>,
     /// Part of the title, or of the name of whoever owes or pays it, whatever its case.
     pub q: Option<String>,
@@ -311,6 +316,7 @@ pub fn list(
 ) -> Result<Vec<Shown>> {
     let DueFilter { team_id, member_id, payer_id, charge_id, status, overdue, category, .. } =
         filter;
+    let DueFilter { unpaid, received, currency, .. } = filter;
     let pattern = filter.q.as_deref().map(text::contains_pattern);
     let after = page.after(DueId::LEAST, DueId::GREATEST);
     let limit = page.fetch();
@@ -331,8 +337,8 @@ pub fn list(
     };
     let dues = db.all(
         statement,
-        bind! { after, limit, team_id, member_id, payer_id, charge_id, status, overdue,
-        category, pattern, everything, teams, family },
+        bind! { after, limit, team_id, member_id, payer_id, charge_id, status, overdue, unpaid,
+        received, currency, category, pattern, everything, teams, family },
     )?;
     Ok(wholes(db, dues)?.iter().map(|whole| whole.shown(db.now())).collect())
 }
@@ -346,12 +352,12 @@ pub fn opened(reach: &Reach) -> (bool, Vec<TeamId>) {
     }
 }
 
-const OF_ALL: &str = " where account_id = :account";
+pub(super) const OF_ALL: &str = " where account_id = :account";
 const OF_MEMBER: &str = " where account_id = :account and member_id = :member_id";
 const OF_PAYER: &str = " where account_id = :account and payer_id = :payer_id";
 const OF_CHARGE: &str = " where account_id = :account and charge_id = :charge_id";
 const OF_TEAM: &str = " where account_id = :account and team_id = :team_id";
-const FILTER: &str = "
+pub(super) const FILTER: &str = "
       and (cast(:everything as boolean) or team_id in (:teams) or person_id in (:family)
            or payer_id in (:family))
       and (cast(:team_id as bytea) is null or team_id = :team_id)
@@ -361,6 +367,10 @@ const FILTER: &str = "
       and (cast(:status as text) is null or status = :status)
       and (cast(:overdue as boolean) is null
            or (overdue_at is not null and overdue_at <= :now) = :overdue)
+      and (cast(:unpaid as boolean) is null
+           or (status in ('open', 'partially_paid')) = :unpaid)
+      and (cast(:received as boolean) is null or (paid > 0) = :received)
+      and (cast(:currency as text) is null or currency = :currency)
       and (cast(:category as text) is null or category = :category)
       and (cast(:pattern as text) is null or lower(title) like :pattern escape '\\'
            or exists (select 1 from person p

@@ -14,3 +14,4 @@ pub mod paying;
 pub mod plan;
 pub mod reminders;
 pub mod statement;
+pub mod totals;

@@ -249,28 +249,6 @@ pub fn next_look(now: Timestamp) -> Timestamp {
     Timestamp::from_micros((now.micros().div_euclid(QUARTER) + 1) * QUARTER)
 }
 
-/// The sums of all dues of the account, a row for each currency.
-pub fn of_account(db: &Reader<'_>) -> Result<Vec<Total>> {
-    let moved: Vec<(Currency, Movement, Book, i64)> = db.all(
-        sql!("select", MOVED, " and payer_id is not null group by currency, kind, book"),
-        bind! {},
-    )?;
-    let overdue: Vec<(Currency, i64)> =
-        db.all(sql!("select", LATE, " group by d.currency"), bind! {})?;
-    let mut totals: BTreeMap<String, Total> = BTreeMap::new();
-    let mut of = |currency: Currency, add: &dyn Fn(&mut Sums)| {
-        let total = Total { currency, sums: Sums::default() };
-        add(&mut totals.entry(currency.code().to_owned()).or_insert(total).sums);
-    };
-    for (currency, kind, book, amount) in moved {
-        of(currency, &|sums| sums.add(kind, book, amount));
-    }
-    for (currency, amount) in overdue {
-        of(currency, &|sums| sums.overdue += amount);
-    }
-    Ok(totals.into_values().collect())
-}
-
 /// What people are called, read from no more than their names.
 pub fn names(db: &Reader<'_>, people: Vec<PersonId>) -> Result<BTreeMap<PersonId, String>> {
     let named: Vec<(PersonId, String, Option<String>)> = db.all(

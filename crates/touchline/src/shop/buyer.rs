@@ -1,5 +1,6 @@
 //! Who buys: a member, a guardian, or somebody who is on no roster; and who may buy for whom.
 
+use kit::text;
 use store::{Reader, bind, row};
 use utoipa::ToSchema;
 
@@ -12,7 +13,7 @@ use crate::roster::membership::Role;
 use crate::roster::person;
 
 /// Who an order is for: a member, a person such as a guardian, or somebody by name.
-#[derive(Debug, Default, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, ToSchema)]
 pub struct NewBuyer {
     pub member_id: Option<MemberId>,
     pub person_id: Option<PersonId>,
@@ -109,7 +110,7 @@ fn of_person(
 }
 
 /// A person by their name; nobody who was erased.
-fn called(db: &Reader<'_>, id: PersonId) -> Result<Option<Known>> {
+pub(super) fn called(db: &Reader<'_>, id: PersonId) -> Result<Option<Known>> {
     let found = person::all(db, vec![id])?.remove(&id);
     Ok(found.filter(|person| person.erased_at.is_none()).map(|person| Known {
         member_id: None,
@@ -173,6 +174,11 @@ impl Seats {
         Ok(Self(seats))
     }
 
+    /// Whether they are on a team themselves; with `None`, on any.
+    pub(super) fn is_on(&self, team: Option<TeamId>) -> bool {
+        self.0.iter().any(|seat| seat.own && team.is_none_or(|team| team == seat.team_id))
+    }
+
     /// Whether they may buy a product.
     pub(super) fn may_buy(&self, product: &Product) -> bool {
         let here = |seat: &&Seat| product.team_id.is_none_or(|team| team == seat.team_id);
@@ -183,4 +189,51 @@ impl Seats {
             Buyers::Staff => seats.any(|seat| seat.own && seat.role.leads()),
         }
     }
+}
+
+/// Somebody who can be named as the buyer.
+#[derive(Debug)]
+pub struct Candidate {
+    pub person_id: PersonId,
+    pub name: String,
+    /// Their teams, and those of whom they look after.
+    pub teams: Vec<String>,
+}
+
+/// People whose name contains a text, by name; at most `limit` of them.
+pub fn search(db: &Reader<'_>, name: &str, limit: i64) -> Result<Vec<Candidate>> {
+    let pattern = text::contains_pattern(name);
+    let found: Vec<(PersonId, String, Option<String>)> = db.all(
+        "select id, coalesce(preferred_name, first_name) as first, last_name from person
+         where account_id = :account and erased_at is null
+           and (name_folded like :pattern escape '\\' or preferred_folded like :pattern escape '\\')
+         order by name_folded, id limit :limit",
+        bind! { pattern, limit },
+    )?;
+    let people: Vec<_> = found.iter().map(|(id, ..)| *id).collect();
+    let own: Vec<(PersonId, String)> = db.all(
+        "select m.person_id, t.name from member m
+         join team t on t.account_id = m.account_id and t.id = m.team_id
+         where m.account_id = :account and m.person_id in (:people)
+           and m.status in ('active', 'injured')
+         order by t.name, t.id",
+        bind! { people: people.clone() },
+    )?;
+    let as_guardian: Vec<(PersonId, String)> = db.all(
+        "select distinct g.guardian_id, t.name from guardianship g
+         join member m on m.account_id = g.account_id and m.person_id = g.person_id
+         join team t on t.account_id = m.account_id and t.id = m.team_id
+         where g.account_id = :account and g.guardian_id in (:people)
+           and m.status in ('active', 'injured')
+         order by t.name",
+        bind! { people },
+    )?;
+    let candidate = |(id, first, last): (PersonId, String, Option<String>)| {
+        let mine = |(person, _): &&(PersonId, String)| *person == id;
+        let own = own.iter().filter(mine).map(|(_, team)| team.clone());
+        let others = as_guardian.iter().filter(mine).map(|(_, team)| format!("{team} (guardian)"));
+        let name = last.map_or(first.clone(), |last| format!("{first} {last}"));
+        Candidate { person_id: id, name, teams: own.chain(others).collect() }
+    };
+    Ok(found.into_iter().map(candidate).collect())
 }

@@ -5,6 +5,8 @@
 
 pub mod api;
 pub mod buyer;
+pub mod checkout;
+pub mod code_use;
 pub mod discount;
 pub mod ending;
 pub mod handing;

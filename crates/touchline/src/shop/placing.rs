@@ -8,6 +8,7 @@ use store::{Reader, Tx};
 use utoipa::ToSchema;
 
 use super::buyer::{self, Known, NewBuyer, Seats};
+use super::code_use::{self, CODE_USED_UP, Earlier};
 use super::discount::{self, Discount};
 use super::order::{Line, Order, Status, Stored};
 use super::price::{self, Item, Sum};
@@ -74,7 +75,7 @@ pub fn place(tx: &Tx<'_>, reach: &Reach, mut new: NewOrder) -> Result<Order> {
     // If the order is refused, its number is given back with everything else.
     settings::next_order_ahead(tx)?;
     let goods = product::all(tx, new.lines.iter().map(|line| line.product_id).collect())?;
-    let order = drafted(tx, reach, &goods, &mut new)?;
+    let order = drafted(tx, reach, &goods, &mut new, &Earlier::default())?;
     take(tx, &order.chosen, order.code.as_ref())?;
     let rest = Said { note: new.note, external_id: new.external_id, metadata: new.metadata };
     write(tx, order, rest)
@@ -102,17 +103,30 @@ pub struct QuotedLine {
     pub quantity: i64,
 }
 
-/// What an order would cost if it were placed now. Nothing is taken, and nothing kept for anybody.
-pub fn quote(db: &Reader<'_>, reach: &Reach, mut new: NewOrder) -> Result<Quote> {
+/// What an order would cost if it were placed after the earlier orders of a checkout, which it then joins.
+/// Nothing is taken or reserved.
+pub fn quote(
+    db: &Reader<'_>,
+    reach: &Reach,
+    mut new: NewOrder,
+    earlier: &mut Earlier,
+) -> Result<Quote> {
     let goods = product::all(db, new.lines.iter().map(|line| line.product_id).collect())?;
-    let order = drafted(db, reach, &goods, &mut new)?;
+    let order = drafted(db, reach, &goods, &mut new, earlier)?;
     let mut against = Against::default();
     for line in &order.chosen {
-        if stock::left(line.product, line.variant).is_some_and(|left| left < line.quantity) {
+        let wanted = line.quantity.saturating_add(earlier.taken(line.key()));
+        if stock::left(line.product, line.variant).is_some_and(|left| left < wanted) {
             line.is_short(&mut against);
         }
     }
     against.finish()?;
+    for line in &order.chosen {
+        earlier.take(line.key(), line.quantity);
+    }
+    if order.code.is_some() {
+        earlier.use_code(&order.buyer);
+    }
     let lines = order.chosen.iter().map(|line| QuotedLine {
         name: line.product.name.clone(),
         variant_name: line.variant.map(|variant| variant.name.clone()),
@@ -135,6 +149,7 @@ fn drafted<'a>(
     reach: &Reach,
     goods: &'a Goods,
     new: &mut NewOrder,
+    earlier: &Earlier,
 ) -> Result<Draft<'a>> {
     let mut against = Against::default();
     let chosen = choose(db, reach, goods, new, &mut against);
@@ -156,8 +171,10 @@ fn drafted<'a>(
     allowed(db, &chosen, &buyer, &mut against)?;
     let items: Vec<_> = chosen.iter().map(|line| line.item(code.as_ref())).collect();
     let currency = chosen.first().map(|line| line.product.currency);
-    if let Some((code, currency)) = code.as_ref().zip(currency) {
-        applicable(db, code, (currency, &items), &buyer, &mut against)?;
+    if let Some((code, currency)) = code.as_ref().zip(currency)
+        && code_use::applicable(code, db.now(), (currency, &items), &buyer, &mut against)
+    {
+        code_use::check_uses(db, code, &buyer, earlier, &mut against)?;
     }
     against.finish()?;
     buyer::check(reach, team, &buyer)?;
@@ -203,6 +220,11 @@ impl Chosen<'_> {
             tax_included: self.product.tax_included,
             reduced: code.is_some_and(|code| code.is_for(self.product.team_id)),
         }
+    }
+
+    /// What is taken from the stock.
+    fn key(&self) -> (ProductId, Option<VariantId>) {
+        (self.product.id, self.variant.map(|variant| variant.id))
     }
 
     /// Notes that there are not so many.
@@ -324,43 +346,6 @@ fn allowed(
     Ok(())
 }
 
-/// Whether a code can be used for this order.
-fn applicable(
-    db: &Reader<'_>,
-    code: &Discount,
-    (currency, items): (Currency, &[Item]),
-    buyer: &Known,
-    against: &mut Against,
-) -> Result<()> {
-    let reducible = price::reducible(items);
-    let why = if code.valid_from.is_some_and(|from| db.now() < from) {
-        "The code cannot be used yet."
-    } else if code.valid_until.is_some_and(|until| db.now() >= until) {
-        "The code can no longer be used."
-    } else if code.currency.is_some_and(|own| own != currency) {
-        "The code is for another currency."
-    } else if !items.iter().any(|item| item.reduced) {
-        "The code is for what another team sells."
-    } else if code.least_subtotal.is_some_and(|least| reducible < least) {
-        "The order is too small for the code."
-    } else if code.most_uses_each.is_some() && buyer.person_id.is_none() && buyer.email.is_none() {
-        "With this code, the buyer's e-mail address is needed."
-    } else {
-        return used_up(db, code, buyer, against);
-    };
-    against.invalid("/discount_code", "not_applicable", why);
-    Ok(())
-}
-
-fn used_up(db: &Reader<'_>, code: &Discount, buyer: &Known, against: &mut Against) -> Result<()> {
-    let Some(most) = code.most_uses_each else { return Ok(()) };
-    if discount::used_by(db, code.id, buyer.person_id, buyer.email.as_deref())? >= most {
-        let why = "The buyer has used the code as often as it can be.";
-        against.state("/discount_code", "used_up", why);
-    }
-    Ok(())
-}
-
 /// Takes what is ordered from the shelf, and uses the code. If anything is not there, nothing is taken.
 fn take(tx: &Tx<'_>, chosen: &[Chosen<'_>], code: Option<&Discount>) -> Result<()> {
     let mut against = Against::default();
@@ -372,8 +357,7 @@ fn take(tx: &Tx<'_>, chosen: &[Chosen<'_>], code: Option<&Discount>) -> Result<(
     if let Some(code) = code
         && !discount::use_once(tx, code.id)?
     {
-        let why = "The code was used as often as it can be.";
-        against.state("/discount_code", "used_up", why);
+        against.state("/discount_code", "used_up", CODE_USED_UP);
     }
     against.finish()
 }

@@ -23,8 +23,9 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
 
 /// Every file there is, with its type. A new file needs its line here and nothing else.
-const FILES: [(&str, &str, &[u8]); 6] = [
+const FILES: [(&str, &str, &[u8]); 7] = [
     ("app.css", CSS, include_bytes!("../../assets/app.css")),
+    ("print.css", CSS, include_bytes!("../../assets/print.css")),
     ("app.js", SCRIPT, include_bytes!("../../assets/app.js")),
     ("htmx.min.js", SCRIPT, include_bytes!("../../assets/htmx.min.js")),
     ("icons.svg", PICTURE, include_bytes!("../../assets/icons.svg")),
@@ -126,6 +127,7 @@ mod tests {
     fn the_look_stays_light() {
         let size = |name: &str| find(name).map(|asset| (asset.plain.len(), asset.packed.len()));
         assert!(size("app.css").unwrap().0 < 30_000);
+        assert!(size("print.css").unwrap().0 < 1_500);
         assert!(size("app.js").unwrap().0 < 6_000);
         let packed: usize = ASSETS.iter().map(|asset| asset.packed.len()).sum();
         assert!(packed < 60_000, "{packed}");
@@ -154,7 +156,8 @@ mod tests {
 
     #[test]
     fn every_class_of_a_page_has_a_look() {
-        let css = std::str::from_utf8(find("app.css").unwrap().plain).unwrap();
+        let text = |name: &str| std::str::from_utf8(find(name).unwrap().plain).unwrap();
+        let css = text("app.css").to_owned() + text("print.css");
         let word = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
         let known: std::collections::HashSet<_> = css
             .split('.')

@@ -187,7 +187,8 @@ fn errors() -> String {
         let (status, title) = (code.status().as_u16(), code.title());
         let _ = write!(
             rows,
-            "<tr id=\"{word}\"><td><code>{word}</code><td>{status}<td>{title}<td>{again}"
+            "<tr id=\"{word}\"><th scope=\"row\"><code>{word}</code><td data-label=\"Status\">{status}\
+             <td>{title}<td data-label=\"Try again\">{again}"
         );
     }
     include_str!("../../assets/errors.html").replace("{rows}", &rows)

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::paging::{Order, Page, Paged};
 
 /// How many rows a page shows at once, unless its address says otherwise.
-const ROWS: i64 = 50;
+const ROWS: i64 = 25;
 const MOST: i64 = 100;
 
 /// The address of a page with a list. Fields that were left empty count as not there, since that is how

@@ -235,6 +235,11 @@ impl<N: Needs> Visitor<N> {
         }
     }
 
+    /// Whether the visitor can open the admin area of the club.
+    pub fn is_admin(&self) -> bool {
+        self.visit.club.is_some() && self.visit.role.is_some_and(|role| role != Role::Member)
+    }
+
     /// The club whose pages are shown.
     pub fn club(&self) -> Result<AccountId> {
         let none = || Error::new(Code::Forbidden, "You do not belong to a club yet.");

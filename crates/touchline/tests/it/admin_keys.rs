@@ -274,7 +274,7 @@ both! {
         assert!(!browser.get("/admin/keys").await.ok().text.contains("Rotate"));
         w.pass(seconds(92 * 86_400));
         let mut browser = w.browser(admin.id).await;
-        browser.get("/admin/keys").await.ok().shows("Rotate").shows("Older than a quarter");
+        browser.get("/admin/keys").await.ok().shows("Rotate").shows("Older than 90 days");
     }
 
     async fn a_club_without_keys_is_told_what_they_are(w: &World) {

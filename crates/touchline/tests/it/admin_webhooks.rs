@@ -383,7 +383,7 @@ both! {
         let page = browser.get("/admin/webhooks").await.ok().shows("scores.example.org").shows("Off");
         let place = place_of(&page);
         let page = browser.get(&place).await.ok().shows("Somebody turned it off.").shows("Delivered").shows("Load more");
-        assert!(deliveries(&page).len() == 50 && !page.text.contains("Nothing was sent"));
+        assert!(deliveries(&page).len() == 25 && !page.text.contains("Nothing was sent"));
         let failed = browser.get(&format!("{place}?status=failed")).await.ok();
         let one = deliveries(&failed).remove(0);
         browser.get(&one).await.ok().shows("It answered 422").shows("curl -X POST");

@@ -329,7 +329,7 @@ both! {
         let browser = &mut browser2;
         browser.get("/admin/dues").await.ok().shows("Remind everybody who is late").shows("180.00 EUR").shows("30.00 EUR").shows("20.00 EUR").shows("10000 JPY");
         for (query, shows, hides) in [("status=overdue", "Max", "Zoe</bdi></a>"), ("status=partially_paid", "Max", "Zoe</bdi></a>"), ("q=zo", "Zoe", "Max</bdi></a>"), ("q=PAT", "Max", "Zoe</bdi></a>"), ("q=season", "Zoe", "nobody"),
-            ("category=travel", "No due fits", "Max</bdi></a>"), ("q=%25", "No due fits", "Max</bdi></a>")] {
+            ("category=travel", "No dues match these filters", "Max</bdi></a>"), ("q=%25", "No dues match these filters", "Max</bdi></a>")] {
             let page = browser.get(&format!("/admin/dues?{query}")).await.ok().shows(shows);
             assert!(!page.text.contains(hides), "{query}");
         }

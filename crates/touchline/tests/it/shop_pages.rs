@@ -121,7 +121,7 @@ both! {
             assert!(!wrong(&page, field).is_empty(), "{field}");
         }
         let page = page.shows("Nothing was saved").shows("Kept as it is").shows("value=\"cheap\"").shows("value=\"many\"").shows("This must be one of");
-        assert!(wrong(&page, "stock").contains("Where there are sizes"), "{}", page.text);
+        assert!(wrong(&page, "stock").contains("Each size has its own number"), "{}", page.text);
         // What only the room can know: two sizes of one name, a sale that ends before it begins, an id that is taken.
         product(w, w.owner.post("/teams", json!({ "name": "T" })).await.created().id(), json!({ "external_id": "x1" })).await;
         let fields = [("name", "Kit"), ("price", "1"), ("currency", "EUR"), ("buyers", "everyone"), ("on_sale_from", "2026-02-02T10:00"), ("on_sale_until", "2026-02-01T10:00"),
@@ -316,13 +316,50 @@ both! {
         ana.get(&place(ball.id())).await.ok().shows("Nothing of this is waiting");
     }
 
+    async fn the_desk_offers_what_the_chosen_buyer_can_buy(w: &World) {
+        let cast = w.cast().await;
+        let mut ana = keeper(w).await;
+        let kit = product(w, &cast.hawks, json!({ "name": "Hawk kit", "buyers": "members" })).await;
+        product(w, &cast.hawks, json!({ "name": "Whistle", "buyers": "staff" })).await;
+        let scarf = w.owner.post("/products", json!({ "name": "Scarf", "price": 900 })).await.created();
+        let (q_kit, q_scarf) = (format!("q-{}", kit.id()), format!("q-{}", scarf.id()));
+        let input = |field: &str| format!("<input id=\"{field}\"");
+        // Nobody on a roster: only what is for everybody, and why the rest is not.
+        let named = [("step", "choose"), ("name", "Rui Duarte"), (q_scarf.as_str(), "2"), ("note", "At the gate")];
+        let page = ana.post("/admin/orders/new", &named).await.ok().shows(&input(&q_scarf)).shows("value=\"2\"").shows("At the gate")
+            .shows("Only for members of Hawks and their guardians.").shows("Only for coaches and managers of Hawks.");
+        assert!(!page.text.contains(&input(&q_kit)), "{}", page.text);
+        // What was typed stays while another buyer is chosen.
+        let back = [("step", "buyer"), ("name", "Rui Duarte"), (q_scarf.as_str(), "2"), ("note", "At the gate")];
+        ana.post("/admin/orders/new", &back).await.ok().shows("value=\"Rui Duarte\"").shows(&format!("name=\"{q_scarf}\" value=\"2\"")).shows("At the gate");
+        let find = [("step", "find"), ("q", "ma"), (q_scarf.as_str(), "2")];
+        let page = ana.post("/admin/orders/new", &find).await.ok().shows("Max").shows("Hawks").shows(&format!("name=\"{q_scarf}\" value=\"2\""));
+        assert!(!page.text.contains("Zoe"), "{}", page.text);
+        for wrong in [vec![("step", "find"), ("q", "")], vec![("step", "choose")], vec![("step", "choose"), ("name", "")], vec![("step", "look"), (q_scarf.as_str(), "1")]] {
+            assert_eq!(ana.post("/admin/orders/new", &wrong).await.status, 422, "{wrong:?}");
+        }
+        let max = cast.max.person.as_str();
+        let chosen = [("step", "choose"), ("buyer", max), (q_scarf.as_str(), "2")];
+        let page = ana.post("/admin/orders/new", &chosen).await.ok().shows(&input(&q_kit)).shows("value=\"2\"");
+        assert!(!page.text.contains("Only for members"), "{}", page.text);
+        ana.get(&format!("/admin/orders/new?buyer={}", cast.kim.person)).await.ok().shows("Whistle");
+        let wish = [("buyer", max), (q_scarf.as_str(), "2"), (q_kit.as_str(), "1")];
+        let page = ana.post("/admin/orders/new", &wish).await.ok().shows("Max").shows("42.99 EUR");
+        let (nonce, total) = (nonce_of(&page), between(&page, "name=\"total\" value=\"", "\"").to_owned());
+        let place: Vec<_> = wish.into_iter().chain([("step", "place"), ("nonce", nonce.as_str()), ("total", total.as_str())]).collect();
+        ana.post("/admin/orders/new", &place).await;
+        let orders = w.owner.get("/orders").await.ok();
+        assert_eq!(orders.data()[0]["buyer"]["person_id"], json!(max));
+    }
+
     async fn an_order_is_taken_at_the_desk(w: &World) {
         let mut ana = keeper(w).await;
         let scarf = w.owner.post("/products", json!({ "name": "Scarf", "price": 900, "stock": 2 })).await.created();
         code(w, json!({})).await;
         let field = format!("q-{}", scarf.id());
         let wish = [(field.as_str(), "2"), ("name", "Rui Duarte"), ("email", "rui@example.org"), ("discount_code", "tenth")];
-        ana.get("/admin/orders/new").await.ok().shows("Scarf").shows("2 left");
+        ana.get("/admin/orders/new").await.ok().shows("First choose the buyer");
+        ana.post("/admin/orders/new", &[("step", "choose"), ("name", "Rui Duarte")]).await.ok().shows("Scarf").shows("2 left");
         let page = ana.post("/admin/orders/new", &wish).await.ok().shows("Check your order").shows("16.20 EUR");
         let (nonce, total) = (nonce_of(&page), between(&page, "name=\"total\" value=\"", "\"").to_owned());
         let place: Vec<_> = wish.into_iter().chain([("step", "place"), ("nonce", nonce.as_str()), ("total", total.as_str())]).collect();

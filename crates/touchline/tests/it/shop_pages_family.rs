@@ -50,7 +50,8 @@ both! {
         for hidden in ["Otter kit", "Coaches only", "Long gone", "Zoe"] {
             assert!(!page.words().contains(hidden), "{hidden}");
         }
-        let wish = [(field.as_str(), "1"), ("buyer", cast.max.person.as_str()), ("note", "After practice")];
+        let whom = format!("for-{}", kit.id());
+        let wish = [(field.as_str(), "1"), (whom.as_str(), cast.max.person.as_str()), ("note", "After practice")];
         let sent = looked_at(&mut pat, &wish).await;
         assert_eq!((count(w).await, left_of(w, &kit).await), (0, json!(1)), "nothing is ordered by looking");
         let first = send(&mut pat, &sent).await;
@@ -73,17 +74,18 @@ both! {
         let cast = w.cast().await;
         let (kit, field) = kit_of(w, &cast).await;
         let mut pat = w.browser(cast.parent.id).await;
-        let own = ("buyer", cast.pat.as_str());
+        let whom = format!("for-{}", kit.id());
+        let own = (whom.as_str(), cast.pat.as_str());
         let told = async |pat: &mut Browser, fields: &[(&str, &str)], says: &str| {
             let page = pat.post("/store", fields).await;
             assert_eq!(page.status, 422, "{}", page.text);
             page.shows("Nothing was ordered").shows(says)
         };
-        told(&mut pat, &[own], "Say how many of what you want.").await;
+        told(&mut pat, &[own], "Enter a quantity for at least one product.").await;
         told(&mut pat, &[own, (&field, "two")], "Write a whole number.").await.shows("value=\"two\"");
         told(&mut pat, &[own, (&field, "2"), ("note", "Kept")], "Only 1 of Home kit are left.").await.shows("Kept").shows("value=\"2\"");
         told(&mut pat, &[own, (&field, "1"), ("discount_code", "NOPE")], "There is no such code.").await;
-        told(&mut pat, &[("buyer", &cast.zoe.person), (&field, "1")], "No such object, or it is not yours to see.").await;
+        told(&mut pat, &[(&whom, &cast.zoe.person), (&field, "1")], "No such object, or it is not yours to see.").await;
         // Between looking and ordering: sold out, dearer, off sale.
         let sent = looked_at(&mut pat, &[own, (&field, "1")]).await;
         w.owner.patch(&format!("/products/{}", kit.id()), json!({ "price": 2599 })).await.ok();
@@ -176,13 +178,110 @@ both! {
         kim.get("/store/orders").await.ok().shows("No orders yet").shows("Orders of my teams");
     }
 
+    async fn a_parent_orders_for_children_in_two_teams_at_once(w: &World) {
+        let cast = w.cast().await;
+        let ben = w.joins(&cast.otters, json!({ "first_name": "Ben", "guardians": [{ "id": cast.pat }] })).await;
+        let hawk = product(w, &cast.hawks, json!({ "name": "Hawk kit", "buyers": "members" })).await;
+        let otter = product(w, &cast.otters, json!({ "name": "Otter kit", "buyers": "members", "stock": 1, "price": 2000 })).await;
+        let ticket = w.owner.post("/products", json!({ "name": "Ticket", "price": 300 })).await.created();
+        let mut pat = w.browser(cast.parent.id).await;
+        // Each kit is for the child who is on the team; what the club sells is for one of the children.
+        let page = pat.get("/store").await.ok();
+        let chosen = |product: &Answer| {
+            let field = between(&page, &format!("name=\"for-{}\"", product.id()), "</select>");
+            let option = field.split("<option").find(|option| option.contains(" selected")).unwrap().to_owned();
+            option.split('"').nth(1).unwrap().to_owned()
+        };
+        assert_eq!((chosen(&hawk), chosen(&otter)), (cast.max.person.clone(), ben.person.clone()));
+        assert!([cast.max.person.clone(), ben.person.clone()].contains(&chosen(&ticket)));
+        let names = [&hawk, &otter, &ticket].map(|product| (format!("q-{}", product.id()), format!("for-{}", product.id())));
+        let [(q1, for1), (q2, for2), (q3, for3)] = &names;
+        let wish = [(q1.as_str(), "1"), (for1, &cast.max.person), (q2, "1"), (for2, &ben.person), (q3, "2"), (for3, &ben.person)];
+        let page = pat.post("/store", &wish).await.ok().shows("This places 2 orders").shows("Max").shows("Ben").shows("50.99 EUR");
+        let sent: Vec<_> = hidden(&page);
+        let fields: Vec<_> = sent.iter().map(|(name, value)| (name.as_str(), value.as_str())).chain([("step", "place")]).collect();
+        // All or none: the other kit is sold before this is sent.
+        let bought = w.owner.post("/orders", json!({ "buyer": { "member_id": cast.ole.member }, "lines": [{ "product_id": otter.id(), "quantity": 1 }] })).await.created();
+        let refused = pat.post("/store", &fields).await;
+        assert_eq!(refused.status, 422);
+        refused.shows("Otter kit is sold out.");
+        assert_eq!(count(w).await, 1);
+        w.owner.post(&below(&bought, "/cancel"), json!({})).await.ok();
+        for _ in 0..2 {
+            pat.post("/store", &fields).await.leads_to("/store/orders?done=placed");
+        }
+        assert_eq!(rows(&pat.get("/store/orders?done=placed").await.ok().shows("The orders were placed.")), 2);
+        let orders = w.owner.get("/orders").await.ok();
+        let mut made: Vec<_> = orders.data().as_array().unwrap().iter().filter(|order| order["status"] == "placed")
+            .map(|order| (order["buyer"]["name"].as_str().unwrap().to_owned(), order["team_id"].as_str().unwrap().to_owned(), order["total"].as_i64().unwrap())).collect();
+        made.sort();
+        assert_eq!(made, [("Ben".to_owned(), cast.otters.clone(), 2600), ("Max".to_owned(), cast.hawks.clone(), 2499)]);
+    }
+
+    async fn two_children_on_one_team_get_a_block_each_and_a_code_counts_for_both(w: &World) {
+        let cast = w.cast().await;
+        let ben = w.joins(&cast.hawks, json!({ "first_name": "Ben", "guardians": [{ "id": cast.pat }] })).await;
+        let kit = product(w, &cast.hawks, json!({ "buyers": "members", "price": 1000, "stock": 2 })).await;
+        code(w, json!({ "code": "HALF", "percent_bp": 5000, "most_uses_each": 1 })).await;
+        let mut pat = w.browser(cast.parent.id).await;
+        let page = pat.get("/store").await.ok();
+        let (first, second) = (format!("for-{}", kit.id()), format!("for-{}-1", kit.id()));
+        for (field, person) in [(&first, &cast.max.person), (&second, &ben.person)] {
+            let select = between(&page, &format!("name=\"{field}\""), "</select>");
+            assert!(select.contains(&format!("\"{person}\" selected")), "{field}: {select}");
+        }
+        let (one, two) = (format!("q-{}", kit.id()), format!("q-{}-1", kit.id()));
+        // More than there are, though each alone would be there.
+        let many = [(one.as_str(), "2"), (first.as_str(), cast.max.person.as_str()), (&two, "1"), (&second, &ben.person)];
+        let refused = pat.post("/store", &many).await;
+        assert_eq!(refused.status, 422);
+        refused.shows("Only 2 of Home kit are left.");
+        let wish = [(one.as_str(), "1"), (first.as_str(), cast.max.person.as_str()), (&two, "1"), (&second, &ben.person), ("discount_code", "half")];
+        let sent = looked_at(&mut pat, &wish).await;
+        send(&mut pat, &sent).await.leads_to("/store/orders?done=placed");
+        let orders = w.owner.get("/orders").await.ok();
+        let totals: Vec<_> = orders.data().as_array().unwrap().iter().map(|order| order["total"].as_i64().unwrap()).collect();
+        assert_eq!(totals, [500, 500]);
+        // The same person in both blocks is one order with one line.
+        let other = product(w, &cast.hawks, json!({ "name": "Socks", "buyers": "members", "price": 700 })).await;
+        let fields = ["q-", "for-"].map(|name| (format!("{name}{}", other.id()), format!("{name}{}-1", other.id())));
+        let [(q1, q2), (f1, f2)] = &fields;
+        let wish = [(q1.as_str(), "1"), (q2.as_str(), "2"), (f1.as_str(), ben.person.as_str()), (f2.as_str(), ben.person.as_str())];
+        let sent = looked_at(&mut pat, &wish).await;
+        send(&mut pat, &sent).await;
+        let orders = w.owner.get("/orders").await.ok();
+        assert_eq!((&orders.data()[0]["buyer"]["name"], &orders.data()[0]["lines"][0]["quantity"]), (&json!("Ben"), &json!(3)));
+    }
+
+    async fn order_links_of_lists_lead_admins_to_the_admin_page(w: &World) {
+        let cast = w.cast().await;
+        let kit = product(w, &cast.hawks, json!({})).await;
+        let mut body = wanted(kit.id(), 1);
+        body["buyer"] = json!({ "member_id": cast.max.member });
+        let order = w.owner.post("/orders", body).await.created();
+        let lists = [format!("/store/products/{}/pick-list", kit.id()), "/store/orders/print".to_owned()];
+        let (mut adam, mut kim, mut pat) = (w.browser(cast.admin.id).await, w.browser(cast.coach.id).await, w.browser(cast.parent.id).await);
+        let (admin, own) = (format!("href=\"/admin/orders/{}\"", order.id()), format!("href=\"/store/orders/{}\"", order.id()));
+        for list in &lists {
+            adam.get(list).await.ok().shows(&admin);
+            kim.get(list).await.ok().shows(&own);
+        }
+        let receipt = format!("/store/orders/{}/receipt", order.id());
+        adam.get(&receipt).await.ok().shows(&admin);
+        pat.get(&receipt).await.ok().shows(&own);
+        // A coach owes nothing for what somebody else ordered.
+        let page = kim.get(&format!("/store/orders/{}", order.id())).await.ok().shows("Not paid yet: 24.99 EUR");
+        assert!(!page.text.contains("You owe"), "{}", page.text);
+    }
+
     async fn a_code_and_a_free_order_work_by_the_form(w: &World) {
         let cast = w.cast().await;
         let kit = product(w, &cast.hawks, json!({ "stock": 3 })).await;
         code(w, json!({ "code": "GIFT", "percent_bp": 10000, "most_uses_each": 1 })).await;
         let mut pat = w.browser(cast.parent.id).await;
         let field = format!("q-{}", kit.id());
-        let wish = [(field.as_str(), "1"), ("buyer", cast.pat.as_str()), ("discount_code", "gift")];
+        let whom = format!("for-{}", kit.id());
+        let wish = [(field.as_str(), "1"), (whom.as_str(), cast.pat.as_str()), ("discount_code", "gift")];
         let sent = looked_at(&mut pat, &wish).await;
         let place = send(&mut pat, &sent).await.next().unwrap().to_owned();
         pat.get(&place).await.ok().shows("Paid").shows("Free, so there is nothing to pay").shows("-24.99 EUR");
@@ -218,6 +317,16 @@ both! {
         assert!(!page.text.contains("Pay by card") && page.header("content-security-policy").unwrap().ends_with("form-action 'self'"));
         assert_eq!(pat.post(&format!("{place}/checkout"), &[]).await.status, 409);
     }
+}
+
+/// The hidden fields of a page.
+fn hidden(page: &Answer) -> Vec<(String, String)> {
+    let inputs = page.text.split("<input type=\"hidden\" name=\"").skip(1);
+    let pairs = inputs.filter_map(|input| {
+        let (name, rest) = input.split_once("\" value=\"")?;
+        Some((name.to_owned(), rest.split('"').next()?.to_owned()))
+    });
+    pairs.filter(|(name, _)| name != "csrf").collect()
 }
 
 async fn left_of(w: &World, kit: &Answer) -> serde_json::Value {

@@ -13,12 +13,11 @@ use super::shared::{Admin, show};
 use crate::accounts::account;
 use crate::accounts::rights::Reach;
 use crate::admin::audit::{self, AuditTable, Filter};
-use crate::admin::words::{self, Told};
+use crate::admin::words::{self, Member, Told};
 use crate::app::App;
 use crate::error::Result;
 use crate::exports::api::{Source, send};
-use crate::ids::{AppId, KeyId, UserId, WebhookId};
-use crate::names::Names;
+use crate::names::{self, Names};
 use crate::paging::{Order, Page};
 use crate::signals::{self, AuditEntry, Tell};
 use crate::web::form::Form;
@@ -88,33 +87,78 @@ impl Typed {
 
 /// Whoever or whatever an entry names: their name, and the page about them.
 struct Named {
+    /// Empty where it is no id.
     id: String,
     name: String,
     href: String,
 }
 
 impl Named {
-    /// Whether its id can stand in an address as it is.
-    fn is_plain(&self) -> bool {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        !self.id.is_empty() && self.id.bytes().all(plain)
+    fn new(id: &str, names: &Names) -> Self {
+        let known = names.of_id(id);
+        let name = known.or_else(|| names::noun(id)).unwrap_or(id).to_owned();
+        let href = known.and_then(|_| page_of(id)).unwrap_or_default();
+        let id = if names::is_id(id) { id.to_owned() } else { String::new() };
+        Self { id, name, href }
     }
 
-    fn new(id: &str, names: &Names) -> Self {
-        let href = if id.parse::<KeyId>().is_ok() {
-            format!("/admin/keys/{id}")
-        } else if id.parse::<AppId>().is_ok() {
-            format!("/admin/apps/{id}")
-        } else if id.parse::<WebhookId>().is_ok() {
-            format!("/admin/webhooks/{id}")
-        } else if id.parse::<UserId>().is_ok() {
-            "/admin/members".to_owned()
-        } else {
-            String::new()
+    /// A value of the details, in which lists are written with commas.
+    fn value(text: String, names: &Names) -> Self {
+        if names::is_id(&text) {
+            return Self::new(&text, names);
+        }
+        let parts: Vec<_> = text.split(", ").collect();
+        let listed = parts.len() > 1 && parts.iter().all(|part| names::is_id(part));
+        let called: Vec<_> = parts.iter().map(|part| names.or_id(part)).collect();
+        let name = if listed { called.join(", ") } else { text };
+        Self { id: String::new(), name, href: String::new() }
+    }
+}
+
+/// The page about something in the admin area, if there is one.
+fn page_of(id: &str) -> Option<String> {
+    let (prefix, _) = id.split_once('_')?;
+    Some(match prefix {
+        "key" => format!("/admin/keys/{id}"),
+        "app" => format!("/admin/apps/{id}"),
+        "whk" => format!("/admin/webhooks/{id}"),
+        "usr" => format!("/admin/members/{id}"),
+        "ord" => format!("/admin/orders/{id}"),
+        "due" => format!("/admin/dues/{id}"),
+        "prod" => format!("/admin/store/products/{id}"),
+        "dsc" => format!("/admin/store/codes/{id}"),
+        "inv" => "/admin/members/invitations".to_owned(),
+        "clm" => "/admin/members/claims".to_owned(),
+        _ => return None,
+    })
+}
+
+/// A member of the details, with names in place of ids.
+struct Detail {
+    name: String,
+    before: Option<Named>,
+    after: Named,
+}
+
+/// What an entry says beside who did what.
+enum Details {
+    Erased,
+    Nothing,
+    Listed(Vec<Detail>),
+}
+
+impl Details {
+    fn new(told: Told, names: &Names) -> Self {
+        let detail = |member: Member| Detail {
+            name: member.name.trim_end_matches(" id").to_owned(),
+            before: member.before.map(|text| Named::value(text, names)),
+            after: Named::value(member.after, names),
         };
-        let known = names.of_id(id).is_some();
-        let href = if known { href } else { String::new() };
-        Self { id: id.to_owned(), name: names.or_id(id).to_owned(), href }
+        match told {
+            Told::Erased => Self::Erased,
+            Told::Nothing => Self::Nothing,
+            Told::Members(members) => Self::Listed(members.into_iter().map(detail).collect()),
+        }
     }
 }
 
@@ -128,7 +172,7 @@ struct Shown {
     action: String,
     subject: Named,
     request: Option<String>,
-    told: Told,
+    details: Details,
 }
 
 impl Shown {
@@ -141,7 +185,7 @@ impl Shown {
             via: app.map(|app| Named::new(app, names)),
             deed: words::deed(&entry.action),
             subject: Named::new(&entry.subject, names),
-            told: words::told(entry.details.as_deref()),
+            details: Details::new(words::told(entry.details.as_deref()), names),
             action: entry.action,
             request: entry.request,
         }

@@ -76,7 +76,10 @@ impl Filled {
         };
         let relation = Relation::parse(&self.relation).filter(|r| *r != Relation::Coach);
         let tie = match (relation, person) {
-            (None, _) => None,
+            (None, None) => None,
+            (None, Some(_)) => {
+                return Err(wrong("/person", "You chose a person, but not what they are to them."));
+            }
             (Some(_), None) => return Err(wrong("/person", "Choose somebody from the roster.")),
             (Some(relation), Some(person)) => Some((relation, person)),
         };

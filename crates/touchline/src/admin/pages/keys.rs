@@ -1,7 +1,5 @@
 //! API keys: what there is, making one, and revoking it.
 
-use std::time::Duration;
-
 use askama::Template;
 use axum::Router;
 use axum::response::Response;
@@ -43,7 +41,6 @@ const DONE: [(&str, &str); 2] = [
     ("revoked", "The key was revoked. Nothing opens with it any more."),
     ("renamed", "The key has a new name."),
 ];
-const WEEK: Duration = Duration::from_secs(7 * 86_400);
 
 pub(super) fn router() -> Router<App> {
     Router::new()
@@ -99,7 +96,7 @@ impl Shown {
         match (self.key.revoked_at, self.lives) {
             (Some(_), _) => ("bad", "Revoked"),
             (None, false) => ("", "Expired"),
-            (None, true) if self.due => ("warn", "Older than a quarter"),
+            (None, true) if self.due => ("warn", "Older than 90 days"),
             (None, true) => ("good", "Active"),
         }
     }
@@ -139,6 +136,8 @@ async fn list(visitor: Admin) -> Outcome<Response> {
     let asked = Asked::of(&visitor, Order::Desc)?;
     let (state, word) = match asked.form.text("state") {
         "over" => (Some(State::Over), "over"),
+        "old" => (Some(State::Old), "old"),
+        "expiring" => (Some(State::Expiring), "expiring"),
         "all" => (None, "all"),
         _ => (Some(State::Live), ""),
     };
@@ -338,7 +337,7 @@ async fn show_one(
 fn lately(db: &Reader<'_>, id: KeyId) -> Result<usage::Count> {
     let id = id.to_string();
     let mut total = usage::Count::default();
-    for hour in usage::since(db, db.now().minus(WEEK))? {
+    for hour in usage::since(db, usage::first_of(usage::WEEK, db.now()))? {
         if hour.credential == id {
             total.add(hour.count());
         }

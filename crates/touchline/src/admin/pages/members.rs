@@ -1,5 +1,6 @@
 //! Members and roles: who may sign in to the club, and as what.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use store::{Reader, Tx};
 
 use crate::accounts::permits::AdminArea;
 use crate::accounts::user::Role;
-use crate::admin::people::{self, Someone};
+use crate::admin::people::{self, PeopleFilter, Someone};
 use crate::admin::removal;
 use crate::app::App;
 use crate::error::{Code, Error};
@@ -60,12 +61,33 @@ struct Members {
     next: String,
     claims: i64,
     invitations: i64,
+    filter: PeopleFilter,
     now: Timestamp,
+}
+
+impl Members {
+    /// Templates hand over references.
+    fn is_role(&self, role: impl Borrow<Role>) -> bool {
+        self.filter.role == Some(*role.borrow())
+    }
+
+    fn is_filtered(&self) -> bool {
+        self.filter.role.is_some() || self.filter.two_step.is_some()
+    }
 }
 
 async fn list(visitor: Visitor<AdminArea>) -> Outcome {
     let asked = Asked::of(&visitor, Order::Asc)?;
-    let Leaf { rows: people, next } = Leaf::read(&visitor, &asked, people::page).await?;
+    let filter = PeopleFilter {
+        role: Role::parse(asked.form.text("role")),
+        two_step: match asked.form.text("two_step") {
+            "on" => Some(true),
+            "off" => Some(false),
+            _ => None,
+        },
+    };
+    let read = move |db: &Reader<'_>, page: &_| people::page(db, &filter, page);
+    let Leaf { rows: people, next } = Leaf::read(&visitor, &asked, read).await?;
     let ids = people.iter().map(|one| one.id).collect();
     let look = move |db: &Reader<'_>| {
         Ok((people::teams_of(db, ids)?, claim::count_open(db)?, invitation::count_open(db)?))
@@ -73,7 +95,7 @@ async fn list(visitor: Visitor<AdminArea>) -> Outcome {
     let (teams, claims, invitations) = visitor.read(look).await?;
     let frame = visitor.frame("Members", Section::Members).flash(visitor.guest.done(&DONE));
     let now = visitor.app().clock.now();
-    let page = Members { frame, people, teams, next, claims, invitations, now };
+    let page = Members { frame, people, teams, next, claims, invitations, filter, now };
     Ok(page::html(StatusCode::OK, &page)?)
 }
 

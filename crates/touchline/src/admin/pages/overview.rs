@@ -144,11 +144,11 @@ fn needs(summary: &Summary, backup_age: Option<i64>) -> Vec<Need> {
     [
         turned_off,
         need("warn", claims, "/admin/members/claims", "Decide"),
-        need("warn", owners, "/admin/members", "See who"),
+        need("warn", owners, "/admin/members?role=owner&two_step=off", "See who"),
         need("warn", letters, LETTERS, "See which"),
         failing,
-        need("warn", expiring, "/admin/keys", "See keys"),
-        need("info", old, "/admin/keys", "Replace"),
+        need("warn", expiring, "/admin/keys?state=expiring", "See keys"),
+        need("info", old, "/admin/keys?state=old", "Replace"),
         need("warn", backup, "/admin/health", "See health"),
         need("info", demo, "/admin/settings", "Settings"),
     ]
@@ -157,19 +157,21 @@ fn needs(summary: &Summary, backup_age: Option<i64>) -> Vec<Need> {
     .collect()
 }
 
-/// What waits of webhooks; of a single one, its own page says more.
+/// Webhooks that need attention. A single one is linked directly, as its own page says more.
 fn webhooks(waiting: &Waiting) -> [Option<Need>; 2] {
-    let need = |kind, found: &[WebhookId], one: &str, many: &str| {
+    let need = |kind, found: &[WebhookId], state: &str, one: &str, many: &str| {
         let (text, href) = match found {
             [] => return None,
-            [id] => (one.to_owned(), format!("/admin/webhooks/{id}").into()),
-            _ => (format!("{} {many}", found.len()), "/admin/webhooks".into()),
+            [id] => (one.to_owned(), format!("/admin/webhooks/{id}")),
+            _ => (format!("{} {many}", found.len()), format!("/admin/webhooks?state={state}")),
         };
-        Some(Need { kind, text, href, action: "See why" })
+        Some(Need { kind, text, href: href.into(), action: "See why" })
     };
+    let off = ("A webhook was turned off", "webhooks were turned off");
+    let failing = ("A webhook is failing", "webhooks are failing");
     [
-        need("danger", &waiting.turned_off, "A webhook was turned off", "webhooks were turned off"),
-        need("warn", &waiting.failing, "A webhook is failing", "webhooks are failing"),
+        need("danger", &waiting.turned_off, "turned_off", off.0, off.1),
+        need("warn", &waiting.failing, "failing", failing.0, failing.1),
     ]
 }
 

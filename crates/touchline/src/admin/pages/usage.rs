@@ -11,7 +11,7 @@ use kit::{Day, Timestamp, Zone};
 
 use super::shared::{Admin, show};
 use crate::accounts::account::{self, Account};
-use crate::accounts::usage::{self, Count, HOUR, Hour};
+use crate::accounts::usage::{self, Count, HOUR, Hour, WEEK};
 use crate::admin::chart::{Bar, Chart};
 use crate::app::App;
 use crate::error::Result;
@@ -21,7 +21,6 @@ use crate::web::page::{Frame, Section};
 use crate::web::visitor::Outcome;
 
 const DAY: u32 = 24;
-const WEEK: u32 = 7 * 24;
 /// So many keys and apps are listed, the busiest ones.
 const LISTED: usize = 100;
 
@@ -77,7 +76,7 @@ async fn look(visitor: Admin) -> Outcome<Response> {
     let app = visitor.app();
     // What was counted a moment ago is shown too.
     jobs::write_usage(app).await;
-    let first = usage::hour_of(app.clock.now()).minus(HOUR * (hours - 1));
+    let first = usage::first_of(hours, app.clock.now());
     let only = asked.maybe("credential").map(str::to_owned);
     let (account, found, names) = visitor.read(move |db| read(db, first)).await?;
     let known =

@@ -180,7 +180,7 @@ fn children(db: &Reader<'_>, around: &Around, dues: Vec<Shown>) -> Result<Vec<Ch
         Ok(Child {
             name: around.person(person),
             open: summed(&dues, |due| due.balance),
-            overdue: summed(&dues, overdue),
+            overdue: summed(&dues, shown::overdue),
             next: next.map(|((day, amount), currency)| (day, shown::money(amount, currency))),
             rows: rows(db, &dues)?,
         })
@@ -188,15 +188,6 @@ fn children(db: &Reader<'_>, around: &Around, dues: Vec<Shown>) -> Result<Vec<Ch
     let mut children = children.collect::<Result<Vec<_>>>()?;
     children.sort_by_key(|child| child.open.is_empty());
     Ok(children)
-}
-
-/// As much of a due as should have been paid by now.
-fn overdue(due: &Shown) -> i64 {
-    let late = due.instalments.iter().filter(|part| part.overdue);
-    let parts: i64 = late.map(|part| part.amount - part.paid).sum();
-    let all_gone =
-        due.overdue && due.instalments.iter().all(|part| part.overdue || part.paid == part.amount);
-    if all_gone { due.balance } else { parts }
 }
 
 /// The sums of dues in each currency, without those that are nothing.

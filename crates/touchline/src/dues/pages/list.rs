@@ -11,8 +11,9 @@ use super::shown::{self, Around};
 use super::{LIST, Treasurer, show};
 use crate::accounts::rights::Reach;
 use crate::dues::due::{self, Category, DueFilter, Shown, Status};
-use crate::dues::statement::{self, Total};
-use crate::error::{Code, Result};
+use crate::dues::statement;
+use crate::dues::totals::{self, DueTotals};
+use crate::error::Result;
 use crate::ids::{DueId, PersonId, TeamId};
 use crate::paging::{Order, Page};
 use crate::teams::team::{self, TeamFilter};
@@ -28,14 +29,20 @@ const DONE: [(&str, &str); 2] = [
     ("charged", "They were charged."),
     ("before", "This form was carried out once already; nothing was charged twice."),
 ];
-/// How dues can stand, as one looks for them.
-const STATES: [(&str, &str); 5] = [
-    ("open", "Open"),
+/// The choices of the filter by status.
+const STATES: [(&str, &str); 7] = [
+    (UNPAID, "Unpaid or partly paid"),
     ("overdue", "Overdue"),
+    ("open", "Nothing paid yet"),
     ("partially_paid", "Partly paid"),
     ("paid", "Paid"),
     ("waived", "Waived"),
+    (RECEIVED, "With payments"),
 ];
+/// Dues with an open balance.
+const UNPAID: &str = "unpaid";
+/// Dues for which something was paid.
+const RECEIVED: &str = "received";
 
 /// A due as it is listed.
 pub(super) struct Row {
@@ -47,35 +54,53 @@ pub(super) struct Row {
     pub(super) team: String,
     pub(super) state: (&'static str, &'static str),
     pub(super) amount: String,
+    pub(super) paid: String,
     pub(super) open: String,
+    pub(super) overdue: String,
     pub(super) next: Option<Day>,
 }
 
-/// The sums in one currency.
-struct Sum {
-    open: String,
-    overdue: String,
-    paid: String,
-    note: String,
+/// The tiles of one currency: what they show, and the list that adds up to it.
+struct Tiles {
+    open: (String, String),
+    overdue: (String, String),
+    paid: (String, String),
 }
 
-impl From<&Total> for Sum {
-    fn from(Total { currency, sums }: &Total) -> Self {
-        let money = |minor| shown::money(minor, *currency);
-        let note = match sums.refunded {
-            0 => String::new(),
-            refunded => format!("{} given back", money(refunded)),
-        };
-        Self { open: money(sums.open), overdue: money(sums.overdue), paid: money(sums.paid), note }
+impl Tiles {
+    fn new(totals: &DueTotals, wanted: &Wanted, currencies: usize) -> Self {
+        let money = |minor| shown::money(minor, totals.currency);
+        // With one currency the list needs no filter for it.
+        let currency = if currencies > 1 { totals.currency.code() } else { "" };
+        Self {
+            open: (money(totals.open), wanted.with(UNPAID, currency)),
+            overdue: (money(totals.overdue), wanted.with("overdue", currency)),
+            paid: (money(totals.paid), wanted.with(RECEIVED, currency)),
+        }
     }
+}
+
+/// What the listed dues add up to, in one sentence for each currency.
+fn in_words(totals: &DueTotals) -> String {
+    let money = |minor| shown::money(minor, totals.currency);
+    let noun = if totals.dues == 1 { "due" } else { "dues" };
+    let overdue = match totals.overdue {
+        0 => String::new(),
+        overdue => format!(", {} overdue", money(overdue)),
+    };
+    let (charged, paid, open) = (money(totals.charged), money(totals.paid), money(totals.open));
+    format!("{} {noun}: {charged} charged, {paid} paid, {open} open{overdue}.", totals.dues)
 }
 
 #[derive(Template)]
 #[template(path = "dues/list.html")]
 struct ListPage {
     frame: Frame,
-    sums: Vec<Sum>,
+    tiles: Vec<Tiles>,
     rows: Vec<Row>,
+    /// What all dues of the list add up to, not only those on this page.
+    totals: Vec<String>,
+    heads: Vec<&'static str>,
     /// Whose dues these are, if only one family's are looked for.
     payer: String,
     next: String,
@@ -95,6 +120,7 @@ struct Wanted {
     status: String,
     team: String,
     category: String,
+    currency: String,
     q: String,
     charge: String,
     payer: String,
@@ -107,15 +133,27 @@ impl Wanted {
             status: text("status"),
             team: text("team"),
             category: text("category"),
+            currency: text("currency"),
             q: text("q"),
             charge: text("charge"),
             payer: text("payer"),
         }
     }
 
+    /// Every filter but the status, as it stands in an address.
+    fn beside_status(&self) -> [(&'static str, &str); 6] {
+        [
+            ("team", &self.team),
+            ("category", &self.category),
+            ("currency", &self.currency),
+            ("q", &self.q),
+            ("charge", &self.charge),
+            ("payer", &self.payer),
+        ]
+    }
+
     fn is_any(&self) -> bool {
-        let all = [&self.status, &self.team, &self.category, &self.q, &self.charge, &self.payer];
-        all.iter().any(|text| !text.is_empty())
+        !self.status.is_empty() || self.beside_status().iter().any(|(_, text)| !text.is_empty())
     }
 
     /// What is meant; a word that nobody can choose finds nothing out of the ordinary.
@@ -126,6 +164,9 @@ impl Wanted {
             payer_id: self.payer.parse().ok(),
             status: Status::parse(&self.status),
             overdue: (self.status == "overdue").then_some(true),
+            unpaid: (self.status == UNPAID).then_some(true),
+            received: (self.status == RECEIVED).then_some(true),
+            currency: self.currency.parse().ok(),
             category: Category::parse(&self.category),
             q: Some(self.q.clone()).filter(|q| !q.is_empty()),
             ..DueFilter::default()
@@ -136,21 +177,15 @@ impl Wanted {
         self.team == id.to_string()
     }
 
-    /// The sums of the family, the team or the club that is looked at; none of what was charged together.
-    fn sums(&self, db: &Reader<'_>) -> Result<Vec<Total>> {
-        let DueFilter { team_id, charge_id, payer_id, .. } = self.filter();
-        let totals = match (payer_id, team_id) {
-            _ if charge_id.is_some() => return Ok(Vec::new()),
-            (Some(payer), team) => {
-                statement::of_payers(db, &[payer], team.is_none(), team.as_slice())
-            }
-            (None, Some(team)) => statement::of_team(db, team).map(|own| own.totals),
-            (None, None) => statement::of_account(db),
-        };
-        match totals {
-            Err(error) if error.code == Code::NotFound => Ok(Vec::new()),
-            totals => totals,
-        }
+    fn is_overdue(&self) -> bool {
+        self.status == "overdue"
+    }
+
+    /// The totals of the tiles, which do not depend on the status, and those of the list.
+    fn totals(&self, db: &Reader<'_>) -> Result<(Vec<DueTotals>, Vec<DueTotals>)> {
+        let of = |wanted: &Self| totals::of_filter(db, &Reach::Everywhere, &wanted.filter());
+        let any_status = Self { status: String::new(), currency: String::new(), ..self.clone() };
+        Ok((of(&any_status)?, of(self)?))
     }
 
     /// The name of the family that is looked for.
@@ -159,12 +194,12 @@ impl Wanted {
         Ok(statement::names(db, payers)?.into_values().next().unwrap_or_default())
     }
 
-    /// Where the same is shown, as far as it stands like this.
-    fn only(&self, status: &str) -> String {
-        let narrowed = [("team", &self.team), ("payer", &self.payer)];
-        let narrowed = narrowed.into_iter().filter(|(_, value)| !value.is_empty());
+    /// The address of the same list with this status and currency.
+    fn with(&self, status: &str, currency: &str) -> String {
+        let kept = self.beside_status().into_iter().filter(|(name, _)| *name != "currency");
+        let kept = kept.chain([("currency", currency)]).filter(|(_, value)| !value.is_empty());
         let mut query = form_urlencoded::Serializer::new(String::new());
-        query.append_pair("status", status).extend_pairs(narrowed);
+        query.append_pair("status", status).extend_pairs(kept);
         format!("{LIST}?{}", query.finish())
     }
 }
@@ -188,7 +223,9 @@ pub(super) fn rows(db: &Reader<'_>, dues: &[Shown]) -> Result<Vec<Row>> {
         team: around.team(due.team_id),
         state: shown::state(due),
         amount: shown::money(due.amount - due.discount + due.late_fee_charged, due.currency),
+        paid: shown::money(due.paid, due.currency),
         open: shown::money(due.balance, due.currency),
+        overdue: shown::money(shown::overdue(due), due.currency),
         next: due.next_due_on,
     };
     Ok(dues.iter().map(row).collect())
@@ -204,15 +241,18 @@ pub(super) async fn list(visitor: Treasurer) -> Outcome<Response> {
     let about = wanted.clone();
     let look = move |db: &Reader<'_>| {
         let teams = teams(db, &TeamFilter::default())?;
-        Ok((about.sums(db)?, teams, rows(db, &dues)?, about.payer(db)?))
+        Ok((about.totals(db)?, teams, rows(db, &dues)?, about.payer(db)?))
     };
-    let (totals, teams, rows, payer) = visitor.read(look).await?;
+    let ((all, listed), teams, rows, payer) = visitor.read(look).await?;
     let filtered = wanted.is_any();
+    let figure = if wanted.is_overdue() { "#Overdue" } else { "#Paid" };
     let frame = visitor.frame("Dues", Section::Dues);
     let page = ListPage {
         frame: frame.flash(flash(&visitor)),
-        late: totals.iter().any(|total| total.sums.overdue > 0),
-        sums: totals.iter().map(Sum::from).collect(),
+        late: all.iter().any(|totals| totals.overdue > 0),
+        tiles: all.iter().map(|totals| Tiles::new(totals, &wanted, all.len())).collect(),
+        totals: listed.iter().map(in_words).collect(),
+        heads: vec!["Member", "State", "#Charged", figure, "#Open", "Next due"],
         any: filtered || !rows.is_empty(),
         rows,
         payer,

@@ -7,7 +7,7 @@ use kit::{Timestamp, Zone};
 
 use super::detail::PaidRow;
 use super::family::{Seen, seen};
-use super::{OWN, shown};
+use super::{LIST, OWN, shown};
 use crate::accounts::permits::OrdersRead;
 use crate::ids::DueId;
 use crate::web::page::{Frame, Section};
@@ -34,9 +34,15 @@ struct ReceiptPage {
 pub(super) async fn show(visitor: Visitor<OrdersRead>, At(id): At<DueId>) -> Outcome<Response> {
     let reach = visitor.reach().await?;
     let Seen { due, around, payments, zone } = visitor.read(move |db| seen(db, &reach, id)).await?;
+    let family = visitor.standing().await?.family();
+    let own = family.contains(&due.person_id) || family.contains(&due.payer_id);
     let page = ReceiptPage {
         frame: visitor.frame("Receipt", Section::OwnDues),
-        back: format!("{OWN}/{id}"),
+        back: if visitor.is_admin() && !own {
+            format!("{LIST}/{id}")
+        } else {
+            format!("{OWN}/{id}")
+        },
         id,
         person: around.person(due.person_id),
         payer: around.person(due.payer_id),

@@ -132,6 +132,15 @@ pub(super) fn parts(due: &Shown) -> Vec<PartRow> {
     due.instalments.iter().map(row).collect()
 }
 
+/// The part of a due that should have been paid by now.
+pub(super) fn overdue(due: &Shown) -> i64 {
+    let late = due.instalments.iter().filter(|part| part.overdue);
+    let parts: i64 = late.map(|part| part.amount - part.paid).sum();
+    let all_gone =
+        due.overdue && due.instalments.iter().all(|part| part.overdue || part.paid == part.amount);
+    if all_gone { due.balance } else { parts }
+}
+
 /// The next part that is to be paid: its day, and how much of it is open. A late fee comes with the last.
 pub(super) fn next(due: &Shown) -> Option<(kit::Day, i64)> {
     if due.balance == 0 {

@@ -18,7 +18,7 @@ use crate::web::query::{FromQuery, Nothing, Params, Query};
 use crate::web::reply::{Many, One};
 use crate::web::routes::Routes;
 
-pub(super) const CODE: usize = 40;
+pub(in crate::shop) const CODE: usize = 40;
 const WHOLE: i64 = 10_000;
 /// How often a code can be used at most.
 const USES: i64 = 1_000_000_000;

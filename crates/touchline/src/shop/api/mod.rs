@@ -1,7 +1,7 @@
 //! The JSON endpoints of the store.
 
-mod discounts;
-mod orders;
+pub(in crate::shop) mod discounts;
+pub(in crate::shop) mod orders;
 mod products;
 
 use crate::web::routes::Routes;

@@ -32,7 +32,7 @@ use crate::web::reply::{Many, One};
 use crate::web::routes::Routes;
 
 const NAME: usize = 120;
-const NOTE: usize = 1000;
+pub(in crate::shop) const NOTE: usize = 1000;
 const REASON: usize = 500;
 
 pub(super) fn routes(routes: Routes) -> Routes {
@@ -310,15 +310,9 @@ impl FromBody for NewRefund {
 
 impl FromBody for NewOrder {
     fn read(fields: &mut Fields) -> Self {
-        let buyer = fields.object("buyer", |fields| NewBuyer {
-            member_id: fields.id("member_id").apply(None),
-            person_id: fields.id("person_id").apply(None),
-            name: fields.line("name", NAME).apply(None),
-            email: fields.email("email").apply(None),
-        });
         Self {
             team_id: fields.id("team_id").apply(None),
-            buyer: buyer.apply(None),
+            buyer: buyer(fields),
             lines: lines(fields),
             currency: fields.currency("currency").apply(None),
             discount_code: fields.line("discount_code", CODE).apply(None),
@@ -329,14 +323,27 @@ impl FromBody for NewOrder {
     }
 }
 
-fn lines(fields: &mut Fields) -> Vec<NewLine> {
-    let lines = fields.objects("lines", LINES, |fields| {
-        let (product, quantity) = (fields.id("product_id"), fields.number("quantity", 1, QUANTITY));
-        let variant_id = fields.id("variant_id").apply(None);
-        let product_id = fields.required("product_id", product);
-        let quantity = fields.required("quantity", quantity);
-        Some(NewLine { product_id: product_id?, variant_id, quantity: quantity? })
+pub(in crate::shop) fn buyer(fields: &mut Fields) -> Option<NewBuyer> {
+    let buyer = fields.object("buyer", |fields| NewBuyer {
+        member_id: fields.id("member_id").apply(None),
+        person_id: fields.id("person_id").apply(None),
+        name: fields.line("name", NAME).apply(None),
+        email: fields.email("email").apply(None),
     });
+    buyer.apply(None)
+}
+
+/// What a line says, but for who buys it.
+pub(in crate::shop) fn line(fields: &mut Fields) -> Option<NewLine> {
+    let (product, quantity) = (fields.id("product_id"), fields.number("quantity", 1, QUANTITY));
+    let variant_id = fields.id("variant_id").apply(None);
+    let product_id = fields.required("product_id", product);
+    let quantity = fields.required("quantity", quantity);
+    Some(NewLine { product_id: product_id?, variant_id, quantity: quantity? })
+}
+
+fn lines(fields: &mut Fields) -> Vec<NewLine> {
+    let lines = fields.objects("lines", LINES, line);
     let lines = fields.required("lines", lines).unwrap_or_default();
     if lines.is_empty() && !fields.is_faulty("lines") {
         fields.fault("lines", "empty", "An order has at least one line.");

@@ -1,5 +1,6 @@
 //! The pages of the store: of those who run it below `/admin`, of families and of coaches below `/store`.
 
+mod buying;
 mod code_form;
 mod codes;
 mod desk;
@@ -8,6 +9,7 @@ mod orders;
 mod own;
 mod print;
 mod product_form;
+mod product_row;
 mod products;
 mod receipt;
 mod refund;
@@ -30,8 +32,8 @@ use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::{ProductId, TeamId};
 use crate::names::Names;
-use crate::paging::{Order, Page};
-use crate::shop::order::Line;
+use crate::paging::{self, Page};
+use crate::shop::order::{Line, Order};
 use crate::shop::product::{self, ProductFilter};
 use crate::teams::team::{self, Status, TeamFilter};
 use crate::web::form::Faults;
@@ -119,6 +121,19 @@ pub(crate) fn percent(points: impl Borrow<i64>) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// Whether the visitor or somebody they look after bought the order.
+async fn is_own<N: Needs>(visitor: &Visitor<N>, order: &Order) -> Result<bool> {
+    let family = visitor.standing().await?.family();
+    Ok(order.kept.buyer_person_id.is_some_and(|person| family.contains(&person)))
+}
+
+/// The page of an order: admins manage it in the admin area, unless their own family bought it.
+async fn order_page<N: Needs>(visitor: &Visitor<N>, order: &Order) -> Result<String> {
+    let managed = visitor.is_admin() && !is_own(visitor, order).await?;
+    let area = if managed { "admin" } else { "store" };
+    Ok(format!("/{area}/orders/{}", order.kept.id))
+}
+
 /// What a line is called, with how many of it there are to do something with.
 fn many(line: &Line, count: i64) -> String {
     let size = line.variant_name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
@@ -172,14 +187,14 @@ fn made(once: Once<String>) -> String {
 /// The teams that play, to choose from.
 fn teams(db: &Reader<'_>, reach: &Reach) -> Result<Vec<(TeamId, String)>> {
     let filter = TeamFilter { status: Some(Status::Active), ..TeamFilter::default() };
-    let page = Page { limit: CHOICE, order: Order::Asc, last: None };
+    let page = Page { limit: CHOICE, order: paging::Order::Asc, last: None };
     let found = team::list(db, reach, &filter, &page)?;
     Ok(found.into_iter().map(|team| (team.id, team.name)).collect())
 }
 
 /// The products there are, whatever has become of them, the newest first.
 fn products(db: &Reader<'_>, reach: &Reach) -> Result<Vec<(ProductId, String)>> {
-    let page = Page { limit: CHOICE, order: Order::Desc, last: None };
+    let page = Page { limit: CHOICE, order: paging::Order::Desc, last: None };
     let found = product::list(db, reach, &ProductFilter::default(), &page)?;
     let names = named(db, found.iter().map(|product| product.kept.team_id))?;
     let choice = found.into_iter().map(|product| {

@@ -7,6 +7,7 @@ use kit::Timestamp;
 use kit::word::Word;
 use store::Reader;
 
+use super::own::PLACED;
 use super::shown::{self, STATES};
 use super::{Keeper, named, products, seller, show, teams};
 use crate::accounts::rights::Reach;
@@ -132,7 +133,7 @@ pub(super) async fn list(visitor: Keeper) -> Outcome<Response> {
     };
     let (rows, sums, (teams, products)) = visitor.read(look).await?;
     let page = ListPage {
-        frame: visitor.frame("Orders", Section::Orders),
+        frame: visitor.frame("Orders", Section::Orders).flash(visitor.guest.done(&PLACED)),
         rows,
         next,
         sums,

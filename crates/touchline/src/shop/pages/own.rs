@@ -10,7 +10,7 @@ use super::order::{self as orders, ENDED, Happened, can_cancel, history, whole};
 use super::orders::Row;
 use super::shelf::own_reach;
 use super::shown::{self, AskPage};
-use super::{Bought, Buyer, Onlooker, do_once, named, seller, show};
+use super::{Bought, Buyer, Onlooker, do_once, is_own, named, seller, show};
 use crate::accounts::account;
 use crate::cards::checkout::Wish;
 use crate::cards::opening;
@@ -33,6 +33,9 @@ use crate::web::visitor::{Outcome, see_other};
 const DONE: [(&str, &str); 2] =
     [("placed", "Your order was placed."), ("cancelled", "The order was cancelled.")];
 
+/// What the list says after a checkout that placed several orders.
+pub(super) const PLACED: [(&str, &str); 1] = [("placed", "The orders were placed.")];
+
 #[derive(Template)]
 #[template(path = "shop/own_orders.html")]
 struct ListPage {
@@ -53,7 +56,7 @@ pub(super) async fn list(visitor: Onlooker) -> Outcome<Response> {
     let Leaf { rows, next } = Leaf::read(&visitor, &asked, read).await?;
     let look = move |db: &Reader<'_>| Ok((Row::all(db, rows)?, account::find(db)?.timezone));
     let (rows, zone) = visitor.read(look).await?;
-    let frame = visitor.frame("My orders", Section::MyOrders);
+    let frame = visitor.frame("My orders", Section::MyOrders).flash(visitor.guest.done(&PLACED));
     let leads = frame.is_admin || !standing.leads.is_empty();
     show(StatusCode::OK, &ListPage { frame, rows, next, leads, zone })
 }
@@ -69,6 +72,8 @@ struct OnePage {
     history: Vec<Happened>,
     /// What can be picked up from which day on.
     fetched: Vec<(String, kit::Day)>,
+    /// Whether the visitor's family bought it; coaches also see the orders of their teams.
+    own: bool,
     /// Whether it can be paid by card here.
     by_card: bool,
     cancellable: bool,
@@ -87,13 +92,15 @@ pub(super) async fn one(visitor: Onlooker, At(id): At<OrderId>) -> Outcome<Respo
     };
     let (order, seller, history, fetched, zone) = visitor.read(look).await?;
     let owed = shown::owed(&order);
-    let cards = visitor.app().cards.clone().filter(|_| owed.minor > 0);
+    let own = is_own(&visitor, &order).await?;
+    let cards = visitor.app().cards.clone().filter(|_| own && owed.minor > 0);
     let frame = visitor.frame(format!("Order {}", order.kept.number), Section::MyOrders);
     let page = OnePage {
         frame: frame.flash(visitor.guest.done(&DONE)),
         seller,
         state: shown::progress(order.kept.status),
         owed,
+        own,
         history,
         fetched,
         by_card: cards.is_some(),

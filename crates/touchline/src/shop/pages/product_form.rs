@@ -9,6 +9,7 @@ use kit::{Currency, Money, Zone};
 use serde_json::Value;
 use store::{Reader, Tx};
 
+use super::product_row::{Row, written};
 use super::sheet::{self, Sheet};
 use super::shown::BUYERS;
 use super::{Keeper, Sent, do_once, is_fault, made, named, placed, seller, show, status, teams};
@@ -19,7 +20,7 @@ use crate::expected::Expected;
 use crate::ids::{ProductId, TeamId};
 use crate::money::settings;
 use crate::shop::product::{self, Buyers, NewProduct, Product, ProductChange, Status};
-use crate::shop::variant::{self, Variant};
+use crate::shop::variant;
 use crate::web::form::{Faults, Form, mark};
 use crate::web::once::{new_nonce, nonce};
 use crate::web::page::{Frame, Section};
@@ -31,17 +32,6 @@ const MORE: usize = 3;
 const SOLD: &str = "Somebody bought it or changed it while you had it open. The numbers of what is left are as \
     they are now; look at them and save again.";
 
-/// A size or colour as it was typed.
-#[derive(Debug, Default)]
-struct Row {
-    id: String,
-    name: String,
-    price: String,
-    stock: String,
-    /// What was left when the form was shown.
-    was: String,
-}
-
 /// What was typed.
 #[derive(Debug, Default)]
 struct Typed {
@@ -51,7 +41,10 @@ struct Typed {
     currency: String,
     price: String,
     tax_rate_bp: String,
-    tax_on_top: bool,
+    /// Where the tax is: `none`, `yes` for included, `no` for added.
+    tax: String,
+    /// Whether it comes in sizes or colours.
+    sized: bool,
     stock: String,
     was: String,
     on_sale_from: String,
@@ -66,69 +59,11 @@ struct Typed {
     rows: Vec<Row>,
 }
 
-impl Row {
-    fn read(form: &Form, place: usize) -> Option<Self> {
-        let text = |name: &str| form.text(&format!("variants-{place}-{name}")).to_owned();
-        form.get(&format!("variants-{place}-name"))?;
-        Some(Self {
-            id: text("id"),
-            name: text("name"),
-            price: text("price"),
-            stock: text("stock"),
-            was: text("was"),
-        })
-    }
-
-    fn of(variant: &Variant, currency: Currency) -> Self {
-        let price = variant.price.map(|minor| Money { minor, currency }.plain());
-        let stock = written(variant.stock);
-        Self {
-            id: variant.id.to_string(),
-            name: variant.name.clone(),
-            price: price.unwrap_or_default(),
-            was: stock.clone(),
-            stock,
-        }
-    }
-
-    /// Whether there is anything: a size whose name was taken away is sold no longer.
-    fn is_there(&self) -> bool {
-        let new = self.id.is_empty() && !(self.price.is_empty() && self.stock.is_empty());
-        new || !self.name.is_empty()
-    }
-
-    fn body(&self, place: usize, currency: Currency, faults: &mut Faults) -> Value {
-        let at = |name: &str| format!("variants-{place}-{name}");
-        let mut sheet = Sheet::default();
-        if self.name.is_empty() {
-            faults.add(&at("name"), "Say which size or colour this is.");
-        }
-        if !self.id.is_empty() {
-            sheet.set("id", self.id.as_str());
-        }
-        sheet.text("name", &self.name);
-        sheet.read("price", &at("price"), &self.price, |text| sheet::amount(text, currency));
-        if self.id.is_empty() || self.stock != self.was {
-            sheet.read("stock", &at("stock"), &self.stock, sheet::whole);
-        }
-        let (body, own) = sheet.into_members();
-        for name in ["price", "stock"].map(at) {
-            if !own.at(&name).is_empty() {
-                faults.add(&name, own.at(&name));
-            }
-        }
-        body
-    }
-}
-
-fn written(stock: Option<i64>) -> String {
-    stock.map(|stock| stock.to_string()).unwrap_or_default()
-}
-
 impl Typed {
     fn read(form: &Form) -> Self {
         let text = |name: &str| form.text(name).to_owned();
         let rows = (0..variant::MOST + MORE).map_while(|place| Row::read(form, place));
+        let rows: Vec<_> = rows.filter(Row::is_there).collect();
         Self {
             name: text("name"),
             description: text("description"),
@@ -136,7 +71,12 @@ impl Typed {
             currency: text("currency").to_uppercase(),
             price: text("price"),
             tax_rate_bp: text("tax_rate_bp"),
-            tax_on_top: form.text("tax_included") == "no",
+            tax: form.maybe("tax_included").unwrap_or("yes").to_owned(),
+            sized: match form.text("sized") {
+                "no" => false,
+                "yes" => true,
+                _ => !rows.is_empty(),
+            },
             stock: text("stock"),
             was: text("was"),
             on_sale_from: text("on_sale_from"),
@@ -147,7 +87,7 @@ impl Typed {
             external_id: text("external_id"),
             version: text("version"),
             shown: text("shown"),
-            rows: rows.filter(Row::is_there).collect(),
+            rows,
         }
     }
 
@@ -160,8 +100,17 @@ impl Typed {
             team_id: String::new(),
             currency: currency.code().to_owned(),
             price: Money { minor: kept.price, currency }.plain(),
-            tax_rate_bp: super::percent(kept.tax_rate_bp),
-            tax_on_top: !kept.tax_included,
+            tax_rate_bp: match kept.tax_rate_bp {
+                0 => String::new(),
+                points => super::percent(points),
+            },
+            tax: match (kept.tax_rate_bp, kept.tax_included) {
+                (0, _) => "none",
+                (_, true) => "yes",
+                (_, false) => "no",
+            }
+            .to_owned(),
+            sized: !variants.is_empty(),
             stock: written(kept.stock),
             was: written(kept.stock),
             on_sale_from: sheet::local(kept.on_sale_from, zone),
@@ -180,7 +129,7 @@ impl Typed {
     /// Stands for everything but what is left, which changes with every order: whoever saves must have seen it.
     fn mark(&self) -> String {
         let rows: Vec<_> = self.rows.iter().map(|row| (&row.id, &row.name, &row.price)).collect();
-        let tax = (&self.tax_rate_bp, self.tax_on_top);
+        let tax = (&self.tax_rate_bp, &self.tax);
         let sale = (&self.on_sale_from, &self.on_sale_until, &self.buyers, &self.pick_up_on);
         let named = (&self.name, &self.description, &self.price, &self.external_id);
         mark(&(named, tax, sale, &self.most_per_order, rows))
@@ -223,8 +172,7 @@ impl Typed {
         if self.price.is_empty() {
             sheet.faults.add("price", "Say what it costs; 0 if it is free.");
         }
-        sheet.percent("tax_rate_bp", &self.tax_rate_bp);
-        sheet.set("tax_included", !self.tax_on_top);
+        self.tax_into(&mut sheet);
         sheet.moment("on_sale_from", &self.on_sale_from, zone);
         sheet.moment("on_sale_until", &self.on_sale_until, zone);
         sheet.text("buyers", &self.buyers);
@@ -234,18 +182,43 @@ impl Typed {
         let rows = self.rows.iter().enumerate();
         let rows = rows.map(|(place, row)| row.body(place, currency, &mut sheet.faults));
         let rows: Vec<_> = rows.collect();
-        let sized = !rows.is_empty();
+        if !self.sized && !rows.is_empty() {
+            let wrong = "You filled in sizes, but chose that there are none. Clear their names, or choose “Yes”.";
+            sheet.faults.add("variants", wrong);
+        }
+        if self.sized && rows.is_empty() {
+            sheet.faults.add("variants", "Fill in at least one size, or choose “No”.");
+        }
         sheet.set("variants", rows);
-        if sized {
+        if self.sized {
             sheet.set("stock", Value::Null);
-            if !self.stock.is_empty() {
-                let wrong = "Where there are sizes, they say how many are left. Leave this empty.";
+            // What was counted before there were sizes goes; a new number would be lost without a word.
+            if self.stock != self.was {
+                let wrong = "Each size has its own number. Clear this one, or choose “No”.";
                 sheet.faults.add("stock", wrong);
             }
         } else if self.version.is_empty() || self.stock != self.was {
             sheet.number("stock", &self.stock);
         }
         sheet
+    }
+
+    fn tax_into(&self, sheet: &mut Sheet) {
+        let taxed = self.tax != "none";
+        if !taxed && !matches!(self.tax_rate_bp.as_str(), "" | "0") {
+            let wrong = "You entered a tax, but chose that there is none.";
+            sheet.faults.add("tax_rate_bp", wrong);
+        }
+        if taxed {
+            sheet.percent("tax_rate_bp", &self.tax_rate_bp);
+            sheet.set("tax_included", self.tax != "no");
+        } else {
+            sheet.set("tax_rate_bp", 0);
+        }
+    }
+
+    fn is_taxed(&self, how: &str) -> bool {
+        self.tax == how
     }
 
     /// The product that is meant, or everything that is wrong.
@@ -329,6 +302,7 @@ pub(super) async fn new(visitor: Keeper) -> Outcome<Response> {
     let typed = Typed {
         currency: currency.code().to_owned(),
         buyers: Buyers::Everyone.word().to_owned(),
+        tax: "none".to_owned(),
         ..Typed::default()
     };
     let nonce = new_nonce(visitor.app());

@@ -7,7 +7,7 @@ use kit::{Timestamp, Zone};
 use store::Reader;
 
 use super::order::whole;
-use super::{Onlooker, named, seller, show, shown};
+use super::{Onlooker, named, order_page, seller, show, shown};
 use crate::accounts::account;
 use crate::ids::OrderId;
 use crate::money::payment::{Payment, Refund};
@@ -20,6 +20,8 @@ use crate::web::visitor::Outcome;
 #[template(path = "shop/receipt.html")]
 struct ReceiptPage {
     frame: Frame,
+    /// The page of the order.
+    back: String,
     club: String,
     seller: String,
     order: Order,
@@ -42,6 +44,7 @@ pub(super) async fn show_receipt(visitor: Onlooker, At(id): At<OrderId>) -> Outc
     };
     let (order, payments, refunds, seller, account) = visitor.read(look).await?;
     let page = ReceiptPage {
+        back: order_page(&visitor, &order).await?,
         frame: visitor.frame(format!("Receipt for order {}", order.kept.number), Section::MyOrders),
         club: account.name,
         seller,

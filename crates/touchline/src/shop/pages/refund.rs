@@ -64,18 +64,18 @@ impl Typed {
         let (restock, method) = (Some(self.restock), giving::chosen(&self.way, faults));
         let new = NewRefund { amount: None, lines: None, restock, method, reason };
         if self.how != "amount" && !self.amount.is_empty() {
-            faults.add("amount", "You wrote an amount, but chose to give back something else.");
+            faults.add("amount", "You entered an amount, but chose to give back something else.");
             return None;
         }
         if self.how != "lines" && !self.parts.lines.is_empty() {
-            faults
-                .add("how", "You wrote how many of a line, but chose to give back something else.");
+            let wrong = "You entered quantities, but chose to give back something else.";
+            faults.add("lines", wrong);
             return None;
         }
         match self.how.as_str() {
             "all" => Some(new),
             "lines" if self.parts.lines.is_empty() => {
-                faults.add("how", "Say how many of which line are taken back.");
+                faults.add("lines", "Enter how many of which line are taken back.");
                 None
             }
             "lines" => Some(NewRefund { lines: Some(self.parts.lines.clone()), ..new }),
@@ -118,7 +118,7 @@ impl RefundPage {
     }
 
     fn amount_in(&self) -> String {
-        format!("For an amount: how much, in {}?", self.left.currency.code())
+        format!("Amount in {}", self.left.currency.code())
     }
 
     fn is(&self, how: &str) -> bool {

@@ -38,6 +38,8 @@ struct Typed {
     url: String,
     description: String,
     events: Vec<String>,
+    /// Whether only the teams below are meant.
+    of_some_teams: bool,
     teams: Vec<String>,
     ordering: String,
     /// Stands for everything above as it was shown.
@@ -46,12 +48,19 @@ struct Typed {
 
 impl Typed {
     fn read(form: &Form) -> Self {
-        let all = |name: &str| form.all(name).into_iter().map(str::to_owned).collect();
+        let all =
+            |name: &str| -> Vec<_> { form.all(name).into_iter().map(str::to_owned).collect() };
+        let teams = all("team_ids");
         Self {
             url: form.text("url").to_owned(),
             description: form.text("description").to_owned(),
             events: all("events"),
-            teams: all("team_ids"),
+            of_some_teams: match form.text("teams") {
+                "all" => false,
+                "some" => true,
+                _ => !teams.is_empty(),
+            },
+            teams,
             ordering: form.maybe("ordering").unwrap_or(Ordering::Parallel.word()).to_owned(),
             shown: form.text("shown").to_owned(),
         }
@@ -63,6 +72,7 @@ impl Typed {
             url: webhook.url.clone(),
             description: webhook.description.clone().unwrap_or_default(),
             events: webhook.events.0.clone(),
+            of_some_teams: webhook.team_ids.is_some(),
             teams: teams.map(ToString::to_string).collect(),
             ordering: webhook.ordering.word().to_owned(),
             shown: String::new(),
@@ -73,9 +83,10 @@ impl Typed {
     /// The address of the form with what was typed, for whoever must prove first who they are.
     fn link(&self) -> String {
         let mut link = format!(
-            "{LIST}/new?url={}&description={}&ordering={}",
+            "{LIST}/new?url={}&description={}&teams={}&ordering={}",
             encoded(&self.url),
             encoded(&self.description),
+            if self.of_some_teams { "some" } else { "all" },
             encoded(&self.ordering)
         );
         for (name, values) in [("events", &self.events), ("team_ids", &self.teams)] {
@@ -113,6 +124,12 @@ impl Typed {
             self.teams.iter().map(|id| id.parse()).collect();
         if teams.is_err() {
             faults.add("team_ids", "One of these teams does not exist. Choose again.");
+        }
+        if self.of_some_teams && self.teams.is_empty() {
+            faults.add("team_ids", "Choose at least one team.");
+        }
+        if !self.of_some_teams && !self.teams.is_empty() {
+            faults.add("team_ids", "You chose teams, but also that all teams are meant.");
         }
         let ordering = Ordering::parse(&self.ordering);
         if ordering.is_none() {

@@ -14,7 +14,7 @@ use crate::paging::{Order, Page};
 use crate::web::leaf::{Asked, Leaf};
 use crate::web::page::{Frame, Section};
 use crate::web::visitor::Outcome;
-use crate::webhooks::webhook::Webhook;
+use crate::webhooks::webhook::{Reason, Status, Webhook};
 use crate::webhooks::{edit, summary};
 
 /// What is said after something was done.
@@ -28,6 +28,8 @@ struct Row {
     state: (&'static str, &'static str),
     why: &'static str,
     bar: Bar,
+    /// Deliveries that were given up.
+    failed: i64,
     last: Option<Timestamp>,
     webhook: Webhook,
 }
@@ -38,23 +40,42 @@ struct ListPage {
     frame: Frame,
     rows: Vec<Row>,
     next: String,
+    state: String,
     now: Timestamp,
+}
+
+/// Which webhooks the list can be narrowed to, with the label of the choice.
+const STATES: [(&str, &str); 2] =
+    [("failing", "Failing"), ("turned_off", "Turned off by Touchline")];
+
+/// Whether a webhook is in a state that the list is narrowed to.
+fn is_in(webhook: &Webhook, state: &str) -> bool {
+    match state {
+        "failing" => webhook.status == Status::Enabled && webhook.failing_since.is_some(),
+        "turned_off" => {
+            webhook.status == Status::Disabled && webhook.disabled_reason != Some(Reason::ByHand)
+        }
+        _ => true,
+    }
 }
 
 pub(super) async fn list(visitor: Keeper) -> Outcome<Response> {
     let asked = Asked::of(&visitor, Order::Desc)?;
-    let Leaf { rows, next } = Leaf::read(&visitor, &asked, page).await?;
+    let state = asked.form.text("state").to_owned();
+    let wanted = state.clone();
+    let read = move |db: &Reader<'_>, asked: &Page<WebhookId>| page(db, &wanted, asked);
+    let Leaf { rows, next } = Leaf::read(&visitor, &asked, read).await?;
     let rows = visitor.read(move |db| rows.into_iter().map(|one| row(db, one)).collect()).await?;
     let frame = visitor.frame("Webhooks", Section::Webhooks);
     let frame = frame.flash(visitor.guest.done(&DONE));
-    show(StatusCode::OK, &ListPage { frame, rows, next, now: visitor.app().clock.now() })
+    show(StatusCode::OK, &ListPage { frame, rows, next, state, now: visitor.app().clock.now() })
 }
 
 /// A page of the webhooks, the newest first. An account has few enough to look at all.
-fn page(db: &Reader<'_>, page: &Page<WebhookId>) -> Result<Vec<Webhook>> {
+fn page(db: &Reader<'_>, state: &str, page: &Page<WebhookId>) -> Result<Vec<Webhook>> {
     let after = page.after(WebhookId::LEAST, WebhookId::GREATEST);
     let mut all = edit::all(db)?;
-    all.retain(|webhook| webhook.id < after);
+    all.retain(|webhook| webhook.id < after && is_in(webhook, state));
     all.reverse();
     all.truncate(usize::try_from(page.fetch()).unwrap_or(usize::MAX));
     Ok(all)
@@ -67,6 +88,7 @@ fn row(db: &Reader<'_>, webhook: Webhook) -> Result<Row> {
         state: shown::state(&webhook),
         why: shown::why(&webhook),
         bar: Bar::new(&summary::day(db, webhook.id)?),
+        failed: summary::open(db, webhook.id)?.failed,
         last: summary::last(db, webhook.id)?,
         webhook,
     })

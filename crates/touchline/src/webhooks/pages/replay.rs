@@ -57,6 +57,13 @@ impl Typed {
         now: Timestamp,
     ) -> std::result::Result<(Part, bool), Faults> {
         let mut faults = Faults::default();
+        let other = "You filled this in, but chose something else.";
+        if self.what != "time" && !(self.from.is_empty() && self.to.is_empty()) {
+            faults.add("from", other);
+        }
+        if self.what != "numbers" && !(self.first.is_empty() && self.last.is_empty()) {
+            faults.add("first", other);
+        }
         let part = match self.what.as_str() {
             "failed" => {
                 let part = open.numbers.map(|(first, last)| Part::Numbers(first, last));
@@ -94,7 +101,7 @@ impl Typed {
                 None
             }
         };
-        part.ok_or(faults)
+        part.filter(|_| faults.is_empty()).ok_or(faults)
     }
 }
 

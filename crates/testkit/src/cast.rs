@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use store::Scope;
 use touchline::accounts::user::{Role, User};
 use touchline::ids::{PersonId, UserId};
-use touchline::roster::linking;
+use touchline::roster::{linking, person, safeguarding};
 
 use crate::World;
 
@@ -94,6 +94,9 @@ impl World {
             player: self.user(Role::Member, "lia@example.org").await,
             outsider: self.user(Role::Member, "uwe@example.org").await,
         };
+        for child in [&cast.zoe, &cast.ole] {
+            self.confirm_guardians(&child.person).await;
+        }
         self.link(&cast.kim.person, cast.coach.id).await;
         self.link(&cast.pat, cast.parent.id).await;
         self.link(&cast.lia.person, cast.player.id).await;
@@ -112,6 +115,25 @@ impl World {
         let shown = self.owner.get(&format!("/people/{}", child.person)).await.ok();
         let guardian = shown.data()["guardians"][0]["id"].as_str().unwrap().to_owned();
         (child, guardian)
+    }
+
+    /// Somebody confirms their email address, so that they can read messages without signing in.
+    pub async fn confirm_email(&self, person: &str) {
+        let id: PersonId = person.parse().unwrap();
+        let confirm = move |tx: &store::Tx<'_>| {
+            let email = person::find(tx, id)?.email_folded.unwrap_or_default();
+            safeguarding::confirm_email(tx, id, &email)
+        };
+        let confirmed = self.db().write(Scope::account(self.harbour, "test"), confirm).await;
+        assert!(confirmed.unwrap(), "{person} has an address");
+    }
+
+    /// The guardians of somebody confirm their email addresses.
+    pub async fn confirm_guardians(&self, person: &str) {
+        let shown = self.owner.get(&format!("/people/{person}")).await.ok();
+        for guardian in shown.data()["guardians"].as_array().unwrap() {
+            self.confirm_email(guardian["id"].as_str().unwrap()).await;
+        }
     }
 
     /// Somebody on a roster is who signs in as this user.

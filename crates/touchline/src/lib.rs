@@ -89,6 +89,7 @@ pub fn service(app: App) -> Router {
         .merge(events::api::calendars::router())
         .merge(teams::pages::router())
         .merge(mail::pages::router())
+        .merge(roster::pages::router())
         .merge(cards::incoming::router())
         .merge(cards::pages::router())
         .merge(money::pages::router())

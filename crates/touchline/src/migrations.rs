@@ -23,4 +23,5 @@ pub const STEPS: &[Migration] = steps![
     "0008_webhooks",
     "0009_money",
     "0010_location_sharing",
+    "0011_safeguarding",
 ];

@@ -9,8 +9,10 @@ use crate::dues::due;
 use crate::error::Result;
 use crate::events::{event, rsvp, volunteers};
 use crate::ids::{MemberId, PersonId, TeamId, UserId};
+use crate::mail::guardian_notice;
 use crate::messages::message;
 use crate::oauth::grant;
+use crate::roster::safeguarding::{self, ProtectionChange};
 
 /// Does what follows from news about these subjects.
 pub fn after(tx: &Tx<'_>, kind: &str, subjects: impl Iterator<Item = String>) -> Result<()> {
@@ -28,6 +30,17 @@ pub fn after(tx: &Tx<'_>, kind: &str, subjects: impl Iterator<Item = String>) ->
 /// Does what follows from a person's new name: what shows it has changed too.
 pub fn renamed(tx: &Tx<'_>, person: PersonId) -> Result<()> {
     message::rename_author(tx, person)
+}
+
+/// Does what follows from a change of a minor's protection: the guardians are told.
+pub fn protection_changed(tx: &Tx<'_>, id: PersonId, change: &ProtectionChange) -> Result<()> {
+    guardian_notice::send(tx, id, change)
+}
+
+/// Does what follows from a new age group: when a team becomes one of adults, the guardians of its minors
+/// are told.
+pub fn became_adult_team(tx: &Tx<'_>, team: TeamId) -> Result<()> {
+    safeguarding::record_for_team(tx, team)
 }
 
 /// Does what follows from a new password: apps that were allowed to act for the user are not any more.

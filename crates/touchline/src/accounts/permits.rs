@@ -107,6 +107,8 @@ permits! {
     PeopleRead: Some(ScopeName::RosterRead), Staff;
     /// Adding, changing and removing members.
     RosterWrite: Some(ScopeName::RosterWrite), Staff;
+    /// Confirming that people are adults.
+    AdultsConfirm: Some(ScopeName::RosterWrite), Admin;
     /// Handing over all that is held of a person.
     PrivacyExport: Some(ScopeName::RosterRead), Admin;
     /// Erasing all that is held of a person.

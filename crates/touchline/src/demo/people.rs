@@ -6,11 +6,13 @@ use store::Tx;
 use super::club::{Sample, TEAMS};
 use crate::accounts::rights::Reach;
 use crate::error::Result;
+use crate::ids::PersonId;
 use crate::roster::guardian::NewGuardian;
 use crate::roster::member::Member;
 use crate::roster::membership::{MemberStatus, MembershipChange, Role};
 use crate::roster::newcomer::{self, NewMember};
 use crate::roster::person::PersonChange;
+use crate::roster::safeguarding;
 use crate::teams::team::Team;
 
 const PLAYERS: usize = 12;
@@ -80,7 +82,21 @@ pub(super) fn sign_up(tx: &Tx<'_>, sample: &Sample, team: &Team) -> Result<Vec<M
             staff(number, 1, Role::Manager),
         )?);
     }
+    safeguarding::confirm_new_emails(tx, adults(&roster))?;
+    if number == 0 {
+        // A coach added this helper, so an admin has yet to confirm them.
+        let helper = staff(number, 2, Role::Staff);
+        roster.push(newcomer::add(tx, &Reach::Teams(vec![team.id]), team.id, helper)?);
+    }
     Ok(roster)
+}
+
+/// The staff on a roster and the guardians of its players.
+fn adults(roster: &[Member]) -> Vec<PersonId> {
+    let staff = roster.iter().filter(|member| member.role != Role::Player);
+    let guardians = roster.iter().filter_map(|member| member.private.as_ref());
+    let guardians = guardians.flat_map(|private| private.guardians.iter().map(|one| one.id));
+    staff.map(|member| member.person_id).chain(guardians).collect()
 }
 
 fn set(text: impl Into<String>) -> Change<String> {

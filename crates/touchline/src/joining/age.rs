@@ -5,7 +5,8 @@ use store::Reader;
 
 use crate::error::{Error, Result};
 use crate::roster::guardian;
-use crate::roster::person::{OF_AGE, Person};
+use crate::roster::person::Person;
+use crate::teams::age_group::ADULT_AGE;
 
 /// Below this age, a guardian must have joined before.
 const ALONE: i64 = 13;
@@ -19,7 +20,7 @@ pub fn of(db: &Reader<'_>, person: &Person) -> Option<i64> {
 /// What those who agree should know of the age of somebody who wants to sign in and is no adult.
 pub fn remark(db: &Reader<'_>, person: &Person) -> Option<String> {
     let age = of(db, person)?;
-    (age < OF_AGE).then(|| format!("{age} years old. Make sure that a parent knows of this."))
+    (age < ADULT_AGE).then(|| format!("{age} years old. Make sure that a parent knows of this."))
 }
 
 /// Refuses a child whose guardians have not joined yet.

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 
 use store::Reader;
 
+use super::audience::To;
 use super::message::{Kind, Stored};
 use super::{audience, conversation, people, safety};
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::PersonId;
+use crate::roster::safeguarding;
 use crate::teams::team::Team;
 
 /// Everybody who gets this message if it is published now: each once, its author not at all.
@@ -31,11 +33,13 @@ pub fn recipients(
     if named.is_empty() && !is_reply {
         return Err(nobody());
     }
-    let begun = Circle::around(db, team, named.into_iter().chain(author).collect())?;
+    let begun = Circle::around(db, team, author, named.into_iter().chain(author).collect())?;
     let guardians = people::guardians(db, &begun.minors)?;
-    // What many children are told at once is said to none of them alone.
+    // What a whole team is told is said to no child alone. Named members may be one child and a second
+    // one who does not exist.
     let children = begun.minors.iter().filter(|person| Some(**person) != author).count();
-    let must_be_safe = message.kind == Kind::Message || children < 2;
+    let names_few = matches!(message.audience.to, To::Members | To::Unanswered);
+    let must_be_safe = message.kind == Kind::Message || names_few || children < 2;
     let receiving = guardians.iter().filter(|one| one.receives_messages);
     let for_recipients = receiving.filter(|one| Some(one.person_id) != author);
     let mut circle = begun.with(db, team, for_recipients.map(|one| one.guardian_id))?;
@@ -49,19 +53,30 @@ pub fn recipients(
     Ok(circle.people.into_iter().filter(|person| Some(*person) != author).collect())
 }
 
-/// The people around a message, its author among them, and who of them is a minor.
+/// The people around a message, its author among them, who of them is a minor, and who counts as an adult.
 struct Circle {
+    author: Option<PersonId>,
     people: BTreeSet<PersonId>,
     minors: BTreeSet<PersonId>,
+    adults: BTreeSet<PersonId>,
 }
 
 impl Circle {
-    fn around(db: &Reader<'_>, team: &Team, people: BTreeSet<PersonId>) -> Result<Self> {
+    fn around(
+        db: &Reader<'_>,
+        team: &Team,
+        author: Option<PersonId>,
+        people: BTreeSet<PersonId>,
+    ) -> Result<Self> {
         let today = team.timezone.day(db.now());
-        let facts = people::facts(db, &people)?;
-        let minors = facts.iter().filter(|one| safety::is_minor(one, today));
+        let facts = safeguarding::facts(db, &people)?;
+        let minors = facts.iter().filter(|one| one.is_minor(today));
+        let adults =
+            facts.iter().filter(|one| one.counts_as_adult(today, Some(one.person_id) == author));
         Ok(Self {
+            author,
             minors: minors.map(|one| one.person_id).collect(),
+            adults: adults.map(|one| one.person_id).collect(),
             people: facts.iter().map(|one| one.person_id).collect(),
         })
     }
@@ -76,14 +91,19 @@ impl Circle {
         if more.is_empty() {
             return Ok(self);
         }
-        let more = Self::around(db, team, more)?;
-        Ok(Self { people: &self.people | &more.people, minors: &self.minors | &more.minors })
+        let more = Self::around(db, team, self.author, more)?;
+        Ok(Self {
+            author: self.author,
+            people: &self.people | &more.people,
+            minors: &self.minors | &more.minors,
+            adults: &self.adults | &more.adults,
+        })
     }
 
-    /// Whether the minors are safe. Only those adults count who belong to the team, such as no inactive
-    /// manager who was named, or look after one of the minors.
+    /// Whether the minors are safe. Only those adults count who belong to the team or are guardians of one
+    /// of the minors; an inactive manager who was named does not.
     fn is_safe(&self, belonging: &BTreeSet<PersonId>, ties: &[(PersonId, PersonId)]) -> bool {
-        let mut adults = &self.people - &self.minors;
+        let mut adults = self.adults.clone();
         adults.retain(|adult| {
             belonging.contains(adult) || ties.iter().any(|(_, guardian)| guardian == adult)
         });
@@ -98,8 +118,9 @@ fn nobody() -> Error {
 }
 
 fn second_adult_required() -> Error {
-    let detail = "A minor would be on this conversation with fewer than two adults. Add another adult \
-                  to the audience, or a guardian to the roster.";
+    let detail = "A minor would be on this conversation with fewer than two adults. Add another adult to the \
+                  audience, or a guardian to the roster. An adult counts once an admin has confirmed them, \
+                  and if they sign in or have confirmed their email address.";
     let fault = Fault::new("/audience", "second_adult_required", detail);
     Error { faults: vec![fault], ..Error::new(Code::Conflict, detail) }
 }

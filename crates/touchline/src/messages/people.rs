@@ -1,12 +1,10 @@
-//! What messages need to know of people: their names, their ages, who looks after them, how to
-//! write to them. Asked of the roster; who was erased is nobody.
+//! What messages need to know about people: their names, their guardians, how to write to them. People
+//! who were erased are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kit::Day;
 use store::{Reader, bind, row};
 
-use super::safety::Facts;
 use crate::error::Result;
 use crate::ids::{MemberId, PersonId, TeamId};
 use crate::roster::guardian::{self, Guardianship};
@@ -57,36 +55,6 @@ pub fn guardians(db: &Reader<'_>, wards: &BTreeSet<PersonId>) -> Result<Vec<Guar
     let wards: Vec<_> = wards.iter().copied().collect();
     let links = guardian::of(db, &wards)?.into_iter();
     Ok(links.filter(|link| link.guardian.erased_at.is_none()).map(|link| link.tie).collect())
-}
-
-/// What decides whether these people are minors.
-pub fn facts(db: &Reader<'_>, ids: &BTreeSet<PersonId>) -> Result<Vec<Facts>> {
-    let ids: Vec<_> = ids.iter().copied().collect();
-    let mut played: BTreeMap<PersonId, Vec<Option<String>>> = BTreeMap::new();
-    let teams: Vec<(PersonId, Option<String>)> = db.all(
-        "select distinct member.person_id, team.age_group
-         from member
-         join team on team.account_id = member.account_id and team.id = member.team_id
-         where member.account_id = :account and member.person_id in (:ids) and member.has_played",
-        bind! { ids },
-    )?;
-    for (person, age_group) in teams {
-        played.entry(person).or_default().push(age_group);
-    }
-    let people: Vec<(PersonId, Option<Day>, bool)> = db.all(
-        "select id, birth_date,
-                exists (select 1 from guardianship
-                        where guardianship.account_id = :account
-                          and guardianship.person_id = person.id) as guarded
-         from person
-         where account_id = :account and id in (:ids) and erased_at is null",
-        bind! { ids },
-    )?;
-    let facts = people.into_iter().map(|(person_id, birth_date, guarded)| {
-        let played = played.remove(&person_id).unwrap_or_default();
-        Facts { person_id, birth_date, guarded, played }
-    });
-    Ok(facts.collect())
 }
 
 /// Those of these people who want mail, each address once: a family that shares an inbox is not told

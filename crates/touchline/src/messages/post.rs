@@ -1,4 +1,5 @@
-//! Announcements go out by mail as well: the one place where this room hands letters over.
+//! Messages that also go out by email: announcements to everybody who wants email, conversations to people
+//! who do not sign in and could not read them otherwise.
 
 use std::collections::BTreeSet;
 
@@ -9,22 +10,25 @@ use super::{markdown, people};
 use crate::error::Result;
 use crate::ids::PersonId;
 use crate::mail::letter::{self, NewLetter};
-use crate::roster::person;
+use crate::roster::person::{self, Person};
 use crate::teams::team::Team;
 
-/// Writes a letter to everybody who gets an announcement and wants mail.
+/// Puts the emails about a published message into the outbox.
 pub fn send(
     tx: &Tx<'_>,
     team: &Team,
     message: &Stored,
     readers: &BTreeSet<PersonId>,
 ) -> Result<()> {
-    if message.kind != Kind::Announcement {
-        return Ok(());
-    }
-    let subject = format!("[{}] {}", team.name, message.subject.as_deref().unwrap_or_default());
+    let subject = message.subject.as_deref().unwrap_or("New message");
+    let subject = format!("[{}] {subject}", team.name);
     let page = page(&message.body);
+    let only_by_email =
+        |person: &Person| person.user_id.is_none() && person.email_confirmed_at.is_some();
     for person in people::addressees(tx, readers)? {
+        if message.kind != Kind::Announcement && !only_by_email(&person) {
+            continue;
+        }
         let to_name = person::display_name(&person);
         let Some(to_address) = person.email else { continue };
         letter::put(

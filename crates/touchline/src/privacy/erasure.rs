@@ -23,6 +23,7 @@ pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<(Profile, Vec<String>)> {
         ids.extend(messages::held::erase_person(tx, *person)?.iter().map(ToString::to_string));
         ids.extend(dues::held::erase_person(tx, *person)?.iter().map(ToString::to_string));
         mail::letter::erase_person(tx, *person)?;
+        mail::letter::erase_about(tx, &person.to_string())?;
         ids.extend(shop::held::erase_person(tx, *person)?.iter().map(ToString::to_string));
     }
     redaction::redact(tx, &ids)?;

@@ -84,7 +84,7 @@ fn tie(
     let ward = Ward::same(child);
     let plan = guardian::plan(tx, &Reach::Everywhere, ward, wanted, &mut refusals)?;
     refusals.finish()?;
-    guardian::replace(tx, child.id, plan, ripple)
+    guardian::replace(tx, child.id, plan, ripple).map(drop)
 }
 
 /// Puts the user, who belongs to the club, on a team as its coach.

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use super::person::{self, Person, PersonChange};
 use super::refusals::Refusals;
 use super::ripple::Ripple;
+use super::safeguarding;
 use super::trust::{self, Ward};
 use crate::accounts::rights::Reach;
 use crate::error::{Code, Result};
@@ -166,6 +167,7 @@ pub(super) fn plan(
     let child = ward.now.id;
     let now = of(tx, &[child])?;
     let may_tie = trust::may_tie(tx, reach, ward)?;
+    let protected = is_protected(tx, reach, child)?;
     let mut plan: Vec<Planned> = Vec::new();
     for (position, mut item) in wanted.into_iter().enumerate() {
         let place = format!("/guardians/{position}");
@@ -179,6 +181,10 @@ pub(super) fn plan(
         {
             refusals.admin_decides(&format!("{place}/{member}"));
         }
+        let after = match &before {
+            Some(before) => safeguarding::with_new_email(reach, before, after),
+            None => after,
+        };
         if reach.is_own(after.id) && !tied {
             // Whoever looks after a child sees all its teams; nobody gives themselves that.
             let detail = "You cannot make yourself a guardian; ask an admin of the club.";
@@ -202,7 +208,27 @@ pub(super) fn plan(
             plan.push(Planned { before, after, tie });
         }
     }
+    if protected {
+        let before: Vec<_> = now.into_iter().map(|link| link.tie).collect();
+        let after: Vec<_> = plan.iter().map(|planned| planned.tie.clone()).collect();
+        refuse_changes(&before, &after, refusals);
+    }
     Ok(plan)
+}
+
+/// Whether this is a minor whose protection the caller may not lower.
+fn is_protected(db: &Reader<'_>, reach: &Reach, child: PersonId) -> Result<bool> {
+    Ok(!safeguarding::may_lower(db, reach, child)? && safeguarding::is_minor(db, child)?)
+}
+
+/// Refuses whatever lowers the protection of a minor.
+fn refuse_changes(before: &[Guardianship], after: &[Guardianship], refusals: &mut Refusals) {
+    let place = |id| after.iter().position(|tie| tie.guardian_id == id);
+    for change in safeguarding::guardian_changes(before, after) {
+        let place = change.guardian().and_then(place);
+        let pointer = place.map_or("/guardians".to_owned(), |at| format!("/guardians/{at}"));
+        refusals.guardian_decides(&pointer);
+    }
 }
 
 impl Planned {
@@ -286,13 +312,13 @@ fn completed(known: &Person, said: Person) -> Person {
     change.apply(known)
 }
 
-/// Makes these the guardians of a child, and nobody else.
+/// Makes these the guardians of a child, and nobody else. Returns those who are new.
 pub(super) fn replace(
     tx: &Tx<'_>,
     child: PersonId,
     plan: Vec<Planned>,
     ripple: &mut Ripple,
-) -> Result<()> {
+) -> Result<Vec<PersonId>> {
     let before: Vec<_> = of(tx, &[child])?.into_iter().map(|link| link.tie).collect();
     let after: Vec<_> = plan.iter().map(|planned| planned.tie.clone()).collect();
     for Planned { before, after, .. } in plan {
@@ -309,7 +335,7 @@ pub(super) fn replace(
         }
     }
     if before == after {
-        return Ok(());
+        return Ok(Vec::new());
     }
     tx.run(
         "delete from guardianship where account_id = :account and person_id = :child",
@@ -319,12 +345,17 @@ pub(super) fn replace(
         tx.run(Guardianship::INSERT, &tie.bind())?;
     }
     ripple.shown(child);
+    if safeguarding::is_minor(tx, child)? {
+        for change in safeguarding::guardian_changes(&before, &after) {
+            safeguarding::record(tx, child, &change)?;
+        }
+    }
     let ids =
         |ties: &[Guardianship]| -> BTreeSet<_> { ties.iter().map(|tie| tie.guardian_id).collect() };
     for guardian in ids(&before).symmetric_difference(&ids(&after)) {
         ripple.listed(*guardian);
     }
-    Ok(())
+    Ok(ids(&after).difference(&ids(&before)).copied().collect())
 }
 
 /// Unties a person from everybody who looks after them and from everybody they look after.

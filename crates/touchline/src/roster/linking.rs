@@ -4,6 +4,7 @@ use store::{Reader, Tx, bind, sql};
 
 use super::person::{self, Person};
 use super::ripple::Ripple;
+use super::safeguarding::{self, ProtectionChange};
 use crate::accounts::user;
 use crate::error::{Error, Result, TakenExt};
 use crate::ids::{PersonId, UserId};
@@ -34,6 +35,9 @@ pub fn link(tx: &Tx<'_>, id: PersonId, user: UserId) -> Result<Person> {
     let linked = Person { user_id: Some(user), ..before.clone() };
     save(tx, before, &linked).taken("person_account_id_user_id_key", "/user_id", already)?;
     tx.audit("person.linked", &id.to_string(), &serde_json::json!({ "user": user }))?;
+    if safeguarding::is_minor(tx, id)? {
+        safeguarding::record(tx, id, &ProtectionChange::SignsIn)?;
+    }
     person::find(tx, id)
 }
 

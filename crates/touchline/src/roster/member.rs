@@ -14,6 +14,7 @@ use super::person::{self, Person, PersonChange};
 use super::profile::Private;
 use super::refusals::Refusals;
 use super::ripple::Ripple;
+use super::safeguarding::{self, ProtectionChange};
 use super::trust::{self, Ward};
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Result};
@@ -194,6 +195,11 @@ pub fn change(
     if let Some(member) = trust::foreign_contact(tx, reach, &was, &now)? {
         refusals.admin_decides(&format!("/{member}"));
     }
+    let now = safeguarding::with_new_email(reach, &was, now);
+    let makes_adult = safeguarding::makes_adult(tx, &was, &now)?;
+    if makes_adult && !safeguarding::may_lower(tx, reach, was.id)? {
+        refusals.guardian_decides("/birth_date");
+    }
     let guardians = match change.guardians {
         Change::Keep => None,
         said => {
@@ -212,11 +218,23 @@ pub fn change(
         person::update(tx, &now)?;
         ripple.changed(was, &now);
     }
+    let mut vouched = Vec::new();
     if let Some(plan) = guardians {
-        guardian::replace(tx, now.id, plan, &mut ripple)?;
+        vouched.extend(guardian::replace(tx, now.id, plan, &mut ripple)?);
+    }
+    if makes_adult {
+        safeguarding::record(tx, now.id, &ProtectionChange::BirthDate)?;
+    }
+    if after.role != Role::Player && before.role == Role::Player {
+        vouched.push(now.id);
+    }
+    let becomes_player = before.role != Role::Player && now.birth_date.is_none();
+    if becomes_player && safeguarding::is_youth_player(&team, after.role) {
+        safeguarding::mark(tx, vec![now.id])?;
     }
     team::count_roster(tx, team.id, counted(after.status) - counted(before.status))?;
     ripple.settle(tx, (after != before).then_some((before, after)))?;
+    safeguarding::vouch_all(tx, reach, vouched)?;
     show(tx, team.id, id)
 }
 

@@ -5,12 +5,15 @@
 //! object and in lists that ask for it, and never in news.
 
 pub mod api;
+pub mod pages;
 pub mod person;
 pub mod profile;
 pub mod guardian;
 pub mod membership;
 pub mod standing;
 pub mod trust;
+pub mod safeguarding;
+pub mod confirmations;
 pub mod member;
 pub mod newcomer;
 pub mod linking;

@@ -14,6 +14,7 @@ use super::membership::{
 use super::person::{self, Person, PersonChange};
 use super::refusals::Refusals;
 use super::ripple::Ripple;
+use super::safeguarding;
 use super::trust::{self, Ward};
 use crate::accounts::rights::Reach;
 use crate::error::{Code, Error, Result};
@@ -95,12 +96,15 @@ struct Desk<'a, 'c> {
     /// The people who are new, and the number they had.
     made: BTreeMap<PersonId, usize>,
     joined: Vec<Membership>,
+    /// New staff and guardians, whom an admin confirms by adding them.
+    vouched: Vec<PersonId>,
 }
 
 impl<'a, 'c> Desk<'a, 'c> {
     fn open(tx: &'a Tx<'c>, reach: &'a Reach) -> Self {
         let (refusals, ripple) = (Refusals::default(), Ripple::default());
-        Self { tx, reach, refusals, ripple, made: BTreeMap::new(), joined: Vec::new() }
+        let (made, joined, vouched) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Self { tx, reach, refusals, ripple, made, joined, vouched }
     }
 
     /// Puts a newcomer on the team. One against whom something stands is put there too, as far as
@@ -125,17 +129,32 @@ impl<'a, 'c> Desk<'a, 'c> {
         if !trust::may_become(self.reach, &person, None, &membership) {
             self.refusals.admin_decides("/role");
         }
+        if self.is_doubtful(team, &person, &membership) {
+            safeguarding::mark(tx, vec![person.id])?;
+        }
+        if membership.role != Role::Player {
+            self.vouched.push(person.id);
+        }
         if !new.guardians.is_empty() {
             let ward = Ward { was: &person, now: &person, role: Some(membership.role) };
             let (reach, refusals) = (self.reach, &mut self.refusals);
             let plan = guardian::plan(tx, reach, ward, new.guardians, refusals)?;
-            guardian::replace(tx, person.id, plan, &mut self.ripple)?;
+            self.vouched.extend(guardian::replace(tx, person.id, plan, &mut self.ripple)?);
         }
         membership::check(tx, team, None, &mut membership, &mut self.refusals)?;
         membership::insert(tx, &membership)?;
         self.joined.push(membership);
         self.ripple.listed(person.id);
         Ok(())
+    }
+
+    /// Whether somebody becomes a player of a youth team of whom it is not certain that they are an adult.
+    /// The birth date that a coach enters is not enough: otherwise a coach could add a child once more, as
+    /// an adult.
+    fn is_doubtful(&self, team: &Team, person: &Person, membership: &Membership) -> bool {
+        let is_known = *self.reach == Reach::Everywhere || person.adult_confirmed_at.is_some();
+        safeguarding::is_youth_player(team, membership.role)
+            && !(is_known && person.birth_date.is_some())
     }
 
     /// Somebody who is there already and not on the team.
@@ -196,6 +215,7 @@ impl<'a, 'c> Desk<'a, 'c> {
         let news: Vec<_> = members.iter().map(|member| (None, member)).collect();
         self.tx.tell_all("roster.member_added", &news)?;
         self.ripple.settle(self.tx, None)?;
+        safeguarding::vouch_all(self.tx, self.reach, self.vouched)?;
         Ok(self.joined)
     }
 }

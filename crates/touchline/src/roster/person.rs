@@ -14,9 +14,6 @@ use crate::ids::{AccountId, PersonId, UserId};
 use crate::reactions;
 use crate::thing::thing;
 
-/// From this age on a person is an adult.
-pub const OF_AGE: i64 = 18;
-
 record! {
     /// Somebody: a player, a coach, a guardian, or several of these.
     #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +35,13 @@ record! {
         pub medical_note: Option<String>,
         pub wants_email: bool,
         pub user_id: Option<UserId>,
+        /// Once known to be a minor, a person is treated as one until an admin confirms otherwise.
+        pub known_minor: bool,
+        /// When an admin confirmed that this is an adult whom the club knows.
+        pub adult_confirmed_at: Option<Timestamp>,
+        pub adult_confirmed_by: Option<String>,
+        /// When the person followed the link that was sent to their address.
+        pub email_confirmed_at: Option<Timestamp>,
         pub erased_at: Option<Timestamp>,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
@@ -98,7 +102,9 @@ impl PersonChange {
         let preferred_name = self.preferred_name.apply(before.preferred_name.clone());
         let email = self.email.apply(before.email.clone());
         let phone = self.phone.apply(before.phone.clone());
+        let same_email = email.as_deref().map(text::folded) == before.email_folded;
         Person {
+            email_confirmed_at: before.email_confirmed_at.filter(|_| same_email),
             name_folded: folded_name(&first_name, last_name.as_deref()),
             preferred_folded: preferred_name.as_deref().map(text::folded),
             birth_date: self.birth_date.apply(before.birth_date),
@@ -223,6 +229,10 @@ pub(super) fn blank(tx: &Tx<'_>) -> Person {
         medical_note: None,
         wants_email: true,
         user_id: None,
+        known_minor: false,
+        adult_confirmed_at: None,
+        adult_confirmed_by: None,
+        email_confirmed_at: None,
         erased_at: None,
         created_at: tx.now(),
         updated_at: tx.now(),
@@ -260,6 +270,8 @@ pub(super) fn update(tx: &Tx<'_>, person: &Person) -> Result<()> {
              email_folded = :email_folded, phone = :phone, phone_normalized = :phone_normalized,
              address = :address, emergency_contact = :emergency_contact,
              medical_note = :medical_note, wants_email = :wants_email, user_id = :user_id,
+             known_minor = :known_minor, adult_confirmed_at = :adult_confirmed_at,
+             adult_confirmed_by = :adult_confirmed_by, email_confirmed_at = :email_confirmed_at,
              erased_at = :erased_at
          where account_id = :account and id = :id",
         &person.bind(),

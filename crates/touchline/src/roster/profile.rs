@@ -1,6 +1,6 @@
 //! The profile: a person as they are shown, with the teams they are on and whom they look after.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kit::{Change, Day, Timestamp, text};
 use serde::Serialize;
@@ -12,6 +12,7 @@ use super::membership::{self, MemberStatus, Role};
 use super::person::{self, Person, PersonChange, REACHED};
 use super::refusals::Refusals;
 use super::ripple::Ripple;
+use super::safeguarding::{self, ProtectionChange};
 use super::trust;
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Result};
@@ -43,6 +44,15 @@ pub struct Private {
     pub medical_note: Option<String>,
     #[schema(required = false)]
     pub guardians: Vec<Guardian>,
+    /// Whether the person is treated as a minor. Once known to be one, they stay one until an admin confirms
+    /// that they are an adult.
+    #[schema(required = false)]
+    pub is_minor: bool,
+    /// When an admin confirmed that the person is an adult. Only confirmed adults count as the second adult
+    /// on messages to minors.
+    pub adult_confirmed_at: Option<Timestamp>,
+    /// When the person confirmed their email address.
+    pub email_confirmed_at: Option<Timestamp>,
 }
 
 impl Private {
@@ -56,7 +66,14 @@ impl Private {
         for link in guardian::of(db, &ids)? {
             guardians.entry(link.tie.person_id).or_default().push((&link).into());
         }
+        let today = person::today(db.now());
+        let facts = safeguarding::facts(db, &ids.iter().copied().collect())?;
+        let minors: BTreeSet<_> =
+            facts.iter().filter(|one| one.is_minor(today)).map(|one| one.person_id).collect();
         let private = |person: &Person| Self {
+            is_minor: minors.contains(&person.id),
+            adult_confirmed_at: person.adult_confirmed_at,
+            email_confirmed_at: person.email_confirmed_at,
             birth_date: person.birth_date,
             email: person.email.clone(),
             phone: person.phone.clone(),
@@ -196,8 +213,16 @@ pub fn change(
     if let Some(member) = trust::foreign_contact(tx, reach, &before, &after)? {
         refusals.admin_decides(&format!("/{member}"));
     }
+    let after = safeguarding::with_new_email(reach, &before, after);
+    let makes_adult = safeguarding::makes_adult(tx, &before, &after)?;
+    if makes_adult && !safeguarding::may_lower(tx, reach, id)? {
+        refusals.guardian_decides("/birth_date");
+    }
     refusals.finish()?;
     if after != before {
+        if makes_adult {
+            safeguarding::record(tx, id, &ProtectionChange::BirthDate)?;
+        }
         person::update(tx, &after)?;
         let mut ripple = Ripple::default();
         ripple.changed(before, &after);

@@ -1,6 +1,6 @@
 //! What stands against a change, collected so that the caller learns all of it at once.
 
-use super::trust::{self, ADMIN_DECIDES};
+use super::trust::{ADMIN_DECIDES, GUARDIAN_DECIDES};
 use crate::error::{Candidate, Code, Error, Fault, Result};
 
 /// At most so many are told.
@@ -45,6 +45,11 @@ impl Refusals {
         self.refuse(Code::Forbidden, pointer, "forbidden", ADMIN_DECIDES);
     }
 
+    /// Something that lowers the protection of a minor.
+    pub(super) fn guardian_decides(&mut self, pointer: &str) {
+        self.refuse(Code::Forbidden, pointer, "protected_minor", GUARDIAN_DECIDES);
+    }
+
     /// Somebody who may be there already.
     pub(super) fn duplicate(&mut self, pointer: &str, detail: &str, candidates: Vec<Candidate>) {
         self.refuse(Code::Conflict, pointer, "duplicate", detail);
@@ -65,8 +70,10 @@ impl Refusals {
     pub(super) fn finish(mut self) -> Result<()> {
         if self.found.iter().any(|(code, _)| *code == Code::Forbidden) {
             self.found.retain(|(code, _)| *code == Code::Forbidden);
-            let faults = self.found.into_iter().take(TOLD).map(|(_, fault)| fault).collect();
-            return Err(Error { faults, ..trust::admin_decides() });
+            let faults: Vec<Fault> =
+                self.found.into_iter().take(TOLD).map(|(_, fault)| fault).collect();
+            let detail = faults.first().map_or(ADMIN_DECIDES.to_owned(), |one| one.detail.clone());
+            return Err(Error { faults, ..Error::new(Code::Forbidden, detail) });
         }
         let Some((first, fault)) = self.found.first() else { return Ok(()) };
         let alike = self.found.iter().all(|(code, _)| code == first);

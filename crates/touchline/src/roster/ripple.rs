@@ -10,6 +10,7 @@ use super::member::Member;
 use super::membership::{self, Membership};
 use super::person::{self, Person};
 use super::profile::{self, Profile};
+use super::safeguarding;
 use crate::accounts::rights::Reach;
 use crate::error::Result;
 use crate::ids::PersonId;
@@ -75,6 +76,8 @@ impl Ripple {
         self.shown.extend(guardian::children(tx, &guardians)?.iter().map(|tie| tie.person_id));
         let seen = self.shown.union(&self.listed).filter(|person| !self.made.contains(person));
         person::raise(tx, seen.copied().collect())?;
+        let touched = self.shown.iter().chain(&self.listed).chain(&self.made);
+        safeguarding::remember_minors(tx, &touched.copied().collect())?;
 
         let shown = self.shown.difference(&self.made).copied().collect();
         let mut memberships = membership::of(tx, shown)?;

@@ -9,13 +9,18 @@ use store::{Reader, bind};
 
 use super::guardian;
 use super::membership::{self, MemberStatus, Membership, Role, counted};
-use super::person::{self, OF_AGE, Person};
+use super::person::{self, Person};
 use crate::accounts::rights::Reach;
 use crate::error::{Code, Error, Result};
 use crate::ids::{PersonId, TeamId};
+use crate::teams::age_group::ADULT_AGE;
 
 /// What those are told who may not decide something themselves.
 pub const ADMIN_DECIDES: &str = "An admin of the club decides this.";
+
+/// What those are told who would lower the protection of a minor.
+pub const GUARDIAN_DECIDES: &str =
+    "This lowers the protection of a minor. An admin or a guardian of the minor decides this.";
 
 /// The refusal of what an admin decides.
 pub fn admin_decides() -> Error {
@@ -69,7 +74,7 @@ pub fn is_looked_after(db: &Reader<'_>, ward: Ward<'_>) -> Result<bool> {
     let today = person::today(db.now());
     let grown = |person: &Person| {
         let age = person.birth_date.and_then(|born| born.age_on(today));
-        age.is_some_and(|age| age >= OF_AGE)
+        age.is_some_and(|age| age >= ADULT_AGE)
     };
     if grown(ward.was) || grown(ward.now) || ward.was.user_id.is_some() {
         return Ok(false);

@@ -91,7 +91,10 @@ async fn change(
     body: Body<TeamChange>,
 ) -> Result<Response> {
     caller.reaches(id)?;
-    caller.change(body, move |tx, change, expected| team::change(tx, id, expected, change)).await
+    let reach = caller.reach();
+    caller
+        .change(body, move |tx, change, expected| team::change(tx, &reach, id, expected, change))
+        .await
 }
 
 /// Archive a team

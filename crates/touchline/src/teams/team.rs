@@ -7,12 +7,14 @@ use utoipa::ToSchema;
 
 use crate::accounts::account;
 use crate::accounts::rights::Reach;
-use crate::error::{AsTaken, Error, Result, TakenExt};
+use crate::error::{AsTaken, Code, Error, Result, TakenExt};
 use crate::expected::Expected;
 use crate::ids::{AccountId, TeamId};
 use crate::metadata::Metadata;
 use crate::paging::{Order, Page};
+use crate::reactions;
 use crate::signals::Tell;
+use crate::teams::age_group::is_adult_age_group;
 use crate::thing::thing;
 
 words! {
@@ -226,7 +228,13 @@ const ASCENDING: &str = " and id > :after order by id limit :limit";
 const DESCENDING: &str = " and id < :after order by id desc limit :limit";
 
 /// Changes a team. A change that changes nothing leaves the version as it is and tells nobody.
-pub fn change(tx: &Tx<'_>, id: TeamId, expected: &Expected, change: TeamChange) -> Result<Team> {
+pub fn change(
+    tx: &Tx<'_>,
+    reach: &Reach,
+    id: TeamId,
+    expected: &Expected,
+    change: TeamChange,
+) -> Result<Team> {
     let before = expected.check(find(tx, id))?;
     if before.status == Status::Archived {
         return Err(Error::invalid_state("An archived team cannot be changed; restore it first."));
@@ -254,7 +262,17 @@ pub fn change(tx: &Tx<'_>, id: TeamId, expected: &Expected, change: TeamChange) 
     if after == before {
         return Ok(before);
     }
-    update(tx, "team.updated", &before, after)
+    let is_adult = |team: &Team| is_adult_age_group(team.age_group.as_deref());
+    let becomes_adult = is_adult(&after) && !is_adult(&before);
+    if becomes_adult && *reach != Reach::Everywhere {
+        let detail = "Only an admin can turn a youth team into a team of adults.";
+        return Err(Error::new(Code::Forbidden, detail).at("/age_group"));
+    }
+    let after = update(tx, "team.updated", &before, after)?;
+    if becomes_adult {
+        reactions::became_adult_team(tx, id)?;
+    }
+    Ok(after)
 }
 
 /// Archives a team: it stops playing, its history stays, its name is free again.

@@ -37,6 +37,7 @@ guides! {
     "store": "The store";
     "dues": "Dues";
     "cards": "Paying by card";
+    "safeguarding": "Safeguarding";
     "admin": "Looking after a club";
     "operations": "Running the service";
 }

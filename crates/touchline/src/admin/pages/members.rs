@@ -23,6 +23,7 @@ use crate::ids::UserId;
 use crate::joining::{claim, invitation};
 use crate::paging::Order;
 use crate::post::courier::Note;
+use crate::roster::confirmations;
 use crate::web::form::Faults;
 use crate::web::leaf::{Asked, Leaf};
 use crate::web::pace::Pace;
@@ -60,6 +61,7 @@ struct Members {
     teams: BTreeMap<UserId, Vec<String>>,
     next: String,
     claims: i64,
+    adults: i64,
     invitations: i64,
     filter: PeopleFilter,
     now: Timestamp,
@@ -90,12 +92,14 @@ async fn list(visitor: Visitor<AdminArea>) -> Outcome {
     let Leaf { rows: people, next } = Leaf::read(&visitor, &asked, read).await?;
     let ids = people.iter().map(|one| one.id).collect();
     let look = move |db: &Reader<'_>| {
-        Ok((people::teams_of(db, ids)?, claim::count_open(db)?, invitation::count_open(db)?))
+        let counts =
+            (claim::count_open(db)?, confirmations::count(db)?, invitation::count_open(db)?);
+        Ok((people::teams_of(db, ids)?, counts))
     };
-    let (teams, claims, invitations) = visitor.read(look).await?;
+    let (teams, (claims, adults, invitations)) = visitor.read(look).await?;
     let frame = visitor.frame("Members", Section::Members).flash(visitor.guest.done(&DONE));
     let now = visitor.app().clock.now();
-    let page = Members { frame, people, teams, next, claims, invitations, filter, now };
+    let page = Members { frame, people, teams, next, claims, adults, invitations, filter, now };
     Ok(page::html(StatusCode::OK, &page)?)
 }
 

@@ -1,5 +1,6 @@
 //! The pages of the admin area, one file for each entry of its menu.
 
+mod adults;
 mod apps;
 mod apps_ends;
 mod apps_form;
@@ -26,6 +27,7 @@ pub fn router() -> Router<App> {
         .merge(members::router())
         .merge(invitations::router())
         .merge(claims::router())
+        .merge(adults::router())
         .merge(settings::router())
         .merge(keys::router())
         .merge(apps::router())

@@ -72,10 +72,9 @@ pub(super) async fn choose_buyer<N: Needs>(
 fn faults(form: &Form, typed: &Typed) -> Faults {
     let mut faults = Faults::default();
     match form.text("step") {
-        // Going back to choose another buyer is no mistake.
-        "buyer" => return faults,
         "find" if form.text("q").is_empty() => faults.add("q", "Enter a part of the name."),
-        "find" => return faults,
+        // Going back to choose another buyer is no mistake.
+        "buyer" | "find" => return faults,
         "choose" if form.get("name").is_none() => {
             faults.add("buyer", "Choose one of these people.");
         }

@@ -1,25 +1,27 @@
 //! The JSON endpoints of the roster.
 
+mod safeguarding;
+
 use axum::response::Response;
 use kit::word::Word;
 use kit::{Change, Day, words};
 use utoipa_axum::routes;
 
-use super::delicate::{Delicate, Sight, answered, within};
-use super::guardian::{self, NewGuardian};
-use super::member::{
-    self, Member, MemberChange, MemberFilter, MemberStatus, MembershipChange, Role,
-};
-use super::newcomer::{self, NewMember, Newcomer, Newcomers};
-use super::person::PersonChange;
-use super::profile::{self, PeopleFilter, Profile, ProfileChange};
 use crate::accounts::rights::ScopeName;
 use crate::error::Result;
 use crate::ids::{MemberId, PersonId, TeamId};
 use crate::paging::Order;
+use crate::roster::delicate::{Delicate, Sight, answered, within};
+use crate::roster::guardian::{self, NewGuardian};
+use crate::roster::member::{
+    self, Member, MemberChange, MemberFilter, MemberStatus, MembershipChange, Role,
+};
+use crate::roster::newcomer::{self, NewMember, Newcomer, Newcomers};
+use crate::roster::person::PersonChange;
+use crate::roster::profile::{self, PeopleFilter, Profile, ProfileChange};
 use crate::teams::team;
 use crate::web::body::{Body, MaybeBody, NoBody};
-use crate::web::caller::{Caller, PeopleRead, RosterRead, RosterWrite};
+use crate::web::caller::{Caller, Needs, PeopleRead, RosterRead, RosterWrite};
 use crate::web::cursor::Paging;
 use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
@@ -40,12 +42,13 @@ const BATCH: usize = 100;
 
 /// The roster of a team, many newcomers at once, and people.
 pub fn routes(routes: Routes) -> Routes {
-    routes
+    let routes = routes
         .with(routes!(list, add))
         .with(routes!(find, change, remove))
         .with(routes!(add_all))
         .with(routes!(list_people))
-        .with(routes!(find_person, change_person))
+        .with(routes!(find_person, change_person));
+    safeguarding::routes(routes)
 }
 
 /// List a team's members
@@ -255,7 +258,7 @@ async fn change_person(
 }
 
 /// How the answer to a change is shown to this caller.
-fn sight(caller: &Caller<RosterWrite>, wrote: bool) -> Sight {
+fn sight<N: Needs>(caller: &Caller<N>, wrote: bool) -> Sight {
     Sight { reads: caller.credential().scopes.allow(ScopeName::RosterRead), wrote }
 }
 

@@ -1,0 +1,75 @@
+//! Emails to the guardians of a minor when something changes about how the minor is protected.
+
+use std::collections::BTreeSet;
+
+use store::Tx;
+
+use super::letter::{self, NewLetter};
+use crate::accounts::account;
+use crate::error::Result;
+use crate::ids::PersonId;
+use crate::roster::safeguarding::ProtectionChange;
+use crate::roster::{guardian, person};
+
+/// Writes to every guardian of this minor, and to the guardian that the change is about.
+pub fn send(tx: &Tx<'_>, minor: PersonId, change: &ProtectionChange) -> Result<()> {
+    let child = person::display_name(&person::find(tx, minor)?);
+    let links = guardian::of(tx, &[minor])?.into_iter();
+    let mut readers: BTreeSet<_> = links.map(|link| link.guardian.id).collect();
+    readers.extend(change.guardian());
+    let people = person::all(tx, readers.into_iter().collect())?;
+    let about = change.guardian().and_then(|id| people.get(&id)).map(person::display_name);
+    let sentence = describe(change, &child, &about.unwrap_or_default());
+    let club = account::find(tx)?.name;
+    for reader in people.values().filter(|reader| reader.erased_at.is_none()) {
+        let Some(to_address) = reader.email.clone() else { continue };
+        let text = format!(
+            "Something changed about {child} at {club}:\n\n{sentence}\n\n\
+             You get this email because you are, or were, a guardian of {child}. If you did not expect \
+             this change, ask an admin of {club} about it.\n"
+        );
+        letter::put(
+            tx,
+            NewLetter {
+                person_id: Some(reader.id),
+                about: minor.to_string(),
+                to_name: person::display_name(reader),
+                to_address,
+                subject: format!("[{club}] A change that concerns {child}"),
+                text_body: text,
+                html_body: None,
+            },
+        )?;
+    }
+    Ok(())
+}
+
+fn describe(change: &ProtectionChange, child: &str, guardian: &str) -> String {
+    match change {
+        ProtectionChange::BirthDate => format!(
+            "The birth date of {child} was changed and now says that {child} is an adult. {child} is still \
+             treated as a minor until an admin confirms the change."
+        ),
+        ProtectionChange::GuardianAdded(_) => {
+            format!("{guardian} is now a guardian of {child}.")
+        }
+        ProtectionChange::GuardianRemoved(_) => {
+            format!("{guardian} is no longer a guardian of {child}.")
+        }
+        ProtectionChange::PickUpAllowed(_) => format!("{guardian} may now pick up {child}."),
+        ProtectionChange::MessagesStopped(_) => {
+            format!("{guardian} no longer gets the messages that are sent to {child}.")
+        }
+        ProtectionChange::AdultConfirmed => format!(
+            "An admin confirmed that {child} is an adult. Guardians are no longer added to messages \
+             to {child}."
+        ),
+        ProtectionChange::SignsIn => {
+            format!("Somebody now has an account to sign in as {child}.")
+        }
+        ProtectionChange::AgeGroup => format!(
+            "A team of {child} was changed into a team of adults. {child} is still treated as a minor \
+             until an admin confirms otherwise."
+        ),
+    }
+}

@@ -5,7 +5,7 @@ use kit::{Timestamp, text, words};
 use store::{Reader, Tx, bind, record, row, sql, word_column};
 
 use super::age;
-use super::extent::{self, Wish};
+use super::extent::{self, Decision, Wish};
 use super::invitation::{self, Found, Relation};
 use crate::accounts::belonging;
 use crate::accounts::user::{self, Role};
@@ -14,7 +14,8 @@ use crate::ids::{AccountId, ClaimId, InvitationId, PersonId, TeamId, UserId};
 use crate::paging::Page;
 use crate::roster::membership::Role as Place;
 use crate::roster::person;
-use crate::roster::{arrival, linking, standing, trust};
+use crate::roster::standing::Standing;
+use crate::roster::{arrival, linking, safeguarding, standing, trust};
 use crate::signals::Tell;
 use crate::thing::thing;
 
@@ -190,11 +191,15 @@ pub fn approve(tx: &Tx<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
     check(tx, claim.team_id, claim.relation, claim.person_id)?;
     let user = user::find(tx, claim.user_id)?;
     belonging::admit(tx, user.id, Role::Member)?;
-    match (claim.relation, claim.person_id) {
+    let person = match (claim.relation, claim.person_id) {
         (Relation::Guardian, Some(child)) => arrival::as_guardian(tx, child, &user)?,
         (_, Some(person)) => linking::link(tx, person, user.id)?,
         (_, None) => arrival::as_coach(tx, claim.team_id, &user)?,
     };
+    let by_admin = matches!(user::role_of(tx, by)?, Some(Role::Owner | Role::Admin));
+    if by_admin && claim.relation != Relation::Itself {
+        safeguarding::vouch(tx, person.id)?;
+    }
     decide(tx, by, &claim, ClaimStatus::Approved)
 }
 
@@ -204,24 +209,25 @@ pub fn refuse(tx: &Tx<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
     decide(tx, by, &claim, ClaimStatus::Refused)
 }
 
-/// The claim, if it is open and this user may decide it: admins decide everything, whoever leads the team
-/// decides who its families are, but nothing of their own and nothing that reaches beyond their teams. To
-/// others it does not exist.
+/// The claim, if it is open and this user may decide it: admins decide everything, others as
+/// [`extent::decision`] says.
 fn decidable(db: &Reader<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
     let claim = find(db, id)?;
-    let leads = match user::role_of(db, by)? {
-        Some(Role::Owner | Role::Admin) => None,
-        Some(Role::Member) => Some(standing::of(db, by)?.leads),
+    match user::role_of(db, by)? {
+        Some(Role::Owner | Role::Admin) => {}
+        Some(Role::Member) => {
+            let (user, relation, person) = (claim.user_id, claim.relation, claim.person_id);
+            let wish = Wish { user, relation, person };
+            let standing = standing::of(db, by)?;
+            match extent::decision(db, (by, &standing), claim.team_id, wish)? {
+                Decision::AdminOnly if claim.status == ClaimStatus::Open => {
+                    return Err(trust::admin_decides());
+                }
+                Decision::Allowed | Decision::AdminOnly => {}
+                Decision::Hidden => return Err(Error::not_found()),
+            }
+        }
         None => return Err(Error::not_found()),
-    };
-    if let Some(leads) = leads {
-        if !leads.contains(&claim.team_id) {
-            return Err(Error::not_found());
-        }
-        let (user, relation, person) = (claim.user_id, claim.relation, claim.person_id);
-        if user == by || !extent::is_within(db, &leads, Wish { user, relation, person })? {
-            return Err(trust::admin_decides());
-        }
     }
     if claim.status != ClaimStatus::Open {
         return Err(Error::invalid_state("Somebody has already decided this."));
@@ -278,18 +284,22 @@ pub fn open(db: &Reader<'_>, page: &Page<ClaimId>) -> Result<Vec<Waiting>> {
     Ok(db.all(text, bind! { after, limit: page.fetch() })?)
 }
 
-/// A page of the claims that a coach of these teams can answer, oldest first.
-pub fn open_of(db: &Reader<'_>, teams: &[TeamId], page: &Page<ClaimId>) -> Result<Vec<Waiting>> {
-    if teams.is_empty() {
+/// A page of the claims that concern somebody who is no admin, oldest first: those on teams they coach, and
+/// those about guardians of their children.
+pub fn open_of(db: &Reader<'_>, standing: &Standing, page: &Page<ClaimId>) -> Result<Vec<Waiting>> {
+    let (teams, children) = (standing.leads.clone(), standing.wards.clone());
+    if teams.is_empty() && children.is_empty() {
         return Ok(Vec::new());
     }
     let after = page.after(ClaimId::LEAST, ClaimId::GREATEST);
     let text = sql!(
         WAITING,
-        " and c.relation <> 'coach' and c.team_id in (:teams) and c.id > :after
+        " and (c.relation <> 'coach' and c.team_id in (:teams)
+               or c.relation = 'guardian' and c.person_id in (:children))
+          and c.id > :after
           order by c.id limit :limit"
     );
-    Ok(db.all(text, bind! { teams: teams.to_vec(), after, limit: page.fetch() })?)
+    Ok(db.all(text, bind! { teams, children, after, limit: page.fetch() })?)
 }
 
 /// How many claims wait for an answer.

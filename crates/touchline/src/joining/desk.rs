@@ -4,11 +4,12 @@ use store::{Reader, bind};
 
 use super::age;
 use super::claim::Waiting;
-use super::extent::{self, Wish};
+use super::extent::{self, Decision, Wish};
 use super::invitation::Relation;
 use crate::error::Result;
 use crate::ids::{PersonId, TeamId, UserId};
 use crate::roster::person;
+use crate::roster::standing::Standing;
 
 /// A claim with what helps to decide it.
 #[derive(Debug, Clone)]
@@ -22,18 +23,24 @@ pub struct Asked {
     pub decides: bool,
 }
 
-/// Claims as a coach who leads these teams sees them, in the same order.
+/// Claims as somebody who is no admin sees them, in the same order.
 pub fn asked_of(
     db: &Reader<'_>,
-    (coach, leads): (UserId, &[TeamId]),
+    viewer: (UserId, &Standing),
     claims: Vec<Waiting>,
 ) -> Result<Vec<Asked>> {
-    let mut all = asked(db, claims)?;
-    for Asked { claim, decides, .. } in &mut all {
+    let mut visible = Vec::new();
+    for mut one in asked(db, claims)? {
+        let claim = &one.claim;
         let (user, relation, person) = (claim.user_id, claim.relation, claim.person_id);
-        *decides = user != coach && extent::is_within(db, leads, Wish { user, relation, person })?;
+        let wish = Wish { user, relation, person };
+        let decision = extent::decision(db, viewer, claim.team_id, wish)?;
+        one.decides = decision == Decision::Allowed;
+        if decision != Decision::Hidden {
+            visible.push(one);
+        }
     }
-    Ok(all)
+    Ok(visible)
 }
 
 /// Claims with what helps to decide them, in the same order, as those see them who decide everything.

@@ -1,4 +1,4 @@
-//! How far a claim reaches: which teams somebody would see once a coach has said yes.
+//! Who may decide a claim, and how far it reaches: which teams somebody would see once it is approved.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,9 @@ use super::invitation::Relation;
 use crate::accounts::user;
 use crate::error::Result;
 use crate::ids::{PersonId, TeamId, UserId};
+use crate::roster::standing::Standing;
 use crate::roster::trust::{self, Ward};
-use crate::roster::{arrival, guardian, person};
+use crate::roster::{arrival, guardian, person, safeguarding};
 
 /// What a claim asks for.
 #[derive(Debug, Clone, Copy)]
@@ -19,11 +20,65 @@ pub struct Wish {
     pub person: Option<PersonId>,
 }
 
+/// Whether somebody who is no admin may decide a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    Allowed,
+    /// They may see it, but an admin decides it.
+    AdminOnly,
+    /// They may not know about it.
+    Hidden,
+}
+
+/// Whether a user who is no admin may decide a claim on this team. Nobody decides their own. A confirmed
+/// guardian decides who else is a guardian of their child. Coaches decide what stays within their teams.
+pub fn decision(
+    db: &Reader<'_>,
+    (by, standing): (UserId, &Standing),
+    team: TeamId,
+    wish: Wish,
+) -> Result<Decision> {
+    if wish.user != by && is_guardian(db, standing, wish)? {
+        return Ok(Decision::Allowed);
+    }
+    if !standing.leads.contains(&team) {
+        return Ok(Decision::Hidden);
+    }
+    let within = wish.user != by && is_within(db, &standing.leads, wish)?;
+    Ok(if within { Decision::Allowed } else { Decision::AdminOnly })
+}
+
+/// Whether this is about a guardian of somebody whose confirmed guardian the user is.
+fn is_guardian(db: &Reader<'_>, standing: &Standing, wish: Wish) -> Result<bool> {
+    let Some(child) = wish.person.filter(|_| wish.relation == Relation::Guardian) else {
+        return Ok(false);
+    };
+    let links = guardian::of(db, &[child])?;
+    let own = links.iter().filter(|link| standing.own.contains(&link.guardian.id));
+    Ok(own.into_iter().any(|link| link.guardian.adult_confirmed_at.is_some()))
+}
+
+/// Whether this would be a further guardian of a minor who has one. Somebody who has shown that the address
+/// of a guardian is theirs is no further one, if an admin knows that guardian.
+fn is_further_guardian(db: &Reader<'_>, wish: Wish) -> Result<bool> {
+    let Some(child) = wish.person.filter(|_| wish.relation == Relation::Guardian) else {
+        return Ok(false);
+    };
+    if guardian::of(db, &[child])?.is_empty() || !safeguarding::is_minor(db, child)? {
+        return Ok(false);
+    }
+    let known = arrival::becomes(db, child, &user::find(db, wish.user)?)?;
+    Ok(known.is_none_or(|known| known.adult_confirmed_at.is_none()))
+}
+
 /// Whether whoever leads these teams may decide this: all that it lets the user see is on teams they lead,
 /// and it makes nobody lead a team. Otherwise a coach could let in a friend, or themselves by another name,
 /// to see what another team keeps to itself.
-pub fn is_within(db: &Reader<'_>, leads: &[TeamId], wish: Wish) -> Result<bool> {
+fn is_within(db: &Reader<'_>, leads: &[TeamId], wish: Wish) -> Result<bool> {
     let Some(person) = wish.person else { return Ok(false) };
+    if is_further_guardian(db, wish)? {
+        return Ok(false);
+    }
     // Who they would be, if somebody who is on the roster already.
     let becomes = match wish.relation {
         Relation::Coach => return Ok(false),

@@ -10,13 +10,15 @@ use kit::{Timestamp, contact, text, words};
 use store::{Reader, Tx, bind, record, row, sql, word_column};
 
 use super::age;
+use crate::accounts::account;
 use crate::accounts::belonging;
 use crate::accounts::user::{self, Role, User};
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{AccountId, InvitationId, PersonId, TeamId, UserId};
+use crate::mail::letter::{self, NewLetter};
 use crate::paging::Page;
 use crate::roster::person::{self, Person};
-use crate::roster::{arrival, linking, standing};
+use crate::roster::{arrival, linking, safeguarding, standing};
 use crate::signals::Tell;
 use crate::teams::team;
 use crate::thing::thing;
@@ -48,6 +50,8 @@ record! {
         pub token_hash: [u8; 32],
         pub role: Role,
         pub email: Option<String>,
+        /// The address as addresses are compared.
+        pub email_folded: Option<String>,
         pub team_id: Option<TeamId>,
         pub relation: Option<Relation>,
         pub person_id: Option<PersonId>,
@@ -92,6 +96,7 @@ pub fn invite(tx: &Tx<'_>, by: UserId, new: NewInvitation) -> Result<(Invitation
     let (relation, person_id) = new.tie.unzip();
     let made = Invitation {
         role: new.role,
+        email_folded: Some(text::folded(&email)),
         email: Some(email),
         relation,
         person_id,
@@ -129,6 +134,7 @@ fn blank(tx: &Tx<'_>, life: Duration) -> Invitation {
         token_hash: [0; 32],
         role: Role::Member,
         email: None,
+        email_folded: None,
         team_id: None,
         relation: None,
         person_id: None,
@@ -339,12 +345,19 @@ pub fn accept(tx: &Tx<'_>, id: InvitationId, user: &User, mailed: bool) -> Resul
     if invitation.team_id.is_some() {
         return Err(gone());
     }
-    let own = invitation.email.as_deref().map(text::folded);
-    if mailed && own.as_ref() == Some(&user.email_folded) {
+    let matches = invitation.email_folded.as_ref() == Some(&user.email_folded);
+    if mailed && matches {
         user::verify_email(tx, user.id)?;
     }
+    let user = &user::find(tx, user.id)?;
+    let is_confirmed = user.email_verified_at.is_some();
+    check_address(tx, &invitation, Address { matches, is_confirmed })?;
     let role = belonging::admit(tx, user.id, invitation.role)?;
-    tx.audit("invitation.accepted", &id.to_string(), &serde_json::json!({ "user": user.id }))?;
+    let details = serde_json::json!({ "user": user.id, "address_matches": matches });
+    tx.audit("invitation.accepted", &id.to_string(), &details)?;
+    if !matches {
+        tell_inviter(tx, &invitation, user)?;
+    }
     let Some((relation, person)) = invitation.relation.zip(invitation.person_id) else {
         return Ok(role);
     };
@@ -353,12 +366,69 @@ pub fn accept(tx: &Tx<'_>, id: InvitationId, user: &User, mailed: bool) -> Resul
         Code::InvalidState if is_own(tx, person, user.id)? => person::find(tx, person),
         _ => Err(error),
     })?;
-    match relation {
-        // As they are now: the letter may have confirmed their address just before.
-        Relation::Guardian => arrival::as_guardian(tx, person, &user::find(tx, user.id)?)?,
+    let person = match relation {
+        Relation::Guardian => arrival::as_guardian(tx, person, user)?,
         Relation::Itself | Relation::Coach => linking::link(tx, person, user.id)?,
     };
+    // The admin who made the invitation knows whoever can read what is sent to that address.
+    if relation != Relation::Itself && matches && is_confirmed {
+        safeguarding::vouch(tx, person.id)?;
+    }
     Ok(role)
+}
+
+/// What is known about the address of whoever wants to accept an invitation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address {
+    /// Whether it is the one that was invited.
+    pub matches: bool,
+    /// Whether they have confirmed that it is theirs.
+    pub is_confirmed: bool,
+}
+
+/// Refuses an invitation that only the invited address may accept: one that makes somebody an owner or
+/// admin, or that is for a minor or their guardian.
+pub fn check_address(db: &Reader<'_>, invitation: &Invitation, address: Address) -> Result<()> {
+    let runs_club = invitation.role != Role::Member;
+    let is_for_minor =
+        || invitation.person_id.map_or(Ok(false), |id| safeguarding::is_minor(db, id));
+    if !address.matches && (runs_club || is_for_minor()?) {
+        let detail = "This invitation is for another email address. Sign in with that address, or ask the \
+                      club to invite the address you use.";
+        return Err(Error::invalid_state(detail));
+    }
+    if runs_club && !address.is_confirmed {
+        let detail = "This invitation lets you run the club, so you have to confirm your email address first. \
+                      You can do that under My account.";
+        return Err(Error::invalid_state(detail));
+    }
+    Ok(())
+}
+
+/// Writes to whoever made an invitation that somebody with another address accepted it.
+fn tell_inviter(tx: &Tx<'_>, invitation: &Invitation, user: &User) -> Result<()> {
+    let Ok(maker) = invitation.created_by.parse::<UserId>() else { return Ok(()) };
+    let maker = user::find(tx, maker)?;
+    let club = account::find(tx)?.name;
+    let invited = invitation.email.as_deref().unwrap_or_default();
+    let text = format!(
+        "You invited {invited} to {club}. Somebody who signs in with another address accepted the \
+         invitation:\n\n{} ({})\n\nIf you do not know them, remove them under Members in the admin area.\n",
+        user.name, user.email
+    );
+    letter::put(
+        tx,
+        NewLetter {
+            person_id: None,
+            about: invitation.id.to_string(),
+            to_name: maker.name,
+            to_address: maker.email,
+            subject: format!("[{club}] Your invitation was accepted from another address"),
+            text_body: text,
+            html_body: None,
+        },
+    )
+    .map(drop)
 }
 
 fn is_own(db: &Reader<'_>, person: PersonId, user: UserId) -> Result<bool> {

@@ -8,4 +8,5 @@ pub mod claim;
 pub mod desk;
 pub mod extent;
 pub mod invitation;
+pub mod waiting;
 pub mod pages;

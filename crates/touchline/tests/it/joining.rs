@@ -68,10 +68,15 @@ pub(crate) async fn sign_up(w: &World, link: &str, email: &str, more: &[(&str, &
     browser
 }
 
-/// Follows the page that comes after making an account: signs in there, and goes on.
+/// Follows the page that comes after making an account: signs in there, unless they are signed in already,
+/// and goes on.
 pub(crate) async fn sign_in_after(browser: &mut Browser, made: Answer, email: &str) -> Answer {
     assert_eq!(made.status, 303, "{}", made.text);
     let path = made.next().unwrap().to_owned();
+    if !path.contains("made=1") {
+        browser.get(&path).await.shows("You are signed in as");
+        return made;
+    }
     let page = browser.get(&path).await.shows("Sign in with the address");
     let next = page.text.split("name=\"next\" value=\"").nth(1).expect("where to go on");
     let next = next.split('"').next().unwrap().replace("&#38;", "&").replace("&amp;", "&");
@@ -112,8 +117,8 @@ both! {
         assert!(!pick.text.contains("Duarte</b>") && !pick.text.contains("2014-") && !pick.text.contains(" 2014"));
         let person = hawks.player.to_string();
         let fields = [("as", "guardian"), ("person", person.as_str()), ("note", "Hi <b>coach</b>")];
-        ana.post(&format!("{link}/claim"), &fields).await.leads_to("/account/claims");
-        ana.post(&format!("{link}/claim"), &fields).await.leads_to("/account/claims");
+        ana.post(&format!("{link}/claim"), &fields).await.leads_to("/account/claims?done=asked");
+        ana.post(&format!("{link}/claim"), &fields).await.leads_to("/account/claims?done=asked");
         assert_eq!(w.count("claim").await, 1, "saying it twice is saying it once");
         let user = find_user(w, "ana@example.org").await.unwrap();
         assert_eq!((user.email_verified_at, role(w, user.id).await), (None, None));
@@ -124,7 +129,7 @@ both! {
         let page = coach.get("/account/claims").await.shows("Inês Duarte").shows("Ana Duarte");
         assert!(page.text.contains("Hi &#60;b&#62;coach"), "{}", page.text);
         let id = claim_in(&page);
-        coach.post(&format!("/account/claims/{id}/approve"), &[]).await.leads_to("/account/claims");
+        coach.post(&format!("/account/claims/{id}/approve"), &[]).await.leads_to("/account/claims?done=approved");
         assert_eq!(role(w, user.id).await, Some(Role::Member));
         let (child, team_id, who) = (hawks.player, hawks.id, user.id);
         let scope = Scope::account(w.harbour, "test");
@@ -192,7 +197,7 @@ both! {
         let link = team_link(w, &hawks).await;
         let mut bo = sign_up(w, &link, "bo@example.org", &[("as", "coach")]).await;
         bo.get(&format!("{link}?as=coach")).await.shows("Not on the list");
-        bo.post(&format!("{link}/claim"), &[("as", "coach")]).await.leads_to("/account/claims");
+        bo.post(&format!("{link}/claim"), &[("as", "coach")]).await.leads_to("/account/claims?done=asked");
         let mut coach = w.browser(hawks.coach.id).await;
         let seen = coach.get("/account/claims").await;
         assert!(!seen.text.contains("bo@example.org"));
@@ -223,24 +228,24 @@ both! {
         told.shows("Players under 13 join together with a parent");
         // Once a parent has joined, the child can.
         let mut ana = sign_up(w, &link, "ana@example.org", &[("as", "guardian")]).await;
-        ana.post(&claim, &[("as", "guardian"), ("person", &player)]).await.leads_to("/account/claims");
+        ana.post(&claim, &[("as", "guardian"), ("person", &player)]).await.leads_to("/account/claims?done=asked");
         let mut coach = w.browser(hawks.coach.id).await;
         let id = claim_in(&coach.get("/account/claims").await);
-        coach.post(&format!("/account/claims/{id}/approve"), &[]).await.leads_to("/account/claims");
-        kid.post(&claim, &own).await.leads_to("/account/claims");
+        coach.post(&format!("/account/claims/{id}/approve"), &[]).await.leads_to("/account/claims?done=approved");
+        kid.post(&claim, &own).await.leads_to("/account/claims?done=asked");
         let page = coach.get("/account/claims").await.shows("12 years old");
         let id = claim_in(&page);
-        coach.post(&format!("/account/claims/{id}/approve"), &[]).await.leads_to("/account/claims");
+        coach.post(&format!("/account/claims/{id}/approve"), &[]).await.leads_to("/account/claims?done=approved");
         let mut other = sign_up(w, &link, "other@example.org", &[("as", "self")]).await;
         let list = other.get(&format!("{link}?as=self")).await.shows("Tom R.");
         assert!(!list.text.contains("Inês"), "nobody picks who is somebody's account already");
         let taken = other.post(&claim, &own).await;
         assert_eq!(taken.status, 422, "{}", taken.text);
         other.post(&claim, &[("as", "self"), ("person", &teen.to_string())]).await
-            .leads_to("/account/claims");
+            .leads_to("/account/claims?done=asked");
         let note = coach.get("/account/claims").await.shows("15 years old");
         let id = claim_in(&note);
-        coach.post(&format!("/account/claims/{id}/refuse"), &[]).await.leads_to("/account/claims");
+        coach.post(&format!("/account/claims/{id}/refuse"), &[]).await.leads_to("/account/claims?done=refused");
         other.get("/account/claims").await.shows("Refused");
         let user = find_user(w, "other@example.org").await.unwrap();
         assert_eq!(role(w, user.id).await, None);
@@ -298,7 +303,7 @@ both! {
     async fn an_invitation_lets_one_person_in(w: &World) {
         let owner = w.user(Role::Owner, "owner@example.org").await;
         let mut owner = w.browser(owner.id).await;
-        let invite = [("email", "new@example.org"), ("role", "admin")];
+        let invite = [("email", "new@example.org"), ("role", "member")];
         let page = owner.post("/admin/members/invite", &invite).await.shows("It works once");
         let link = link_in(&page);
         let (mut one, mut two) = (Vec::new(), Vec::new());
@@ -308,7 +313,7 @@ both! {
             let fields = [("name", "New One"), ("email", name), ("password", PASSWORD)];
             let made = browser.post(&format!("{link}/account"), &fields).await;
             sign_in_after(&mut browser, made, name).await.leads_to(&link);
-            browser.get(&link).await.shows("an admin").shows(name);
+            browser.get(&link).await.shows("a member").shows(name).shows("was sent to another address");
             list.push(browser);
         }
         let accept = format!("{link}/accept");
@@ -317,13 +322,88 @@ both! {
         statuses.sort_unstable();
         assert_eq!(statuses, [303, 410]);
         let (won, mut winner) = if a.status == 303 { (a, one.remove(0)) } else { (b, two.remove(0)) };
-        won.leads_to("/admin");
-        assert_eq!(winner.get("/admin").await.status, 200);
+        won.leads_to("/account?done=joined");
+        winner.get("/account?done=joined").await.shows("You belong to the club now");
         assert_eq!(winner.get(&link).await.status, 410);
+        // Whoever sent it is told that another address accepted it.
+        let told = w.owner.get("/outbox").await.ok();
+        assert_eq!(told.data()[0]["to_address"], "owner@example.org");
+        assert!(told.data()[0]["text_body"].as_str().unwrap().contains("You invited new@example.org"));
         for email in ["one@example.org", "two@example.org"] {
             let user = find_user(w, email).await.unwrap();
             assert_eq!(user.email_verified_at, None, "another address proves nothing");
         }
+    }
+
+    async fn only_the_confirmed_address_that_was_invited_becomes_an_admin(w: &World) {
+        let owner = w.user(Role::Owner, "owner@example.org").await;
+        let mut owner = w.browser(owner.id).await;
+        for given in ["admin", "owner"] {
+            let invited = format!("{given}-to-be@example.org");
+            let link = link_in(&owner.post("/admin/members/invite", &[("email", &invited), ("role", given)]).await);
+            // A stranger who got hold of the link, with a confirmed address of their own.
+            let stranger = w.user(Role::Member, &format!("stranger-{given}@example.org")).await;
+            let mut browser = w.browser(stranger.id).await;
+            browser.get(&link).await.shows("is for another email address");
+            let tried = browser.post(&format!("{link}/accept"), &[]).await;
+            assert_eq!(tried.status, 422);
+            tried.shows("is for another email address");
+            assert_eq!(role(w, stranger.id).await, Some(Role::Member));
+            // The same stranger types the address that was invited.
+            let mut liar = w.newcomer();
+            liar.get(&link).await;
+            let fields = [("name", "Liar"), ("email", invited.as_str()), ("password", PASSWORD)];
+            liar.post(&format!("{link}/account"), &fields).await.leads_to(&link);
+            liar.get(&link).await.shows("confirm your email address first");
+            assert_eq!(liar.post(&format!("{link}/accept"), &[]).await.status, 422);
+            let user = crate::joining::find_user(w, Box::leak(invited.clone().into_boxed_str())).await.unwrap();
+            assert_eq!(role(w, user.id).await, None);
+            // Nothing was used up: whoever confirms the address finds the invitation waiting.
+            let id = user.id;
+            let verify = move |tx: &store::Tx<'_>| user::verify_email(tx, id);
+            w.db().write(Scope::system("test"), verify).await.unwrap();
+            let page = liar.get("/account/claims").await.shows("An invitation waits for you");
+            let path = page.text.split("action=\"/account/invitations/").nth(1).unwrap().split('"').next().unwrap();
+            let joined = liar.post(&format!("/account/invitations/{path}"), &[]).await;
+            joined.leads_to("/admin?done=joined");
+            liar.get("/admin?done=joined").await.shows("You help to run the club now");
+        }
+    }
+
+    async fn an_invitation_waits_for_whoever_made_an_account_and_left(w: &World) {
+        let owner = w.user(Role::Owner, "owner@example.org").await;
+        let mut owner = w.browser(owner.id).await;
+        let link = link_in(&owner.post("/admin/members/invite", &[("email", "new@example.org"), ("role", "member")]).await);
+        let mut new = w.newcomer();
+        new.get(&link).await;
+        let fields = [("name", "New One"), ("email", "new@example.org"), ("password", PASSWORD)];
+        // They are signed in at once.
+        new.post(&format!("{link}/account"), &fields).await.leads_to(&link);
+        new.get(&link).await.shows("You are signed in as");
+        // They leave, and sign in days later without the link.
+        let mut later = w.newcomer();
+        later.get("/sign-in").await;
+        later.post("/sign-in", &[("email", "new@example.org"), ("password", PASSWORD)]).await;
+        later.get("/").await.leads_to("/account/claims");
+        let page = later.get("/account/claims").await.shows("An invitation waits for you").shows("Harbour");
+        assert!(!page.text.contains("You have not asked to join"));
+        let path = page.text.split("action=\"/account/invitations/").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        // Nobody else finds it, nor accepts it by its id.
+        let other = w.user(Role::Member, "other@example.org").await;
+        let mut other = w.browser(other.id).await;
+        assert!(!other.get("/account/claims").await.text.contains("An invitation waits"));
+        assert_eq!(other.post(&format!("/account/invitations/{path}"), &[]).await.status, 410);
+        later.post(&format!("/account/invitations/{path}"), &[]).await.leads_to("/account?done=joined");
+        later.get("/account?done=joined").await.shows("You belong to the club now");
+        assert!(!later.get("/account/claims").await.text.contains("An invitation waits"));
+        // Whoever came by a team's link is told how to go on.
+        let hawks = team(w, "Hawks").await;
+        let link = team_link(w, &hawks).await;
+        let mut ana = sign_up(w, &link, "ana@example.org", &[("as", "guardian")]).await;
+        ana.get("/account/claims").await.shows("Open the link again");
+        ana.post(&format!("{link}/claim"), &[("as", "guardian"), ("person", &hawks.player.to_string())]).await;
+        let page = ana.get("/account/claims?done=asked").await.shows("Your request was sent");
+        assert!(!page.text.contains("Open the link again"));
     }
 
     async fn an_invitation_can_say_whom_somebody_looks_after(w: &World) {
@@ -344,7 +424,7 @@ both! {
         let made = ana.post(&format!("{link}/account"), &fields).await;
         sign_in_after(&mut ana, made, "ana@example.org").await.leads_to(&link);
         ana.get(&link).await.shows("a parent of a player");
-        ana.post(&format!("{link}/accept"), &[]).await.leads_to("/account");
+        ana.post(&format!("{link}/accept"), &[]).await.leads_to("/account?done=joined");
         let user = find_user(w, "ana@example.org").await.unwrap();
         assert_eq!(user.email_verified_at, None, "a link that was copied proves no address");
         let who = user.id;

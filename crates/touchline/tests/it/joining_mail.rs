@@ -25,7 +25,7 @@ async fn join(node: &Node, link: &str, seal: &str, email: &str) {
     let made = browser.post(&format!("{link}/account"), &fields).await;
     sign_in_after(&mut browser, made, email).await;
     browser.get(&format!("{link}{seal}")).await.shows("a member");
-    browser.post(&format!("{link}/accept"), &[("m", mail)]).await.leads_to("/account");
+    browser.post(&format!("{link}/accept"), &[("m", mail)]).await.leads_to("/account?done=joined");
 }
 
 both! {

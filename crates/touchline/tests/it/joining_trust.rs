@@ -60,7 +60,7 @@ async fn ask(w: &World, link: &str, email: &str, (relation, person): (&str, Pers
     let mut browser = sign_up(w, link, email, &[("as", relation)]).await;
     let person = person.to_string();
     let fields = [("as", relation), ("person", person.as_str())];
-    browser.post(&format!("{link}/claim"), &fields).await.leads_to("/account/claims");
+    browser.post(&format!("{link}/claim"), &fields).await.leads_to("/account/claims?done=asked");
     browser
 }
 
@@ -80,14 +80,21 @@ both! {
         let admin = w.user(Role::Admin, "admin@example.org").await;
         let mut admin = w.browser(admin.id).await;
         let child = home.one.to_string();
+        // An invitation for a minor's guardian is for its address alone.
         let fields = [("email", "eve@example.org"), ("role", "member"), ("relation", "guardian"), ("person", &child)];
+        let other = invite(&mut admin, &fields).await;
+        let stranger = w.user(Role::Member, "stranger@example.org").await;
+        let mut stranger = w.browser(stranger.id).await;
+        assert_eq!(stranger.post(&format!("{other}/accept"), &[]).await.status, 422);
+        assert_eq!(guardians(w, home.one).await, [home.mother]);
+        let fields = [("email", MOTHER), ("role", "member"), ("relation", "guardian"), ("person", &child)];
         let way = invite(&mut admin, &fields).await;
         let mut eve = w.newcomer();
         eve.get(&way).await;
         let account = [("name", "Rita Reis"), ("email", MOTHER), ("password", PASSWORD)];
         let made = eve.post(&format!("{way}/account"), &account).await;
         sign_in_after(&mut eve, made, MOTHER).await;
-        eve.post(&format!("{way}/accept"), &[]).await.leads_to("/account");
+        eve.post(&format!("{way}/accept"), &[]).await.leads_to("/account?done=joined");
         let user = find_user(w, MOTHER).await.unwrap();
         let standing = stands(w, user.id).await;
         assert_eq!((&standing.wards, &standing.sees), (&vec![home.one], &vec![home.hawks.id]));
@@ -107,8 +114,12 @@ both! {
         let user = find_user(w, MOTHER).await.unwrap().id;
         let mut coach = w.browser(home.hawks.coach.id).await;
         let page = coach.get("/account/claims").await.shows("Address not confirmed");
-        let path = format!("/account/claims/{}/approve", claim_in(&page));
-        coach.post(&path, &[]).await.leads_to("/account/claims");
+        assert!(!page.text.contains("/approve"), "the child has a guardian already");
+        let admin = w.user(Role::Admin, "admin@example.org").await;
+        let mut admin = w.browser(admin.id).await;
+        let id = claim_in(&admin.get("/admin/members/claims").await);
+        admin.post(&format!("/admin/members/claims/{id}/approve"), &[]).await
+            .leads_to("/admin/members/claims?done=approved");
         assert_eq!(stands(w, user).await.wards, [home.one]);
         assert_eq!(guardians(w, home.one).await.len(), 2);
     }
@@ -179,7 +190,7 @@ both! {
         let user = w.user(Role::Member, "head@example.org").await.id;
         link(w, head, user).await;
         let mut head = w.browser(user).await;
-        head.post(&format!("/account/claims/{id}/approve"), &[]).await.leads_to("/account/claims");
+        head.post(&format!("/account/claims/{id}/approve"), &[]).await.leads_to("/account/claims?done=approved");
     }
 
     async fn a_coach_lets_nobody_in_as_a_coach_or_as_the_guardian_of_an_adult(w: &World) {
@@ -222,7 +233,7 @@ both! {
         ask(w, &way, "moa@example.org", ("guardian", old)).await;
         confirm(w, find_user(w, "moa@example.org").await.unwrap().id).await;
         let id = claim_in(&coach.get("/account/claims").await);
-        coach.post(&format!("/account/claims/{id}/approve"), &[]).await.leads_to("/account/claims");
+        coach.post(&format!("/account/claims/{id}/approve"), &[]).await.leads_to("/account/claims?done=approved");
     }
 
     async fn nobody_comes_back_by_an_invitation_they_made(w: &World) {
@@ -273,7 +284,10 @@ both! {
         let new = NewInvitation { email: "cli@example.org".to_owned(), role: Role::Admin, tie: None };
         let made = w.db().write(Scope::account(w.harbour, "cli"), move |tx| invitation::invite(tx, by, new));
         let (_, token) = made.await.unwrap();
-        ana.post(&format!("/join/{}/accept", token.reveal()), &[]).await.leads_to("/admin");
+        let way = format!("/join/{}", token.reveal());
+        let mut cli = sign_up(w, &way, "cli@example.org", &[]).await;
+        confirm(w, find_user(w, "cli@example.org").await.unwrap().id).await;
+        cli.post(&format!("{way}/accept"), &[]).await.leads_to("/admin?done=joined");
     }
 
     async fn making_an_account_does_not_tell_who_has_one(w: &World) {

@@ -31,6 +31,9 @@ const TABLE: &[(&str, &str)] = &[
     ("people_list", "+++--- -"),
     ("people_get", "+++00- +"),
     ("people_update", "+++--- -"),
+    ("people_confirm_adult", "++---- -"),
+    ("people_mark_minor", "+++--- -"),
+    ("people_request_email_confirmation", "+++--- -"),
     ("people_export", "++---- -"),
     ("people_erase", "++---- -"),
     ("events_list", "+++++- +"),
@@ -150,6 +153,9 @@ async fn around(
     };
     let child = json!({ "first_name": "Tim", "allow_duplicate": true, "guardians": [guardian] });
     let child = w.joins(team, child).await;
+    if own.is_none() {
+        w.confirm_guardians(&child.person).await;
+    }
     let location =
         w.owner.post("/locations", json!({ "name": "Home", "shared": false })).await.created();
     let event = json!({ "team_id": team, "type": "game", "starts_at": "2026-09-10T18:00",

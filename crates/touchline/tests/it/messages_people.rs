@@ -3,7 +3,7 @@
 use store::Scope;
 use testkit::{Answer, Client, Value, World, json};
 use touchline::ids::{AccountId, EventId, MemberId, PersonId, TeamId};
-use touchline::roster::person;
+use touchline::roster::{person, safeguarding};
 
 /// Somebody on a team.
 #[derive(Debug, Clone, Copy)]
@@ -53,11 +53,26 @@ impl<'w> Club<'w> {
 
     /// Somebody new on the team, with the address `<name>@example.org`.
     pub(crate) async fn member(&self, name: &str, role: &str, birth: Option<&str>) -> Somebody {
-        self.add(
-            json!({ "first_name": name, "last_name": "Sousa", "role": role, "birth_date": birth,
-            "email": address(name), "allow_duplicate": true }),
-        )
-        .await
+        let body = json!({ "first_name": name, "last_name": "Sousa", "role": role, "birth_date": birth,
+            "email": address(name), "allow_duplicate": true });
+        let somebody = self.add(body).await;
+        self.confirm_email(somebody.person).await;
+        somebody
+    }
+
+    /// The person confirms their address, so that they can read messages by email.
+    pub(crate) async fn confirm_email(&self, id: PersonId) {
+        let scope = Scope::account(self.account, "test");
+        let confirm = move |tx: &store::Tx<'_>| {
+            let email = person::find(tx, id)?.email_folded.unwrap_or_default();
+            safeguarding::confirm_email(tx, id, &email)
+        };
+        assert!(self.w.db().write(scope, confirm).await.unwrap());
+    }
+
+    /// An admin confirms that the person is an adult.
+    pub(crate) async fn confirm_adult(&self, id: PersonId) {
+        self.owner.post(&format!("/people/{id}/confirm_adult"), json!({})).await.ok();
     }
 
     /// Somebody who is known already joins the team.
@@ -79,7 +94,9 @@ impl<'w> Club<'w> {
             "receives_messages": receives });
         let after = self.guarded(ward, guardian).await;
         let guardians = after.data()["guardians"].as_array().unwrap();
-        guardians.last().unwrap()["id"].as_str().unwrap().parse().unwrap()
+        let id = guardians.last().unwrap()["id"].as_str().unwrap().parse().unwrap();
+        self.confirm_email(id).await;
+        id
     }
 
     /// Somebody who is known already looks after a member.

@@ -184,7 +184,7 @@ both! {
             let name = format!("Round {round}");
             let change = rename(&name);
             let scope = Scope::account(w.harbour, "command");
-            db.write(scope, move |tx| team::change(tx, id, &Expected::Anything, change)).await.unwrap();
+            db.write(scope, move |tx| team::change(tx, &touchline::accounts::rights::Reach::Everywhere, id, &Expected::Anything, change)).await.unwrap();
             assert_eq!(w.owner.get(&team.path("")).await.ok().data()["name"], *name);
             assert_eq!(w.owner.get("/teams").await.ok().names(), [name.as_str()]);
         }

@@ -198,7 +198,7 @@ both! {
         bearer(w, &renewed).get("/teams").await.ok();
         let (_, last) = pair(&app.refresh(w, &refresh).await);
         let back = send(&w.nobody, "/oauth/revoke", &[("client_id", &app.id), ("token", &last)]).await;
-        assert_eq!((back.status, back.text.as_str()), (200, ""));
+        assert_eq!((back.status, back.text.as_str()), (200, "{}"));
         for token in [&access, &renewed] {
             bearer(w, token).get("/teams").await.refused(401, "invalid_credentials");
         }

@@ -17,7 +17,7 @@ use crate::page_routes::{Route, page_routes};
 
 /// Pages for people who have not signed in: every other page sends them to sign in first. An app that is not
 /// known is refused before anybody is asked who they are.
-const FOR_ANYBODY: [&str; 13] = [
+const FOR_ANYBODY: [&str; 14] = [
     "/",
     "/sign-in",
     "/sign-in/code",
@@ -30,6 +30,7 @@ const FOR_ANYBODY: [&str; 13] = [
     "/account/email/{token}",
     "/oauth/authorize",
     "/unsubscribe",
+    "/confirm-address",
     "/checkout",
 ];
 /// What a mail program calls with one click and without a cookie. The link is the credential.
@@ -116,6 +117,9 @@ async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str,
         ("/admin/members/{user}", member.to_string(), true),
         ("/admin/members/invitations/{id}", invited.unwrap().0.id.to_string(), true),
         ("/admin/members/claims/{id}", nothing("clm"), false),
+        ("/admin/members/adults/{id}", nothing("per"), false),
+        ("/account/invitations/{id}", nothing("inv"), false),
+        ("/confirm-address/{token}", "nothing".to_owned(), false),
         ("/account/claims/{id}", nothing("clm"), false),
         ("/account/apps/{app}", id.to_string(), false),
         ("/account/passkeys/{id}", nothing("pky"), false),

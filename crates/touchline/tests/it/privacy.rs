@@ -64,6 +64,7 @@ async fn lived(w: &World) -> (Answer, Answer) {
         .created();
     let answer = json!({ "answer": "no", "note": "Zorblax has a fever" });
     w.owner.put(&format!("/events/{}/rsvps/{}", event.id(), child.id()), answer).await.ok();
+    w.confirm_guardians(child.data()["person_id"].as_str().expect("a person")).await;
     w.owner.post("/messages", json!({ "team_id": hawks.id(), "kind": "announcement", "subject": "Hello", "body": "All" })).await.created();
     let feed = json!({ "person_id": child.data()["person_id"], "name": "Zorblax" });
     w.owner.post("/calendar_feeds", feed).await.created();

@@ -71,7 +71,7 @@ async fn roster_count(w: &World, team: &Answer) -> (i64, i64) {
     (number("roster_count"), number("version"))
 }
 
-const PRIVATE: [&str; 8] = [
+const PRIVATE: [&str; 11] = [
     "address",
     "birth_date",
     "email",
@@ -80,6 +80,9 @@ const PRIVATE: [&str; 8] = [
     "medical_note",
     "phone",
     "phone_normalized",
+    "is_minor",
+    "adult_confirmed_at",
+    "email_confirmed_at",
 ];
 
 fn members(object: &Value) -> Vec<&str> {

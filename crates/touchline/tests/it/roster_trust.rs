@@ -90,7 +90,8 @@ both! {
                 let two = json!({ "guardians": [{ "id": club.gina }, other] });
                 for_admins(caller.patch(&club.at(&club.bo), two).await, "/guardians/1");
                 let instead = json!({ "guardians": [other] });
-                for_admins(caller.patch(&club.at(&club.bo), instead).await, "/guardians/0");
+                let refused = caller.patch(&club.at(&club.bo), instead).await.refused(403, "forbidden");
+                assert_eq!(faults(&refused), [("/guardians/0", "forbidden"), ("/guardians", "protected_minor")]);
             }
         }
         assert_eq!(w.news().await, before);
@@ -100,9 +101,10 @@ both! {
         for caller in &club.few {
             let mother = json!({ "guardians": [{ "id": club.gina, "relationship": "mother" }] });
             caller.patch(&club.at(&club.bo), mother).await.ok();
-            // Who is on no other team is theirs to look after, also when they are new.
+            // A child who has a guardian gets no further ones from them; one who has none does.
             let both = json!({ "guardians": [{ "id": club.cast.pat }, { "id": club.gina }, { "first_name": "Nia" }] });
-            caller.patch(&club.at(&club.cast.max), both).await.ok();
+            let refused = caller.patch(&club.at(&club.cast.max), both).await.refused(403, "forbidden");
+            assert_eq!(faults(&refused), [("/guardians/1", "protected_minor"), ("/guardians/2", "protected_minor")]);
             let child = new(json!({ "first_name": "Eva", "guardians": [{ "id": club.cast.pat }, { "first_name": "Una" }] }));
             caller.post(&club.roster(), child.clone()).await.created();
             caller.post("/roster/batch", club.batch(child)).await.created();
@@ -115,7 +117,8 @@ both! {
         let two = json!({ "guardians": [{ "id": club.gina }, { "id": club.cast.pat }] });
         for_admins(club.few[0].patch(&club.at(&club.bo), two.clone()).await, "/guardians/1");
         w.owner.delete(&there).await.ok();
-        club.few[0].patch(&club.at(&club.bo), two).await.ok();
+        let refused = club.few[0].patch(&club.at(&club.bo), two).await.refused(403, "forbidden");
+        assert_eq!(faults(&refused), [("/guardians/1", "protected_minor")]);
     }
 
     async fn whoever_leads_every_team_of_a_child_or_the_club_says_who_looks_after_it(w: &World) {
@@ -128,7 +131,11 @@ both! {
         }
         for_admins(club.few[0].patch(&club.at(&club.bo), two.clone()).await, "/guardians/1");
         w.joins(&club.cast.otters, json!({ "person_id": club.cast.kim.person, "role": "coach" })).await;
-        club.few[0].patch(&club.at(&club.bo), two).await.ok();
+        // Whoever leads all her teams names her first guardian, but no further one.
+        let refused = club.few[0].patch(&club.at(&club.bo), two.clone()).await.refused(403, "forbidden");
+        assert_eq!(faults(&refused), [("/guardians/1", "protected_minor")]);
+        w.owner.patch(&club.at(&club.bo), json!({ "guardians": [] })).await.ok();
+        club.few[0].patch(&club.at(&club.bo), json!({ "guardians": [{ "id": club.cast.pat }] })).await.ok();
         acting(w, club.cast.parent.id).await.get(&format!("/people/{}", club.bo.person)).await.ok();
     }
 
@@ -160,7 +167,9 @@ both! {
             // Nor by what the same change says.
             for_admins(caller.patch(&club.at(&grown), with("birth_date", json!("2014-01-01"))).await, "/guardians/0");
             for_admins(caller.patch(&club.at(&grown), with("birth_date", Value::Null)).await, "/guardians/0");
-            for_admins(caller.patch(&club.at(&nearly), with("birth_date", json!("1990-01-01"))).await, "/guardians/0");
+            let refused = caller.patch(&club.at(&nearly), with("birth_date", json!("1990-01-01"))).await;
+            let refused = refused.refused(403, "forbidden");
+            assert_eq!(faults(&refused), [("/birth_date", "protected_minor"), ("/guardians/0", "forbidden")]);
             for_admins(caller.patch(&club.at(&helper), with("role", json!("player"))).await, "/guardians/0");
             for_admins(caller.patch(&club.at(&nearly), with("role", json!("coach"))).await, "/guardians/0");
             for body in [with("birth_date", json!("1990-01-01")), with("role", json!("manager"))] {

@@ -81,7 +81,8 @@ async fn show(visitor: Visitor<AdminArea>) -> Outcome {
     let age = tokio::task::spawn_blocking(move || doctor::backup_age(&data, now)).await;
     let age = age.map_err(|error| Error::internal(error.to_string()))?;
     let needs = needs(&summary, age);
-    let frame = visitor.frame("Overview", Section::Overview);
+    let flash = visitor.guest.done(&[("joined", "Welcome. You help to run the club now.")]);
+    let frame = visitor.frame("Overview", Section::Overview).flash(flash);
     Ok(page::html(StatusCode::OK, &Overview { frame, summary, needs, deeds, now })?)
 }
 

@@ -5,19 +5,22 @@ use axum::Router;
 use axum::routing::{get, post};
 use http::StatusCode;
 use kit::Timestamp;
-use store::{Reader, Tx};
+use store::{Reader, Scope, Tx};
 
+use super::join;
 use super::link::{self, New};
 use crate::accounts::permits::OwnAccount;
-use crate::accounts::user::Role;
+use crate::accounts::user::{self, Role};
 use crate::app::App;
 use crate::error::Error;
-use crate::ids::{ClaimId, TeamId};
+use crate::ids::{ClaimId, InvitationId, TeamId};
 use crate::joining::claim::{self, ClaimStatus, Waiting};
 use crate::joining::desk::{self, Asked};
 use crate::joining::invitation::{self, Relation};
+use crate::joining::waiting;
 use crate::paging::{Order, Page};
 use crate::roster::standing;
+use crate::signin::session;
 use crate::web::leaf::{self, Leaf};
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::At;
@@ -31,7 +34,15 @@ pub(super) fn router() -> Router<App> {
         .route("/account/claims/{id}/approve", post(approve))
         .route("/account/claims/{id}/refuse", post(refuse))
         .route("/account/claims/link", post(open_team))
+        .route("/account/invitations/{id}/accept", post(accept))
 }
+
+/// What is said after something was done.
+const DONE: [(&str, &str); 3] = [
+    ("asked", "Your request was sent. A coach or an admin of the club decides about it."),
+    ("approved", "You approved the request. They can see the team now."),
+    ("refused", "You refused the request."),
+];
 
 #[derive(Template)]
 #[template(path = "joining/claims.html")]
@@ -40,6 +51,8 @@ struct Claims {
     base: &'static str,
     frame: Frame,
     own: Vec<claim::Own>,
+    /// Invitations that wait for this visitor.
+    invitations: Vec<waiting::Waiting>,
     waiting: Vec<Asked>,
     next: String,
     /// The teams whose link this visitor can make.
@@ -49,43 +62,64 @@ struct Claims {
 
 async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
     let user = visitor.visit.user;
-    let own = move |db: &Reader<'_>| claim::of_user(db, user);
-    let own = visitor.app().db.read(visitor.guest.scope("own claims"), own).await?;
+    let own = move |db: &Reader<'_>| {
+        Ok::<_, Error>((claim::of_user(db, user)?, waiting::list(db, &user::find(db, user)?)?))
+    };
+    let (own, invitations) = visitor.app().db.read(visitor.guest.scope("own claims"), own).await?;
     let (mut waiting, mut next, mut teams) = (Vec::new(), String::new(), Vec::new());
     if visitor.visit.club.is_some() {
         let asked = leaf::Asked::of(&visitor, Order::Asc)?;
         let open = move |db: &Reader<'_>, part: &Page<ClaimId>| {
-            claim::open_of(db, &standing::of(db, user)?.leads, part)
+            claim::open_of(db, &standing::of(db, user)?, part)
         };
         let leaf: Leaf<Waiting> = Leaf::read(&visitor, &asked, open).await?;
         let admin = matches!(visitor.visit.role, Some(Role::Owner | Role::Admin));
         let look = move |db: &Reader<'_>| {
-            let leads = standing::of(db, user)?.leads;
+            let standing = standing::of(db, user)?;
             let asked = if admin {
                 desk::asked(db, leaf.rows)?
             } else {
-                desk::asked_of(db, (user, &leads), leaf.rows)?
+                desk::asked_of(db, (user, &standing), leaf.rows)?
             };
-            Ok((asked, desk::named(db, leads)?))
+            Ok((asked, desk::named(db, standing.leads)?))
         };
         (waiting, teams) = visitor.read(look).await?;
         next = leaf.next;
     }
     let now = visitor.app().clock.now();
-    let frame = visitor.frame("Joining", Section::Joining);
-    Ok(page::html(StatusCode::OK, &Claims { base: CLAIMS, frame, own, waiting, next, teams, now })?)
+    let frame = visitor.frame("Joining", Section::Joining).flash(visitor.guest.done(&DONE));
+    let page = Claims { base: CLAIMS, frame, own, invitations, waiting, next, teams, now };
+    Ok(page::html(StatusCode::OK, &page)?)
+}
+
+/// Accepts an invitation that waits for this visitor.
+async fn accept(At(id): At<InvitationId>, posted: Posted<OwnAccount>) -> Outcome {
+    let visitor = &posted.visitor;
+    let (user, session) = (visitor.visit.user, visitor.visit.session);
+    let look = move |db: &Reader<'_>| waiting::list(db, &user::find(db, user)?);
+    let waiting = visitor.app().db.read(visitor.guest.scope("invitations"), look).await?;
+    let found = waiting.into_iter().find(|one| one.id == id && one.team.is_none());
+    let club = found.ok_or_else(invitation::gone)?.account_id;
+    let work = move |tx: &Tx<'_>| {
+        let role = invitation::accept(tx, id, &user::find(tx, user)?, false)?;
+        session::switch(tx, session, club)?;
+        Ok::<_, Error>(role)
+    };
+    let scope = Scope::account(club, user.to_string()).for_request(visitor.guest.context.id());
+    let role = visitor.app().db.write(scope, work).await?;
+    Ok(join::joined(role))
 }
 
 async fn approve(At(id): At<ClaimId>, posted: Posted<OwnAccount>) -> Outcome {
     let (visitor, by) = (&posted.visitor, posted.visitor.visit.user);
     visitor.write(move |tx: &Tx<'_>| claim::approve(tx, by, id)).await?;
-    Ok(see_other(CLAIMS))
+    Ok(see_other(&format!("{CLAIMS}?done=approved")))
 }
 
 async fn refuse(At(id): At<ClaimId>, posted: Posted<OwnAccount>) -> Outcome {
     let (visitor, by) = (&posted.visitor, posted.visitor.visit.user);
     visitor.write(move |tx: &Tx<'_>| claim::refuse(tx, by, id)).await?;
-    Ok(see_other(CLAIMS))
+    Ok(see_other(&format!("{CLAIMS}?done=refused")))
 }
 
 /// Makes a team's link in place of the one it had, and shows it once.

@@ -4,7 +4,8 @@
 //! to whoever has signed in, and only as far as one needs to know one's own child.
 //!
 //! Making an account never tells whether there was one with that address: either way the next page asks
-//! to sign in.
+//! to sign in. The one exception is the address that an invitation was made for: whoever makes an account
+//! with it is signed in at once.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -23,13 +24,15 @@ use crate::accounts::user::{self, Role};
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::joining::claim::{self, Choice, NewClaim};
-use crate::joining::invitation::{self, Found, Relation};
-use crate::signin::session::{self, Visit};
+use crate::joining::invitation::{self, Address, Found, Relation};
+use crate::joining::waiting;
+use crate::signin::entry::{self, Entry};
+use crate::signin::session::{self, Method, Visit};
 use crate::web::form::{Faults, Form};
 use crate::web::pace::Pace;
 use crate::web::page::{self, Frame};
 use crate::web::path::At;
-use crate::web::visitor::{Guest, GuestPosted, Outcome, Refusal, encoded, see_other};
+use crate::web::visitor::{Guest, GuestPosted, Outcome, Refusal, encoded, see_other, signed_in};
 
 /// How many accounts are made from one place: whoever has a link could otherwise ask for one address after
 /// the other, or make accounts without end.
@@ -134,7 +137,16 @@ struct Accept<'a> {
     frame: Frame,
     step: &'a Step,
     visit: &'a Visit,
+    /// Why this user cannot accept it, if they cannot.
+    refusal: Option<String>,
     faults: Faults,
+}
+
+impl Accept<'_> {
+    /// Whether somebody signed in with another address than the one that was invited.
+    fn is_other_address(&self) -> bool {
+        !self.step.found.is_for(&self.visit.email)
+    }
 }
 
 #[derive(Template)]
@@ -168,7 +180,7 @@ async fn follow(guest: Guest, At(token): At<String>) -> Outcome {
         (Some(visit), ..) if visit.pending => {
             return Err(Refusal::First(format!("/sign-in/code?next={}", encoded(&step.path()))));
         }
-        (Some(visit), None, _) => accept_page(&guest, &step, visit, Faults::default())?,
+        (Some(visit), None, _) => accept_page(&guest, &step, visit, Faults::default()).await?,
         (Some(visit), Some(_), Some(relation)) => {
             pick_page(&guest, &step, (visit, relation), Faults::default()).await?
         }
@@ -190,9 +202,27 @@ fn account_page(
     page::html(status(&faults), &Account { frame, step, name, email, faults })
 }
 
-fn accept_page(guest: &Guest, step: &Step, visit: &Visit, faults: Faults) -> Result<Response> {
+async fn accept_page(
+    guest: &Guest,
+    step: &Step,
+    visit: &Visit,
+    faults: Faults,
+) -> Result<Response> {
+    let mailed = link::is_mailed(&guest.app, &step.found.token_hash, &step.mail);
+    let (id, who, matches) = (step.found.id, visit.user, step.found.is_for(&visit.email));
+    let look = move |db: &Reader<'_>| {
+        let verified = user::find(db, who)?.email_verified_at.is_some();
+        let address = Address { matches, is_confirmed: verified || (mailed && matches) };
+        Ok::<_, Error>(invitation::check_address(db, &invitation::find(db, id)?, address))
+    };
+    let scope = step.scope(guest, who.to_string());
+    let refusal = match guest.app.db.read(scope, look).await? {
+        Ok(()) => None,
+        Err(error) if error.code == Code::InvalidState => Some(error.detail.to_string()),
+        Err(error) => return Err(error),
+    };
     let frame = step.frame(guest, format!("Join {}", step.found.club));
-    page::html(status(&faults), &Accept { frame, step, visit, faults })
+    page::html(status(&faults), &Accept { frame, step, visit, refusal, faults })
 }
 
 async fn pick_page(
@@ -222,8 +252,8 @@ async fn pick_page(
     page::html(code, &Pick { frame, step, relation, legend, visit, choices, faults })
 }
 
-/// Makes an account for somebody who has none. Whether there was one is not told: nobody is signed in here,
-/// and an account that was there stays as it is.
+/// Makes an account for somebody who has none. Whether there was one is not told, unless it is the address
+/// that was invited; an account that was there stays as it is.
 async fn sign_up(At(token): At<String>, posted: GuestPosted) -> Outcome {
     let GuestPosted { guest, form } = posted;
     let step = Step::find(&guest, &token, &form).await?;
@@ -239,11 +269,21 @@ async fn sign_up(At(token): At<String>, posted: GuestPosted) -> Outcome {
         Err(error) if error.code == Code::ValidationFailed => return Ok(again((&error).into())?),
         Err(error) => return Err(error.into()),
     };
-    let (new_name, new_email) = (name.clone(), email.clone());
-    let work = move |tx: &Tx<'_>| user::sign_up(tx, &new_email, &new_name, hash);
-    let actor = step.found.id.to_string();
-    match guest.app.db.write(step.scope(&guest, actor), work).await {
-        Ok(_) => Ok(see_other(&step.address(true))),
+    let (new_name, new_email, id) = (name.clone(), email.clone(), step.found.id);
+    let signs_in = step.found.is_for(&email);
+    let browser = guest.browser();
+    let work = move |tx: &Tx<'_>| {
+        let user = user::sign_up(tx, &new_email, &new_name, hash)?.id;
+        waiting::note_account(tx, id, user)?;
+        if !signs_in {
+            return Ok(None);
+        }
+        let entry = Entry { user, method: Method::Password, browser, before: None };
+        entry::enter(tx, entry).map(|(_, token)| Some(token))
+    };
+    match guest.app.db.write(step.scope(&guest, id.to_string()), work).await {
+        Ok(Some(token)) => Ok(signed_in(see_other(&step.path()), &token)),
+        Ok(None) => Ok(see_other(&step.address(true))),
         Err(error) if error.code == Code::Taken => Ok(see_other(&step.address(true))),
         Err(error) if error.code == Code::ValidationFailed => Ok(again((&error).into())?),
         Err(error) => Err(error.into()),
@@ -273,9 +313,10 @@ async fn accept(At(token): At<String>, posted: GuestPosted) -> Outcome {
         Ok(role)
     };
     match guest.app.db.write(step.scope(&guest, who.to_string()), work).await {
-        Ok(Role::Member) => Ok(see_other("/account")),
-        Ok(Role::Owner | Role::Admin) => Ok(see_other("/admin")),
-        Err(error) if is_told(&error) => Ok(accept_page(&guest, &step, &visit, general(&error))?),
+        Ok(role) => Ok(joined(role)),
+        Err(error) if is_told(&error) => {
+            Ok(accept_page(&guest, &step, &visit, general(&error)).await?)
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -295,12 +336,20 @@ async fn make_claim(At(token): At<String>, posted: GuestPosted) -> Outcome {
         claim::make(tx, &found, who, new)
     };
     match guest.app.db.write(step.scope(&guest, who.to_string()), work).await {
-        Ok(_) => Ok(see_other("/account/claims")),
+        Ok(_) => Ok(see_other("/account/claims?done=asked")),
         Err(error) if is_told(&error) => {
             Ok(pick_page(&guest, &step, (&visit, relation), general(&error)).await?)
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Leads somebody who has just joined to their pages, which say so.
+pub(super) fn joined(role: Role) -> Response {
+    see_other(match role {
+        Role::Member => "/account?done=joined",
+        Role::Owner | Role::Admin => "/admin?done=joined",
+    })
 }
 
 /// Whether a refusal is told on the page it came from.

@@ -49,7 +49,8 @@ fn query(guest: &Guest) -> Form {
 }
 
 /// What is said on top of a page that follows a form.
-const DONE: [(&str, &str); 12] = [
+const DONE: [(&str, &str); 13] = [
+    ("joined", "Welcome. You belong to the club now."),
     ("signed-out", "You are signed out."),
     ("reset", "Your new password is set. Sign in with it."),
     (

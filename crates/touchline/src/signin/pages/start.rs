@@ -35,6 +35,8 @@ async fn start(guest: Guest, headers: HeaderMap) -> Outcome {
         return Ok(see_other(match visit.role {
             _ if visit.pending => "/sign-in/code",
             Some(Role::Owner | Role::Admin) => "/admin",
+            // Whoever belongs to no club finds their invitations and requests there.
+            None => "/account/claims",
             _ => "/account",
         }));
     }

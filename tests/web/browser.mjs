@@ -151,6 +151,7 @@ export const misfits = (page) => page.evaluate(([word, row]) => {
   }
   const range = document.createRange()
   for (const cell of document.querySelectorAll('th, td, .stat .value')) {
+    if ([...ancestors(cell)].some(cut)) continue
     const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT)
     while (texts.nextNode()) {
       const text = texts.currentNode

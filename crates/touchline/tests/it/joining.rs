@@ -386,7 +386,7 @@ both! {
         later.post("/sign-in", &[("email", "new@example.org"), ("password", PASSWORD)]).await;
         later.get("/").await.leads_to("/account/claims");
         let page = later.get("/account/claims").await.shows("An invitation waits for you").shows("Harbour");
-        assert!(!page.text.contains("You have not asked to join"));
+        assert!(!page.text.contains("No open requests"));
         let path = page.text.split("action=\"/account/invitations/").nth(1).unwrap().split('"').next().unwrap().to_owned();
         // Nobody else finds it, nor accepts it by its id.
         let other = w.user(Role::Member, "other@example.org").await;

@@ -142,7 +142,7 @@ export const misfits = (page) => page.evaluate(([word, row]) => {
     || style(element).textOverflow === 'ellipsis' || style(element).webkitLineClamp !== 'none'
     || style(element).clipPath !== 'none'
   for (const element of document.body.querySelectorAll('*')) {
-    if (element.closest('svg, option') || element.localName === 'svg') continue
+    if (element.closest('svg, option') || !element.checkVisibility()) continue
     if (cut(element) || [...ancestors(element)].some((up) => cut(up) || (up !== document.body && scrolls(up)))) continue
     const { left, right, width: own } = element.getBoundingClientRect()
     if (own > 0 && (right > width + 1 || left < -1)) found.push(`sticks out of the window: ${name(element)}`)
@@ -156,7 +156,7 @@ export const misfits = (page) => page.evaluate(([word, row]) => {
     while (texts.nextNode()) {
       const text = texts.currentNode
       for (const { 0: part, index } of text.data.matchAll(/[^\s\/–-]+/g)) {
-        if (part.length > word || text.parentElement.closest('code, .vh')) continue
+        if (part.length > word || text.parentElement.closest('code, .vh') || !text.parentElement.checkVisibility()) continue
         range.setStart(text, index)
         range.setEnd(text, index + part.length)
         const lines = new Set([...range.getClientRects()].filter((box) => box.width > 0).map((box) => Math.round(box.top)))

@@ -198,7 +198,7 @@ pub fn approve(tx: &Tx<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
     };
     let by_admin = matches!(user::role_of(tx, by)?, Some(Role::Owner | Role::Admin));
     if by_admin && claim.relation != Relation::Itself {
-        safeguarding::vouch(tx, person.id)?;
+        safeguarding::confirm_new_adult(tx, person.id)?;
     }
     decide(tx, by, &claim, ClaimStatus::Approved)
 }

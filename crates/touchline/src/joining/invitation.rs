@@ -372,7 +372,7 @@ pub fn accept(tx: &Tx<'_>, id: InvitationId, user: &User, mailed: bool) -> Resul
     };
     // The admin who made the invitation knows whoever can read what is sent to that address.
     if relation != Relation::Itself && matches && is_confirmed {
-        safeguarding::vouch(tx, person.id)?;
+        safeguarding::confirm_new_adult(tx, person.id)?;
     }
     Ok(role)
 }

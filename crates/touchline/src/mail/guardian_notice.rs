@@ -58,14 +58,16 @@ fn describe(change: &ProtectionChange, child: &str, guardian: &str) -> String {
         }
         ProtectionChange::PickUpAllowed(_) => format!("{guardian} may now pick up {child}."),
         ProtectionChange::MessagesStopped(_) => {
-            format!("{guardian} no longer gets the messages that are sent to {child}.")
+            format!(
+                "{guardian} no longer gets messages that are sent to {child}, unless they are needed as a second adult."
+            )
         }
         ProtectionChange::AdultConfirmed => format!(
             "An admin confirmed that {child} is an adult. Guardians are no longer added to messages \
              to {child}."
         ),
         ProtectionChange::SignsIn => {
-            format!("Somebody now has an account to sign in as {child}.")
+            format!("An account can now sign in as {child}.")
         }
         ProtectionChange::AgeGroup => format!(
             "A team of {child} was changed into a team of adults. {child} is still treated as a minor \

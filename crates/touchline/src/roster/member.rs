@@ -218,23 +218,23 @@ pub fn change(
         person::update(tx, &now)?;
         ripple.changed(was, &now);
     }
-    let mut vouched = Vec::new();
+    let mut new_adults = Vec::new();
     if let Some(plan) = guardians {
-        vouched.extend(guardian::replace(tx, now.id, plan, &mut ripple)?);
+        new_adults.extend(guardian::replace(tx, now.id, plan, &mut ripple)?);
     }
     if makes_adult {
         safeguarding::record(tx, now.id, &ProtectionChange::BirthDate)?;
     }
     if after.role != Role::Player && before.role == Role::Player {
-        vouched.push(now.id);
+        new_adults.push(now.id);
     }
     let becomes_player = before.role != Role::Player && now.birth_date.is_none();
     if becomes_player && safeguarding::is_youth_player(&team, after.role) {
-        safeguarding::mark(tx, vec![now.id])?;
+        safeguarding::mark_minors(tx, vec![now.id])?;
     }
     team::count_roster(tx, team.id, counted(after.status) - counted(before.status))?;
     ripple.settle(tx, (after != before).then_some((before, after)))?;
-    safeguarding::vouch_all(tx, reach, vouched)?;
+    safeguarding::confirm_new_adults(tx, reach, new_adults)?;
     show(tx, team.id, id)
 }
 

@@ -97,14 +97,14 @@ struct Desk<'a, 'c> {
     made: BTreeMap<PersonId, usize>,
     joined: Vec<Membership>,
     /// New staff and guardians, whom an admin confirms by adding them.
-    vouched: Vec<PersonId>,
+    new_adults: Vec<PersonId>,
 }
 
 impl<'a, 'c> Desk<'a, 'c> {
     fn open(tx: &'a Tx<'c>, reach: &'a Reach) -> Self {
         let (refusals, ripple) = (Refusals::default(), Ripple::default());
-        let (made, joined, vouched) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { tx, reach, refusals, ripple, made, joined, vouched }
+        let (made, joined, new_adults) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Self { tx, reach, refusals, ripple, made, joined, new_adults }
     }
 
     /// Puts a newcomer on the team. One against whom something stands is put there too, as far as
@@ -130,16 +130,16 @@ impl<'a, 'c> Desk<'a, 'c> {
             self.refusals.admin_decides("/role");
         }
         if self.is_doubtful(team, &person, &membership) {
-            safeguarding::mark(tx, vec![person.id])?;
+            safeguarding::mark_minors(tx, vec![person.id])?;
         }
         if membership.role != Role::Player {
-            self.vouched.push(person.id);
+            self.new_adults.push(person.id);
         }
         if !new.guardians.is_empty() {
             let ward = Ward { was: &person, now: &person, role: Some(membership.role) };
             let (reach, refusals) = (self.reach, &mut self.refusals);
             let plan = guardian::plan(tx, reach, ward, new.guardians, refusals)?;
-            self.vouched.extend(guardian::replace(tx, person.id, plan, &mut self.ripple)?);
+            self.new_adults.extend(guardian::replace(tx, person.id, plan, &mut self.ripple)?);
         }
         membership::check(tx, team, None, &mut membership, &mut self.refusals)?;
         membership::insert(tx, &membership)?;
@@ -215,7 +215,7 @@ impl<'a, 'c> Desk<'a, 'c> {
         let news: Vec<_> = members.iter().map(|member| (None, member)).collect();
         self.tx.tell_all("roster.member_added", &news)?;
         self.ripple.settle(self.tx, None)?;
-        safeguarding::vouch_all(self.tx, self.reach, self.vouched)?;
+        safeguarding::confirm_new_adults(self.tx, self.reach, self.new_adults)?;
         Ok(self.joined)
     }
 }

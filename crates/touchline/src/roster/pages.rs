@@ -47,17 +47,14 @@ pub async fn send_link(app: &App, account: AccountId, person: &Person) -> Result
         return Err(Error::invalid_state("This person has already confirmed their address."));
     }
     if !app.courier.has_server() {
-        let detail =
-            "This server cannot send email. Its operator sets TOUCHLINE_SMTP_URL for that.";
+        let detail = "This server cannot send email. The operator can set up a mail server with TOUCHLINE_SMTP_URL.";
         return Err(Error::invalid_state(detail));
     }
     app.paces.take(EMAILS, sha256(person.id.to_string().as_bytes()))?;
     let club = app.db.read(scope(account, person.id), account::find).await?.name;
     let token = token(app, account, person.id, &folded);
     let text = format!(
-        "{club} has this address on its roster for {}.\n\nIf that is you, open this link and confirm \
-         it:\n\n{}\n\nOnce confirmed, messages to children you look after can reach \
-         you here. If this is not you, do nothing.\n",
+        "{club} has this address on its roster for {}.\n\nIf that is you, confirm your address with this link:\n\n{}\n\nAfter you confirm it, {club} can send you messages at this address. If this is not you, ignore this email.\n",
         person::display_name(person),
         app.url(&format!("/confirm-address/{token}")),
     );

@@ -145,7 +145,7 @@ pub(super) fn remember_minors(tx: &Tx<'_>, people: &BTreeSet<PersonId>) -> Resul
     let today = person::today(tx.now());
     let all = facts(tx, people)?.into_iter();
     let minors = all.filter(|one| !one.recorded.known_minor && one.is_recorded_minor(today));
-    mark(tx, minors.map(|one| one.person_id).collect())
+    mark_minors(tx, minors.map(|one| one.person_id).collect())
 }
 
 /// Whether this role on this team is one of a player of a youth team.
@@ -154,7 +154,7 @@ pub(super) fn is_youth_player(team: &Team, role: Role) -> bool {
 }
 
 /// Remembers that these people are minors.
-pub(super) fn mark(tx: &Tx<'_>, people: Vec<PersonId>) -> Result<()> {
+pub(super) fn mark_minors(tx: &Tx<'_>, people: Vec<PersonId>) -> Result<()> {
     if !people.is_empty() {
         tx.run(
             "update person set known_minor = true, adult_confirmed_at = null,
@@ -266,7 +266,7 @@ pub fn record_for_team(tx: &Tx<'_>, team: TeamId) -> Result<()> {
     Ok(())
 }
 
-/// What the new guardians of a minor change of their protection. Nothing, as long as there are none yet.
+/// The protection changes between two lists of guardians. Adding the first guardians is not a change.
 pub(super) fn guardian_changes(
     before: &[Guardianship],
     after: &[Guardianship],
@@ -311,7 +311,7 @@ pub fn confirm_adult(tx: &Tx<'_>, reach: &Reach, id: PersonId) -> Result<Profile
     }
     if before.adult_confirmed_at.is_none() {
         let was_minor = is_minor(tx, id)?;
-        save(tx, confirmed(tx, &before), before)?;
+        save(tx, with_confirmation(tx, &before), before)?;
         if was_minor {
             record(tx, id, &ProtectionChange::AdultConfirmed)?;
         } else {
@@ -342,24 +342,24 @@ pub fn mark_minor(tx: &Tx<'_>, reach: &Reach, id: PersonId) -> Result<Profile> {
 }
 
 /// Confirms these new coaches and guardians, if whoever let them in may do that.
-pub(super) fn vouch_all(tx: &Tx<'_>, reach: &Reach, people: Vec<PersonId>) -> Result<()> {
+pub(super) fn confirm_new_adults(tx: &Tx<'_>, reach: &Reach, people: Vec<PersonId>) -> Result<()> {
     if *reach != Reach::Everywhere {
         return Ok(());
     }
-    people.into_iter().try_for_each(|id| vouch(tx, id))
+    people.into_iter().try_for_each(|id| confirm_new_adult(tx, id))
 }
 
 /// Notes that an admin let somebody in as an adult, such as a new coach or guardian. Minors stay minors.
-pub fn vouch(tx: &Tx<'_>, id: PersonId) -> Result<()> {
+pub fn confirm_new_adult(tx: &Tx<'_>, id: PersonId) -> Result<()> {
     let before = person::find(tx, id)?;
     if before.adult_confirmed_at.is_some() || before.erased_at.is_some() || is_minor(tx, id)? {
         return Ok(());
     }
-    person::update(tx, &confirmed(tx, &before))?;
+    person::update(tx, &with_confirmation(tx, &before))?;
     tx.audit("person.adult_confirmed", &id.to_string(), &json!({}))
 }
 
-fn confirmed(tx: &Tx<'_>, person: &Person) -> Person {
+fn with_confirmation(tx: &Tx<'_>, person: &Person) -> Person {
     Person {
         known_minor: false,
         adult_confirmed_at: Some(tx.now()),

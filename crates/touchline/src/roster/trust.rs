@@ -19,8 +19,7 @@ use crate::teams::age_group::ADULT_AGE;
 pub const ADMIN_DECIDES: &str = "An admin of the club decides this.";
 
 /// What those are told who would lower the protection of a minor.
-pub const GUARDIAN_DECIDES: &str =
-    "This lowers the protection of a minor. An admin or a guardian of the minor decides this.";
+pub const GUARDIAN_DECIDES: &str = "Only an admin or a confirmed guardian can make this change, because it lowers a minor's protection.";
 
 /// The refusal of what an admin decides.
 pub fn admin_decides() -> Error {

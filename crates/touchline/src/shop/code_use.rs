@@ -12,7 +12,7 @@ use super::price::{self, Item};
 use crate::error::Result;
 use crate::ids::{PersonId, ProductId, VariantId};
 
-pub(super) const CODE_USED_UP: &str = "The code was used as often as it can be.";
+pub(super) const CODE_USED_UP: &str = "This code has reached its usage limit.";
 
 /// What earlier orders of the same checkout take, while none of them is placed yet.
 #[derive(Debug, Default)]
@@ -64,11 +64,11 @@ pub(super) fn applicable(
     } else if code.currency.is_some_and(|own| own != currency) {
         "The code is for another currency."
     } else if !items.iter().any(|item| item.reduced) {
-        "The code is for what another team sells."
+        "This code is for another team's products."
     } else if code.least_subtotal.is_some_and(|least| reducible < least) {
         "The order is too small for the code."
     } else if code.most_uses_each.is_some() && buyer.person_id.is_none() && buyer.email.is_none() {
-        "With this code, the buyer's e-mail address is needed."
+        "This code needs the buyer's email address."
     } else {
         return true;
     };
@@ -91,7 +91,7 @@ pub(super) fn check_uses(
     let Some(most) = code.most_uses_each else { return Ok(()) };
     let used = discount::used_by(db, code.id, buyer.person_id, buyer.email.as_deref())?;
     if used + earlier.uses_by(buyer) >= most {
-        let why = "The buyer has used the code as often as it can be.";
+        let why = "The buyer has reached the usage limit of this code.";
         against.state("/discount_code", "used_up", why);
     }
     Ok(())

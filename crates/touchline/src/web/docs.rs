@@ -39,7 +39,7 @@ use crate::webhooks::asking::Ping;
 #[openapi(
     info(
         title = "Touchline",
-        description = "Teams, schedules, rosters, messages, orders and statistics of sports clubs.\n\nSend `Authorization: Bearer` followed by an API key. Lists come in pages; changes take an `Idempotency-Key`; errors are problems (RFC 9457) whose `code` never changes its meaning.\n\nGuides: [using the API](/docs/api), [connecting apps](/docs/oauth), [receiving webhooks](/docs/webhooks), [the store](/docs/store), [dues](/docs/dues), [paying by card](/docs/cards), [looking after a club](/docs/admin), [running the service](/docs/operations). [All errors](/docs/errors).",
+        description = "Teams, schedules, rosters, messages, orders and statistics of sports clubs.\n\nSend `Authorization: Bearer` followed by an API key. Lists come in pages; changes take an `Idempotency-Key`; errors are problems (RFC 9457) whose `code` never changes its meaning.\n\nGuides: [using the API](/docs/api), [connecting apps](/docs/oauth), [receiving webhooks](/docs/webhooks), [the store](/docs/store), [dues](/docs/dues), [paying by card](/docs/cards), [safeguarding](/docs/safeguarding), [looking after a club](/docs/admin), [running the service](/docs/operations). [All errors](/docs/errors).",
         license(name = "Apache-2.0", identifier = "Apache-2.0")),
     servers((url = "/api/public/v1")),
     tags((name = "Account", description = "Who you are and what you may use."),

@@ -362,7 +362,7 @@ both! {
             let id = user.id;
             let verify = move |tx: &store::Tx<'_>| user::verify_email(tx, id);
             w.db().write(Scope::system("test"), verify).await.unwrap();
-            let page = liar.get("/account/claims").await.shows("An invitation waits for you");
+            let page = liar.get("/account/claims").await.shows("You have an invitation");
             let path = page.text.split("action=\"/account/invitations/").nth(1).unwrap().split('"').next().unwrap();
             let joined = liar.post(&format!("/account/invitations/{path}"), &[]).await;
             joined.leads_to("/admin?done=joined");
@@ -385,17 +385,17 @@ both! {
         later.get("/sign-in").await;
         later.post("/sign-in", &[("email", "new@example.org"), ("password", PASSWORD)]).await;
         later.get("/").await.leads_to("/account/claims");
-        let page = later.get("/account/claims").await.shows("An invitation waits for you").shows("Harbour");
+        let page = later.get("/account/claims").await.shows("You have an invitation").shows("Harbour");
         assert!(!page.text.contains("No open requests"));
         let path = page.text.split("action=\"/account/invitations/").nth(1).unwrap().split('"').next().unwrap().to_owned();
         // Nobody else finds it, nor accepts it by its id.
         let other = w.user(Role::Member, "other@example.org").await;
         let mut other = w.browser(other.id).await;
-        assert!(!other.get("/account/claims").await.text.contains("An invitation waits"));
+        assert!(!other.get("/account/claims").await.text.contains("You have an invitation"));
         assert_eq!(other.post(&format!("/account/invitations/{path}"), &[]).await.status, 410);
         later.post(&format!("/account/invitations/{path}"), &[]).await.leads_to("/account?done=joined");
         later.get("/account?done=joined").await.shows("You belong to the club now");
-        assert!(!later.get("/account/claims").await.text.contains("An invitation waits"));
+        assert!(!later.get("/account/claims").await.text.contains("You have an invitation"));
         // Whoever came by a team's link is told how to go on.
         let hawks = team(w, "Hawks").await;
         let link = team_link(w, &hawks).await;

@@ -312,7 +312,7 @@ both! {
         assert!(is_minor(w, &tess).await);
         let admin = w.user(Role::Admin, "admin2@example.org").await;
         let mut admin = w.browser(admin.id).await;
-        admin.get("/admin/members/adults").await.shows("Tess").shows("Turned 18");
+        admin.get("/admin/members/adults").await.shows("Tess").shows("Was a minor");
         let done = admin.post(&format!("/admin/members/adults/{tess}/confirm"), &[]).await;
         done.leads_to("/admin/members/adults?done=confirmed");
         assert!(!is_minor(w, &tess).await);
@@ -328,7 +328,7 @@ both! {
         link(w, s.mia.parse().unwrap(), user.id).await;
         let told = notices(w, &s.mia).await;
         assert_eq!(told.len(), 1);
-        assert!(told[0].1.contains("sign in as Mia"), "{}", told[0].1);
+        assert!(told[0].1.contains("can now sign in as Mia"), "{}", told[0].1);
         // What was written about her goes with her.
         w.owner.post(&format!("/people/{}/erase", s.mia), json!({})).await.ok();
         let kept = w.db().read(Scope::account(w.harbour, "test"), {

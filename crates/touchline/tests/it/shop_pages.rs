@@ -249,8 +249,8 @@ both! {
             assert!(!wrong(&page, field).is_empty());
         }
         // Whoever wrote an amount or a number did not mean everything.
-        for more in [("amount", "5"), ("part-0", "1")] {
-            ana.post(&refund, &[("nonce", nonce.as_str()), ("how", "all"), more]).await.shows("but chose to give back something else");
+        for (more, told) in [(("amount", "5"), "Clear the amount"), (("part-0", "1"), "Clear the quantities")] {
+            ana.post(&refund, &[("nonce", nonce.as_str()), ("how", "all"), more]).await.shows(told);
         }
         for _ in 0..2 {
             let fields = [("nonce", nonce.as_str()), ("how", "lines"), ("part-0", "1"), ("restock", "yes"), ("reason", "Too warm")];

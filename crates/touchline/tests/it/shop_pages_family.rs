@@ -288,7 +288,7 @@ both! {
         assert_eq!(left(w, kit.id()).await, json!(2));
         let again = pat.post("/store", &wish).await;
         assert_eq!(again.status, 422);
-        again.shows("used the code as often as it can be");
+        again.shows("reached the usage limit of this code");
         // Going back keeps what was typed.
         let back: Vec<_> = wish.into_iter().chain([("step", "change")]).collect();
         pat.post("/store", &back).await.ok().shows("value=\"gift\"").shows("value=\"1\"");

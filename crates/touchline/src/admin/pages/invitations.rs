@@ -78,7 +78,10 @@ impl Filled {
         let tie = match (relation, person) {
             (None, None) => None,
             (None, Some(_)) => {
-                return Err(wrong("/person", "You chose a person, but not what they are to them."));
+                return Err(wrong(
+                    "/person",
+                    "Choose how the invited person is related to this person: “Parent of” or “Is”.",
+                ));
             }
             (Some(_), None) => return Err(wrong("/person", "Choose somebody from the roster.")),
             (Some(relation), Some(person)) => Some((relation, person)),

@@ -30,9 +30,9 @@ pub fn routes(routes: Routes) -> Routes {
 
 /// List locations
 ///
-/// In order of creation. Only active locations, unless `status` says otherwise. A key for certain teams and
-/// families see the locations of their teams' events and those they added. Coaches and managers also see those that
-/// are `shared`. Admins and keys for the whole club see all.
+/// In order of creation. Only active locations, unless `status` says otherwise. Players and
+/// parents see the locations of their teams' events. API keys for certain teams also see locations they added.
+/// Coaches and managers see both, and locations that are `shared`. Admins and keys for the whole club see all.
 #[utoipa::path(get, path = "/locations", operation_id = "locations_list", tag = "Events",
     params(
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many locations to a page; 50 if left out."),

@@ -206,7 +206,7 @@ impl Typed {
     fn tax_into(&self, sheet: &mut Sheet) {
         let taxed = self.tax != "none";
         if !taxed && !matches!(self.tax_rate_bp.as_str(), "" | "0") {
-            let wrong = "You entered a tax, but chose that there is none.";
+            let wrong = "Clear the tax rate, or choose whether the tax is included or added.";
             sheet.faults.add("tax_rate_bp", wrong);
         }
         if taxed {

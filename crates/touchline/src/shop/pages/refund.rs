@@ -64,11 +64,11 @@ impl Typed {
         let (restock, method) = (Some(self.restock), giving::chosen(&self.way, faults));
         let new = NewRefund { amount: None, lines: None, restock, method, reason };
         if self.how != "amount" && !self.amount.is_empty() {
-            faults.add("amount", "You entered an amount, but chose to give back something else.");
+            faults.add("amount", "Clear the amount, or choose “An amount”.");
             return None;
         }
         if self.how != "lines" && !self.parts.lines.is_empty() {
-            let wrong = "You entered quantities, but chose to give back something else.";
+            let wrong = "Clear the quantities, or choose “For some lines”.";
             faults.add("lines", wrong);
             return None;
         }

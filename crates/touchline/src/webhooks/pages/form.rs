@@ -129,7 +129,7 @@ impl Typed {
             faults.add("team_ids", "Choose at least one team.");
         }
         if !self.of_some_teams && !self.teams.is_empty() {
-            faults.add("team_ids", "You chose teams, but also that all teams are meant.");
+            faults.add("team_ids", "Choose “Only some teams”, or clear the selected teams.");
         }
         let ordering = Ordering::parse(&self.ordering);
         if ordering.is_none() {

@@ -57,7 +57,7 @@ impl Typed {
         now: Timestamp,
     ) -> std::result::Result<(Part, bool), Faults> {
         let mut faults = Faults::default();
-        let other = "You filled this in, but chose something else.";
+        let other = "Clear this field, or choose the option it belongs to.";
         if self.what != "time" && !(self.from.is_empty() && self.to.is_empty()) {
             faults.add("from", other);
         }

@@ -21,8 +21,8 @@ use crate::ids::{AccountId, DueId, PersonId, TeamId};
 use crate::mail::letter::{self, NewLetter};
 use crate::messages::people;
 use crate::money::settings;
-use crate::roster::guardian;
 use crate::roster::person::{self, Person};
+use crate::roster::{guardian, safeguarding};
 use crate::signals::Tell;
 use crate::teams::team::{self, Team};
 
@@ -293,14 +293,14 @@ fn write(tx: &Tx<'_>, team: &Team, whole: &Whole, day: Day, readers: Vec<Person>
     Ok(())
 }
 
-/// Who is written to: the payer, or the guardians who are written to if the payer has no address.
+/// Who gets the email: the payer, and the guardians who get messages if the payer is a minor or has no address.
 fn readers(tx: &Tx<'_>, due: &Due) -> Result<Vec<Person>> {
     let payer = person::find(tx, due.payer_id)?;
     let mut readers: BTreeSet<PersonId> = [payer.id].into();
-    if payer.email.is_none() {
+    if payer.email.is_none() || safeguarding::is_minor(tx, payer.id)? {
         let links = guardian::of(tx, &[due.person_id])?.into_iter();
-        readers =
-            links.filter(|link| link.tie.receives_messages).map(|link| link.guardian.id).collect();
+        let receiving = links.filter(|link| link.tie.receives_messages);
+        readers.extend(receiving.map(|link| link.guardian.id));
     }
     people::addressees(tx, &readers)
 }

@@ -18,7 +18,7 @@ use crate::ids::{AccountId, InvitationId, PersonId, TeamId, UserId};
 use crate::mail::letter::{self, NewLetter};
 use crate::paging::Page;
 use crate::roster::person::{self, Person};
-use crate::roster::{arrival, linking, safeguarding, standing};
+use crate::roster::{arrival, linking, safeguarding, standing, trust};
 use crate::signals::Tell;
 use crate::teams::team;
 use crate::thing::thing;
@@ -371,7 +371,9 @@ pub fn accept(tx: &Tx<'_>, id: InvitationId, user: &User, mailed: bool) -> Resul
         Relation::Itself | Relation::Coach => linking::link(tx, person, user.id)?,
     };
     // The admin who made the invitation knows whoever can read what is sent to that address.
-    if relation != Relation::Itself && matches && is_confirmed {
+    if !(matches && is_confirmed) {
+        safeguarding::withdraw_confirmation(tx, person.id)?;
+    } else if relation != Relation::Itself {
         safeguarding::confirm_new_adult(tx, person.id)?;
     }
     Ok(role)
@@ -387,12 +389,14 @@ pub struct Address {
 }
 
 /// Refuses an invitation that only the invited address may accept: one that makes somebody an owner or
-/// admin, or that is for a minor or their guardian.
+/// admin, or that is for a minor, a guardian of one, or somebody who leads a team.
 pub fn check_address(db: &Reader<'_>, invitation: &Invitation, address: Address) -> Result<()> {
     let runs_club = invitation.role != Role::Member;
-    let is_for_minor =
-        || invitation.person_id.map_or(Ok(false), |id| safeguarding::is_minor(db, id));
-    if !address.matches && (runs_club || is_for_minor()?) {
+    let is_trusted = || -> Result<bool> {
+        let Some(id) = invitation.person_id else { return Ok(false) };
+        Ok(safeguarding::is_minor(db, id)? || trust::is_leader(db, id)?)
+    };
+    if !address.matches && (runs_club || is_trusted()?) {
         let detail = "This invitation is for another email address. Sign in with that address, or ask the \
                       club to invite the address you use.";
         return Err(Error::invalid_state(detail));

@@ -33,7 +33,7 @@ pub fn recipients(
     if named.is_empty() && !is_reply {
         return Err(nobody());
     }
-    let begun = Circle::around(db, team, author, named.into_iter().chain(author).collect())?;
+    let begun = Circle::around(db, team, named.into_iter().chain(author).collect())?;
     let guardians = people::guardians(db, &begun.minors)?;
     // What a whole team is told is said to no child alone. Named members may be one child and a second
     // one who does not exist.
@@ -55,26 +55,18 @@ pub fn recipients(
 
 /// The people around a message, its author among them, who of them is a minor, and who counts as an adult.
 struct Circle {
-    author: Option<PersonId>,
     people: BTreeSet<PersonId>,
     minors: BTreeSet<PersonId>,
     adults: BTreeSet<PersonId>,
 }
 
 impl Circle {
-    fn around(
-        db: &Reader<'_>,
-        team: &Team,
-        author: Option<PersonId>,
-        people: BTreeSet<PersonId>,
-    ) -> Result<Self> {
+    fn around(db: &Reader<'_>, team: &Team, people: BTreeSet<PersonId>) -> Result<Self> {
         let today = team.timezone.day(db.now());
         let facts = safeguarding::facts(db, &people)?;
         let minors = facts.iter().filter(|one| one.is_minor(today));
-        let adults =
-            facts.iter().filter(|one| one.counts_as_adult(today, Some(one.person_id) == author));
+        let adults = facts.iter().filter(|one| one.counts_as_adult(today));
         Ok(Self {
-            author,
             minors: minors.map(|one| one.person_id).collect(),
             adults: adults.map(|one| one.person_id).collect(),
             people: facts.iter().map(|one| one.person_id).collect(),
@@ -91,9 +83,8 @@ impl Circle {
         if more.is_empty() {
             return Ok(self);
         }
-        let more = Self::around(db, team, self.author, more)?;
+        let more = Self::around(db, team, more)?;
         Ok(Self {
-            author: self.author,
             people: &self.people | &more.people,
             minors: &self.minors | &more.minors,
             adults: &self.adults | &more.adults,

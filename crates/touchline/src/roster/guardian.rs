@@ -189,7 +189,7 @@ pub(super) fn plan(
             // Whoever looks after a child sees all its teams; nobody gives themselves that.
             let detail = "You cannot make yourself a guardian; ask an admin of the club.";
             refusals.invalid(&place, "not_allowed", detail);
-        } else if !tied && !may_tie {
+        } else if !tied && (!may_tie || is_confirmed_leader(tx, reach, before.as_ref())?) {
             refusals.admin_decides(&place);
         } else if after.id == child {
             refusals.invalid(&place, "own_guardian", "A person cannot be their own guardian.");
@@ -214,6 +214,15 @@ pub(super) fn plan(
         refuse_changes(&before, &after, refusals);
     }
     Ok(plan)
+}
+
+/// Whether somebody who is no admin would make a confirmed coach the guardian of a child: the coach could then
+/// write to the child alone.
+fn is_confirmed_leader(db: &Reader<'_>, reach: &Reach, guardian: Option<&Person>) -> Result<bool> {
+    let Some(guardian) = guardian.filter(|_| *reach != Reach::Everywhere) else {
+        return Ok(false);
+    };
+    Ok(guardian.adult_confirmed_at.is_some() && trust::is_leader(db, guardian.id)?)
 }
 
 /// Whether this is a minor whose protection the caller may not lower.

@@ -197,9 +197,7 @@ pub fn change(
     }
     let now = safeguarding::with_new_email(reach, &was, now);
     let makes_adult = safeguarding::makes_adult(tx, &was, &now)?;
-    if makes_adult && !safeguarding::may_lower(tx, reach, was.id)? {
-        refusals.guardian_decides("/birth_date");
-    }
+    safeguarding::check(tx, reach, (&was, &now), &mut refusals)?;
     let guardians = match change.guardians {
         Change::Keep => None,
         said => {
@@ -228,8 +226,8 @@ pub fn change(
     if after.role != Role::Player && before.role == Role::Player {
         new_adults.push(now.id);
     }
-    let becomes_player = before.role != Role::Player && now.birth_date.is_none();
-    if becomes_player && safeguarding::is_youth_player(&team, after.role) {
+    let becomes_player = before.role != Role::Player;
+    if becomes_player && safeguarding::is_doubtful(reach, &team, &now, after.role) {
         safeguarding::mark_minors(tx, vec![now.id])?;
     }
     team::count_roster(tx, team.id, counted(after.status) - counted(before.status))?;

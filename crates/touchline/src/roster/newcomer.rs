@@ -129,7 +129,7 @@ impl<'a, 'c> Desk<'a, 'c> {
         if !trust::may_become(self.reach, &person, None, &membership) {
             self.refusals.admin_decides("/role");
         }
-        if self.is_doubtful(team, &person, &membership) {
+        if safeguarding::is_doubtful(self.reach, team, &person, membership.role) {
             safeguarding::mark_minors(tx, vec![person.id])?;
         }
         if membership.role != Role::Player {
@@ -146,15 +146,6 @@ impl<'a, 'c> Desk<'a, 'c> {
         self.joined.push(membership);
         self.ripple.listed(person.id);
         Ok(())
-    }
-
-    /// Whether somebody becomes a player of a youth team of whom it is not certain that they are an adult.
-    /// The birth date that a coach enters is not enough: otherwise a coach could add a child once more, as
-    /// an adult.
-    fn is_doubtful(&self, team: &Team, person: &Person, membership: &Membership) -> bool {
-        let is_known = *self.reach == Reach::Everywhere || person.adult_confirmed_at.is_some();
-        safeguarding::is_youth_player(team, membership.role)
-            && !(is_known && person.birth_date.is_some())
     }
 
     /// Somebody who is there already and not on the team.

@@ -215,9 +215,7 @@ pub fn change(
     }
     let after = safeguarding::with_new_email(reach, &before, after);
     let makes_adult = safeguarding::makes_adult(tx, &before, &after)?;
-    if makes_adult && !safeguarding::may_lower(tx, reach, id)? {
-        refusals.guardian_decides("/birth_date");
-    }
+    safeguarding::check(tx, reach, (&before, &after), &mut refusals)?;
     refusals.finish()?;
     if after != before {
         if makes_adult {

@@ -20,6 +20,7 @@ use super::guardian::{self, Guardianship};
 use super::membership::Role;
 use super::person::{self, Person};
 use super::profile::{self, Profile};
+use super::refusals::Refusals;
 use super::ripple::Ripple;
 use super::trust;
 use crate::accounts::rights::Reach;
@@ -77,11 +78,10 @@ impl Facts {
         self.recorded.known_minor || (self.recorded.birth_date.is_none() && looks_young)
     }
 
-    /// Whether this person counts as one of the two adults on a message. Its author need not be able
-    /// to read it.
-    pub fn counts_as_adult(&self, today: Day, is_author: bool) -> bool {
-        let Recorded { adult_confirmed, can_read, .. } = self.recorded;
-        !self.is_minor(today) && adult_confirmed && (can_read || is_author)
+    /// Whether this person counts as one of the two adults on a message, also as its author: an API key can
+    /// write in the name of somebody who never sees it.
+    pub fn counts_as_adult(&self, today: Day) -> bool {
+        !self.is_minor(today) && self.recorded.adult_confirmed && self.recorded.can_read
     }
 }
 
@@ -148,9 +148,36 @@ pub(super) fn remember_minors(tx: &Tx<'_>, people: &BTreeSet<PersonId>) -> Resul
     mark_minors(tx, minors.map(|one| one.person_id).collect())
 }
 
-/// Whether this role on this team is one of a player of a youth team.
-pub(super) fn is_youth_player(team: &Team, role: Role) -> bool {
-    role == Role::Player && !is_adult_age_group(team.age_group.as_deref())
+/// Whether somebody becomes a player of a youth team of whom it is not certain that they are an adult. The birth
+/// date that a coach enters is not enough: otherwise a coach could add a child once more, as an adult.
+pub(super) fn is_doubtful(reach: &Reach, team: &Team, person: &Person, role: Role) -> bool {
+    let is_youth_player = role == Role::Player && !is_adult_age_group(team.age_group.as_deref());
+    let is_known = *reach == Reach::Everywhere || person.adult_confirmed_at.is_some();
+    is_youth_player && !(is_known && person.birth_date.is_some())
+}
+
+/// Refuses what lowers the protection of a minor, or the ways to reach a guardian, unless the caller may do it.
+/// The address of a minor is protected because a minor is also recognised by it.
+pub(super) fn check(
+    db: &Reader<'_>,
+    reach: &Reach,
+    (before, after): (&Person, &Person),
+    refusals: &mut Refusals,
+) -> Result<()> {
+    if may_lower(db, reach, before.id)? {
+        return Ok(());
+    }
+    if makes_adult(db, before, after)? {
+        refusals.guardian_decides("/birth_date");
+    }
+    let new_email = before.email_folded.is_some() && before.email_folded != after.email_folded;
+    if new_email && is_minor(db, before.id)? {
+        refusals.guardian_decides("/email");
+    }
+    if before.wants_email != after.wants_email && !reach.is_own(before.id) {
+        refusals.admin_decides("/wants_email");
+    }
+    Ok(())
 }
 
 /// Remembers that these people are minors.
@@ -357,6 +384,16 @@ pub fn confirm_new_adult(tx: &Tx<'_>, id: PersonId) -> Result<()> {
     }
     person::update(tx, &with_confirmation(tx, &before))?;
     tx.audit("person.adult_confirmed", &id.to_string(), &json!({}))
+}
+
+/// Takes an admin's confirmation back, such as when a stranger may sign in as this person.
+pub fn withdraw_confirmation(tx: &Tx<'_>, id: PersonId) -> Result<()> {
+    let before = person::find(tx, id)?;
+    if before.adult_confirmed_at.is_none() {
+        return Ok(());
+    }
+    person::update(tx, &Person { adult_confirmed_at: None, adult_confirmed_by: None, ..before })?;
+    tx.audit("person.adult_confirmation_withdrawn", &id.to_string(), &json!({}))
 }
 
 fn with_confirmation(tx: &Tx<'_>, person: &Person) -> Person {

@@ -273,6 +273,31 @@ both! {
         admin.get("/admin/members/adults").await.shows("Guardian of Mia");
     }
 
+    async fn a_coach_finds_no_way_around(w: &World) {
+        let s = setup(w).await;
+        // The address of a child is hers: freed, it could be given to an invented adult.
+        protected(s.cora.patch(&s.member(), json!({ "email": null })).await, "/email");
+        let silenced = s.cora.patch(&format!("/people/{}", s.rita), json!({ "wants_email": false })).await;
+        assert_eq!(silenced.refused(403, "forbidden").pointers(), ["/wants_email"]);
+        // An invented helper who becomes a player of a youth team is a minor.
+        let helper = json!({ "first_name": "Sam", "role": "staff", "birth_date": "1990-01-01", "email": "sam@example.org" });
+        let (person, member) = s.add(helper).await;
+        s.cora.patch(&format!("{}/{member}", s.roster()), json!({ "role": "player" })).await.ok();
+        assert!(is_minor(w, &person).await);
+        // A key of the team neither makes the coach a guardian nor writes in the name of somebody who reads nothing.
+        let key = crate::events::narrowed(w, &s.team.id.to_string(), "roster:read roster:write messages:write").await;
+        let (_, leo) = s.add(json!({ "first_name": "Leo", "birth_date": "2014-01-01" })).await;
+        let coaches = w.owner.get(&format!("{}?role=coach", s.roster())).await.ok();
+        let cora = coaches.data()[0].clone();
+        let guardian = json!({ "guardians": [{ "id": cora["person_id"] }] });
+        key.patch(&format!("{}/{leo}", s.roster()), guardian).await.refused(403, "forbidden");
+        let silent = json!({ "first_name": "Olga", "role": "coach" });
+        let silent = on_roster(w, &s.team.id.to_string(), silent).await;
+        let audience = json!({ "to": "members", "member_ids": [leo, cora["id"]] });
+        let body = json!({ "team_id": s.team.id, "kind": "message", "body": "Hi", "audience": audience, "on_behalf_of": silent });
+        needs_second_adult(key.post("/messages", body).await);
+    }
+
     async fn an_invented_second_child_makes_no_announcement_of_it(w: &World) {
         let s = setup(w).await;
         let (_, member) = s.add(json!({ "first_name": "Nobody", "birth_date": "2014-01-01" })).await;

@@ -35,6 +35,7 @@ export const PAGES = [
   ['reset-gone', '/reset/{token}', 'nobody', at('/reset/tlrs_nothing'), 410],
   ['not-found', null, 'nobody', at('/there/is/nothing'), 404],
   ['unsubscribe-unknown', '/unsubscribe/{token}', 'nobody', at('/unsubscribe/nothing'), 404],
+  ['confirm-address-unknown', '/confirm-address/{token}', 'nobody', at('/confirm-address/nothing'), 404],
   ['checkout-done', '/checkout/done', 'nobody', at('/checkout/done')],
   ['checkout-back', '/checkout/back', 'nobody', at('/checkout/back')],
   ['join-team', '/join/{token}', 'nobody', at((w) => w.teamLink)],
@@ -131,6 +132,7 @@ export const PAGES = [
   }],
   ['invitations', '/admin/members/invitations', 'owner', at('/admin/members/invitations')],
   ['claims', '/admin/members/claims', 'owner', at('/admin/members/claims')],
+  ['adults', '/admin/members/adults', 'owner', at('/admin/members/adults')],
   ['keys', '/admin/keys', 'owner', at('/admin/keys')],
   ['key-new', '/admin/keys/new', 'owner', at('/admin/keys/new')],
   ['key-new-wrong', '/admin/keys/new', 'owner', async (page) => {

@@ -239,7 +239,7 @@ async fn find_person(
 /// person is on.
 #[utoipa::path(patch, path = "/people/{person_id}", operation_id = "people_update", tag = "Roster",
     params(("person_id" = PersonId, Path)),
-    request_body(content = ProfileChange, example = json!({ "email": "rita@example.org", "wants_email": false })),
+    request_body(content = ProfileChange, example = json!({ "preferred_name": "Nini", "phone": "912 345 678" })),
     responses((status = 200, description = "The person after the change.", body = One<Profile>), Problems),
     security(("key" = ["roster:write"])))]
 async fn change_person(

@@ -24,4 +24,5 @@ pub const STEPS: &[Migration] = steps![
     "0009_money",
     "0010_location_sharing",
     "0011_safeguarding",
+    "0012_confirmed_guardians",
 ];

@@ -191,12 +191,15 @@ pub fn approve(tx: &Tx<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
     check(tx, claim.team_id, claim.relation, claim.person_id)?;
     let user = user::find(tx, claim.user_id)?;
     belonging::admit(tx, user.id, Role::Member)?;
+    let by_admin = matches!(user::role_of(tx, by)?, Some(Role::Owner | Role::Admin));
+    let by_guardian = extent::is_guardian(tx, &standing::of(tx, by)?, wish(&claim))?;
     let person = match (claim.relation, claim.person_id) {
-        (Relation::Guardian, Some(child)) => arrival::as_guardian(tx, child, &user)?,
+        (Relation::Guardian, Some(child)) => {
+            arrival::as_guardian(tx, child, &user, by_admin || by_guardian)?
+        }
         (_, Some(person)) => linking::link(tx, person, user.id)?,
         (_, None) => arrival::as_coach(tx, claim.team_id, &user)?,
     };
-    let by_admin = matches!(user::role_of(tx, by)?, Some(Role::Owner | Role::Admin));
     if by_admin && claim.relation != Relation::Itself {
         safeguarding::confirm_new_adult(tx, person.id)?;
     }
@@ -216,10 +219,8 @@ fn decidable(db: &Reader<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
     match user::role_of(db, by)? {
         Some(Role::Owner | Role::Admin) => {}
         Some(Role::Member) => {
-            let (user, relation, person) = (claim.user_id, claim.relation, claim.person_id);
-            let wish = Wish { user, relation, person };
             let standing = standing::of(db, by)?;
-            match extent::decision(db, (by, &standing), claim.team_id, wish)? {
+            match extent::decision(db, (by, &standing), claim.team_id, wish(&claim))? {
                 Decision::AdminOnly if claim.status == ClaimStatus::Open => {
                     return Err(trust::admin_decides());
                 }
@@ -233,6 +234,10 @@ fn decidable(db: &Reader<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
         return Err(Error::invalid_state("Somebody has already decided this."));
     }
     Ok(claim)
+}
+
+fn wish(claim: &Claim) -> Wish {
+    Wish { user: claim.user_id, relation: claim.relation, person: claim.person_id }
 }
 
 fn decide(tx: &Tx<'_>, by: UserId, claim: &Claim, status: ClaimStatus) -> Result<Claim> {

@@ -8,6 +8,7 @@ use super::invitation::Relation;
 use crate::accounts::user;
 use crate::error::Result;
 use crate::ids::{PersonId, TeamId, UserId};
+use crate::roster::guardian::Link;
 use crate::roster::standing::Standing;
 use crate::roster::trust::{self, Ward};
 use crate::roster::{arrival, guardian, person, safeguarding};
@@ -49,13 +50,13 @@ pub fn decision(
 }
 
 /// Whether this is about a guardian of somebody whose confirmed guardian the user is.
-fn is_guardian(db: &Reader<'_>, standing: &Standing, wish: Wish) -> Result<bool> {
+pub fn is_guardian(db: &Reader<'_>, standing: &Standing, wish: Wish) -> Result<bool> {
     let Some(child) = wish.person.filter(|_| wish.relation == Relation::Guardian) else {
         return Ok(false);
     };
     let links = guardian::of(db, &[child])?;
     let own = links.iter().filter(|link| standing.own.contains(&link.guardian.id));
-    Ok(own.into_iter().any(|link| link.guardian.adult_confirmed_at.is_some()))
+    Ok(own.into_iter().any(Link::is_confirmed))
 }
 
 /// Whether this would be a further guardian of a minor who has one. Somebody who has shown that the address

@@ -366,12 +366,13 @@ pub fn accept(tx: &Tx<'_>, id: InvitationId, user: &User, mailed: bool) -> Resul
         Code::InvalidState if is_own(tx, person, user.id)? => person::find(tx, person),
         _ => Err(error),
     })?;
+    // The admin who made the invitation knows whoever can read what is sent to that address.
+    let is_invited = matches && is_confirmed;
     let person = match relation {
-        Relation::Guardian => arrival::as_guardian(tx, person, user)?,
+        Relation::Guardian => arrival::as_guardian(tx, person, user, is_invited)?,
         Relation::Itself | Relation::Coach => linking::link(tx, person, user.id)?,
     };
-    // The admin who made the invitation knows whoever can read what is sent to that address.
-    if !(matches && is_confirmed) {
+    if !is_invited {
         safeguarding::withdraw_confirmation(tx, person.id)?;
     } else if relation != Relation::Itself {
         safeguarding::confirm_new_adult(tx, person.id)?;

@@ -7,6 +7,7 @@ use store::Reader;
 
 use super::audience::To;
 use super::message::{Kind, Stored};
+use super::people::Belonging;
 use super::{audience, conversation, people, safety};
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::PersonId;
@@ -19,12 +20,12 @@ pub fn recipients(
     db: &Reader<'_>,
     team: &Team,
     message: &Stored,
-    belonging: &BTreeSet<PersonId>,
+    belonging: &Belonging,
 ) -> Result<BTreeSet<PersonId>> {
     let author = message.author_person_id;
     let is_reply = message.parent_id.is_some();
     let mut named = if is_reply {
-        &conversation::people(db, message.thread_id)? & belonging
+        &conversation::people(db, message.thread_id)? & &belonging.people
     } else {
         audience::people(db, team.id, &message.audience)?
     };
@@ -43,10 +44,11 @@ pub fn recipients(
     let receiving = guardians.iter().filter(|one| one.receives_messages);
     let for_recipients = receiving.filter(|one| Some(one.person_id) != author);
     let mut circle = begun.with(db, team, for_recipients.map(|one| one.guardian_id))?;
-    let ties: Vec<_> = guardians.iter().map(|one| (one.person_id, one.guardian_id)).collect();
-    if must_be_safe && !circle.is_safe(belonging, &ties) {
-        circle = circle.with(db, team, ties.iter().map(|(_, guardian)| *guardian))?;
-        if !circle.is_safe(belonging, &ties) {
+    let confirmed = guardians.iter().filter(|one| one.confirmed);
+    let ties: Vec<_> = confirmed.map(|one| (one.person_id, one.guardian_id)).collect();
+    if must_be_safe && !circle.is_safe(&belonging.confirmed, &ties) {
+        circle = circle.with(db, team, guardians.iter().map(|one| one.guardian_id))?;
+        if !circle.is_safe(&belonging.confirmed, &ties) {
             return Err(second_adult_required());
         }
     }
@@ -91,8 +93,8 @@ impl Circle {
         })
     }
 
-    /// Whether the minors are safe. Only those adults count who belong to the team or are guardians of one
-    /// of the minors; an inactive manager who was named does not.
+    /// Whether the minors are safe. Only those adults count who belong to the team or are confirmed guardians of
+    /// one of the minors; an inactive manager who was named does not.
     fn is_safe(&self, belonging: &BTreeSet<PersonId>, ties: &[(PersonId, PersonId)]) -> bool {
         let mut adults = self.adults.clone();
         adults.retain(|adult| {

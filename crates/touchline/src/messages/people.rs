@@ -42,12 +42,27 @@ pub fn on_team(db: &Reader<'_>, team_id: TeamId) -> Result<Vec<OnTeam>> {
     )?)
 }
 
+/// Who belongs to a team at present.
+#[derive(Debug)]
+pub struct Belonging {
+    /// Its members, and everybody who is said to be a guardian of one.
+    pub people: BTreeSet<PersonId>,
+    /// Its members, and those guardians of whom it was confirmed.
+    pub confirmed: BTreeSet<PersonId>,
+}
+
 /// Everybody who belongs to a team at present: those who are a part of it and their guardians.
-pub fn belonging(db: &Reader<'_>, team_id: TeamId) -> Result<BTreeSet<PersonId>> {
+pub fn belonging(db: &Reader<'_>, team_id: TeamId) -> Result<Belonging> {
     let members = on_team(db, team_id)?.into_iter().filter(|one| one.present);
     let members: BTreeSet<_> = members.map(|one| one.person_id).collect();
-    let guardians = guardians(db, &members)?.into_iter().map(|one| one.guardian_id);
-    Ok(members.iter().copied().chain(guardians).collect())
+    let guardians = guardians(db, &members)?;
+    let with = |guardians: &mut dyn Iterator<Item = &Guardianship>| {
+        members.iter().copied().chain(guardians.map(|one| one.guardian_id)).collect()
+    };
+    Ok(Belonging {
+        people: with(&mut guardians.iter()),
+        confirmed: with(&mut guardians.iter().filter(|one| one.confirmed)),
+    })
 }
 
 /// Those who look after these people.

@@ -91,7 +91,7 @@ fn spoken(tx: &Tx<'_>, reach: &Reach, voice: &Voice, draft: Stored) -> Result<St
         author = own.first().copied();
         if *reach == Reach::Everywhere {
             let belonging = people::belonging(tx, draft.team_id)?;
-            let fault = |person| conversation::speaker_fault(tx, &draft, person, &belonging);
+            let fault = |person| conversation::speaker_fault(tx, &draft, person, &belonging.people);
             let fault = author.map(fault).transpose()?;
             author = author.filter(|_| fault == Some(None));
         }
@@ -146,7 +146,7 @@ pub fn check(
     }
     let belonging = people::belonging(db, team.id)?;
     if let Some(person) = message.author_person_id {
-        faults.extend(conversation::speaker_fault(db, message, person, &belonging)?);
+        faults.extend(conversation::speaker_fault(db, message, person, &belonging.people)?);
     }
     if !faults.is_empty() {
         let error = Error::new(Code::ValidationFailed, "Some members of the body are not valid.");

@@ -4,22 +4,21 @@
 use kit::Change;
 use store::{Reader, Tx};
 
-use super::guardian::{self, Link, NewGuardian};
+use super::guardian::{self, Link};
 use super::linking;
 use super::membership::{MembershipChange, Role};
 use super::newcomer::{self, NewMember};
 use super::person::{self, Person, PersonChange};
-use super::refusals::Refusals;
 use super::ripple::Ripple;
-use super::trust::Ward;
 use crate::accounts::rights::Reach;
 use crate::accounts::user::User;
 use crate::error::{Error, Result};
 use crate::ids::{PersonId, TeamId};
 
 /// Makes the user, who belongs to the club, a guardian of this child. They are whoever they are in the
-/// club already, or the child's guardian with their confirmed address, or somebody new.
-pub fn as_guardian(tx: &Tx<'_>, child: PersonId, user: &User) -> Result<Person> {
+/// club already, or the child's guardian with their confirmed address, or somebody new. `confirmed` says
+/// whether an admin or a confirmed guardian decided it.
+pub fn as_guardian(tx: &Tx<'_>, child: PersonId, user: &User, confirmed: bool) -> Result<Person> {
     let child = person::find(tx, child)?;
     if child.erased_at.is_some() {
         return Err(Error::not_found());
@@ -38,9 +37,12 @@ pub fn as_guardian(tx: &Tx<'_>, child: PersonId, user: &User) -> Result<Person> 
         return Err(Error::invalid_state("A person cannot be their own guardian."));
     }
     if !known.iter().any(|link| link.guardian.id == own.id) {
-        tie(tx, &child, &known, own.id, &mut ripple)?;
+        guardian::add(tx, (child.id, own.id), confirmed, &mut ripple)?;
     }
     ripple.settle(tx, None)?;
+    if confirmed {
+        guardian::confirm(tx, own.id, Some(child.id))?;
+    }
     linking::link(tx, own.id, user.id)
 }
 
@@ -66,25 +68,6 @@ fn newly(tx: &Tx<'_>, user: &User, ripple: &mut Ripple) -> Result<Person> {
     person::insert(tx, &person)?;
     ripple.made(person.id);
     Ok(person)
-}
-
-fn tie(
-    tx: &Tx<'_>,
-    child: &Person,
-    known: &[Link],
-    own: PersonId,
-    ripple: &mut Ripple,
-) -> Result<()> {
-    if known.len() >= guardian::MOST {
-        return Err(Error::invalid_state("This player has as many guardians as there can be."));
-    }
-    let ids = known.iter().map(|link| link.guardian.id).chain([own]);
-    let wanted = ids.map(|id| NewGuardian { id: Some(id), ..NewGuardian::default() }).collect();
-    let mut refusals = Refusals::default();
-    let ward = Ward::same(child);
-    let plan = guardian::plan(tx, &Reach::Everywhere, ward, wanted, &mut refusals)?;
-    refusals.finish()?;
-    guardian::replace(tx, child.id, plan, ripple).map(drop)
 }
 
 /// Puts the user, who belongs to the club, on a team as its coach.

@@ -1,5 +1,5 @@
-//! People whom an admin has yet to confirm: staff and guardians who do not count as a second adult so far, and
-//! minors who are 18 by now.
+//! People whom an admin has yet to confirm: staff and guardians who do not count as a second adult so far, guardians
+//! whom a coach named, and minors who are 18 by now.
 
 use std::collections::BTreeMap;
 
@@ -23,9 +23,14 @@ row! {
         pub last_name: Option<String>,
         pub email: Option<String>,
         pub email_confirmed_at: Option<Timestamp>,
+        pub wants_email: bool,
         pub signs_in: bool,
         pub birth_date: Option<Day>,
         pub known_minor: bool,
+        /// Whether an admin has confirmed them as an adult. It is still open whose guardian they are then.
+        pub is_confirmed: bool,
+        /// Whether they are said to be the guardian of somebody, and nobody has confirmed it.
+        pub is_new_guardian: bool,
         pub created_at: Timestamp,
     }
 }
@@ -42,21 +47,27 @@ impl Unconfirmed {
 
 const WAITING: &str = "
     from person
-    where account_id = :account and adult_confirmed_at is null and erased_at is null
-      and (known_minor and birth_date <= :adult_since
+    where account_id = :account and erased_at is null
+      and (adult_confirmed_at is null and known_minor and birth_date <= :adult_since
+           or adult_confirmed_at is null and not known_minor
+              and exists (select 1 from member m
+                          where m.account_id = person.account_id and m.person_id = person.id
+                            and m.role <> 'player' and m.status <> 'removed')
            or not known_minor
-              and (exists (select 1 from member m
-                           where m.account_id = person.account_id and m.person_id = person.id
-                             and m.role <> 'player' and m.status <> 'removed')
-                or exists (select 1 from guardianship g
-                           where g.account_id = person.account_id and g.guardian_id = person.id)))";
+              and exists (select 1 from guardianship g
+                          where g.account_id = person.account_id and g.guardian_id = person.id
+                            and (not g.confirmed or person.adult_confirmed_at is null)))";
 
 /// A page of the people whom an admin has yet to confirm, in order of creation.
 pub fn list(db: &Reader<'_>, page: &Page<PersonId>) -> Result<Vec<Unconfirmed>> {
     let after = page.after(PersonId::LEAST, PersonId::GREATEST);
     let text = sql!(
-        "select id, first_name, last_name, email, email_confirmed_at, user_id is not null as signs_in,
-                birth_date, known_minor, created_at",
+        "select id, first_name, last_name, email, email_confirmed_at, wants_email, user_id is not null as signs_in,
+                birth_date, known_minor, adult_confirmed_at is not null as is_confirmed,
+                exists (select 1 from guardianship g
+                        where g.account_id = person.account_id and g.guardian_id = person.id
+                          and not g.confirmed) as is_new_guardian,
+                created_at",
         WAITING,
         " and id > :after order by id limit :limit"
     );
@@ -79,7 +90,8 @@ fn adult_since(db: &Reader<'_>) -> String {
     format!("{:04}-{rest}", year - ADULT_AGE)
 }
 
-/// What each of these people is in the club, such as `Coach of Hawks` or `Guardian of Mia Sousa`.
+/// What each of these people is in the club, such as `Coach of Hawks` or `Guardian of Mia Sousa`. A guardian is
+/// new until it was confirmed.
 pub fn descriptions(
     db: &Reader<'_>,
     people: Vec<PersonId>,
@@ -108,7 +120,8 @@ pub fn descriptions(
     let children = person::all(db, ties.iter().map(|tie| tie.person_id).collect())?;
     for tie in ties {
         let Some(child) = children.get(&tie.person_id) else { continue };
-        let text = format!("Guardian of {}", person::display_name(child));
+        let role = if tie.confirmed { "Guardian" } else { "New guardian" };
+        let text = format!("{role} of {}", person::display_name(child));
         found.entry(tie.guardian_id).or_default().push(text);
     }
     Ok(found)

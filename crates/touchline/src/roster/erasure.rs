@@ -28,6 +28,7 @@ pub fn dossier(db: &Reader<'_>, id: PersonId) -> Result<Value> {
             "relationship": tie.relationship,
             "may_pick_up": tie.may_pick_up,
             "receives_messages": tie.receives_messages,
+            "confirmed": tie.confirmed,
             "since": tie.created_at,
         })
     });

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use kit::{Change, Timestamp};
 use serde::Serialize;
+use serde_json::json;
 use store::{Reader, Tx, bind, record, sql};
 use utoipa::ToSchema;
 
@@ -13,8 +14,9 @@ use super::ripple::Ripple;
 use super::safeguarding;
 use super::trust::{self, Ward};
 use crate::accounts::rights::Reach;
-use crate::error::{Code, Result};
+use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, PersonId};
+use crate::signals::Tell;
 
 /// How many guardians somebody can have.
 pub const MOST: usize = 10;
@@ -31,6 +33,8 @@ record! {
         pub relationship: Option<String>,
         pub may_pick_up: bool,
         pub receives_messages: bool,
+        /// Whether an admin, or a confirmed guardian of the same person, said that this is their guardian.
+        pub confirmed: bool,
         pub created_at: Timestamp,
     }
 }
@@ -40,6 +44,13 @@ record! {
 pub struct Link {
     pub tie: Guardianship,
     pub guardian: Person,
+}
+
+impl Link {
+    /// Whether an admin knows the guardian, and it was confirmed that they look after this person.
+    pub fn is_confirmed(&self) -> bool {
+        self.tie.confirmed && self.guardian.adult_confirmed_at.is_some()
+    }
 }
 
 /// A guardian, as they are shown with whom they look after.
@@ -56,6 +67,9 @@ pub struct Guardian {
     pub may_pick_up: bool,
     /// Whether they are written to when the child is.
     pub receives_messages: bool,
+    /// Whether an admin, or another guardian whom an admin has confirmed, made them a guardian of this child. Until
+    /// then they do not count as one in conversations with the child.
+    pub confirmed: bool,
 }
 
 impl From<&Link> for Guardian {
@@ -69,6 +83,7 @@ impl From<&Link> for Guardian {
             phone: guardian.phone.clone(),
             may_pick_up: tie.may_pick_up,
             receives_messages: tie.receives_messages,
+            confirmed: tie.confirmed,
         }
     }
 }
@@ -95,6 +110,10 @@ pub struct NewGuardian {
     /// `true` if left out.
     #[schema(value_type = Option<bool>)]
     pub receives_messages: Change<bool>,
+    /// Only an admin, or a guardian whom an admin has confirmed, can change it. If left out, it stays as it is;
+    /// for a new guardian it is `true` if one of these adds them.
+    #[schema(value_type = Option<bool>)]
+    pub confirmed: Change<bool>,
 }
 
 impl NewGuardian {
@@ -106,6 +125,18 @@ impl NewGuardian {
             email: std::mem::take(&mut self.email),
             phone: std::mem::take(&mut self.phone),
             ..PersonChange::default()
+        }
+    }
+
+    /// The guardianship with what is said of it.
+    fn tie(self, was: &Guardianship, position: usize) -> Guardianship {
+        Guardianship {
+            position: i64::try_from(position).unwrap_or(i64::MAX),
+            relationship: self.relationship.apply(was.relationship.clone()),
+            may_pick_up: self.may_pick_up.apply_or(was.may_pick_up, true),
+            receives_messages: self.receives_messages.apply_or(was.receives_messages, true),
+            confirmed: self.confirmed.apply_or(was.confirmed, was.confirmed),
+            ..was.clone()
         }
     }
 }
@@ -167,7 +198,7 @@ pub(super) fn plan(
     let child = ward.now.id;
     let now = of(tx, &[child])?;
     let may_tie = trust::may_tie(tx, reach, ward)?;
-    let protected = is_protected(tx, reach, child)?;
+    let may_lower = safeguarding::may_lower(tx, reach, child)?;
     let mut plan: Vec<Planned> = Vec::new();
     for (position, mut item) in wanted.into_iter().enumerate() {
         let place = format!("/guardians/{position}");
@@ -197,18 +228,16 @@ pub(super) fn plan(
             refusals.invalid(&place, "repeated", "This guardian stands in the list before.");
         } else {
             let tie = now.iter().find(|link| link.guardian.id == after.id);
-            let tie = tie.map_or_else(|| fresh(tx, child, after.id), |link| link.tie.clone());
-            let tie = Guardianship {
-                position: i64::try_from(position).unwrap_or(i64::MAX),
-                relationship: item.relationship.apply(tie.relationship),
-                may_pick_up: item.may_pick_up.apply_or(tie.may_pick_up, true),
-                receives_messages: item.receives_messages.apply_or(tie.receives_messages, true),
-                ..tie
-            };
+            let was = tie
+                .map_or_else(|| fresh(tx, (child, after.id), may_lower), |link| link.tie.clone());
+            let tie = item.tie(&was, position);
+            if !may_lower && tie.confirmed != was.confirmed {
+                refusals.guardian_decides(&format!("{place}/confirmed"));
+            }
             plan.push(Planned { before, after, tie });
         }
     }
-    if protected {
+    if !may_lower && safeguarding::is_minor(tx, child)? {
         let before: Vec<_> = now.into_iter().map(|link| link.tie).collect();
         let after: Vec<_> = plan.iter().map(|planned| planned.tie.clone()).collect();
         refuse_changes(&before, &after, refusals);
@@ -223,11 +252,6 @@ fn is_confirmed_leader(db: &Reader<'_>, reach: &Reach, guardian: Option<&Person>
         return Ok(false);
     };
     Ok(guardian.adult_confirmed_at.is_some() && trust::is_leader(db, guardian.id)?)
-}
-
-/// Whether this is a minor whose protection the caller may not lower.
-fn is_protected(db: &Reader<'_>, reach: &Reach, child: PersonId) -> Result<bool> {
-    Ok(!safeguarding::may_lower(db, reach, child)? && safeguarding::is_minor(db, child)?)
 }
 
 /// Refuses whatever lowers the protection of a minor.
@@ -250,7 +274,7 @@ impl Planned {
     }
 }
 
-fn fresh(tx: &Tx<'_>, child: PersonId, guardian: PersonId) -> Guardianship {
+fn fresh(tx: &Tx<'_>, (child, guardian): (PersonId, PersonId), confirmed: bool) -> Guardianship {
     Guardianship {
         account_id: tx.account(),
         person_id: child,
@@ -259,6 +283,7 @@ fn fresh(tx: &Tx<'_>, child: PersonId, guardian: PersonId) -> Guardianship {
         relationship: None,
         may_pick_up: true,
         receives_messages: true,
+        confirmed,
         created_at: tx.now(),
     }
 }
@@ -343,6 +368,65 @@ pub(super) fn replace(
             Some(_) => {}
         }
     }
+    store(tx, child, (&before, &after), ripple)
+}
+
+/// Adds a guardian of a child. `confirmed` says whether an admin or a confirmed guardian decided it.
+pub(super) fn add(
+    tx: &Tx<'_>,
+    (child, guardian): (PersonId, PersonId),
+    confirmed: bool,
+    ripple: &mut Ripple,
+) -> Result<()> {
+    let before: Vec<_> = of(tx, &[child])?.into_iter().map(|link| link.tie).collect();
+    if before.len() >= MOST {
+        return Err(Error::invalid_state("This player has as many guardians as there can be."));
+    }
+    let last = before.iter().map(|tie| tie.position).max();
+    let new = Guardianship {
+        position: last.map_or(0, |last| last + 1),
+        ..fresh(tx, (child, guardian), confirmed)
+    };
+    let after: Vec<_> = before.iter().cloned().chain([new]).collect();
+    store(tx, child, (&before, &after), ripple).map(drop)
+}
+
+/// Confirms that somebody is the guardian of those whom they look after, or only of this child.
+pub fn confirm(tx: &Tx<'_>, guardian: PersonId, child: Option<PersonId>) -> Result<()> {
+    let ties = children(tx, &[guardian])?.into_iter().filter(|tie| !tie.confirmed);
+    let mut ripple = Ripple::default();
+    for tie in ties.filter(|tie| child.is_none_or(|child| child == tie.person_id)) {
+        tx.run(
+            "update guardianship set confirmed = true
+             where account_id = :account and person_id = :child and guardian_id = :guardian",
+            bind! { child: tie.person_id, guardian },
+        )?;
+        ripple.shown(tie.person_id);
+        let details = json!({ "guardian": guardian });
+        tx.audit("person.guardian_confirmed", &tie.person_id.to_string(), &details)?;
+    }
+    ripple.settle(tx, None)
+}
+
+/// Says that somebody is not the guardian of those children of whom it was never confirmed.
+pub fn remove_unconfirmed(tx: &Tx<'_>, guardian: PersonId) -> Result<()> {
+    let mut ripple = Ripple::default();
+    for tie in children(tx, &[guardian])?.into_iter().filter(|tie| !tie.confirmed) {
+        let child = tie.person_id;
+        let before: Vec<_> = of(tx, &[child])?.into_iter().map(|link| link.tie).collect();
+        let after: Vec<_> = before.iter().filter(|one| **one != tie).cloned().collect();
+        store(tx, child, (&before, &after), &mut ripple)?;
+    }
+    ripple.settle(tx, None)
+}
+
+/// Keeps the new guardians of a child in place of those before. Returns those who are new.
+fn store(
+    tx: &Tx<'_>,
+    child: PersonId,
+    (before, after): (&[Guardianship], &[Guardianship]),
+    ripple: &mut Ripple,
+) -> Result<Vec<PersonId>> {
     if before == after {
         return Ok(Vec::new());
     }
@@ -350,21 +434,21 @@ pub(super) fn replace(
         "delete from guardianship where account_id = :account and person_id = :child",
         bind! { child },
     )?;
-    for tie in &after {
+    for tie in after {
         tx.run(Guardianship::INSERT, &tie.bind())?;
     }
     ripple.shown(child);
     if safeguarding::is_minor(tx, child)? {
-        for change in safeguarding::guardian_changes(&before, &after) {
+        for change in safeguarding::guardian_changes(before, after) {
             safeguarding::record(tx, child, &change)?;
         }
     }
     let ids =
         |ties: &[Guardianship]| -> BTreeSet<_> { ties.iter().map(|tie| tie.guardian_id).collect() };
-    for guardian in ids(&before).symmetric_difference(&ids(&after)) {
+    for guardian in ids(before).symmetric_difference(&ids(after)) {
         ripple.listed(*guardian);
     }
-    Ok(ids(&after).difference(&ids(&before)).copied().collect())
+    Ok(ids(after).difference(&ids(before)).copied().collect())
 }
 
 /// Unties a person from everybody who looks after them and from everybody they look after.

@@ -201,7 +201,7 @@ pub(super) fn may_lower(db: &Reader<'_>, reach: &Reach, id: PersonId) -> Result<
     }
     let (own, _) = reach.kin();
     let guardians = guardian::of(db, &[id])?;
-    let confirmed = guardians.iter().filter(|link| link.guardian.adult_confirmed_at.is_some());
+    let confirmed = guardians.iter().filter(|link| link.is_confirmed());
     Ok(confirmed.into_iter().any(|link| own.contains(&link.guardian.id)))
 }
 
@@ -321,8 +321,8 @@ pub(super) fn guardian_changes(
     changes
 }
 
-/// An admin confirms that somebody is an adult whom the club knows. From then on they are no minor, and
-/// count as a second adult.
+/// An admin confirms that somebody is an adult whom the club knows, and that they are the guardian of those they
+/// are said to look after. From then on they are no minor, and count as a second adult.
 pub fn confirm_adult(tx: &Tx<'_>, reach: &Reach, id: PersonId) -> Result<Profile> {
     if *reach != Reach::Everywhere {
         return Err(trust::admin_decides());
@@ -345,6 +345,7 @@ pub fn confirm_adult(tx: &Tx<'_>, reach: &Reach, id: PersonId) -> Result<Profile
             tx.audit("person.adult_confirmed", &id.to_string(), &json!({}))?;
         }
     }
+    guardian::confirm(tx, id, None)?;
     profile::show(tx, &Reach::Everywhere, id)
 }
 

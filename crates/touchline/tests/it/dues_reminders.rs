@@ -77,6 +77,21 @@ both! {
         other.stop().await;
     }
 
+    async fn a_minor_who_pays_is_reminded_together_with_their_guardians(w: &World) {
+        let cast = w.cast().await;
+        let guardians = json!([{ "first_name": "Gil", "email": "gil@example.org" },
+            { "first_name": "Gus", "email": "gus@example.org", "receives_messages": false }]);
+        let body = json!({ "first_name": "Tom", "birth_date": "2012-01-01", "email": "tom@example.org", "guardians": guardians });
+        let tom = w.owner.post(&format!("/teams/{}/roster", cast.hawks), body).await.created();
+        let payer = json!({ "payer": tom.data()["person_id"] });
+        let due = charged(w, &cast.hawks, tom.id(), payer).await;
+        w.owner.post(&at(&due, "/remind"), json!({})).await;
+        let sent = letters(w, &due).await;
+        let mut readers: Vec<_> = sent.iter().map(|letter| letter["to_address"].as_str().unwrap()).collect();
+        readers.sort_unstable();
+        assert_eq!(readers, ["gil@example.org", "tom@example.org"]);
+    }
+
     async fn what_was_changed_before_the_letter_went_is_reminded_of_as_it_is(w: &World) {
         let cast = w.cast().await;
         schedule(w, &[-7]).await;

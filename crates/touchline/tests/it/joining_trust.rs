@@ -107,6 +107,32 @@ both! {
         assert_eq!(guardians(w, home.two).await, [home.mother]);
     }
 
+    async fn an_invitation_of_a_coach_is_for_its_address_alone(w: &World) {
+        let hawks = team(w, "Hawks").await;
+        let admin = w.user(Role::Admin, "admin@example.org").await;
+        let mut admin = w.browser(admin.id).await;
+        let body = json!({ "first_name": "Fay", "role": "coach", "email": "fay@example.org" });
+        let fay = on_roster(w, &hawks.id.to_string(), body).await.to_string();
+        let body = json!({ "first_name": "Sven", "role": "staff", "email": "sven@example.org" });
+        let sven = on_roster(w, &hawks.id.to_string(), body).await.to_string();
+        let confirmed = async |person: &str| {
+            let shown = w.owner.get(&format!("/people/{person}")).await.ok();
+            (shown.data()["adult_confirmed_at"].is_string(), shown.data()["user_id"].is_string())
+        };
+        assert_eq!((confirmed(&fay).await, confirmed(&sven).await), ((true, false), (true, false)));
+        let fields = [("email", "fay@example.org"), ("role", "member"), ("relation", "self"), ("person", fay.as_str())];
+        let way = invite(&mut admin, &fields).await;
+        let stranger = w.user(Role::Member, "stranger@example.org").await;
+        let mut stranger = w.browser(stranger.id).await;
+        assert_eq!(stranger.post(&format!("{way}/accept"), &[]).await.status, 422);
+        assert_eq!(confirmed(&fay).await, (true, false));
+        // Somebody who leads nothing may be a stranger, but then counts as no adult whom the club knows.
+        let fields = [("email", "sven@example.org"), ("role", "member"), ("relation", "self"), ("person", sven.as_str())];
+        let way = invite(&mut admin, &fields).await;
+        stranger.post(&format!("{way}/accept"), &[]).await.leads_to("/account?done=joined");
+        assert_eq!(confirmed(&sven).await, (false, true));
+    }
+
     async fn nor_by_the_link_of_a_team_until_it_is_confirmed(w: &World) {
         let home = family(w).await;
         let way = team_link(w, &home.hawks).await;

@@ -17,7 +17,7 @@ const VERIFIED: u8 = 0x04;
 const KEY_INCLUDED: u8 = 0x40;
 
 /// A phone with one passkey. What it says can be bent in every way.
-struct Phone {
+pub(crate) struct Phone {
     pair: EcdsaKeyPair,
     id: [u8; 32],
     handle: Value,
@@ -28,7 +28,7 @@ struct Phone {
 }
 
 impl Phone {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let (random, kind) = (SystemRandom::new(), &ECDSA_P256_SHA256_ASN1_SIGNING);
         let secret = EcdsaKeyPair::generate_pkcs8(kind, &random).unwrap();
         Self {
@@ -56,7 +56,7 @@ impl Phone {
     }
 
     /// Makes the passkey that was asked for.
-    fn make(&mut self, asked: &Value) -> String {
+    pub(crate) fn make(&mut self, asked: &Value) -> String {
         self.handle = asked["user"]["id"].clone();
         let mut data = self.authenticator_data(self.flags | KEY_INCLUDED);
         data.extend([0; 16]);
@@ -108,7 +108,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// A service that is reached by a name.
-async fn named(w: &World) -> Node {
+pub(crate) async fn named(w: &World) -> Node {
     w.node(|config| {
         config.base_url = Some(BaseUrl::local("localhost", 8080));
         config.sign_in_rate = 1000.try_into().unwrap();
@@ -116,7 +116,7 @@ async fn named(w: &World) -> Node {
     .await
 }
 
-async fn browser(w: &World, node: &Node, user: &User) -> Browser {
+pub(crate) async fn browser(w: &World, node: &Node, user: &User) -> Browser {
     let signed_in = w.browser(user.id).await;
     let mut browser = Browser::new(node.address);
     (browser.cookie, browser.csrf) = (signed_in.cookie, signed_in.csrf);
@@ -138,7 +138,7 @@ fn said(answer: &Answer) -> Value {
 }
 
 /// Asks what kind of passkey to make.
-async fn asked_for_new(browser: &mut Browser) -> Value {
+pub(crate) async fn asked_for_new(browser: &mut Browser) -> Value {
     said(&browser.post("/account/passkeys/begin", &[]).await)["options"].clone()
 }
 

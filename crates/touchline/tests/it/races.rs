@@ -26,6 +26,7 @@ use touchline::signin::two_step;
 
 use crate::http::Upload;
 use crate::oauth_flow::{CALLBACK, registered, send};
+use crate::passkeys::{Phone, asked_for_new, browser as browser_of, named};
 use crate::signin_two_step::{code as code_of, set_up};
 
 const NEW: &str = "seven quiet otters fold paper";
@@ -215,6 +216,24 @@ both! {
         let now = job(w, move |tx| user::find(tx, ana.id)).await.unwrap();
         assert_eq!((&now.name, &now.email, &now.password_hash), (&ana.name, &ana.email, &ana.password_hash));
         assert_eq!((w.count("session").await, w.count("ceremony").await), (0, 0));
+    }
+
+    async fn a_passkey_is_added_in_no_session_that_ended_meanwhile(w: &World) {
+        // A passkey needs a name, not an address.
+        let node = named(w).await;
+        let ana = w.user(Role::Admin, "ana@example.org").await;
+        let mut browser = browser_of(w, &node, &ana).await;
+        let made = Phone::new().make(&asked_for_new(&mut browser).await);
+        let finish = [("credential", made.as_str()), ("name", "Phone")];
+        for (path, fields) in [("/account/passkeys/begin", &[][..]), ("/account/passkeys/finish", &finish)] {
+            let browser = browser_of(w, &node, &ana).await;
+            let late = Late::begin(&browser, path, fields).await;
+            job(w, move |tx| session::end_others(tx, ana.id, None)).await.unwrap();
+            let answer = late.end().await;
+            assert_eq!(answer.status, 401, "{path}: {}", answer.text);
+        }
+        assert_eq!(w.count("passkey").await, 0);
+        node.stop().await;
     }
 
     async fn a_password_confirms_nothing_once_it_was_replaced(w: &World) {

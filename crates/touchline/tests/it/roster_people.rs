@@ -114,7 +114,7 @@ both! {
         let mother = guardians(&ines)[0].clone();
         assert_eq!(mother, json!({ "id": mother["id"], "first_name": "Rita", "last_name": "Duarte",
             "relationship": "mother", "email": "rita@example.org", "phone": "+351 912",
-            "may_pick_up": true, "receives_messages": true }));
+            "may_pick_up": true, "receives_messages": true, "confirmed": true }));
         // The same name and address, and no other telephone: the same person.
         let again = json!({ "first_name": "RITA", "last_name": "duarte", "email": "Rita@Example.org",
             "relationship": "mum", "may_pick_up": false });

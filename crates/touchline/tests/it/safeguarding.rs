@@ -62,6 +62,12 @@ async fn is_minor(w: &World, person: &str) -> bool {
 }
 
 /// How many entries of this kind the audit log has.
+/// Whether the first guardian of somebody is confirmed, if they have one.
+async fn is_guardian_confirmed(w: &World, person: &str) -> Option<bool> {
+    w.owner.get(&format!("/people/{person}")).await.ok().data()["guardians"][0]["confirmed"]
+        .as_bool()
+}
+
 async fn audited(w: &World, action: &'static str) -> usize {
     let look = w.db().read(Scope::account(w.harbour, "test"), move |db| {
         Ok::<_, touchline::error::Error>(db.all::<(i64,)>(
@@ -225,6 +231,47 @@ both! {
         needs_second_adult(s.write(&s.cora, &[&member]).await);
         w.owner.post(&format!("/people/{otto}/confirm_adult"), json!({})).await.ok();
         s.write(&s.cora, &[&member]).await.created();
+    }
+
+    async fn a_parent_whom_a_coach_names_is_no_guardian_until_an_admin_confirms_it(w: &World) {
+        let s = setup(w).await;
+        // An admin knows Rita as Mia's mother. The coach says that she is Leo's guardian, too.
+        let guardians = json!([{ "id": s.rita }]);
+        let (leo, member) = s.add(json!({ "first_name": "Leo", "birth_date": "2014-01-01", "guardians": guardians })).await;
+        w.confirm_email(&s.rita).await;
+        let key = crate::events::narrowed(w, &s.team.id.to_string(), "messages:write").await;
+        s.write(&key, &[&s.mia_member]).await.created();
+        needs_second_adult(s.write(&key, &[&member]).await);
+        let user = w.user(Role::Member, "rita@example.org").await;
+        link(w, s.rita.parse().unwrap(), user.id).await;
+        let owls = team(w, "Owls").await.id.to_string();
+        on_roster(w, &owls, json!({ "person_id": s.rita, "role": "coach" })).await;
+        on_roster(w, &owls, json!({ "person_id": leo })).await;
+        let rita = acting(w, user.id).await;
+        rita.patch(&format!("/people/{leo}"), json!({ "birth_date": "1990-01-01" })).await.refused(403, "forbidden");
+        let shown = async |person: &str| is_guardian_confirmed(w, person).await;
+        assert_eq!((shown(&s.mia).await, shown(&leo).await), (Some(true), Some(false)));
+
+        let admin = w.user(Role::Admin, "admin@example.org").await;
+        let mut admin = w.browser(admin.id).await;
+        let page = admin.get("/admin/members/adults").await.shows("New guardian of Leo").shows("Not a guardian");
+        assert!(!page.text.contains(&format!("adults/{}/minor", s.rita)), "an admin knows her as an adult");
+        let done = admin.post(&format!("/admin/members/adults/{}/not_guardian", s.rita), &[]).await;
+        done.leads_to("/admin/members/adults?done=removed");
+        assert_eq!((shown(&s.mia).await, shown(&leo).await), (Some(true), None));
+        admin.get("/admin/members/adults").await.shows("Nobody to confirm");
+
+        let at_leo = format!("{}/{member}", s.roster());
+        let unsure = json!({ "guardians": [{ "id": s.rita, "confirmed": false }] });
+        w.owner.patch(&at_leo, unsure.clone()).await.ok();
+        s.cora.patch(&at_leo, unsure).await.ok();
+        let claimed = json!({ "guardians": [{ "id": s.rita, "confirmed": true }] });
+        protected(s.cora.patch(&at_leo, claimed).await, "/guardians/0/confirmed");
+        let done = admin.post(&format!("/admin/members/adults/{}/confirm", s.rita), &[]).await;
+        done.leads_to("/admin/members/adults?done=confirmed");
+        assert_eq!((shown(&leo).await, audited(w, "person.guardian_confirmed").await), (Some(true), 1));
+        s.write(&key, &[&member]).await.created();
+        rita.patch(&format!("/people/{leo}"), json!({ "birth_date": "1990-01-01" })).await.ok();
     }
 
     async fn a_confirmed_guardian_decides_for_their_own_child(w: &World) {

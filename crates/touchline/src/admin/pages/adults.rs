@@ -1,4 +1,4 @@
-//! `/admin/members/adults`: adults whom an admin has yet to confirm.
+//! `/admin/members/adults`: adults whom an admin has yet to confirm, as such or as guardians.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +15,16 @@ use crate::app::App;
 use crate::ids::PersonId;
 use crate::paging::Order;
 use crate::roster::confirmations::{self, Unconfirmed};
-use crate::roster::{pages, person, safeguarding};
+use crate::roster::{guardian, pages, person, safeguarding};
 use crate::web::leaf::{Asked, Leaf};
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::At;
 use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
 
 const ADULTS: &str = "/admin/members/adults";
-const DONE: [(&str, &str); 3] = [
-    ("confirmed", "You confirmed them as an adult."),
+const DONE: [(&str, &str); 4] = [
+    ("confirmed", "You confirmed them."),
+    ("removed", "They are not a guardian of that child any more."),
     ("minor", "They are treated as a minor from now on."),
     ("asked", "We sent them a link to confirm their address."),
 ];
@@ -32,6 +33,7 @@ pub(super) fn router() -> Router<App> {
     Router::new()
         .route(ADULTS, get(list))
         .route("/admin/members/adults/{id}/confirm", post(confirm))
+        .route("/admin/members/adults/{id}/not_guardian", post(remove_guardian))
         .route("/admin/members/adults/{id}/minor", post(mark_minor))
         .route("/admin/members/adults/{id}/ask", post(ask_for_confirmation))
 }
@@ -70,6 +72,11 @@ async fn confirm(At(id): At<PersonId>, posted: Posted<AdminArea>) -> Outcome {
     let work = move |tx: &Tx<'_>| safeguarding::confirm_adult(tx, &Reach::Everywhere, id).map(drop);
     posted.visitor.write(work).await?;
     Ok(see_other(&format!("{ADULTS}?done=confirmed")))
+}
+
+async fn remove_guardian(At(id): At<PersonId>, posted: Posted<AdminArea>) -> Outcome {
+    posted.visitor.write(move |tx: &Tx<'_>| guardian::remove_unconfirmed(tx, id)).await?;
+    Ok(see_other(&format!("{ADULTS}?done=removed")))
 }
 
 async fn mark_minor(At(id): At<PersonId>, posted: Posted<AdminArea>) -> Outcome {

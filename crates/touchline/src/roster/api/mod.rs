@@ -391,6 +391,7 @@ fn guardians(fields: &mut Fields) -> Change<Vec<NewGuardian>> {
             phone: fields.line("phone", PHONE),
             may_pick_up: fields.flag("may_pick_up"),
             receives_messages: fields.flag("receives_messages"),
+            confirmed: fields.flag("confirmed"),
         }
     })
 }

@@ -116,7 +116,7 @@ export const PAGES = [
   ['team-new-wrong', '/admin/teams/new', 'owner', async (page) => {
     await page.goto('/admin/teams/new')
     await page.getByLabel('Name', { exact: true }).fill('Wrong color')
-    await page.getByLabel('Team color').fill('blue')
+    await page.getByLabel('Team colour').fill('blue')
     await press(page, 'Add the team')
     await page.getByText('The team was not added').waitFor()
   }, 422],
@@ -232,8 +232,8 @@ export const PAGES = [
     await page.goto(`/admin/orders/${w.paid.id}/refund`)
     await page.getByRole('radio', { name: /^An amount/ }).check()
     await page.locator('#amount').fill('10000')
-    await press(page, 'Give the money back')
-    await page.getByText('Nothing was given back').waitFor()
+    await press(page, 'Refund')
+    await page.getByText('Nothing was refunded').waitFor()
   }, 422],
   ['orders-print', '/store/orders/print', 'owner', at('/store/orders/print')],
   ['pick-list', '/store/products/{id}/pick-list', 'owner', at((w) => `/store/products/${w.product.id}/pick-list`)],
@@ -254,7 +254,7 @@ export const PAGES = [
     await page.getByLabel('What for').fill(w.names.note)
     await page.getByLabel('Amount', { exact: true }).fill('135')
     await page.locator('input[name=split][value=equal]').check()
-    await page.getByLabel('How many parts').fill('3')
+    await page.getByLabel('Number of instalments').fill('3')
     await page.locator('#due_on').fill('2027-09-01')
     await press(page, 'Show what is charged')
     await page.getByRole('button', { name: 'Charge them' }).waitFor()

@@ -107,7 +107,7 @@ both! {
             w.pass(seconds(86_400));
         }
         assert!(pages.iter().all(|page| *page == pages[0]), "{pages:?}");
-        assert!(pages[0].contains("Email or password is not right.") && !pages[0].contains("xxxx"));
+        assert!(pages[0].contains("The email address or password is incorrect.") && !pages[0].contains("xxxx"));
         // It is noted beside the request, so nobody knows in which order.
         for _ in 0..1000 {
             if audited(w, "user.sign_in_failed").await.len() >= 4 {

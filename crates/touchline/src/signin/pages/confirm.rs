@@ -100,7 +100,7 @@ async fn take(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     };
     let Some(token) = visitor.write_own("confirm", renew).await? else {
         failed(guest, Some(&user), &tried, "confirm");
-        return Ok(show(&visitor, &user, next, "This is not right.")?);
+        return Ok(show(&visitor, &user, next, "The password or code is incorrect.")?);
     };
     forget_place(guest);
     Ok(signed_in(see_other(next), &token))

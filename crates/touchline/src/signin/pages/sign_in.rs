@@ -88,7 +88,7 @@ async fn take(GuestPosted { guest, form }: GuestPosted) -> Outcome {
     };
     let (Some(user), Some((session, token))) = (&found, entered) else {
         failed(&guest, found.as_ref(), &tried, "password");
-        let wrong = "Email or password is not right.";
+        let wrong = "The email address or password is incorrect.";
         let status = StatusCode::UNPROCESSABLE_ENTITY;
         return Ok(sign_in_page(&guest, status, email, next, wrong)?);
     };
@@ -175,7 +175,7 @@ async fn take_code(GuestPosted { guest, form }: GuestPosted) -> Outcome {
         if worn_out(&guest, &visit).await? {
             return Ok(signed_out(see_other("/sign-in?done=codes")));
         }
-        let wrong = "This code is not right, or was used before. Wait for the next one.";
+        let wrong = "This code is incorrect, or was used before. Wait for the next one.";
         return Ok(code_page(&guest, StatusCode::UNPROCESSABLE_ENTITY, next, wrong)?);
     };
     arrived(&guest, &user, method).await?;

@@ -150,7 +150,7 @@ async fn confirm(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     };
     let Some(codes) = visitor.write_own("account", turn_on).await? else {
         failed(guest, Some(&user), &tried, "two-step set-up");
-        let wrong = "This code is not right. Type the six digits that the app shows now.";
+        let wrong = "This code is incorrect. Type the six digits that the app shows now.";
         return Ok(set_up_page(&visitor, &seed(&visitor).await?, wrong)?);
     };
     forget_place(guest);

@@ -82,7 +82,10 @@ fn pages() -> Vec<(&'static str, String)> {
         ("account", rendered(&AccountGallery { frame: account, name: PICTURE.to_owned() })),
         (
             "plain",
-            rendered(&PlainGallery { frame: sign_in, error: "Email or password is not right." }),
+            rendered(&PlainGallery {
+                frame: sign_in,
+                error: "The email address or password is incorrect.",
+            }),
         ),
         ("danger", rendered(&DangerGallery { frame: danger, name: SCRIPT })),
         ("error", text(error_page(&error, "req_01kbm2x5q8f7vr0n3hd9tzc4wy", false))),

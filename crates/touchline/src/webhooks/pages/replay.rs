@@ -1,4 +1,4 @@
-//! Telling a webhook again: what failed, a stretch of time, or numbers of the log.
+//! Sending to a webhook again: what failed, a time range, or sequence numbers.
 
 use askama::Template;
 use axum::response::Response;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kit::secret::{hex, sha256};
 use kit::{Clock, Dice};
-use store::{Db, Options};
+use store::{Db, Migration, Options};
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
 use touchline::migrations::STEPS;
@@ -33,7 +33,7 @@ impl TestDatabase {
         let (url, postgres) = match engine {
             Engine::Sqlite => {
                 let url = format!("sqlite:{}", folder.path().join("touchline.db").display());
-                migrate(&url).await;
+                migrate(&url, STEPS).await;
                 (url, None)
             }
             Engine::Postgres => {
@@ -42,6 +42,25 @@ impl TestDatabase {
                 (database_url(&server, &name), Some(name))
             }
         };
+        Some(Self { url, folder, postgres })
+    }
+
+    /// A database with the first steps of the schema only, as an earlier version left it.
+    pub async fn with_steps(engine: Engine, steps: usize) -> Option<Self> {
+        let folder = fast_folder();
+        let (url, postgres) = match engine {
+            Engine::Sqlite => {
+                (format!("sqlite:{}", folder.path().join("touchline.db").display()), None)
+            }
+            Engine::Postgres => {
+                let server = server()?;
+                let name = format!("old_{}", hex(&Dice::system().bytes::<8>()));
+                let create = format!("create database {name}");
+                connect(&server).await.batch_execute(&create).await.unwrap();
+                (database_url(&server, &name), Some(name))
+            }
+        };
+        migrate(&url, &STEPS[..steps]).await;
         Some(Self { url, folder, postgres })
     }
 
@@ -105,9 +124,9 @@ fn fast_folder() -> TempDir {
     }
 }
 
-async fn migrate(url: &str) {
+async fn migrate(url: &str, steps: &'static [Migration]) {
     let db = Db::open(options(url, Clock::system())).unwrap();
-    db.migrate(STEPS).await.unwrap();
+    db.migrate(steps).await.unwrap();
     db.close();
 }
 
@@ -134,7 +153,7 @@ async fn copy_of_template(server: &str) -> String {
         let draft = format!("{template}_draft");
         admin.batch_execute(&format!("drop database if exists {draft}")).await.unwrap();
         admin.batch_execute(&format!("create database {draft}")).await.unwrap();
-        migrate(&database_url(server, &draft)).await;
+        migrate(&database_url(server, &draft), STEPS).await;
         let rename = format!("alter database {draft} rename to {template}");
         while admin.batch_execute(&rename).await.is_err() {
             // The connections that migrated it may take a moment to end.

@@ -52,6 +52,7 @@ mod mail_unsubscribe;
 mod matrix;
 mod matrix_bodies;
 mod messages;
+mod migrations;
 mod money;
 mod money_crash;
 mod messages_people;

@@ -240,7 +240,7 @@ both! {
         assert_eq!(w.owner.get(&below(&bought, "")).await.ok().data()["status"], "fulfilled");
         // Giving back says first what will happen.
         let refund = format!("{place}/refund");
-        let page = ana.get(&refund).await.ok().shows("This will happen").shows("27.00 EUR is left").shows("transfer it yourself");
+        let page = ana.get(&refund).await.ok().shows("This will happen").shows("27.00 EUR can be refunded at most").shows("transfer it yourself");
         let nonce = nonce_of(&page);
         for (fields, field) in [(("how", "amount"), "amount"), (("how", "lines"), "part-0")] {
             let more = [("nonce", nonce.as_str()), fields, ("amount", "27.01"), ("part-0", "x"), ("restock", "yes")];

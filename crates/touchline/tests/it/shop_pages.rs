@@ -240,7 +240,7 @@ both! {
         assert_eq!(w.owner.get(&below(&bought, "")).await.ok().data()["status"], "fulfilled");
         // Giving back says first what will happen.
         let refund = format!("{place}/refund");
-        let page = ana.get(&refund).await.ok().shows("This will happen").shows("27.00 EUR can be refunded at most").shows("transfer it yourself");
+        let page = ana.get(&refund).await.ok().shows("This will happen").shows("27.00 EUR can be refunded at most").shows("transfer the money yourself");
         let nonce = nonce_of(&page);
         for (fields, field) in [(("how", "amount"), "amount"), (("how", "lines"), "part-0")] {
             let more = [("nonce", nonce.as_str()), fields, ("amount", "27.01"), ("part-0", "x"), ("restock", "yes")];
@@ -276,7 +276,7 @@ both! {
         assert_eq!((&after.data()["status"], &after.data()["refunded"]), (&json!("refunded"), &json!(2700)));
         assert_eq!(left(w, kit.id()).await, json!(8), "without a tick nothing goes back on the shelf");
         ana.get(&place).await.ok().shows("Too warm").shows("9.00 EUR given back").shows("Given back");
-        ana.get(&refund).await.ok().shows("There is nothing to give back");
+        ana.get(&refund).await.ok().shows("There is nothing to refund");
     }
 
     async fn orders_are_found_summed_cancelled_and_printed(w: &World) {

@@ -25,4 +25,5 @@ pub const STEPS: &[Migration] = steps![
     "0010_location_sharing",
     "0011_safeguarding",
     "0012_confirmed_guardians",
+    "0013_message_authors",
 ];

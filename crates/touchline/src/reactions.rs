@@ -12,6 +12,7 @@ use crate::ids::{MemberId, PersonId, TeamId, UserId};
 use crate::mail::guardian_notice;
 use crate::messages::message;
 use crate::oauth::grant;
+use crate::roster::person::Person;
 use crate::roster::safeguarding::{self, ProtectionChange};
 
 /// Does what follows from news about these subjects.
@@ -35,6 +36,12 @@ pub fn renamed(tx: &Tx<'_>, person: PersonId) -> Result<()> {
 /// Does what follows from a change of a minor's protection: the guardians are told.
 pub fn protection_changed(tx: &Tx<'_>, id: PersonId, change: &ProtectionChange) -> Result<()> {
     guardian_notice::send(tx, id, change)
+}
+
+/// Does what follows when somebody else replaces the address of an adult whom an admin has confirmed: the old
+/// address is told.
+pub fn address_replaced(tx: &Tx<'_>, before: &Person) -> Result<()> {
+    guardian_notice::send_to_replaced_address(tx, before)
 }
 
 /// Does what follows from a new age group: when a team becomes one of adults, the guardians of its minors

@@ -152,12 +152,36 @@ fn shown(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(values) if values.is_empty() => nothing(),
         Value::Array(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
-        other => other.to_string(),
+        Value::Object(fields) => described(fields),
+        Value::Number(number) => number.to_string(),
     };
     if text.chars().count() <= LONGEST {
         return text;
     }
     text.chars().take(LONGEST).chain(['…']).collect()
+}
+
+/// What an object says, without ids and empty fields: an id inside of it names nothing that a person knows.
+fn described(fields: &Map<String, Value>) -> String {
+    let says = |(_, value): &(&String, &Value)| match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty() && !looks_like_id(text),
+        Value::Array(values) => !values.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    };
+    let parts = fields
+        .iter()
+        .filter(says)
+        .map(|(name, value)| format!("{} {}", spaced(name), shown(value)));
+    let text = parts.collect::<Vec<_>>().join("; ");
+    if text.is_empty() { nothing() } else { text }
+}
+
+/// Whether a text has the form of our ids, such as `team_` and 26 letters and digits.
+fn looks_like_id(text: &str) -> bool {
+    let rest = text.split_once('_').map(|(_, rest)| rest);
+    rest.is_some_and(|rest| rest.len() == 26 && rest.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
 fn spaced(text: &str) -> String {

@@ -17,6 +17,7 @@ use crate::roster::person;
 use crate::roster::standing::Standing;
 use crate::roster::{arrival, linking, safeguarding, standing, trust};
 use crate::signals::Tell;
+use crate::signin::session;
 use crate::thing::thing;
 
 /// How many claims of one user can be open in a club.
@@ -191,6 +192,7 @@ pub fn approve(tx: &Tx<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
     check(tx, claim.team_id, claim.relation, claim.person_id)?;
     let user = user::find(tx, claim.user_id)?;
     belonging::admit(tx, user.id, Role::Member)?;
+    session::show_club(tx, user.id)?;
     let by_admin = matches!(user::role_of(tx, by)?, Some(Role::Owner | Role::Admin));
     let by_guardian = extent::is_guardian(tx, &standing::of(tx, by)?, wish(&claim))?;
     let person = match (claim.relation, claim.person_id) {
@@ -200,8 +202,13 @@ pub fn approve(tx: &Tx<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
         (_, Some(person)) => linking::link(tx, person, user.id)?,
         (_, None) => arrival::as_coach(tx, claim.team_id, &user)?,
     };
-    if by_admin && claim.relation != Relation::Itself {
-        safeguarding::confirm_new_adult(tx, person.id)?;
+    match claim.relation {
+        // Nobody but an admin says that the adult whom an admin knows is this user.
+        Relation::Itself if !by_admin => safeguarding::withdraw_confirmation(tx, person.id)?,
+        Relation::Guardian | Relation::Coach if by_admin => {
+            safeguarding::confirm_new_adult(tx, person.id)?;
+        }
+        _ => {}
     }
     decide(tx, by, &claim, ClaimStatus::Approved)
 }

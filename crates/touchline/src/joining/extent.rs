@@ -72,6 +72,12 @@ fn is_further_guardian(db: &Reader<'_>, wish: Wish) -> Result<bool> {
     Ok(known.is_none_or(|known| known.adult_confirmed_at.is_none()))
 }
 
+/// Whether an admin has confirmed this person as an adult, or they look after somebody.
+fn is_trusted_adult(db: &Reader<'_>, id: PersonId) -> Result<bool> {
+    let is_confirmed = person::find(db, id)?.adult_confirmed_at.is_some();
+    Ok(is_confirmed || !guardian::children(db, &[id])?.is_empty())
+}
+
 /// Whether whoever leads these teams may decide this: all that it lets the user see is on teams they lead,
 /// and it makes nobody lead a team. Otherwise a coach could let in a friend, or themselves by another name,
 /// to see what another team keeps to itself.
@@ -83,6 +89,8 @@ fn is_within(db: &Reader<'_>, leads: &[TeamId], wish: Wish) -> Result<bool> {
     // Who they would be, if somebody who is on the roster already.
     let becomes = match wish.relation {
         Relation::Coach => return Ok(false),
+        // An adult whom an admin knows counts in conversations with minors: only an admin says who signs in as them.
+        Relation::Itself if is_trusted_adult(db, person)? => return Ok(false),
         Relation::Itself => Some(person),
         Relation::Guardian => {
             arrival::becomes(db, person, &user::find(db, wish.user)?)?.map(|known| known.id)

@@ -8,8 +8,9 @@ use super::letter::{self, NewLetter};
 use crate::accounts::account;
 use crate::error::Result;
 use crate::ids::PersonId;
+use crate::roster::guardian;
+use crate::roster::person::{self, Person};
 use crate::roster::safeguarding::ProtectionChange;
-use crate::roster::{guardian, person};
 
 /// Writes to every guardian of this minor, and to the guardian that the change is about.
 pub fn send(tx: &Tx<'_>, minor: PersonId, change: &ProtectionChange) -> Result<()> {
@@ -44,12 +45,33 @@ pub fn send(tx: &Tx<'_>, minor: PersonId, change: &ProtectionChange) -> Result<(
     Ok(())
 }
 
+/// Writes to the address that an adult had until now that it was replaced.
+pub fn send_to_replaced_address(tx: &Tx<'_>, before: &Person) -> Result<()> {
+    let Some(to_address) = before.email.clone() else { return Ok(()) };
+    let club = account::find(tx)?.name;
+    let text = format!(
+        "{club} now has another email address for you. This email goes to the address it had before.\n\n\
+         If you did not expect this change, ask an admin of {club} about it.\n"
+    );
+    let new = NewLetter {
+        person_id: Some(before.id),
+        about: before.id.to_string(),
+        to_name: person::display_name(before),
+        to_address,
+        subject: format!("[{club}] Your email address was changed"),
+        text_body: text,
+        html_body: None,
+    };
+    letter::put(tx, new).map(drop)
+}
+
 fn describe(change: &ProtectionChange, child: &str, guardian: &str) -> String {
     match change {
         ProtectionChange::BirthDate => format!(
             "The birth date of {child} was changed and now says that {child} is an adult. {child} is still \
              treated as a minor until an admin confirms the change."
         ),
+        ProtectionChange::Email => format!("The email address of {child} was changed."),
         ProtectionChange::GuardianAdded(_) => {
             format!("{guardian} is now a guardian of {child}.")
         }

@@ -58,6 +58,8 @@ record! {
         pub listed_at: Timestamp,
         pub author_id: String,
         pub author_person_id: Option<PersonId>,
+        /// Whether an API key wrote it in the name of the author.
+        pub by_key: bool,
         pub status: Status,
         pub retracted_by: Option<String>,
         pub retracted_at: Option<Timestamp>,

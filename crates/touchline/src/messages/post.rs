@@ -1,16 +1,17 @@
-//! Messages that also go out by email: announcements to everybody who wants email, conversations to people
-//! who do not sign in and could not read them otherwise.
+//! Messages that also go out by email: announcements to everybody who wants email; conversations to people who do
+//! not sign in, and if a minor is on them to all adults, so that nobody counts as a second adult who sees nothing.
 
 use std::collections::BTreeSet;
 
 use store::Tx;
 
 use super::message::{Kind, Stored};
-use super::{markdown, people};
+use super::{markdown, people, receipt};
 use crate::error::Result;
 use crate::ids::PersonId;
 use crate::mail::letter::{self, NewLetter};
 use crate::roster::person::{self, Person};
+use crate::roster::safeguarding;
 use crate::teams::team::Team;
 
 /// Puts the emails about a published message into the outbox.
@@ -23,12 +24,13 @@ pub fn send(
     let subject = message.subject.as_deref().unwrap_or("New message");
     let subject = format!("[{}] {subject}", team.name);
     let page = page(&message.body);
-    let only_by_email =
-        |person: &Person| person.user_id.is_none() && person.email_confirmed_at.is_some();
-    for person in people::addressees(tx, readers)? {
-        if message.kind != Kind::Announcement && !only_by_email(&person) {
-            continue;
-        }
+    let minors = safeguarding::minors(tx, readers)?;
+    let gets_email = |person: &Person| match (message.kind, person.user_id) {
+        (Kind::Announcement, _) => true,
+        (Kind::Message, None) => person.email_confirmed_at.is_some(),
+        (Kind::Message, Some(_)) => !minors.is_empty() && !minors.contains(&person.id),
+    };
+    for person in people::addressees(tx, readers)?.into_iter().filter(gets_email) {
         let to_name = person::display_name(&person);
         let Some(to_address) = person.email else { continue };
         letter::put(
@@ -47,8 +49,13 @@ pub fn send(
     Ok(())
 }
 
-/// Holds back the letters about a message that were not sent yet.
+/// Cancels the emails about a message that were not sent yet. If a minor got it, they are sent all the same: the
+/// minor may have read it, and the second adult must be able to.
 pub fn cancel(tx: &Tx<'_>, message: &Stored) -> Result<()> {
+    let readers = receipt::readers(tx, message.id)?;
+    if !safeguarding::minors(tx, &readers)?.is_empty() {
+        return Ok(());
+    }
     letter::cancel(tx, &message.id.to_string()).map(drop)
 }
 

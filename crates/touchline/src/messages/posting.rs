@@ -70,6 +70,7 @@ fn draft(tx: &Tx<'_>, reach: &Reach, new: NewMessage) -> Result<(Stored, Vec<Fau
         listed_at: new.publish_at.unwrap_or(tx.now()),
         author_id: tx.actor().to_owned(),
         author_person_id: new.on_behalf_of,
+        by_key: false,
         status: Status::Scheduled,
         retracted_by: None,
         retracted_at: None,
@@ -109,7 +110,8 @@ fn spoken(tx: &Tx<'_>, reach: &Reach, voice: &Voice, draft: Stored) -> Result<St
         may_pin(reach, draft.team_id)?;
     }
     let author_id = author.map_or_else(|| draft.author_id.clone(), |person| person.to_string());
-    Ok(Stored { author_id, author_person_id: author, ..draft })
+    let by_key = *voice == Voice::Anybodys;
+    Ok(Stored { author_id, author_person_id: author, by_key, ..draft })
 }
 
 /// Refuses to pin messages to those who do not lead the team.

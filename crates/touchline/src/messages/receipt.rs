@@ -101,6 +101,15 @@ row! {
     }
 }
 
+/// Everybody who got a message.
+pub fn readers(db: &Reader<'_>, message_id: MessageId) -> Result<BTreeSet<PersonId>> {
+    let rows: Vec<(PersonId,)> = db.all(
+        "select person_id from receipt where account_id = :account and message_id = :message_id",
+        bind! { message_id },
+    )?;
+    Ok(rows.into_iter().map(|(person,)| person).collect())
+}
+
 /// Notes that a message has reached these people.
 pub fn deliver(tx: &Tx<'_>, message_id: MessageId, readers: &BTreeSet<PersonId>) -> Result<()> {
     for person_id in readers {

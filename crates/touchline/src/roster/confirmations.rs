@@ -48,13 +48,13 @@ impl Unconfirmed {
 const WAITING: &str = "
     from person
     where account_id = :account and erased_at is null
-      and (adult_confirmed_at is null and known_minor and birth_date <= :adult_since
-           or adult_confirmed_at is null and not known_minor
+      and (birth_date is null or birth_date <= :adult_since)
+      and (adult_confirmed_at is null and known_minor and birth_date is not null
+           or adult_confirmed_at is null
               and exists (select 1 from member m
                           where m.account_id = person.account_id and m.person_id = person.id
                             and m.role <> 'player' and m.status <> 'removed')
-           or not known_minor
-              and exists (select 1 from guardianship g
+           or exists (select 1 from guardianship g
                           where g.account_id = person.account_id and g.guardian_id = person.id
                             and (not g.confirmed or person.adult_confirmed_at is null)))";
 

@@ -362,6 +362,7 @@ pub(super) fn replace(
                 ripple.made(after.id);
             }
             Some(before) if before != after => {
+                safeguarding::record_change(tx, &before, &after)?;
                 person::update(tx, &after)?;
                 ripple.changed(before, &after);
             }

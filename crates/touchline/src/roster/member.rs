@@ -14,7 +14,7 @@ use super::person::{self, Person, PersonChange};
 use super::profile::Private;
 use super::refusals::Refusals;
 use super::ripple::Ripple;
-use super::safeguarding::{self, ProtectionChange};
+use super::safeguarding;
 use super::trust::{self, Ward};
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Result};
@@ -196,7 +196,6 @@ pub fn change(
         refusals.admin_decides(&format!("/{member}"));
     }
     let now = safeguarding::with_new_email(reach, &was, now);
-    let makes_adult = safeguarding::makes_adult(tx, &was, &now)?;
     safeguarding::check(tx, reach, (&was, &now), &mut refusals)?;
     let guardians = match change.guardians {
         Change::Keep => None,
@@ -213,15 +212,13 @@ pub fn change(
         ripple.listed(was.id);
     }
     if now != was {
+        safeguarding::record_change(tx, &was, &now)?;
         person::update(tx, &now)?;
         ripple.changed(was, &now);
     }
     let mut new_adults = Vec::new();
     if let Some(plan) = guardians {
         new_adults.extend(guardian::replace(tx, now.id, plan, &mut ripple)?);
-    }
-    if makes_adult {
-        safeguarding::record(tx, now.id, &ProtectionChange::BirthDate)?;
     }
     if after.role != Role::Player && before.role == Role::Player {
         new_adults.push(now.id);

@@ -51,15 +51,21 @@ pub async fn send_link(app: &App, account: AccountId, person: &Person) -> Result
         return Err(Error::invalid_state(detail));
     }
     app.paces.take(EMAILS, sha256(person.id.to_string().as_bytes()))?;
-    let club = app.db.read(scope(account, person.id), account::find).await?.name;
+    let id = person.id;
+    let look = move |db: &Reader<'_>| -> Result<_> {
+        Ok((account::find(db)?.name, safeguarding::is_minor(db, id)?))
+    };
+    let (club, is_minor) = app.db.read(scope(account, id), look).await?;
+    // A coach chooses the name on a roster, and could write to a child with it.
+    let name =
+        if is_minor { "one of its players".to_owned() } else { person::display_name(person) };
     let token = token(app, account, person.id, &folded);
     let text = format!(
-        "{club} has this address on its roster for {}.\n\nIf that is you, confirm your address with this link:\n\n{}\n\nAfter you confirm it, {club} can send you messages at this address. If this is not you, ignore this email.\n",
-        person::display_name(person),
+        "{club} has this address on its roster for {name}.\n\nIf that is you, confirm your address with this link:\n\n{}\n\nAfter you confirm it, {club} can send you messages at this address. If this is not you, ignore this email.\n",
         app.url(&format!("/confirm-address/{token}")),
     );
     let subject = format!("[{club}] Confirm your email address");
-    let to_name = person::display_name(person);
+    let to_name = if is_minor { String::new() } else { name };
     app.courier.send(app, Note { to_name, to_address: email, subject, text });
     Ok(())
 }

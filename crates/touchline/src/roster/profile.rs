@@ -12,7 +12,7 @@ use super::membership::{self, MemberStatus, Role};
 use super::person::{self, Person, PersonChange, REACHED};
 use super::refusals::Refusals;
 use super::ripple::Ripple;
-use super::safeguarding::{self, ProtectionChange};
+use super::safeguarding;
 use super::trust;
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Result};
@@ -214,13 +214,10 @@ pub fn change(
         refusals.admin_decides(&format!("/{member}"));
     }
     let after = safeguarding::with_new_email(reach, &before, after);
-    let makes_adult = safeguarding::makes_adult(tx, &before, &after)?;
     safeguarding::check(tx, reach, (&before, &after), &mut refusals)?;
     refusals.finish()?;
     if after != before {
-        if makes_adult {
-            safeguarding::record(tx, id, &ProtectionChange::BirthDate)?;
-        }
+        safeguarding::record_change(tx, &before, &after)?;
         person::update(tx, &after)?;
         let mut ripple = Ripple::default();
         ripple.changed(before, &after);

@@ -42,7 +42,7 @@ row! {
         /// Whether an admin confirmed that they are an adult whom the club knows.
         adult_confirmed: bool,
         has_guardian: bool,
-        /// Whether their email address is that of a minor whose guardian they are not.
+        /// Whether their email address is also that of a minor.
         shares_minors_email: bool,
         /// Whether they can read messages: they sign in, or have confirmed their email address.
         can_read: bool,
@@ -122,10 +122,7 @@ const RECORDED: &str = "
                    where g.account_id = p.account_id and g.person_id = p.id) as has_guardian,
            exists (select 1 from person o
                    where o.account_id = p.account_id and o.email_folded = p.email_folded
-                     and o.id <> p.id and o.known_minor and o.erased_at is null
-                     and not exists (select 1 from guardianship g
-                                     where g.account_id = o.account_id and g.person_id = o.id
-                                       and g.guardian_id = p.id)) as shares_minors_email,
+                     and o.id <> p.id and o.known_minor and o.erased_at is null) as shares_minors_email,
            (p.email is not null and p.email_confirmed_at is not null and p.wants_email
             or exists (select 1 from account_user a join app_user u on u.id = a.user_id
                        where a.account_id = p.account_id and a.user_id = p.user_id
@@ -137,6 +134,13 @@ const RECORDED: &str = "
 pub fn is_minor(db: &Reader<'_>, id: PersonId) -> Result<bool> {
     let today = person::today(db.now());
     Ok(facts(db, &BTreeSet::from([id]))?.iter().any(|facts| facts.is_minor(today)))
+}
+
+/// Those of these people who are treated as minors today (in UTC).
+pub fn minors(db: &Reader<'_>, people: &BTreeSet<PersonId>) -> Result<BTreeSet<PersonId>> {
+    let today = person::today(db.now());
+    let facts = facts(db, people)?.into_iter().filter(|facts| facts.is_minor(today));
+    Ok(facts.map(|facts| facts.person_id).collect())
 }
 
 /// Remembers which of these people are minors, so that no later change of what is recorded about them
@@ -205,8 +209,26 @@ pub(super) fn may_lower(db: &Reader<'_>, reach: &Reach, id: PersonId) -> Result<
     Ok(confirmed.into_iter().any(|link| own.contains(&link.guardian.id)))
 }
 
+/// Records what a change of a person does to their protection, or to how a guardian is reached. To be called before
+/// the change is made.
+pub(super) fn record_change(tx: &Tx<'_>, before: &Person, after: &Person) -> Result<()> {
+    if makes_adult(tx, before, after)? {
+        record(tx, before.id, &ProtectionChange::BirthDate)?;
+    }
+    let new_email = before.email_folded.is_some() && before.email_folded != after.email_folded;
+    if new_email && is_minor(tx, before.id)? {
+        record(tx, before.id, &ProtectionChange::Email)?;
+    }
+    let loses_confirmation =
+        before.adult_confirmed_at.is_some() && after.adult_confirmed_at.is_none();
+    if new_email && loses_confirmation {
+        reactions::address_replaced(tx, before)?;
+    }
+    Ok(())
+}
+
 /// Whether a new birth date would make a minor an adult.
-pub(super) fn makes_adult(db: &Reader<'_>, before: &Person, after: &Person) -> Result<bool> {
+fn makes_adult(db: &Reader<'_>, before: &Person, after: &Person) -> Result<bool> {
     let today = person::today(db.now());
     let adult = after.birth_date.is_some_and(|born| is_adult(born, today));
     Ok(adult && after.birth_date != before.birth_date && is_minor(db, before.id)?)
@@ -228,6 +250,8 @@ pub(super) fn with_new_email(reach: &Reach, before: &Person, after: Person) -> P
 pub enum ProtectionChange {
     /// The birth date now says that they are an adult.
     BirthDate,
+    /// They have another email address now.
+    Email,
     /// Somebody became a guardian beside those who were there.
     GuardianAdded(PersonId),
     GuardianRemoved(PersonId),
@@ -248,6 +272,7 @@ impl ProtectionChange {
     fn code(&self) -> &'static str {
         match self {
             Self::BirthDate => "birth_date",
+            Self::Email => "email",
             Self::GuardianAdded(_) => "guardian_added",
             Self::GuardianRemoved(_) => "guardian_removed",
             Self::PickUpAllowed(_) => "pick_up_allowed",

@@ -276,6 +276,15 @@ pub fn list(db: &Reader<'_>, user: UserId) -> Result<Vec<Session>> {
     Ok(sessions)
 }
 
+/// Shows the pages of this club in those sessions of a user that show none, such as when they were let in.
+pub fn show_club(tx: &Tx<'_>, user: UserId) -> Result<()> {
+    tx.run(
+        "update session set club = :account where user_id = :user and club is null",
+        bind! { user },
+    )?;
+    Ok(())
+}
+
 /// Shows the pages of another club. Whoever does not belong to it sees none.
 pub fn switch(tx: &Tx<'_>, id: SessionId, club: AccountId) -> Result<()> {
     tx.run(

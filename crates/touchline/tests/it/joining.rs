@@ -131,6 +131,9 @@ both! {
         let id = claim_in(&page);
         coach.post(&format!("/account/claims/{id}/approve"), &[]).await.leads_to("/account/claims?done=approved");
         assert_eq!(role(w, user.id).await, Some(Role::Member));
+        // Whoever waited with the page open is in the club without signing in again.
+        ana.get("/").await.leads_to("/account");
+        ana.get("/store").await.ok();
         let (child, team_id, who) = (hawks.player, hawks.id, user.id);
         let scope = Scope::account(w.harbour, "test");
         let look = w.db().read(scope, move |db| {
@@ -141,7 +144,7 @@ both! {
         assert_eq!(guardians[0].guardian.user_id, Some(user.id));
         assert_eq!(standing.wards, [child]);
         assert_eq!(standing.sees, [team_id]);
-        ana.get("/account/claims").await.shows("You are in");
+        ana.get("/account/claims").await.shows("Approved");
         let again = coach.post(&format!("/account/claims/{id}/refuse"), &[]).await;
         assert_eq!(again.status, 409);
     }

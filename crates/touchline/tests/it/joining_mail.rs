@@ -59,6 +59,36 @@ both! {
             join(&node, link, seal, email).await;
             assert_eq!(verified(email).await, by_mail, "{email}");
         }
+        // An admin who makes an account by the emailed link and leaves can accept later.
+        owner.post("/admin/members/invite", &[("email", "dee@example.org"), ("role", "admin")]).await.shows("was sent to");
+        let arrived = server.letters(1).remove(0);
+        let text = arrived["text"].as_str().unwrap();
+        let line = text.lines().find(|line| line.contains("/join/")).unwrap().trim();
+        let path = line.strip_prefix("https://club.example.org").unwrap();
+        let (link, seal) = path.split_at(path.find('?').unwrap());
+        let mut dee = Browser::new(node.address);
+        dee.get(path).await.shows("You are invited to");
+        let fields = [("name", "Dee"), ("email", "dee@example.org"), ("password", PASSWORD), ("m", &seal[3..])];
+        dee.post(&format!("{link}/account"), &fields).await;
+        assert!(verified("dee@example.org").await);
+        let page = dee.get("/account/claims").await.shows("Join the club");
+        let accept = page.text.split("action=\"").find(|part| part.starts_with("/account/invitations/")).unwrap();
+        dee.post(accept.split('"').next().unwrap(), &[]).await.leads_to("/admin?done=joined");
+        // An account that did not confirm its address is told so, and how.
+        owner.post("/admin/members/invite", &[("email", "flo@example.org"), ("role", "admin")]).await.shows("was sent to");
+        let arrived = server.letters(1).remove(0);
+        let text = arrived["text"].as_str().unwrap();
+        let line = text.lines().find(|line| line.contains("/join/")).unwrap().trim();
+        let link = line.strip_prefix("https://club.example.org").unwrap().split('?').next().unwrap();
+        let mut flo = Browser::new(node.address);
+        flo.get(link).await.shows("You are invited to");
+        let fields = [("name", "Flo"), ("email", "flo@example.org"), ("password", PASSWORD)];
+        flo.post(&format!("{link}/account"), &fields).await;
+        let page = flo.get("/account/claims").await.shows("confirm your email address first");
+        assert!(!page.text.contains("/account/invitations/"));
+        flo.get("/account").await.shows("Send me a confirmation link");
+        flo.post("/account/email", &[("email", "flo@example.org")]).await.leads_to("/account?done=letter");
+        assert_eq!(server.letters(1).remove(0)["to"], testkit::json!(["flo@example.org"]));
         // Such letters are kept nowhere.
         assert_eq!(w.count("mail").await, 0);
         // A link for a new password goes to its reader alone.

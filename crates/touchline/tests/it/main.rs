@@ -89,6 +89,7 @@ mod roster_privacy;
 mod roster_trust;
 mod rsvps;
 mod safeguarding;
+mod safeguarding_attacks;
 mod schema;
 mod secrets;
 mod series;

@@ -38,11 +38,12 @@ pub(crate) fn path(message: &Answer) -> String {
     format!("/messages/{}", message.id())
 }
 
-/// The people whom a message reached.
+/// The people whom a message reached, apart from its author.
 pub(crate) async fn reached(w: &World, message: &Answer) -> Vec<String> {
     let list = w.owner.get(&format!("{}/receipts?limit=100", path(message))).await.ok();
-    let rows = list.data().as_array().unwrap().iter();
-    rows.map(|row| row["person_id"].as_str().unwrap().to_owned()).collect()
+    let rows = list.data().as_array().unwrap().iter().map(|row| &row["person_id"]);
+    let others = rows.filter(|person| **person != message.data()["author"]["person_id"]);
+    others.map(|person| person.as_str().unwrap().to_owned()).collect()
 }
 
 /// These people, as they are listed.

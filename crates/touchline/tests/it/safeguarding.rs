@@ -10,15 +10,15 @@ use crate::mail::node_with_mail;
 use crate::standing::acting;
 
 /// A youth team with its coach Cora, and the child Mia with her mother Rita, whom an admin added.
-struct Setup {
-    team: crate::joining::Team,
-    cora: Client,
-    mia: String,
-    mia_member: String,
-    rita: String,
+pub(crate) struct Setup {
+    pub(crate) team: crate::joining::Team,
+    pub(crate) cora: Client,
+    pub(crate) mia: String,
+    pub(crate) mia_member: String,
+    pub(crate) rita: String,
 }
 
-async fn setup(w: &World) -> Setup {
+pub(crate) async fn setup(w: &World) -> Setup {
     let team = team(w, "Hawks").await;
     w.owner.patch(&format!("/teams/{}", team.id), json!({ "age_group": "U12" })).await.ok();
     let rita = json!([{ "first_name": "Rita", "email": "rita@example.org", "may_pick_up": false }]);
@@ -30,44 +30,44 @@ async fn setup(w: &World) -> Setup {
     Setup { cora, mia, mia_member: made.id().to_owned(), rita, team }
 }
 
-fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
 impl Setup {
-    fn member(&self) -> String {
+    pub(crate) fn member(&self) -> String {
         format!("/teams/{}/roster/{}", self.team.id, self.mia_member)
     }
 
-    fn roster(&self) -> String {
+    pub(crate) fn roster(&self) -> String {
         format!("/teams/{}/roster", self.team.id)
     }
 
     /// The coach writes to these members.
-    async fn write(&self, client: &Client, members: &[&str]) -> Answer {
+    pub(crate) async fn write(&self, client: &Client, members: &[&str]) -> Answer {
         let audience = json!({ "to": "members", "member_ids": members });
         let body = json!({ "team_id": self.team.id, "kind": "message", "body": "Hi", "audience": audience });
         client.post("/messages", body).await
     }
 
     /// The coach adds somebody; returns the person and the member.
-    async fn add(&self, body: Value) -> (String, String) {
+    pub(crate) async fn add(&self, body: Value) -> (String, String) {
         let made = self.cora.post(&self.roster(), body).await.created();
         (text(&made.data()["person_id"]), made.id().to_owned())
     }
 }
 
-async fn is_minor(w: &World, person: &str) -> bool {
+pub(crate) async fn is_minor(w: &World, person: &str) -> bool {
     w.owner.get(&format!("/people/{person}")).await.ok().data()["is_minor"].as_bool().unwrap()
 }
 
-/// How many entries of this kind the audit log has.
 /// Whether the first guardian of somebody is confirmed, if they have one.
 async fn is_guardian_confirmed(w: &World, person: &str) -> Option<bool> {
     w.owner.get(&format!("/people/{person}")).await.ok().data()["guardians"][0]["confirmed"]
         .as_bool()
 }
 
+/// How many entries of this kind the audit log has.
 async fn audited(w: &World, action: &'static str) -> usize {
     let look = w.db().read(Scope::account(w.harbour, "test"), move |db| {
         Ok::<_, touchline::error::Error>(db.all::<(i64,)>(
@@ -79,7 +79,7 @@ async fn audited(w: &World, action: &'static str) -> usize {
 }
 
 #[track_caller]
-fn needs_second_adult(answer: Answer) {
+pub(crate) fn needs_second_adult(answer: Answer) {
     let refused = answer.refused(409, "conflict");
     assert_eq!(refused.body["errors"][0]["code"], "second_adult_required");
 }
@@ -92,7 +92,7 @@ fn protected(answer: Answer, pointer: &str) {
 }
 
 /// Who got an email about this person, and what it says.
-async fn notices(w: &World, person: &str) -> Vec<(String, String)> {
+pub(crate) async fn notices(w: &World, person: &str) -> Vec<(String, String)> {
     let sent = w.owner.get(&format!("/outbox?about={person}&order=asc")).await.ok();
     let rows = sent.data().as_array().unwrap().iter();
     rows.map(|row| (text(&row["to_address"]), text(&row["text_body"]))).collect()

@@ -88,8 +88,12 @@ fn in_words(totals: &DueTotals) -> String {
         0 => String::new(),
         overdue => format!(", {} overdue", money(overdue)),
     };
+    let waived = match totals.charged - totals.paid - totals.open {
+        0 => String::new(),
+        waived => format!(", {} waived", money(waived)),
+    };
     let (charged, paid, open) = (money(totals.charged), money(totals.paid), money(totals.open));
-    format!("{} {noun}: {charged} charged, {paid} paid, {open} open{overdue}.", totals.dues)
+    format!("{} {noun}: {charged} charged, {paid} paid{waived}, {open} open{overdue}.", totals.dues)
 }
 
 #[derive(Template)]

@@ -12,7 +12,7 @@ use super::link::{self, New};
 use crate::accounts::permits::OwnAccount;
 use crate::accounts::user::{self, Role};
 use crate::app::App;
-use crate::error::Error;
+use crate::error::{Code, Error};
 use crate::ids::{ClaimId, InvitationId, TeamId};
 use crate::joining::claim::{self, ClaimStatus, Waiting};
 use crate::joining::desk::{self, Asked};
@@ -38,7 +38,11 @@ pub(super) fn router() -> Router<App> {
 }
 
 /// What is said after something was done.
-const DONE: [(&str, &str); 3] = [
+const DONE: [(&str, &str); 4] = [
+    (
+        "address",
+        "You cannot accept this invitation with the address you sign in with. Ask the club to invite that address.",
+    ),
     ("asked", "Your request was sent. A coach or an admin of the club decides about it."),
     ("approved", "You approved the request. They can see the team now."),
     ("refused", "You refused the request."),
@@ -53,6 +57,8 @@ struct Claims {
     own: Vec<claim::Own>,
     /// Invitations that wait for this visitor.
     invitations: Vec<waiting::Waiting>,
+    /// Whether the visitor has confirmed their email address.
+    confirmed: bool,
     waiting: Vec<Asked>,
     next: String,
     /// The teams whose link this visitor can make.
@@ -63,9 +69,12 @@ struct Claims {
 async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
     let user = visitor.visit.user;
     let own = move |db: &Reader<'_>| {
-        Ok::<_, Error>((claim::of_user(db, user)?, waiting::list(db, &user::find(db, user)?)?))
+        let user = user::find(db, user)?;
+        let confirmed = user.email_verified_at.is_some();
+        Ok::<_, Error>((claim::of_user(db, user.id)?, waiting::list(db, &user)?, confirmed))
     };
-    let (own, invitations) = visitor.app().db.read(visitor.guest.scope("own claims"), own).await?;
+    let (own, invitations, confirmed) =
+        visitor.app().db.read(visitor.guest.scope("own claims"), own).await?;
     let (mut waiting, mut next, mut teams) = (Vec::new(), String::new(), Vec::new());
     if visitor.visit.club.is_some() {
         let asked = leaf::Asked::of(&visitor, Order::Asc)?;
@@ -88,7 +97,8 @@ async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
     }
     let now = visitor.app().clock.now();
     let frame = visitor.frame("Joining", Section::Joining).flash(visitor.guest.done(&DONE));
-    let page = Claims { base: CLAIMS, frame, own, invitations, waiting, next, teams, now };
+    let page =
+        Claims { base: CLAIMS, frame, own, invitations, confirmed, waiting, next, teams, now };
     Ok(page::html(StatusCode::OK, &page)?)
 }
 
@@ -106,8 +116,13 @@ async fn accept(At(id): At<InvitationId>, posted: Posted<OwnAccount>) -> Outcome
         Ok::<_, Error>(role)
     };
     let scope = Scope::account(club, user.to_string()).for_request(visitor.guest.context.id());
-    let role = visitor.app().db.write(scope, work).await?;
-    Ok(join::joined(role))
+    match visitor.app().db.write(scope, work).await {
+        Ok(role) => Ok(join::joined(role)),
+        Err(error) if error.code == Code::InvalidState => {
+            Ok(see_other(&format!("{CLAIMS}?done=address")))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 async fn approve(At(id): At<ClaimId>, posted: Posted<OwnAccount>) -> Outcome {

@@ -139,6 +139,8 @@ struct Accept<'a> {
     visit: &'a Visit,
     /// Why this user cannot accept it, if they cannot.
     refusal: Option<String>,
+    /// Whether email can be sent.
+    mail: bool,
     faults: Faults,
 }
 
@@ -221,8 +223,9 @@ async fn accept_page(
         Err(error) if error.code == Code::InvalidState => Some(error.detail.to_string()),
         Err(error) => return Err(error),
     };
+    let mail = guest.app.courier.has_server();
     let frame = step.frame(guest, format!("Join {}", step.found.club));
-    page::html(status(&faults), &Accept { frame, step, visit, refusal, faults })
+    page::html(status(&faults), &Accept { frame, step, visit, refusal, mail, faults })
 }
 
 async fn pick_page(
@@ -272,8 +275,13 @@ async fn sign_up(At(token): At<String>, posted: GuestPosted) -> Outcome {
     let (new_name, new_email, id) = (name.clone(), email.clone(), step.found.id);
     let signs_in = step.found.is_for(&email);
     let browser = guest.browser();
+    let mailed = link::is_mailed(&guest.app, &step.found.token_hash, &step.mail);
     let work = move |tx: &Tx<'_>| {
         let user = user::sign_up(tx, &new_email, &new_name, hash)?.id;
+        if mailed && signs_in {
+            // The link was sent to this address.
+            user::verify_email(tx, user)?;
+        }
         waiting::note_account(tx, id, user)?;
         if !signs_in {
             return Ok(None);

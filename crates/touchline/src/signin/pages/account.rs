@@ -43,6 +43,8 @@ struct ProfilePage<'a> {
     frame: Frame,
     name: &'a str,
     email: &'a str,
+    /// Whether they can confirm their address and have not.
+    unconfirmed: bool,
     faults: Faults,
 }
 
@@ -81,7 +83,8 @@ pub(super) async fn unconfirmed(visitor: &Visitor<OwnAccount>) -> Result<bool> {
 async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
     let frame = visitor.frame("Profile", Section::Profile).flash(flash(&visitor.guest));
     let (name, email) = (&visitor.visit.name, &visitor.visit.email);
-    let page = ProfilePage { frame, name, email, faults: Faults::default() };
+    let unconfirmed = unconfirmed(&visitor).await?;
+    let page = ProfilePage { frame, name, email, unconfirmed, faults: Faults::default() };
     Ok(page::html(StatusCode::OK, &page)?)
 }
 
@@ -96,7 +99,9 @@ async fn rename(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
         Err(error) if error.code == Code::ValidationFailed => {
             let frame = visitor.frame("Profile", Section::Profile);
             let (name, email) = (form.text("name"), visitor.visit.email.as_str());
-            let page = ProfilePage { frame, name, email, faults: Faults::from(&error) };
+            let unconfirmed = unconfirmed(&visitor).await?;
+            let page =
+                ProfilePage { frame, name, email, unconfirmed, faults: Faults::from(&error) };
             Ok(page::html(StatusCode::UNPROCESSABLE_ENTITY, &page)?)
         }
         Err(error) => Err(error.into()),

@@ -293,16 +293,19 @@ fn write(tx: &Tx<'_>, team: &Team, whole: &Whole, day: Day, readers: Vec<Person>
     Ok(())
 }
 
-/// Who gets the email: the payer, and the guardians who get messages if the payer is a minor or has no address.
+/// Who gets the email: the payer, and the guardians who get messages if the payer is a minor or has no address. If the
+/// payer's address is that of a minor, the guardians of that minor get it, too.
 fn readers(tx: &Tx<'_>, due: &Due) -> Result<Vec<Person>> {
     let payer = person::find(tx, due.payer_id)?;
+    let minors = safeguarding::minors_at(tx, &payer)?;
     let mut readers: BTreeSet<PersonId> = [payer.id].into();
-    if payer.email.is_none() || safeguarding::is_minor(tx, payer.id)? {
-        let links = guardian::of(tx, &[due.person_id])?.into_iter();
+    if payer.email.is_none() || !minors.is_empty() {
+        let wards: Vec<_> = minors.into_iter().chain([payer.id, due.person_id]).collect();
+        let links = guardian::of(tx, &wards)?.into_iter();
         let receiving = links.filter(|link| link.tie.receives_messages);
         readers.extend(receiving.map(|link| link.guardian.id));
     }
-    people::addressees(tx, &readers)
+    people::addressees(tx, &readers, |_| true)
 }
 
 fn open(due: &Due, minor: i64) -> Money {

@@ -9,7 +9,7 @@ use crate::accounts::user;
 use crate::error::Result;
 use crate::ids::{PersonId, TeamId, UserId};
 use crate::roster::guardian::Link;
-use crate::roster::standing::Standing;
+use crate::roster::standing::{self, Standing};
 use crate::roster::trust::{self, Ward};
 use crate::roster::{arrival, guardian, person, safeguarding};
 
@@ -40,7 +40,9 @@ pub fn decision(
     wish: Wish,
 ) -> Result<Decision> {
     if wish.user != by && is_guardian(db, standing, wish)? {
-        return Ok(Decision::Allowed);
+        // A coach who is a guardian could write to the child alone.
+        let leads = !standing::of(db, wish.user)?.leads.is_empty();
+        return Ok(if leads { Decision::AdminOnly } else { Decision::Allowed });
     }
     if !standing.leads.contains(&team) {
         return Ok(Decision::Hidden);

@@ -18,7 +18,7 @@ use crate::ids::{AccountId, InvitationId, PersonId, TeamId, UserId};
 use crate::mail::letter::{self, NewLetter};
 use crate::paging::Page;
 use crate::roster::person::{self, Person};
-use crate::roster::{arrival, linking, safeguarding, standing, trust};
+use crate::roster::{arrival, guardian, linking, safeguarding, standing, trust};
 use crate::signals::Tell;
 use crate::teams::team;
 use crate::thing::thing;
@@ -339,8 +339,13 @@ pub fn revoke_outgrown(tx: &Tx<'_>, maker: UserId) -> Result<()> {
 }
 
 /// Accepts a personal invitation: the user belongs to the club, as whom they were invited. `mailed` says
-/// that the link came by mail to the address it was made for.
-pub fn accept(tx: &Tx<'_>, id: InvitationId, user: &User, mailed: bool) -> Result<Role> {
+/// that the link came by mail to the address it was made for, `can_confirm` that this server sends email.
+pub fn accept(
+    tx: &Tx<'_>,
+    id: InvitationId,
+    user: &User,
+    (mailed, can_confirm): (bool, bool),
+) -> Result<Role> {
     let invitation = use_up(tx, id)?;
     if invitation.team_id.is_some() {
         return Err(gone());
@@ -351,7 +356,7 @@ pub fn accept(tx: &Tx<'_>, id: InvitationId, user: &User, mailed: bool) -> Resul
     }
     let user = &user::find(tx, user.id)?;
     let is_confirmed = user.email_verified_at.is_some();
-    check_address(tx, &invitation, Address { matches, is_confirmed })?;
+    check_address(tx, &invitation, Address { matches, is_confirmed, can_confirm })?;
     let role = belonging::admit(tx, user.id, invitation.role)?;
     let details = serde_json::json!({ "user": user.id, "address_matches": matches });
     tx.audit("invitation.accepted", &id.to_string(), &details)?;
@@ -387,24 +392,30 @@ pub struct Address {
     pub matches: bool,
     /// Whether they have confirmed that it is theirs.
     pub is_confirmed: bool,
+    /// Whether this server sends email, so that addresses can be confirmed.
+    pub can_confirm: bool,
 }
 
 /// Refuses an invitation that only the invited address may accept: one that makes somebody an owner or
-/// admin, or that is for a minor, a guardian of one, or somebody who leads a team.
+/// admin, or that is for a minor, a guardian of one, or somebody who leads a team. They have to confirm the address; where
+/// no email can be sent, this holds for owners and admins only.
 pub fn check_address(db: &Reader<'_>, invitation: &Invitation, address: Address) -> Result<()> {
     let runs_club = invitation.role != Role::Member;
     let is_trusted = || -> Result<bool> {
         let Some(id) = invitation.person_id else { return Ok(false) };
-        Ok(safeguarding::is_minor(db, id)? || trust::is_leader(db, id)?)
+        let wards = guardian::children(db, &[id])?.into_iter().map(|tie| tie.person_id).collect();
+        Ok(safeguarding::is_minor(db, id)?
+            || trust::is_leader(db, id)?
+            || !safeguarding::minors(db, &wards)?.is_empty())
     };
     if !address.matches && (runs_club || is_trusted()?) {
         let detail = "This invitation is for another email address. Sign in with that address, or ask the \
                       club to invite the address you use.";
         return Err(Error::invalid_state(detail));
     }
-    if runs_club && !address.is_confirmed {
-        let detail = "This invitation lets you run the club, so you have to confirm your email address first. \
-                      You can do that under My account.";
+    if !address.is_confirmed && (runs_club || (address.can_confirm && is_trusted()?)) {
+        let detail = "You have to confirm your email address before you can accept this invitation. You can do \
+                      that under My account.";
         return Err(Error::invalid_state(detail));
     }
     Ok(())

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::ids::PersonId;
 use crate::roster::guardian;
 use crate::roster::person::{self, Person};
-use crate::roster::safeguarding::ProtectionChange;
+use crate::roster::safeguarding::{self, ProtectionChange};
 
 /// Writes to every guardian of this minor, and to the guardian that the change is about.
 pub fn send(tx: &Tx<'_>, minor: PersonId, change: &ProtectionChange) -> Result<()> {
@@ -22,7 +22,10 @@ pub fn send(tx: &Tx<'_>, minor: PersonId, change: &ProtectionChange) -> Result<(
     let about = change.guardian().and_then(|id| people.get(&id)).map(person::display_name);
     let sentence = describe(change, &child, &about.unwrap_or_default());
     let club = account::find(tx)?.name;
-    for reader in people.values().filter(|reader| reader.erased_at.is_none()) {
+    // A coach chooses the names, and could write to a child with them.
+    let minors = safeguarding::minors(tx, &people.keys().copied().collect())?;
+    let adults = people.values().filter(|reader| !minors.contains(&reader.id));
+    for reader in adults.filter(|reader| reader.erased_at.is_none()) {
         let Some(to_address) = reader.email.clone() else { continue };
         let text = format!(
             "Something changed about {child} at {club}:\n\n{sentence}\n\n\

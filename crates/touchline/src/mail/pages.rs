@@ -14,8 +14,9 @@ use store::{Reader, Scope, Tx};
 
 use crate::accounts::account;
 use crate::app::App;
-use crate::error::{Code, Result};
+use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, PersonId};
+use crate::mail::unsubscribe::LinkKey;
 use crate::roster::preferences::{self, Preferences};
 use crate::web::body;
 use crate::web::page::{self, Frame};
@@ -31,8 +32,12 @@ pub fn router() -> Router<App> {
 
 /// Asks, and changes nothing.
 async fn show(State(app): State<App>, At(token): At<String>) -> Result<Response> {
-    let Some((account, person)) = app.links.open(&token) else { return unknown() };
-    let look = move |db: &Reader<'_>| Ok((preferences::find(db, person)?, account::find(db)?.name));
+    let Some((account, person)) = LinkKey::parse(&token) else { return unknown() };
+    let links = app.links.clone();
+    let look = move |db: &Reader<'_>| {
+        check(&links, &token, &preferences::find(db, person)?)?;
+        Ok((preferences::find(db, person)?, account::find(db)?.name))
+    };
     let found = app.db.read(scope(account, person), look).await;
     answer(found, |wants| if wants { Page::Ask } else { Page::Stopped })
 }
@@ -44,14 +49,22 @@ async fn choose(
     At(token): At<String>,
     request: Request,
 ) -> Result<Response> {
-    let Some((account, person)) = app.links.open(&token) else { return unknown() };
+    let Some((account, person)) = LinkKey::parse(&token) else { return unknown() };
+    let links = app.links.clone();
     let again = request.uri().query() == Some("again");
     body::read(request, &app, LARGEST).await?;
     let change = move |tx: &Tx<'_>| {
+        check(&links, &token, &preferences::find(tx, person)?)?;
         Ok((preferences::want_email(tx, person, again)?, account::find(tx)?.name))
     };
     let done = app.db.write(scope(account, person), change).await;
     answer(done, |wants| if wants { Page::Resumed } else { Page::Stopped })
+}
+
+/// Fails if a link is not ours, or was sent to an address that the person no longer has.
+fn check(links: &LinkKey, token: &str, person: &Preferences) -> Result<()> {
+    let is_theirs = person.email.as_deref().is_some_and(|email| links.is_for(token, email));
+    if is_theirs { Ok(()) } else { Err(Error::not_found()) }
 }
 
 /// Whoever follows the link acts as the person it was sent to.

@@ -37,9 +37,14 @@ pub fn recipients(
     }
     let begun = Circle::around(db, team, named.into_iter().chain(author).collect())?;
     let guardians = people::guardians(db, &begun.minors)?;
-    // What a whole team is told is said to no child alone. Named members may be one child and a second
-    // one who does not exist.
-    let children = begun.minors.iter().filter(|person| Some(**person) != author).count();
+    // What a whole team is told is said to no child alone. Named members may be one child and a second one who does
+    // not exist, and so may the whole team of a coach: there only children count whose guardian an admin knows.
+    let is_real = |child: &PersonId| {
+        let mut own = guardians.iter().filter(|one| one.person_id == *child);
+        message.by_club || own.any(|one| one.confirmed)
+    };
+    let children =
+        begun.minors.iter().filter(|child| Some(**child) != author && is_real(child)).count();
     let names_few = matches!(message.audience.to, To::Members | To::Unanswered | To::Staff);
     let must_be_safe = message.kind == Kind::Message || names_few || children < 2;
     let receiving = guardians.iter().filter(|one| one.receives_messages);

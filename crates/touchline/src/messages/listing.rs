@@ -73,7 +73,7 @@ pub fn list(
         bind! { narrowed, teams, open, leads, own, family, team_id, kind, parent_id, thread_id, posted, status, pinned,
         person_id, unread, after, after_id, limit },
     )?;
-    message::all_shown(db, rows)
+    message::all_shown(db, &reach, rows)
 }
 
 /// The statement whose narrowest filter an index answers.

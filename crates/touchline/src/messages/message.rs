@@ -1,18 +1,21 @@
 //! The message: what it is, how it is shown, found, changed and retracted.
 
+use std::collections::BTreeSet;
+
 use kit::{Change, Timestamp, words};
 use serde::Serialize;
 use store::{Reader, Tx, bind, record, sql, word_column};
 use utoipa::ToSchema;
 
 use super::audience::{self, Audience};
-use super::{conversation, markdown, people, post, posting};
+use super::{conversation, markdown, people, post, posting, receipt};
 use crate::accounts::rights::Reach;
 use crate::error::{Error, Fault, Result};
 use crate::expected::{Expected, Versioned};
 use crate::ids::{AccountId, MessageId, PersonId, TeamId};
 use crate::metadata::Metadata;
 use crate::paging::Paged;
+use crate::roster::safeguarding;
 use crate::signals::{Subject, Tell};
 use crate::teams::team;
 use crate::thing::thing;
@@ -60,6 +63,8 @@ record! {
         pub author_person_id: Option<PersonId>,
         /// Whether an API key wrote it in the name of the author.
         pub by_key: bool,
+        /// Whether an admin, or an API key for the whole club, wrote it.
+        pub by_club: bool,
         pub status: Status,
         pub retracted_by: Option<String>,
         pub retracted_at: Option<Timestamp>,
@@ -81,10 +86,11 @@ pub struct Message {
     pub id: MessageId,
     pub team_id: TeamId,
     pub kind: Kind,
-    /// Announcements have one. `null` once retracted.
+    /// Announcements have one. `null` once retracted, except for admins and adults on a message that a minor got.
     #[schema(examples("Training moves to 6 pm"), max_length = 200)]
     pub subject: Option<String>,
-    /// As it was written, in a small part of Markdown. `null` once retracted.
+    /// As it was written, in a small part of Markdown. `null` once retracted, except for admins and adults on a
+    /// message that a minor got.
     #[schema(examples("Bring **water**."), max_length = 10000)]
     pub body: Option<String>,
     /// The body as HTML that is safe to show. `null` once retracted.
@@ -136,8 +142,9 @@ pub struct ReceiptCounts {
 impl Message {
     /// The message as it is shown. News leave the author's name out: names stay with the roster, which
     /// forgets them when it must.
-    pub fn shown(stored: Stored, author_name: Option<String>) -> Self {
-        let told = stored.status != Status::Retracted;
+    /// `keeps_text` says whether the text of a retracted message is shown, too.
+    pub fn shown(stored: Stored, author_name: Option<String>, keeps_text: bool) -> Self {
+        let told = keeps_text || stored.status != Status::Retracted;
         Self {
             id: stored.id,
             team_id: stored.team_id,
@@ -173,7 +180,7 @@ impl Message {
 
     /// The message as news tell it.
     pub fn told(stored: &Stored) -> Self {
-        Self::shown(stored.clone(), None)
+        Self::shown(stored.clone(), None, false)
     }
 }
 
@@ -293,7 +300,7 @@ pub fn owned(db: &Reader<'_>, reach: &Reach, id: MessageId) -> Result<Stored> {
 
 /// One message.
 pub fn find(db: &Reader<'_>, reach: &Reach, id: MessageId) -> Result<Message> {
-    one_shown(db, stored(db, reach, id)?)
+    all_shown(db, reach, vec![stored(db, reach, id)?])?.pop().ok_or_else(Error::not_found)
 }
 
 /// Changes a message of a team that plays. A change that changes nothing leaves the version as it is and
@@ -422,12 +429,37 @@ pub fn rename_author(tx: &Tx<'_>, person: PersonId) -> Result<()> {
 
 /// The message with its author's name.
 pub fn one_shown(db: &Reader<'_>, message: Stored) -> Result<Message> {
-    let mut shown = all_shown(db, vec![message])?;
+    let mut shown = with_names(db, vec![message], &BTreeSet::new())?;
     shown.pop().ok_or_else(|| Error::internal("a message got lost while it was shown"))
 }
 
-/// Messages with their authors' names.
-pub fn all_shown(db: &Reader<'_>, messages: Vec<Stored>) -> Result<Vec<Message>> {
+/// Messages as this caller sees them.
+pub fn all_shown(db: &Reader<'_>, reach: &Reach, messages: Vec<Stored>) -> Result<Vec<Message>> {
+    let mut kept = BTreeSet::new();
+    for message in messages.iter().filter(|one| one.status == Status::Retracted) {
+        if keeps_text(db, reach, message)? {
+            kept.insert(message.id);
+        }
+    }
+    with_names(db, messages, &kept)
+}
+
+/// Whether the caller still sees what a retracted message said. If a minor got it, admins and the adults on it do:
+/// otherwise somebody could write to a child and leave nothing for the second adult to read.
+fn keeps_text(db: &Reader<'_>, reach: &Reach, message: &Stored) -> Result<bool> {
+    let readers = receipt::readers(db, message.id)?;
+    let minors = safeguarding::minors(db, &readers)?;
+    let (own, _) = reach.kin();
+    let is_adult = own.iter().any(|id| readers.contains(id) && !minors.contains(id));
+    Ok(!minors.is_empty() && (*reach == Reach::Everywhere || is_adult))
+}
+
+/// Messages with their authors' names. The text of retracted ones is shown if they are among `kept`.
+fn with_names(
+    db: &Reader<'_>,
+    messages: Vec<Stored>,
+    kept: &BTreeSet<MessageId>,
+) -> Result<Vec<Message>> {
     let mut authors: Vec<_> = messages.iter().filter_map(|one| one.author_person_id).collect();
     authors.sort_unstable();
     authors.dedup();
@@ -437,7 +469,8 @@ pub fn all_shown(db: &Reader<'_>, messages: Vec<Stored>) -> Result<Vec<Message>>
         .into_iter()
         .map(|one| {
             let name = name(&one);
-            Message::shown(one, name)
+            let keeps_text = kept.contains(&one.id);
+            Message::shown(one, name, keeps_text)
         })
         .collect())
 }

@@ -72,12 +72,17 @@ pub fn guardians(db: &Reader<'_>, wards: &BTreeSet<PersonId>) -> Result<Vec<Guar
     Ok(links.filter(|link| link.guardian.erased_at.is_none()).map(|link| link.tie).collect())
 }
 
-/// Those of these people who want mail, each address once: a family that shares an inbox is not told
-/// twice.
-pub fn addressees(db: &Reader<'_>, people: &BTreeSet<PersonId>) -> Result<Vec<Person>> {
+/// Those of these people who want mail and for whom `gets_email` holds, each address once: a family that shares an
+/// inbox is not told twice. Nobody else may take the place of somebody who is to get it.
+pub fn addressees(
+    db: &Reader<'_>,
+    people: &BTreeSet<PersonId>,
+    gets_email: impl Fn(&Person) -> bool,
+) -> Result<Vec<Person>> {
     let people = person::all(db, people.iter().copied().collect())?.into_values();
     let mut addresses = BTreeSet::new();
     let wanted = people.filter(|person| person.wants_email && person.erased_at.is_none());
+    let wanted = wanted.filter(gets_email);
     Ok(wanted
         .filter(|person| person.email_folded.clone().is_some_and(|one| addresses.insert(one)))
         .collect())

@@ -30,7 +30,7 @@ pub fn send(
         (Kind::Message, None) => person.email_confirmed_at.is_some(),
         (Kind::Message, Some(_)) => !minors.is_empty() && !minors.contains(&person.id),
     };
-    for person in people::addressees(tx, readers)?.into_iter().filter(gets_email) {
+    for person in people::addressees(tx, readers, gets_email)? {
         let to_name = person::display_name(&person);
         let Some(to_address) = person.email else { continue };
         letter::put(

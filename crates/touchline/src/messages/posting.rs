@@ -71,6 +71,7 @@ fn draft(tx: &Tx<'_>, reach: &Reach, new: NewMessage) -> Result<(Stored, Vec<Fau
         author_id: tx.actor().to_owned(),
         author_person_id: new.on_behalf_of,
         by_key: false,
+        by_club: *reach == Reach::Everywhere,
         status: Status::Scheduled,
         retracted_by: None,
         retracted_at: None,

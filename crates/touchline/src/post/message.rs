@@ -29,7 +29,7 @@ pub(super) fn compose(app: &App, from: &Mailbox, letter: &Letter) -> Result<Mess
         let text = SinglePart::plain(letter.text_body.clone());
         return message.singlepart(text).map_err(|error| error.to_string());
     };
-    let token = app.links.token(letter.account_id, person);
+    let token = app.links.token(letter.account_id, person, &letter.to_address);
     let link = app.url(&format!("/unsubscribe/{token}"));
     message = message.raw_header(header("List-Unsubscribe", &format!("<{link}>")));
     // One click is promised only where it is safe from being read and altered (RFC 8058).

@@ -213,14 +213,14 @@ pub(super) fn plan(
             refusals.admin_decides(&format!("{place}/{member}"));
         }
         let after = match &before {
-            Some(before) => safeguarding::with_new_email(reach, before, after),
+            Some(before) => safeguarding::with_new_email(tx, reach, before, after)?,
             None => after,
         };
         if reach.is_own(after.id) && !tied {
             // Whoever looks after a child sees all its teams; nobody gives themselves that.
             let detail = "You cannot make yourself a guardian; ask an admin of the club.";
             refusals.invalid(&place, "not_allowed", detail);
-        } else if !tied && (!may_tie || is_confirmed_leader(tx, reach, before.as_ref())?) {
+        } else if !tied && (!may_tie || is_unfit(tx, reach, before.as_ref())?) {
             refusals.admin_decides(&place);
         } else if after.id == child {
             refusals.invalid(&place, "own_guardian", "A person cannot be their own guardian.");
@@ -245,13 +245,14 @@ pub(super) fn plan(
     Ok(plan)
 }
 
-/// Whether somebody who is no admin would make a confirmed coach the guardian of a child: the coach could then
-/// write to the child alone.
-fn is_confirmed_leader(db: &Reader<'_>, reach: &Reach, guardian: Option<&Person>) -> Result<bool> {
+/// Whether only an admin makes this person a guardian: a confirmed coach could then write to the child alone, and a
+/// minor would be written to in the place of an adult.
+fn is_unfit(db: &Reader<'_>, reach: &Reach, guardian: Option<&Person>) -> Result<bool> {
     let Some(guardian) = guardian.filter(|_| *reach != Reach::Everywhere) else {
         return Ok(false);
     };
-    Ok(guardian.adult_confirmed_at.is_some() && trust::is_leader(db, guardian.id)?)
+    let leads = guardian.adult_confirmed_at.is_some() && trust::is_leader(db, guardian.id)?;
+    Ok(leads || safeguarding::is_minor(db, guardian.id)?)
 }
 
 /// Refuses whatever lowers the protection of a minor.

@@ -195,7 +195,7 @@ pub fn change(
     if let Some(member) = trust::foreign_contact(tx, reach, &was, &now)? {
         refusals.admin_decides(&format!("/{member}"));
     }
-    let now = safeguarding::with_new_email(reach, &was, now);
+    let now = safeguarding::with_new_email(tx, reach, &was, now)?;
     safeguarding::check(tx, reach, (&was, &now), &mut refusals)?;
     let guardians = match change.guardians {
         Change::Keep => None,

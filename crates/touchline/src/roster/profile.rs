@@ -213,7 +213,7 @@ pub fn change(
     if let Some(member) = trust::foreign_contact(tx, reach, &before, &after)? {
         refusals.admin_decides(&format!("/{member}"));
     }
-    let after = safeguarding::with_new_email(reach, &before, after);
+    let after = safeguarding::with_new_email(tx, reach, &before, after)?;
     safeguarding::check(tx, reach, (&before, &after), &mut refusals)?;
     refusals.finish()?;
     if after != before {

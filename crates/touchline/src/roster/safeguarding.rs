@@ -42,7 +42,7 @@ row! {
         /// Whether an admin confirmed that they are an adult whom the club knows.
         adult_confirmed: bool,
         has_guardian: bool,
-        /// Whether their email address is also that of a minor.
+        /// Whether an address of theirs, on the roster or to sign in with, is also one of a minor.
         shares_minors_email: bool,
         /// Whether they can read messages: they sign in, or have confirmed their email address.
         can_read: bool,
@@ -120,9 +120,17 @@ const RECORDED: &str = "
     select p.id, p.birth_date, p.known_minor, p.adult_confirmed_at is not null as adult_confirmed,
            exists (select 1 from guardianship g
                    where g.account_id = p.account_id and g.person_id = p.id) as has_guardian,
-           exists (select 1 from person o
-                   where o.account_id = p.account_id and o.email_folded = p.email_folded
-                     and o.id <> p.id and o.known_minor and o.erased_at is null) as shares_minors_email,
+           (exists (select 1 from person o
+                    where o.account_id = p.account_id and o.email_folded = p.email_folded
+                      and o.id <> p.id and o.known_minor and o.erased_at is null)
+            or exists (select 1 from app_user u
+                       join person o on o.account_id = p.account_id and o.user_id = u.id
+                       where u.email_folded = p.email_folded
+                         and o.id <> p.id and o.known_minor and o.erased_at is null)
+            or exists (select 1 from app_user u
+                       join person o on o.account_id = p.account_id and o.email_folded = u.email_folded
+                       where u.id = p.user_id
+                         and o.id <> p.id and o.known_minor and o.erased_at is null)) as shares_minors_email,
            (p.email is not null and p.email_confirmed_at is not null and p.wants_email
             or exists (select 1 from account_user a join app_user u on u.id = a.user_id
                        where a.account_id = p.account_id and a.user_id = p.user_id
@@ -236,13 +244,39 @@ fn makes_adult(db: &Reader<'_>, before: &Person, after: &Person) -> Result<bool>
 
 /// The changed person as this caller may leave them: whoever is not an admin, and gives somebody else
 /// another email address, takes the admin's confirmation away. Otherwise the address of a confirmed
-/// guardian could be replaced by one's own.
-pub(super) fn with_new_email(reach: &Reach, before: &Person, after: Person) -> Person {
-    let own = *reach == Reach::Everywhere || reach.is_own(before.id);
-    if own || before.email_folded == after.email_folded {
-        return after;
+/// guardian could be replaced by one's own. So does whoever gives themselves the address of a minor.
+pub(super) fn with_new_email(
+    db: &Reader<'_>,
+    reach: &Reach,
+    before: &Person,
+    after: Person,
+) -> Result<Person> {
+    if *reach == Reach::Everywhere || before.email_folded == after.email_folded {
+        return Ok(after);
     }
-    Person { adult_confirmed_at: None, adult_confirmed_by: None, ..after }
+    if reach.is_own(before.id) && minors_at(db, &after)?.iter().all(|minor| *minor == before.id) {
+        return Ok(after);
+    }
+    Ok(Person { adult_confirmed_at: None, adult_confirmed_by: None, ..after })
+}
+
+/// The minors who read what is sent to this person's address: the person, if they are one, and all minors who have the
+/// same address on the roster or sign in with it.
+pub fn minors_at(db: &Reader<'_>, person: &Person) -> Result<BTreeSet<PersonId>> {
+    let mut people = BTreeSet::from([person.id]);
+    if let Some(email) = person.email_folded.clone() {
+        let others: Vec<(PersonId,)> = db.all(
+            "select id from person
+             where account_id = :account and email_folded = :email and known_minor and erased_at is null
+             union
+             select o.id from app_user u
+             join person o on o.account_id = :account and o.user_id = u.id
+             where u.email_folded = :email and o.known_minor and o.erased_at is null",
+            bind! { email },
+        )?;
+        people.extend(others.into_iter().map(|(id,)| id));
+    }
+    minors(db, &people)
 }
 
 /// What lowered or changed the protection of a minor, for the audit log and the guardians.

@@ -357,7 +357,7 @@ both! {
             liar.get(&link).await;
             let fields = [("name", "Liar"), ("email", invited.as_str()), ("password", PASSWORD)];
             liar.post(&format!("{link}/account"), &fields).await.leads_to(&link);
-            liar.get(&link).await.shows("confirm your email address first");
+            liar.get(&link).await.shows("confirm your email address before");
             assert_eq!(liar.post(&format!("{link}/accept"), &[]).await.status, 422);
             let user = crate::joining::find_user(w, Box::leak(invited.clone().into_boxed_str())).await.unwrap();
             assert_eq!(role(w, user.id).await, None);

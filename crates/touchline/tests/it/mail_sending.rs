@@ -45,7 +45,7 @@ both! {
         assert_eq!(header(arrived, "Date"), Some("Sat, 05 Sep 2026 10:00:00 +0000"));
         assert_eq!(header(arrived, "Auto-Submitted"), Some("auto-generated"));
         assert_eq!(header(arrived, "List-Unsubscribe-Post"), Some("List-Unsubscribe=One-Click"));
-        let token = node.app.links.token(w.harbour, ana);
+        let token = node.app.links.token(w.harbour, ana, "ana@example.org");
         let link = format!("https://club.example.org/unsubscribe/{token}");
         assert_eq!(header(arrived, "List-Unsubscribe"), Some(format!("<{link}>").as_str()));
 

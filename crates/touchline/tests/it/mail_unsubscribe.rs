@@ -17,7 +17,7 @@ async fn wants_email(w: &World, id: PersonId) -> bool {
 }
 
 fn link(w: &World, person: PersonId) -> String {
-    format!("/unsubscribe/{}", w.node.app.links.token(w.harbour, person))
+    format!("/unsubscribe/{}", w.node.app.links.token(w.harbour, person, "ana@example.org"))
 }
 
 /// A mail program that offers one click (RFC 8058).

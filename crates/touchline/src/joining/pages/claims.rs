@@ -41,7 +41,7 @@ pub(super) fn router() -> Router<App> {
 const DONE: [(&str, &str); 4] = [
     (
         "address",
-        "You cannot accept this invitation with the address you sign in with. Ask the club to invite that address.",
+        "You cannot accept this invitation yet. Confirm your email address in your profile, or ask the club to invite the address you sign in with.",
     ),
     ("asked", "Your request was sent. A coach or an admin of the club decides about it."),
     ("approved", "You approved the request. They can see the team now."),
@@ -110,8 +110,9 @@ async fn accept(At(id): At<InvitationId>, posted: Posted<OwnAccount>) -> Outcome
     let waiting = visitor.app().db.read(visitor.guest.scope("invitations"), look).await?;
     let found = waiting.into_iter().find(|one| one.id == id && one.team.is_none());
     let club = found.ok_or_else(invitation::gone)?.account_id;
+    let can_confirm = visitor.app().courier.has_server();
     let work = move |tx: &Tx<'_>| {
-        let role = invitation::accept(tx, id, &user::find(tx, user)?, false)?;
+        let role = invitation::accept(tx, id, &user::find(tx, user)?, (false, can_confirm))?;
         session::switch(tx, session, club)?;
         Ok::<_, Error>(role)
     };

@@ -212,9 +212,11 @@ async fn accept_page(
 ) -> Result<Response> {
     let mailed = link::is_mailed(&guest.app, &step.found.token_hash, &step.mail);
     let (id, who, matches) = (step.found.id, visit.user, step.found.is_for(&visit.email));
+    let can_confirm = guest.app.courier.has_server();
     let look = move |db: &Reader<'_>| {
         let verified = user::find(db, who)?.email_verified_at.is_some();
-        let address = Address { matches, is_confirmed: verified || (mailed && matches) };
+        let address =
+            Address { matches, is_confirmed: verified || (mailed && matches), can_confirm };
         Ok::<_, Error>(invitation::check_address(db, &invitation::find(db, id)?, address))
     };
     let scope = step.scope(guest, who.to_string());
@@ -223,7 +225,7 @@ async fn accept_page(
         Err(error) if error.code == Code::InvalidState => Some(error.detail.to_string()),
         Err(error) => return Err(error),
     };
-    let mail = guest.app.courier.has_server();
+    let mail = can_confirm;
     let frame = step.frame(guest, format!("Join {}", step.found.club));
     page::html(status(&faults), &Accept { frame, step, visit, refusal, mail, faults })
 }
@@ -314,9 +316,10 @@ async fn accept(At(token): At<String>, posted: GuestPosted) -> Outcome {
     let mailed = link::is_mailed(&guest.app, &step.found.token_hash, &step.mail);
     let (id, club) = (step.found.id, step.found.account_id);
     let (who, browser) = (visit.user, visit.session);
+    let can_confirm = guest.app.courier.has_server();
     let work = move |tx: &Tx<'_>| {
         session::check_open(tx, browser)?;
-        let role = invitation::accept(tx, id, &user::find(tx, who)?, mailed)?;
+        let role = invitation::accept(tx, id, &user::find(tx, who)?, (mailed, can_confirm))?;
         session::switch(tx, browser, club)?;
         Ok(role)
     };

@@ -173,7 +173,8 @@ async fn send_link(visitor: &Visitor<OwnAccount>, email: String) -> Result<()> {
         )
     };
     let subject = "Confirm your address".to_owned();
-    let to_name = visitor.visit.name.clone();
+    // The address is not confirmed yet, and may be a stranger's.
+    let to_name = String::new();
     app.courier.send(app, Note { to_name, to_address: to, subject, text });
     Ok(())
 }

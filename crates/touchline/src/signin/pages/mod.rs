@@ -146,6 +146,12 @@ async fn note(guest: &Guest, user: UserId, action: &'static str, details: Value)
     Noted::new(guest, details).enter(&guest.app, user, action).await
 }
 
+/// The name in the header of an email to a user. Nobody writes to a stranger by giving themselves a name and the
+/// stranger's address: the name is left out until the address is confirmed.
+fn name_for_email(user: &User) -> String {
+    if user.email_verified_at.is_some() { user.name.clone() } else { String::new() }
+}
+
 /// Writes to a user about how they sign in; nobody waits for it, and nobody lives at the addresses of
 /// the demo club.
 fn write_to(app: &App, user: &User, subject: &'static str, text: String) {
@@ -154,7 +160,7 @@ fn write_to(app: &App, user: &User, subject: &'static str, text: String) {
     }
     let (id, watched) = (user.id, app.clone());
     let note = Note {
-        to_name: user.name.clone(),
+        to_name: name_for_email(user),
         to_address: user.email.clone(),
         subject: subject.to_owned(),
         text,

@@ -12,7 +12,7 @@ use kit::text;
 use serde_json::json;
 use store::{Reader, Scope, Tx};
 
-use super::{is_real, note, subject, write_to};
+use super::{is_real, name_for_email, note, subject, write_to};
 use crate::accounts::user::{self, User};
 use crate::app::App;
 use crate::error::{Code, Error, Result};
@@ -93,7 +93,10 @@ async fn write(app: &App, email: String) -> Result<()> {
             address(app, &token)
         );
         let subject = "Choose a new password".to_owned();
-        app.courier.send(app, Note { to_name: user.name, to_address: user.email, subject, text });
+        app.courier.send(
+            app,
+            Note { to_name: name_for_email(&user), to_address: user.email, subject, text },
+        );
     }
     Ok(())
 }

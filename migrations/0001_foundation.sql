@@ -1,7 +1,7 @@
--- What every room stands on: the installation, accounts and their keys, the journal of what happened,
--- and the memory of requests that were already answered.
+-- The tables that all modules use: the installation, accounts, API keys, the notification log, the audit log and
+-- idempotency keys.
 --
--- One text for SQLite and PostgreSQL. Times are microseconds since 1970, ids are sixteen bytes.
+-- The same SQL runs on SQLite and PostgreSQL. Times are microseconds since 1970; ids have sixteen bytes.
 
 create table installation (
     id bigint not null,
@@ -24,7 +24,7 @@ create table account (
     constraint account_tier_check check (tier in ('free', 'club', 'league'))
 );
 
--- Where an account's two logs end. Every change takes the next number here.
+-- The ends of an account's notification log and audit log. Every change takes the next numbers from here.
 create table journal (
     account_id bytea not null,
     sequence bigint not null,
@@ -55,7 +55,7 @@ create table api_key (
 );
 create unique index api_key_public_id_key on api_key (public_id);
 
--- What happened, as subscribers are told: gap-free per account, in the order of the commits.
+-- The notification log, which webhooks and event streams read. Numbered without gaps per account, in commit order.
 create table notification (
     account_id bytea not null,
     sequence bigint not null,
@@ -67,8 +67,8 @@ create table notification (
     constraint notification_account_id_fkey foreign key (account_id) references account (id) on delete cascade
 );
 
--- Who did what: each entry carries the hash of the one before. The hash covers the hash of the
--- details, not the details, so that personal data can be erased and the chain still holds.
+-- The audit log. Each entry contains the hash of the previous one. An entry's hash covers the hash of the details and
+-- not the details, so personal data can be erased without breaking the chain.
 create table audit_entry (
     account_id bytea not null,
     position bigint not null,
@@ -84,7 +84,7 @@ create table audit_entry (
     constraint audit_entry_account_id_fkey foreign key (account_id) references account (id) on delete cascade
 );
 
--- Requests with an Idempotency-Key that were carried out, and what was answered.
+-- Completed requests with an Idempotency-Key, and their responses.
 create table idempotency (
     account_id bytea not null,
     key text not null,
@@ -98,7 +98,7 @@ create table idempotency (
 );
 create index idempotency_created_at_idx on idempotency (created_at);
 
--- When an account's quota will be full again, shared by all nodes on one PostgreSQL.
+-- The time at which an account's quota will be full again, shared by all nodes on one PostgreSQL server.
 create table rate_limit (
     account_id bytea not null,
     full_at bigint not null,

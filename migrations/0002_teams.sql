@@ -2,7 +2,7 @@ create table team (
     account_id bytea not null,
     id bytea not null,
     name text not null,
-    -- The name as it is compared and searched: normalised, in lower case.
+    -- The name for comparing and searching: normalized and case-folded.
     name_folded text not null,
     sport text,
     season text,

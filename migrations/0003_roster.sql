@@ -1,23 +1,23 @@
--- A person is kept once: whatever teams they are on, whoever's guardian they are.
+-- A person. There is one row per person, however many teams they are on and whoever they are a guardian of.
 create table person (
     account_id bytea not null,
     id bytea not null,
     first_name text not null,
     last_name text,
     preferred_name text,
-    -- First and last name as they are compared and searched.
+    -- First and last name for comparing and searching.
     name_folded text not null,
     preferred_folded text,
     birth_date text,
     email text,
     email_folded text,
-    -- As it was given, and beside it in the form in which numbers can be compared.
+    -- The phone number as entered, and normalized for comparing.
     phone text,
     phone_normalized text,
     address text,
     emergency_contact text,
     medical_note text,
-    wants_email boolean not null,
+    email_opt_in boolean not null,
     user_id bytea,
     erased_at bigint,
     created_at bigint not null,
@@ -36,7 +36,7 @@ create table member (
     team_id bytea not null,
     person_id bytea not null,
     role text not null,
-    -- Whether they are or ever were a player on this team, whatever they are now.
+    -- Whether the member is or was a player on this team, whatever the current role.
     has_played boolean not null,
     jersey_number text,
     positions text not null,
@@ -60,14 +60,14 @@ create index member_account_id_person_id_idx on member (account_id, person_id, i
 create unique index member_account_id_team_id_person_id_key on member (account_id, team_id, person_id) where status <> 'removed';
 create unique index member_account_id_external_id_key on member (account_id, external_id);
 
--- Who looks after whom. Guardians are people; siblings share them.
+-- The guardians of people. A guardian is a person; siblings can have the same guardian.
 create table guardianship (
     account_id bytea not null,
     person_id bytea not null,
     guardian_id bytea not null,
     position bigint not null,
     relationship text,
-    may_pick_up boolean not null,
+    can_pick_up boolean not null,
     receives_messages boolean not null,
     created_at bigint not null,
     constraint guardianship_pkey primary key (account_id, person_id, guardian_id),

@@ -1,4 +1,4 @@
--- Where events take place.
+-- Locations of events.
 create table location (
     account_id bytea not null,
     id bytea not null,
@@ -21,16 +21,16 @@ create table location (
 );
 create unique index location_account_id_external_id_key on location (account_id, external_id);
 
--- Something a team meets for. Every occurrence of a series is a row of its own.
+-- Events of teams. Every occurrence of a series is a row.
 create table event (
     account_id bytea not null,
     id bytea not null,
     team_id bytea not null,
     series_id bytea,
-    -- The rule the series was made with, and the local start this occurrence had then.
+    -- The recurrence rule of the series, and the original local start of this occurrence.
     recurrence text,
     occurrence text,
-    -- Changed by itself; a change of the whole series leaves it alone.
+    -- Whether this occurrence was edited individually. Changes of the whole series skip it.
     edited boolean not null,
     kind text not null,
     title text not null,
@@ -44,21 +44,21 @@ create table event (
     home_away text,
     uniform text,
     notes text,
-    asks_rsvp boolean not null,
+    rsvp_enabled boolean not null,
     rsvp_deadline bigint,
     capacity bigint,
-    -- What volunteers are needed for and who took it, as JSON.
+    -- Volunteer duties and who took them, as JSON.
     duties text not null,
     status text not null,
     cancel_reason text,
     cancelled_at bigint,
-    -- How many were asked and what they answered; kept here so that a list of events need not count.
+    -- The number of members who were asked and of each RSVP, so a list of events doesn't have to count them.
     asked_count bigint not null,
     yes_count bigint not null,
     no_count bigint not null,
     maybe_count bigint not null,
-    waiting_count bigint not null,
-    -- What calendars compare: rises when the event itself changes, not when somebody answers.
+    waitlisted_count bigint not null,
+    -- SEQUENCE of iCalendar: increases when the event itself changes, not with RSVPs.
     revision bigint not null,
     revised_at bigint not null,
     external_id text,
@@ -78,7 +78,7 @@ create index event_account_id_location_id_starts_at_idx on event (account_id, lo
 create index event_account_id_series_id_idx on event (account_id, series_id, occurrence);
 create unique index event_account_id_external_id_key on event (account_id, external_id);
 
--- What a member answered last.
+-- The current RSVP of a member.
 create table rsvp (
     account_id bytea not null,
     event_id bytea not null,
@@ -86,7 +86,7 @@ create table rsvp (
     id bytea not null,
     answer text not null,
     note text,
-    -- Whoever waits has a place; the lowest is next.
+    -- The position on the waiting list; the lowest is next.
     place bigint,
     answered_by text not null,
     answered_at bigint not null,
@@ -97,12 +97,12 @@ create table rsvp (
     constraint rsvp_account_id_fkey foreign key (account_id) references account (id) on delete cascade,
     constraint rsvp_event_id_fkey foreign key (account_id, event_id) references event (account_id, id) on delete cascade,
     constraint rsvp_member_id_fkey foreign key (account_id, member_id) references member (account_id, id) on delete cascade,
-    constraint rsvp_answer_check check (answer in ('yes', 'no', 'maybe', 'waiting'))
+    constraint rsvp_answer_check check (answer in ('yes', 'no', 'maybe', 'waitlisted'))
 );
 create index rsvp_account_id_event_id_place_idx on rsvp (account_id, event_id, place);
 create index rsvp_account_id_member_id_idx on rsvp (account_id, member_id, event_id);
 
--- Everything a member answered, in order.
+-- All RSVPs of a member, in order.
 create table rsvp_change (
     account_id bytea not null,
     event_id bytea not null,
@@ -119,7 +119,7 @@ create table rsvp_change (
 );
 create index rsvp_change_account_id_member_id_idx on rsvp_change (account_id, member_id, event_id);
 
--- An unguessable address under which a calendar program finds events. Only a hash of it is kept.
+-- A calendar feed under a secret URL. Only a hash of the secret is stored.
 create table calendar_feed (
     account_id bytea not null,
     id bytea not null,

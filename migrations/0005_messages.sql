@@ -1,20 +1,20 @@
--- Mail on its way out: written with what caused it, sent afterwards, tried again until it arrives.
+-- Outgoing emails. Inserted in the transaction of the change that caused them, sent afterwards, and retried on failure.
 create table mail (
     account_id bytea not null,
     id bytea not null,
-    -- Nobody's if it is to somebody who looks after the club.
+    -- Null if the recipient is an admin and not a person on a roster.
     person_id bytea,
-    -- What it is about, such as a message.
+    -- The id of the object that the email is about, such as a message.
     about text not null,
     to_name text not null,
     to_address text not null,
     subject text not null,
-    text_body text not null,
+    body_text text not null,
     html_body text,
     status text not null,
     attempts bigint not null,
     next_attempt_at bigint not null,
-    -- Whoever sends it holds it until then; a node that died lets go by itself.
+    -- A node that sends the email has it locked until then. The lock of a crashed node expires.
     held_until bigint,
     last_error text,
     sent_at bigint,
@@ -30,7 +30,7 @@ create index mail_next_attempt_at_idx on mail (next_attempt_at) where status = '
 create index mail_account_id_about_idx on mail (account_id, about);
 create index mail_account_id_person_id_idx on mail (account_id, person_id);
 
--- An announcement, or a message of a conversation. Retracted ones are kept and shown as such.
+-- An announcement, or a message of a conversation. Retracted messages are kept and shown as retracted.
 create table message (
     account_id bytea not null,
     id bytea not null,
@@ -40,12 +40,12 @@ create table message (
     body text not null,
     audience text not null,
     parent_id bytea,
-    -- The first message of the conversation; its own id if it is the first.
+    -- The id of the first message of the conversation; the message's own id if it is the first.
     thread_id bytea not null,
     pinned boolean not null,
     publish_at bigint,
     published_at bigint,
-    -- Its place in lists: when it was published, or when it is to be.
+    -- Sort key of lists: when the message was or will be published.
     listed_at bigint not null,
     author_id text not null,
     author_person_id bytea,
@@ -71,7 +71,7 @@ create index message_account_id_thread_id_listed_at_idx on message (account_id, 
 create index message_publish_at_idx on message (publish_at) where status = 'scheduled';
 create index message_account_id_author_person_id_idx on message (account_id, author_person_id);
 
--- Whom a message reached, and who has read it.
+-- The recipients of a message, and when they read it.
 create table receipt (
     account_id bytea not null,
     message_id bytea not null,

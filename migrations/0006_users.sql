@@ -1,10 +1,10 @@
--- Somebody who signs in. They belong to no account by themselves: a parent with children in two clubs is one user.
+-- A user who signs in. Users are independent of accounts: a parent with children in two clubs is one user.
 create table app_user (
     id bytea not null,
     email text not null,
     email_folded text not null,
     name text not null,
-    -- The hash of the password; none until one was chosen.
+    -- The hash of the password; null until one is set.
     password_hash text,
     password_changed_at bigint,
     disabled_at bigint,
@@ -15,7 +15,7 @@ create table app_user (
 );
 create unique index app_user_email_folded_key on app_user (email_folded);
 
--- What a user is in an account.
+-- The role of a user in an account.
 create table account_user (
     account_id bytea not null,
     user_id bytea not null,

@@ -1,20 +1,20 @@
--- Signing in: browsers, second factors, links that work once, invitations, and apps that act for people.
+-- Sign-in: sessions, second factors, one-time links, invitations, and OAuth apps.
 
 alter table app_user add column email_verified_at bigint;
--- What the club plays mostly; new teams are offered it.
+-- The main sport of the club, the default for new teams.
 alter table account add column sport text;
 create unique index person_account_id_user_id_key on person (account_id, user_id) where user_id is not null;
 
--- A browser somebody signed in with. Of the cookie only a hash is kept.
+-- A browser session. Only a hash of the cookie is stored.
 create table session (
     id bytea not null,
     token_hash bytea not null,
     user_id bytea not null,
-    -- The club whose pages are shown.
+    -- The club whose pages the session shows.
     club bytea,
-    -- The password was right, but the second factor is still to come.
+    -- The password was correct, but the second factor is still missing.
     pending boolean not null,
-    -- How they signed in, and when they last proved who they are.
+    -- The sign-in method, and when the user last authenticated.
     method text not null,
     proved_at bigint not null,
     user_agent text,
@@ -29,7 +29,7 @@ create unique index session_token_hash_key on session (token_hash);
 create index session_user_id_idx on session (user_id, id);
 create index session_expires_at_idx on session (expires_at);
 
--- Codes from an authenticator app. The seed is sealed; a step is taken once.
+-- Authenticator apps (TOTP). The seed is encrypted; each time step is accepted once.
 create table totp (
     user_id bytea not null,
     seed bytea not null,
@@ -40,7 +40,7 @@ create table totp (
     constraint totp_user_id_fkey foreign key (user_id) references app_user (id) on delete cascade
 );
 
--- Codes for the day the second factor is lost. Each works once.
+-- Recovery codes for a lost second factor. Each can be used once.
 create table recovery_code (
     user_id bytea not null,
     hash bytea not null,
@@ -55,7 +55,7 @@ create table passkey (
     user_id bytea not null,
     name text not null,
     credential_id bytea not null,
-    -- What the browser proved when the passkey was made, and what has changed since.
+    -- The credential as registered, and the state that changes with each use.
     static_state bytea not null,
     dynamic_state bytea not null,
     metadata text,
@@ -67,7 +67,7 @@ create table passkey (
 create unique index passkey_credential_id_key on passkey (credential_id);
 create index passkey_user_id_idx on passkey (user_id, id);
 
--- What a browser was asked to prove with a passkey. It is answered once.
+-- A passkey challenge that was sent to a browser. It can be answered once.
 create table ceremony (
     id bytea not null,
     token_hash bytea not null,
@@ -82,12 +82,12 @@ create table ceremony (
 create unique index ceremony_token_hash_key on ceremony (token_hash);
 create index ceremony_expires_at_idx on ceremony (expires_at);
 
--- A link that works once: to set the service up, to choose a new password, to confirm an address.
+-- A one-time link: to set up the service, to reset a password or to confirm an email address.
 create table once_link (
     hash bytea not null,
     kind text not null,
     user_id bytea,
-    -- The address that is to be confirmed.
+    -- The email address to confirm.
     email text,
     expires_at bigint not null,
     created_at bigint not null,
@@ -98,7 +98,7 @@ create table once_link (
 create index once_link_user_id_idx on once_link (user_id, kind);
 create index once_link_expires_at_idx on once_link (expires_at);
 
--- Attempts to sign in that failed, by whatever they are counted for (hashed), so that the next must wait.
+-- Failed sign-in attempts, for throttling. The subject is a hash of what is throttled.
 create table sign_in_failure (
     subject bytea not null,
     failures bigint not null,
@@ -107,19 +107,19 @@ create table sign_in_failure (
 );
 create index sign_in_failure_last_at_idx on sign_in_failure (last_at);
 
--- An invitation into the club: for one person, or a link that a whole team may use.
+-- An invitation to the club: for one person, or a link for a whole team.
 create table invitation (
     account_id bytea not null,
     id bytea not null,
     token_hash bytea not null,
-    -- The role in the account that whoever accepts is given.
+    -- The role in the account that the invited user gets.
     role text not null,
     email text,
-    -- Onto which team, as what, and as or for whom.
+    -- The team, the relation (guardian, self or coach), and the person on the roster.
     team_id bytea,
     relation text,
     person_id bytea,
-    -- How often it may still be used; null for as often as people come.
+    -- The number of remaining uses; null for unlimited.
     uses_left bigint,
     created_by text not null,
     expires_at bigint not null,
@@ -137,13 +137,13 @@ create table invitation (
 );
 create unique index invitation_token_hash_key on invitation (token_hash);
 
--- Somebody who came by a team's link says who they are. A coach or an admin says whether that is so.
+-- A request to join through a team's link. A coach or an admin approves or rejects it.
 create table claim (
     account_id bytea not null,
     id bytea not null,
     user_id bytea not null,
     team_id bytea not null,
-    -- The roster's person they say they are, or look after.
+    -- The person on the roster whom the user claims to be, or to be the guardian of.
     person_id bytea,
     relation text not null,
     note text,
@@ -164,7 +164,7 @@ create table claim (
 create index claim_account_id_status_idx on claim (account_id, status, id);
 create index claim_user_id_idx on claim (user_id, id);
 
--- An app that acts for users of the account. Its id is its client_id.
+-- An OAuth app of the account. Its id is its client_id.
 create table oauth_app (
     account_id bytea not null,
     id bytea not null,
@@ -183,7 +183,7 @@ create table oauth_app (
 );
 create unique index oauth_app_id_key on oauth_app (id);
 
--- The secrets of a server-side app: two may live side by side while one replaces the other.
+-- The client secrets of a server-side app. Two can be valid at the same time during a rotation.
 create table oauth_secret (
     account_id bytea not null,
     id bytea not null,
@@ -200,7 +200,7 @@ create table oauth_secret (
 );
 create index oauth_secret_account_id_app_id_idx on oauth_secret (account_id, app_id, id);
 
--- What an app asked for, until the user has answered. The address of the page holds a token.
+-- Authorization requests that the user has not decided on. The URL of the page contains a token.
 create table oauth_request (
     account_id bytea not null,
     id bytea not null,
@@ -213,9 +213,9 @@ create table oauth_request (
     state text,
     challenge bytea,
     prompt text,
-    -- The scopes that the page last showed as those the app will have.
+    -- The scopes that the consent page showed last.
     shown text,
-    -- What the user said; saying it again gives the same.
+    -- The user's decision. Repeating it returns the same response.
     answer text,
     expires_at bigint not null,
     created_at bigint not null,
@@ -226,14 +226,14 @@ create table oauth_request (
 create unique index oauth_request_token_hash_key on oauth_request (token_hash);
 create index oauth_request_expires_at_idx on oauth_request (expires_at);
 
--- What a user allowed an app: everything that comes of it lives and ends with it.
+-- The access that a user granted to an app. Revoking it revokes all its codes and tokens.
 create table oauth_grant (
     account_id bytea not null,
     id bytea not null,
     app_id bytea not null,
     user_id bytea not null,
     scopes text not null,
-    -- Where the user knew the answer to go.
+    -- The redirect URI that the user approved.
     redirect_uri text not null,
     generation bigint not null,
     expires_at bigint not null,
@@ -260,7 +260,7 @@ create table oauth_code (
     scopes text not null,
     challenge bytea,
     expires_at bigint not null,
-    -- Set when the code was exchanged, with what came of it.
+    -- Set when the code is exchanged, with the resulting grant.
     used_at bigint,
     grant_id bytea,
     created_at bigint not null,
@@ -274,7 +274,7 @@ create index oauth_code_expires_at_idx on oauth_code (expires_at);
 create index oauth_code_user_id_idx on oauth_code (user_id);
 create index oauth_code_account_id_app_id_idx on oauth_code (account_id, app_id);
 
--- Access and refresh tokens, by their hashes.
+-- Access and refresh tokens. Only their hashes are stored.
 create table oauth_token (
     account_id bytea not null,
     hash bytea not null,
@@ -284,7 +284,7 @@ create table oauth_token (
     app_id bytea not null,
     scopes text not null,
     generation bigint not null,
-    -- Of a refresh token: what its successor is derived from, and when it was replaced.
+    -- For refresh tokens: the nonce from which the next token is derived, and when this one was replaced.
     nonce bytea,
     replaced_at bigint,
     used_at bigint,
@@ -299,14 +299,14 @@ create unique index oauth_token_hash_key on oauth_token (hash);
 create index oauth_token_account_id_grant_id_idx on oauth_token (account_id, grant_id, kind, generation);
 create index oauth_token_expires_at_idx on oauth_token (expires_at);
 
--- How often each key and app was used, hour by hour.
+-- The number of requests of each API key and app, per hour.
 create table usage_hour (
     account_id bytea not null,
     hour bigint not null,
-    -- The id of the key or the app.
+    -- The id of the API key or app.
     credential text not null,
     requests bigint not null,
-    -- Requests that were turned away because the quota was used up.
+    -- Requests that were rejected because the quota was exceeded.
     refused bigint not null,
     constraint usage_hour_pkey primary key (account_id, hour, credential),
     constraint usage_hour_account_id_fkey foreign key (account_id) references account (id) on delete cascade

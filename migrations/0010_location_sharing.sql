@@ -1,8 +1,8 @@
--- Whether a location is offered to every team of the club, and who added it.
+-- Whether all teams of the club can use the location, and who added it.
 alter table location add column shared boolean not null default true;
 alter table location add column created_by text not null default '';
 
--- A place that a single team uses may be somebody's home.
+-- A location that only one team uses may be a private home.
 update location set shared = false
 where 1 = (
     select count(distinct event.team_id) from event

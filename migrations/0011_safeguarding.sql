@@ -1,16 +1,16 @@
--- Who is treated as a minor, and which adults count as the second adult beside one.
+-- Which people are treated as minors, and which adults count as the second adult in conversations with them.
 
--- Set as soon as somebody is known to be a minor; only an admin clears it.
+-- Set as soon as the person is known to be a minor. Only an admin can clear it.
 alter table person add column known_minor boolean not null default false;
--- When an admin confirmed that this is an adult whom the club knows, and who did.
+-- When an admin confirmed that the person is an adult known to the club, and which admin.
 alter table person add column adult_confirmed_at bigint;
 alter table person add column adult_confirmed_by text;
--- When the person followed the link that was sent to their email address.
+-- When the person opened the link that was sent to their email address.
 alter table person add column email_confirmed_at bigint;
 
 create index person_account_id_unconfirmed_idx on person (account_id, id) where adult_confirmed_at is null;
 
--- People who are in the database already: whoever is a minor by what is recorded stays one.
+-- Existing people: those who are minors according to the recorded data are marked as minors.
 update person set known_minor = true
 where erased_at is null
   and (birth_date > '2008-11-18'
@@ -26,7 +26,7 @@ where erased_at is null
                        and lower(coalesce(t.age_group, '')) not like '%veteran%'
                        and lower(coalesce(t.age_group, '')) not like '%open%'))));
 
--- Coaches, staff and guardians who sign in were approved before; everybody else has to be confirmed.
+-- Coaches, staff and guardians who sign in were approved earlier. All others must be confirmed.
 update person set adult_confirmed_at = created_at
 where erased_at is null and user_id is not null and not known_minor
   and (exists (select 1 from guardianship g
@@ -34,12 +34,12 @@ where erased_at is null and user_id is not null and not known_minor
     or exists (select 1 from member m
                where m.account_id = person.account_id and m.person_id = person.id and m.role <> 'player'));
 
--- The address an invitation is for, as addresses are compared.
+-- The email address of an invitation, normalized for comparing.
 alter table invitation add column email_folded text;
 update invitation set email_folded = lower(email);
 create index invitation_email_folded_idx on invitation (email_folded) where email_folded is not null;
 
--- Who made their account by which invitation, so that it waits for them when they sign in later.
+-- Users who signed up through an invitation, so they find it again when they sign in later.
 create table invitation_visit (
     account_id bytea not null,
     invitation_id bytea not null,

@@ -1,8 +1,8 @@
-"""localstripe, a stand-in for Stripe that nobody here wrote, on a free port of this machine alone.
+"""localstripe, a third-party fake of Stripe, on a free port of localhost.
 
-Started by its own command it listens everywhere and keeps what it knows in a file that all of them share; both are
-left out here. The first line this prints is {"port": N}. It ends when its standard input does, so it never outlives
-whoever started it.
+Its own command would listen on all addresses and save its state in a shared file, so this script starts it without
+either. The first line it prints is {"port": N}. It exits when its standard input closes, so it never outlives the
+process that started it.
 """
 
 import asyncio

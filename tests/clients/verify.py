@@ -1,6 +1,6 @@
-"""Says which deliveries the package standardwebhooks takes.
+"""Verifies webhook deliveries with the package standardwebhooks.
 
-Standard input is a list of {"secret", "headers", "body"}; it prints one answer for each.
+Standard input is a list of {"secret", "headers", "body"}; it prints whether each delivery is accepted.
 """
 
 import json
@@ -9,12 +9,12 @@ import sys
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 
-def takes(one):
+def accepts(delivery):
     try:
-        Webhook(one["secret"]).verify(one["body"].encode(), one["headers"])
+        Webhook(delivery["secret"]).verify(delivery["body"].encode(), delivery["headers"])
     except WebhookVerificationError:
         return False
     return True
 
 
-print(json.dumps({"standardwebhooks": [takes(one) for one in json.load(sys.stdin)]}))
+print(json.dumps({"standardwebhooks": [accepts(delivery) for delivery in json.load(sys.stdin)]}))

@@ -1,9 +1,9 @@
-//! An app on a server, written with the crate `oauth2`.
+//! A server app, written with the crate `oauth2`.
 //!
 //! The first line of standard input is `{"issuer", "api", "client_id", "client_secret", "redirect_uri",
-//! "scope"}`. It prints `{"authorize": URL}`, reads the address its user came back to, goes through the
-//! life of a token and prints how each call of the API was answered.
-#![expect(clippy::print_stdout, reason = "the check reads it there")]
+//! "scope"}`. It prints `{"authorize": URL}`, reads the callback URL, exchanges, refreshes and revokes
+//! tokens, and prints the status of each call to the API.
+#![expect(clippy::print_stdout, reason = "the test reads the output")]
 
 use std::error::Error;
 use std::io::{Read, Write, stdin};
@@ -23,18 +23,18 @@ use url::Url;
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<()> {
-    let given: Value = serde_json::from_str(&line()?)?;
-    let text = |name: &str| given[name].as_str().unwrap_or_default().to_owned();
+    let settings: Value = serde_json::from_str(&line()?)?;
+    let text = |name: &str| settings[name].as_str().unwrap_or_default().to_owned();
     let server = get(&format!("{}/.well-known/oauth-authorization-server", text("issuer")), None)?;
     let server: Value = serde_json::from_slice(server.body())?;
-    let place = |name: &str| server[name].as_str().unwrap_or_default().to_owned();
+    let endpoint = |name: &str| server[name].as_str().unwrap_or_default().to_owned();
     let client = BasicClient::new(ClientId::new(text("client_id")))
         .set_client_secret(ClientSecret::new(text("client_secret")))
-        .set_auth_uri(AuthUrl::new(place("authorization_endpoint"))?)
-        .set_token_uri(TokenUrl::new(place("token_endpoint"))?)
-        // The crate insists on https here, even on this very computer; `send` does not.
+        .set_auth_uri(AuthUrl::new(endpoint("authorization_endpoint"))?)
+        .set_token_uri(TokenUrl::new(endpoint("token_endpoint"))?)
+        // The crate requires https here, even on localhost; `send` does not.
         .set_revocation_url(RevocationUrl::new(
-            place("revocation_endpoint").replacen("http:", "https:", 1),
+            endpoint("revocation_endpoint").replacen("http:", "https:", 1),
         )?)
         .set_redirect_uri(RedirectUrl::new(text("redirect_uri"))?);
 
@@ -50,13 +50,13 @@ fn main() -> Outcome<()> {
     let code = code_in(&line()?, &state, &text("issuer"))?;
     let first = client.exchange_code(code).set_pkce_verifier(verifier).request(&send)?;
     let teams = format!("{}/teams", text("api"));
-    let call = |token: &str| get(&teams, Some(token)).map(|answer| answer.status().as_u16());
+    let call = |token: &str| get(&teams, Some(token)).map(|response| response.status().as_u16());
     let mut calls = vec![call(first.access_token().secret())?];
 
-    let old = first.refresh_token().ok_or("no refresh token")?;
+    let old = first.refresh_token().ok_or("the token response has no refresh token")?;
     let second = client.exchange_refresh_token(old).request(&send)?;
     calls.push(call(second.access_token().secret())?);
-    let new = second.refresh_token().ok_or("no refresh token after the first")?;
+    let new = second.refresh_token().ok_or("the refresh response has no refresh token")?;
 
     client.revoke_token(StandardRevocableToken::RefreshToken(new.clone()))?.request(&send)?;
     calls.push(call(second.access_token().secret())?);
@@ -73,17 +73,17 @@ fn line() -> Outcome<String> {
     Ok(line.trim().to_owned())
 }
 
-/// The code in the address somebody came back to, if it is an answer to our question.
-fn code_in(back: &str, state: &CsrfToken, issuer: &str) -> Outcome<AuthorizationCode> {
-    let back = Url::parse(back)?;
-    let find = |name: &str| back.query_pairs().find(|(known, _)| known == name).map(|(_, v)| v);
+/// The code in a callback URL, after a check of `state` and `iss`.
+fn code_in(callback_url: &str, state: &CsrfToken, issuer: &str) -> Outcome<AuthorizationCode> {
+    let url = Url::parse(callback_url)?;
+    let find = |name: &str| url.query_pairs().find(|(other, _)| other == name).map(|(_, v)| v);
     if find("state").as_deref() != Some(state.secret().as_str()) {
-        return Err("another state came back".into());
+        return Err("the callback has another state".into());
     }
     if find("iss").as_deref() != Some(issuer) {
-        return Err("another issuer came back".into());
+        return Err("the callback has another issuer".into());
     }
-    let code = find("code").ok_or("no code came back")?;
+    let code = find("code").ok_or("the callback has no code")?;
     Ok(AuthorizationCode::new(code.into_owned()))
 }
 
@@ -96,33 +96,34 @@ fn get(url: &str, token: Option<&str>) -> Outcome<HttpResponse> {
     Ok(send(request)?)
 }
 
-/// One request over a connection of its own, never encrypted.
+/// Sends one request over a new, unencrypted connection.
 fn send(request: HttpRequest) -> Result<HttpResponse, std::io::Error> {
-    let bad = |what: &str| std::io::Error::other(what.to_owned());
+    let error = |message: &str| std::io::Error::other(message.to_owned());
     let (parts, body) = request.into_parts();
-    let authority = parts.uri.authority().ok_or_else(|| bad("no host"))?.as_str();
+    let authority = parts.uri.authority().ok_or_else(|| error("the URL has no host"))?.as_str();
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let mut head = format!("{} {path} HTTP/1.1\r\nHost: {authority}\r\n", parts.method);
     for (name, value) in &parts.headers {
-        head += &format!("{name}: {}\r\n", value.to_str().map_err(|_| bad("odd header"))?);
+        head +=
+            &format!("{name}: {}\r\n", value.to_str().map_err(|_| error("a header is not ASCII"))?);
     }
     head += &format!("Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
     let mut stream = TcpStream::connect(authority)?;
     stream.set_read_timeout(Some(Duration::from_secs(60)))?;
     stream.write_all(head.as_bytes())?;
     stream.write_all(&body)?;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer)?;
-    read(&answer).ok_or_else(|| bad("no answer that could be read"))
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response)?;
+    read(&response).ok_or_else(|| error("the response cannot be parsed"))
 }
 
-fn read(answer: &[u8]) -> Option<HttpResponse> {
+fn read(bytes: &[u8]) -> Option<HttpResponse> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut head = httparse::Response::new(&mut headers);
-    let httparse::Status::Complete(length) = head.parse(answer).ok()? else { return None };
+    let httparse::Status::Complete(length) = head.parse(bytes).ok()? else { return None };
     let mut response = Response::builder().status(head.code?);
     for header in head.headers.iter() {
         response = response.header(header.name, header.value);
     }
-    response.body(answer[length..].to_vec()).ok()
+    response.body(bytes[length..].to_vec()).ok()
 }

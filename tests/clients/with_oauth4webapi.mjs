@@ -1,7 +1,7 @@
-// An app without a secret, written with oauth4webapi: on somebody's computer under Node, or as a page of
-// another origin in a browser. `oauth` is the library, which the two find in different places.
+// A public client, written with oauth4webapi: a native app in Node, or a single-page app in a browser. `oauth` is the
+// library, which the two import from different paths.
 
-/** Where to send the user, and what to remember until they come back. */
+/** The authorization URL, and what to remember until the callback. */
 export async function begin(oauth, { issuer, clientId, redirectUri, scope }) {
   const server = await discover(oauth, issuer)
   const verifier = oauth.generateRandomCodeVerifier()
@@ -19,36 +19,36 @@ export async function begin(oauth, { issuer, clientId, redirectUri, scope }) {
   return { authorize: url.href, verifier, state }
 }
 
-/** The life of a token, from the address the user came back to until it is refused. */
-export async function finish(oauth, { issuer, api, clientId, redirectUri }, { verifier, state }, back) {
+/** Exchanges the code of the callback URL, calls the API, refreshes and revokes the tokens. */
+export async function finish(oauth, { issuer, api, clientId, redirectUri }, { verifier, state }, callbackUrl) {
   const server = await discover(oauth, issuer)
   const client = { client_id: clientId }
   const options = { [oauth.allowInsecureRequests]: true }
-  const nobody = oauth.None()
+  const clientAuth = oauth.None()
 
-  const answer = oauth.validateAuthResponse(server, client, new URL(back), state)
+  const parameters = oauth.validateAuthResponse(server, client, new URL(callbackUrl), state)
   const first = await oauth
-    .authorizationCodeGrantRequest(server, client, nobody, answer, redirectUri, verifier, options)
+    .authorizationCodeGrantRequest(server, client, clientAuth, parameters, redirectUri, verifier, options)
     .then((response) => oauth.processAuthorizationCodeResponse(server, client, response))
   const call = async (token) => {
-    const asked = [token, 'GET', new URL(`${api}/teams`), new Headers(), null, options]
-    return (await oauth.protectedResourceRequest(...asked)).status
+    const request = [token, 'GET', new URL(`${api}/teams`), new Headers(), null, options]
+    return (await oauth.protectedResourceRequest(...request)).status
   }
   const calls = [await call(first.access_token)]
 
   const second = await oauth
-    .refreshTokenGrantRequest(server, client, nobody, first.refresh_token, options)
+    .refreshTokenGrantRequest(server, client, clientAuth, first.refresh_token, options)
     .then((response) => oauth.processRefreshTokenResponse(server, client, response))
   calls.push(await call(second.access_token))
 
   await oauth
-    .revocationRequest(server, client, nobody, second.refresh_token, options)
+    .revocationRequest(server, client, clientAuth, second.refresh_token, options)
     .then((response) => oauth.processRevocationResponse(response))
   let challenge
   try {
     calls.push(await call(second.access_token))
   } catch (error) {
-    // Only a header that scripts of another origin may read becomes a challenge.
+    // The library sees the challenge only if CORS exposes the header to scripts of another origin.
     if (!(error instanceof oauth.WWWAuthenticateChallengeError)) throw error
     calls.push(error.status)
     challenge = error.cause[0].parameters.error

@@ -1,8 +1,8 @@
-"""An app on somebody's computer, written with requests-oauthlib.
+"""A native app, written with requests-oauthlib.
 
 The first line of standard input is {"issuer", "api", "client_id", "redirect_uri", "scope"}. It prints
-{"authorize": URL}, reads the address its user came back to, goes through the life of a token and
-prints how each call of the API was answered.
+{"authorize": URL}, reads the callback URL, exchanges, refreshes and revokes tokens, and prints the status of each
+call to the API.
 """
 
 import json
@@ -11,40 +11,40 @@ import sys
 
 import requests
 
-# It would otherwise insist on https, even on this very computer.
+# oauthlib otherwise requires https, even on localhost.
 os.environ["OAUTHLIB_INSECURE_TRANSPORT"] = "1"
 
 from requests_oauthlib import OAuth2Session
 
 
 def main():
-    given = json.loads(sys.stdin.readline())
-    server = requests.get(given["issuer"] + "/.well-known/oauth-authorization-server", timeout=40).json()
+    settings = json.loads(sys.stdin.readline())
+    server = requests.get(settings["issuer"] + "/.well-known/oauth-authorization-server", timeout=40).json()
     session = OAuth2Session(
-        given["client_id"],
-        redirect_uri=given["redirect_uri"],
-        scope=given["scope"].split(" "),
+        settings["client_id"],
+        redirect_uri=settings["redirect_uri"],
+        scope=settings["scope"].split(" "),
         pkce="S256",
     )
     url, _ = session.authorization_url(server["authorization_endpoint"])
     print(json.dumps({"authorize": url}), flush=True)
 
-    back = sys.stdin.readline().strip()
+    callback_url = sys.stdin.readline().strip()
     first = session.fetch_token(
-        server["token_endpoint"], authorization_response=back, include_client_id=True
+        server["token_endpoint"], authorization_response=callback_url, include_client_id=True
     )
     first = dict(first)
-    calls = [session.get(given["api"] + "/teams").status_code]
-    second = session.refresh_token(server["token_endpoint"], client_id=given["client_id"])
-    calls.append(session.get(given["api"] + "/teams").status_code)
-    # It has no verb of its own for this.
-    revoked = requests.post(
+    calls = [session.get(settings["api"] + "/teams").status_code]
+    second = session.refresh_token(server["token_endpoint"], client_id=settings["client_id"])
+    calls.append(session.get(settings["api"] + "/teams").status_code)
+    # The library has no function for token revocation.
+    revocation = requests.post(
         server["revocation_endpoint"],
-        data={"token": second["refresh_token"], "client_id": given["client_id"]},
+        data={"token": second["refresh_token"], "client_id": settings["client_id"]},
         timeout=40,
     )
-    revoked.raise_for_status()
-    calls.append(session.get(given["api"] + "/teams").status_code)
+    revocation.raise_for_status()
+    calls.append(session.get(settings["api"] + "/teams").status_code)
     rotated = first["refresh_token"] != second["refresh_token"]
     scope = " ".join(second["scope"])
     print(json.dumps({"calls": calls, "rotated": rotated, "scope": scope}), flush=True)

@@ -1,15 +1,15 @@
-"""A mail server for tests: real SMTP on a free port, well or badly behaved.
+"""An SMTP server for tests, on a free port, with configurable faults.
 
-    server.py accept             takes everything
+    server.py accept             accepts everything
     server.py refuse             550 to every recipient
-    server.py delay N            451 to the first N recipients, then takes everything
-    server.py hang               falls silent at the first recipient
-    server.py lose N             takes the first N letters and hangs up without a word, then answers
-    server.py sign-in            takes letters from ana with the password "hush & more" only
-    server.py starttls FOLDER    wants encryption; the authority to believe is written to FOLDER/authority.pem
+    server.py delay N            451 to the first N recipients, then accepts everything
+    server.py hang               stops responding at the first recipient
+    server.py lose N             receives the first N emails and drops the connection without a reply, then replies
+    server.py sign-in            accepts only the user ana with the password "hush & more"
+    server.py starttls FOLDER    requires TLS; writes the certificate to trust to FOLDER/authority.pem
 
-The first line it prints is {"port": N}, each further line a letter it took. It ends when its standard
-input does, so it never outlives whoever started it.
+The first line it prints is {"port": N}, each further line an email it received. It exits when its standard
+input closes, so it never outlives the process that started it.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ import sys
 from aiosmtpd.smtp import SMTP, AuthResult
 
 
-def tell(value):
+def print_json(value):
     print(json.dumps(value), flush=True)
 
 
@@ -32,11 +32,11 @@ def body(message, kind):
     return part.get_content() if part else None
 
 
-class Clerk:
+class Handler:
     def __init__(self, mode, count):
         self.mode, self.count = mode, count
 
-    def once_more(self, mode):
+    def take_fault(self, mode):
         if self.mode != mode or self.count == 0:
             return False
         self.count -= 1
@@ -45,7 +45,7 @@ class Clerk:
     async def handle_RCPT(self, server, session, envelope, address, options):
         if self.mode == "refuse":
             return "550 5.1.1 No such person here"
-        if self.once_more("delay"):
+        if self.take_fault("delay"):
             return "451 4.7.1 Come back later"
         if self.mode == "hang":
             await asyncio.sleep(3600)
@@ -54,7 +54,7 @@ class Clerk:
 
     async def handle_DATA(self, server, session, envelope):
         message = email.message_from_bytes(envelope.content, policy=email.policy.default)
-        tell({
+        print_json({
             "from": envelope.mail_from,
             "to": envelope.rcpt_tos,
             "hello": session.host_name,
@@ -67,14 +67,14 @@ class Clerk:
             "longest_line": max(len(line) for line in envelope.content.split(b"\r\n")),
             "ascii": envelope.content.isascii(),
         })
-        if self.once_more("lose"):
+        if self.take_fault("lose"):
             server.transport.abort()
         return "250 Taken"
 
 
 def sign_in(server, session, envelope, mechanism, data):
-    known = data.login == b"ana" and data.password == b"hush & more"
-    return AuthResult(success=known, handled=known, auth_data=data if known else None)
+    valid = data.login == b"ana" and data.password == b"hush & more"
+    return AuthResult(success=valid, handled=valid, auth_data=data if valid else None)
 
 
 def certificate(folder):
@@ -95,10 +95,10 @@ async def main(mode, argument):
         settings |= {"authenticator": sign_in, "auth_required": True, "auth_require_tls": False}
     if mode == "starttls":
         settings |= {"tls_context": certificate(argument), "require_starttls": True}
-    clerk = Clerk(mode, int(argument) if argument and mode != "starttls" else 0)
+    handler = Handler(mode, int(argument) if argument and mode != "starttls" else 0)
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: SMTP(clerk, loop=loop, **settings), "127.0.0.1", 0)
-    tell({"port": server.sockets[0].getsockname()[1]})
+    server = await loop.create_server(lambda: SMTP(handler, loop=loop, **settings), "127.0.0.1", 0)
+    print_json({"port": server.sockets[0].getsockname()[1]})
     await loop.run_in_executor(None, sys.stdin.read)
 
 

@@ -1,10 +1,10 @@
-// A browser that talks to the service and to nobody else, and remembers every complaint.
+// A browser that can reach only the service, and records all errors.
 
 import { readFile } from 'node:fs/promises'
 
 import { chromium } from 'playwright-core'
 
-import { PATIENCE } from './service.mjs'
+import { TIMEOUT } from './service.mjs'
 
 const FLAGS = [
   '--headless',
@@ -17,11 +17,11 @@ const FLAGS = [
   '--disable-sync',
 ]
 
-/** What axe checks: WCAG 2.0 to 2.2, A and AA, and what is good practice. */
-const STRICT = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+/** The rules of axe for all checks: WCAG 2.0 to 2.2, levels A and AA, and best practices. */
+const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const AXE = readFile(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
 
-/** The address of the service under test. */
+/** The URL of the service under test. */
 export const service = new URL(process.env.TOUCHLINE_URL ?? 'http://127.0.0.1:8080')
 
 /** Starts Chromium with a new, empty profile. */
@@ -29,40 +29,40 @@ export function launch() {
   return chromium.launch({
     executablePath: process.env.TOUCHLINE_CHROMIUM ?? '/usr/bin/chromium',
     args: FLAGS,
-    timeout: PATIENCE / 4,
+    timeout: TIMEOUT / 4,
   })
 }
 
 /**
- * Somebody with a browser of their own. `faults` fills up with what a browser would complain about:
- * requests to other places (which are cut off), failed requests, errors on the console, scripts and
- * styles that the page's own policy forbids. `also` lists origins beside the service's own.
+ * A separate browser profile. `faults` collects errors: requests to other origins (which are blocked), failed
+ * requests, console errors, and violations of the page's Content-Security-Policy. `also` lists further origins
+ * that are allowed.
  */
-export async function visitor(browser, { width = 1200, scheme = 'light', home = service, also = [], ...more } = {}) {
+export async function visitor(browser, { width = 1200, scheme = 'light', home = service, also = [], ...options } = {}) {
   const context = await browser.newContext({
     baseURL: new URL(home).href,
     viewport: { width, height: 900 },
     colorScheme: scheme,
-    // A fading page that is left again at once complains of it.
+    // A page transition that is interrupted by the next one logs an error.
     reducedMotion: 'reduce',
-    // A worker of the page could fetch behind our back.
+    // Requests of a service worker would bypass our checks.
     serviceWorkers: 'block',
-    ...more,
+    ...options,
   })
-  context.setDefaultTimeout(PATIENCE / 4)
+  context.setDefaultTimeout(TIMEOUT / 4)
   const faults = []
-  const ours = [new URL(home).origin, ...also]
-  const isOurs = (url) => ours.includes(new URL(url).origin) || /^(data|blob):/.test(url)
+  const allowed = [new URL(home).origin, ...also]
+  const isAllowed = (url) => allowed.includes(new URL(url).origin) || /^(data|blob):/.test(url)
   await context.route('**/*', (route) => {
     const url = route.request().url()
-    if (isOurs(url)) return route.continue()
-    faults.push(`request to another place: ${url}`)
+    if (isAllowed(url)) return route.continue()
+    faults.push(`request to another origin: ${url}`)
     return route.abort()
   })
   const page = await context.newPage()
   page.on('request', (request) => {
-    // Where an answer leads is not asked above.
-    if (request.redirectedFrom() && !isOurs(request.url())) faults.push(`led to another place: ${request.url()}`)
+    // Targets of redirects do not pass through the route above.
+    if (request.redirectedFrom() && !isAllowed(request.url())) faults.push(`redirect to another origin: ${request.url()}`)
   })
   page.on('websocket', (socket) => faults.push(`socket to ${socket.url()}`))
   page.on('console', (message) => {
@@ -79,14 +79,14 @@ export async function visitor(browser, { width = 1200, scheme = 'light', home = 
   return { context, page, faults, close: () => context.close() }
 }
 
-/** Opens a page of the service in a browser of its own. */
-export async function open(browser, path, look) {
-  const visit = await visitor(browser, look)
+/** Opens a page of the service in a separate browser profile. */
+export async function open(browser, path, options) {
+  const visit = await visitor(browser, options)
   await visit.page.goto(new URL(path, service).href, { waitUntil: 'load' })
   return visit
 }
 
-/** Signs in as people do. */
+/** Signs in with the form. */
 export async function signIn(page, { email, password }, next = '/sign-in') {
   await page.goto(next)
   await page.getByLabel('Email', { exact: true }).fill(email)
@@ -95,13 +95,13 @@ export async function signIn(page, { email, password }, next = '/sign-in') {
   await page.waitForURL((url) => !url.pathname.startsWith('/sign-in'))
 }
 
-/** Clicks what leads to another page, and waits until that one is there: nobody goes on from the old one. */
+/** Clicks a link or button and waits for the navigation, so that the test does not continue on the old page. */
 export async function follow(target) {
   await Promise.all([target.page().waitForEvent('framenavigated'), target.click()])
 }
 
-/** What axe finds: the rule and the first element that breaks it. */
-export async function barriers(page, { except = [], rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] } = {}) {
+/** The issues that axe finds: the rule and the first element that violates it. */
+export async function accessibilityIssues(page, { except = [], rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] } = {}) {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await AXE)
   const { violations } = await page.evaluate(
     ([except, rules]) => {
@@ -113,22 +113,22 @@ export async function barriers(page, { except = [], rules = ['wcag2a', 'wcag2aa'
   return violations.map(({ id, nodes }) => `${id}: ${nodes[0].html} ${nodes[0].failureSummary ?? ''}`.trim())
 }
 
-/** Everything axe finds, good practice included. */
-export const allBarriers = (page) => barriers(page, { rules: STRICT })
+/** All issues that axe finds, including best practices. */
+export const allAccessibilityIssues = (page) => accessibilityIssues(page, { rules: AXE_TAGS })
 
-/** What is too pale to be read, and nothing else: it alone depends on the colours. */
-export const paleWords = (page) => barriers(page, { rules: ['color-contrast', 'link-in-text-block'] })
+/** Only issues of color contrast, the only rules that depend on the color scheme. */
+export const contrastIssues = (page) => accessibilityIssues(page, { rules: ['color-contrast', 'link-in-text-block'] })
 
-/** The longest word that must not be broken in the middle. */
-const WORD = 24
-/** The tallest row that a list may have on average on a phone. */
-const ROW = 180
+/** Words up to this length must not be broken. */
+const MAX_UNBROKEN_WORD = 24
+/** The maximum average row height of a list on a phone, in pixels. */
+const MAX_ROW_HEIGHT = 180
 
 /**
- * What does not fit on the page as it is shown now: elements that stick out of the window or are cut off, outside of
- * boxes that scroll; words in tables that are broken in the middle; rows of long lists that are too tall.
+ * Layout problems of the current page: elements that overflow the window or are cut off, except inside of scrolling
+ * boxes; words in tables that are broken in the middle; rows of long lists that are too tall.
  */
-export const misfits = (page) => page.evaluate(([word, row]) => {
+export const layoutIssues = (page) => page.evaluate(([word, row]) => {
   const found = []
   const width = document.documentElement.clientWidth
   const name = (element) => `<${element.localName} class="${element.getAttribute('class') ?? ''}"> ${element.textContent.trim().slice(0, 40)}`
@@ -137,7 +137,7 @@ export const misfits = (page) => page.evaluate(([word, row]) => {
     for (let up = element.parentElement; up; up = up.parentElement) yield up
   }
   const scrolls = (element) => ['auto', 'scroll'].includes(style(element).overflowX)
-  // Hidden from the eye, or cut off on purpose with an ellipsis or after some lines.
+  // Visually hidden, or cut off on purpose with an ellipsis or a line clamp.
   const cut = (element) => element.matches('.vh, .skip, .icon, details.menu *')
     || style(element).textOverflow === 'ellipsis' || style(element).webkitLineClamp !== 'none'
     || style(element).clipPath !== 'none'
@@ -145,9 +145,9 @@ export const misfits = (page) => page.evaluate(([word, row]) => {
     if (element.closest('svg, option') || !element.checkVisibility()) continue
     if (cut(element) || [...ancestors(element)].some((up) => cut(up) || (up !== document.body && scrolls(up)))) continue
     const { left, right, width: own } = element.getBoundingClientRect()
-    if (own > 0 && (right > width + 1 || left < -1)) found.push(`sticks out of the window: ${name(element)}`)
+    if (own > 0 && (right > width + 1 || left < -1)) found.push(`overflows the window: ${name(element)}`)
     const clips = ['hidden', 'clip'].includes(style(element).overflowX)
-    // What is typed into a field can be longer than the field; it scrolls.
+    // The value of an input field can be longer than the field; it scrolls.
     if (clips && !element.matches('input') && element.scrollWidth > element.clientWidth + 1) found.push(`is cut off: ${name(element)}`)
   }
   const range = document.createRange()
@@ -156,7 +156,7 @@ export const misfits = (page) => page.evaluate(([word, row]) => {
     const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT)
     while (texts.nextNode()) {
       const text = texts.currentNode
-      // The address of a server has no place where it could be broken well.
+      // A URL has no good position for a line break.
       if (text.data.includes('://')) continue
       for (const { 0: part, index } of text.data.matchAll(/[^\s\/–-]+/g)) {
         if (part.length > word || text.parentElement.closest('code, .vh') || !text.parentElement.checkVisibility()) continue
@@ -175,4 +175,4 @@ export const misfits = (page) => page.evaluate(([word, row]) => {
     }
   }
   return [...new Set(found)].slice(0, 10)
-}, [WORD, ROW])
+}, [MAX_UNBROKEN_WORD, MAX_ROW_HEIGHT])

@@ -1,12 +1,12 @@
-// Orders and dues are paid by card on the hosted page of a provider that nobody here wrote, in a real browser. It
-// calls our webhook twice each time, as if it had not heard our answer.
+// Card payments of orders and dues on the hosted page of a third-party fake of Stripe, in a real browser. It calls our
+// webhook twice for each event, as if it had not received our response.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
 import { launch, visitor } from './browser.mjs'
 import { KEY, SECRET, startProvider } from './provider.mjs'
-import { PATIENCE, Service, until } from './service.mjs'
+import { TIMEOUT, Service, until } from './service.mjs'
 
 let browser
 let service
@@ -32,7 +32,7 @@ after(async () => {
   await service?.stop()
 })
 
-test('an order is paid on the page of the provider, once', { timeout: PATIENCE }, async (t) => {
+test('an order is paid once on the hosted page', { timeout: TIMEOUT }, async (t) => {
   const order = await placeOrder()
   const checkout = await must('POST', `/orders/${order.id}/checkout`, {})
   assert.equal(new URL(checkout.url).origin, provider.url)
@@ -43,17 +43,17 @@ test('an order is paid on the page of the provider, once', { timeout: PATIENCE }
   assert.equal((await must('GET', `/checkouts/${checkout.id}`)).status, 'paid')
   const paid = await must('GET', `/orders/${order.id}`)
   assert.deepEqual([paid.paid, paid.currency, paid.version], [1250, 'EUR', 2])
-  assert.equal(await told('order.paid', order.id), 1)
+  assert.equal(await countNotifications('order.paid', order.id), 1)
   const payments = await must('GET', `/orders/${order.id}/payments`)
   assert.deepEqual(payments.map(({ amount, method }) => [amount, method]), [[1250, 'card']])
-  // Whoever goes back to the page of the provider finds it closed, and the order takes no second payment.
+  // The hosted page is closed, and the order accepts no second payment.
   await page.goto(checkout.url)
   await page.getByText('no longer available').waitFor()
   const again = await service.api('POST', `/orders/${order.id}/checkout`, {}, club.key)
   assert.deepEqual([again.status, again.code], [409, 'invalid_state'])
 })
 
-test('a part of a due is paid on the page of the provider, once', { timeout: PATIENCE }, async (t) => {
+test('a due is paid in two parts on the hosted page', { timeout: TIMEOUT }, async (t) => {
   const due = await chargeDue()
   const checkout = await must('POST', `/dues/${due.id}/checkout`, { amount: 2000 })
   await pay(await visit(t, checkout.url), '20.00')
@@ -63,28 +63,28 @@ test('a part of a due is paid on the page of the provider, once', { timeout: PAT
   await pay(await visit(t, rest.url), '30.00')
   await until('the due is paid', async () => (await must('GET', `/dues/${due.id}`)).status === 'paid')
   const payments = await must('GET', `/dues/${due.id}/payments`)
-  assert.deepEqual(payments.map(({ amount, method, credited }) => [amount, method, credited]), [[2000, 'card', 0], [3000, 'card', 0]])
-  assert.deepEqual([await told('dues.payment_recorded', due.id), await told('dues.paid', due.id)], [2, 1])
+  assert.deepEqual(payments.map(({ amount, method, overpaid }) => [amount, method, overpaid]), [[2000, 'card', 0], [3000, 'card', 0]])
+  assert.deepEqual([await countNotifications('dues.payment_recorded', due.id), await countNotifications('dues.paid', due.id)], [2, 1])
 })
 
-test('whoever goes back without paying has paid nothing', { timeout: PATIENCE }, async (t) => {
+test('cancelling on the hosted page records no payment', { timeout: TIMEOUT }, async (t) => {
   const order = await placeOrder()
   const checkout = await must('POST', `/orders/${order.id}/checkout`, {})
   const page = await visit(t, checkout.url)
   await page.getByRole('link', { name: 'Cancel' }).click()
   await page.waitForURL(`${service.url}/checkout/back`)
   await page.getByRole('heading', { name: 'Not paid yet' }).waitFor()
-  // Being on the page that says thank you proves nothing.
+  // Opening the success page does not count as a payment.
   await page.goto(`${service.url}/checkout/done`)
   assert.equal((await must('GET', `/orders/${order.id}`)).status, 'placed')
   const again = await must('POST', `/orders/${order.id}/checkout`, {})
   assert.deepEqual([again.id, again.url, again.status], [checkout.id, checkout.url, 'open'])
 })
 
-async function must(...asked) {
-  const answer = await service.api(...asked, ...(asked.length < 3 ? [undefined] : []), club.key)
-  if (answer.status >= 300) throw new Error(`${asked.slice(0, 2).join(' ')}: ${JSON.stringify(answer)}`)
-  return answer.data
+async function must(...request) {
+  const response = await service.api(...request, ...(request.length < 3 ? [undefined] : []), club.key)
+  if (response.status >= 300) throw new Error(`${request.slice(0, 2).join(' ')}: ${JSON.stringify(response)}`)
+  return response.data
 }
 
 async function placeOrder() {
@@ -97,16 +97,16 @@ async function chargeDue() {
   const team = await must('POST', '/teams', { name: 'Under 12 Blue' })
   const player = { first_name: 'Ana', last_name: 'Costa', role: 'player' }
   const member = await must('POST', `/teams/${team.id}/roster`, player)
-  const whom = { team_id: team.id, member_id: member.id }
+  const target = { team_id: team.id, member_id: member.id }
   const fee = { title: 'Season fee', category: 'dues', amount: 5000, currency: 'EUR', due_on: '2036-10-01' }
-  const [due] = await must('POST', '/dues', { ...whom, ...fee })
+  const [due] = await must('POST', '/dues', { ...target, ...fee })
   return due
 }
 
-/** How often something was told of an object. */
-async function told(kind, id) {
-  const news = await must('GET', '/notifications?limit=100')
-  return news.filter(({ type, data }) => type === kind && data.object.id === id).length
+/** The number of notifications of a type about an object. */
+async function countNotifications(kind, id) {
+  const notifications = await must('GET', '/notifications?limit=100')
+  return notifications.filter(({ type, data }) => type === kind && data.object.id === id).length
 }
 
 async function visit(t, url) {
@@ -119,7 +119,7 @@ async function visit(t, url) {
   return page
 }
 
-/** Presses the button on the hosted page and comes back to ours. */
+/** Pays on the hosted page and waits for the return to our page. */
 async function pay(page, amount) {
   await page.getByRole('button', { name: `Pay $${amount}` }).click()
   await page.waitForURL(`${service.url}/checkout/done`)

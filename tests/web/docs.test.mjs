@@ -1,20 +1,20 @@
-// The API reference as a visitor sees it: complete, self-contained, readable on a phone, by day and
-// by night, and with a screen reader.
+// The API reference and the guides in a browser: on a phone and on a desktop, in light and dark mode, accessible, and
+// without requests to other origins.
 
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 
-import { barriers, launch, misfits, open, service } from './browser.mjs'
-import { PATIENCE } from './service.mjs'
+import { accessibilityIssues, launch, layoutIssues, open, service } from './browser.mjs'
+import { TIMEOUT } from './service.mjs'
 
-const pictures = process.env.TOUCHLINE_SCREENSHOTS
+const screenshots = process.env.TOUCHLINE_SCREENSHOTS
 let browser
 let operation
 
 before(async () => {
-  if (pictures) await mkdir(pictures, { recursive: true })
+  if (screenshots) await mkdir(screenshots, { recursive: true })
   operation = await linkTo('List teams')
   browser = await launch()
 })
@@ -23,53 +23,53 @@ after(() => browser?.close())
 
 for (const width of [390, 1280]) {
   for (const scheme of ['light', 'dark']) {
-    const look = { width, scheme }
+    const options = { width, scheme }
 
-    test(`the reference at ${width} px, ${scheme}`, { timeout: PATIENCE }, async (t) => {
-      const visit = await open(browser, '/docs', look)
+    test(`the API reference at ${width} px, ${scheme}`, { timeout: TIMEOUT }, async (t) => {
+      const visit = await open(browser, '/docs', options)
       t.after(visit.close)
-      await isFit(visit, `docs-${width}-${scheme}`)
+      await checkPage(visit, `docs-${width}-${scheme}`)
     })
 
     for (const guide of ['webhooks', 'store', 'dues', 'cards', 'errors']) {
-      test(`the guide to ${guide} at ${width} px, ${scheme}`, { timeout: PATIENCE }, async (t) => {
-        const visit = await open(browser, `/docs/${guide}`, look)
+      test(`the ${guide} guide at ${width} px, ${scheme}`, { timeout: TIMEOUT }, async (t) => {
+        const visit = await open(browser, `/docs/${guide}`, options)
         t.after(visit.close)
-        await isFit(visit, `docs-${guide}-${width}-${scheme}`)
-        assert.deepEqual(await misfits(visit.page), [])
+        await checkPage(visit, `docs-${guide}-${width}-${scheme}`)
+        assert.deepEqual(await layoutIssues(visit.page), [])
       })
     }
 
-    test(`an operation at ${width} px, ${scheme}`, { timeout: PATIENCE }, async (t) => {
-      const visit = await open(browser, operation, look)
+    test(`an operation at ${width} px, ${scheme}`, { timeout: TIMEOUT }, async (t) => {
+      const visit = await open(browser, operation, options)
       t.after(visit.close)
       const text = visit.page.getByText('List teams', { exact: true })
       await text.filter({ visible: true }).first().waitFor()
-      await isFit(visit, `docs-operation-${width}-${scheme}`)
+      await checkPage(visit, `docs-operation-${width}-${scheme}`)
     })
   }
 }
 
-/** Only the first group is drawn at once; the others open when a link leads there. */
+/** A link to an operation. The page renders only the first group at once; a link opens the others. */
 async function linkTo(summary) {
-  const answer = await fetch(new URL('/api/public/v1/openapi.json', service))
-  const { paths } = await answer.json()
+  const response = await fetch(new URL('/api/public/v1/openapi.json', service))
+  const { paths } = await response.json()
   for (const [path, methods] of Object.entries(paths)) {
-    for (const [method, found] of Object.entries(methods)) {
-      if (found.summary !== summary) continue
-      const group = found.tags[0].toLowerCase().replaceAll(' ', '-')
+    for (const [method, operation] of Object.entries(methods)) {
+      if (operation.summary !== summary) continue
+      const group = operation.tags[0].toLowerCase().replaceAll(' ', '-')
       return `/docs#tag/${group}/${method.toUpperCase()}${path}`
     }
   }
   throw new Error(`the document has no operation "${summary}"`)
 }
 
-async function isFit({ page, faults }, picture) {
+async function checkPage({ page, faults }, name) {
   await page.waitForLoadState('networkidle')
-  if (pictures) await page.screenshot({ path: join(pictures, `${picture}.png`) })
+  if (screenshots) await page.screenshot({ path: join(screenshots, `${name}.png`) })
   assert.deepEqual(faults, [])
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-  assert.ok(wide <= 0, `the page is ${wide} px wider than the window`)
-  // The greys are Scalar's own.
-  assert.deepEqual(await barriers(page, { except: ['color-contrast'] }), [])
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+  assert.ok(overflow <= 0, `the page is ${overflow} px wider than the window`)
+  // The low-contrast grays come from Scalar, the library that renders the reference.
+  assert.deepEqual(await accessibilityIssues(page, { except: ['color-contrast'] }), [])
 }

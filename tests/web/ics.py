@@ -1,10 +1,9 @@
-"""Reads a calendar as other people's software does, and prints one line of JSON for each event.
+"""Reads a calendar with third-party libraries, and prints one line of JSON for each event.
 
     python tests/web/ics.py feed.ics
 
-The zones are those that the file describes: their names are changed on the way in, so that no
-table of the machine answers for them. Moments are shown in UTC, the days of an all-day event as
-they are. Exits with 1 and the reason on stderr if the file has a line over 75 octets, a line that
+Time zones come only from the definitions in the file: they are renamed first, so that the libraries cannot
+use the machine's own time zone database. Times are printed in UTC, days of all-day events unchanged. Exits with 1 and the reason on stderr if the file has a line over 75 octets, a line that
 does not end with CRLF, or a time in a zone that it does not describe.
 
 Needs the packages icalendar and recurring_ical_events.
@@ -19,46 +18,46 @@ from pathlib import Path
 import icalendar
 import recurring_ical_events
 
-LONGEST_LINE = 75
+MAX_LINE_OCTETS = 75
 
 
-class Refused(Exception):
-    """The file is not a calendar that every reader understands."""
+class InvalidCalendar(Exception):
+    """The file violates RFC 5545."""
 
 
 def check_lines(content: bytes) -> None:
     if not content.endswith(b"\r\n"):
-        raise Refused("the last line does not end with CRLF")
+        raise InvalidCalendar("the last line does not end with CRLF")
     for number, line in enumerate(content.removesuffix(b"\r\n").split(b"\r\n"), start=1):
         if b"\n" in line or b"\r" in line:
-            raise Refused(f"line {number} contains a bare CR or LF")
-        if len(line) > LONGEST_LINE:
-            raise Refused(f"line {number} has {len(line)} octets")
+            raise InvalidCalendar(f"line {number} contains a bare CR or LF")
+        if len(line) > MAX_LINE_OCTETS:
+            raise InvalidCalendar(f"line {number} has {len(line)} octets")
 
 
-def with_zones_of_its_own(content: bytes) -> bytes:
-    """The unfolded text with zones of other names, which are known from the file alone."""
+def with_renamed_zones(content: bytes) -> bytes:
+    """The unfolded text with renamed time zones, which only the file defines."""
     unfolded = re.sub(rb"\r\n[ \t]", b"", content)
     return re.sub(rb"^(TZID:|[A-Z]+;TZID=)", rb"\1Described-", unfolded, flags=re.MULTILINE)
 
 
-def shown(time: date | datetime) -> str:
+def format_time(time: date | datetime) -> str:
     if not isinstance(time, datetime):
         return time.isoformat()
     if time.tzinfo is None:
-        raise Refused(f"{time.isoformat()} is in a zone that the file does not describe")
+        raise InvalidCalendar(f"{time.isoformat()} is in a zone that the file does not describe")
     return time.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def events(content: bytes):
     check_lines(content)
-    calendar = icalendar.Calendar.from_ical(with_zones_of_its_own(content))
+    calendar = icalendar.Calendar.from_ical(with_renamed_zones(content))
     for event in recurring_ical_events.of(calendar, skip_bad_series=False).all():
         yield {
             "uid": str(event["UID"]),
             "summary": str(event["SUMMARY"]),
-            "start": shown(event.start),
-            "end": shown(event.end),
+            "start": format_time(event.start),
+            "end": format_time(event.end),
             "status": str(event["STATUS"]),
             "sequence": int(event["SEQUENCE"]),
             "all_day": not isinstance(event.start, datetime),
@@ -69,7 +68,7 @@ def main() -> int:
     try:
         for event in events(Path(sys.argv[1]).read_bytes()):
             print(json.dumps(event, ensure_ascii=False))
-    except (Refused, ValueError) as fault:
+    except (InvalidCalendar, ValueError) as fault:
         print(f"{sys.argv[1]}: {fault}", file=sys.stderr)
         return 1
     return 0

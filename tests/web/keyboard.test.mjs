@@ -1,10 +1,11 @@
-// Signing in, allowing an app and making a key without a mouse, always seeing where one is.
+// Signing in, connecting an app, creating a key and adding a webhook with the keyboard only. The focus is always
+// visible.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
 import { launch, signIn, visitor } from './browser.mjs'
-import { PATIENCE, PKCE, Service, until } from './service.mjs'
+import { TIMEOUT, PKCE, Service, until } from './service.mjs'
 import { receiver } from './world.mjs'
 
 const service = Service.shared()
@@ -18,33 +19,33 @@ before(async () => {
 
 after(() => browser?.close())
 
-test('signing in', { timeout: PATIENCE }, async (t) => {
+test('signs in', { timeout: TIMEOUT }, async (t) => {
   const page = await arrive(t)
   await page.goto('/sign-in')
   await enter(page)
   assert.notEqual(new URL(page.url()).pathname, '/sign-in')
 })
 
-test('allowing an app something', { timeout: PATIENCE }, async (t) => {
+test('connects an app', { timeout: TIMEOUT }, async (t) => {
   const app = await service.app('native', 'http://127.0.0.1/callback')
-  const asked = { client_id: app.id, redirect_uri: `${service.url.replace('localhost', '127.0.0.1')}/callback`, response_type: 'code' }
+  const request = { client_id: app.id, redirect_uri: `${service.url.replace('localhost', '127.0.0.1')}/callback`, response_type: 'code' }
   const page = await arrive(t)
-  await page.goto(`/oauth/authorize?${new URLSearchParams({ ...asked, ...PKCE, scope: 'teams:read', state: 's' })}`)
+  await page.goto(`/oauth/authorize?${new URLSearchParams({ ...request, ...PKCE, scope: 'teams:read', state: 's' })}`)
   await enter(page)
-  const back = page.waitForRequest((request) => new URL(request.url()).pathname === '/callback')
+  const callback = page.waitForRequest((request) => new URL(request.url()).pathname === '/callback')
   await tabTo(page, page.getByRole('button', { name: /^Allow/ }))
   await page.keyboard.press('Enter')
-  assert.ok(new URL((await back).url()).searchParams.get('code'))
+  assert.ok(new URL((await callback).url()).searchParams.get('code'))
 })
 
-test('making a key and using it', { timeout: PATIENCE }, async (t) => {
+test('creates a key and uses it', { timeout: TIMEOUT }, async (t) => {
   const page = await arrive(t)
   await signIn(page, person)
   await page.goto('/admin')
-  // Past the menu in one step, for those who hear it on every page.
+  // The first link skips the menu, which a screen reader would read on every page.
   await page.keyboard.press('Tab')
   const first = await page.evaluate(() => document.activeElement.getAttribute('href'))
-  assert.equal(first, '#main', 'the first stop leads past the menu')
+  assert.equal(first, '#main', 'the first focus stop is the skip link')
   await tabTo(page, page.getByRole('link', { name: 'API keys' }).filter({ visible: true }).first())
   await page.keyboard.press('Enter')
   await page.waitForURL('**/admin/keys')
@@ -52,33 +53,33 @@ test('making a key and using it', { timeout: PATIENCE }, async (t) => {
   await page.keyboard.press('Enter')
   await page.waitForURL('**/admin/keys/new')
   await tabTo(page, page.getByLabel('Name', { exact: true }))
-  await page.keyboard.type('Made by keyboard')
+  await page.keyboard.type('Created by keyboard')
   await tabTo(page, page.locator('input[name=scopes][value="teams:read"]'))
   await page.keyboard.press('Space')
-  await tabTo(page, page.getByRole('button', { name: 'Make the key' }))
+  await tabTo(page, page.getByRole('button', { name: 'Create key' }))
   await page.keyboard.press('Enter')
   const key = (await page.locator('#key').textContent()).trim()
   assert.equal((await service.api('GET', '/teams', undefined, key)).status, 200)
 })
 
-test('adding a webhook and testing it', { timeout: PATIENCE }, async (t) => {
+test('adds a webhook and tests it', { timeout: TIMEOUT }, async (t) => {
   const { url, received } = await receiver(t)
   const page = await arrive(t)
   await signIn(page, person)
   await page.goto('/admin/webhooks/new')
-  const address = page.getByLabel('Address', { exact: true })
+  const address = page.getByLabel('URL', { exact: true })
   const focused = (target) => target.evaluate((element) => element === document.activeElement)
   await tabTo(page, address)
   await page.keyboard.type('https://coach:secret@club.example/hook')
   await page.keyboard.press('Enter')
-  // One is where something is wrong, and it is not far to what has to be done.
+  // The focus moves to the first field with an error.
   await page.getByText('Nothing was saved').waitFor()
-  await until('the choice has the focus', () => focused(page.locator('fieldset.wishes')))
-  await tabTo(page, page.getByText('Choose among').first())
+  await until('the choice has the focus', () => focused(page.locator('fieldset.event-choices')))
+  await tabTo(page, page.getByText('Choose from').first())
   await page.keyboard.press('Enter')
   await tabTo(page, page.locator('input[name=events][value="team.created"]'))
   await page.keyboard.press('Space')
-  await tabTo(page, page.getByRole('button', { name: 'Add the webhook' }))
+  await tabTo(page, page.getByRole('button', { name: 'Add webhook' }))
   await page.keyboard.press('Enter')
   await page.locator('#url-error').waitFor()
   await until('the address has the focus', () => focused(address))
@@ -90,8 +91,8 @@ test('adding a webhook and testing it', { timeout: PATIENCE }, async (t) => {
   await page.keyboard.press('Enter')
   await tabTo(page, page.getByRole('button', { name: 'Send test' }))
   await page.keyboard.press('Enter')
-  await page.getByText('It answered 200').waitFor()
-  // Among teams that other checks make meanwhile.
+  await page.getByText('Status 200').waitFor()
+  // Other tests create teams at the same time, so look only for the test event.
   await until('the test arrives', () => received.some(({ type }) => type === 'ping'))
 })
 
@@ -110,22 +111,22 @@ async function enter(page) {
   await page.waitForURL((url) => !url.pathname.startsWith('/sign-in'))
 }
 
-/** Goes on with Tab until it is there; every stop on the way must be seen. */
+/** Presses Tab until the target has the focus. Every focus stop must have a visible indicator. */
 async function tabTo(page, target) {
   await target.waitFor()
   for (let stops = 0; stops < 80; stops += 1) {
     if (await target.evaluate((element) => element === document.activeElement)) return
     await page.keyboard.press('Tab')
     const hidden = await page.evaluate(() => {
-      const now = document.activeElement
-      if (!now || now === document.body) return undefined
-      const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(now)
-      // A box or a dot may show it around its label.
-      const around = now.closest('label, .check') && getComputedStyle(now.closest('label, .check'))
-      const seen = (outlineStyle !== 'none' && outlineWidth !== '0px') || boxShadow !== 'none'
-      return seen || (around && around.outlineStyle !== 'none') ? undefined : now.outerHTML.slice(0, 200)
+      const active = document.activeElement
+      if (!active || active === document.body) return undefined
+      const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(active)
+      // A checkbox or radio button may have the indicator around its label.
+      const label = active.closest('label, .check') && getComputedStyle(active.closest('label, .check'))
+      const visible = (outlineStyle !== 'none' && outlineWidth !== '0px') || boxShadow !== 'none'
+      return visible || (label && label.outlineStyle !== 'none') ? undefined : active.outerHTML.slice(0, 200)
     })
-    assert.equal(hidden, undefined, 'one cannot see where one is')
+    assert.equal(hidden, undefined, 'the focus is not visible')
   }
-  assert.fail(`not reached by keyboard: ${target}`)
+  assert.fail(`cannot be reached with the keyboard: ${target}`)
 }

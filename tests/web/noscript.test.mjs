@@ -1,10 +1,10 @@
-// What people come for, in a browser that runs no scripts.
+// The most important pages in a browser without JavaScript.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
 import { follow, launch, signIn, visitor } from './browser.mjs'
-import { PATIENCE, PKCE, Service, until } from './service.mjs'
+import { TIMEOUT, PKCE, Service, until } from './service.mjs'
 import { makeKey, makeWebhook, PASSWORD, path, receiver } from './world.mjs'
 
 const service = Service.shared()
@@ -18,7 +18,7 @@ before(async () => {
 
 after(() => browser?.close())
 
-test('making a key, using it, revoking it, signing out', { timeout: PATIENCE }, async (t) => {
+test('creates a key, uses it, revokes it, and signs out', { timeout: TIMEOUT }, async (t) => {
   const page = await arrive(t)
   await signIn(page, person)
   const key = await makeKey(page, 'Without scripts')
@@ -34,12 +34,12 @@ test('making a key, using it, revoking it, signing out', { timeout: PATIENCE }, 
   assert.equal(new URL(page.url()).pathname, '/sign-in')
 })
 
-test('inviting somebody, who joins', { timeout: PATIENCE }, async (t) => {
+test('invites a user, who joins', { timeout: TIMEOUT }, async (t) => {
   const page = await arrive(t)
   await signIn(page, person)
   await page.goto('/admin/members/invite')
   await page.getByLabel('Email', { exact: true }).fill('newcomer@people.example')
-  await page.getByRole('button', { name: 'Make the invitation' }).click()
+  await page.getByRole('button', { name: 'Create invitation' }).click()
   const link = path(await page.locator('#link').textContent())
 
   const guest = await arrive(t)
@@ -47,8 +47,8 @@ test('inviting somebody, who joins', { timeout: PATIENCE }, async (t) => {
   await guest.getByLabel('Your name').fill('Nina Newcomer')
   await guest.getByLabel('Email', { exact: true }).fill('newcomer@people.example')
   await guest.getByLabel('Password', { exact: true }).fill(PASSWORD)
-  await guest.getByRole('button', { name: 'Make an account' }).click()
-  // With the invited address they are signed in at once.
+  await guest.getByRole('button', { name: 'Create account' }).click()
+  // With the invited email address the user is signed in at once.
   await follow(guest.getByRole('button', { name: 'Join the club' }))
   await guest.goto('/account')
   await guest.getByText('Nina Newcomer').first().waitFor()
@@ -56,11 +56,11 @@ test('inviting somebody, who joins', { timeout: PATIENCE }, async (t) => {
   await page.getByText('newcomer@people.example').first().waitFor()
 })
 
-test('allowing an app something, and taking it back', { timeout: PATIENCE }, async (t) => {
+test('connects an app and disconnects it', { timeout: TIMEOUT }, async (t) => {
   const app = await service.app('native', 'http://127.0.0.1/callback', { name: 'Without scripts' })
-  const asked = { client_id: app.id, redirect_uri: `${service.url.replace('localhost', '127.0.0.1')}/callback`, response_type: 'code' }
+  const request = { client_id: app.id, redirect_uri: `${service.url.replace('localhost', '127.0.0.1')}/callback`, response_type: 'code' }
   const page = await arrive(t)
-  const authorize = `/oauth/authorize?${new URLSearchParams({ ...asked, ...PKCE, scope: 'teams:read', state: 's' })}`
+  const authorize = `/oauth/authorize?${new URLSearchParams({ ...request, ...PKCE, scope: 'teams:read', state: 's' })}`
   await signIn(page, person, authorize)
   await page.getByRole('button', { name: /^Allow/ }).click()
   await page.waitForURL('**/callback?**')
@@ -76,32 +76,32 @@ test('allowing an app something, and taking it back', { timeout: PATIENCE }, asy
   assert.equal((await service.api('GET', '/teams', undefined, token)).status, 401)
 })
 
-test('adding a webhook, testing it, turning it off and on', { timeout: PATIENCE }, async (t) => {
+test('adds a webhook, tests it, turns it off and on', { timeout: TIMEOUT }, async (t) => {
   const { url, received } = await receiver(t)
   const page = await arrive(t)
   await signIn(page, person)
-  const { place } = await makeWebhook(page, url)
-  await page.goto(place)
+  const { href } = await makeWebhook(page, url)
+  await page.goto(href)
   await page.getByRole('button', { name: 'Send test' }).click()
   await until('the test arrives', () => received.some(({ type }) => type === 'ping'))
-  await until('the page says so', async () => {
+  await until('the page shows the result', async () => {
     await page.getByRole('link', { name: 'Refresh' }).click()
-    return page.getByText('It answered 200').count()
+    return page.getByText('Status 200').count()
   })
-  await page.goto(`${place}/off`)
-  await follow(page.getByRole('button', { name: 'Turn it off' }))
+  await page.goto(`${href}/off`)
+  await follow(page.getByRole('button', { name: 'Turn off' }))
   await service.api('POST', '/teams', { name: 'Missed meanwhile' })
-  await page.goto(place)
+  await page.goto(href)
   await page.getByRole('button', { name: 'Turn on and replay missed' }).click()
-  await until('what was missed arrives', () => received.some(({ data }) => data.object?.name === 'Missed meanwhile'))
+  await until('the missed notification arrives', () => received.some(({ data }) => data.object?.name === 'Missed meanwhile'))
 })
 
-test('fields that do not apply are hidden, and what they hold is neither used nor lost', { timeout: PATIENCE }, async (t) => {
+test('fields that do not apply are hidden, and their values are kept but not used', { timeout: TIMEOUT }, async (t) => {
   const team = await service.api('POST', '/teams', { name: 'Charged without scripts' })
   const page = await arrive(t)
   await signIn(page, person)
   await page.goto(`/admin/dues/new?team=${team.data.id}`)
-  for (const field of ['#discount', '#late_fee', '#instalment_count', '#part_on_1', 'input[name=member_ids]']) {
+  for (const field of ['#discount', '#late_fee', '#installment_count', '#part_on_1', 'input[name=member_ids]']) {
     assert.equal(await page.locator(field).first().isVisible(), false, field)
   }
   assert.ok(await page.locator('#due_on').isVisible())
@@ -113,16 +113,16 @@ test('fields that do not apply are hidden, and what they hold is neither used no
   await page.locator('#discount').fill('5')
   await page.locator('#discount_kind').selectOption('none')
   assert.equal(await page.locator('#discount').isVisible(), false)
-  await page.getByLabel('What for').fill('Fee')
+  await page.getByLabel('Title').fill('Fee')
   await page.getByLabel('Amount', { exact: true }).fill('100')
   await page.locator('#due_on').fill('2027-09-01')
-  await follow(page.getByRole('button', { name: 'Show what is charged' }))
+  await follow(page.getByRole('button', { name: 'Preview' }))
   assert.equal(await page.locator('#discount').inputValue(), '5')
-  assert.ok(await page.locator('#discount').isVisible(), 'what is refused is shown')
-  await page.getByText('You wrote a discount, but chose none.').waitFor()
+  assert.ok(await page.locator('#discount').isVisible(), 'a field with an error is visible')
+  await page.getByText('You entered a discount but selected “None”.').waitFor()
 
   await page.goto('/admin/store/products/new')
-  assert.equal(await page.locator('#tax_rate_bp').isVisible(), false)
+  assert.equal(await page.locator('#tax_rate_bps').isVisible(), false)
   assert.ok(await page.locator('#stock').isVisible())
   await page.locator('input[name=sized][value=yes]').check()
   assert.equal(await page.locator('#stock').isVisible(), false)

@@ -1,5 +1,5 @@
-// Real clients, written with the libraries people use, each through the whole flow in a real browser:
-// sign in, consent, code, exchange, call, refresh, revoke, and refused.
+// Clients written with common OAuth libraries, each through the whole flow in a real browser: sign in, consent,
+// exchange the code, call the API, refresh, revoke, and get a 401.
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -11,11 +11,11 @@ import * as openid from 'openid-client'
 
 import { begin, finish } from '../clients/with_oauth4webapi.mjs'
 import { launch, signIn, visitor } from './browser.mjs'
-import { PATIENCE, Service, converse } from './service.mjs'
+import { TIMEOUT, Service, spawnLineProgram } from './service.mjs'
 
 const CLIENTS = new URL('../clients/', import.meta.url)
 const SCOPE = 'teams:read roster:read'
-const GOOD = { calls: [200, 200, 401], rotated: true }
+const EXPECTED = { calls: [200, 200, 401], rotated: true }
 
 const service = Service.shared()
 const issuer = service.url
@@ -30,21 +30,21 @@ before(async () => {
 
 after(() => browser?.close())
 
-test('oauth4webapi as an app on somebody’s computer', { timeout: PATIENCE }, async (t) => {
-  const place = await listen(t)
-  // Which port will be free is not known when an app is registered.
+test('oauth4webapi as a native app', { timeout: TIMEOUT }, async (t) => {
+  const callback = await listen(t)
+  // A native app does not know its port when it is registered.
   const app = await service.app('native', 'http://127.0.0.1/callback', { scopes: SCOPE })
-  const given = { issuer, api, clientId: app.id, redirectUri: `${place.origin}/callback`, scope: SCOPE }
-  const kept = await begin(oauth4webapi, given)
-  const back = await consent(t, kept.authorize, place)
-  const done = await finish(oauth4webapi, given, kept, back)
-  isGood(done)
+  const settings = { issuer, api, clientId: app.id, redirectUri: `${callback.origin}/callback`, scope: SCOPE }
+  const pending = await begin(oauth4webapi, settings)
+  const callbackUrl = await consent(t, pending.authorize, callback)
+  const done = await finish(oauth4webapi, settings, pending, callbackUrl)
+  checkResult(done)
   assert.equal(done.challenge, 'invalid_token')
 })
 
-test('openid-client as an app on a server', { timeout: PATIENCE }, async (t) => {
-  const place = await listen(t)
-  const redirectUri = `${place.origin}/callback`
+test('openid-client as a server app', { timeout: TIMEOUT }, async (t) => {
+  const callback = await listen(t)
+  const redirectUri = `${callback.origin}/callback`
   const app = await service.app('server', redirectUri, { scopes: SCOPE })
   const options = { algorithm: 'oauth2', execute: [openid.allowInsecureRequests] }
   const server = await openid.discovery(new URL(issuer), app.id, app.secret, undefined, options)
@@ -57,9 +57,9 @@ test('openid-client as an app on a server', { timeout: PATIENCE }, async (t) => 
     code_challenge: await openid.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
   })
-  const back = new URL(await consent(t, url.href, place))
+  const callbackUrl = new URL(await consent(t, url.href, callback))
   const checks = { pkceCodeVerifier: verifier, expectedState: state }
-  const first = await openid.authorizationCodeGrant(server, back, checks)
+  const first = await openid.authorizationCodeGrant(server, callbackUrl, checks)
   const teams = new URL(`${api}/teams`)
   const call = async (token) => (await openid.fetchProtectedResource(server, token, teams, 'GET')).status
   const calls = [await call(first.access_token)]
@@ -67,92 +67,92 @@ test('openid-client as an app on a server', { timeout: PATIENCE }, async (t) => 
   calls.push(await call(second.access_token))
   await openid.tokenRevocation(server, second.refresh_token)
   calls.push(await call(second.access_token).catch((error) => error.status ?? error))
-  isGood({ calls, rotated: first.refresh_token !== second.refresh_token, scope: second.scope })
+  checkResult({ calls, rotated: first.refresh_token !== second.refresh_token, scope: second.scope })
 })
 
-test('oauth4webapi as a page of another origin', { timeout: PATIENCE }, async (t) => {
+test('oauth4webapi as a single-page app on another origin', { timeout: TIMEOUT }, async (t) => {
   const files = {
     '/': ['text/html', '<!doctype html><html lang="en"><title>Scores</title><pre id="result"></pre><script type="module" src="/page.mjs"></script></html>'],
     '/page.mjs': ['text/javascript', await readFile(new URL('page.mjs', CLIENTS))],
     '/with_oauth4webapi.mjs': ['text/javascript', await readFile(new URL('with_oauth4webapi.mjs', CLIENTS))],
     '/oauth4webapi.mjs': ['text/javascript', await readFile(new URL(import.meta.resolve('oauth4webapi')))],
   }
-  const place = await listen(t, (path) => files[path])
-  const app = await service.app('spa', `${place.origin}/`, { scopes: SCOPE })
-  const given = { issuer, api, clientId: app.id, redirectUri: `${place.origin}/`, scope: SCOPE }
-  files['/settings.json'] = ['application/json', JSON.stringify(given)]
+  const callback = await listen(t, (path) => files[path])
+  const app = await service.app('spa', `${callback.origin}/`, { scopes: SCOPE })
+  const settings = { issuer, api, clientId: app.id, redirectUri: `${callback.origin}/`, scope: SCOPE }
+  files['/settings.json'] = ['application/json', JSON.stringify(settings)]
 
-  const visit = await visitor(browser, { also: [place.origin] })
+  const visit = await visitor(browser, { also: [callback.origin] })
   t.after(visit.close)
-  await visit.page.goto(`${place.origin}/`)
+  await visit.page.goto(`${callback.origin}/`)
   await visit.page.waitForURL(`${issuer}/**`)
   await allow(visit)
-  await visit.page.waitForURL(`${place.origin}/?**`)
+  await visit.page.waitForURL(`${callback.origin}/?**`)
   const result = visit.page.locator('#result')
   await result.filter({ hasText: '{' }).waitFor()
   const done = JSON.parse(await result.textContent())
   assert.equal(done.failed, undefined)
-  isGood(done)
+  checkResult(done)
   assert.equal(done.challenge, 'invalid_token')
   const unexpected = visit.faults.filter((fault) => !/\b401\b/.test(fault) && !/favicon/.test(fault))
   assert.deepEqual(unexpected, [])
 })
 
 for (const [name, kind, program] of [
-  ['Authlib as an app on a server', 'server', python('with_authlib.py')],
-  ['requests-oauthlib as an app on somebody’s computer', 'native', python('with_requests_oauthlib.py')],
-  ['the crate oauth2 as an app on a server', 'server', [process.env.TOUCHLINE_OAUTH_CLIENT, []]],
+  ['Authlib as a server app', 'server', python('with_authlib.py')],
+  ['requests-oauthlib as a native app', 'native', python('with_requests_oauthlib.py')],
+  ['the crate oauth2 as a server app', 'server', [process.env.TOUCHLINE_OAUTH_CLIENT, []]],
 ]) {
-  test(name, { timeout: PATIENCE }, async (t) => {
-    const place = await listen(t)
-    const redirectUri = `${place.origin}/callback`
+  test(name, { timeout: TIMEOUT }, async (t) => {
+    const callback = await listen(t)
+    const redirectUri = `${callback.origin}/callback`
     const app = await service.app(kind, redirectUri, { scopes: SCOPE })
-    const talk = converse(...program, CLIENTS)
-    t.after(talk.stop)
-    const given = { issuer, api, client_id: app.id, client_secret: app.secret }
-    talk.tell(JSON.stringify({ ...given, redirect_uri: redirectUri, scope: SCOPE }))
-    const { authorize } = await talk.hear()
-    talk.tell(await consent(t, authorize, place))
-    isGood(await talk.hear())
+    const client = spawnLineProgram(...program, CLIENTS)
+    t.after(client.stop)
+    const settings = { issuer, api, client_id: app.id, client_secret: app.secret }
+    client.send(JSON.stringify({ ...settings, redirect_uri: redirectUri, scope: SCOPE }))
+    const { authorize } = await client.receive()
+    client.send(await consent(t, authorize, callback))
+    checkResult(await client.receive())
   })
 }
 
-test('whoever refuses sends the app back with nothing but the news', { timeout: PATIENCE }, async (t) => {
-  const place = await listen(t)
+test('refusing consent returns only an error to the app', { timeout: TIMEOUT }, async (t) => {
+  const callback = await listen(t)
   const app = await service.app('native', 'http://127.0.0.1/callback', { scopes: SCOPE })
-  const given = { issuer, api, clientId: app.id, redirectUri: `${place.origin}/callback`, scope: SCOPE }
-  const { authorize, state } = await begin(oauth4webapi, given)
-  const visit = await visitor(browser, { also: [place.origin] })
+  const settings = { issuer, api, clientId: app.id, redirectUri: `${callback.origin}/callback`, scope: SCOPE }
+  const { authorize, state } = await begin(oauth4webapi, settings)
+  const visit = await visitor(browser, { also: [callback.origin] })
   t.after(visit.close)
   await arrive(visit, authorize)
   await visit.page.getByRole('button', { name: REFUSE }).click()
-  const back = new URL(await place.called())
-  assert.equal(back.searchParams.get('error'), 'access_denied')
-  assert.equal(back.searchParams.get('state'), state)
-  assert.equal(back.searchParams.get('iss'), issuer)
-  assert.equal(back.searchParams.get('code'), null)
+  const callbackUrl = new URL(await callback.waitForCall())
+  assert.equal(callbackUrl.searchParams.get('error'), 'access_denied')
+  assert.equal(callbackUrl.searchParams.get('state'), state)
+  assert.equal(callbackUrl.searchParams.get('iss'), issuer)
+  assert.equal(callbackUrl.searchParams.get('code'), null)
 })
 
 const ALLOW = /^Allow/
 const REFUSE = /^(Do not allow|Don’t allow|Cancel|Refuse)/
 
-function isGood(done) {
-  assert.deepEqual({ calls: done.calls, rotated: done.rotated }, GOOD)
+function checkResult(done) {
+  assert.deepEqual({ calls: done.calls, rotated: done.rotated }, EXPECTED)
   assert.deepEqual(done.scope.split(' ').sort(), SCOPE.split(' ').sort())
 }
 
-/** Signs in and consents in a browser of its own; answers with the address the app was called at. */
-async function consent(t, authorize, place) {
-  const visit = await visitor(browser, { also: [place.origin] })
+/** Signs in and consents in a separate browser profile. Returns the callback URL. */
+async function consent(t, authorize, callback) {
+  const visit = await visitor(browser, { also: [callback.origin] })
   t.after(visit.close)
   await arrive(visit, authorize)
   await allow(visit)
-  const back = await place.called()
+  const callbackUrl = await callback.waitForCall()
   assert.deepEqual(visit.faults, [])
-  return back
+  return callbackUrl
 }
 
-/** Follows the link of an app to where consent is asked for. */
+/** Opens the authorization URL and signs in. */
 async function arrive({ page }, authorize) {
   await signIn(page, person, authorize)
 }
@@ -162,7 +162,7 @@ async function allow(visit) {
   await visit.page.getByRole('button', { name: ALLOW }).click()
 }
 
-/** An app's own address: remembers the call of the browser, or serves what it is given. */
+/** An app's server: records the callback, or serves files. */
 async function listen(t, serve = () => undefined) {
   let arrived
   const call = new Promise((done) => (arrived = done))
@@ -176,7 +176,7 @@ async function listen(t, serve = () => undefined) {
   t.after(() => server.close())
   return {
     origin: `http://127.0.0.1:${server.address().port}`,
-    async called() {
+    async waitForCall() {
       const late = new Promise((_, failed) => setTimeout(failed, 60_000, new Error('the app was not called')).unref())
       return Promise.race([call, late])
     },

@@ -1,15 +1,15 @@
-// Every page there is, and how one gets there. A page of the source that is missing here is a fault.
+// All pages and how to open them. A test fails if a page of the source code is missing here.
 
 import { follow, signIn } from './browser.mjs'
 import { digits, makeWebhook, PASSWORD, path } from './world.mjs'
 
-/** An address that a browser just opens. */
+/** Opens a path. */
 const at = (path) => async (page, w) => page.goto(typeof path === 'function' ? path(w) : path)
 const press = (page, name) => page.getByRole('button', { name, exact: true }).click()
 
 /**
- * `[name, route, who, go, status]`: what it is called on its picture, its address in the source, whose
- * browser opens it, how, and how the page itself is answered if not with 200.
+ * `[name, route, who, go, status]`: the name of its screenshot, its route in the source code, the user whose browser
+ * opens it, a function that opens it, and its status if not 200.
  */
 export const PAGES = [
   ['sign-in', '/sign-in', 'nobody', at('/sign-in')],
@@ -25,12 +25,12 @@ export const PAGES = [
     await page.goto('/forgot')
     if (!(await page.getByLabel('Email', { exact: true }).count())) return
     await page.getByLabel('Email', { exact: true }).fill('nobody@people.example')
-    await press(page, 'Send the link')
-    await page.getByText('is on its way').waitFor()
+    await press(page, 'Send link')
+    await page.getByText('we have sent a link').waitFor()
   }],
   ['reset', '/reset/{token}', 'nobody', async (page, w) => {
-    const said = await w.service.run(['user', 'reset', '--email', w.parentUser.email])
-    await page.goto(path(said.link))
+    const { link } = await w.service.run(['user', 'reset', '--email', w.parentUser.email])
+    await page.goto(path(link))
   }],
   ['reset-gone', '/reset/{token}', 'nobody', at('/reset/tlrs_nothing'), 410],
   ['not-found', null, 'nobody', at('/there/is/nothing'), 404],
@@ -41,7 +41,7 @@ export const PAGES = [
   ['join-team', '/join/{token}', 'nobody', at((w) => w.teamLink)],
   ['join-account', '/join/{token}', 'nobody', at((w) => `${w.teamLink}?as=guardian`)],
   ['join-invited', '/join/{token}', 'nobody', at((w) => w.invitation)],
-  ['join-made', '/join/{token}', 'nobody', at((w) => `${w.invitation}?made=1`)],
+  ['join-created', '/join/{token}', 'nobody', at((w) => `${w.invitation}?made=1`)],
   ['join-pick', '/join/{token}', 'owner', at((w) => `${w.teamLink}?as=guardian`)],
   ['join-accept', '/join/{token}', 'parent', at((w) => w.invitation)],
   ['join-gone', '/join/{token}', 'nobody', at('/join/tlin_nothing'), 410],
@@ -67,14 +67,14 @@ export const PAGES = [
     await page.goto('/store')
     await page.locator('.choice input').first().fill('13')
     await page.getByLabel('Discount code').fill('NOPE')
-    await press(page, 'See the total')
+    await press(page, 'Review order')
     await page.getByText('Nothing was ordered').waitFor()
   }, 422],
   ['shelf-check', '/store', 'family', async (page) => {
     await page.goto('/store')
     await page.locator('.choice input').first().fill('2')
-    await press(page, 'See the total')
-    await page.getByRole('button', { name: 'Place the order' }).waitFor()
+    await press(page, 'Review order')
+    await page.getByRole('button', { name: 'Place order' }).waitFor()
   }],
   ['shelf-nobody', '/store', 'owner', at('/store')],
   ['my-orders', '/store/orders', 'family', at('/store/orders')],
@@ -86,7 +86,7 @@ export const PAGES = [
   ['account-passkeys', '/account/passkeys', 'owner', async (page, w) => {
     await withAuthenticator(page)
     await page.goto('/account/passkeys')
-    await page.getByLabel('Its name').fill(w.names.passkey)
+    await page.getByLabel('Name', { exact: true }).fill(w.names.passkey)
     await press(page, 'Add a passkey')
     await page.getByText('The passkey was added').waitFor()
   }],
@@ -110,14 +110,14 @@ export const PAGES = [
 
   ['admin', '/admin', 'owner', at('/admin')],
   ['admin-events', '/admin/events', 'owner', at('/admin/events')],
-  ['admin-letters', '/admin/letters', 'owner', at('/admin/letters')],
+  ['admin-failed-emails', '/admin/failed-emails', 'owner', at('/admin/failed-emails')],
   ['teams', '/admin/teams', 'owner', at('/admin/teams')],
   ['team-new', '/admin/teams/new', 'owner', at('/admin/teams/new')],
   ['team-new-wrong', '/admin/teams/new', 'owner', async (page) => {
     await page.goto('/admin/teams/new')
     await page.getByLabel('Name', { exact: true }).fill('Wrong color')
-    await page.getByLabel('Team colour').fill('blue')
-    await press(page, 'Add the team')
+    await page.getByLabel('Team color').fill('blue')
+    await press(page, 'Add team')
     await page.getByText('The team was not added').waitFor()
   }, 422],
   ['members', '/admin/members', 'owner', at('/admin/members')],
@@ -127,7 +127,7 @@ export const PAGES = [
   ['invite-link', '/admin/members/invite', 'owner', async (page, w) => {
     await page.goto('/admin/members/invite')
     await page.getByLabel('Email', { exact: true }).fill(w.mail('another'))
-    await press(page, 'Make the invitation')
+    await press(page, 'Create invitation')
     await page.locator('#link').waitFor()
   }],
   ['invitations', '/admin/members/invitations', 'owner', at('/admin/members/invitations')],
@@ -138,14 +138,14 @@ export const PAGES = [
   ['key-new-wrong', '/admin/keys/new', 'owner', async (page) => {
     await page.goto('/admin/keys/new')
     await page.getByLabel('Name', { exact: true }).fill('No rights')
-    await press(page, 'Make the key')
-    await page.getByText('The key was not made').waitFor()
+    await press(page, 'Create key')
+    await page.getByText('The key was not created').waitFor()
   }, 422],
-  ['key-made', '/admin/keys/new', 'owner', async (page, w) => {
+  ['key-created', '/admin/keys/new', 'owner', async (page, w) => {
     await page.goto('/admin/keys/new')
     await page.getByLabel('Name', { exact: true }).fill(w.names.key)
     await page.locator('input[name=scopes][value="teams:read"]').check()
-    await press(page, 'Make the key')
+    await press(page, 'Create key')
     await page.locator('#key').waitFor()
   }],
   ['key', '/admin/keys/{id}', 'owner', at((w) => `/admin/keys/${w.apiKey.id}`)],
@@ -165,13 +165,13 @@ export const PAGES = [
   ['webhook-new', '/admin/webhooks/new', 'owner', at('/admin/webhooks/new')],
   ['webhook-new-wrong', '/admin/webhooks/new', 'owner', async (page) => {
     await page.goto('/admin/webhooks/new')
-    await page.getByLabel('Address', { exact: true }).fill('http://hooks.example.org')
-    await page.getByText('Choose among').first().click()
+    await page.getByLabel('URL', { exact: true }).fill('http://hooks.example.org')
+    await page.getByText('Choose from').first().click()
     await page.locator('input[name=events][value="team.created"]').check()
-    await press(page, 'Add the webhook')
+    await press(page, 'Add webhook')
     await page.getByText('Nothing was saved').waitFor()
   }, 422],
-  ['webhook-made', '/admin/webhooks/new', 'owner', (page, w) => makeWebhook(page, `${w.place}/made`)],
+  ['webhook-created', '/admin/webhooks/new', 'owner', (page, w) => makeWebhook(page, `${w.appUrl}/made`)],
   ['webhook', '/admin/webhooks/{id}', 'owner', at((w) => w.webhook)],
   ['webhook-off', '/admin/webhooks/{id}', 'owner', at((w) => w.silentWebhook)],
   ['webhook-edit', '/admin/webhooks/{id}/edit', 'owner', at((w) => `${w.webhook}/edit`)],
@@ -179,14 +179,14 @@ export const PAGES = [
   ['webhook-rotate', '/admin/webhooks/{id}/rotate', 'owner', at((w) => `${w.webhook}/rotate`)],
   ['webhook-secret', '/admin/webhooks/{id}/rotate', 'owner', async (page, w) => {
     await page.goto(`${w.webhook}/rotate`)
-    await press(page, 'Make a new secret')
+    await press(page, 'Rotate secret')
     await page.locator('#secret').waitFor()
   }],
   ['webhook-turn-off', '/admin/webhooks/{id}/off', 'owner', at((w) => `${w.webhook}/off`)],
   ['webhook-delete', '/admin/webhooks/{id}/delete', 'owner', at((w) => `${w.webhook}/delete`)],
   ['webhook-delivery', '/admin/webhooks/{id}/deliveries/{delivery}', 'owner', async (page, w) => {
     await page.goto(w.delivery)
-    await page.getByText('What it answered').first().click()
+    await page.getByText('Response to attempt').first().click()
   }],
   ['store', '/admin/store', 'owner', at('/admin/store')],
   ['store-product-new', '/admin/store/products/new', 'owner', at('/admin/store/products/new')],
@@ -197,7 +197,7 @@ export const PAGES = [
     await page.locator('input[name=sized][value=yes]').check()
     await page.locator('#variants-0-name').fill('Blue')
     await page.locator('#variants-0-stock').fill('many')
-    await press(page, 'Put it in the store')
+    await press(page, 'Create product')
     await page.getByText('Nothing was saved').waitFor()
   }, 422],
   ['store-product', '/admin/store/products/{id}', 'owner', at((w) => `/admin/store/products/${w.product.id}`)],
@@ -212,19 +212,19 @@ export const PAGES = [
     await page.goto('/admin/orders/new')
     await page.locator('#q').fill([...w.names.person].slice(0, 3).join(''))
     await press(page, 'Search')
-    await page.getByText('Who buys?').waitFor()
+    await page.getByText('Who is the buyer?').waitFor()
   }],
   ['order-new-products', '/admin/orders/new', 'owner', at((w) => `/admin/orders/new?buyer=${w.member.person_id}`)],
   ['order-new-somebody', '/admin/orders/new', 'owner', async (page, w) => {
     await page.goto('/admin/orders/new')
     await page.locator('#name').fill(w.names.parent)
     await page.getByRole('button', { name: 'Continue' }).last().click()
-    await page.getByText('Not for this buyer').waitFor()
+    await page.getByText('Not available to this buyer').waitFor()
   }],
   ['order', '/admin/orders/{id}', 'owner', at((w) => `/admin/orders/${w.placed.id}`)],
   ['order-paid', '/admin/orders/{id}', 'owner', async (page, w) => {
     await page.goto(`/admin/orders/${w.paid.id}`)
-    await page.getByText('Only some of it').click()
+    await page.getByText('Only some items').click()
   }],
   ['order-cancel', '/admin/orders/{id}/cancel', 'owner', at((w) => `/admin/orders/${w.placed.id}/cancel`)],
   ['order-refund', '/admin/orders/{id}/refund', 'owner', at((w) => `/admin/orders/${w.paid.id}/refund`)],
@@ -243,21 +243,21 @@ export const PAGES = [
   ['dues-charge', '/admin/dues/new', 'owner', at((w) => `/admin/dues/new?team=${w.team.id}`)],
   ['dues-charge-wrong', '/admin/dues/new', 'owner', async (page, w) => {
     await page.goto(`/admin/dues/new?team=${w.team.id}`)
-    await page.getByLabel('What for').fill(w.names.note)
+    await page.getByLabel('Title').fill(w.names.note)
     await page.getByLabel('Amount', { exact: true }).fill('-5')
     await page.locator('input[name=split][value=rows]').check()
-    await press(page, 'Show what is charged')
+    await press(page, 'Preview')
     await page.getByText('Nobody was charged').waitFor()
   }, 422],
   ['dues-preview', '/admin/dues/new', 'owner', async (page, w) => {
     await page.goto(`/admin/dues/new?team=${w.team.id}`)
-    await page.getByLabel('What for').fill(w.names.note)
+    await page.getByLabel('Title').fill(w.names.note)
     await page.getByLabel('Amount', { exact: true }).fill('135')
     await page.locator('input[name=split][value=equal]').check()
-    await page.getByLabel('Number of instalments').fill('3')
+    await page.getByLabel('Number of installments').fill('3')
     await page.locator('#due_on').fill('2027-09-01')
-    await press(page, 'Show what is charged')
-    await page.getByRole('button', { name: 'Charge them' }).waitFor()
+    await press(page, 'Preview')
+    await page.getByRole('button', { name: 'Charge members' }).waitFor()
   }],
   ['dues-remind', '/admin/dues/remind', 'owner', at('/admin/dues/remind')],
   ['dues-team', '/admin/dues/teams/{team}', 'owner', at((w) => `/admin/dues/teams/${w.team.id}`)],
@@ -285,8 +285,8 @@ export const PAGES = [
   ['settings-money-wrong', '/admin/settings/money', 'owner', async (page) => {
     await page.goto('/admin/settings/money')
     await page.getByLabel('Currency', { exact: true }).fill('XTS')
-    await page.getByLabel('How many').fill('1.5')
-    await press(page, 'Save')
+    await page.getByLabel('Duration').fill('1.5')
+    await press(page, 'Save changes')
     await page.getByText('Nothing was saved').waitFor()
   }, 422],
   ['settings-demo', '/admin/settings/demo', 'owner', at('/admin/settings/demo')],
@@ -298,8 +298,8 @@ export const PAGES = [
   ['two-step-codes', '/account/two-step/set-up', 'twoStep', async (page) => {
     await page.goto('/account/two-step/set-up')
     await page.getByLabel('Code from the app').fill(digits(await page.locator('#key').textContent()))
-    await press(page, 'Turn it on')
-    await page.getByRole('link', { name: 'I have kept them' }).waitFor()
+    await press(page, 'Turn on')
+    await page.getByRole('link', { name: 'I have saved my codes' }).waitFor()
   }],
   ['two-step-on', '/account/two-step', 'twoStep', at('/account/two-step')],
   ['two-step-end', '/account/two-step/off', 'twoStep', at('/account/two-step/off')],
@@ -312,24 +312,24 @@ export const PAGES = [
   }],
 ]
 
-/** Pages of a service that is new. */
+/** Pages of a new service. */
 export const FIRST_PAGES = [
   ['not-set-up', '/', async (page) => {
     await page.goto('/')
     await page.getByText('touchline set-up-link').waitFor()
   }],
   ['set-up', '/set-up/{token}', async (page, service) => {
-    await page.goto(service.said.set_up)
+    await page.goto(service.startup.set_up)
     const own = await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone)
     await page.waitForFunction((zone) => document.getElementById('timezone').value === zone, own)
   }],
   ['set-up-demo', '/set-up', async (page) => {
-    await page.getByLabel('Name of the club').fill('Harbour Athletic')
+    await page.getByLabel('Club name').fill('Harbour Athletic')
     await page.getByLabel('Your name').fill('Olga Owner')
     await page.getByLabel('Email', { exact: true }).fill('olga@harbour.example')
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
-    await press(page, 'Set up the club')
-    await page.getByRole('button', { name: 'Load demo data' }).waitFor()
+    await press(page, 'Create club')
+    await page.getByRole('button', { name: 'Load demo club' }).waitFor()
   }],
   ['admin-empty', '/admin', async (page) => page.goto('/admin')],
   ['teams-empty', '/admin/teams', async (page) => page.goto('/admin/teams')],
@@ -350,7 +350,7 @@ export const FIRST_PAGES = [
   ['settings-new', '/admin/settings', async (page) => page.goto('/admin/settings')],
 ]
 
-/** Gives the page a device that keeps passkeys and makes sure who holds it. */
+/** Adds a virtual authenticator that stores passkeys and verifies its user. */
 async function withAuthenticator(page) {
   const session = await page.context().newCDPSession(page)
   await session.send('WebAuthn.enable')

@@ -1,20 +1,20 @@
-// A passkey from its making to its end, in a browser with an authenticator of its own.
+// The life of a passkey, in a browser with a virtual authenticator.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
-import { barriers, launch, open, service } from './browser.mjs'
-import { PATIENCE } from './service.mjs'
+import { accessibilityIssues, launch, open, service } from './browser.mjs'
+import { TIMEOUT } from './service.mjs'
 
 const { TOUCHLINE_EMAIL: email, TOUCHLINE_PASSWORD: password } = process.env
-const look = { width: 390, scheme: 'light' }
+const options = { width: 390, scheme: 'light' }
 let browser
 
 before(async () => { browser = await launch() })
 after(() => browser?.close())
 
-test('a passkey is made, signs in, and is removed', { timeout: PATIENCE }, async (t) => {
-  const visit = await open(browser, '/sign-in?next=%2Faccount%2Fpasskeys', look)
+test('a passkey is added, signs in, and is removed', { timeout: TIMEOUT }, async (t) => {
+  const visit = await open(browser, '/sign-in?next=%2Faccount%2Fpasskeys', options)
   t.after(visit.close)
   const { page, faults } = visit
   await withAuthenticator(page)
@@ -25,16 +25,16 @@ test('a passkey is made, signs in, and is removed', { timeout: PATIENCE }, async
 
   await page.goto(address('/account/passkeys'))
   await page.getByText('No passkeys yet').waitFor()
-  assert.deepEqual(await barriers(page, { except: [] }), [])
-  await page.getByLabel('Its name').fill('My <b>phone</b>')
+  assert.deepEqual(await accessibilityIssues(page, { except: [] }), [])
+  await page.getByLabel('Name', { exact: true }).fill('My <b>phone</b>')
   await page.getByRole('button', { name: 'Add a passkey' }).click()
   await page.getByText('The passkey was added').waitFor()
   await page.getByRole('rowheader', { name: 'My <b>phone</b>' }).waitFor()
-  assert.deepEqual(await barriers(page, { except: [] }), [])
+  assert.deepEqual(await accessibilityIssues(page, { except: [] }), [])
 
-  // The same device is not asked to keep a second one.
+  // The same device does not add a second passkey.
   await page.getByRole('button', { name: 'Add a passkey' }).click()
-  await page.getByText('This device has a passkey of yours already.').waitFor()
+  await page.getByText('You already have a passkey on this device.').waitFor()
 
   await signOut(page)
   await usePasskey(page, '/account/passkeys')
@@ -42,22 +42,22 @@ test('a passkey is made, signs in, and is removed', { timeout: PATIENCE }, async
   assert.equal(await page.getByText('Never').count(), 0)
 
   await page.getByRole('link', { name: /^Remove/ }).click()
-  await page.getByText('This will happen').waitFor()
-  assert.deepEqual(await barriers(page, { except: [] }), [])
-  await page.getByRole('button', { name: 'Remove the passkey' }).click()
+  await page.getByText('What happens next').waitFor()
+  assert.deepEqual(await accessibilityIssues(page, { except: [] }), [])
+  await page.getByRole('button', { name: 'Remove passkey' }).click()
   await page.getByText('No passkeys yet').waitFor()
   assert.deepEqual(faults, [])
 
   await signOut(page)
   await usePasskey(page, '/account/passkeys')
   await page.getByText('This passkey does not work here').waitFor()
-  const refusal = faults.filter((fault) => !fault.includes('401'))
-  assert.deepEqual(refusal, [])
+  const unexpected = faults.filter((fault) => !fault.includes('401'))
+  assert.deepEqual(unexpected, [])
   await page.goto(address('/account/passkeys'))
   assert.equal(new URL(page.url()).pathname, '/sign-in')
 })
 
-test('without a script nothing offers what cannot work', { timeout: PATIENCE }, async (t) => {
+test('without JavaScript the passkey button is not shown', { timeout: TIMEOUT }, async (t) => {
   const context = await browser.newContext({ javaScriptEnabled: false })
   t.after(() => context.close())
   const page = await context.newPage()
@@ -70,7 +70,7 @@ function address(path) {
   return new URL(path, service).href
 }
 
-/** Gives the page a device that keeps passkeys and makes sure who holds it. */
+/** Adds a virtual authenticator that stores passkeys and verifies its user. */
 async function withAuthenticator(page) {
   const session = await page.context().newCDPSession(page)
   await session.send('WebAuthn.enable')

@@ -1,14 +1,13 @@
-// A card provider that nobody here wrote: the Stripe of the package `emulate`, with its hosted page and its signed
-// calls. Between our service and it stands a small bridge for what it does not know of Stripe's own language:
+// A third-party fake of Stripe: the package `emulate`, with its hosted payment page and its signed webhooks. A small
+// bridge between our service and it adds what it lacks:
 //
-// - Checkout of an item that is described on the spot (`price_data`): the bridge makes a product and a price first,
-//   and asks for those.
-// - `currency` and `amount_total` of a session, which Stripe always shows: the bridge adds those of the price, looked
-//   up there and not remembered from our request.
-// - `payment_intent` of a session that was paid: emulate makes none, so the bridge names one.
+// - Checkout with inline prices (`price_data`): the bridge creates a product and a price first, and uses those.
+// - `currency` and `amount_total` of a session, which Stripe always returns: the bridge adds those of the price, read
+//   from emulate and not from our request.
+// - `payment_intent` of a paid session: emulate creates none, so the bridge makes one up.
 //
-// Everything else goes through as it is. Emulate calls our webhook by itself, signed as Stripe signs; the bridge has
-// no part in that. Neither knows refunds or idempotency keys: those are told in Rust (`tests/it/cards*.rs`).
+// The bridge passes everything else through. Emulate calls our webhook directly, signed like Stripe does. Neither
+// implements refunds or idempotency keys: the Rust tests cover those (`tests/it/cards*.rs`).
 
 import { createServer } from 'node:http'
 
@@ -18,17 +17,17 @@ export const KEY = 'sk_test_harbour'
 export const SECRET = 'whsec_harbour'
 const SESSIONS = '/v1/checkout/sessions'
 
-/** Starts bridge and provider; `listen` is told where the bridge is and says which addresses are to be called. */
+/** Starts the bridge and the provider. `listen` gets the URL of the bridge and returns the webhook URLs to call. */
 export async function startProvider(listen) {
   const prices = new Map()
   let provider
   const bridge = createServer(async (request, response) => {
-    const answer = await pass(provider, prices, request).catch((error) => ({ status: 502, body: { error: { message: error.message } } }))
+    const answer = await forward(provider, prices, request).catch((error) => ({ status: 502, body: { error: { message: error.message } } }))
     response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer.body))
   })
   await new Promise((done) => bridge.listen(0, '127.0.0.1', done))
-  const calls = await listen(`http://127.0.0.1:${bridge.address().port}`)
-  const webhooks = calls.map((url) => ({ url, events: ['*'], secret: SECRET }))
+  const urls = await listen(`http://127.0.0.1:${bridge.address().port}`)
+  const webhooks = urls.map((url) => ({ url, events: ['*'], secret: SECRET }))
   provider = await createEmulator({ service: 'stripe', port: 0, seed: { stripe: { webhooks } } })
   const stop = async () => {
     bridge.closeAllConnections()
@@ -37,40 +36,40 @@ export async function startProvider(listen) {
   return { url: provider.url, stop }
 }
 
-async function pass(provider, prices, request) {
+async function forward(provider, prices, request) {
   const form = new URLSearchParams(await new Response(request).text())
   if (request.headers.authorization !== `Bearer ${KEY}`) return { status: 401, body: { error: { message: 'Invalid API Key' } } }
-  const ask = async (method, path, sent) => {
+  const send = async (method, path, fields) => {
     const headers = { Authorization: request.headers.authorization }
-    const answer = await fetch(provider.url + path, { method, headers, body: sent && new URLSearchParams(sent) })
-    return { status: answer.status, body: await answer.json() }
+    const response = await fetch(provider.url + path, { method, headers, body: fields && new URLSearchParams(fields) })
+    return { status: response.status, body: await response.json() }
   }
   const isNew = request.method === 'POST' && request.url === SESSIONS
-  const price = isNew && (await priced(ask, form))
-  const answer = await ask(request.method, request.url, request.method === 'POST' ? form : undefined)
+  const price = isNew && (await createPrice(send, form))
+  const answer = await send(request.method, request.url, request.method === 'POST' ? form : undefined)
   if (answer.body.object !== 'checkout.session') return answer
   if (price) prices.set(answer.body.id, price)
-  return { ...answer, body: await whole(ask, prices, answer.body) }
+  return { ...answer, body: await completeSession(send, prices, answer.body) }
 }
 
-/** Puts a price of the provider's in the place of one that is described; answers with its id. */
-async function priced(ask, form) {
+/** Replaces an inline price by a price that it creates at the provider. Returns its id. */
+async function createPrice(send, form) {
   const take = (name) => {
-    const full = `line_items[0][price_data]${name}`
-    const value = form.get(full)
-    form.delete(full)
+    const field = `line_items[0][price_data]${name}`
+    const value = form.get(field)
+    form.delete(field)
     return value
   }
-  const product = await ask('POST', '/v1/products', { name: take('[product_data][name]') })
+  const product = await send('POST', '/v1/products', { name: take('[product_data][name]') })
   const price = { product: product.body.id, currency: take('[currency]'), unit_amount: take('[unit_amount]') }
-  const { id } = (await ask('POST', '/v1/prices', price)).body
+  const { id } = (await send('POST', '/v1/prices', price)).body
   form.set('line_items[0][price]', id)
   return id
 }
 
-/** A session with what Stripe shows of one. */
-async function whole(ask, prices, session) {
-  const { body: price } = await ask('GET', `/v1/prices/${prices.get(session.id)}`)
+/** A session with the fields that Stripe returns. */
+async function completeSession(send, prices, session) {
+  const { body: price } = await send('GET', `/v1/prices/${prices.get(session.id)}`)
   const intent = session.payment_status === 'paid' ? session.id.replace('cs_', 'pi_') : null
   return { ...session, currency: price.currency, amount_total: price.unit_amount, payment_intent: intent }
 }

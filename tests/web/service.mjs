@@ -1,4 +1,4 @@
-// The service from its other side: what it said at its start, its command line, its letters, and
+// The service beyond its pages: the JSON it prints at startup, its command line, the emails it sends, and
 // services that a test starts for itself.
 
 import { execFile, spawn } from 'node:child_process'
@@ -10,23 +10,23 @@ import { join } from 'node:path'
 
 const PROGRAM = process.env.TOUCHLINE_PROGRAM ?? '../../target/debug/touchline'
 
-/** Many times what anything takes: a machine that is shared with others can stand still for minutes. */
-export const PATIENCE = 600_000
+/** Far more than anything needs: a shared machine can stall for minutes. */
+export const TIMEOUT = 600_000
 
-/** A secret between two steps of an app, and what the first step says of it. */
-const VERIFIER = 'a-verifier-that-is-long-enough-for-everybody'
+/** The PKCE verifier of all flows, and the parameters of its challenge. */
+const VERIFIER = 'a-verifier-that-is-long-enough-for-every-test'
 export const PKCE = {
   code_challenge: createHash('sha256').update(VERIFIER).digest('base64url'),
   code_challenge_method: 'S256',
 }
 
-/** The password of everybody a test makes. */
+/** The password of every user that a test creates. */
 export const PASSWORD = 'sturdy heron keeps the left flank'
 
 /** A running service with its command line. */
 export class Service {
-  constructor({ url, folder, said, letters, stop }) {
-    Object.assign(this, { url, folder, said, letters, stop: stop ?? (() => {}) })
+  constructor({ url, folder, startup, emailLog, stop }) {
+    Object.assign(this, { url, folder, startup, emailLog, stop: stop ?? (() => {}) })
   }
 
   /** The service that all tests share. */
@@ -34,153 +34,153 @@ export class Service {
     return new Service({
       url: process.env.TOUCHLINE_URL ?? 'http://localhost:8080',
       folder: process.env.TOUCHLINE_FOLDER,
-      said: JSON.parse(process.env.TOUCHLINE_SAID ?? '{}'),
-      letters: process.env.TOUCHLINE_LETTERS,
+      startup: JSON.parse(process.env.TOUCHLINE_DEMO_JSON ?? '{}'),
+      emailLog: process.env.TOUCHLINE_EMAIL_LOG,
     })
   }
 
-  /** Starts a service for one test, with these words and settings. It must be stopped. */
-  static async start(words = [], settings = {}) {
-    // Somebody else may take the free port before the service does, hence more than one try.
+  /** Starts a service for one test, with these arguments and settings. The caller stops it. */
+  static async start(args = [], settings = {}) {
+    // Another process may take the free port first, so try three times.
     for (let tries = 3; ; tries -= 1) {
       try {
-        return await Service.tryStart(words, settings)
+        return await Service.tryStart(args, settings)
       } catch (error) {
         if (tries === 1 || !error.message.includes('in use')) throw error
       }
     }
   }
 
-  static async tryStart(words, settings) {
+  static async tryStart(args, settings) {
     const folder = await mkdtemp(join(tmpdir(), 'touchline-own-'))
     const port = await freePort()
     const url = `http://localhost:${port}`
     const child = spawn(
       PROGRAM,
-      ['serve', '--json', ...words, '--listen', `127.0.0.1:${port}`, '--base-url', url, '--data', folder],
-      { env: { ...plain(), TOUCHLINE_SIGN_IN_RATE: '60000', ...settings }, stdio: ['ignore', 'pipe', 'pipe'] },
+      ['serve', '--json', ...args, '--listen', `127.0.0.1:${port}`, '--base-url', url, '--data', folder],
+      { env: { ...environment(), TOUCHLINE_SIGN_IN_RATE: '60000', ...settings }, stdio: ['ignore', 'pipe', 'pipe'] },
     )
     const stop = async () => {
-      const ended = new Promise((done) => child.once('exit', done))
-      if (child.exitCode === null && child.kill()) await ended
+      const exited = new Promise((done) => child.once('exit', done))
+      if (child.exitCode === null && child.kill()) await exited
       await rm(folder, { recursive: true, force: true })
     }
     const [out, err] = [collect(child.stdout), collect(child.stderr)]
     try {
-      await until('the service comes up', () => {
-        if (child.exitCode !== null) throw new Error(`the service ended at once:\n${err()}`)
+      await until('the service listens', () => {
+        if (child.exitCode !== null) throw new Error(`the service exited at startup:\n${err()}`)
         return err().includes('listening on http://')
       })
     } catch (error) {
       await stop()
       throw error
     }
-    const service = new Service({ url, folder, said: JSON.parse(out() || '{}'), stop })
+    const service = new Service({ url, folder, startup: JSON.parse(out() || '{}'), stop })
     return Object.assign(service, { log: err })
   }
 
-  /** The club of the demonstration. */
+  /** The id of the demo club. */
   get account() {
-    return this.said.demo.account.id
+    return this.startup.demo.account.id
   }
 
-  /** A key with every scope. */
+  /** The demo key, which has every scope. */
   get key() {
-    return this.said.demo.key.value
+    return this.startup.demo.key.value
   }
 
-  /** Runs a command on the service's data and reads what it says. */
-  async run(words, input = '') {
-    const said = await new Promise((done, failed) => {
-      const all = [...words, '--json', '--data', this.folder]
-      const child = execFile(PROGRAM, all, { env: plain() }, (error, out, err) =>
-        error ? failed(new Error(`touchline ${words.join(' ')}: ${err || error.message}`)) : done(out),
+  /** Runs a command on the service's data and parses the JSON it prints. */
+  async run(args, input = '') {
+    const output = await new Promise((done, failed) => {
+      const all = [...args, '--json', '--data', this.folder]
+      const child = execFile(PROGRAM, all, { env: environment() }, (error, out, err) =>
+        error ? failed(new Error(`touchline ${args.join(' ')}: ${err || error.message}`)) : done(out),
       )
-      // A command that reads nothing may have ended by now; what it said tells how it went.
+      // A command that reads no input may have exited already; its output tells the result.
       child.stdin.on('error', () => {})
       child.stdin.end(input)
     })
-    return JSON.parse(said)
+    return JSON.parse(output)
   }
 
-  /** Somebody who can sign in with the usual password. */
+  /** Creates a user with the common password. */
   async user(role, email, name = email.split('@')[0], account = this.account) {
-    const words = ['user', 'create', '--account', account, '--email', email, '--name', name]
-    const said = await this.run([...words, '--role', role, '--password-stdin'], `${PASSWORD}\n`)
-    return { ...said.user, password: PASSWORD }
+    const args = ['user', 'create', '--account', account, '--email', email, '--name', name]
+    const { user } = await this.run([...args, '--role', role, '--password-stdin'], `${PASSWORD}\n`)
+    return { ...user, password: PASSWORD }
   }
 
-  /** Registers an app; a confidential one comes with its secret. */
+  /** Registers an app. Apps of kind `server` have a secret. */
   async app(kind, redirectUri, { name = `Scores (${kind})`, scopes = 'teams:read', account = this.account } = {}) {
-    const words = ['oauth-app', 'create', '--account', account, '--name', name, '--kind', kind]
-    const listed = scopes.replaceAll(' ', ',')
-    const { app } = await this.run([...words, '--redirect-uri', redirectUri, '--scopes', listed])
+    const args = ['oauth-app', 'create', '--account', account, '--name', name, '--kind', kind]
+    const scopeList = scopes.replaceAll(' ', ',')
+    const { app } = await this.run([...args, '--redirect-uri', redirectUri, '--scopes', scopeList])
     return { id: app.id, secret: app.client_secret }
   }
 
-  /** A club of its own, with a key that may do everything. */
+  /** Creates a club with a key for full access. */
   async club(name) {
     const { account } = await this.run(['account', 'create', '--name', name, '--tier', 'club'])
     const { key } = await this.run(['key', 'create', '--account', account.id, '--name', 'All', '--scopes', '*'])
     return { account: account.id, key: key.value }
   }
 
-  /** Asks the API as the key does, or as another bearer. */
+  /** Sends a request to the API with the demo key, or with another token. */
   async api(method, path, body, bearer = this.key) {
-    const answer = await fetch(`${this.url}/api/public/v1${path}`, {
+    const response = await fetch(`${this.url}/api/public/v1${path}`, {
       method,
       headers: { Authorization: `Bearer ${bearer}`, 'Content-Type': 'application/json' },
       body: body && JSON.stringify(body),
     })
-    return { status: answer.status, headers: answer.headers, ...(await answer.json().catch(() => ({}))) }
+    return { status: response.status, headers: response.headers, ...(await response.json().catch(() => ({}))) }
   }
 
-  /** Exchanges the code in the address that an app was called at. */
-  async exchange(app, back) {
-    const { origin, pathname, searchParams } = new URL(back)
-    const asked = { grant_type: 'authorization_code', code: searchParams.get('code'), code_verifier: VERIFIER }
-    const who = { client_id: app.id, ...(app.secret && { client_secret: app.secret }) }
-    const body = new URLSearchParams({ ...asked, ...who, redirect_uri: origin + pathname })
-    const answer = await fetch(`${this.url}/oauth/token`, { method: 'POST', body })
-    if (!answer.ok) throw new Error(`no token: ${await answer.text()}`)
-    return answer.json()
+  /** Exchanges the authorization code in an app's callback URL for tokens. */
+  async exchange(app, callbackUrl) {
+    const { origin, pathname, searchParams } = new URL(callbackUrl)
+    const grant = { grant_type: 'authorization_code', code: searchParams.get('code'), code_verifier: VERIFIER }
+    const client = { client_id: app.id, ...(app.secret && { client_secret: app.secret }) }
+    const body = new URLSearchParams({ ...grant, ...client, redirect_uri: origin + pathname })
+    const response = await fetch(`${this.url}/oauth/token`, { method: 'POST', body })
+    if (!response.ok) throw new Error(`the token request failed: ${await response.text()}`)
+    return response.json()
   }
 
-  /** The newest letter to an address, waited for. */
-  async letter(address) {
-    let found
-    await until(`a letter to ${address} arrives`, async () => {
-      const lines = (await readFile(this.letters, 'utf8')).split('\n').filter(Boolean).slice(1)
-      found = lines.filter((line) => line.includes(address)).map((line) => JSON.parse(line)).at(-1)
-      return found
+  /** Waits for an email to an address and returns the newest. */
+  async email(address) {
+    let newest
+    await until(`an email to ${address} arrives`, async () => {
+      const lines = (await readFile(this.emailLog, 'utf8')).split('\n').filter(Boolean).slice(1)
+      newest = lines.filter((line) => line.includes(address)).map((line) => JSON.parse(line)).at(-1)
+      return newest
     })
-    return found
+    return newest
   }
 }
 
-/** Waits until something holds, within bounds. */
-export async function until(what, holds, patience = PATIENCE) {
-  const end = Date.now() + patience
+/** Waits until a condition is true, and returns its value. Fails after the timeout. */
+export async function until(what, condition, timeout = TIMEOUT) {
+  const end = Date.now() + timeout
   while (Date.now() < end) {
-    const held = await holds()
-    if (held) return held
+    const value = await condition()
+    if (value) return value
     await new Promise((done) => setTimeout(done, 50))
   }
-  throw new Error(`waited in vain until ${what}`)
+  throw new Error(`timed out waiting until ${what}`)
 }
 
-/** A program that is told and tells lines. */
-export function converse(program, words, folder) {
-  const child = spawn(program, words, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] })
+/** Starts a program that reads lines and prints lines of JSON. */
+export function spawnLineProgram(program, args, folder) {
+  const child = spawn(program, args, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] })
   const [out, err] = [collect(child.stdout), collect(child.stderr)]
   let read = 0
   return {
-    tell: (line) => child.stdin.write(`${line}\n`),
-    async hear() {
-      const line = await until(`${words.join(' ') || program} says something`, () => {
+    send: (line) => child.stdin.write(`${line}\n`),
+    async receive() {
+      const line = await until(`${args.join(' ') || program} prints a line`, () => {
         const lines = out().split('\n').slice(0, -1)
         if (lines.length > read) return lines[read]
-        if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}:\n${err()}`)
+        if (child.exitCode !== null) throw new Error(`it exited with ${child.exitCode}:\n${err()}`)
       })
       read += 1
       return JSON.parse(line)
@@ -191,12 +191,12 @@ export function converse(program, words, folder) {
 
 function collect(stream) {
   let text = ''
-  stream.setEncoding('utf8').on('data', (more) => (text += more))
+  stream.setEncoding('utf8').on('data', (chunk) => (text += chunk))
   return () => text
 }
 
-/** The environment without settings of the service. */
-function plain() {
+/** The environment variables without settings of the service. */
+function environment() {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('TOUCHLINE_')),
   )

@@ -1,13 +1,13 @@
-// Says which deliveries the packages standardwebhooks and svix take. Standard input is a list of
-// {secret, headers, body}; it prints one answer of each package for each.
+// Verifies webhook deliveries with the packages standardwebhooks and svix. Standard input is a list of
+// {secret, headers, body}; it prints for each package whether it accepts each delivery.
 
 import { text } from 'node:stream/consumers'
 import { Webhook as Standard } from 'standardwebhooks'
 import { Webhook as Svix } from 'svix'
 
-const all = JSON.parse(await text(process.stdin))
+const deliveries = JSON.parse(await text(process.stdin))
 
-function takes(Webhook, { secret, headers, body }) {
+function accepts(Webhook, { secret, headers, body }) {
   try {
     new Webhook(secret).verify(body, headers)
     return true
@@ -16,5 +16,5 @@ function takes(Webhook, { secret, headers, body }) {
   }
 }
 
-const answers = (Webhook) => all.map((one) => takes(Webhook, one))
-console.log(JSON.stringify({ standardwebhooks: answers(Standard), svix: answers(Svix) }))
+const results = (Webhook) => deliveries.map((delivery) => accepts(Webhook, delivery))
+console.log(JSON.stringify({ standardwebhooks: results(Standard), svix: results(Svix) }))

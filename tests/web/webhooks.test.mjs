@@ -1,10 +1,10 @@
-// The pages of webhooks while one looks at them: they keep themselves up to date, and nothing moves under the reader.
+// The webhook pages update themselves without moving the focus or the scroll position.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
 import { launch, signIn, visitor } from './browser.mjs'
-import { PATIENCE, Service, until } from './service.mjs'
+import { TIMEOUT, Service, until } from './service.mjs'
 import { makeWebhook, receiver } from './world.mjs'
 
 const service = Service.shared()
@@ -18,15 +18,15 @@ before(async () => {
 
 after(() => browser?.close())
 
-test('deliveries appear by themselves, and focus, scroll and what is open stay', { timeout: PATIENCE }, async (t) => {
+test('new deliveries appear while focus, scroll position and open sections stay', { timeout: TIMEOUT }, async (t) => {
   const { url, received } = await receiver(t)
   const { page, faults } = await arrive(t)
-  const { place } = await makeWebhook(page, url)
-  await page.goto(place)
+  const { href } = await makeWebhook(page, url)
+  await page.goto(href)
   await service.api('POST', '/teams', { name: 'First' })
   await page.locator('tbody tr[id^=dlv_]').first().waitFor()
-  await page.getByText('The same as a table').click()
-  const search = page.getByLabel('Id or kind')
+  await page.getByText('Show as table').click()
+  const search = page.getByLabel('ID or type')
   await search.fill('half typed')
   await page.evaluate(() => scrollTo(0, 300))
   const at = await page.evaluate(() => scrollY)
@@ -34,33 +34,33 @@ test('deliveries appear by themselves, and focus, scroll and what is open stay',
   await until('the second arrives', () => received.some(({ data }) => data.object?.name === 'Second'))
   await page.locator('tbody tr[id^=dlv_]').nth(1).waitFor()
   assert.equal(await search.inputValue(), 'half typed')
-  assert.ok(await search.evaluate((field) => field === document.activeElement), 'the focus has moved')
+  assert.ok(await search.evaluate((field) => field === document.activeElement), 'the focus moved')
   assert.ok(await page.locator('#hours').evaluate((fold) => fold.open), 'the table was closed')
-  assert.ok(Math.abs((await page.evaluate(() => scrollY)) - at) < 60, 'the page has jumped')
+  assert.ok(Math.abs((await page.evaluate(() => scrollY)) - at) < 60, 'the scroll position changed')
   assert.deepEqual(faults, [])
 })
 
-test('an attempt appears on the page of its delivery', { timeout: PATIENCE }, async (t) => {
+test('an attempt appears on the page of its delivery without a reload', { timeout: TIMEOUT }, async (t) => {
   const { url } = await receiver(t)
   const { page, faults } = await arrive(t)
-  const { place } = await makeWebhook(page, url)
-  await page.goto(place)
+  const { href } = await makeWebhook(page, url)
+  await page.goto(href)
   await page.getByRole('button', { name: 'Send test' }).click()
-  await page.getByText('It answered 200').waitFor()
+  await page.getByText('Status 200').waitFor()
   const button = page.getByRole('button', { name: /^Copy/ }).last()
   await button.waitFor()
   assert.deepEqual(faults, [])
 })
 
-test('somebody who was signed out meanwhile keeps what they see', { timeout: PATIENCE }, async (t) => {
+test('the page keeps its content after the session has ended', { timeout: TIMEOUT }, async (t) => {
   const { url } = await receiver(t)
   const { page, context } = await arrive(t)
-  const { place } = await makeWebhook(page, url)
-  await page.goto(place)
-  // Waited for from before: the page may look again at once.
-  const refused = page.waitForResponse((response) => response.url().includes('/sign-in'))
+  const { href } = await makeWebhook(page, url)
+  await page.goto(href)
+  // Wait from before the sign-out, because the page may refresh at once.
+  const redirected = page.waitForResponse((response) => response.url().includes('/sign-in'))
   await context.clearCookies()
-  await refused
+  await redirected
   await page.waitForTimeout(300)
   assert.equal(await page.getByRole('heading', { name: 'Deliveries' }).count(), 1)
 })

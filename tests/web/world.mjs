@@ -1,4 +1,4 @@
-// People and things that pages show, with names of the test's choice.
+// A club with everything that the pages show, with names that the test chooses.
 
 import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -6,9 +6,10 @@ import { createServer } from 'node:http'
 import { follow, signIn, visitor } from './browser.mjs'
 import { PASSWORD, PKCE } from './service.mjs'
 
-const ASKED_LATELY = 3 * 60_000
+/** Shorter than the ten minutes after which pages with secrets ask for the password again. */
+const CONFIRMED_FOR = 3 * 60_000
 
-/** Names as people give them. */
+/** Ordinary names. */
 export const PLAIN = {
   owner: 'Olga Owner',
   parent: 'Pia Parent',
@@ -21,7 +22,7 @@ export const PLAIN = {
   agent: undefined,
 }
 
-/** Whatever the pages need, made by the ways people make it. */
+/** A club, its users and its data, created over the pages and the API. */
 export class World {
   constructor(service, browser, names, club) {
     Object.assign(this, { service, browser, names, ...club })
@@ -37,7 +38,7 @@ export class World {
     world.parentUser = await service.user('member', world.mail('parent'), names.parent, account)
     world.familyUser = await service.user('member', world.mail('family'), names.parent, account)
     world.twoStepUser = await service.user('admin', world.mail('two-step'), names.owner, account)
-    world.oauthApp = await service.app('server', `${world.place}/back`, { name: names.app, account })
+    world.oauthApp = await service.app('server', `${world.appUrl}/back`, { name: names.app, account })
     world.owner = await world.enter(world.ownerUser)
     world.parent = await world.enter(world.parentUser)
     world.nobody = await world.guest()
@@ -46,29 +47,29 @@ export class World {
     return world
   }
 
-  /** The place of the app that people go back to. */
+  /** Starts the server of the OAuth app's redirect URI. */
   async listen() {
-    // It also receives what webhooks are told, and takes it unless its address says otherwise.
+    // It is also a webhook receiver, which answers with 200 unless the path has another status.
     this.server = createServer((request, response) => {
       const status = Number(/\/answers\/(\d+)/.exec(request.url)?.[1] ?? 200)
       response.writeHead(status, { 'Content-Type': 'text/plain' }).end(request.method === 'POST' ? this.names.note : 'Done')
     })
     await new Promise((done) => this.server.listen(0, '127.0.0.1', done))
     this.server.unref()
-    this.place = `http://127.0.0.1:${this.server.address().port}`
+    this.appUrl = `http://127.0.0.1:${this.server.address().port}`
   }
 
   mail(name) {
     return `${name}.${this.tag}@people.example`
   }
 
-  async guest(more = {}) {
+  async guest(options = {}) {
     const visit = await visitor(this.browser, {
       home: this.service.url,
       width: 390,
-      also: [this.place],
+      also: [this.appUrl],
       userAgent: this.names.agent,
-      ...more,
+      ...options,
     })
     this.visits.push(visit)
     return visit
@@ -77,29 +78,29 @@ export class World {
   async enter(user) {
     const visit = await this.guest()
     await signIn(visit.page, user)
-    return Object.assign(visit, { user, known: Date.now() })
+    return Object.assign(visit, { user, confirmedAt: Date.now() })
   }
 
-  /** Somebody's browser. Pages with secrets ask for the password again after ten minutes: whoever was asked long ago gives it before. */
+  /** The browser of a user. It confirms the password first if the last time was too long ago. */
   async as(who) {
     const visit = this[who]
-    if (visit.user && Date.now() - visit.known > ASKED_LATELY) {
+    if (visit.user && Date.now() - visit.confirmedAt > CONFIRMED_FOR) {
       const { page, user } = visit
       await page.goto('/confirm?next=/account')
       await page.getByLabel('Password', { exact: true }).fill(user.password)
-      await follow(page.getByRole('button', { name: 'Go on', exact: true }))
-      visit.known = Date.now()
+      await follow(page.getByRole('button', { name: 'Continue', exact: true }))
+      visit.confirmedAt = Date.now()
     }
     return visit
   }
 
-  /** A team with somebody on it, a key, links of invitations, somebody who waits to be let in. */
+  /** Creates a team with a member, a key, invitation links and an open request to join. */
   async fill() {
     const { service, names, key } = this
-    const must = async (...asked) => {
-      const answer = await service.api(...asked, key)
-      if (answer.status >= 300) throw new Error(`${asked.slice(0, 2).join(' ')}: ${JSON.stringify(answer)}`)
-      return answer.data
+    const must = async (...request) => {
+      const response = await service.api(...request, key)
+      if (response.status >= 300) throw new Error(`${request.slice(0, 2).join(' ')}: ${JSON.stringify(response)}`)
+      return response.data
     }
     const team = await must('POST', '/teams', { name: names.team })
     const [first, ...last] = names.person.split(' ')
@@ -110,11 +111,11 @@ export class World {
     this.apiKey = await makeKey(page, names.key)
     await page.goto('/admin/members/invite')
     await page.getByLabel('Email', { exact: true }).fill(this.mail('invited'))
-    await page.getByRole('button', { name: 'Make the invitation' }).click()
+    await page.getByRole('button', { name: 'Create invitation' }).click()
     this.invitation = path(await page.locator('#link').textContent())
     await page.goto('/admin/members/invite')
     await page.getByLabel('Team', { exact: true }).selectOption(team.id)
-    await page.getByRole('button', { name: 'Make a link' }).click()
+    await page.getByRole('button', { name: 'Create team link' }).click()
     this.teamLink = path(await page.locator('#link').textContent())
     await this.join()
     await this.charge(must)
@@ -123,75 +124,75 @@ export class World {
     await this.subscribe()
   }
 
-  /** What the team and the club sell, a code, and orders that have come to different points. */
+  /** Creates products of the team and the club, a discount code, and orders in different states. */
   async sell(must) {
     const { names, team, member } = this
     const variants = [{ name: '140', stock: 12 }, { name: '152', stock: 0 }, { name: [...names.person].slice(0, 40).join('').trim(), price: 3999 }]
     this.product = await must('POST', '/products', {
-      name: `Home kit ${names.team}`, description: names.note, team_id: team.id, price: 3499, tax_rate_bp: 2300, variants,
-      pick_up_on: '2026-12-24', on_sale_until: '2099-12-31T20:00:00Z', most_per_order: 3,
+      name: `Home kit ${names.team}`, description: names.note, team_id: team.id, price: 3499, tax_rate_bps: 2300, variants,
+      pickup_date: '2026-12-24', on_sale_until: '2099-12-31T20:00:00Z', max_per_order: 3,
     })
-    const scarf = await must('POST', '/products', { name: 'Scarf', price: 1250, tax_rate_bp: 750, tax_included: false })
-    await must('POST', '/products', { name: 'Whistle', team_id: team.id, price: 500, buyers: 'staff' })
-    this.code = await must('POST', '/discounts', { code: `TENTH${this.tag}`, percent_bp: 1000, most_uses: 50, least_subtotal: 1000, currency: 'EUR' })
+    const scarf = await must('POST', '/products', { name: 'Scarf', price: 1250, tax_rate_bps: 750, tax_included: false })
+    await must('POST', '/products', { name: 'Whistle', team_id: team.id, price: 500, available_to: 'staff' })
+    this.code = await must('POST', '/discounts', { code: `TENTH${this.tag}`, percent_bps: 1000, max_uses: 50, min_subtotal: 1000, currency: 'EUR' })
     const kit = { product_id: this.product.id, variant_id: this.product.variants[0].id, quantity: 2 }
     const lines = [kit, { product_id: scarf.id, quantity: 1 }]
     const buy = (more) => must('POST', '/orders', { team_id: team.id, buyer: { member_id: member.id }, lines, note: names.note, ...more })
     this.placed = await buy({})
     this.paid = await buy({ discount_code: this.code.code })
-    await must('POST', `/orders/${this.paid.id}/pay`, { method: 'transfer', reference: names.note })
+    await must('POST', `/orders/${this.paid.id}/pay`, { method: 'bank_transfer', reference: names.note })
     await must('POST', `/orders/${this.paid.id}/refund`, { amount: 500, reason: names.note })
     this.free = await must('POST', '/orders', { buyer: { name: names.parent }, lines: [{ product_id: scarf.id, quantity: 1 }] })
   }
 
-  /** A webhook with a delivery that is tried again, and one that is off. */
+  /** Creates a webhook with a delivery that is retried, and a disabled one. */
   async subscribe() {
     const { page } = this.owner
-    const silent = await makeWebhook(page, `${this.place}/silent`, 'Off')
-    await page.goto(`${silent.place}/off`)
-    await follow(page.getByRole('button', { name: 'Turn it off' }))
-    this.silentWebhook = silent.place
-    this.webhook = (await makeWebhook(page, `${this.place}/answers/500`, this.names.note)).place
+    const silent = await makeWebhook(page, `${this.appUrl}/silent`, 'Off')
+    await page.goto(`${silent.href}/off`)
+    await follow(page.getByRole('button', { name: 'Turn off' }))
+    this.silentWebhook = silent.href
+    this.webhook = (await makeWebhook(page, `${this.appUrl}/answers/500`, this.names.note)).href
     await page.goto(this.webhook)
     await page.getByRole('button', { name: 'Send test' }).click()
-    await page.getByText('It answered 500').waitFor()
+    await page.getByText('Status 500').waitFor()
     this.delivery = path(page.url())
   }
 
-  /** Somebody who is let in: they look after the player of the team. */
+  /** A parent of the player asks to join, and the owner approves. */
   async join() {
     await this.ask(this.family)
     const { page } = this.owner
     await page.goto('/admin/members/claims')
-    const asked = page.locator('section.card', { hasText: this.familyUser.email })
-    await follow(asked.getByRole('button', { name: /^Approve/ }))
+    const claim = page.locator('section.card', { hasText: this.familyUser.email })
+    await follow(claim.getByRole('button', { name: /^Approve/ }))
   }
 
-  /** Dues of the player: one of which a part was paid, and more than is owed of another; one that is untouched. */
+  /** Creates dues of the player: one partly paid, one overpaid, one unpaid. */
   async charge(must) {
     const fee = { team_id: this.team.id, member_id: this.member.id, title: this.names.note, amount: 13500, note: this.names.note }
     const charge = async (more) => (await must('POST', '/dues', { ...fee, ...more }))[0]
-    const pay = async (due, amount) => must('POST', `/dues/${due.id}/payments`, { amount, method: 'transfer', reference: this.names.note })
-    this.due = await charge({ due_on: '2026-01-31', instalment_count: 3, late_fee: { amount: 500 } })
+    const pay = async (due, amount) => must('POST', `/dues/${due.id}/payments`, { amount, method: 'bank_transfer', reference: this.names.note })
+    this.due = await charge({ due_on: '2026-01-31', installment_count: 3, late_fee: { amount: 500 } })
     this.payment = await pay(this.due, 6000)
     const travel = await charge({ due_on: '2099-01-01', category: 'travel', amount: 4000, use_credit: false })
     await pay(travel, 5000)
-    this.freshDue = await charge({ due_on: '2099-06-30', instalment_count: 2, use_credit: false })
+    this.freshDue = await charge({ due_on: '2099-06-30', installment_count: 2, use_credit: false })
   }
 
-  /** Somebody follows the link of the team and asks to be let in. */
+  /** A user opens the team link and asks to join. */
   async ask(visit = null) {
     const { page } = visit ?? (await this.enter(this.parentUser))
     await page.goto(`${this.teamLink}?as=guardian`)
     await page.getByRole('radio').first().check()
-    await page.getByLabel('A word to whoever decides').fill(this.names.note)
-    await follow(page.getByRole('button', { name: 'Ask to join' }))
+    await page.getByLabel('Note to the club').fill(this.names.note)
+    await follow(page.getByRole('button', { name: 'Send request' }))
   }
 
-  /** Where the app sends people who shall allow it something. */
+  /** The authorization URL of the app. */
   get authorize() {
-    const asked = { client_id: this.oauthApp.id, redirect_uri: `${this.place}/back`, response_type: 'code' }
-    const query = new URLSearchParams({ ...asked, scope: 'teams:read', state: '"><b>state', ...PKCE })
+    const request = { client_id: this.oauthApp.id, redirect_uri: `${this.appUrl}/back`, response_type: 'code' }
+    const query = new URLSearchParams({ ...request, scope: 'teams:read', state: '"><b>state', ...PKCE })
     return `/oauth/authorize?${query}`
   }
 
@@ -201,29 +202,29 @@ export class World {
   }
 }
 
-/** Makes a key on its page; answers with its id and its value. */
+/** Creates an API key on its page. Returns its id and value. */
 export async function makeKey(page, name) {
   await page.goto('/admin/keys/new')
   await page.getByLabel('Name', { exact: true }).fill(name)
   await page.locator('input[name=scopes][value="teams:read"]').check()
-  await page.getByRole('button', { name: 'Make the key' }).click()
+  await page.getByRole('button', { name: 'Create key' }).click()
   const value = (await page.locator('#key').textContent()).trim()
-  const href = await page.getByRole('link', { name: 'Look at this key' }).getAttribute('href')
+  const href = await page.getByRole('link', { name: 'View key' }).getAttribute('href')
   return { value, id: href.split('/').at(-1) }
 }
 
-/** Adds a webhook on its page; answers with its page and its secret. */
+/** Adds a webhook on its page. Returns its secret and the path of its page. */
 export async function makeWebhook(page, url, description = '') {
   await page.goto('/admin/webhooks/new')
-  await page.getByLabel('Address', { exact: true }).fill(url)
+  await page.getByLabel('URL', { exact: true }).fill(url)
   await page.getByLabel('Description').fill(description)
   await page.locator('input[name=events][value="*"]').check()
-  await page.getByRole('button', { name: 'Add the webhook' }).click()
+  await page.getByRole('button', { name: 'Add webhook' }).click()
   const secret = (await page.locator('#secret').textContent()).trim()
-  return { secret, place: await page.getByRole('link', { name: 'Done' }).getAttribute('href') }
+  return { secret, href: await page.getByRole('link', { name: 'Done' }).getAttribute('href') }
 }
 
-/** Receives what a webhook is told, until the test ends. */
+/** Starts a webhook receiver that runs until the test ends. */
 export async function receiver(t) {
   const received = []
   const server = createServer(async (request, response) => {
@@ -237,16 +238,16 @@ export async function receiver(t) {
   return { url: `http://127.0.0.1:${server.address().port}/hook`, received }
 }
 
-/** The path of a link to the service. */
+/** The path and query of a link to the service. */
 export function path(link) {
   const { pathname, search } = new URL(link.trim())
   return pathname + search
 }
 
-/** The digits an authenticator app shows for a key. */
+/** The TOTP code of an authenticator app for a key. */
 export function digits(key, now = Date.now()) {
-  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
-  const bits = [...key.toUpperCase().replace(/[^A-Z2-7]/g, '')].map((c) => letters.indexOf(c).toString(2).padStart(5, '0')).join('')
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+  const bits = [...key.toUpperCase().replace(/[^A-Z2-7]/g, '')].map((c) => alphabet.indexOf(c).toString(2).padStart(5, '0')).join('')
   const secret = Buffer.from(bits.match(/.{8}/g).map((byte) => parseInt(byte, 2)))
   const counter = Buffer.alloc(8)
   counter.writeBigUInt64BE(BigInt(Math.floor(now / 30_000)))

@@ -1,4 +1,4 @@
-//! What must pass before a change goes in, cheapest first.
+//! The checks that must pass before a change is merged, cheapest first.
 
 use crate::suite::{self, cargo};
 use crate::{openapi, workspace};
@@ -8,26 +8,26 @@ const FORMAT: &[&str] = &["fmt", "--all", "--check"];
 const LINTS: &[&str] = &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
 
 pub(crate) fn run() -> Result<(), String> {
-    timed("fmt", || pass(FORMAT))?;
-    timed("clippy", || pass(LINTS))?;
-    let report = timed("test", suite::all)?;
-    // Stale files are told even when a test fails: both are mended in one go.
-    let generated = timed("gen", || openapi::check_with(&workspace::service()?));
-    let closed = report.close();
-    match (closed, generated) {
-        (Err(tests), Err(stale)) => Err(format!("{tests}; {stale}")),
-        (closed, generated) => closed.and(generated),
+    run_step("fmt", || run_cargo(FORMAT))?;
+    run_step("clippy", || run_cargo(LINTS))?;
+    let report = run_step("test", suite::run_all)?;
+    // Checked even if a test fails, so that both problems are reported in one run.
+    let generated = run_step("gen", || openapi::check_with(&workspace::service_binary()?));
+    let tests = report.finish();
+    match (tests, generated) {
+        (Err(failed), Err(stale)) => Err(format!("{failed}; {stale}")),
+        (tests, generated) => tests.and(generated),
     }
 }
 
-fn pass(args: &[&str]) -> Result<(), String> {
+fn run_cargo(args: &[&str]) -> Result<(), String> {
     if cargo(args).run()?.ok { Ok(()) } else { Err(format!("cargo {} failed", args.join(" "))) }
 }
 
-fn timed<T>(step: &str, work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+fn run_step<T>(step: &str, work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     println!("== {step}");
     let started = Instant::now();
-    let outcome = work();
+    let result = work();
     println!("== {step}: {:.1} s", started.elapsed().as_secs_f64());
-    outcome
+    result
 }

@@ -1,4 +1,4 @@
-//! Installing what the checks need and this machine lacks, one line for each.
+//! Installs what the checks need and this machine lacks. Prints one line for each package.
 
 use crate::job::Job;
 use crate::{postgres, workspace};
@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub(crate) const CHROMIUM: &str = "/usr/bin/chromium";
-const CLUSTERS: &str = "/etc/postgresql-common/createcluster.conf";
+const CLUSTER_CONFIG: &str = "/etc/postgresql-common/createcluster.conf";
 
-/// PostgreSQL's programs and, for the checks from outside, a browser.
+/// Installs PostgreSQL and, for the web checks, Chromium. Returns the folder of PostgreSQL's programs.
 pub(crate) fn from_debian(browser: bool) -> Result<PathBuf, String> {
     let mut missing = Vec::new();
     if postgres_programs().is_none() {
@@ -20,44 +20,45 @@ pub(crate) fn from_debian(browser: bool) -> Result<PathBuf, String> {
     if !missing.is_empty() {
         install(&missing)?;
     }
-    postgres_programs().ok_or_else(|| "PostgreSQL was installed but is not to be found".into())
+    postgres_programs()
+        .ok_or_else(|| "PostgreSQL was installed, but its programs were not found".into())
 }
 
-/// Node's packages, into `tests/web/node_modules`, as the lock file says.
+/// Installs the Node packages of the lock file into `tests/web/node_modules`.
 pub(crate) fn from_npm() -> Result<(), String> {
-    let folder = workspace::web();
+    let folder = workspace::web_tests_folder();
     let lock = folder.join("package-lock.json");
     let stamp = folder.join("node_modules/.installed");
-    if same(&lock, &stamp) {
+    if same_content(&lock, &stamp) {
         return Ok(());
     }
     println!("installing the packages of tests/web from npm ...");
     let args = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
-    Job::new("npm", args).within(&folder).must()?;
-    keep(&lock, &stamp)
+    Job::new("npm", args).current_dir(&folder).run_checked()?;
+    write_stamp(&lock, &stamp)
 }
 
-/// Python's packages, into an environment of their own; answers with its programs.
+/// Installs the Python packages into a virtual environment. Returns its `bin` folder.
 pub(crate) fn from_pypi() -> Result<PathBuf, String> {
-    let pins = workspace::web().join("requirements.txt");
-    let folder = workspace::installed()?.join("python");
+    let pins = workspace::web_tests_folder().join("requirements.txt");
+    let folder = workspace::tools_folder()?.join("python");
     let programs = folder.join("bin");
     let stamp = folder.join("installed");
-    // An environment points to the Python it was made with, which may be gone by now.
-    if same(&pins, &stamp) && programs.join("python").exists() {
+    // The environment links to the Python that created it, which may have been removed.
+    if same_content(&pins, &stamp) && programs.join("python").exists() {
         return Ok(programs);
     }
     println!("installing the packages of the tests from PyPI ...");
     Job::new("python3", ["-m".as_ref(), "venv".as_ref(), "--clear".as_ref(), folder.as_os_str()])
-        .must()?;
+        .run_checked()?;
     let args = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
     let args = args.iter().map(std::ffi::OsStr::new).chain([pins.as_os_str()]);
-    Job::new(programs.join("python"), args).must()?;
-    keep(&pins, &stamp)?;
+    Job::new(programs.join("python"), args).run_checked()?;
+    write_stamp(&pins, &stamp)?;
     Ok(programs)
 }
 
-/// Debian keeps several versions side by side; the newest serves.
+/// The programs of the newest PostgreSQL. Debian can have several versions installed.
 fn postgres_programs() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").ok()?;
     versions
@@ -74,41 +75,40 @@ fn postgres_programs() -> Option<PathBuf> {
 fn install(packages: &[&str]) -> Result<(), String> {
     if !postgres::is_root() {
         let packages = packages.join(" ");
-        return Err(format!("missing, and only root may install them: {packages}"));
+        return Err(format!("missing packages, which only root can install: {packages}"));
     }
     for package in packages {
         println!("installing {package} from Debian ...");
     }
-    let lone = packages.contains(&"postgresql") && !Path::new(CLUSTERS).exists();
-    if lone {
-        forbid_cluster()?;
+    let only_ours = packages.contains(&"postgresql") && !Path::new(CLUSTER_CONFIG).exists();
+    if only_ours {
+        prevent_main_cluster()?;
     }
     apt(&["update", "--quiet"])?;
     let mut args = vec!["install", "--yes", "--quiet", "--no-install-recommends"];
     args.extend(packages);
     apt(&args)?;
-    if lone {
-        Job::new("pg_conftool", [CLUSTERS, "remove", "create_main_cluster"]).must()?;
+    if only_ours {
+        Job::new("pg_conftool", [CLUSTER_CONFIG, "remove", "create_main_cluster"]).run_checked()?;
     }
     Ok(())
 }
 
-/// Installing the server would also make and start one for the whole machine, which nobody asked
-/// for. Its package reads this setting before it does.
-fn forbid_cluster() -> Result<(), String> {
-    let told = |e| format!("cannot write {CLUSTERS}: {e}");
-    fs::create_dir_all("/etc/postgresql-common").map_err(told)?;
-    fs::write(CLUSTERS, "create_main_cluster = false\n").map_err(told)
+/// Keeps Debian's package from creating and starting a server for the whole machine.
+fn prevent_main_cluster() -> Result<(), String> {
+    let failed = |e| format!("cannot write {CLUSTER_CONFIG}: {e}");
+    fs::create_dir_all("/etc/postgresql-common").map_err(failed)?;
+    fs::write(CLUSTER_CONFIG, "create_main_cluster = false\n").map_err(failed)
 }
 
 fn apt(args: &[&str]) -> Result<(), String> {
-    Job::new("apt-get", args).env("DEBIAN_FRONTEND", "noninteractive").must().map(drop)
+    Job::new("apt-get", args).env("DEBIAN_FRONTEND", "noninteractive").run_checked().map(drop)
 }
 
-fn same(one: &Path, other: &Path) -> bool {
+fn same_content(one: &Path, other: &Path) -> bool {
     matches!((fs::read(one), fs::read(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-fn keep(wanted: &Path, stamp: &Path) -> Result<(), String> {
-    fs::copy(wanted, stamp).map(drop).map_err(|e| format!("cannot write {}: {e}", stamp.display()))
+fn write_stamp(file: &Path, stamp: &Path) -> Result<(), String> {
+    fs::copy(file, stamp).map(drop).map_err(|e| format!("cannot write {}: {e}", stamp.display()))
 }

@@ -1,4 +1,4 @@
-//! Running another program: shown, heard, bounded in time, and ended with this one.
+//! Runs a program: prints and collects its output, enforces a time limit, and ends it with this process.
 
 use crate::guard::Guard;
 use std::ffi::{OsStr, OsString};
@@ -8,20 +8,20 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-const TICK: Duration = Duration::from_millis(200);
-const GRACE: Duration = Duration::from_secs(5);
-/// How long the last words of a program that has ended may take to reach us on a busy machine.
-const SILENCE: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long to wait for the remaining output after a program has exited.
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A program to be run to its end.
+/// A program to run.
 pub(crate) struct Job {
     command: Command,
     limit: Option<Duration>,
     quiet: bool,
 }
 
-/// How a job ended and what it said, both streams in the order they came.
-pub(crate) struct Finished {
+/// The result of a job, and its lines of output: stdout and stderr in the order of arrival.
+pub(crate) struct JobResult {
     pub(crate) ok: bool,
     pub(crate) lines: Vec<String>,
 }
@@ -41,30 +41,30 @@ impl Job {
         self
     }
 
-    /// Without the variables of our own surroundings that this is true of.
-    pub(crate) fn without(mut self, is_gone: impl Fn(&str) -> bool) -> Self {
-        forget(&mut self.command, is_gone);
+    /// Removes the inherited environment variables that match.
+    pub(crate) fn env_remove_matching(mut self, matches: impl Fn(&str) -> bool) -> Self {
+        env_remove_matching(&mut self.command, matches);
         self
     }
 
-    pub(crate) fn within(mut self, folder: impl AsRef<Path>) -> Self {
+    pub(crate) fn current_dir(mut self, folder: impl AsRef<Path>) -> Self {
         self.command.current_dir(folder);
         self
     }
 
-    /// Ends the program when it takes longer, which counts as a failure.
-    pub(crate) fn at_most(mut self, limit: Duration) -> Self {
+    /// Stops the program when it takes longer, which counts as a failure.
+    pub(crate) fn time_limit(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// Shows neither the command nor what it says.
-    pub(crate) fn quietly(mut self) -> Self {
+    /// Prints neither the command nor its output.
+    pub(crate) fn quiet(mut self) -> Self {
         self.quiet = true;
         self
     }
 
-    pub(crate) fn run(mut self) -> Result<Finished, String> {
+    pub(crate) fn run(mut self) -> Result<JobResult, String> {
         if !self.quiet {
             println!("$ {}", self.text());
         }
@@ -72,18 +72,18 @@ impl Job {
             .command
             .spawn()
             .map_err(|e| format!("cannot run {}: {e}", self.command.get_program().display()))?;
-        let number = OsString::from(child.id().to_string());
-        let guard = Guard::new("kill -TERM \"$1\"", &[&number])?;
-        let heard = listen(&mut child);
-        let finished = self.watch(&mut child, &heard);
+        let pid = OsString::from(child.id().to_string());
+        let guard = Guard::new("kill -TERM \"$1\"", &[&pid])?;
+        let output = read_output(&mut child);
+        let result = self.watch(&mut child, &output);
         guard.dismiss();
-        finished
+        result
     }
 
-    /// Runs quietly; a failure is an error that carries what was said.
-    pub(crate) fn must(self) -> Result<Vec<String>, String> {
+    /// Runs without printing. A failure is an error that contains the output.
+    pub(crate) fn run_checked(self) -> Result<Vec<String>, String> {
         let text = self.text();
-        let Finished { ok, lines } = self.quietly().run()?;
+        let JobResult { ok, lines } = self.quiet().run()?;
         if ok { Ok(lines) } else { Err(format!("{text} failed:\n{}", lines.join("\n"))) }
     }
 
@@ -93,33 +93,36 @@ impl Job {
         words.join(" ")
     }
 
-    fn watch(&self, child: &mut Child, heard: &Receiver<String>) -> Result<Finished, String> {
+    fn watch(&self, child: &mut Child, output: &Receiver<String>) -> Result<JobResult, String> {
         let started = Instant::now();
         let mut lines = Vec::new();
-        let mut ended: Option<ExitStatus> = None;
+        let mut status: Option<ExitStatus> = None;
         loop {
-            match heard.recv_timeout(if ended.is_some() { SILENCE } else { TICK }) {
-                Ok(line) => self.keep(line, &mut lines),
-                Err(RecvTimeoutError::Disconnected) if ended.is_none() => std::thread::sleep(TICK),
-                // Silent and ended: that a stray grandchild holds the pipe is no reason to wait.
-                Err(_) if ended.is_some() => break,
+            match output.recv_timeout(if status.is_some() { OUTPUT_TIMEOUT } else { POLL_INTERVAL })
+            {
+                Ok(line) => self.record_line(line, &mut lines),
+                Err(RecvTimeoutError::Disconnected) if status.is_none() => {
+                    std::thread::sleep(POLL_INTERVAL);
+                }
+                // The program has exited and is silent. Do not wait for a grandchild that holds the pipe.
+                Err(_) if status.is_some() => break,
                 Err(_) => {}
             }
-            if ended.is_none() {
-                ended = child.try_wait().map_err(|e| format!("cannot wait for a program: {e}"))?;
+            if status.is_none() {
+                status = child.try_wait().map_err(|e| format!("cannot wait for a program: {e}"))?;
             }
-            if let (None, Some(limit)) = (ended, self.limit)
+            if let (None, Some(limit)) = (status, self.limit)
                 && started.elapsed() > limit
             {
                 stop(child);
-                self.keep(format!("stopped after {} seconds", limit.as_secs()), &mut lines);
-                return Ok(Finished { ok: false, lines });
+                self.record_line(format!("stopped after {} seconds", limit.as_secs()), &mut lines);
+                return Ok(JobResult { ok: false, lines });
             }
         }
-        Ok(Finished { ok: ended.is_some_and(|status| status.success()), lines })
+        Ok(JobResult { ok: status.is_some_and(|status| status.success()), lines })
     }
 
-    fn keep(&self, line: String, lines: &mut Vec<String>) {
+    fn record_line(&self, line: String, lines: &mut Vec<String>) {
         if !self.quiet {
             println!("{line}");
         }
@@ -127,48 +130,48 @@ impl Job {
     }
 }
 
-/// Keeps the variables of our own surroundings that this is true of from a program.
-pub(crate) fn forget(command: &mut Command, is_gone: impl Fn(&str) -> bool) {
-    let ours = std::env::vars_os().map(|(name, _)| name);
-    for name in ours.filter(|name| is_gone(&name.to_string_lossy())) {
+/// Removes the inherited environment variables that match.
+pub(crate) fn env_remove_matching(command: &mut Command, matches: impl Fn(&str) -> bool) {
+    let inherited = std::env::vars_os().map(|(name, _)| name);
+    for name in inherited.filter(|name| matches(&name.to_string_lossy())) {
         command.env_remove(name);
     }
 }
 
-/// Asks a program to end, and ends it when it does not listen.
+/// Sends SIGTERM, then SIGKILL if the program does not exit in time.
 pub(crate) fn stop(child: &mut Child) {
-    let asked = Instant::now();
+    let started = Instant::now();
     let _ = Command::new("kill").arg(child.id().to_string()).status();
-    while asked.elapsed() < GRACE {
+    while started.elapsed() < STOP_TIMEOUT {
         if matches!(child.try_wait(), Ok(Some(_))) {
             return;
         }
-        std::thread::sleep(TICK / 4);
+        std::thread::sleep(POLL_INTERVAL / 4);
     }
     let _ = child.kill();
     let _ = child.wait();
 }
 
-fn listen(child: &mut Child) -> Receiver<String> {
-    let (tell, heard) = channel();
+fn read_output(child: &mut Child) -> Receiver<String> {
+    let (sender, receiver) = channel();
     if let Some(stream) = child.stdout.take() {
-        pass_on(stream, tell.clone());
+        forward_lines(stream, sender.clone());
     }
     if let Some(stream) = child.stderr.take() {
-        pass_on(stream, tell);
+        forward_lines(stream, sender);
     }
-    heard
+    receiver
 }
 
-fn pass_on(stream: impl Read + Send + 'static, tell: Sender<String>) {
+fn forward_lines(stream: impl Read + Send + 'static, sender: Sender<String>) {
     std::thread::spawn(move || {
         let mut stream = BufReader::new(stream);
         let mut line = Vec::new();
-        // Bytes, not text: a test may print what is not UTF-8.
+        // Bytes, because a test may print invalid UTF-8.
         while stream.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
             let text = String::from_utf8_lossy(&line).trim_end().to_owned();
             line.clear();
-            if tell.send(text).is_err() {
+            if sender.send(text).is_err() {
                 return;
             }
         }
@@ -180,8 +183,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_tells_what_was_said_and_how_it_ended() {
-        let finished = Job::new("sh", ["-c", "echo one; echo two >&2; exit 3"]).quietly().run();
+    fn job_returns_output_and_status() {
+        let finished = Job::new("sh", ["-c", "echo one; echo two >&2; exit 3"]).quiet().run();
         let mut finished = finished.unwrap();
         finished.lines.sort();
         assert_eq!(finished.lines, ["one", "two"]);
@@ -189,18 +192,18 @@ mod tests {
     }
 
     #[test]
-    fn a_job_ends_at_its_limit() {
-        let job = Job::new("sleep", ["60"]).quietly().at_most(Duration::from_millis(300));
+    fn job_stops_at_its_time_limit() {
+        let job = Job::new("sleep", ["60"]).quiet().time_limit(Duration::from_millis(300));
         let started = Instant::now();
         assert!(!job.run().unwrap().ok);
         assert!(started.elapsed() < Duration::from_secs(30));
     }
 
     #[test]
-    fn a_stray_grandchild_does_not_hold_the_job() {
+    fn grandchild_does_not_keep_the_job_running() {
         let started = Instant::now();
-        assert!(Job::new("sh", ["-c", "sleep 50 & exit 0"]).quietly().run().unwrap().ok);
-        // Far from the end of the stray, however busy the machine is.
+        assert!(Job::new("sh", ["-c", "sleep 50 & exit 0"]).quiet().run().unwrap().ok);
+        // Well before the grandchild ends, even on a busy machine.
         assert!(started.elapsed() < Duration::from_secs(30));
     }
 }

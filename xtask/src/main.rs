@@ -1,8 +1,8 @@
-//! The chores of this repository, as verbs of `cargo xtask`.
+//! The development tasks of this repository, as commands of `cargo xtask`.
 //!
-//! Nothing has to be installed beforehand but Rust, Node and Python: what else is missing, the
-//! verbs install and say so. Nothing they start outlives them.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks there")]
+//! Rust, Node and Python must be installed. The commands install everything else that is missing, and say so.
+//! All processes that they start end with them.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool prints")]
 
 mod bench;
 mod ci;
@@ -15,27 +15,27 @@ mod postgres;
 mod scratch;
 mod server;
 mod suite;
-mod tally;
+mod test_counts;
 mod web;
 mod workspace;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-usage: cargo xtask VERB
+usage: cargo xtask COMMAND
 
-  test [ARGS]      run every test on SQLite and PostgreSQL, then the checks from outside;
-                   ARGS go to the test runner, which then runs alone
-  web [FILES]      only the checks from outside, or only these of tests/web
-  ci               formatting, lints, tests, generated files: what must pass before a change goes in
-  gen [--check]    write openapi.json, or only say whether it is up to date
-  migration NAME   start the next file in migrations/
-  bench [ARGS]     measure the service";
+  test [ARGS]      run all tests on SQLite and PostgreSQL, then the web checks;
+                   with ARGS, only the test runner runs, with these arguments
+  web [FILES]      run the web checks, or only these files of tests/web
+  ci               check formatting, lints, tests and generated files; must pass before a merge
+  gen [--check]    write openapi.json; with --check, only check that it is up to date
+  migration NAME   create the next file in migrations/
+  bench [ARGS]     run the benchmarks";
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let Some((verb, args)) = words.split_first() else { return usage() };
-    let outcome = match (verb.as_str(), args) {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((command, args)) = arguments.split_first() else { return usage() };
+    let result = match (command.as_str(), args) {
         ("test", args) => suite::run(args),
         ("web", files) => suite::web(files),
         ("ci", []) => ci::run(),
@@ -45,10 +45,10 @@ fn main() -> ExitCode {
         ("bench", args) => bench::run(args),
         _ => return usage(),
     };
-    match outcome {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            eprintln!("error: {why}");
+        Err(error) => {
+            eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }

@@ -1,7 +1,7 @@
-//! A PostgreSQL of our own for the time of one run.
+//! A temporary PostgreSQL server for one run.
 //!
-//! It listens on this machine only, on a free port, trusts everybody, forgets everything, and
-//! never touches a cluster that is here already.
+//! It listens only on localhost, on a free port, accepts connections without a password, and does not
+//! touch clusters that exist on this machine.
 
 use crate::guard::Guard;
 use crate::job::Job;
@@ -13,7 +13,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// PostgreSQL does not run as root; Debian's package brings this user along.
+/// PostgreSQL does not run as root. Debian's package creates this user.
 const OWNER: &str = "postgres";
 
 const SETTINGS: &str = "\
@@ -23,18 +23,18 @@ max_connections = 400
 log_min_messages = warning
 ";
 
-/// The file with the authority's certificate.
-const AUTHORITY: &str = "authority.pem";
+/// The file with the certificate of the certificate authority.
+const CA_FILE: &str = "authority.pem";
 
-/// What OpenSSL, which Debian's PostgreSQL brings along, is asked to do, in this order.
-const CERTIFY: [&str; 3] = [
+/// The OpenSSL commands that create the certificates, in order. Debian's PostgreSQL depends on OpenSSL.
+const OPENSSL_COMMANDS: [&str; 3] = [
     "req -x509 -newkey rsa:2048 -nodes -days 9 -subj /CN=authority -keyout authority.key -out authority.pem",
     "req -newkey rsa:2048 -nodes -subj /CN=server -keyout server.key -out server.csr",
     "x509 -req -in server.csr -CA authority.pem -CAkey authority.key -CAcreateserial -days 9 -extfile extension -out server.pem",
 ];
 
-/// Speed instead of safety: nothing in here is worth keeping after a crash.
-const FORGETFUL: &str = "\
+/// Faster, but not durable: the data of a test run need not survive a crash.
+const NOT_DURABLE: &str = "\
 fsync = off
 synchronous_commit = off
 full_page_writes = off
@@ -49,18 +49,18 @@ pub(crate) struct Postgres {
 impl Postgres {
     /// Starts a new, empty server with the programs in `programs`.
     pub(crate) fn start(programs: &Path) -> Result<Self, String> {
-        Self::start_in(programs, scratch::folder("postgres")?, FORGETFUL)
+        Self::start_in(programs, scratch::folder("postgres")?, NOT_DURABLE)
     }
 
-    /// The certificate of the authority that vouches for the server where encryption is asked for.
-    pub(crate) fn authority(&self) -> PathBuf {
-        self.folder.join(AUTHORITY)
+    /// The path of the certificate authority's certificate, for TLS connections.
+    pub(crate) fn ca_certificate(&self) -> PathBuf {
+        self.folder.join(CA_FILE)
     }
 
-    /// The same below `base`, where its disk is, with everything durable that it says is.
+    /// Starts a new, empty server with its data in `base` and durable commits.
     pub(crate) fn start_durable(programs: &Path, base: &Path) -> Result<Self, String> {
         let folder = scratch::folder_in(base, "postgres")
-            .map_err(|e| format!("cannot make a folder in {}: {e}", base.display()))?;
+            .map_err(|e| format!("cannot create a folder in {}: {e}", base.display()))?;
         Self::start_in(programs, folder, "")
     }
 
@@ -69,12 +69,12 @@ impl Postgres {
         folder: PathBuf,
         durability: &'static str,
     ) -> Result<Self, String> {
-        let home = Home { programs, data: folder.join("data"), folder, durability };
-        let guard = home.guard()?;
-        home.make()?;
-        home.certify()?;
-        let port = home.start()?;
-        Ok(Self { port, folder: home.folder, _guard: guard })
+        let cluster = Cluster { programs, data: folder.join("data"), folder, durability };
+        let guard = cluster.guard()?;
+        cluster.init()?;
+        cluster.create_certificates()?;
+        let port = cluster.start()?;
+        Ok(Self { port, folder: cluster.folder, _guard: guard })
     }
 
     pub(crate) fn url(&self) -> String {
@@ -82,27 +82,27 @@ impl Postgres {
     }
 }
 
-struct Home<'a> {
+struct Cluster<'a> {
     programs: &'a Path,
     folder: PathBuf,
     data: PathBuf,
     durability: &'static str,
 }
 
-impl Home<'_> {
+impl Cluster<'_> {
     fn guard(&self) -> Result<Guard, String> {
-        let stop = self.words("pg_ctl", &["stop", "--mode=immediate", "--pgdata"]);
-        let mut words = vec![self.folder.as_os_str()];
-        words.extend(stop.iter().map(OsString::as_os_str));
-        words.push(self.data.as_os_str());
-        Guard::new("folder=$1; shift; \"$@\"; rm -rf -- \"$folder\"", &words)
+        let stop = self.command_line("pg_ctl", &["stop", "--mode=immediate", "--pgdata"]);
+        let mut args = vec![self.folder.as_os_str()];
+        args.extend(stop.iter().map(OsString::as_os_str));
+        args.push(self.data.as_os_str());
+        Guard::new("folder=$1; shift; \"$@\"; rm -rf -- \"$folder\"", &args)
     }
 
-    fn make(&self) -> Result<(), String> {
+    fn init(&self) -> Result<(), String> {
         if is_root() {
-            Job::new("chown", [OsStr::new(OWNER), self.folder.as_os_str()]).must()?;
+            Job::new("chown", [OsStr::new(OWNER), self.folder.as_os_str()]).run_checked()?;
         }
-        let mut initdb = self.words(
+        let mut initdb = self.command_line(
             "initdb",
             &["--username=touchline", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"],
         );
@@ -110,72 +110,73 @@ impl Home<'_> {
         self.run(&initdb)
     }
 
-    /// Makes an authority and a certificate for this machine, both worthless in a few days.
-    fn certify(&self) -> Result<(), String> {
+    /// Creates a certificate authority and a server certificate, both valid for nine days.
+    fn create_certificates(&self) -> Result<(), String> {
         let extension = self.folder.join("extension");
         std::fs::write(&extension, "subjectAltName = IP:127.0.0.1")
             .map_err(|e| format!("cannot write {}: {e}", extension.display()))?;
-        for line in CERTIFY {
-            let mut words = Self::owned();
-            words.push("openssl".into());
-            words.extend(line.split(' ').map(OsString::from));
-            self.run(&words)?;
+        for line in OPENSSL_COMMANDS {
+            let mut command = Self::run_as_owner();
+            command.push("openssl".into());
+            command.extend(line.split(' ').map(OsString::from));
+            self.run(&command)?;
         }
         Ok(())
     }
 
-    /// Somebody else may take the free port before we do, hence more than one try.
+    /// Starts the server. Another process may take the free port first, so it tries three times.
     fn start(&self) -> Result<u16, String> {
         let log = self.folder.join("log");
-        let mut start = self.words("pg_ctl", &["start", "--wait", "--timeout=60", "--pgdata"]);
+        let mut start =
+            self.command_line("pg_ctl", &["start", "--wait", "--timeout=60", "--pgdata"]);
         start.extend([self.data.clone().into(), "--log".into(), log.clone().into()]);
-        let mut why = String::new();
+        let mut last_error = String::new();
         for _ in 0..3 {
             let port = free_port()?;
             self.configure(port)?;
             match self.run(&start) {
                 Ok(()) => return Ok(port),
-                Err(told) => why = told,
+                Err(error) => last_error = error,
             }
         }
-        Err(format!("{why}\n{}", read_to_string(log).unwrap_or_default()))
+        Err(format!("{last_error}\n{}", read_to_string(log).unwrap_or_default()))
     }
 
     fn configure(&self, port: u16) -> Result<(), String> {
-        let told = |e: std::io::Error| format!("cannot configure PostgreSQL: {e}");
+        let failed = |e: std::io::Error| format!("cannot configure PostgreSQL: {e}");
         let file = self.data.join("postgresql.conf");
-        let mut file = OpenOptions::new().append(true).open(file).map_err(told)?;
+        let mut file = OpenOptions::new().append(true).open(file).map_err(failed)?;
         let (folder, durability) = (self.folder.display(), self.durability);
-        // The last word on a setting counts, so a second try simply adds to the file.
+        // The last value of a setting wins, so another try just appends.
         write!(
             file,
             "\n{SETTINGS}{durability}unix_socket_directories = '{folder}'\nport = {port}\n\
              ssl_cert_file = '{folder}/server.pem'\nssl_key_file = '{folder}/server.key'\n"
         )
-        .map_err(told)
+        .map_err(failed)
     }
 
-    fn run(&self, words: &[OsString]) -> Result<(), String> {
-        let (program, args) = words.split_first().ok_or("nothing to run")?;
-        // The owner may not enter the folder of whoever started us.
-        Job::new(program, args).within(&self.folder).must().map(drop)
+    fn run(&self, command: &[OsString]) -> Result<(), String> {
+        let (program, args) = command.split_first().ok_or("the command is empty")?;
+        // The server's user may not be allowed to enter our current folder.
+        Job::new(program, args).current_dir(&self.folder).run_checked().map(drop)
     }
 
-    /// The words that make what follows them run as the owner of the server.
-    fn owned() -> Vec<OsString> {
-        let words = if is_root() { &["runuser", "-u", OWNER, "--"][..] } else { &[] };
-        words.iter().map(OsString::from).collect()
+    /// The command prefix to run a program as the server's user.
+    fn run_as_owner() -> Vec<OsString> {
+        let prefix = if is_root() { &["runuser", "-u", OWNER, "--"][..] } else { &[] };
+        prefix.iter().map(OsString::from).collect()
     }
 
-    fn words(&self, program: &str, args: &[&str]) -> Vec<OsString> {
-        let mut words = Self::owned();
-        words.push(self.programs.join(program).into());
-        words.extend(args.iter().map(OsString::from));
-        words
+    fn command_line(&self, program: &str, args: &[&str]) -> Vec<OsString> {
+        let mut command = Self::run_as_owner();
+        command.push(self.programs.join(program).into());
+        command.extend(args.iter().map(OsString::from));
+        command
     }
 }
 
-/// The process belongs to whoever runs it.
+/// Whether this process runs as root: its entry in `/proc` belongs to its user.
 pub(crate) fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }

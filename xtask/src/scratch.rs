@@ -1,13 +1,13 @@
-//! Folders for the time of one run, in memory where there is room.
+//! Temporary folders, in memory if there is enough space.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Containers often give `/dev/shm` no more than 64 MiB, which the tests would fill.
+/// The free space that `/dev/shm` needs. Containers often limit it to 64 MiB, too little for the tests.
 const ROOM_KIB: u64 = 4 * 1024 * 1024;
 
-/// Makes a new, empty folder. Its maker removes it.
+/// Creates a new, empty folder. The caller removes it.
 pub(crate) fn folder(purpose: &str) -> Result<PathBuf, String> {
     let memory = Path::new("/dev/shm");
     if free_kib(memory) >= ROOM_KIB
@@ -17,24 +17,24 @@ pub(crate) fn folder(purpose: &str) -> Result<PathBuf, String> {
     }
     let base = std::env::temp_dir();
     folder_in(&base, purpose)
-        .map_err(|e| format!("cannot make a folder in {}: {e}", base.display()))
+        .map_err(|e| format!("cannot create a folder in {}: {e}", base.display()))
 }
 
-/// The same in a folder of the caller's choice.
+/// Creates a new, empty folder in `base`.
 pub(crate) fn folder_in(base: &Path, purpose: &str) -> io::Result<PathBuf> {
     let mut number = std::process::id();
     loop {
         let folder = base.join(format!("touchline-{purpose}-{number}"));
         match std::fs::create_dir(&folder) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            made => return made.map(|()| folder),
+            result => return result.map(|()| folder),
         }
     }
 }
 
 fn free_kib(folder: &Path) -> u64 {
-    let told = Command::new("df").args(["-k", "--output=avail"]).arg(folder).output();
-    let Ok(told) = told else { return 0 };
-    let text = String::from_utf8_lossy(&told.stdout);
+    let output = Command::new("df").args(["-k", "--output=avail"]).arg(folder).output();
+    let Ok(output) = output else { return 0 };
+    let text = String::from_utf8_lossy(&output.stdout);
     text.lines().last().and_then(|line| line.trim().parse().ok()).unwrap_or(0)
 }

@@ -1,7 +1,7 @@
-//! The service itself with demonstration data, for checks from outside.
+//! A running service with demo data, for the web checks.
 
 use crate::guard::Guard;
-use crate::job::{self, forget};
+use crate::job::{self, env_remove_matching};
 use crate::{scratch, workspace};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, read_to_string};
@@ -10,104 +10,104 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_mins(10);
+const START_TIMEOUT: Duration = Duration::from_mins(10);
 const LISTENING: &str = "listening on http://";
 const LOG: &str = "log";
 const DATA: &str = "data";
 
-/// The checks send more in a minute than any tier allows, and sign in more often than anybody.
+/// Rate limits that the checks cannot exceed.
 const LIMITS: [(&str, &str); 2] = [
     ("TOUCHLINE_RATE_LIMITS", "free=600000,club=600000,league=600000"),
     ("TOUCHLINE_SIGN_IN_RATE", "60000"),
 ];
 
-/// A running service; dropped, it is stopped and its data are gone.
+/// A running service. Dropping it stops it and removes its data.
 pub(crate) struct Server {
     child: Child,
-    /// Gone with the service: its log, its data, and what a check leaves lying about.
+    /// The log, the data, and files that checks create. Removed with the service.
     pub(crate) folder: PathBuf,
     pub(crate) url: String,
     pub(crate) key: String,
-    /// What it said of its demonstration data, as JSON.
-    pub(crate) said: String,
-    mail: Mail,
+    /// The JSON that `serve --demo --json` printed.
+    pub(crate) demo_json: String,
+    mail: MailServer,
     _guard: Guard,
 }
 
-/// Takes the service's letters and writes each as a line of JSON into a file.
-struct Mail {
+/// A mail server that writes each email it receives to a file, as a line of JSON.
+struct MailServer {
     child: Child,
-    letters: PathBuf,
+    email_log: PathBuf,
 }
 
-/// The service without the settings of whoever runs the checks.
+/// A command of the service, without the `TOUCHLINE_` variables of our own environment.
 pub(crate) fn command(service: &Path) -> Command {
     let mut command = Command::new(service);
-    forget(&mut command, |name| name.starts_with("TOUCHLINE_"));
+    env_remove_matching(&mut command, |name| name.starts_with("TOUCHLINE_"));
     command
 }
 
 impl Server {
-    /// `python` is the folder with a Python that has the packages of the tests.
+    /// `python` is the `bin` folder of the tests' Python environment.
     pub(crate) fn start(service: &Path, python: &Path) -> Result<Self, String> {
-        // Somebody else may take the free port before the service does, hence more than one try.
-        let mut started = Self::try_start(service, python);
+        // Another process may take the free port first, so try three times.
+        let mut server = Self::try_start(service, python);
         for _ in 0..2 {
-            if started.as_ref().is_err_and(|why| why.contains("in use")) {
-                started = Self::try_start(service, python);
+            if server.as_ref().is_err_and(|error| error.contains("in use")) {
+                server = Self::try_start(service, python);
             }
         }
-        started
+        server
     }
 
     fn try_start(service: &Path, python: &Path) -> Result<Self, String> {
         let folder = scratch::folder("web")?;
-        let said = folder.join("said.json");
-        let told = |e: std::io::Error| format!("cannot start the service: {e}");
-        let (mail, mail_url) = Mail::start(&folder, python)?;
-        let port = free_port().map_err(told)?;
-        // Files instead of pipes: nobody has to read along, and the log outlives a crash.
+        let demo_file = folder.join("demo.json");
+        let failed = |e: std::io::Error| format!("cannot start the service: {e}");
+        let (mail, mail_url) = MailServer::start(&folder, python)?;
+        let port = free_port().map_err(failed)?;
+        // Files instead of pipes: nobody has to read them while the service runs, and the log survives a crash.
         let child = command(service)
             .args(["serve", "--demo", "--json", "--listen", &format!("127.0.0.1:{port}")])
-            // Passkeys belong to a name; an address of numbers has none.
+            // Passkeys need a host name; they do not work with an IP address.
             .args(["--base-url", &format!("http://localhost:{port}"), "--data"])
             .arg(folder.join(DATA))
             .env("TOUCHLINE_SMTP_URL", mail_url)
-            // Receivers of the tests are on this machine.
+            // The tests' webhook receivers run on this machine.
             .env("TOUCHLINE_WEBHOOK_ALLOW_CIDRS", "127.0.0.0/8")
             .envs(LIMITS)
             .stdin(Stdio::null())
-            .stdout(File::create(&said).map_err(told)?)
-            .stderr(File::create(folder.join(LOG)).map_err(told)?)
+            .stdout(File::create(&demo_file).map_err(failed)?)
+            .stderr(File::create(folder.join(LOG)).map_err(failed)?)
             .spawn()
-            .map_err(told)?;
+            .map_err(failed)?;
         let guard = guard(&child, &folder)?;
         let url = format!("http://localhost:{port}");
-        let (key, nothing) = Default::default();
-        let mut server = Self { child, folder, url, key, said: nothing, mail, _guard: guard };
+        let (key, demo_json) = Default::default();
+        let mut server = Self { child, folder, url, key, demo_json, mail, _guard: guard };
         server.wait()?;
-        server.said = read_to_string(said).map_err(told)?;
-        server.key = server.told("/demo/key/value")?;
+        server.demo_json = read_to_string(demo_file).map_err(failed)?;
+        server.key = server.demo_value("/demo/key/value")?;
         Ok(server)
     }
 
-    /// A text in what it said.
-    pub(crate) fn told(&self, pointer: &str) -> Result<String, String> {
-        text_in(&self.said, pointer)
+    /// A string in the demo JSON.
+    pub(crate) fn demo_value(&self, pointer: &str) -> Result<String, String> {
+        string_at(&self.demo_json, pointer)
     }
 
-    /// Its data, for commands beside it.
-    pub(crate) fn data(&self) -> PathBuf {
+    /// Its data folder, for other commands of the service.
+    pub(crate) fn data_folder(&self) -> PathBuf {
         self.folder.join(DATA)
     }
 
-    /// The letters it sent, one line each, after a line that is none.
-    pub(crate) fn letters(&self) -> &Path {
-        &self.mail.letters
+    /// The file with the emails it sent. The first line is the mail server's port, each further line an email.
+    pub(crate) fn email_log(&self) -> &Path {
+        &self.mail.email_log
     }
 
-    /// The end of what the service logged.
-    pub(crate) fn last_words(&self) -> String {
+    /// The last ten lines of the service's log.
+    pub(crate) fn log_tail(&self) -> String {
         let log = self.log();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(10)..].join("\n")
@@ -122,44 +122,44 @@ impl Server {
         if wait_for(&mut self.child, &log, |text| text.contains(LISTENING)) {
             return Ok(());
         }
-        Err(format!("the service does not come up:\n{}", self.last_words()))
+        Err(format!("the service did not start:\n{}", self.log_tail()))
     }
 }
 
-impl Mail {
+impl MailServer {
     fn start(folder: &Path, python: &Path) -> Result<(Self, String), String> {
-        let letters = folder.join("letters");
-        let told = |e: std::io::Error| format!("cannot start the mail server: {e}");
+        let email_log = folder.join("emails");
+        let failed = |e: std::io::Error| format!("cannot start the mail server: {e}");
         let child = Command::new(python.join("python"))
             .arg(workspace::root().join("tests/mail/server.py"))
             .arg("accept")
-            // It ends when this pipe does.
+            // It exits when this pipe closes.
             .stdin(Stdio::piped())
-            .stdout(File::create(&letters).map_err(told)?)
+            .stdout(File::create(&email_log).map_err(failed)?)
             .spawn()
-            .map_err(told)?;
-        let mut mail = Self { child, letters };
-        if !wait_for(&mut mail.child, &mail.letters, |text| text.contains('\n')) {
-            return Err("the mail server does not come up".into());
+            .map_err(failed)?;
+        let mut mail = Self { child, email_log };
+        if !wait_for(&mut mail.child, &mail.email_log, |text| text.contains('\n')) {
+            return Err("the mail server did not start".into());
         }
-        let said = read_to_string(&mail.letters).map_err(told)?;
-        let port = port_in(&said).ok_or("the mail server does not say its port")?;
+        let output = read_to_string(&mail.email_log).map_err(failed)?;
+        let port = parse_port(&output).ok_or("the mail server did not print its port")?;
         Ok((mail, format!("smtp://127.0.0.1:{port}")))
     }
 }
 
-impl Drop for Mail {
+impl Drop for MailServer {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         job::stop(&mut self.child);
     }
 }
 
-/// Waits until the file says what is waited for, as long as the program lives.
-fn wait_for(child: &mut Child, file: &Path, said: impl Fn(&str) -> bool) -> bool {
+/// Waits until the content of the file satisfies `is_ready`. False if the process exits or time runs out.
+fn wait_for(child: &mut Child, file: &Path, is_ready: impl Fn(&str) -> bool) -> bool {
     let started = Instant::now();
-    while started.elapsed() < PATIENCE {
-        if said(&read_to_string(file).unwrap_or_default()) {
+    while started.elapsed() < START_TIMEOUT {
+        if is_ready(&read_to_string(file).unwrap_or_default()) {
             return true;
         }
         if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
@@ -170,7 +170,7 @@ fn wait_for(child: &mut Child, file: &Path, said: impl Fn(&str) -> bool) -> bool
     false
 }
 
-/// A port that nobody listened on a moment ago: the service must know its own address at its start.
+/// A free port. The service needs to know its own address when it starts, so it cannot choose the port itself.
 fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
@@ -181,23 +181,23 @@ impl Drop for Server {
     }
 }
 
-/// Only a server that outlived us is still there when this runs.
+/// Kills the service if it is still running, and removes its folder.
 fn guard(child: &Child, folder: &Path) -> Result<Guard, String> {
-    let number = OsString::from(child.id().to_string());
-    let words: [&OsStr; 2] = [&number, folder.as_os_str()];
-    Guard::new("kill \"$1\" && sleep 1 && kill -9 \"$1\"; rm -rf -- \"$2\"", &words)
+    let pid = OsString::from(child.id().to_string());
+    let args: [&OsStr; 2] = [&pid, folder.as_os_str()];
+    Guard::new("kill \"$1\" && sleep 1 && kill -9 \"$1\"; rm -rf -- \"$2\"", &args)
 }
 
-fn port_in(said: &str) -> Option<u64> {
-    let line: serde_json::Value = serde_json::from_str(said.lines().next()?).ok()?;
+fn parse_port(output: &str) -> Option<u64> {
+    let line: serde_json::Value = serde_json::from_str(output.lines().next()?).ok()?;
     line["port"].as_u64()
 }
 
-fn text_in(said: &str, pointer: &str) -> Result<String, String> {
-    let said: serde_json::Value = serde_json::from_str(said)
+fn string_at(json: &str, pointer: &str) -> Result<String, String> {
+    let json: serde_json::Value = serde_json::from_str(json)
         .map_err(|e| format!("`serve --demo --json` did not print one JSON object: {e}"))?;
-    let text = said.pointer(pointer).and_then(serde_json::Value::as_str);
-    text.map(str::to_owned).ok_or_else(|| format!("the demo came without {pointer}"))
+    let text = json.pointer(pointer).and_then(serde_json::Value::as_str);
+    text.map(str::to_owned).ok_or_else(|| format!("the demo JSON has no {pointer}"))
 }
 
 #[cfg(test)]
@@ -205,16 +205,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_port_of_the_mail_server_is_its_first_line() {
-        assert_eq!(port_in("{\"port\": 2525}\n{\"from\": \"a\"}\n"), Some(2525));
-        assert_eq!(port_in(""), None);
+    fn first_line_has_the_port_of_the_mail_server() {
+        assert_eq!(parse_port("{\"port\": 2525}\n{\"from\": \"a\"}\n"), Some(2525));
+        assert_eq!(parse_port(""), None);
     }
 
     #[test]
-    fn the_key_is_found() {
-        let said = r#"{"demo":{"account":{},"key":{"id":"key_1","value":"tl_live_abc"}}}"#;
-        assert_eq!(text_in(said, "/demo/key/value"), Ok("tl_live_abc".into()));
-        assert!(text_in("{}", "/demo/key/value").is_err());
-        assert!(text_in("", "/demo/key/value").is_err());
+    fn finds_the_key() {
+        let json = r#"{"demo":{"account":{},"key":{"id":"key_1","value":"tl_live_abc"}}}"#;
+        assert_eq!(string_at(json, "/demo/key/value"), Ok("tl_live_abc".into()));
+        assert!(string_at("{}", "/demo/key/value").is_err());
+        assert!(string_at("", "/demo/key/value").is_err());
     }
 }

@@ -1,31 +1,31 @@
-//! Every test on both databases, then the checks from outside.
+//! The test suite: all Rust tests on both databases, then the web checks.
 
-use crate::job::{Finished, Job};
+use crate::job::{Job, JobResult};
 use crate::postgres::Postgres;
-use crate::tally::Tally;
+use crate::test_counts::TestCounts;
 use crate::{install, web, workspace};
 use std::io::IsTerminal;
 use std::path::Path;
 
-/// What passed and failed.
+/// The results of a run; none for a part that did not run.
 pub(crate) struct Report {
-    tests: Option<Tally>,
-    web: Option<Tally>,
+    tests: Option<TestCounts>,
+    web: Option<TestCounts>,
 }
 
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    if args.is_empty() { all()?.close() } else { some(args)?.close() }
+    if args.is_empty() { run_all()?.finish() } else { run_selected(args)?.finish() }
 }
 
-/// Everything there is.
-pub(crate) fn all() -> Result<Report, String> {
+/// Runs all tests and checks.
+pub(crate) fn run_all() -> Result<Report, String> {
     let programs = install::from_debian(true)?;
     install::from_npm()?;
     let python = install::from_pypi()?;
-    // The same targets as the runner builds, so a fault in the code is shown once and not thrice.
+    // The same targets as the test runner builds, so that a compile error is printed only once.
     let build = cargo(&["build", "--workspace", "--bins", "--tests"]).run()?;
     if !build.ok {
-        return Err("the workspace does not build".into());
+        return Err("the build failed".into());
     }
     let tests = {
         let postgres = Postgres::start(&programs)?;
@@ -35,42 +35,42 @@ pub(crate) fn all() -> Result<Report, String> {
         }
         tests
     };
-    let web = web::check(&workspace::service()?, &python)?;
+    let web = web::check(&workspace::service_binary()?, &python)?;
     Ok(Report { tests: Some(tests), web: Some(web) })
 }
 
-/// The checks from outside alone; whoever names files of theirs is waiting for those.
+/// Runs only the web checks, or only the given files.
 pub(crate) fn web(files: &[String]) -> Result<(), String> {
     install::from_debian(true)?;
     install::from_npm()?;
     let python = install::from_pypi()?;
     if !cargo(&["build", "--workspace", "--bins"]).run()?.ok {
-        return Err("the workspace does not build".into());
+        return Err("the build failed".into());
     }
-    let service = workspace::service()?;
+    let service = workspace::service_binary()?;
     let web = match files {
         [] => web::check(&service, &python)?,
-        files => web::browse(&service, &python, files)?,
+        files => web::check_files(&service, &python, files)?,
     };
-    Report { tests: None, web: Some(web) }.close()
+    Report { tests: None, web: Some(web) }.finish()
 }
 
-/// Whoever picks tests is waiting for those and nothing else.
-fn some(args: &[String]) -> Result<Report, String> {
+/// Runs only the Rust tests, with arguments for the test runner.
+fn run_selected(args: &[String]) -> Result<Report, String> {
     let programs = install::from_debian(false)?;
     let python = install::from_pypi()?;
     let postgres = Postgres::start(&programs)?;
     let tests = run_tests(&postgres, &python, args)?;
-    println!("web: not checked, as the test runner was given arguments");
+    println!("web: skipped, because arguments for the test runner were given");
     Ok(Report { tests: Some(tests), web: None })
 }
 
 impl Report {
-    /// Says how it went, as the last lines.
-    pub(crate) fn close(&self) -> Result<(), String> {
-        for (name, tally) in [("tests", self.tests), ("web", self.web)] {
-            if let Some(tally) = tally {
-                println!("{name}: {tally}");
+    /// Prints the results. An error if anything failed.
+    pub(crate) fn finish(&self) -> Result<(), String> {
+        for (name, counts) in [("tests", self.tests), ("web", self.web)] {
+            if let Some(counts) = counts {
+                println!("{name}: {counts}");
             }
         }
         match self.tests.unwrap_or_default().failed + self.web.unwrap_or_default().failed {
@@ -80,40 +80,47 @@ impl Report {
     }
 }
 
-/// `python` is the folder with a Python that has the packages of the tests.
-fn run_tests(postgres: &Postgres, python: &Path, args: &[String]) -> Result<Tally, String> {
+/// `python` is the `bin` folder of the tests' Python environment.
+fn run_tests(postgres: &Postgres, python: &Path, args: &[String]) -> Result<TestCounts, String> {
     let nextest = has_nextest();
-    let mut words = if nextest { vec!["nextest", "run"] } else { vec!["test"] };
-    words.push("--workspace");
-    words.extend(args.iter().map(String::as_str));
-    let Finished { ok, lines } = cargo(&words)
+    let mut cargo_args = if nextest { vec!["nextest", "run"] } else { vec!["test"] };
+    cargo_args.push("--workspace");
+    cargo_args.extend(args.iter().map(String::as_str));
+    let JobResult { ok, lines } = cargo(&cargo_args)
         .env("TOUCHLINE_TEST_POSTGRES", postgres.url())
-        .env("TOUCHLINE_TEST_POSTGRES_AUTHORITY", postgres.authority())
+        .env("TOUCHLINE_TEST_POSTGRES_AUTHORITY", postgres.ca_certificate())
         .env("TOUCHLINE_TEST_REQUIRE_POSTGRES", "1")
         .env("TOUCHLINE_TEST_PYTHON", python.join("python"))
         .env("TOUCHLINE_TEST_REQUIRE_PYTHON", "1")
         .run()?;
-    let tally = if nextest { Tally::of_nextest(&lines) } else { Tally::of_cargo_test(&lines) };
-    Ok(tally.ended(ok))
+    let counts = if nextest {
+        TestCounts::parse_nextest(&lines)
+    } else {
+        TestCounts::parse_cargo_test(&lines)
+    };
+    Ok(counts.with_exit_status(ok))
 }
 
-/// Nextest leaves the examples in the documentation out.
-fn run_doc_tests() -> Result<Tally, String> {
-    let Finished { ok, lines } = cargo(&["test", "--workspace", "--doc", "--quiet"]).run()?;
-    Ok(Tally::of_cargo_test(&lines).ended(ok))
+/// Nextest does not run doc tests.
+fn run_doc_tests() -> Result<TestCounts, String> {
+    let JobResult { ok, lines } = cargo(&["test", "--workspace", "--doc", "--quiet"]).run()?;
+    Ok(TestCounts::parse_cargo_test(&lines).with_exit_status(ok))
 }
 
 fn has_nextest() -> bool {
-    cargo(&["nextest", "--version"]).quietly().run().is_ok_and(|finished| finished.ok)
+    cargo(&["nextest", "--version"]).quiet().run().is_ok_and(|finished| finished.ok)
 }
 
-/// Cargo in the repository. It writes into a pipe, so it must be told when somebody watches.
+/// A cargo command in the repository. Its output is a pipe, so colors must be requested.
 pub(crate) fn cargo(args: &[&str]) -> Job {
-    // Cargo tells a program that it runs about its package. Passed on, that reads like a change to the build script of
-    // ring, and half of the workspace would be built again whenever somebody builds by themselves in between.
-    let of_our_package =
+    // `cargo run` sets these variables for xtask. If they were inherited, the build script of ring would see changed
+    // variables, and half of the workspace would be rebuilt after each direct `cargo build`.
+    let is_package_variable =
         |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
-    let job = Job::new("cargo", args).without(of_our_package).within(workspace::root());
-    let plain = std::env::var_os("CARGO_TERM_COLOR").is_some() || !std::io::stdout().is_terminal();
-    if plain { job } else { job.env("CARGO_TERM_COLOR", "always") }
+    let job = Job::new("cargo", args)
+        .env_remove_matching(is_package_variable)
+        .current_dir(workspace::root());
+    let no_color =
+        std::env::var_os("CARGO_TERM_COLOR").is_some() || !std::io::stdout().is_terminal();
+    if no_color { job } else { job.env("CARGO_TERM_COLOR", "always") }
 }

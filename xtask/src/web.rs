@@ -1,121 +1,137 @@
-//! The checks from outside: the document as a linter reads it, every page in a browser, real clients, and
-//! every operation with good and bad data.
+//! The web checks: linting of the OpenAPI document, all pages in a browser, third-party clients, and fuzzing of
+//! every API operation.
 
 use crate::install;
 use crate::job::Job;
 use crate::server::Server;
-use crate::tally::Tally;
+use crate::test_counts::TestCounts;
 use crate::workspace;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_mins(1);
-/// Many times what it takes: a machine that is shared with others can stand still for minutes.
-const MOST: Duration = Duration::from_mins(45);
-/// Lines that tell of the first faults.
-const FEW: usize = 40;
+/// Far more than needed: a shared machine can stall for minutes.
+const TIME_LIMIT: Duration = Duration::from_mins(45);
+/// How many lines about failures are repeated at the end.
+const MAX_FAILURE_LINES: usize = 40;
 
-/// What the tests in the browser found.
-struct Seen {
-    tally: Tally,
-    /// The first of what failed, with why.
-    faults: Vec<String>,
+/// The results of the browser tests.
+struct BrowserResults {
+    counts: TestCounts,
+    /// The first lines about failures.
+    failures: Vec<String>,
 }
 
-/// `python` is the folder with a Python that has the packages of the tests.
-pub(crate) fn check(service: &Path, python: &Path) -> Result<Tally, String> {
-    let mut tally = lint()?;
+/// Runs all web checks. `python` is the `bin` folder of the tests' Python environment.
+pub(crate) fn check(service: &Path, python: &Path) -> Result<TestCounts, String> {
+    let mut counts = lint()?;
     let server = Server::start(service, python)?;
-    let seen = look(&server, service, python, &tests()?)?;
-    tally += seen.tally;
-    tally += fuzz(&server, python)?;
-    if tally.failed > 0 {
-        println!("the service's log ends with:\n{}", server.last_words());
-        // Again, as many lines came since.
-        println!("{}", seen.faults.join("\n"));
+    let browser = run_browser_tests(&server, service, python, &test_files()?)?;
+    counts += browser.counts;
+    counts += fuzz(&server, python)?;
+    if counts.failed > 0 {
+        println!("the service's log ends with:\n{}", server.log_tail());
+        // Repeated, because the fuzzer has printed many lines since.
+        println!("{}", browser.failures.join("\n"));
     }
-    Ok(tally)
+    Ok(counts)
 }
 
-/// Only these files of `tests/web`.
-pub(crate) fn browse(service: &Path, python: &Path, files: &[String]) -> Result<Tally, String> {
+/// Runs only these files of `tests/web`.
+pub(crate) fn check_files(
+    service: &Path,
+    python: &Path,
+    files: &[String],
+) -> Result<TestCounts, String> {
     let server = Server::start(service, python)?;
-    let Seen { tally, .. } = look(&server, service, python, files)?;
-    if tally.failed > 0 {
-        println!("the service's log ends with:\n{}", server.last_words());
+    let BrowserResults { counts, .. } = run_browser_tests(&server, service, python, files)?;
+    if counts.failed > 0 {
+        println!("the service's log ends with:\n{}", server.log_tail());
     }
-    Ok(tally)
+    Ok(counts)
 }
 
-fn lint() -> Result<Tally, String> {
-    let redocly = workspace::web().join("node_modules/.bin/redocly");
-    let finished = Job::new(redocly, ["lint", "--config", "redocly.yaml", "../../openapi.json"])
-        .within(workspace::web())
-        .env("NO_COLOR", "1")
-        // A check neither phones home nor asks for newer versions.
-        .env("REDOCLY_TELEMETRY", "off")
-        .env("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true")
-        .at_most(5 * MINUTE)
-        .run()?;
-    Ok(Tally::one(finished.ok))
+/// Lints the OpenAPI document with Redocly and Spectral.
+fn lint() -> Result<TestCounts, String> {
+    let mut counts = TestCounts::default();
+    let document = "../../openapi.json";
+    let redocly = ["lint", "--config", "redocly.yaml", document];
+    let spectral = ["lint", "--ruleset", "spectral.yaml", "--fail-severity", "warn", document];
+    for (tool, args) in [("redocly", &redocly[..]), ("spectral", &spectral[..])] {
+        let program = workspace::web_tests_folder().join("node_modules/.bin").join(tool);
+        let finished = Job::new(program, args.iter().copied())
+            .current_dir(workspace::web_tests_folder())
+            .env("NO_COLOR", "1")
+            // No telemetry and no update checks.
+            .env("REDOCLY_TELEMETRY", "off")
+            .env("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true")
+            .time_limit(5 * MINUTE)
+            .run()?;
+        counts += TestCounts::single(finished.ok);
+    }
+    Ok(counts)
 }
 
-/// Tests against one running service, which they share.
-fn look(server: &Server, service: &Path, python: &Path, files: &[String]) -> Result<Seen, String> {
-    let pictures = pictures();
+/// Runs browser tests; they share one running service.
+fn run_browser_tests(
+    server: &Server,
+    service: &Path,
+    python: &Path,
+    files: &[String],
+) -> Result<BrowserResults, String> {
+    let screenshots = screenshot_folder();
     let options = ["--test", "--test-reporter=spec", "--test-concurrency=2"];
     let args = options.into_iter().chain(files.iter().map(String::as_str));
     let mut job = Job::new("node", args)
-        .within(workspace::web())
+        .current_dir(workspace::web_tests_folder())
         .env("NO_COLOR", "1")
         .env("TOUCHLINE_URL", &server.url)
-        .env("TOUCHLINE_SAID", &server.said)
-        .env("TOUCHLINE_EMAIL", server.told("/demo/sign_ins/0/email")?)
-        .env("TOUCHLINE_PASSWORD", server.told("/demo/password")?)
+        .env("TOUCHLINE_DEMO_JSON", &server.demo_json)
+        .env("TOUCHLINE_EMAIL", server.demo_value("/demo/sign_ins/0/email")?)
+        .env("TOUCHLINE_PASSWORD", server.demo_value("/demo/password")?)
         .env("TOUCHLINE_PROGRAM", service)
-        .env("TOUCHLINE_FOLDER", server.data())
-        .env("TOUCHLINE_LETTERS", server.letters())
+        .env("TOUCHLINE_FOLDER", server.data_folder())
+        .env("TOUCHLINE_EMAIL_LOG", server.email_log())
         .env("TOUCHLINE_CHROMIUM", install::CHROMIUM)
         .env("TOUCHLINE_PYTHON", python.join("python"))
-        .env("TOUCHLINE_OAUTH_CLIENT", workspace::built()?.join("touchline-oauth-client"))
-        .at_most(MOST);
-    if let Some(pictures) = &pictures {
-        println!("pictures of the pages: {}", pictures.display());
-        job = job.env("TOUCHLINE_SCREENSHOTS", pictures);
+        .env("TOUCHLINE_OAUTH_CLIENT", workspace::target_folder()?.join("touchline-oauth-client"))
+        .time_limit(TIME_LIMIT);
+    if let Some(screenshots) = &screenshots {
+        println!("screenshots: {}", screenshots.display());
+        job = job.env("TOUCHLINE_SCREENSHOTS", screenshots);
     }
     let finished = job.run()?;
-    let tally = Tally::of_node(&finished.lines).ended(finished.ok);
-    let faults = finished.lines.into_iter().skip_while(|line| !line.contains("failing tests:"));
-    Ok(Seen { tally, faults: faults.take(FEW).collect() })
+    let counts = TestCounts::parse_node(&finished.lines).with_exit_status(finished.ok);
+    let failures = finished.lines.into_iter().skip_while(|line| !line.contains("failing tests:"));
+    Ok(BrowserResults { counts, failures: failures.take(MAX_FAILURE_LINES).collect() })
 }
 
-/// The files with tests, which a runner that is given a folder would find only with a newer Node.
-fn tests() -> Result<Vec<String>, String> {
-    let told = |e| format!("cannot look into {}: {e}", workspace::web().display());
-    let entries = std::fs::read_dir(workspace::web()).map_err(told)?;
+/// The test files. They are listed here because older versions of Node do not find them in a folder.
+fn test_files() -> Result<Vec<String>, String> {
+    let failed = |e| format!("cannot read {}: {e}", workspace::web_tests_folder().display());
+    let entries = std::fs::read_dir(workspace::web_tests_folder()).map_err(failed)?;
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let mut names: Vec<_> = names.filter(|name| name.ends_with(".test.mjs")).collect();
     names.sort();
     Ok(names)
 }
 
-/// Where pictures of all pages go, to be looked at: outside of the repository. In CI nobody looks, and taking them
-/// takes minutes.
-fn pictures() -> Option<PathBuf> {
+/// Where screenshots of all pages are saved, outside of the repository. CI takes none, because they take minutes.
+fn screenshot_folder() -> Option<PathBuf> {
     let chosen = std::env::var_os("TOUCHLINE_SCREENSHOTS").map(PathBuf::from);
-    let usual = || std::env::temp_dir().join("touchline-pictures");
-    chosen.or_else(|| std::env::var_os("CI").is_none().then(usual))
+    let default = || std::env::temp_dir().join("touchline-screenshots");
+    chosen.or_else(|| std::env::var_os("CI").is_none().then(default))
 }
 
-fn fuzz(server: &Server, python: &Path) -> Result<Tally, String> {
+fn fuzz(server: &Server, python: &Path) -> Result<TestCounts, String> {
     let document = format!("{}/api/public/v1/openapi.json", server.url);
-    let settings = workspace::web().join("schemathesis.toml");
+    let settings = workspace::web_tests_folder().join("schemathesis.toml");
     let args = ["--config-file".as_ref(), settings.as_os_str(), "run".as_ref(), document.as_ref()];
     let finished = Job::new(python.join("schemathesis"), args)
-        // It remembers earlier runs where it stands, but each run shall be like the first.
-        .within(&server.folder)
+        // Schemathesis saves state in the working directory; a temporary folder makes each run independent.
+        .current_dir(&server.folder)
         .env("TOUCHLINE_KEY", &server.key)
-        .at_most(MOST)
+        .time_limit(TIME_LIMIT)
         .run()?;
-    Ok(Tally::one(finished.ok))
+    Ok(TestCounts::single(finished.ok))
 }

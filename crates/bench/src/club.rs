@@ -1,4 +1,4 @@
-//! A club: an account with a key, its many teams, and the walk along its list.
+//! A club: an account with an API key and many teams.
 
 use std::time::Instant;
 
@@ -10,13 +10,13 @@ use touchline::metadata::Metadata;
 use touchline::teams::team::{self, NewTeam};
 
 use crate::Result;
-use crate::http::{Connection, TEAMS, get};
-use crate::load::Numbers;
-use crate::site::{Database, admin};
+use crate::environment::{Database, run_sql};
+use crate::http::{Connection, TEAMS, get_request};
+use crate::load::Counter;
 use crate::table::thousands;
 
-/// How many teams are made in one job while a club is filled.
-const TOGETHER: usize = 500;
+/// The number of teams that are created in one transaction.
+const BATCH_SIZE: usize = 500;
 
 /// An account and the value of its key.
 pub(crate) struct Club {
@@ -25,12 +25,12 @@ pub(crate) struct Club {
 }
 
 impl Club {
-    /// A new club, made from the command line as an operator would.
-    pub(crate) fn found(database: &Database) -> Result<Self> {
-        let words = ["account", "create", "--name", "Bench", "--tier", "league", "--json"];
-        let account = word_in(&database.said(&words)?, "/account/id")?;
+    /// Creates a club with the command line of the service.
+    pub(crate) fn create(database: &Database) -> Result<Self> {
+        let args = ["account", "create", "--name", "Bench", "--tier", "league", "--json"];
+        let account = string_at(&database.run(&args)?, "/account/id")?;
         let scopes = "teams:read,teams:write,events:read,events:write,orders:read,orders:write";
-        let key = database.said(&[
+        let key = database.run(&[
             "key",
             "create",
             "--account",
@@ -41,17 +41,17 @@ impl Club {
             scopes,
             "--json",
         ])?;
-        let key = word_in(&key, "/key/value")?;
-        let account = account.parse().map_err(|_| format!("{account} is not an account's id"))?;
+        let key = string_at(&key, "/key/value")?;
+        let account = account.parse().map_err(|_| format!("{account} is not an account id"))?;
         Ok(Self { account, key })
     }
 }
 
-fn word_in(said: &str, pointer: &str) -> Result<String> {
-    let said: serde_json::Value =
-        serde_json::from_str(said).map_err(|error| format!("not JSON: {error}: {said}"))?;
-    let word = said.pointer(pointer).and_then(serde_json::Value::as_str);
-    word.map(str::to_owned).ok_or_else(|| format!("{said} has no {pointer}"))
+fn string_at(output: &str, pointer: &str) -> Result<String> {
+    let json: serde_json::Value = serde_json::from_str(output)
+        .map_err(|error| format!("the output is not JSON: {error}: {output}"))?;
+    let value = json.pointer(pointer).and_then(serde_json::Value::as_str);
+    value.map(str::to_owned).ok_or_else(|| format!("{json} has no {pointer}"))
 }
 
 /// The team that every client of the benchmark creates.
@@ -71,36 +71,36 @@ pub(crate) fn new_team(number: u64) -> NewTeam {
     }
 }
 
-/// Gives the club this many teams, numbered from zero.
-pub(crate) async fn fill(
+/// Creates this number of teams in the club.
+pub(crate) async fn create_teams(
     database: &Database,
     club: &Club,
-    many: usize,
-    numbers: &Numbers,
+    count: usize,
+    numbers: &Counter,
 ) -> Result<()> {
-    let began = Instant::now();
+    let started = Instant::now();
     let db = database.open()?;
     match &database.url {
-        None => create(&db, club, many, numbers).await?,
-        // One account writes a thousand teams a second or two there, which would take all day.
+        None => create_batches(&db, club, count, numbers).await?,
+        // PostgreSQL creates only one or two thousand teams per second in one account.
         Some(url) => {
-            create(&db, club, 1, numbers).await?;
-            numbers.some(many as u64 - 1);
-            copy(url, many).await?;
+            create_batches(&db, club, 1, numbers).await?;
+            numbers.take(count as u64 - 1);
+            copy_team(url, count).await?;
         }
     }
     db.close();
-    let seconds = began.elapsed().as_secs_f64();
-    eprintln!("  {} teams in {seconds:.0} s", thousands(many as f64));
+    let seconds = started.elapsed().as_secs_f64();
+    eprintln!("  {} teams in {seconds:.0} s", thousands(count as f64));
     Ok(())
 }
 
-async fn create(db: &Db, club: &Club, many: usize, numbers: &Numbers) -> Result<()> {
-    for done in (0..many).step_by(TOGETHER) {
+async fn create_batches(db: &Db, club: &Club, count: usize, numbers: &Counter) -> Result<()> {
+    for done in (0..count).step_by(BATCH_SIZE) {
         let numbers = numbers.clone();
         let scope = Scope::account(club.account, "bench");
         db.write(scope, move |tx| {
-            for _ in done..many.min(done + TOGETHER) {
+            for _ in done..count.min(done + BATCH_SIZE) {
                 team::create(tx, new_team(numbers.next()))?;
             }
             Ok::<_, Error>(())
@@ -111,13 +111,13 @@ async fn create(db: &Db, club: &Club, many: usize, numbers: &Numbers) -> Result<
     Ok(())
 }
 
-/// Copies the only team there is, with an id and a name of its own for each copy. The logs of what
-/// happened know nothing of the copies; a list does not look there.
-async fn copy(url: &str, many: usize) -> Result<()> {
+/// Copies the only team, with a unique id and name for each copy. The copies are not in the audit log and the
+/// notification log, which lists do not read.
+async fn copy_team(url: &str, count: usize) -> Result<()> {
     let insert = format!(
         "insert into team
          select copy.*
-         from team as original, generate_series(1, {many} - 1) as number,
+         from team as original, generate_series(1, {count} - 1) as number,
               jsonb_populate_record(original, jsonb_build_object(
                   'id', concat('\\x', substring(encode(original.id, 'hex') for 20),
                                lpad(to_hex(number), 12, '0')),
@@ -125,36 +125,36 @@ async fn copy(url: &str, many: usize) -> Result<()> {
                   'name_folded', concat('harbour hawks ', lpad(number::text, 12, '0'))
               )) as copy"
     );
-    // What the server would do by itself sooner or later must not fall into a round.
-    admin(url, &[insert, "vacuum analyze".to_owned()]).await.map(drop)
+    // Now, so that autovacuum does not run during a round.
+    run_sql(url, &[insert, "vacuum analyze".to_owned()]).await.map(drop)
 }
 
-/// A page as it was answered.
+/// A page of a list.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Page {
-    pub(crate) data: Vec<Listed>,
+    pub(crate) data: Vec<TeamRef>,
     pub(crate) next_cursor: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Listed {
+pub(crate) struct TeamRef {
     pub(crate) id: String,
 }
 
-/// The address of the page after a cursor.
+/// The path of the page after a cursor.
 pub(crate) fn page_path(limit: usize, cursor: Option<&str>) -> String {
     let cursor = cursor.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
     format!("{TEAMS}?limit={limit}{cursor}")
 }
 
-/// Asks for a page.
+/// Reads a page.
 pub(crate) async fn page(
     connection: &mut Connection,
     club: &Club,
     limit: usize,
     cursor: Option<&str>,
 ) -> Result<Page> {
-    let request = get(&page_path(limit, cursor), &club.key);
-    let body = connection.ask(&request).await?.expect(200)?;
-    serde_json::from_slice(body).map_err(|error| format!("not a page: {error}"))
+    let request = get_request(&page_path(limit, cursor), &club.key);
+    let body = connection.request(&request).await?.expect(200)?;
+    serde_json::from_slice(body).map_err(|error| format!("the response is not a page: {error}"))
 }

@@ -1,40 +1,40 @@
-//! The benchmark of the service, started by `cargo xtask bench`.
+//! The benchmarks of the service, started by `cargo xtask bench`.
 //!
-//! It runs the service as a process of its own, loads it over HTTP, and sets what it measures beside
-//! a ceiling measured in the same run, turn by turn: a bare route for reads, a loop on the data layer
-//! for writes. The outcome is one table. An unexpected answer ends the run: no number without a check.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks there")]
+//! They run the service as a separate process, load it over HTTP, and compare it with a baseline that is
+//! measured in the same run, in turns: a bare axum route for reads, a loop on the data layer for writes.
+//! The result is one table. An unexpected response ends the run, so no number comes from wrong responses.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool prints")]
 
-mod agenda;
-mod bare;
+mod event_lists;
+mod baseline_server;
 mod calendars;
-mod ceiling;
+mod store_baseline;
 mod club;
-mod crowd;
-mod depth;
-mod download;
+mod rsvps;
+mod pagination;
+mod exports;
 mod dues;
-mod figures;
-mod holders;
-mod hooks;
+mod stats;
+mod credentials;
+mod webhooks;
 mod http;
 mod load;
 mod machine;
 mod memory;
 mod options;
-mod overview;
+mod admin_overview;
 mod posting;
 mod process;
 mod reads;
-mod renewals;
+mod token_refresh;
 mod report;
 mod schedule;
 mod season;
 mod series;
 mod shop;
 mod signin;
-mod sink;
-mod site;
+mod webhook_receiver;
+mod environment;
 mod table;
 mod writes;
 
@@ -42,42 +42,42 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::options::{Cli, Measure, Section, Verb};
-use crate::site::{Kind, Site};
+use crate::environment::{DatabaseKind, Environment};
+use crate::options::{Cli, Command, Measure, Section};
 use crate::table::Table;
 
-/// The service's own: a ceiling on a slower one would flatter us.
+/// The same allocator as the service: baselines with a slower one would make the service look better.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What a failure is: a sentence for whoever started the benchmark.
+/// Errors are messages for the person who runs the benchmarks.
 type Result<T, E = String> = std::result::Result<T, E>;
 
 fn main() -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return failed(&format!("no runtime: {error}")),
+        Err(error) => return fail(&format!("cannot start the runtime: {error}")),
     };
-    let outcome = runtime.block_on(async {
-        match Cli::parse().verb {
-            Verb::Bare(bare) => bare.serve().await,
-            Verb::Posting(posting) => posting.run().await,
-            // Told to stop, the future is dropped, and with it every process it started.
-            Verb::Measure(measure) => tokio::select! {
-                outcome = measured(&measure) => outcome,
-                () = told_to_stop() => Err("stopped".to_owned()),
+    let result = runtime.block_on(async {
+        match Cli::parse().command {
+            Command::BaselineServer(bare) => bare.serve().await,
+            Command::Posting(posting) => posting.run().await,
+            // A signal drops the future, and with it every process it started.
+            Command::Measure(measure) => tokio::select! {
+                result = run_benchmarks(&measure) => result,
+                () = stop_signal() => Err("stopped".to_owned()),
             },
         }
     });
-    outcome.map_or_else(|why| failed(&why), |()| ExitCode::SUCCESS)
+    result.map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS)
 }
 
-fn failed(why: &str) -> ExitCode {
-    eprintln!("error: {why}");
+fn fail(error: &str) -> ExitCode {
+    eprintln!("error: {error}");
     ExitCode::FAILURE
 }
 
-async fn told_to_stop() {
+async fn stop_signal() {
     use tokio::signal::unix::{SignalKind, signal};
     if let Ok(mut terminate) = signal(SignalKind::terminate()) {
         tokio::select! {
@@ -89,26 +89,26 @@ async fn told_to_stop() {
     }
 }
 
-async fn measured(measure: &Measure) -> Result<()> {
-    let machine = machine::Machine::look(measure).await?;
+async fn run_benchmarks(measure: &Measure) -> Result<()> {
+    let machine = machine::Machine::inspect(measure).await?;
     let mut table = Table::default();
     for kind in measure.kinds() {
         for section in measure.sections() {
             eprintln!("{}: {}", kind.name(), section.name());
-            let site = Site::prepare(measure, &kind, section).await?;
+            let environment = Environment::prepare(measure, &kind, section).await?;
             let rows = match section {
-                Section::Reads => reads::measure(&site, measure).await?,
-                Section::Writes => writes::measure(&site, measure).await?,
-                Section::Depth => depth::measure(&site, measure).await?,
-                Section::Schedule => schedule::measure(&site, measure).await?,
-                Section::Signin => signin::measure(&site, measure).await?,
-                Section::Webhooks => hooks::measure(&site, measure).await?,
-                Section::Shop => shop::measure(&site, measure).await?,
-                Section::Dues => dues::measure(&site, measure).await?,
-                Section::Memory => memory::measure(&site, measure).await?,
+                Section::Reads => reads::measure(&environment, measure).await?,
+                Section::Writes => writes::measure(&environment, measure).await?,
+                Section::Pagination => pagination::measure(&environment, measure).await?,
+                Section::Schedule => schedule::measure(&environment, measure).await?,
+                Section::Signin => signin::measure(&environment, measure).await?,
+                Section::Webhooks => webhooks::measure(&environment, measure).await?,
+                Section::Shop => shop::measure(&environment, measure).await?,
+                Section::Dues => dues::measure(&environment, measure).await?,
+                Section::Memory => memory::measure(&environment, measure).await?,
             };
-            table.add(kind == Kind::Sqlite, rows);
-            site.clear().await?;
+            table.add(kind == DatabaseKind::Sqlite, rows);
+            environment.remove().await?;
         }
     }
     let report = report::page(measure, &machine, &table);

@@ -1,43 +1,43 @@
-//! Memory: what the service holds when nobody asks, and when many write.
+//! Resident memory of the service: idle, and with many writers.
 
 use std::time::Duration;
 
 use crate::Result;
 use crate::club::Club;
-use crate::load::{self, NewTeams, Numbers, writers};
+use crate::environment::Environment;
+use crate::load::{self, Counter, CreateTeams, writers};
 use crate::options::Measure;
-use crate::site::Site;
 use crate::table::{Row, Verdict};
 
 const CLIENTS: usize = 256;
-/// After this time a service that nobody asks has come to rest.
-const REST: Duration = Duration::from_secs(2);
-/// 50 MB.
-const MOST_IDLE: u64 = 50_000_000;
+/// How long to wait until the service is idle.
+const IDLE_DELAY: Duration = Duration::from_secs(2);
+/// The target for an idle service, in bytes.
+const MAX_IDLE_BYTES: u64 = 50_000_000;
 
-pub(crate) async fn measure(site: &Site, measure: &Measure) -> Result<Vec<Row>> {
-    let database = site.database("club").await?;
-    let club = Club::found(&database)?;
+pub(crate) async fn measure(environment: &Environment, measure: &Measure) -> Result<Vec<Row>> {
+    let database = environment.database("club").await?;
+    let club = Club::create(&database)?;
     let service = database.serve(&["--demo"]).await?;
-    tokio::time::sleep(REST).await;
+    tokio::time::sleep(IDLE_DELAY).await;
     let (idle, _) = service.memory()?;
-    let script = NewTeams::new(&club.key, false, &Numbers::default());
-    load::measure(writers(service.address, &[script], CLIENTS).await?, measure.pace()).await?;
+    let script = CreateTeams::new(&club.key, false, &Counter::default());
+    load::measure(writers(service.address, &[script], CLIENTS).await?, measure.timing()).await?;
     let (_, peak) = service.memory()?;
     Ok(vec![
-        row("resident, idle with the demo club", idle, Some(MOST_IDLE)),
-        row("resident, 256 clients writing, at most", peak, None),
+        row("Resident memory, idle with the demo club", idle, Some(MAX_IDLE_BYTES)),
+        row("Peak resident memory, 256 clients writing", peak, None),
     ])
 }
 
-/// A line with a size.
-pub(crate) fn row(name: &str, bytes: u64, most: Option<u64>) -> Row {
+/// A row with a size, compared with a maximum.
+pub(crate) fn row(name: &str, bytes: u64, max: Option<u64>) -> Row {
     Row {
         name: name.to_owned(),
-        ask: most.map_or("", |_| "< 50 MB"),
-        us: format!("{:.1} MB", bytes as f64 / 1e6),
-        against: String::new(),
+        target: max.map_or("", |_| "< 50 MB"),
+        result: format!("{:.1} MB", bytes as f64 / 1e6),
+        baseline: String::new(),
         ratio: String::new(),
-        verdict: most.map_or(Verdict::Nothing, |most| Verdict::Asked(bytes < most)),
+        verdict: max.map_or(Verdict::NoTarget, |max| Verdict::Target(bytes < max)),
     }
 }

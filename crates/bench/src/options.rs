@@ -1,71 +1,71 @@
-//! What can be asked of the benchmark.
+//! The command line of the benchmarks.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::bare::Bare;
-use crate::load::Pace;
+use crate::baseline_server::BaselineServer;
+use crate::environment::DatabaseKind;
+use crate::load::Timing;
 use crate::posting::Posting;
-use crate::site::Kind;
 
 #[derive(Debug, Parser)]
-#[command(name = "touchline-bench", about = "Measures the service against its ceilings")]
+#[command(name = "touchline-bench", about = "Measures the service and compares it with baselines")]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) verb: Verb,
+    pub(crate) command: Command,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Verb {
-    /// Measure and print the table
+pub(crate) enum Command {
+    /// Run the benchmarks and print the table
     Measure(Measure),
-    /// Serve fixed bytes: what reads are compared with
+    /// Serve fixed bytes: the baseline for reads
     #[command(hide = true)]
-    Bare(Bare),
-    /// Post signed bodies: what deliveries are compared with
+    BaselineServer(BaselineServer),
+    /// Post signed bodies: the baseline for webhook deliveries
     #[command(hide = true)]
     Posting(Posting),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Measure {
-    /// Seconds of each round that are counted, after a second that is not
+    /// Measured seconds per round, after one second of warm-up
     #[arg(long, default_value_t = 5)]
     seconds: u64,
-    /// Rounds; the median is shown
+    /// Number of rounds; the table shows the median
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Only this part
+    /// Run only this section
     #[arg(long)]
     only: Option<Section>,
-    /// One short round on a tenth of the data: to see that it works, not to know how fast it is
+    /// One short round on a tenth of the data, to check that the benchmarks work
     #[arg(long)]
     quick: bool,
-    /// Also write the page into this file
+    /// Also write the report to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
-    /// Where the data lie while it runs; on the disk whose durability counts
+    /// Folder for the data of the run, on the disk to measure
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: PathBuf,
-    /// The service's program
+    /// The service's binary
     #[arg(long, value_name = "FILE")]
     pub(crate) service: PathBuf,
-    /// A durable PostgreSQL on which databases can be made and dropped; without it, only SQLite
+    /// URL of a durable PostgreSQL server on which databases can be created and dropped; without it, only SQLite is measured
     #[arg(long, value_name = "URL")]
     pub(crate) postgres: Option<String>,
-    /// How the run was started, for the page
+    /// The command to show in the report
     #[arg(long, default_value = "touchline-bench measure", hide = true)]
     pub(crate) command: String,
 }
 
-/// A part of the benchmark.
+/// A section of the benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Section {
     Reads,
     Writes,
-    Depth,
+    Pagination,
     Schedule,
     Signin,
     Webhooks,
@@ -78,7 +78,7 @@ impl Section {
     const ALL: [Self; 9] = [
         Self::Reads,
         Self::Writes,
-        Self::Depth,
+        Self::Pagination,
         Self::Schedule,
         Self::Signin,
         Self::Webhooks,
@@ -91,7 +91,7 @@ impl Section {
         match self {
             Self::Reads => "reads",
             Self::Writes => "writes",
-            Self::Depth => "depth",
+            Self::Pagination => "pagination",
             Self::Schedule => "schedule",
             Self::Signin => "signin",
             Self::Webhooks => "webhooks",
@@ -103,18 +103,18 @@ impl Section {
 }
 
 impl Measure {
-    pub(crate) fn pace(&self) -> Pace {
+    pub(crate) fn timing(&self) -> Timing {
         let (seconds, rounds) = if self.quick { (1, 1) } else { (self.seconds, self.rounds) };
         let warm_up = if self.quick { Duration::from_millis(300) } else { Duration::from_secs(1) };
-        Pace { warm_up, counted: Duration::from_secs(seconds.max(1)), rounds: rounds.max(1) }
+        Timing { warm_up, measured: Duration::from_secs(seconds.max(1)), rounds: rounds.max(1) }
     }
 
     pub(crate) fn is_quick(&self) -> bool {
         self.quick
     }
 
-    /// How many teams there are when `full` are meant.
-    pub(crate) fn teams(&self, full: usize) -> usize {
+    /// Scales a count of the full run: a tenth in a quick run.
+    pub(crate) fn scaled(&self, full: usize) -> usize {
         if self.quick { full / 10 } else { full }
     }
 
@@ -122,8 +122,8 @@ impl Measure {
         self.only.map_or(Section::ALL.to_vec(), |only| vec![only])
     }
 
-    pub(crate) fn kinds(&self) -> Vec<Kind> {
-        let postgres = self.postgres.clone().map(Kind::Postgres);
-        [Some(Kind::Sqlite), postgres].into_iter().flatten().collect()
+    pub(crate) fn kinds(&self) -> Vec<DatabaseKind> {
+        let postgres = self.postgres.clone().map(DatabaseKind::Postgres);
+        [Some(DatabaseKind::Sqlite), postgres].into_iter().flatten().collect()
     }
 }

@@ -1,7 +1,7 @@
-//! What deliveries are compared with: a loop that only posts signed bodies of the same size, with the service's own
-//! client, as many at once as the service would.
+//! The baseline for webhook deliveries: a loop that only posts signed bodies of the same size, with the service's own
+//! HTTP client and concurrency.
 //!
-//! It is a process like the service, so both share the machine with the receiver alike.
+//! It is a separate process, like the service, so both share the machine with the receiver equally.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -10,81 +10,87 @@ use std::time::Duration;
 use bytes::Bytes;
 use clap::Args;
 use http::HeaderMap;
-use kit::Dice;
+use kit::Rng;
 use touchline::config::Config;
-use touchline::dispatch::client::Client as Carrier;
+use touchline::dispatch::client::Client as WebhookClient;
 use touchline::ids::AccountId;
 use touchline::webhooks::signature::Secret;
 
 use crate::Result;
-use crate::figures::Measured;
-use crate::hooks::{body, nearby};
-use crate::load::{self, Client, Pace};
-use crate::sink::Sink;
+use crate::load::{self, Client, Timing};
+use crate::stats::Measurement;
+use crate::webhook_receiver::WebhookReceiver;
+use crate::webhooks::{localhost_networks, notification_body};
 
-/// As many as are under way at once, at most.
-const AT_ONCE: usize = 128;
+/// The service's limit of concurrent requests for one account.
+const MAX_CONCURRENCY: usize = 128;
 
 #[derive(Debug, Args)]
 pub(crate) struct Posting {
-    /// The receiver
+    /// Address of the receiver
     receiver: SocketAddr,
-    /// How many webhooks it stands for
+    /// Number of webhooks to simulate
     webhooks: usize,
-    /// Milliseconds that are not counted
+    /// Milliseconds of warm-up
     warm_up: u64,
-    /// Milliseconds that are
+    /// Milliseconds to measure
     counted: u64,
 }
 
 impl Posting {
-    /// Posts, and prints how many were taken in a second.
+    /// Posts, and prints the number of successful requests per second.
     pub(crate) async fn run(self) -> Result<()> {
-        let config = Config { webhook_allow_cidrs: nearby(), ..Config::defaults() };
-        let client = Carrier::new(&config)?;
-        let body = body(AccountId::from_bits(1), 1, "Harbour Hawks 000000000000");
+        let config = Config { webhook_allow_cidrs: localhost_networks(), ..Config::defaults() };
+        let client = WebhookClient::new(&config)?;
+        let body = notification_body(AccountId::from_bits(1), 1, "Harbour Hawks 000000000000");
         let poster = |number: usize| Poster {
             client: client.clone(),
             url: format!("http://{}/{}", self.receiver, number % self.webhooks),
-            secret: Secret::make(&Dice::system()),
+            secret: Secret::generate(&Rng::system()),
             body: body.clone(),
         };
-        let at_once = (8 * self.webhooks).min(AT_ONCE);
+        let concurrency = (8 * self.webhooks).min(MAX_CONCURRENCY);
         let (warm_up, counted) =
             (Duration::from_millis(self.warm_up), Duration::from_millis(self.counted));
-        let pace = Pace { warm_up, counted, rounds: 1 };
-        let measured = load::measure((0..at_once).map(poster).collect(), pace).await?;
+        let timing = Timing { warm_up, measured: counted, rounds: 1 };
+        let measured = load::measure((0..concurrency).map(poster).collect(), timing).await?;
         println!("{}", measured.per_second);
         Ok(())
     }
 }
 
-/// Lets such a loop post for a while.
-pub(crate) async fn measure(sink: &Sink, webhooks: usize, pace: Pace) -> Result<Measured> {
-    let program = std::env::current_exe().map_err(|error| format!("no program: {error}"))?;
+/// Runs the loop in a separate process and returns its rate.
+pub(crate) async fn measure(
+    receiver: &WebhookReceiver,
+    webhooks: usize,
+    timing: Timing,
+) -> Result<Measurement> {
+    let program = std::env::current_exe()
+        .map_err(|error| format!("cannot find the path of this program: {error}"))?;
     let mut command = Command::new(program);
-    command.arg("posting").args([sink.address.to_string(), webhooks.to_string()]);
-    command.args([pace.warm_up, pace.counted].map(|time| time.as_millis().to_string()));
+    command.arg("posting").args([receiver.address.to_string(), webhooks.to_string()]);
+    command.args([timing.warm_up, timing.measured].map(|time| time.as_millis().to_string()));
     command.stdin(Stdio::null());
-    let ended = tokio::task::spawn_blocking(move || command.output()).await;
-    let told = |why: String| format!("the bare loop: {why}");
-    let ended = ended.map_err(|error| told(error.to_string()))?;
-    let ended = ended.map_err(|error| told(error.to_string()))?;
-    let said = String::from_utf8_lossy(&ended.stdout);
-    let per_second = said.trim().parse();
-    let why = |_| told(String::from_utf8_lossy(&ended.stderr).into_owned());
-    Ok(Measured { per_second: per_second.map_err(why)?, p50: Duration::ZERO, p99: Duration::ZERO })
+    let output = tokio::task::spawn_blocking(move || command.output()).await;
+    let failed = |error: String| format!("the posting loop failed: {error}");
+    let output = output.map_err(|error| failed(error.to_string()))?;
+    let output = output.map_err(|error| failed(error.to_string()))?;
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let per_second = stdout.trim().parse();
+    let stderr = |_| failed(String::from_utf8_lossy(&output.stderr).into_owned());
+    let per_second = per_second.map_err(stderr)?;
+    Ok(Measurement { per_second, p50: Duration::ZERO, p99: Duration::ZERO })
 }
 
 struct Poster {
-    client: Carrier,
+    client: WebhookClient,
     url: String,
     secret: Secret,
     body: String,
 }
 
 impl Client for Poster {
-    async fn once(&mut self) -> Result<()> {
+    async fn run_once(&mut self) -> Result<()> {
         let (id, now) = ("ntf_01kbm2x5q8f7vr0n3hd9tzc4wy", kit::Clock::system().now());
         let mut headers = HeaderMap::new();
         let signature = self.secret.sign(id, now, self.body.as_bytes());
@@ -93,12 +99,12 @@ impl Client for Poster {
             ("webhook-timestamp", now.seconds().to_string()),
             ("webhook-signature", signature),
         ] {
-            headers.insert(name, value.parse().map_err(|_| "a header is not plain")?);
+            headers.insert(name, value.parse().map_err(|_| "a header value is invalid")?);
         }
         let body = Bytes::copy_from_slice(self.body.as_bytes());
         match self.client.post(&self.url, headers, body).await.result {
             Ok(200) => Ok(()),
-            other => Err(format!("the receiver said {other:?}")),
+            other => Err(format!("the receiver answered {other:?}")),
         }
     }
 }

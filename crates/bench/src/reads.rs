@@ -1,72 +1,74 @@
-//! Reads: a page and a team, against a bare route that returns the same bytes.
+//! Reads: a page and a team, compared with a bare route that returns the same bytes.
 //!
-//! The service remembers answers while an account does not change. So the first page alone would
-//! flatter it: pages all over the list and pages while somebody writes are measured as well.
+//! The service caches responses while an account does not change. So besides the first page, pages across the whole
+//! list and pages with concurrent writes are measured.
 
 use std::net::SocketAddr;
 
 use crate::Result;
-use crate::bare;
-use crate::club::{Club, fill, page, page_path};
-use crate::figures::Rounds;
-use crate::http::{Connection, TEAMS, get};
-use crate::load::{self, Asker, Circle, NewTeams, Numbers, Pace, beside, readers};
+use crate::baseline_server;
+use crate::club::{Club, create_teams, page, page_path};
+use crate::environment::{Database, Environment};
+use crate::http::{Connection, TEAMS, get_request};
+use crate::load::{
+    self, Counter, CreateTeams, HttpClient, RequestCycle, Timing, measure_with_background, readers,
+};
 use crate::options::Measure;
 use crate::process::Process;
-use crate::site::{Database, Site};
+use crate::stats::Rounds;
 use crate::table::{Row, Verdict};
 
-const TEAMS_THERE: usize = 100_000;
+const TEAM_COUNT: usize = 100_000;
 const CLIENTS: usize = 32;
 const LIMIT: usize = 50;
-/// How many different pages and teams are asked for.
+/// The numbers of different pages and teams that are requested.
 const PAGES: usize = 200;
-const IDS: usize = 10_000;
+const TEAM_REQUESTS: usize = 10_000;
 
-/// Ready requests.
+/// The prepared requests.
 struct Requests {
-    first: Circle,
-    pages: Circle,
-    teams: Circle,
-    /// For whoever writes meanwhile.
-    writes: NewTeams,
+    first: RequestCycle,
+    pages: RequestCycle,
+    teams: RequestCycle,
+    /// For the concurrent writer.
+    writes: CreateTeams,
 }
 
-/// What each round adds to.
+/// The results of all rounds.
 #[derive(Default)]
-struct Seen {
-    bare_page: Rounds,
+struct Results {
+    baseline_page: Rounds,
     first: Rounds,
     pages: Rounds,
-    pages_amid_writes: Rounds,
-    bare_team: Rounds,
+    pages_with_writes: Rounds,
+    baseline_team: Rounds,
     team: Rounds,
-    team_amid_writes: Rounds,
+    team_with_writes: Rounds,
 }
 
-pub(crate) async fn measure(site: &Site, measure: &Measure) -> Result<Vec<Row>> {
-    let database = site.database("club").await?;
-    let club = Club::found(&database)?;
-    let numbers = Numbers::default();
-    fill(&database, &club, measure.teams(TEAMS_THERE), &numbers).await?;
+pub(crate) async fn measure(environment: &Environment, measure: &Measure) -> Result<Vec<Row>> {
+    let database = environment.database("club").await?;
+    let club = Club::create(&database)?;
+    let numbers = Counter::default();
+    create_teams(&database, &club, measure.scaled(TEAM_COUNT), &numbers).await?;
     let service = database.serve(&[]).await?;
-    let requests = survey(&service, &club, measure.teams(TEAMS_THERE), &numbers).await?;
-    let bare = bare_routes(&service, &club, &requests, &database).await?;
-    let mut seen = Seen::default();
-    for round in 0..measure.pace().rounds {
+    let requests = collect_requests(&service, &club, measure.scaled(TEAM_COUNT), &numbers).await?;
+    let bare = start_baseline(&service, &club, &requests, &database).await?;
+    let mut results = Results::default();
+    for round in 0..measure.timing().rounds {
         eprintln!("  round {}", round + 1);
-        seen.round(service.address, bare.address, &requests, measure.pace()).await?;
+        results.round(service.address, bare.address, &requests, measure.timing()).await?;
     }
     let peak = service.memory()?.1;
-    Ok(seen.rows(site, peak))
+    Ok(results.rows(environment, peak))
 }
 
-/// Walks the whole list once and picks pages and teams evenly.
-async fn survey(
+/// Reads the whole list once and picks pages and teams at even intervals.
+async fn collect_requests(
     service: &Process,
     club: &Club,
     teams: usize,
-    numbers: &Numbers,
+    numbers: &Counter,
 ) -> Result<Requests> {
     let mut connection = Connection::open(service.address).await?;
     let (mut pages, mut ids) = (Vec::new(), Vec::new());
@@ -78,27 +80,27 @@ async fn survey(
         number += 1;
         match &cursor {
             Some(cursor) if number % (teams / LIMIT / PAGES).max(1) == 0 => {
-                pages.push(get(&page_path(LIMIT, Some(cursor)), &club.key));
+                pages.push(get_request(&page_path(LIMIT, Some(cursor)), &club.key));
             }
             Some(_) => {}
             None => break,
         }
     }
     if ids.len() != teams {
-        return Err(format!("the list shows {} of {teams} teams", ids.len()));
+        return Err(format!("the list has {} of {teams} teams", ids.len()));
     }
-    let step = (teams / IDS).max(1);
-    let team = |id: &String| get(&format!("{TEAMS}/{id}"), &club.key);
+    let step = (teams / TEAM_REQUESTS).max(1);
+    let team = |id: &String| get_request(&format!("{TEAMS}/{id}"), &club.key);
     Ok(Requests {
-        first: Circle::new(vec![get(&page_path(LIMIT, None), &club.key)]),
-        pages: Circle::new(pages),
-        teams: Circle::new(ids.iter().step_by(step).map(team).collect()),
-        writes: NewTeams::new(&club.key, false, numbers),
+        first: RequestCycle::new(vec![get_request(&page_path(LIMIT, None), &club.key)]),
+        pages: RequestCycle::new(pages),
+        teams: RequestCycle::new(ids.iter().step_by(step).map(team).collect()),
+        writes: CreateTeams::new(&club.key, false, numbers),
     })
 }
 
-/// The bare routes, with bodies that the service has just answered.
-async fn bare_routes(
+/// Starts the baseline server with responses of the service.
+async fn start_baseline(
     service: &Process,
     club: &Club,
     requests: &Requests,
@@ -106,71 +108,71 @@ async fn bare_routes(
 ) -> Result<Process> {
     use crate::load::Script;
     let mut connection = Connection::open(service.address).await?;
-    let page = connection.ask(&get(&page_path(LIMIT, None), &club.key)).await?;
+    let page = connection.request(&get_request(&page_path(LIMIT, None), &club.key)).await?;
     let page = (TEAMS.to_owned(), page.expect(200)?.to_vec());
-    let team = connection.ask(requests.teams.clone().next()).await?;
+    let team = connection.request(requests.teams.clone().next()).await?;
     let team = (format!("{TEAMS}/{{id}}"), team.expect(200)?.to_vec());
-    bare::start(database, &[page, team]).await
+    baseline_server::start(database, &[page, team]).await
 }
 
-impl Seen {
+impl Results {
     async fn round(
         &mut self,
         ours: SocketAddr,
         bare: SocketAddr,
         requests: &Requests,
-        pace: Pace,
+        timing: Timing,
     ) -> Result<()> {
         let Requests { first, pages, teams, writes } = requests;
-        let read = async |address, circle| {
-            load::measure(readers(address, circle, CLIENTS).await?, pace).await
+        let read = async |address, requests| {
+            load::measure(readers(address, requests, CLIENTS).await?, timing).await
         };
-        let read_amid_writes = async |circle| {
-            let writer = Asker::connect(ours, writes.clone(), 201).await?;
-            beside(readers(ours, circle, CLIENTS).await?, writer, pace).await
+        let read_with_writes = async |requests| {
+            let writer = HttpClient::connect(ours, writes.clone(), 201).await?;
+            measure_with_background(readers(ours, requests, CLIENTS).await?, writer, timing).await
         };
-        self.bare_page.add(read(bare, first).await?);
+        self.baseline_page.add(read(bare, first).await?);
         self.first.add(read(ours, first).await?);
         self.pages.add(read(ours, pages).await?);
-        self.pages_amid_writes.add(read_amid_writes(pages).await?);
-        self.bare_team.add(read(bare, teams).await?);
+        self.pages_with_writes.add(read_with_writes(pages).await?);
+        self.baseline_team.add(read(bare, teams).await?);
         self.team.add(read(ours, teams).await?);
-        self.team_amid_writes.add(read_amid_writes(teams).await?);
+        self.team_with_writes.add(read_with_writes(teams).await?);
         Ok(())
     }
 
-    fn rows(&self, site: &Site, peak: u64) -> Vec<Row> {
-        let asked = !site.kind.is_postgres();
+    fn rows(&self, environment: &Environment, peak: u64) -> Vec<Row> {
+        let has_target = !environment.kind.is_postgres();
         let list = "`GET /teams?limit=50`";
         let one = "`GET /teams/{id}`";
         vec![
-            row(format!("{list}, the first page"), &self.first, &self.bare_page, asked),
-            row(format!("{list}, 200 pages"), &self.pages, &self.bare_page, false),
+            row(format!("{list}, first page"), &self.first, &self.baseline_page, has_target),
+            row(format!("{list}, 200 different pages"), &self.pages, &self.baseline_page, false),
             row(
-                format!("{list}, 200 pages while a client writes"),
-                &self.pages_amid_writes,
-                &self.bare_page,
+                format!("{list}, 200 different pages, with concurrent writes"),
+                &self.pages_with_writes,
+                &self.baseline_page,
                 false,
             ),
-            row(format!("{one}, 10,000 teams"), &self.team, &self.bare_team, asked),
+            row(format!("{one}, 10,000 teams"), &self.team, &self.baseline_team, has_target),
             row(
-                format!("{one}, 10,000 teams while a client writes"),
-                &self.team_amid_writes,
-                &self.bare_team,
+                format!("{one}, 10,000 teams, with concurrent writes"),
+                &self.team_with_writes,
+                &self.baseline_team,
                 false,
             ),
-            crate::memory::row("resident after the reads, at most", peak, None),
+            crate::memory::row("Peak resident memory of the reads", peak, None),
         ]
     }
 }
 
-fn row(name: String, ours: &Rounds, bare: &Rounds, asked: bool) -> Row {
-    let (rate, p99) = (ours.rate_against(bare), ours.p99_against(bare));
-    let met = rate >= 0.5 && p99 < 4.0;
+fn row(name: String, ours: &Rounds, baseline: &Rounds, has_target: bool) -> Row {
+    let (ratio, p99) = (ours.rate_ratio(baseline), ours.p99_ratio(baseline));
+    let met = ratio >= 0.5 && p99 < 4.0;
     Row {
-        ask: "≥ 0.5, p99 < 4×",
-        ratio: format!("{rate:.2}, p99 {p99:.1}×"),
-        verdict: if asked { Verdict::Asked(met) } else { Verdict::Shown(met) },
-        ..Row::of_rates(name, ours, bare)
+        target: "≥ 0.5, p99 < 4×",
+        ratio: format!("{ratio:.2}, p99 {p99:.1}×"),
+        verdict: if has_target { Verdict::Target(met) } else { Verdict::Reference(met) },
+        ..Row::compare_rates(name, ours, baseline)
     }
 }

@@ -1,88 +1,102 @@
-//! The page with the table: how it was measured, on what, and how to read it.
+//! The report: the table, the machine, and how to read the numbers.
 
 use crate::machine::Machine;
 use crate::options::Measure;
 use crate::table::Table;
 
 pub(crate) fn page(measure: &Measure, machine: &Machine, table: &Table) -> String {
-    let pace = measure.pace();
-    let (met, asked) = table.score();
+    let timing = measure.timing();
+    let (met, targets) = table.count_targets();
     let command = &measure.command;
-    let (seconds, rounds) = (pace.counted.as_secs(), pace.rounds);
+    let (seconds, rounds) = (timing.measured.as_secs(), timing.rounds);
     let quick = if measure.is_quick() {
-        "\n**A quick run: one short round on a tenth of the data. Its numbers say little.**\n"
+        "\n**This was a quick run: one short round on a tenth of the data. Its numbers are not reliable.**\n"
     } else {
         ""
     };
     format!(
         "# Benchmarks\n\n\
-         Written by `{command}`. Everything in the table was measured in one run on this machine:\n\n\
+         This page was written by `{command}`. Everything in the table was measured in one run:\n\n\
          {machine}\n{quick}\n\
-         {met} of {asked} asks are met. Shown are medians of {rounds} rounds of {seconds} s, after a \
-         warm-up; a ratio is the median of the rounds' ratios. Both sides of a ratio take turns within a \
-         round.\n\n\
+         {met} of {targets} targets are met. Numbers are medians of {rounds} rounds of {seconds} s, after a \
+         warm-up. A ratio is the median of the ratios of the rounds. Both sides of a ratio are measured in \
+         turns within a round.\n\n\
          {table}\n{NOTES}"
     )
 }
 
 const NOTES: &str = "\
-How to read it:
+## How to read the table
 
-- The service, the load generator, the bare route and PostgreSQL share the same cores. That narrows
-  the distance between a fast and a slow server, for both sides alike. Before the service starts, PostgreSQL is
-  told to `analyze` what it was filled with, as it does by itself within a minute.
-- Reads: 32 connections; 100,000 teams in the account; a key is checked and the quota is counted with
-  every request. *Against* is an axum route that returns the same bytes. The service remembers answers
-  while an account does not change: the first page and the 200 pages come from that memory, the lines
-  *while a client writes* mostly do not.
-- Writes: every answer comes after a durable commit (SQLite `synchronous=full`; PostgreSQL with `fsync`
-  and `synchronous_commit` on, otherwise as it comes). *Against* is a loop in one process that does the
-  same statements on the data layer without HTTP, keys, quotas and idempotency keys.
-- How much 256 clients gain over one depends on how long the disk takes to keep something: the slower
-  it is, the more. The line of the loop without HTTP shows what this machine allows.
-- The last page: a change before each pair makes the service forget its answers. On PostgreSQL the
-  teams were copied with SQL, since creating a million one by one takes too long.
-- The schedule: an account with 500,000 events of 1,000 teams and 10,000 people, filled with the data layer
-  (on PostgreSQL, most teams are copies). *Against* is an axum route that returns the same bytes, and the
-  ratio also tells the share of `GET /teams?limit=50`, the first page, measured in turn; both while a client
-  writes where our line says so. *Nothing remembered*: 5,000 different questions, whose answers are many
-  times what the service remembers, so each page is read and written anew. *The same again* comes from
-  memory until somebody writes.
-- A page of 50 events that is made anew does not reach half of the bare route, and is not meant to: it is
-  61 kB, and the bare route only sends them. Of the time it takes on SQLite, three fifths are spent
-  where the bytes are written as JSON and sent (1.2 kB an event with its location; the moments in it alone
-  are an eighth of the whole) and two fifths where the 51 rows with their 38 columns are read. No function
-  takes more than a twelfth. This was seen in a profile of one client on a tenth of the data, with lists that
-  read the team's own events only.
-- Calendars: 1,000 events are 457 kB. *Written anew*: 200 calendars of the team in turn, more than are
-  remembered. In the same kind of profile, nine tenths of that time are reading rows and writing lines. *304* is held
-  against a bare route that returns nothing.
-- Answers: 256 members answer one event with 100 places at the same moment, again for each of several
-  events; then 50 who come drop out at the same moment. *Against* is `POST /teams` with 256 clients. The run
-  ends with an error unless exactly 100 come and the others wait, and unless exactly the first 50 of those
-  who wait, in the order they came, are let in.
-- Downloads: a process of its own, in which the memory of answers and the database's pages are full before
-  the download begins. What it grows by is bounded, but is more than a few MB. On SQLite `events.csv` took the same
-  with 51,000 rows as with 501,000, and six downloads in a row no more than the first; `rsvps.csv` took less
-  with 10,000 than with 100,000. Part of it is memory that the allocator has not given back yet: told to do so
-  at once, the peak is a third lower. Where the rest comes from is not known.
-- Tokens: 32 connections, a club with 1,000 teams. *Against* is the same list with an API key, in turn and
-  through the same door: the owner's token against a key that reaches everything, the coach's against a key
-  for the coach's teams. The run ends with an error unless both are shown the same teams.
-- Refresh tokens: every client has a user and a grant of its own and sends what it was given last, so each
-  answer comes after a durable commit that ends one token and begins two. *Against* is the loop that creates
-  teams without HTTP, with as many tasks. The limit on requests for tokens is raised for the run.
-- `/admin`: 32 connections with the cookie of an owner of the demo club. *Against* is an axum route that
-  returns the same bytes. The first load is the page and every file it names, in bytes of the bodies as they
-  are sent; files are packed, the page itself is not.
-- Deliveries: clients create so many teams, and each is told to every webhook; from the first request to the last
-  arrival in the receiver, so writing is part of it. *Against* is a loop of the service's own HTTP client that posts signed bodies of the same size to the
-  same receiver, as many at once as the service would (8 to a webhook, at most 128), and writes nothing down; it is a process of its own, as the service is.
-  With one webhook or ten, each delivery or every tenth needs a new team first, so they are also set beside the time
-  that it takes to make the teams where nothing is delivered, and to post, each by itself.
-- From a request to its arrival: one team after the other is created; timed from sending the request until the
-  receiver has the notification, so the request and its commit are part of it.
-- The backlog: notifications in the log of an account whose webhook was told none of them, worked off after the
-  service starts.
-- *(yes)* and *(no)*: nobody asked for this one; it is held against the same mark for comparison.
+*(yes)* and *(no)* mark measurements without a target of their own. They are compared with the same target
+for orientation.
+
+### Setup
+
+- The service, the load generator, the bare route and PostgreSQL share the same cores. This reduces the
+  difference between a fast and a slow server for both sides. Before the service starts, PostgreSQL runs
+  `analyze` on the filled tables, as it does automatically within a minute.
+- Reads use 32 connections and an account with 100,000 teams. Every request checks a key and counts against
+  the quota. The baseline is an axum route that returns the same bytes.
+- The service caches responses while an account does not change. The first page and the 200 pages come from
+  the cache. Lines *with concurrent writes* mostly do not.
+- Writes respond after a durable commit (SQLite with `synchronous=full`; PostgreSQL with `fsync` and
+  `synchronous_commit` on, and otherwise default settings). The baseline is a loop in one process that runs
+  the same statements on the data layer, without HTTP, keys, quotas and idempotency keys.
+- The gain of 256 clients over one depends on the latency of the disk: the slower the disk, the larger the
+  gain. The line of the loop without HTTP shows what this machine allows.
+- For the last page, a change before each pair empties the cache. On PostgreSQL the teams were copied with
+  SQL, because creating a million one by one takes too long.
+
+### Schedule
+
+- The account has 500,000 events of 1,000 teams and 10,000 people, created with the data layer (on
+  PostgreSQL, most teams are copies).
+- The baseline is an axum route that returns the same bytes. The ratio also compares with `GET
+  /teams?limit=50`, the first page, measured in turns. Both run with concurrent writes where the line says
+  so.
+- *Not cached* uses 5,000 different requests. Their responses are many times larger than the cache, so each
+  page is read and serialized.
+- A page of 50 events that is not cached does not reach half of the bare route, and is not meant to. It has
+  61 kB, which the bare route only sends. On SQLite, three fifths of the time are spent serializing and
+  sending JSON (1.2 kB per event with its location; timestamps alone are an eighth of the total) and two
+  fifths reading the 51 rows with 38 columns. No function takes more than a twelfth. This comes from a
+  profile of one client on a tenth of the data, with lists that read only the team's own events.
+- A calendar of 1,000 events has 457 kB. *Not cached* uses 200 calendars of the team in turn, more than the
+  cache holds. In the same kind of profile, nine tenths of that time are spent reading rows and writing
+  lines. The baseline of *304* is a bare route that returns nothing.
+- RSVPs: 256 members answer one event with 100 places at the same moment, for several events. Then 50 of
+  those who attend decline at the same moment. The baseline is `POST /teams` with 256 clients. The run fails
+  unless exactly 100 attend and the others wait, and unless exactly the first 50 on the waiting list move
+  up, in order.
+- Exports run in a separate process whose cache and database pages are full before the export starts. The
+  growth is bounded, but larger than a few MB. On SQLite `events.csv` used the same memory with 51,000 rows
+  as with 501,000, and six exports in a row no more than the first. `rsvps.csv` used less with 10,000 rows
+  than with 100,000. A part is memory that the allocator has not returned yet: if it returns memory at once,
+  the peak is a third lower. The source of the rest is not known.
+
+### Webhook deliveries
+
+- Deliveries: clients create teams, and each notification goes to every webhook. The time runs from the
+  first request to the last arrival at the receiver, so it includes writing. The baseline is a loop that
+  posts signed bodies of the same size to the same receiver with the service's own HTTP client and
+  concurrency (8 per webhook, at most 128), and records nothing. It is a separate process, like the service.
+  With one or ten webhooks most of the time goes into creating the teams. The second line therefore compares
+  with creating the teams without webhooks plus posting, measured separately.
+- Latency: teams are created one after the other. The time runs from sending the request until the receiver
+  has the notification, so it includes the request and its commit.
+- Backlog: the log has notifications that were not sent to the account's webhook yet. They are delivered
+  after the service starts.
+
+### Tokens and pages
+
+- Tokens use 32 connections and a club with 1,000 teams. The baseline is the same list with an API key,
+  measured in turns through the same extractor: the owner's token compared with a key for everything, the
+  coach's with a key for the coach's teams. The run fails unless both get the same teams.
+- Refresh tokens: every client has its own user and grant and sends the token it got last. Each response
+  comes after a durable commit that ends one token and starts two. The baseline is the loop that creates
+  teams without HTTP, with the same number of tasks. The limit on token requests is raised for the run.
+- `/admin` uses 32 connections with the cookie of an owner of the demo club. The baseline is an axum route
+  that returns the same bytes. The first load is the page and every file it links to, in bytes of the bodies
+  as sent. The files are compressed, the page is not.
 ";

@@ -1,4 +1,4 @@
-//! The schedule: lists of events, calendars, answers, series and downloads in a club with many events.
+//! The schedule: lists of events, calendars, RSVPs, series and exports in a club with many events.
 
 use std::net::SocketAddr;
 
@@ -6,92 +6,100 @@ use serde_json::Value;
 
 use crate::Result;
 use crate::club::{Club, page_path};
-use crate::figures::{Measured, Rounds};
-use crate::http::{Connection, get};
-use crate::load::{self, Asker, Circle, NewTeams, Numbers, Pace, beside, readers};
+use crate::environment::{Database, Environment};
+use crate::http::{Connection, get_request};
+use crate::load::{
+    self, Counter, CreateTeams, HttpClient, RequestCycle, Timing, measure_with_background, readers,
+};
 use crate::options::Measure;
 use crate::season::{self, Season};
-use crate::site::{Database, Site};
+use crate::stats::{Measurement, Rounds};
 use crate::table::{Row, Verdict};
-use crate::{agenda, calendars, crowd, download, series};
+use crate::{calendars, event_lists, exports, rsvps, series};
 
-const TEAMS_THERE: usize = 1000;
-/// How many read at the same time.
+const TEAM_COUNT: usize = 1000;
+/// The number of concurrent readers.
 const CLIENTS: usize = 32;
 pub(crate) const LIMIT: usize = 50;
 
-/// Where everything takes place.
-pub(crate) struct Stage {
+/// The club with its season that all schedule benchmarks share.
+pub(crate) struct Fixture {
     pub(crate) database: Database,
     pub(crate) club: Club,
     pub(crate) season: Season,
-    pub(crate) pace: Pace,
+    pub(crate) timing: Timing,
     pub(crate) quick: bool,
-    numbers: Numbers,
+    numbers: Counter,
 }
 
-pub(crate) async fn measure(site: &Site, measure: &Measure) -> Result<Vec<Row>> {
-    let database = site.database("club").await?;
-    let club = Club::found(&database)?;
-    let numbers = Numbers::default();
-    let season = season::fill(&database, &club, measure.teams(TEAMS_THERE), &numbers).await?;
-    let (pace, quick) = (measure.pace(), measure.is_quick());
-    let stage = Stage { database, club, season, pace, quick, numbers };
-    let mut downloads = download::measure(&stage).await?;
-    let service = stage.database.serve(&[]).await?;
-    let mut rows = agenda::measure(&stage, service.address).await?;
-    rows.extend(calendars::measure(&stage, service.address).await?);
+pub(crate) async fn measure(environment: &Environment, measure: &Measure) -> Result<Vec<Row>> {
+    let database = environment.database("club").await?;
+    let club = Club::create(&database)?;
+    let numbers = Counter::default();
+    let season =
+        season::create_season(&database, &club, measure.scaled(TEAM_COUNT), &numbers).await?;
+    let (timing, quick) = (measure.timing(), measure.is_quick());
+    let fixture = Fixture { database, club, season, timing, quick, numbers };
+    let mut downloads = exports::measure(&fixture).await?;
+    let service = fixture.database.serve(&[]).await?;
+    let mut rows = event_lists::measure(&fixture, service.address).await?;
+    rows.extend(calendars::measure(&fixture, service.address).await?);
     let peak = service.memory()?.1;
-    rows.push(crate::memory::row("resident after the lists and calendars, at most", peak, None));
-    rows.extend(crowd::measure(&stage, service.address).await?);
-    rows.extend(series::measure(&stage, service.address).await?);
+    rows.push(crate::memory::row("Peak resident memory of the lists and calendars", peak, None));
+    rows.extend(rsvps::measure(&fixture, service.address).await?);
+    rows.extend(series::measure(&fixture, service.address).await?);
     rows.append(&mut downloads);
     Ok(rows)
 }
 
-impl Stage {
-    /// The first page of the teams: what other reads are compared with.
-    pub(crate) fn plain(&self) -> Circle {
-        Circle::new(vec![get(&page_path(LIMIT, None), &self.club.key)])
+impl Fixture {
+    /// Reads the first page of the teams, which other reads are compared with.
+    pub(crate) fn first_team_page(&self) -> RequestCycle {
+        RequestCycle::new(vec![get_request(&page_path(LIMIT, None), &self.club.key)])
     }
 
     /// A script that creates teams.
-    pub(crate) fn writes(&self) -> NewTeams {
-        NewTeams::new(&self.club.key, false, &self.numbers)
+    pub(crate) fn create_teams(&self) -> CreateTeams {
+        CreateTeams::new(&self.club.key, false, &self.numbers)
     }
 
-    pub(crate) async fn read(&self, address: SocketAddr, circle: &Circle) -> Result<Measured> {
-        load::measure(readers(address, circle, CLIENTS).await?, self.pace).await
-    }
-
-    /// Reads while somebody creates teams without pause.
-    pub(crate) async fn read_amid_writes(
+    pub(crate) async fn read(
         &self,
         address: SocketAddr,
-        circle: &Circle,
-    ) -> Result<Measured> {
-        let writer = Asker::connect(address, self.writes(), 201).await?;
-        beside(readers(address, circle, CLIENTS).await?, writer, self.pace).await
+        requests: &RequestCycle,
+    ) -> Result<Measurement> {
+        load::measure(readers(address, requests, CLIENTS).await?, self.timing).await
+    }
+
+    /// Reads while another client creates teams.
+    pub(crate) async fn read_with_writes(
+        &self,
+        address: SocketAddr,
+        requests: &RequestCycle,
+    ) -> Result<Measurement> {
+        let writer = HttpClient::connect(address, self.create_teams(), 201).await?;
+        measure_with_background(readers(address, requests, CLIENTS).await?, writer, self.timing)
+            .await
     }
 }
 
-/// A read beside the bare route and beside the plain list of teams.
-pub(crate) fn compared(name: String, ours: &Rounds, bare: &Rounds, teams: &Rounds) -> Row {
-    let (rate, of_teams) = (ours.rate_against(bare), ours.rate_against(teams));
+/// A row that compares a read with the baseline server and with the list of teams.
+pub(crate) fn compare_read(name: String, ours: &Rounds, baseline: &Rounds, teams: &Rounds) -> Row {
+    let (ratio, of_teams) = (ours.rate_ratio(baseline), ours.rate_ratio(teams));
     Row {
-        ask: "≥ 0.5",
-        ratio: format!("{rate:.2}; of `GET /teams` {of_teams:.2}"),
-        verdict: Verdict::Shown(rate >= 0.5),
-        ..Row::of_rates(name, ours, bare)
+        target: "≥ 0.5",
+        ratio: format!("{ratio:.2}; of `GET /teams` {of_teams:.2}"),
+        verdict: Verdict::Reference(ratio >= 0.5),
+        ..Row::compare_rates(name, ours, baseline)
     }
 }
 
-/// Asks for something and reads the answer as JSON.
-pub(crate) async fn asked(
+/// Sends a request and parses the response as JSON.
+pub(crate) async fn request_json(
     connection: &mut Connection,
     request: &[u8],
     status: u16,
 ) -> Result<Value> {
-    let body = connection.ask(request).await?.expect(status)?;
-    serde_json::from_slice(body).map_err(|error| format!("not JSON: {error}"))
+    let body = connection.request(request).await?.expect(status)?;
+    serde_json::from_slice(body).map_err(|error| format!("the response is not JSON: {error}"))
 }

@@ -1,14 +1,13 @@
-//! A club in the middle of its season: teams with people, events behind and ahead, answers and calendars.
+//! A club in the middle of its season: teams with people, past and future events, RSVPs and calendars.
 //!
-//! It is filled by the data layer, many rows to a transaction, as an import would; on PostgreSQL a few
-//! teams are, and the others are copies of them. The logs of what happened know nothing of most of it;
-//! what is measured here does not look there.
+//! The data layer creates it, many rows per transaction. On PostgreSQL it creates a few teams, and the others are
+//! copies. Most of the data is not in the audit log and the notification log, which the measured requests do not read.
 
 use std::time::{Duration, Instant};
 
 use kit::{Timestamp, text};
 use store::{Db, Scope, Tx, bind};
-use touchline::accounts::rights::Reach;
+use touchline::accounts::rights::TeamAccess;
 use touchline::error::Error;
 use touchline::events::duty::Duties;
 use touchline::events::event::{Event, HomeAway, Kind, Status};
@@ -23,112 +22,129 @@ use touchline::teams::team::{self, NewTeam, Team};
 
 use crate::Result;
 use crate::club::{Club, new_team};
-use crate::load::Numbers;
-use crate::site::{Database, admin};
+use crate::environment::{Database, run_sql};
+use crate::load::Counter;
 use crate::table::thousands;
 
-/// How many events a team has, half of them behind.
+/// The number of events of a team, half of them in the past.
 pub(crate) const EVENTS: usize = 500;
-/// How many people are on a team.
-const PEOPLE: usize = 10;
-/// How many of a team's coming events everybody on it has answered.
-const ANSWERED: usize = 10;
-/// How many events the team with the calendars has, all within the year that calendars go back.
+/// The number of members of a team.
+const MEMBERS: usize = 10;
+/// The number of a team's next events that all members have answered.
+const EVENTS_WITH_RSVPS: usize = 10;
+/// The number of events of the team with the calendars. Calendars include all of them.
 pub(crate) const BUSY_EVENTS: usize = 1000;
-/// How many calendars of that team there are: more than the service remembers.
+/// The number of calendars of that team: more than the service caches.
 const CALENDARS: usize = 200;
-/// How many people are on the team whose events are too small for all of them.
-pub(crate) const CROWD: usize = 256;
-/// How many teams are made in one job.
-const TOGETHER: usize = 10;
+/// The number of members of the team whose events have limited capacity.
+pub(crate) const LARGE_TEAM_MEMBERS: usize = 256;
+/// The number of teams that are created in one transaction.
+const BATCH_SIZE: usize = 10;
 const DAY: Duration = Duration::from_secs(86_400);
 const EVENING: Duration = Duration::from_secs(18 * 3600);
 
-/// What there is, once it was filled.
+/// The created data.
 #[derive(Debug)]
 pub(crate) struct Season {
     pub(crate) teams: Vec<TeamId>,
-    /// The team of the many members.
-    pub(crate) crowd: TeamId,
+    /// The team with many members.
+    pub(crate) large_team: TeamId,
     pub(crate) members: Vec<MemberId>,
-    /// The secret parts of the addresses of one team's calendars.
+    /// The tokens of one team's calendars.
     pub(crate) calendars: Vec<String>,
-    /// How many answers there are.
-    pub(crate) answers: usize,
+    /// The number of RSVPs.
+    pub(crate) rsvps: usize,
 }
 
 /// A team and its members.
-type Made = (TeamId, Vec<MemberId>);
+type CreatedTeam = (TeamId, Vec<MemberId>);
 
-/// What one team is given.
+/// What to create for one team.
 #[derive(Debug, Clone, Copy)]
-struct Plan {
+struct TeamPlan {
     people: usize,
-    behind: usize,
-    ahead: usize,
-    answered: usize,
+    past_events: usize,
+    future_events: usize,
+    events_with_rsvps: usize,
 }
 
-const USUAL: Plan =
-    Plan { people: PEOPLE, behind: EVENTS / 2, ahead: EVENTS - EVENTS / 2, answered: ANSWERED };
-const BUSY: Plan = Plan { people: 0, behind: 300, ahead: BUSY_EVENTS - 300, answered: 0 };
-const CROWDED: Plan = Plan { people: CROWD, behind: 0, ahead: 0, answered: 0 };
+const REGULAR_TEAM: TeamPlan = TeamPlan {
+    people: MEMBERS,
+    past_events: EVENTS / 2,
+    future_events: EVENTS - EVENTS / 2,
+    events_with_rsvps: EVENTS_WITH_RSVPS,
+};
+const BUSY_TEAM: TeamPlan = TeamPlan {
+    people: 0,
+    past_events: 300,
+    future_events: BUSY_EVENTS - 300,
+    events_with_rsvps: 0,
+};
+const LARGE_TEAM: TeamPlan =
+    TeamPlan { people: LARGE_TEAM_MEMBERS, past_events: 0, future_events: 0, events_with_rsvps: 0 };
 
-/// Gives the club a season with this many teams.
-pub(crate) async fn fill(
+/// Creates a season with this number of teams.
+pub(crate) async fn create_season(
     database: &Database,
     club: &Club,
     teams: usize,
-    numbers: &Numbers,
+    numbers: &Counter,
 ) -> Result<Season> {
-    let began = Instant::now();
+    let started = Instant::now();
     let db = database.open()?;
     let teams = match &database.url {
-        None => created(&db, club, teams, numbers).await?,
-        // Statement by statement it would take many minutes there.
-        Some(url) => copied(url, created(&db, club, TOGETHER, numbers).await?, teams).await?,
+        None => create_teams(&db, club, teams, numbers).await?,
+        // Creating all rows one by one would take many minutes on PostgreSQL.
+        Some(url) => {
+            copy_teams(url, create_teams(&db, club, BATCH_SIZE, numbers).await?, teams).await?
+        }
     };
-    let (busy, _) = alone(&db, club, BUSY, numbers).await?;
-    let calendars = calendars(&db, club, busy).await?;
-    let (crowd, members) = alone(&db, club, CROWDED, numbers).await?;
+    let (busy, _) = create_single(&db, club, BUSY_TEAM, numbers).await?;
+    let calendars = create_calendars(&db, club, busy).await?;
+    let (crowd, members) = create_single(&db, club, LARGE_TEAM, numbers).await?;
     db.close();
     if let Some(url) = &database.url {
-        // What the server would do by itself sooner or later must not fall into a round.
-        admin(url, &["vacuum analyze".to_owned()]).await?;
+        // Now, so that autovacuum does not run during a round.
+        run_sql(url, &["vacuum analyze".to_owned()]).await?;
     }
-    let (events, seconds) = (teams.len() * EVENTS + BUSY_EVENTS, began.elapsed().as_secs_f64());
+    let (events, seconds) = (teams.len() * EVENTS + BUSY_EVENTS, started.elapsed().as_secs_f64());
     eprintln!("  {} events in {seconds:.0} s", thousands(events as f64));
-    let answers = teams.len() * PEOPLE * ANSWERED;
-    Ok(Season { teams, crowd, members, calendars, answers })
+    let answers = teams.len() * MEMBERS * EVENTS_WITH_RSVPS;
+    Ok(Season { teams, large_team: crowd, members, calendars, rsvps: answers })
 }
 
-/// So many teams by the usual plan.
-async fn created(db: &Db, club: &Club, many: usize, numbers: &Numbers) -> Result<Vec<TeamId>> {
+/// Creates teams with the regular plan.
+async fn create_teams(
+    db: &Db,
+    club: &Club,
+    count: usize,
+    numbers: &Counter,
+) -> Result<Vec<TeamId>> {
     let mut teams = Vec::new();
-    for done in (0..many).step_by(TOGETHER) {
-        let some = (TOGETHER.min(many - done), USUAL);
-        teams.extend(create(db, club, some, numbers).await?.into_iter().map(|(team, _)| team));
+    for done in (0..count).step_by(BATCH_SIZE) {
+        let batch = (BATCH_SIZE.min(count - done), REGULAR_TEAM);
+        teams.extend(create(db, club, batch, numbers).await?.into_iter().map(|(team, _)| team));
     }
     Ok(teams)
 }
 
-/// Copies everything that these teams have until there are so many teams. Whatever has an id is known by
-/// the number of its copy in the first two bytes.
-async fn copied(url: &str, teams: Vec<TeamId>, many: usize) -> Result<Vec<TeamId>> {
-    let copies = many / teams.len() - 1;
+/// Copies these teams with all their rows until there are `count` teams. The number of the copy replaces the
+/// first two bytes of each id.
+async fn copy_teams(url: &str, teams: Vec<TeamId>, count: usize) -> Result<Vec<TeamId>> {
+    let copies = count / teams.len() - 1;
     for table in ["team", "location", "person", "member", "event", "rsvp", "rsvp_change"] {
         let columns = format!(
             "select column_name from information_schema.columns
              where table_schema = 'public' and table_name = '{table}'"
         );
-        let columns = admin(url, &[columns]).await?;
+        let columns = run_sql(url, &[columns]).await?;
         let values: Vec<_> = columns.iter().map(|column| copied_value(table, column)).collect();
         let insert = format!(
             "insert into {table} ({}) select {} from {table}, generate_series(1, {copies}) as number",
             columns.join(", "),
             values.join(", ")
         );
-        admin(url, &[insert]).await?;
+        run_sql(url, &[insert]).await?;
     }
     let numbers = 0..=copies as u128;
     Ok(numbers.flat_map(|number| teams.iter().map(move |team| copy_of(*team, number))).collect())
@@ -144,7 +160,7 @@ fn copied_value(table: &str, column: &str) -> String {
     }
 }
 
-/// The id of a copy; the original is number zero.
+/// The id of a copy. The original is number zero.
 fn copy_of(team: TeamId, number: u128) -> TeamId {
     match number {
         0 => team,
@@ -152,72 +168,79 @@ fn copy_of(team: TeamId, number: u128) -> TeamId {
     }
 }
 
-/// Creates so many teams by one plan, in one transaction.
+/// Creates teams with one plan, in one transaction.
 async fn create(
     db: &Db,
     club: &Club,
-    (many, plan): (usize, Plan),
-    numbers: &Numbers,
-) -> Result<Vec<Made>> {
+    (count, plan): (usize, TeamPlan),
+    numbers: &Counter,
+) -> Result<Vec<CreatedTeam>> {
     let numbers = numbers.clone();
-    let made = db.write(Scope::account(club.account, "bench"), move |tx| {
-        let one = |_| create_one(tx, plan, numbers.next());
-        (0..many).map(one).collect::<Result<Vec<_>, Error>>()
+    let write = db.write(Scope::account(club.account, "bench"), move |tx| {
+        let create = |_| create_one(tx, plan, numbers.next());
+        (0..count).map(create).collect::<Result<Vec<_>, Error>>()
     });
-    made.await.map_err(|error| format!("cannot fill the season: {error:?}"))
+    write.await.map_err(|error| format!("cannot create the season: {error:?}"))
 }
 
-/// Creates one team by a plan of its own.
-async fn alone(db: &Db, club: &Club, plan: Plan, numbers: &Numbers) -> Result<Made> {
-    let made = create(db, club, (1, plan), numbers).await?.pop();
-    made.ok_or_else(|| "no team was made".to_owned())
+/// Creates a single team.
+async fn create_single(
+    db: &Db,
+    club: &Club,
+    plan: TeamPlan,
+    numbers: &Counter,
+) -> Result<CreatedTeam> {
+    let created = create(db, club, (1, plan), numbers).await?.pop();
+    created.ok_or_else(|| "no team was created".to_owned())
 }
 
-/// A team with so many people and nothing else.
-pub(crate) async fn crowd(
+/// Creates a team with this number of members and no events.
+pub(crate) async fn create_team_with_members(
     db: &Db,
     club: &Club,
     people: usize,
-    numbers: &Numbers,
+    numbers: &Counter,
 ) -> Result<TeamId> {
-    let plan = Plan { people, ..CROWDED };
-    alone(db, club, plan, numbers).await.map(|(team, _)| team)
+    let plan = TeamPlan { people, ..LARGE_TEAM };
+    create_single(db, club, plan, numbers).await.map(|(team, _)| team)
 }
 
-fn create_one(tx: &Tx<'_>, plan: Plan, number: u64) -> Result<Made, Error> {
+fn create_one(tx: &Tx<'_>, plan: TeamPlan, number: u64) -> Result<CreatedTeam, Error> {
     let timezone = "Europe/Lisbon".parse().ok();
     let team = team::create(tx, NewTeam { timezone, ..new_team(number) })?;
-    let ground = ground(tx, number)?;
-    let members = (0..plan.people).map(|person| join(tx, team.id, person));
+    let location = create_location(tx, number)?;
+    let members = (0..plan.people).map(|person| create_member(tx, team.id, person));
     let members = members.collect::<Result<Vec<_>, Error>>()?;
-    let count = whole(plan.people);
-    tx.run(
+    let count = to_i64(plan.people);
+    tx.execute(
         "update team set roster_count = :count where account_id = :account and id = :id",
         bind! { count, id: team.id },
     )?;
     let today = Timestamp::from_micros(tx.now().seconds() / 86_400 * 86_400_000_000);
-    let first = today.plus(EVENING).minus(DAY * u32::try_from(plan.behind).unwrap_or_default());
-    for day in 0..plan.behind + plan.ahead {
+    let first =
+        today.plus(EVENING).minus(DAY * u32::try_from(plan.past_events).unwrap_or_default());
+    for day in 0..plan.past_events + plan.future_events {
         let starts_at = first.plus(DAY * u32::try_from(day).unwrap_or_default());
-        // Today's may be over already.
-        let answered = (plan.behind + 1..=plan.behind + plan.answered).contains(&day);
-        let mut event = event(tx, &team, ground, (day, starts_at));
+        // Not today's event, which may be over already.
+        let has_rsvps =
+            (plan.past_events + 1..=plan.past_events + plan.events_with_rsvps).contains(&day);
+        let mut event = new_event(tx, &team, location, (day, starts_at));
         event.asked_count = count;
-        if answered {
-            (event.yes_count, event.no_count, event.maybe_count) = counts(members.len());
+        if has_rsvps {
+            (event.yes_count, event.no_count, event.maybe_count) = answer_counts(members.len());
         }
-        tx.later(Event::INSERT, &event.bind())?;
-        if answered {
+        tx.execute_deferred(Event::INSERT, &event.bind())?;
+        if has_rsvps {
             members
                 .iter()
                 .enumerate()
-                .try_for_each(|(at, member)| answer(tx, &event, *member, at))?;
+                .try_for_each(|(index, member)| create_rsvp(tx, &event, *member, index))?;
         }
     }
     Ok((team.id, members))
 }
 
-fn ground(tx: &Tx<'_>, number: u64) -> Result<LocationId, Error> {
+fn create_location(tx: &Tx<'_>, number: u64) -> Result<LocationId, Error> {
     let new = NewLocation {
         name: format!("Lower pitch {number}"),
         address: Some("12 Quay Street, Harbour".to_owned()),
@@ -229,16 +252,16 @@ fn ground(tx: &Tx<'_>, number: u64) -> Result<LocationId, Error> {
         external_id: None,
         metadata: Metadata::default(),
     };
-    location::create(tx, &Reach::Everywhere, new).map(|location| location.id)
+    location::create(tx, &TeamAccess::AllTeams, new).map(|location| location.id)
 }
 
-/// Somebody new joins a team.
-fn join(tx: &Tx<'_>, team_id: TeamId, number: usize) -> Result<MemberId, Error> {
+/// Creates a person and adds them to a team.
+fn create_member(tx: &Tx<'_>, team_id: TeamId, number: usize) -> Result<MemberId, Error> {
     let (first, last) = (format!("Inês {number}"), "Duarte".to_owned());
     let person = Person {
         account_id: tx.account(),
         id: tx.new_id(),
-        name_folded: text::folded(&format!("{first} {last}")),
+        name_folded: text::fold_case(&format!("{first} {last}")),
         first_name: first,
         last_name: Some(last),
         preferred_name: None,
@@ -251,7 +274,7 @@ fn join(tx: &Tx<'_>, team_id: TeamId, number: usize) -> Result<MemberId, Error> 
         address: None,
         emergency_contact: None,
         medical_note: None,
-        wants_email: true,
+        email_opt_in: true,
         user_id: None,
         known_minor: false,
         adult_confirmed_at: None,
@@ -280,16 +303,16 @@ fn join(tx: &Tx<'_>, team_id: TeamId, number: usize) -> Result<MemberId, Error> 
         updated_at: tx.now(),
         version: 1,
     };
-    tx.later(Person::INSERT, &person.bind())?;
-    tx.later(Membership::INSERT, &member.bind())?;
+    tx.execute_deferred(Person::INSERT, &person.bind())?;
+    tx.execute_deferred(Membership::INSERT, &member.bind())?;
     Ok(member.id)
 }
 
-/// Every fifth is a game, the others are practices.
-fn event(
+/// Every fifth event is a game, the others are practices.
+fn new_event(
     tx: &Tx<'_>,
     team: &Team,
-    ground: LocationId,
+    location: LocationId,
     (day, starts_at): (usize, Timestamp),
 ) -> Event {
     let game = day.is_multiple_of(5);
@@ -308,12 +331,12 @@ fn event(
         timezone: team.timezone.clone(),
         all_day: false,
         arrival_minutes: Some(30),
-        location_id: Some(ground),
+        location_id: Some(location),
         opponent: game.then(|| "Breakwater".to_owned()),
         home_away: game.then_some(HomeAway::Home),
         uniform: game.then(|| "blue".to_owned()),
         notes: Some("Bring water and a warm layer.".to_owned()),
-        asks_rsvp: true,
+        rsvp_enabled: true,
         rsvp_deadline: None,
         capacity: None,
         duties: Duties::default(),
@@ -324,7 +347,7 @@ fn event(
         yes_count: 0,
         no_count: 0,
         maybe_count: 0,
-        waiting_count: 0,
+        waitlisted_count: 0,
         revision: 0,
         revised_at: tx.now(),
         external_id: None,
@@ -335,32 +358,32 @@ fn event(
     }
 }
 
-fn whole(many: usize) -> i64 {
-    i64::try_from(many).unwrap_or(i64::MAX)
+fn to_i64(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// What the member at this place of the roster answers: most come.
-fn choice(at: usize) -> Answer {
-    match at % 10 {
+/// The answer of the member at this index of the roster. Most attend.
+fn answer_at(index: usize) -> Answer {
+    match index % 10 {
         7 | 8 => Answer::No,
         9 => Answer::Maybe,
         _ => Answer::Yes,
     }
 }
 
-/// How many of so many members come, do not, and may.
-fn counts(members: usize) -> (i64, i64, i64) {
-    let of = |answer| whole((0..members).filter(|at| choice(*at) == answer).count());
-    (of(Answer::Yes), of(Answer::No), of(Answer::Maybe))
+/// The numbers of members who answer yes, no and maybe.
+fn answer_counts(members: usize) -> (i64, i64, i64) {
+    let count = |answer| to_i64((0..members).filter(|index| answer_at(*index) == answer).count());
+    (count(Answer::Yes), count(Answer::No), count(Answer::Maybe))
 }
 
-fn answer(tx: &Tx<'_>, event: &Event, member: MemberId, at: usize) -> Result<(), Error> {
+fn create_rsvp(tx: &Tx<'_>, event: &Event, member: MemberId, index: usize) -> Result<(), Error> {
     let rsvp = Rsvp {
         id: tx.new_id(),
         account_id: tx.account(),
         event_id: event.id,
         member_id: member,
-        answer: choice(at),
+        answer: answer_at(index),
         note: None,
         place: None,
         answered_by: tx.actor().to_owned(),
@@ -369,8 +392,8 @@ fn answer(tx: &Tx<'_>, event: &Event, member: MemberId, at: usize) -> Result<(),
         updated_at: tx.now(),
         version: 1,
     };
-    tx.later(Rsvp::INSERT, &rsvp.bind())?;
-    Ok(tx.later(
+    tx.execute_deferred(Rsvp::INSERT, &rsvp.bind())?;
+    Ok(tx.execute_deferred(
         "insert into rsvp_change
              (account_id, event_id, member_id, position, answer, note, answered_by, answered_at)
          values (:account, :event_id, :member_id, 1, :answer, :note, :answered_by, :answered_at)",
@@ -378,17 +401,17 @@ fn answer(tx: &Tx<'_>, event: &Event, member: MemberId, at: usize) -> Result<(),
     )?)
 }
 
-/// Makes the calendars of a team and answers with the secret parts of their addresses.
-async fn calendars(db: &Db, club: &Club, team: TeamId) -> Result<Vec<String>> {
-    let made = db.write(Scope::account(club.account, "bench"), move |tx| {
-        let one = |_| {
+/// Creates the calendars of a team and returns their tokens.
+async fn create_calendars(db: &Db, club: &Club, team: TeamId) -> Result<Vec<String>> {
+    let write = db.write(Scope::account(club.account, "bench"), move |tx| {
+        let create = |_| {
             let new =
                 NewFeed { name: None, team_id: Some(team), person_id: None, games_only: false };
-            feed::create(tx, &Reach::Everywhere, new).map(|(_, token)| token)
+            feed::create(tx, &TeamAccess::AllTeams, new).map(|(_, token)| token)
         };
-        (0..CALENDARS).map(one).collect::<Result<Vec<_>, Error>>()
+        (0..CALENDARS).map(create).collect::<Result<Vec<_>, Error>>()
     });
-    made.await.map_err(|error| format!("cannot make calendars: {error:?}"))
+    write.await.map_err(|error| format!("cannot create calendars: {error:?}"))
 }
 
 #[cfg(test)]
@@ -403,9 +426,9 @@ mod tests {
     }
 
     #[test]
-    fn everybody_is_counted_once() {
-        assert_eq!(counts(PEOPLE), (7, 2, 1));
-        let (yes, no, maybe) = counts(CROWD);
-        assert_eq!(yes + no + maybe, i64::try_from(CROWD).unwrap());
+    fn every_member_is_counted_once() {
+        assert_eq!(answer_counts(MEMBERS), (7, 2, 1));
+        let (yes, no, maybe) = answer_counts(LARGE_TEAM_MEMBERS);
+        assert_eq!(yes + no + maybe, i64::try_from(LARGE_TEAM_MEMBERS).unwrap());
     }
 }

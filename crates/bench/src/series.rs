@@ -1,4 +1,4 @@
-//! A series of as many events as one may have, planned with one call.
+//! Creating a series with the maximum number of events in one request.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,98 +8,97 @@ use kit::Clock;
 use touchline::ids::TeamId;
 
 use crate::Result;
-use crate::figures::Rounds;
-use crate::http::{Connection, EVENTS, get, send};
-use crate::load::{self, Asker, Numbers, Script};
-use crate::schedule::{Stage, asked};
+use crate::http::{Connection, EVENTS, get_request, request_with_body};
+use crate::load::{self, Counter, HttpClient, Script};
+use crate::schedule::{Fixture, request_json};
+use crate::stats::Rounds;
 use crate::table::{Row, Verdict, thousands};
 
 const CLIENTS: [usize; 2] = [1, 4];
 const OCCURRENCES: usize = 400;
 
-pub(crate) async fn measure(stage: &Stage, ours: SocketAddr) -> Result<Vec<Row>> {
+pub(crate) async fn measure(fixture: &Fixture, ours: SocketAddr) -> Result<Vec<Row>> {
     let tomorrow = Clock::system().now().plus(Duration::from_secs(86_400));
-    let script = NewSeries {
-        key: stage.club.key.clone(),
-        teams: stage.season.teams.clone().into(),
+    let script = CreateSeries {
+        key: fixture.club.key.clone(),
+        teams: fixture.season.teams.clone().into(),
         day: tomorrow.to_string().chars().take(10).collect(),
-        numbers: Numbers::default(),
+        numbers: Counter::default(),
         request: Vec::new(),
     };
-    check(stage, ours, script.clone()).await?;
-    let mut seen = [Rounds::default(), Rounds::default()];
-    for round in 0..stage.pace.rounds {
+    check(fixture, ours, script.clone()).await?;
+    let mut results = [Rounds::default(), Rounds::default()];
+    for round in 0..fixture.timing.rounds {
         eprintln!("  series, round {}", round + 1);
-        for (rounds, many) in seen.iter_mut().zip(CLIENTS) {
+        for (rounds, count) in results.iter_mut().zip(CLIENTS) {
             let mut clients = Vec::new();
-            for _ in 0..many {
-                clients.push(Asker::connect(ours, script.clone(), 201).await?);
+            for _ in 0..count {
+                clients.push(HttpClient::connect(ours, script.clone(), 201).await?);
             }
-            rounds.add(load::measure(clients, stage.pace).await?);
+            rounds.add(load::measure(clients, fixture.timing).await?);
         }
     }
-    Ok(seen.iter().zip(CLIENTS).map(|(rounds, many)| row(rounds, many)).collect())
+    Ok(results.iter().zip(CLIENTS).map(|(rounds, clients)| row(rounds, clients)).collect())
 }
 
-/// One series, and whether all of its events are there.
-async fn check(stage: &Stage, ours: SocketAddr, mut script: NewSeries) -> Result<()> {
+/// Creates one series and checks that all of its events exist.
+async fn check(fixture: &Fixture, ours: SocketAddr, mut script: CreateSeries) -> Result<()> {
     let mut connection = Connection::open(ours).await?;
-    let made = asked(&mut connection, script.next(), 201).await?;
-    let word = |name: &str| made["data"][name].as_str().unwrap_or_default().to_owned();
-    let of_series =
-        format!("{EVENTS}?team_id={}&series_id={}&limit=100", word("team_id"), word("series_id"));
-    let (mut found, mut cursor) = (0, String::new());
+    let created = request_json(&mut connection, script.next(), 201).await?;
+    let field = |name: &str| created["data"][name].as_str().unwrap_or_default().to_owned();
+    let list =
+        format!("{EVENTS}?team_id={}&series_id={}&limit=100", field("team_id"), field("series_id"));
+    let (mut count, mut cursor) = (0, String::new());
     loop {
-        let request = get(&format!("{of_series}{cursor}"), &stage.club.key);
-        let page = asked(&mut connection, &request, 200).await?;
-        found += page["data"].as_array().map_or(0, Vec::len);
+        let request = get_request(&format!("{list}{cursor}"), &fixture.club.key);
+        let page = request_json(&mut connection, &request, 200).await?;
+        count += page["data"].as_array().map_or(0, Vec::len);
         match page["next_cursor"].as_str() {
             Some(next) => cursor = format!("&cursor={next}"),
             None => break,
         }
     }
-    if found == OCCURRENCES {
+    if count == OCCURRENCES {
         return Ok(());
     }
-    Err(format!("a series has {found} of {OCCURRENCES} events"))
+    Err(format!("the series has {count} of {OCCURRENCES} events"))
 }
 
-fn row(rounds: &Rounds, many: usize) -> Row {
-    let plural = if many == 1 { "" } else { "s" };
+fn row(rounds: &Rounds, clients: usize) -> Row {
+    let plural = if clients == 1 { "" } else { "s" };
     let events = rounds.median().per_second * OCCURRENCES as f64;
     Row {
-        against: String::new(),
+        baseline: String::new(),
         ratio: format!("{} events/s", thousands(events)),
-        verdict: Verdict::Nothing,
-        ..Row::of_rates(
-            format!("`POST /events`, a series of {OCCURRENCES}, {many} client{plural}"),
+        verdict: Verdict::NoTarget,
+        ..Row::compare_rates(
+            format!("`POST /events`, a series of {OCCURRENCES}, {clients} client{plural}"),
             rounds,
             rounds,
         )
     }
 }
 
-/// A new series with every request, for one team after the other, in the mornings, when there is nothing
-/// else.
+/// A script that creates a series in each request, for one team after the other, at times without other events.
 #[derive(Clone)]
-struct NewSeries {
+struct CreateSeries {
     key: String,
     teams: Arc<[TeamId]>,
     day: String,
-    numbers: Numbers,
+    numbers: Counter,
     request: Vec<u8>,
 }
 
-impl Script for NewSeries {
+impl Script for CreateSeries {
     fn next(&mut self) -> &[u8] {
         let number = usize::try_from(self.numbers.next()).unwrap_or_default();
         let (team, day) = (self.teams[number % self.teams.len()], &self.day);
-        // Once every team has one, the next is an hour later.
+        // After each round of all teams, the next series starts an hour later.
         let hour = 5 + number / self.teams.len() % 12;
         let body = format!(
             r#"{{"team_id":"{team}","type":"practice","starts_at":"{day}T{hour:02}:00","recurrence":"FREQ=DAILY;COUNT={OCCURRENCES}"}}"#
         );
-        self.request = send("POST", EVENTS, &self.key, "", &body);
+        self.request = request_with_body("POST", EVENTS, &self.key, "", &body);
         &self.request
     }
 }

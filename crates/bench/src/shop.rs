@@ -1,138 +1,142 @@
-//! The store: orders a second on one product that everybody wants, and on many, against new teams in the same run.
+//! The store: orders per second of one product and of many, compared with creating teams.
 //!
-//! The numbers count only if the shelf is right afterwards: what is left and what was ordered is what there was.
+//! The run fails unless the stock is correct afterwards: the remaining and the ordered items add up to the initial stock.
 
 use std::net::SocketAddr;
 
 use store::{Db, Scope, bind};
-use touchline::accounts::rights::Reach;
+use touchline::accounts::rights::TeamAccess;
 use touchline::error::Error;
 use touchline::ids::ProductId;
 use touchline::metadata::Metadata;
-use touchline::shop::product::{self, Buyers, NewProduct};
+use touchline::shop::product::{self, AvailableTo, NewProduct};
 
 use crate::Result;
 use crate::club::Club;
-use crate::figures::{Measured, Rounds};
-use crate::http::{get, send};
-use crate::load::{self, Circle, NewTeams, Numbers, Pace, readers, writers};
+use crate::environment::Environment;
+use crate::http::{get_request, request_with_body};
+use crate::load::{self, Counter, CreateTeams, RequestCycle, Timing, readers, writers};
 use crate::options::Measure;
-use crate::site::Site;
+use crate::stats::{Measurement, Rounds};
 use crate::table::{Row, Verdict, millis, thousands};
 
 const CLIENTS: usize = 256;
-/// How many products there are where not all want the same.
-const MANY: usize = 1000;
-/// More than are ordered in any run, but counted.
+/// The number of products for the measurement with many products.
+const PRODUCT_COUNT: usize = 1000;
+/// More than any run orders. The stock is still counted.
 const STOCK: i64 = 100_000_000;
 const ORDERS: &str = "/api/public/v1/orders";
 
-pub(crate) async fn measure(site: &Site, measure: &Measure) -> Result<Vec<Row>> {
-    let pace = measure.pace();
-    let database = site.database("shop").await?;
-    let club = Club::found(&database)?;
+pub(crate) async fn measure(environment: &Environment, measure: &Measure) -> Result<Vec<Row>> {
+    let timing = measure.timing();
+    let database = environment.database("shop").await?;
+    let club = Club::create(&database)?;
     let db = database.open()?;
-    let products = stocked(&db, &club, MANY + 1).await?;
+    let products = create_products(&db, &club, PRODUCT_COUNT + 1).await?;
     db.close();
     let service = database.serve(&[]).await?;
-    let teams = NewTeams::new(&club.key, false, &Numbers::default());
-    let orders: Vec<_> = products.iter().map(|id| order(&club, *id)).collect();
-    let hot = Circle::new(vec![orders[0].clone()]).expecting(201);
-    let many = Circle::new(orders[1..].to_vec()).expecting(201);
-    let (mut made, mut of_one, mut of_many) =
+    let teams = CreateTeams::new(&club.key, false, &Counter::default());
+    let orders: Vec<_> = products.iter().map(|id| order_request(&club, *id)).collect();
+    let one_product = RequestCycle::new(vec![orders[0].clone()]).with_expected_status(201);
+    let many_products = RequestCycle::new(orders[1..].to_vec()).with_expected_status(201);
+    let (mut team_rounds, mut one_rounds, mut many_rounds) =
         (Rounds::default(), Rounds::default(), Rounds::default());
-    for round in 0..pace.rounds {
+    for round in 0..timing.rounds {
         eprintln!("  orders, round {}", round + 1);
         let clients = writers(service.address, std::slice::from_ref(&teams), CLIENTS).await?;
-        made.add(load::measure(clients, pace).await?);
-        of_one.add(ordered(service.address, &hot, pace).await?);
-        of_many.add(ordered(service.address, &many, pace).await?);
+        team_rounds.add(load::measure(clients, timing).await?);
+        one_rounds.add(place_orders(service.address, &one_product, timing).await?);
+        many_rounds.add(place_orders(service.address, &many_products, timing).await?);
     }
     let db = database.open()?;
-    let placed = conserved(&db, &club, &products).await?;
+    let placed = check_stock(&db, &club, &products).await?;
     db.close();
-    let listed = of_a_product(service.address, &club, &products, pace).await?;
-    let row = |what: &str, rounds: &Rounds| Row {
-        ask: "≥ 0.5",
-        verdict: Verdict::Asked(rounds.rate_against(&made) >= 0.5),
-        ..Row::of_rates(
-            format!("`POST /orders`, {CLIENTS} clients, {what}, against `POST /teams`"),
+    let lists = list_by_product(service.address, &club, &products, timing).await?;
+    let row = |products: &str, rounds: &Rounds| Row {
+        target: "≥ 0.5",
+        verdict: Verdict::Target(rounds.rate_ratio(&team_rounds) >= 0.5),
+        ..Row::compare_rates(
+            format!("`POST /orders`, {CLIENTS} clients, {products}, compared with `POST /teams`"),
             rounds,
-            &made,
+            &team_rounds,
         )
     };
     Ok(vec![
-        row("one product", &of_one),
-        row("1,000 products", &of_many),
+        row("1 product", &one_rounds),
+        row("1,000 products", &many_rounds),
         Row {
-            name: "`GET /orders?product_id=` for one product after the other: p50".to_owned(),
-            ask: "",
-            us: millis(listed.p50),
-            against: format!("among {} orders", thousands(placed as f64)),
+            name: "`GET /orders?product_id=` for each product in turn: p50".to_owned(),
+            target: "",
+            result: millis(lists.p50),
+            baseline: format!("among {} orders", thousands(placed as f64)),
             ratio: String::new(),
-            verdict: Verdict::Nothing,
+            verdict: Verdict::NoTarget,
         },
     ])
 }
 
-/// How long it takes to list the orders of one product after the other, among all there are.
-async fn of_a_product(
+/// Lists the orders of each product in turn.
+async fn list_by_product(
     address: SocketAddr,
     club: &Club,
     products: &[ProductId],
-    pace: Pace,
-) -> Result<Measured> {
-    let list = |id: &ProductId| get(&format!("{ORDERS}?product_id={id}"), &club.key);
-    let lists = Circle::new(products[1..].iter().map(list).collect());
-    load::measure(readers(address, &lists, 1).await?, pace).await
+    timing: Timing,
+) -> Result<Measurement> {
+    let list = |id: &ProductId| get_request(&format!("{ORDERS}?product_id={id}"), &club.key);
+    let lists = RequestCycle::new(products[1..].iter().map(list).collect());
+    load::measure(readers(address, &lists, 1).await?, timing).await
 }
 
-async fn ordered(address: SocketAddr, orders: &Circle, pace: Pace) -> Result<Measured> {
-    load::measure(readers(address, orders, CLIENTS).await?, pace).await
+async fn place_orders(
+    address: SocketAddr,
+    orders: &RequestCycle,
+    timing: Timing,
+) -> Result<Measurement> {
+    load::measure(readers(address, orders, CLIENTS).await?, timing).await
 }
 
-/// The request that orders one of a product.
-fn order(club: &Club, product: ProductId) -> Vec<u8> {
+/// A request that orders one item of a product.
+fn order_request(club: &Club, product: ProductId) -> Vec<u8> {
     let body = format!(
         r#"{{"buyer":{{"name":"Rui Duarte"}},"lines":[{{"product_id":"{product}","quantity":1}}]}}"#
     );
-    send("POST", ORDERS, &club.key, "", &body)
+    request_with_body("POST", ORDERS, &club.key, "", &body)
 }
 
-/// So many products of the club, each with its stock.
-async fn stocked(db: &Db, club: &Club, many: usize) -> Result<Vec<ProductId>> {
+/// Creates this number of products with stock.
+async fn create_products(db: &Db, club: &Club, count: usize) -> Result<Vec<ProductId>> {
     let scope = Scope::account(club.account, "bench");
-    let made = db.write(scope, move |tx| {
-        let one = |number: usize| {
+    let create = db.write(scope, move |tx| {
+        let create_one = |number: usize| {
             let new = NewProduct {
                 team_id: None,
                 name: format!("Home kit {number}"),
                 description: None,
                 currency: None,
                 price: 2499,
-                tax_rate_bp: 2300,
+                tax_rate_bps: 2300,
                 tax_included: true,
                 variants: Vec::new(),
                 stock: Some(STOCK),
                 on_sale_from: None,
                 on_sale_until: None,
-                buyers: Buyers::Everyone,
-                most_per_order: None,
-                pick_up_on: None,
+                available_to: AvailableTo::Everyone,
+                max_per_order: None,
+                pickup_date: None,
                 external_id: None,
                 metadata: Metadata::default(),
             };
-            product::create(tx, &Reach::Everywhere, new).map(|product| product.kept.id)
+            product::create(tx, &TeamAccess::AllTeams, new).map(|product| product.record.id)
         };
-        (0..many).map(one).collect::<Result<Vec<_>, Error>>()
+        (0..count).map(create_one).collect::<Result<Vec<_>, Error>>()
     });
-    made.await.map_err(|error| format!("cannot fill the shelves: {error:?}"))
+    create.await.map_err(|error| format!("cannot create products: {error:?}"))
 }
 
-/// How many were ordered. Fails unless the shelves hold what they held before, less those.
-async fn conserved(db: &Db, club: &Club, products: &[ProductId]) -> Result<i64> {
+/// Returns the number of ordered items. Fails unless the stock decreased by exactly that number.
+async fn check_stock(db: &Db, club: &Club, products: &[ProductId]) -> Result<i64> {
     let scope = Scope::account(club.account, "bench");
-    let look = db.read(scope, |db| {
+    let read = db.read(scope, |db| {
         let (left,): (i64,) = db.one(
             "select cast(sum(stock) as bigint) from product where account_id = :account",
             bind! {},
@@ -145,10 +149,10 @@ async fn conserved(db: &Db, club: &Club, products: &[ProductId]) -> Result<i64> 
         )?;
         Ok::<_, store::Error>((left, sold.unwrap_or(0)))
     });
-    let (left, sold) = look.await.map_err(|error| format!("cannot look: {error:?}"))?;
-    let all = STOCK * i64::try_from(products.len()).unwrap_or(0);
-    if left + sold == all && sold > 0 {
+    let (left, sold) = read.await.map_err(|error| format!("cannot read the stock: {error:?}"))?;
+    let initial = STOCK * i64::try_from(products.len()).unwrap_or(0);
+    if left + sold == initial && sold > 0 {
         return Ok(sold);
     }
-    Err(format!("{left} are left and {sold} were sold of {all}"))
+    Err(format!("the stock is wrong: {left} left and {sold} sold of {initial}"))
 }

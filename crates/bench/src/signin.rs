@@ -1,95 +1,109 @@
-//! Signing in: tokens that are renewed, lists read with a token and with a key, and the first page that
-//! somebody sees.
+//! Sign-in: lists read with an access token and with an API key, token refreshes, and the first page of the admin area.
 
 use std::net::SocketAddr;
 
 use crate::Result;
-use crate::club::{Club, fill, page_path};
-use crate::figures::Rounds;
-use crate::holders::{self, COACHED, Holders};
-use crate::http::{Connection, get};
-use crate::load::{self, Circle, Numbers, Pace, readers};
+use crate::club::{Club, create_teams, page_path};
+use crate::credentials::{self, COACH_TEAMS, Credentials};
+use crate::environment::Environment;
+use crate::http::{Connection, get_request};
+use crate::load::{self, Counter, RequestCycle, Timing, readers};
 use crate::options::Measure;
-use crate::schedule::{LIMIT, asked};
-use crate::site::Site;
+use crate::schedule::{LIMIT, request_json};
+use crate::stats::Rounds;
 use crate::table::{Row, Verdict};
-use crate::{overview, renewals};
+use crate::{admin_overview, token_refresh};
 
-const TEAMS_THERE: usize = 1000;
-/// How many read at the same time.
+const TEAM_COUNT: usize = 1000;
+/// The number of concurrent readers.
 const CLIENTS: usize = 32;
 
-pub(crate) async fn measure(site: &Site, measure: &Measure) -> Result<Vec<Row>> {
-    let (database, pace) = (site.database("club").await?, measure.pace());
-    let club = Club::found(&database)?;
-    let numbers = Numbers::default();
-    fill(&database, &club, measure.teams(TEAMS_THERE), &numbers).await?;
-    let many = renewals::needed(pace.rounds);
-    let holders = Holders::join(&database, &club, many, &numbers).await?;
-    let cookie = holders::demo_owner(&database).await?;
+pub(crate) async fn measure(environment: &Environment, measure: &Measure) -> Result<Vec<Row>> {
+    let (database, timing) = (environment.database("club").await?, measure.timing());
+    let club = Club::create(&database)?;
+    let numbers = Counter::default();
+    create_teams(&database, &club, measure.scaled(TEAM_COUNT), &numbers).await?;
+    let refresh_tokens = token_refresh::required_tokens(timing.rounds);
+    let credentials = Credentials::create(&database, &club, refresh_tokens, &numbers).await?;
+    let cookie = credentials::demo_owner(&database).await?;
     let service = database.serve(&[]).await?;
-    let mut rows = read(service.address, &club, &holders, pace).await?;
-    rows.extend(renewals::measure(site, service.address, &holders, pace).await?);
-    rows.extend(overview::measure(&database, service.address, &cookie, pace).await?);
+    let mut rows = measure_lists(service.address, &club, &credentials, timing).await?;
+    rows.extend(token_refresh::measure(environment, service.address, &credentials, timing).await?);
+    rows.extend(admin_overview::measure(&database, service.address, &cookie, timing).await?);
     Ok(rows)
 }
 
-/// Two who ask for the same and see the same, one with a token and one with a key.
+/// The same list, read with an access token and with an API key.
 #[derive(Default)]
-struct Pair {
+struct TokenAndKey {
     token: Rounds,
     key: Rounds,
 }
 
-impl Pair {
+impl TokenAndKey {
     async fn round(
         &mut self,
         ours: SocketAddr,
-        [token, key]: [&Circle; 2],
-        pace: Pace,
+        [token, key]: [&RequestCycle; 2],
+        timing: Timing,
     ) -> Result<()> {
-        let read = async |circle| load::measure(readers(ours, circle, CLIENTS).await?, pace).await;
+        let read =
+            async |requests| load::measure(readers(ours, requests, CLIENTS).await?, timing).await;
         self.key.add(read(key).await?);
         self.token.add(read(token).await?);
         Ok(())
     }
 
     fn row(&self, name: String) -> Row {
-        let met = self.token.rate_against(&self.key) >= 0.9;
-        let verdict = Verdict::Asked(met);
-        Row { ask: "≥ 0.9", verdict, ..Row::of_rates(name, &self.token, &self.key) }
+        let met = self.token.rate_ratio(&self.key) >= 0.9;
+        let verdict = Verdict::Target(met);
+        Row { target: "≥ 0.9", verdict, ..Row::compare_rates(name, &self.token, &self.key) }
     }
 }
 
-/// The list of teams with the owner's token and with the coach's, each against a key.
-async fn read(ours: SocketAddr, club: &Club, holders: &Holders, pace: Pace) -> Result<Vec<Row>> {
-    let ask = |bearer: &String| get(&page_path(LIMIT, None), bearer);
-    let owner = [&holders.owner, &club.key].map(ask);
-    let coach = [&holders.coach, &holders.narrowed].map(ask);
-    alike(ours, &owner, LIMIT).await?;
-    alike(ours, &coach, COACHED).await?;
-    let [owner, coach] = [owner, coach].map(|two| two.map(|one| Circle::new(vec![one])));
-    let (mut owners, mut coachs) = (Pair::default(), Pair::default());
-    for round in 0..pace.rounds {
+/// The list of teams with the owner's token and with the coach's, each compared with a key.
+async fn measure_lists(
+    ours: SocketAddr,
+    club: &Club,
+    credentials: &Credentials,
+    timing: Timing,
+) -> Result<Vec<Row>> {
+    let request = |bearer: &String| get_request(&page_path(LIMIT, None), bearer);
+    let owner = [&credentials.owner, &club.key].map(request);
+    let coach = [&credentials.coach, &credentials.coach_key].map(request);
+    check_same_teams(ours, &owner, LIMIT).await?;
+    check_same_teams(ours, &coach, COACH_TEAMS).await?;
+    let [owner, coach] =
+        [owner, coach].map(|pair| pair.map(|request| RequestCycle::new(vec![request])));
+    let (mut owner_rounds, mut coach_rounds) = (TokenAndKey::default(), TokenAndKey::default());
+    for round in 0..timing.rounds {
         eprintln!("  tokens and keys, round {}", round + 1);
-        owners.round(ours, owner.each_ref(), pace).await?;
-        coachs.round(ours, coach.each_ref(), pace).await?;
+        owner_rounds.round(ours, owner.each_ref(), timing).await?;
+        coach_rounds.round(ours, coach.each_ref(), timing).await?;
     }
     let list = "`GET /teams?limit=50`";
     Ok(vec![
-        owners.row(format!("{list}, an owner's token against a key")),
-        coachs.row(format!("{list}, a coach's token against a key for the same {COACHED} teams")),
+        owner_rounds.row(format!("{list}, an owner's token compared with an API key")),
+        coach_rounds.row(format!(
+            "{list}, a coach's token compared with an API key for the same {COACH_TEAMS} teams"
+        )),
     ])
 }
 
-/// Fails unless both are shown the same teams, and so many.
-async fn alike(ours: SocketAddr, requests: &[Vec<u8>; 2], many: usize) -> Result<()> {
+/// Fails unless both requests return the same teams, and this number of them.
+async fn check_same_teams(
+    ours: SocketAddr,
+    requests: &[Vec<u8>; 2],
+    expected: usize,
+) -> Result<()> {
     let mut connection = Connection::open(ours).await?;
-    let token = asked(&mut connection, &requests[0], 200).await?;
-    let key = asked(&mut connection, &requests[1], 200).await?;
-    let shown = token["data"].as_array().map_or(0, Vec::len);
-    if token["data"] != key["data"] || shown != many {
-        return Err(format!("a token shows {shown} of {many} teams, or others than the key does"));
+    let token = request_json(&mut connection, &requests[0], 200).await?;
+    let key = request_json(&mut connection, &requests[1], 200).await?;
+    let count = token["data"].as_array().map_or(0, Vec::len);
+    if token["data"] != key["data"] || count != expected {
+        return Err(format!(
+            "the token returns {count} of {expected} teams, or other teams than the key"
+        ));
     }
     Ok(())
 }

@@ -1,65 +1,65 @@
-//! The one table: a line for everything measured, both databases beside each other.
+//! The result table: one line per measurement, with a column group per database.
 
 use std::fmt;
 use std::time::Duration;
 
-use crate::figures::{Measured, Rounds};
+use crate::stats::{Measurement, Rounds};
 
-/// Whether what was asked for is there.
+/// Whether a measurement meets its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    Asked(bool),
-    /// Nobody asked for this one; shown in brackets, for comparison.
-    Shown(bool),
-    Nothing,
+    Target(bool),
+    /// No target of its own; compared for orientation and shown in parentheses.
+    Reference(bool),
+    NoTarget,
 }
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Asked(true) => "yes",
-            Self::Asked(false) => "**no**",
-            Self::Shown(true) => "(yes)",
-            Self::Shown(false) => "(no)",
-            Self::Nothing => "",
+            Self::Target(true) => "yes",
+            Self::Target(false) => "**no**",
+            Self::Reference(true) => "(yes)",
+            Self::Reference(false) => "(no)",
+            Self::NoTarget => "",
         })
     }
 }
 
-/// One thing that was measured on one database.
+/// One measurement on one database.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) name: String,
-    pub(crate) ask: &'static str,
-    pub(crate) us: String,
-    pub(crate) against: String,
+    pub(crate) target: &'static str,
+    pub(crate) result: String,
+    pub(crate) baseline: String,
     pub(crate) ratio: String,
     pub(crate) verdict: Verdict,
 }
 
 impl Row {
-    /// A line of rates, ours and the other's.
-    pub(crate) fn of_rates(name: impl Into<String>, ours: &Rounds, other: &Rounds) -> Self {
-        let rate = ours.rate_against(other);
-        let (ours, other) = (ours.median(), other.median());
+    /// A row that compares two rates.
+    pub(crate) fn compare_rates(name: impl Into<String>, ours: &Rounds, baseline: &Rounds) -> Self {
+        let ratio = ours.rate_ratio(baseline);
+        let (ours, baseline) = (ours.median(), baseline.median());
         Self {
             name: name.into(),
-            ask: "",
-            us: shown(&ours),
-            against: format!("{}, {}", per_second(&other), millis(other.p99)),
-            ratio: format!("{rate:.2}"),
-            verdict: Verdict::Nothing,
+            target: "",
+            result: format_measurement(&ours),
+            baseline: format!("{}, {}", per_second(&baseline), millis(baseline.p99)),
+            ratio: format!("{ratio:.2}"),
+            verdict: Verdict::NoTarget,
         }
     }
 }
 
 /// Rate, median and 99th percentile.
-fn shown(measured: &Measured) -> String {
+fn format_measurement(measured: &Measurement) -> String {
     let p50 = measured.p50.as_secs_f64() * 1e3;
     format!("{}, {p50:.2} / {}", per_second(measured), millis(measured.p99))
 }
 
-fn per_second(measured: &Measured) -> String {
+fn per_second(measured: &Measurement) -> String {
     format!("{}/s", thousands(measured.per_second))
 }
 
@@ -70,64 +70,65 @@ pub(crate) fn millis(time: Duration) -> String {
 /// A whole number with a comma after every three digits.
 pub(crate) fn thousands(number: f64) -> String {
     let digits = format!("{number:.0}");
-    let comma = |(at, digit): (usize, char)| {
-        let due = at > 0 && (digits.len() - at).is_multiple_of(3);
-        [due.then_some(','), Some(digit)].into_iter().flatten()
+    let with_comma = |(index, digit): (usize, char)| {
+        let needs_comma = index > 0 && (digits.len() - index).is_multiple_of(3);
+        [needs_comma.then_some(','), Some(digit)].into_iter().flatten()
     };
-    digits.chars().enumerate().flat_map(comma).collect()
+    digits.chars().enumerate().flat_map(with_comma).collect()
 }
 
-/// All rows in the order they came, those of the same name in one line.
+/// All rows in order; rows with the same name share a line. Each line has the rows of SQLite and PostgreSQL.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     lines: Vec<(Option<Row>, Option<Row>)>,
 }
 
 impl Table {
-    /// A row of a new name stands behind the row that came before it.
+    /// Adds rows. A row with a new name goes after the row before it.
     pub(crate) fn add(&mut self, sqlite: bool, rows: Vec<Row>) {
         let mut next = self.lines.len();
         for row in rows {
-            let known = self.lines.iter().position(|(one, other)| {
-                one.as_ref().or(other.as_ref()).is_some_and(|known| known.name == row.name)
+            let existing = self.lines.iter().position(|(one, other)| {
+                one.as_ref().or(other.as_ref()).is_some_and(|line| line.name == row.name)
             });
-            let at = known.unwrap_or_else(|| {
+            let index = existing.unwrap_or_else(|| {
                 self.lines.insert(next, (None, None));
                 next
             });
-            let (one, other) = &mut self.lines[at];
+            let (one, other) = &mut self.lines[index];
             *(if sqlite { one } else { other }) = Some(row);
-            next = at + 1;
+            next = index + 1;
         }
     }
 
-    /// How many asks were met, of how many.
-    pub(crate) fn score(&self) -> (usize, usize) {
+    /// The number of targets met, and the number of targets.
+    pub(crate) fn count_targets(&self) -> (usize, usize) {
         let rows = self.lines.iter().flat_map(|(one, other)| [one, other]).flatten();
-        let asked: Vec<_> = rows.filter(|row| matches!(row.verdict, Verdict::Asked(_))).collect();
-        let met = asked.iter().filter(|row| row.verdict == Verdict::Asked(true));
-        (met.count(), asked.len())
+        let targets: Vec<_> =
+            rows.filter(|row| matches!(row.verdict, Verdict::Target(_))).collect();
+        let met = targets.iter().filter(|row| row.verdict == Verdict::Target(true));
+        (met.count(), targets.len())
     }
 }
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "| | ask | SQLite: rate, p50 / p99 | against | ratio | met \
-             | PostgreSQL: rate, p50 / p99 | against | ratio | met |\n\
+            "| Measurement | Target | SQLite: rate, p50 / p99 | Baseline | Ratio | Met \
+             | PostgreSQL: rate, p50 / p99 | Baseline | Ratio | Met |\n\
              |---|---|---|---|---|---|---|---|---|---|\n",
         )?;
         for (one, other) in &self.lines {
             let either = one.as_ref().or(other.as_ref());
             let name = either.map_or("", |row| row.name.as_str());
-            write!(f, "| {name} | {} |", ask(one.as_ref(), other.as_ref()))?;
+            write!(f, "| {name} | {} |", target_text(one.as_ref(), other.as_ref()))?;
             for row in [one, other] {
                 match row {
                     Some(row) => {
                         write!(
                             f,
                             " {} | {} | {} | {} |",
-                            row.us, row.against, row.ratio, row.verdict
+                            row.result, row.baseline, row.ratio, row.verdict
                         )?;
                     }
                     None => f.write_str(" | | | |")?,
@@ -139,13 +140,13 @@ impl fmt::Display for Table {
     }
 }
 
-/// The ask, told apart where the databases are asked for different things.
-fn ask(one: Option<&Row>, other: Option<&Row>) -> String {
+/// The target; both targets if the databases have different ones.
+fn target_text(one: Option<&Row>, other: Option<&Row>) -> String {
     match (one, other) {
-        (Some(one), Some(other)) if one.ask != other.ask => {
-            format!("{}; PostgreSQL {}", one.ask, other.ask)
+        (Some(one), Some(other)) if one.target != other.target => {
+            format!("{}; PostgreSQL {}", one.target, other.target)
         }
-        (Some(row), _) | (_, Some(row)) => row.ask.to_owned(),
+        (Some(row), _) | (_, Some(row)) => row.target.to_owned(),
         (None, None) => String::new(),
     }
 }
@@ -155,20 +156,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_commas() {
-        let shown = [0.4, 999.0, 1000.0, 43_465.0, 1_234_567.0].map(thousands);
-        assert_eq!(shown, ["0", "999", "1,000", "43,465", "1,234,567"]);
+    fn numbers_have_thousands_separators() {
+        let formatted = [0.4, 999.0, 1000.0, 43_465.0, 1_234_567.0].map(thousands);
+        assert_eq!(formatted, ["0", "999", "1,000", "43,465", "1,234,567"]);
     }
 
     #[test]
-    fn rows_of_one_name_share_a_line() {
-        let row = |name: &str, ask, met| Row {
+    fn rows_with_the_same_name_share_a_line() {
+        let row = |name: &str, target, met| Row {
             name: name.to_owned(),
-            ask,
-            us: "1/s".to_owned(),
-            against: "2/s".to_owned(),
+            target,
+            result: "1/s".to_owned(),
+            baseline: "2/s".to_owned(),
             ratio: "0.50".to_owned(),
-            verdict: Verdict::Asked(met),
+            verdict: Verdict::Target(met),
         };
         let mut table = Table::default();
         table.add(true, vec![row("write", "≥ 20", true), row("memory", "", true)]);
@@ -182,6 +183,6 @@ mod tests {
         let columns = |line: &str| line.matches('|').count();
         assert!(lines.iter().all(|line| columns(line) == columns(lines[0])));
         assert!(lines[4].starts_with("| memory |"));
-        assert_eq!(table.score(), (3, 4));
+        assert_eq!(table.count_targets(), (3, 4));
     }
 }

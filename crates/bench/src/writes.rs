@@ -1,134 +1,140 @@
-//! Writes: new teams, each answered after a durable commit, against the same statements without HTTP.
+//! Writes: creating teams with durable commits, compared with the same statements without HTTP.
 
 use std::net::SocketAddr;
 
 use crate::Result;
-use crate::ceiling::Ceiling;
 use crate::club::Club;
-use crate::figures::{Measured, Rounds};
-use crate::load::{self, NewTeams, Numbers, Pace, writers};
+use crate::environment::Environment;
+use crate::load::{self, Counter, CreateTeams, Timing, writers};
 use crate::options::Measure;
-use crate::site::Site;
+use crate::stats::{Measurement, Rounds};
+use crate::store_baseline::StoreBaseline;
 use crate::table::{Row, Verdict};
 
 const CLIENTS: [usize; 4] = [1, 16, 64, 256];
-/// With an idempotency key, this many.
-const KEYED: usize = 64;
-/// How many accounts write side by side where that is asked for.
+/// The number of clients for the measurement with idempotency keys.
+const KEYED_CLIENTS: usize = 64;
+/// The number of accounts for the measurement with several accounts.
 const CLUBS: usize = 16;
 
 /// The requests of every club.
 struct Scripts {
-    plain: Vec<NewTeams>,
-    keyed: NewTeams,
+    plain: Vec<CreateTeams>,
+    keyed: CreateTeams,
 }
 
-/// What each round adds to.
+/// The results of all rounds.
 #[derive(Default)]
-struct Seen {
+struct Results {
     ours: [Rounds; CLIENTS.len()],
-    ceiling: [Rounds; CLIENTS.len()],
+    baseline: [Rounds; CLIENTS.len()],
     keyed: Rounds,
     clubs: Rounds,
 }
 
-pub(crate) async fn measure(site: &Site, measure: &Measure) -> Result<Vec<Row>> {
-    // SQLite has one writer for all accounts: more of them change nothing there.
-    let clubs = if site.kind.is_postgres() { CLUBS } else { 1 };
-    let database = site.database("club").await?;
-    let found = (0..clubs).map(|_| Club::found(&database)).collect::<Result<Vec<_>>>()?;
-    let numbers = Numbers::default();
-    let plain = found.iter().map(|club| NewTeams::new(&club.key, false, &numbers)).collect();
-    let scripts = Scripts { plain, keyed: NewTeams::new(&found[0].key, true, &numbers) };
-    let ceiling = Ceiling::open(site).await?;
+pub(crate) async fn measure(environment: &Environment, measure: &Measure) -> Result<Vec<Row>> {
+    // SQLite has a single writer, so the number of accounts makes no difference there.
+    let count = if environment.kind.is_postgres() { CLUBS } else { 1 };
+    let database = environment.database("club").await?;
+    let clubs = (0..count).map(|_| Club::create(&database)).collect::<Result<Vec<_>>>()?;
+    let numbers = Counter::default();
+    let plain = clubs.iter().map(|club| CreateTeams::new(&club.key, false, &numbers)).collect();
+    let scripts = Scripts { plain, keyed: CreateTeams::new(&clubs[0].key, true, &numbers) };
+    let store_baseline = StoreBaseline::open(environment).await?;
     let service = database.serve(&[]).await?;
-    let mut seen = Seen::default();
-    for round in 0..measure.pace().rounds {
+    let mut results = Results::default();
+    for round in 0..measure.timing().rounds {
         eprintln!("  round {}", round + 1);
-        seen.round(service.address, &scripts, &ceiling, measure.pace()).await?;
+        results.round(service.address, &scripts, &store_baseline, measure.timing()).await?;
     }
-    Ok(seen.rows(site.kind.is_postgres()))
+    Ok(results.rows(environment.kind.is_postgres()))
 }
 
 async fn write(
     address: SocketAddr,
-    scripts: &[NewTeams],
-    many: usize,
-    pace: Pace,
-) -> Result<Measured> {
-    load::measure(writers(address, scripts, many).await?, pace).await
+    scripts: &[CreateTeams],
+    clients: usize,
+    timing: Timing,
+) -> Result<Measurement> {
+    load::measure(writers(address, scripts, clients).await?, timing).await
 }
 
-impl Seen {
+impl Results {
     async fn round(
         &mut self,
         address: SocketAddr,
         scripts: &Scripts,
-        ceiling: &Ceiling,
-        pace: Pace,
+        store_baseline: &StoreBaseline,
+        timing: Timing,
     ) -> Result<()> {
         let Scripts { plain, keyed } = scripts;
-        for (at, many) in CLIENTS.into_iter().enumerate() {
-            self.ceiling[at].add(ceiling.measure(many, pace).await?);
-            self.ours[at].add(write(address, &plain[..1], many, pace).await?);
-            if many == KEYED {
+        for (index, clients) in CLIENTS.into_iter().enumerate() {
+            self.baseline[index].add(store_baseline.measure(clients, timing).await?);
+            self.ours[index].add(write(address, &plain[..1], clients, timing).await?);
+            if clients == KEYED_CLIENTS {
                 let keyed = std::slice::from_ref(keyed);
-                self.keyed.add(write(address, keyed, many, pace).await?);
+                self.keyed.add(write(address, keyed, clients, timing).await?);
             }
         }
         if plain.len() > 1 {
-            let most = CLIENTS[CLIENTS.len() - 1];
-            self.clubs.add(write(address, plain, most, pace).await?);
+            let max_clients = CLIENTS[CLIENTS.len() - 1];
+            self.clubs.add(write(address, plain, max_clients, timing).await?);
         }
         Ok(())
     }
 
     fn rows(&self, postgres: bool) -> Vec<Row> {
-        let mut rows: Vec<_> = (0..CLIENTS.len()).map(|at| self.row(at, postgres)).collect();
-        let of_keyed = CLIENTS.iter().position(|many| *many == KEYED).unwrap_or_default();
-        rows.push(Row::of_rates(
-            format!("`POST /teams` with `Idempotency-Key`, {KEYED} clients"),
+        let mut rows: Vec<_> = (0..CLIENTS.len()).map(|index| self.row(index, postgres)).collect();
+        let keyed_index =
+            CLIENTS.iter().position(|clients| *clients == KEYED_CLIENTS).unwrap_or_default();
+        rows.push(Row::compare_rates(
+            format!("`POST /teams` with `Idempotency-Key`, {KEYED_CLIENTS} clients"),
             &self.keyed,
-            &self.ceiling[of_keyed],
+            &self.baseline[keyed_index],
         ));
-        let (few, most) = (&self.ours[0], &self.ours[CLIENTS.len() - 1]);
-        let (ask, least) = if postgres { ("≥ 5", 5.0) } else { ("≥ 20", 20.0) };
+        let (single, max) = (&self.ours[0], &self.ours[CLIENTS.len() - 1]);
+        let (ask, min_ratio) = if postgres { ("≥ 5", 5.0) } else { ("≥ 20", 20.0) };
         rows.push(Row {
-            ask,
-            verdict: Verdict::Asked(most.rate_against(few) >= least),
-            ..Row::of_rates("`POST /teams`: 256 clients against 1 client", most, few)
+            target: ask,
+            verdict: Verdict::Target(max.rate_ratio(single) >= min_ratio),
+            ..Row::compare_rates("`POST /teams`: 256 clients compared with 1 client", max, single)
         });
-        // How much there is to gain depends on the disk; the loop shows what it allows.
-        let (few, most_of_loop) = (&self.ceiling[0], &self.ceiling[CLIENTS.len() - 1]);
+        // The possible gain depends on the disk; the loop without HTTP shows how much there is.
+        let (single, max_loop) = (&self.baseline[0], &self.baseline[CLIENTS.len() - 1]);
         rows.push(Row {
-            ask,
-            verdict: Verdict::Shown(most_of_loop.rate_against(few) >= least),
-            ..Row::of_rates("the loop without HTTP: 256 tasks against 1 task", most_of_loop, few)
+            target: ask,
+            verdict: Verdict::Reference(max_loop.rate_ratio(single) >= min_ratio),
+            ..Row::compare_rates(
+                "The loop without HTTP: 256 tasks compared with 1 task",
+                max_loop,
+                single,
+            )
         });
         if postgres {
             rows.push(Row {
-                ask: "≥ 1",
-                verdict: Verdict::Asked(self.clubs.rate_against(most) >= 1.0),
-                ..Row::of_rates(
-                    format!("`POST /teams`, 256 clients: {CLUBS} accounts against one"),
+                target: "≥ 1",
+                verdict: Verdict::Target(self.clubs.rate_ratio(max) >= 1.0),
+                ..Row::compare_rates(
+                    format!("`POST /teams`, 256 clients: {CLUBS} accounts compared with one"),
                     &self.clubs,
-                    most,
+                    max,
                 )
             });
         }
         rows
     }
 
-    fn row(&self, at: usize, postgres: bool) -> Row {
-        let many = CLIENTS[at];
-        let (ours, ceiling) = (&self.ours[at], &self.ceiling[at]);
-        let plural = if many == 1 { "" } else { "s" };
-        let row = Row::of_rates(format!("`POST /teams`, {many} client{plural}"), ours, ceiling);
-        if many < 64 {
+    fn row(&self, index: usize, postgres: bool) -> Row {
+        let clients = CLIENTS[index];
+        let (ours, baseline) = (&self.ours[index], &self.baseline[index]);
+        let plural = if clients == 1 { "" } else { "s" };
+        let row =
+            Row::compare_rates(format!("`POST /teams`, {clients} client{plural}"), ours, baseline);
+        if clients < 64 {
             return row;
         }
-        let met = ours.rate_against(ceiling) >= 0.5;
-        let verdict = if postgres { Verdict::Shown(met) } else { Verdict::Asked(met) };
-        Row { ask: "≥ 0.5", verdict, ..row }
+        let met = ours.rate_ratio(baseline) >= 0.5;
+        let verdict = if postgres { Verdict::Reference(met) } else { Verdict::Target(met) };
+        Row { target: "≥ 0.5", verdict, ..row }
     }
 }

@@ -1,19 +1,19 @@
-//! What a partial change says about one member: nothing, clear it, or set it.
+//! The change of one field in a PATCH request.
 
-/// The three things a PATCH can say about a member.
+/// The change of one field: leave it, clear it or set it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Change<T> {
-    /// The member was not sent.
+    /// The field was not sent.
     #[default]
     Keep,
-    /// The member was sent as `null`.
+    /// The field was sent as `null`.
     Clear,
-    /// The member was sent with a value.
+    /// The field was sent with a value.
     Set(T),
 }
 
 impl<T> Change<T> {
-    /// The value after the change, for a member that may be empty.
+    /// Returns the new value of an optional field.
     pub fn apply(self, before: Option<T>) -> Option<T> {
         match self {
             Self::Keep => before,
@@ -22,7 +22,7 @@ impl<T> Change<T> {
         }
     }
 
-    /// The value after the change, for a member that always has one; clearing gives `default`.
+    /// Returns the new value of a field that always has one; clearing it sets `default`.
     pub fn apply_or(self, before: T, default: T) -> T {
         match self {
             Self::Keep => before,
@@ -37,7 +37,7 @@ mod tests {
     use super::Change;
 
     #[test]
-    fn keeps_clears_and_sets() {
+    fn a_change_keeps_clears_or_sets_the_value() {
         assert_eq!(Change::Keep.apply(Some(1)), Some(1));
         assert_eq!(Change::Clear.apply(Some(1)), None);
         assert_eq!(Change::Set(2).apply(None), Some(2));

@@ -1,4 +1,4 @@
-//! The clock, handed in from outside so that a test can move it.
+//! The clock. It is passed as a dependency, so tests can control it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,27 +7,27 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::Timestamp;
 
-/// What time it is, and how much of it has passed.
+/// A source of wall-clock time and of monotonic time.
 #[derive(Clone)]
-pub struct Clock(Arc<dyn Tell>);
+pub struct Clock(Arc<dyn TimeSource>);
 
-trait Tell: Send + Sync {
+trait TimeSource: Send + Sync {
     fn now(&self) -> Timestamp;
     fn elapsed(&self) -> Duration;
 }
 
 impl Clock {
-    /// The machine's clock.
+    /// The system clock.
     pub fn system() -> Self {
-        Self(Arc::new(System(Instant::now())))
+        Self(Arc::new(SystemClock(Instant::now())))
     }
 
-    /// The wall clock. It may be set forward or back by an operator.
+    /// The wall-clock time. It jumps if somebody sets the clock.
     pub fn now(&self) -> Timestamp {
         self.0.now()
     }
 
-    /// Time since some fixed moment; never goes back, whatever happens to the wall clock.
+    /// The monotonic time since a fixed moment. It never goes back.
     pub fn elapsed(&self) -> Duration {
         self.0.elapsed()
     }
@@ -39,10 +39,10 @@ impl fmt::Debug for Clock {
     }
 }
 
-struct System(Instant);
+struct SystemClock(Instant);
 
-impl Tell for System {
-    #[expect(clippy::disallowed_methods, reason = "this is the place the time comes from")]
+impl TimeSource for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "the only place that reads the system time")]
     fn now(&self) -> Timestamp {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
@@ -53,46 +53,46 @@ impl Tell for System {
     }
 }
 
-/// A clock that stands still until it is moved by hand.
+/// A clock for tests that only moves when it is advanced.
 #[derive(Clone, Debug)]
-pub struct HandClock(Arc<Hands>);
+pub struct ManualClock(Arc<ManualTime>);
 
 #[derive(Debug)]
-struct Hands {
+struct ManualTime {
     wall: AtomicI64,
-    passed: AtomicI64,
+    monotonic: AtomicI64,
 }
 
-impl HandClock {
-    /// A clock that shows this moment.
+impl ManualClock {
+    /// Creates a clock that starts at this time.
     pub fn at(start: Timestamp) -> Self {
-        Self(Arc::new(Hands { wall: start.micros().into(), passed: 0.into() }))
+        Self(Arc::new(ManualTime { wall: start.micros().into(), monotonic: 0.into() }))
     }
 
-    /// The clock as the service takes it.
+    /// Returns a handle to this clock.
     pub fn clock(&self) -> Clock {
         Clock(self.0.clone())
     }
 
-    /// Lets time pass.
-    pub fn pass(&self, time: Duration) {
-        let micros = i64::try_from(time.as_micros()).expect("a test passes sensible times");
+    /// Advances wall-clock time and monotonic time.
+    pub fn advance(&self, time: Duration) {
+        let micros = i64::try_from(time.as_micros()).expect("tests use short durations");
         self.0.wall.fetch_add(micros, Ordering::SeqCst);
-        self.0.passed.fetch_add(micros, Ordering::SeqCst);
+        self.0.monotonic.fetch_add(micros, Ordering::SeqCst);
     }
 
-    /// Sets the wall clock forward or back without time passing, as an operator might.
-    pub fn step(&self, seconds: i64) {
+    /// Sets the wall clock forward or back, without advancing the monotonic time.
+    pub fn adjust_wall_clock(&self, seconds: i64) {
         self.0.wall.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }
 }
 
-impl Tell for Hands {
+impl TimeSource for ManualTime {
     fn now(&self) -> Timestamp {
         Timestamp::from_micros(self.wall.load(Ordering::SeqCst))
     }
 
     fn elapsed(&self) -> Duration {
-        Duration::from_micros(self.passed.load(Ordering::SeqCst).unsigned_abs())
+        Duration::from_micros(self.monotonic.load(Ordering::SeqCst).unsigned_abs())
     }
 }

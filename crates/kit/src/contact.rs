@@ -1,10 +1,10 @@
-//! How people are reached: addresses of mail and telephone numbers.
+//! Email addresses and phone numbers.
 
-/// The longest address that mail servers carry (RFC 5321).
-const EMAIL: usize = 254;
+/// The maximum number of bytes of an email address (RFC 5321).
+const MAX_EMAIL_BYTES: usize = 254;
 
-/// Whether a text can be an address of mail: something, one `@`, a domain. Nothing but a letter that
-/// arrives proves more.
+/// Whether a text has the form of an email address: a name, one `@` and a domain. Only an email that arrives proves
+/// that the address exists.
 pub fn is_email(text: &str) -> bool {
     let Some((name, domain)) = text.rsplit_once('@') else { return false };
     let plain = |c: char| {
@@ -13,7 +13,7 @@ pub fn is_email(text: &str) -> bool {
             && !matches!(c, '<' | '>' | ',' | ';' | '"' | '(' | ')' | '[' | ']' | '\\')
     };
     let labels = || domain.split('.');
-    text.len() <= EMAIL
+    text.len() <= MAX_EMAIL_BYTES
         && (1..=64).contains(&name.len())
         && !name.contains('@')
         && !name.starts_with('.')
@@ -29,10 +29,10 @@ pub fn is_email(text: &str) -> bool {
         })
 }
 
-/// A telephone number in the form in which numbers are compared: digits, with `+` in front if it says
-/// its country. `None` if it has too few digits to be one.
-pub fn phone_normalized(text: &str) -> Option<String> {
-    // An extension is not part of the number that is dialled.
+/// Normalizes a phone number for comparing: only digits, with a leading `+` if it has a country code. Returns `None` if
+/// it has fewer than 3 or more than 15 digits.
+pub fn normalize_phone(text: &str) -> Option<String> {
+    // The number ends where an extension starts.
     let number = text.split(['x', 'X', '#', ';']).next().unwrap_or_default();
     let digits: String = number
         .chars()
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_have_a_name_and_a_domain() {
+    fn email_addresses_have_a_name_and_a_domain() {
         for good in
             ["ana@example.org", "a.b+c@mail.example.co.uk", "zoë@exämple.org", "o'neil@x-y.io"]
         {
@@ -79,15 +79,15 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_compared_without_what_people_put_between_digits() {
+    fn separators_in_phone_numbers_are_ignored() {
         for same in ["+351 912 345 678", "00351912345678", "+351-912-345-678", "(+351) 912 345 678"]
         {
-            assert_eq!(phone_normalized(same).as_deref(), Some("+351912345678"), "{same}");
+            assert_eq!(normalize_phone(same).as_deref(), Some("+351912345678"), "{same}");
         }
-        assert_eq!(phone_normalized("555-0100 x12").as_deref(), Some("5550100"));
-        assert_eq!(phone_normalized("112").as_deref(), Some("112"));
+        assert_eq!(normalize_phone("555-0100 x12").as_deref(), Some("5550100"));
+        assert_eq!(normalize_phone("112").as_deref(), Some("112"));
         for none in ["", "12", "call me", "1234567890123456"] {
-            assert_eq!(phone_normalized(none), None, "{none}");
+            assert_eq!(normalize_phone(none), None, "{none}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Ids: 128 bits in `UUIDv7` layout, shown as `team_` and 26 characters of Crockford's base32.
+//! Ids: 128 bits in `UUIDv7` layout, displayed as a prefix such as `team_` and 26 characters of Crockford's base32.
 //!
-//! The bits start with the millisecond of creation, so ids sort by age and a page in order of
-//! creation needs no second column. An [`IdMaker`] never makes a smaller id than the one before.
+//! The bits start with the millisecond of creation, so ids sort by age and a list in order of creation needs no
+//! second sort column. The ids of an [`IdGenerator`] always increase.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -11,70 +11,71 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Dice, Timestamp};
+use crate::{Rng, Timestamp};
 
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-const LETTERS: usize = 26;
+const ENCODED_LEN: usize = 26;
 
-/// What an id belongs to; its prefix tells kinds apart wherever an id is written down.
+/// The kind of object that an id belongs to.
 pub trait Kind {
-    /// The word before the underscore.
+    /// The part of the id before the underscore.
     const PREFIX: &'static str;
-    /// What an id of this kind is called in the API's description.
+    /// The name of the schema in the OpenAPI description.
     const NAME: &'static str;
 }
 
-/// The id of a `K`. Ids of different kinds cannot be mixed up: it would not compile.
+/// The id of a `K`. Ids of different kinds are different types, so they cannot be mixed up.
 pub struct Id<K> {
     bits: u128,
     kind: PhantomData<fn() -> K>,
 }
 
 impl<K> Id<K> {
-    /// The smallest id there can be: a page in ascending order starts after it.
-    pub const LEAST: Self = Self::from_bits(0);
-    /// The greatest id there can be: a page in descending order starts before it.
-    pub const GREATEST: Self = Self::from_bits(u128::MAX);
+    /// The smallest possible id. A list in ascending order starts after it.
+    pub const MIN: Self = Self::from_bits(0);
+    /// The greatest possible id. A list in descending order starts before it.
+    pub const MAX: Self = Self::from_bits(u128::MAX);
 
-    /// The id with these bits, as they came from the database.
+    /// Creates an id from its bits.
     pub const fn from_bits(bits: u128) -> Self {
         Self { bits, kind: PhantomData }
     }
 
-    /// The id of this millisecond with these 74 bits in its two free fields, twelve of them above the lowest 64.
-    pub const fn laid_out(millis: u64, free: u128) -> Self {
+    /// Creates an id from its timestamp in milliseconds and the content of its two random fields. Uses 74 bits of
+    /// `free`: the lowest 62, and the twelve above the lowest 64.
+    pub const fn from_parts(millis: u64, free: u128) -> Self {
         Self::from_bits(layout(millis, free))
     }
 
-    /// The millisecond it was made in, or says it was.
+    /// The timestamp of the id, in milliseconds since 1970.
     pub const fn millis(self) -> u64 {
         (self.bits >> 80) as u64
     }
 
-    /// The bits, as the database keeps them.
+    /// The bits, as stored in the database.
     pub const fn bits(self) -> u128 {
         self.bits
     }
 }
 
 impl<K: Kind> Id<K> {
-    /// Twenty-six lower-case letters and digits, most significant first.
-    fn letters(self) -> [u8; LETTERS] {
-        let mut letters = [0; LETTERS];
-        for (place, letter) in letters.iter_mut().rev().enumerate() {
-            *letter = ALPHABET[(self.bits >> (5 * place)) as usize & 31];
+    /// Encodes the bits in base32, most significant digit first.
+    fn encode(self) -> [u8; ENCODED_LEN] {
+        let mut digits = [0; ENCODED_LEN];
+        for (index, digit) in digits.iter_mut().rev().enumerate() {
+            *digit = ALPHABET[(self.bits >> (5 * index)) as usize & 31];
         }
-        letters
+        digits
     }
 }
 
 impl<K: Kind> fmt::Display for Id<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let letters = self.letters();
-        let letters = std::str::from_utf8(&letters).expect("the alphabet is ASCII");
+        let digits = self.encode();
+        let digits = std::str::from_utf8(&digits).expect("the alphabet is ASCII");
         f.write_str(K::PREFIX)?;
         f.write_str("_")?;
-        f.write_str(letters)
+        f.write_str(digits)
     }
 }
 
@@ -84,7 +85,7 @@ impl<K: Kind> fmt::Debug for Id<K> {
     }
 }
 
-/// The text is not an id of the kind that was asked for.
+/// The text is not an id of the expected kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotAnId;
 
@@ -98,15 +99,15 @@ impl<K: Kind> FromStr for Id<K> {
     type Err = NotAnId;
 
     fn from_str(text: &str) -> Result<Self, NotAnId> {
-        let letters = text
+        let digits = text
             .strip_prefix(K::PREFIX)
             .and_then(|rest| rest.strip_prefix('_'))
-            .filter(|letters| letters.len() == LETTERS)
+            .filter(|digits| digits.len() == ENCODED_LEN)
             .ok_or(NotAnId)?;
         let mut bits: u128 = 0;
-        for letter in letters.bytes() {
-            let value = ALPHABET.iter().position(|known| *known == letter).ok_or(NotAnId)?;
-            // 26 letters hold 130 bits: the first one may only use three of its five.
+        for digit in digits.bytes() {
+            let value = ALPHABET.iter().position(|other| *other == digit).ok_or(NotAnId)?;
+            // 26 digits hold 130 bits, two more than an id has: the first digit may only use three of its five bits.
             if bits >> 123 != 0 {
                 return Err(NotAnId);
             }
@@ -145,7 +146,7 @@ impl<K: Kind> utoipa::ToSchema for Id<K> {
     }
 }
 
-// Written out because a derive would ask the kind itself to be copyable, ordered and so on.
+// Implemented manually because a derive would require the same traits of `K`.
 impl<K> Clone for Id<K> {
     fn clone(&self) -> Self {
         *self
@@ -174,19 +175,19 @@ impl<K> Hash for Id<K> {
     }
 }
 
-/// Makes the ids of one process, each greater than the one before.
+/// Generates the ids of one process, each greater than the one before.
 #[derive(Debug, Default)]
-pub struct IdMaker {
+pub struct IdGenerator {
     last: Mutex<u128>,
 }
 
-impl IdMaker {
-    /// A new id. When the clock stands still or is set back, ids still rise.
-    pub fn make<K>(&self, now: Timestamp, dice: &Dice) -> Id<K> {
-        let random = u128::from_le_bytes(dice.bytes());
-        let fresh = layout(now.millis(), random);
+impl IdGenerator {
+    /// Generates an id. Ids increase even if the clock stops or is set back.
+    pub fn generate<K>(&self, now: Timestamp, rng: &Rng) -> Id<K> {
+        let random = u128::from_le_bytes(rng.bytes());
+        let next = layout(now.millis(), random);
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = if fresh >> 80 > *last >> 80 { fresh } else { successor(*last, random) };
+        *last = if next >> 80 > *last >> 80 { next } else { successor(*last, random) };
         Id::from_bits(*last)
     }
 }
@@ -198,13 +199,13 @@ const fn layout(millis: u64, random: u128) -> u128 {
     (millis as u128 & 0xffff_ffff_ffff) << 80 | 7 << 76 | random_a << 64 | 2 << 62 | random_b
 }
 
-/// The next id within the same millisecond: the 74 random bits raised by a random step, so that
-/// neighbours still cannot be guessed.
+/// The next id within the same millisecond: adds a random number to the 74 random bits, so adjacent ids cannot be
+/// guessed.
 fn successor(last: u128, random: u128) -> u128 {
     let tail = (last >> 64 & 0xfff) << 62 | last & ((1 << 62) - 1);
-    let raised = tail + 1 + (random & 0xffff_ffff);
-    let millis = (last >> 80) + (raised >> 74);
-    layout(millis as u64, (raised >> 62 & 0xfff) << 64 | raised & ((1 << 62) - 1))
+    let sum = tail + 1 + (random & 0xffff_ffff);
+    let millis = (last >> 80) + (sum >> 74);
+    layout(millis as u64, (sum >> 62 & 0xfff) << 64 | sum & ((1 << 62) - 1))
 }
 
 #[cfg(test)]
@@ -226,33 +227,33 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_is_read_back(bits: u128) {
+        fn an_id_survives_a_round_trip_through_text(bits: u128) {
             let id = Id::<Team>::from_bits(bits);
             prop_assert_eq!(id.to_string().parse::<Id<Team>>(), Ok(id));
             prop_assert_eq!(id.to_string().len(), "team_".len() + 26);
         }
 
         #[test]
-        fn text_order_is_age_order(a: u128, b: u128) {
+        fn ids_and_their_texts_sort_alike(a: u128, b: u128) {
             let (a, b) = (Id::<Team>::from_bits(a), Id::<Team>::from_bits(b));
             prop_assert_eq!(a.cmp(&b), a.to_string().cmp(&b.to_string()));
         }
 
         #[test]
-        fn any_other_text_is_refused(text in "\\PC{0,40}") {
+        fn only_the_canonical_text_is_accepted(text in "\\PC{0,40}") {
             if let Ok(id) = text.parse::<Id<Team>>() {
                 prop_assert_eq!(id.to_string(), text);
             }
         }
 
         #[test]
-        fn ids_rise_whatever_the_clock_does(steps in prop::collection::vec(-5000i64..5000, 1..200)) {
-            let (maker, dice) = (IdMaker::default(), Dice::seeded(7));
+        fn ids_increase_even_if_the_clock_is_set_back(steps in prop::collection::vec(-5000i64..5000, 1..200)) {
+            let (generator, rng) = (IdGenerator::default(), crate::Rng::seeded(7));
             let mut now = 1_800_000_000_000_000i64;
-            let mut last = Id::<Team>::LEAST;
+            let mut last = Id::<Team>::MIN;
             for step in steps {
                 now += step * 100;
-                let id = maker.make(Timestamp::from_micros(now), &dice);
+                let id = generator.generate(Timestamp::from_micros(now), &rng);
                 prop_assert!(id > last);
                 prop_assert_eq!((id.bits() >> 76) & 0xf, 7);
                 prop_assert_eq!((id.bits() >> 62) & 0b11, 2);
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn another_kind_or_case_is_refused() {
+    fn another_kind_or_case_is_rejected() {
         let id = Id::<Team>::from_bits(42).to_string();
         assert_eq!(id.parse::<Id<Event>>(), Err(NotAnId));
         assert_eq!(id.to_uppercase().parse::<Id<Team>>(), Err(NotAnId));

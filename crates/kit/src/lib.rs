@@ -1,13 +1,12 @@
-//! The vocabulary of Touchline: ids, time, recurrence, calendars, money, text and secrets.
+//! Basic types of Touchline: ids, time, recurrence, calendars, money, text and secrets.
 //!
-//! Nothing here knows a table, a route or a room. What a value of these types says has been
-//! checked: a [`Timestamp`] is a real moment, a [`text::Line`] has no control characters, an
-//! [`Id`] carries the prefix of its kind.
+//! This crate knows nothing of the database, of HTTP or of the domain modules. Values of these types are always valid:
+//! a [`Day`] is a day of the calendar, a [`Currency`] is an ISO 4217 currency, an [`Id`] has the prefix of its kind.
 
 pub mod change;
 pub mod clock;
 pub mod contact;
-pub mod dice;
+pub mod rng;
 pub mod ics;
 pub mod id;
 pub mod money;
@@ -17,11 +16,11 @@ pub mod secret;
 pub mod text;
 pub mod time;
 pub mod totp;
-pub mod word;
+pub mod string_enum;
 
 pub use change::Change;
 pub use clock::Clock;
-pub use dice::Dice;
-pub use id::{Id, IdMaker, Kind};
+pub use id::{Id, IdGenerator, Kind};
 pub use money::{AmountFault, Currency, Money};
+pub use rng::Rng;
 pub use time::{Day, LocalMoment, LocalTime, Timestamp, Weekday, Zone};

@@ -1,19 +1,19 @@
-//! Passwords: how strong one must be, and the only form in which one is kept (argon2id).
+//! Password strength and password hashes (argon2id).
 //!
-//! Hashing takes tens of milliseconds and megabytes on purpose: never do it where others wait.
+//! Hashing takes tens of milliseconds and 19 MiB of memory by design: never do it in an async task or a database job.
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
 
-use crate::Dice;
+use crate::Rng;
 
-/// The shortest password, in characters, and the longest, in bytes.
-pub const SHORTEST: usize = 12;
-/// Longer ones would only make us work.
-pub const LONGEST: usize = 1024;
+/// The minimum number of characters of a password.
+pub const MIN_CHARS: usize = 12;
+/// The maximum number of bytes of a password. Bounds the work of hashing.
+pub const MAX_BYTES: usize = 1024;
 
-/// Why a password was refused.
+/// Why a password was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PasswordFault {
     /// Fewer than twelve characters.
@@ -24,35 +24,36 @@ pub enum PasswordFault {
     TooWeak,
 }
 
-/// Whether a password will do for somebody of whom these words are known: their name, their address.
-pub fn check(password: &str, known: &[&str]) -> Result<(), PasswordFault> {
-    if password.chars().count() < SHORTEST {
+/// Checks the length and strength of a password. `personal` are words that others know about the user, such as the name
+/// and the email address; they make a password weaker.
+pub fn check(password: &str, personal: &[&str]) -> Result<(), PasswordFault> {
+    if password.chars().count() < MIN_CHARS {
         return Err(PasswordFault::TooShort);
     }
-    if password.len() > LONGEST {
+    if password.len() > MAX_BYTES {
         return Err(PasswordFault::TooLong);
     }
-    let words: Vec<_> = known.iter().copied().chain(["touchline"]).collect();
-    // Only the beginning is judged: a long password does not get weaker by what follows.
+    let words: Vec<_> = personal.iter().copied().chain(["touchline"]).collect();
+    // Rates only the first 64 characters, which bounds the work: more characters don't make a password weaker.
     let beginning: String = password.chars().take(64).collect();
     let strength = zxcvbn::zxcvbn(&beginning, &words);
     if strength.score() < zxcvbn::Score::Three { Err(PasswordFault::TooWeak) } else { Ok(()) }
 }
 
-/// The hash to keep, with its parameters and its salt.
-pub fn hash(password: &str, dice: &Dice) -> String {
-    let salt = dice.bytes::<16>();
+/// Hashes a password with a random salt. The result contains the parameters and the salt.
+pub fn hash(password: &str, rng: &Rng) -> String {
+    let salt = rng.bytes::<16>();
     let hash = hasher().hash_password_with_salt(password.as_bytes(), &salt);
-    hash.expect("a salt of sixteen bytes is long enough").to_string()
+    hash.expect("the salt and the parameters are valid").to_string()
 }
 
-/// Whether this is the password of which the hash was kept. Without a hash the same work is done, so that
-/// time does not tell whether there was one.
-pub fn verify(password: &str, kept: Option<&str>) -> bool {
-    let parsed = kept.and_then(|kept| PasswordHash::new(kept).ok());
+/// Verifies a password against a hash. Without a hash it does the same work and returns `false`, so the timing doesn't
+/// reveal whether there is one.
+pub fn verify(password: &str, hash: Option<&str>) -> bool {
+    let parsed = hash.and_then(|hash| PasswordHash::new(hash).ok());
     match parsed {
-        Some(kept) if password.len() <= LONGEST => {
-            hasher().verify_password(password.as_bytes(), &kept).is_ok()
+        Some(hash) if password.len() <= MAX_BYTES => {
+            hasher().verify_password(password.as_bytes(), &hash).is_ok()
         }
         _ => {
             let _ = hasher().hash_password_with_salt(b"nobody's password", &[7; 16]);
@@ -61,12 +62,12 @@ pub fn verify(password: &str, kept: Option<&str>) -> bool {
     }
 }
 
-/// Whether a hash was made in a way that is no longer ours.
-pub fn is_outdated(kept: &str) -> bool {
-    !kept.starts_with("$argon2id$v=19$m=19456,t=2,p=1$")
+/// Whether a hash was created with other parameters than the current ones.
+pub fn is_outdated(hash: &str) -> bool {
+    !hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$")
 }
 
-/// 19 MiB, two passes: what OWASP asks for at least.
+/// 19 MiB of memory and two passes, the minimum that OWASP recommends.
 fn hasher() -> Argon2<'static> {
     let params = Params::new(19 * 1024, 2, 1, None).expect("these parameters are valid");
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
@@ -77,19 +78,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_fits_its_own_hash_only() {
-        let dice = Dice::seeded(1);
-        let kept = hash("correct horse battery", &dice);
-        assert!(kept.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{kept}");
-        assert!(verify("correct horse battery", Some(&kept)) && !is_outdated(&kept));
+    fn a_password_matches_only_its_own_hash() {
+        let rng = Rng::seeded(1);
+        let stored = hash("correct horse battery", &rng);
+        assert!(stored.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{stored}");
+        assert!(verify("correct horse battery", Some(&stored)) && !is_outdated(&stored));
         assert!(is_outdated("$argon2id$v=19$m=4096,t=3,p=1$c2FsdHNhbHQ$aGFzaA"));
-        assert!(!verify("correct horse batterz", Some(&kept)) && !verify("", Some(&kept)));
-        assert_ne!(kept, hash("correct horse battery", &dice));
+        assert!(!verify("correct horse batterz", Some(&stored)) && !verify("", Some(&stored)));
+        assert_ne!(stored, hash("correct horse battery", &rng));
         assert!(!verify("x", None) && !verify("x", Some("not a hash")));
     }
 
     #[test]
-    fn weak_passwords_are_refused() {
+    fn weak_passwords_are_rejected() {
         assert_eq!(check("short", &[]), Err(PasswordFault::TooShort));
         assert_eq!(check(&"é".repeat(600), &[]), Err(PasswordFault::TooLong));
         for weak in ["aaaaaaaaaaaa", "password1234", "touchline123", "rita.duarte1"] {

@@ -1,43 +1,44 @@
-//! Codes from an authenticator app: RFC 6238 with SHA-1, six digits and steps of thirty seconds, which
-//! is what every such app can do.
+//! Codes of authenticator apps (TOTP, RFC 6238) with SHA-1, six digits and steps of 30 seconds, the parameters that
+//! every app supports.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha1::Sha1;
 
 use crate::Timestamp;
-use crate::secret::same;
+use crate::secret::constant_time_eq;
 
-/// How many bytes a seed has: as many as the hash.
-pub const SEED: usize = 20;
+/// The number of bytes of a seed, the same as of the hash.
+pub const SEED_BYTES: usize = 20;
 const STEP: i64 = 30;
 const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/// The step of a moment.
+/// The number of the time step at a moment.
 pub fn step(moment: Timestamp) -> i64 {
     moment.seconds().div_euclid(STEP)
 }
 
-/// The code of a step.
+/// The code of a time step.
 pub fn code(seed: &[u8], step: i64) -> String {
-    let mut mac = Hmac::<Sha1>::new_from_slice(seed).expect("a key of any length fits");
+    let mut mac = Hmac::<Sha1>::new_from_slice(seed).expect("HMAC accepts keys of any length");
     mac.update(&step.to_be_bytes());
     let hash = mac.finalize().into_bytes();
-    let place = usize::from(hash[19] & 15);
-    let bytes = [hash[place] & 127, hash[place + 1], hash[place + 2], hash[place + 3]];
+    let offset = usize::from(hash[19] & 15);
+    let bytes = [hash[offset] & 127, hash[offset + 1], hash[offset + 2], hash[offset + 3]];
     format!("{:06}", u32::from_be_bytes(bytes) % 1_000_000)
 }
 
-/// The step whose code this is: the one of the moment, or one beside it, as clocks differ a little.
-pub fn find_step(seed: &[u8], typed: &str, moment: Timestamp) -> Option<i64> {
+/// Returns the time step with this code: the current one, the one before or the one after, because clocks differ a
+/// little.
+pub fn find_step(seed: &[u8], entered: &str, moment: Timestamp) -> Option<i64> {
     let now = step(moment);
-    // All three are compared, so that time does not tell which one it was.
-    [now - 1, now, now + 1].into_iter().fold(None, |found, step| {
-        let right = same(code(seed, step).as_bytes(), typed.as_bytes());
-        if right { Some(step) } else { found }
+    // Always compares all three, so the timing doesn't reveal which one matched.
+    [now - 1, now, now + 1].into_iter().fold(None, |matching, step| {
+        let matches = constant_time_eq(code(seed, step).as_bytes(), entered.as_bytes());
+        if matches { Some(step) } else { matching }
     })
 }
 
-/// Bytes as people type them into an app (RFC 4648, without padding).
+/// Encodes bytes in base32 (RFC 4648, without padding), the form in which people type a seed into an app.
 pub fn base32(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 8 / 5 + 1);
     for part in bytes.chunks(5) {
@@ -45,8 +46,8 @@ pub fn base32(bytes: &[u8]) -> String {
         block[3..3 + part.len()].copy_from_slice(part);
         let bits = u64::from_be_bytes(block);
         let digits = (part.len() * 8).div_ceil(5);
-        let letters = (0..digits).map(|place| (bits >> (35 - 5 * place)) as usize & 31);
-        text.extend(letters.map(|letter| char::from(BASE32[letter])));
+        let values = (0..digits).map(|index| (bits >> (35 - 5 * index)) as usize & 31);
+        text.extend(values.map(|value| char::from(BASE32[value])));
     }
     text
 }
@@ -60,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_codes_of_the_rfc() {
+    fn codes_match_the_examples_of_the_rfc() {
         let seed = b"12345678901234567890";
         for (second, expected) in [
             (59, "287082"),
@@ -76,13 +77,13 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_good_for_a_step_before_and_after() {
+    fn a_code_is_valid_one_step_before_and_after() {
         let seed = b"12345678901234567890";
-        let typed = code(seed, 100);
-        for (second, found) in
+        let entered = code(seed, 100);
+        for (second, valid) in
             [(2969, false), (2970, true), (3000, true), (3059, true), (3060, false)]
         {
-            assert_eq!(find_step(seed, &typed, at(second)).is_some(), found, "{second}");
+            assert_eq!(find_step(seed, &entered, at(second)).is_some(), valid, "{second}");
         }
         for wrong in ["", "12345", "1234567", "abcdef"] {
             assert_eq!(find_step(seed, wrong, at(3000)), None);
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn base32_is_that_of_the_rfc() {
+    fn base32_matches_the_examples_of_the_rfc() {
         for (plain, text) in [
             ("", ""),
             ("f", "MY"),

@@ -1,32 +1,32 @@
-//! The door to the database: hands closures to the threads that own the connections.
+//! The database handle: passes closures to the threads that own the connections.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use kit::{Clock, Dice, IdMaker};
+use kit::{Clock, IdGenerator, Rng};
 
 use crate::queue::{Counters, Queue, job, run};
 use crate::scope::Tools;
-use crate::sqlite::Nearby;
-use crate::{Bell, Dialect, Error, Reader, Result, Scope, Tx, postgres, sqlite};
+use crate::sqlite::InlinePool;
+use crate::{ChangeNotifier, Dialect, Error, Reader, Result, Scope, Tx, postgres, sqlite};
 
 /// How to open a database.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// `sqlite:PATH` or `postgres://…`.
     pub url: String,
-    /// A PEM file with the authority that vouches for a PostgreSQL server, beside the public ones.
-    pub authority: Option<PathBuf>,
-    /// How many connections to a PostgreSQL server; half of them write. One more hears other nodes.
+    /// A PEM file with a certificate authority to trust for PostgreSQL, in addition to the public ones.
+    pub ca_file: Option<PathBuf>,
+    /// The number of connections to PostgreSQL; half of them write. One more connection listens to other nodes.
     pub connections: usize,
-    /// How many jobs may wait, reads and writes each, before callers are told to come back later.
-    pub queue: usize,
-    /// The process's clock.
+    /// The number of reads and of writes that may wait before new ones fail with [`Error::Overloaded`].
+    pub queue_limit: usize,
+    /// The clock of the process.
     pub clock: Clock,
-    /// The process's dice.
-    pub dice: Arc<Dice>,
+    /// The random number generator of the process.
+    pub rng: Arc<Rng>,
 }
 
 /// A database, SQLite or PostgreSQL. Cheap to clone.
@@ -37,60 +37,63 @@ pub struct Db {
 
 struct Inner {
     dialect: Dialect,
-    /// Where SQLite's file lies.
+    /// The path of the SQLite file.
     path: Option<String>,
-    /// SQLite's connections for short looks.
-    nearby: Option<Nearby>,
+    /// SQLite connections for [`Db::read_inline`].
+    inline_pool: Option<InlinePool>,
     tools: Arc<Tools>,
     queue: Arc<Queue>,
     stats: Arc<Counters>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What the data layer has done and what waits.
+/// Counters of the data layer since the process started, and the current queue lengths.
 #[derive(Debug, Clone, Copy)]
 pub struct Stats {
-    /// Transactions that were committed, each for one job or many.
+    /// Write transactions; each contains one or more jobs.
     pub batches: u64,
-    /// Jobs that were part of them.
+    /// Write jobs.
     pub jobs: u64,
-    /// Jobs that only looked.
+    /// Read jobs.
     pub reads: u64,
-    /// Microseconds spent in waiting for commits.
+    /// Microseconds spent waiting for commits.
     pub commit_micros: u64,
-    /// Jobs that were turned away because too many were waiting.
-    pub refused: u64,
-    /// Reads waiting now.
+    /// Jobs that were rejected because the queue was full.
+    pub rejected: u64,
+    /// Reads that are waiting now.
     pub waiting_reads: usize,
-    /// Writes waiting now.
+    /// Writes that are waiting now.
     pub waiting_writes: usize,
 }
 
 impl Db {
-    /// Opens the database and starts its threads. A SQLite file is made if it is not there.
+    /// Opens the database and starts its threads. Creates the SQLite file if it doesn't exist.
     pub fn open(options: Options) -> Result<Self> {
-        let queue = Arc::new(Queue::new(options.queue));
+        let queue = Arc::new(Queue::new(options.queue_limit));
         let stats = Arc::new(Counters::default());
         let tools = Arc::new(Tools {
             clock: options.clock.clone(),
-            dice: options.dice.clone(),
-            ids: IdMaker::default(),
-            bell: Bell::default(),
+            rng: options.rng.clone(),
+            ids: IdGenerator::default(),
+            notifier: ChangeNotifier::default(),
         });
-        let (dialect, nearby, threads) = if let Some(path) = options.url.strip_prefix("sqlite:") {
+        let (dialect, inline_pool, threads) = if let Some(path) =
+            options.url.strip_prefix("sqlite:")
+        {
             let threads = sqlite::start(path, &queue, &tools, &stats)?;
-            (Dialect::Sqlite, Some(Nearby::open(path)?), threads)
+            (Dialect::Sqlite, Some(InlinePool::open(path)?), threads)
         } else if options.url.starts_with("postgres://") || options.url.starts_with("postgresql://")
         {
             let threads = postgres::start(&options, &queue, &tools, &stats)?;
             (Dialect::Postgres, None, threads)
         } else {
             let hint = "use sqlite:PATH or postgres://USER@HOST/DATABASE";
-            return Err(Error::Unavailable(format!("the address is not understood; {hint}")));
+            return Err(Error::Unavailable(format!("the database URL is not valid; {hint}")));
         };
         let threads = Mutex::new(threads);
         let path = options.url.strip_prefix("sqlite:").map(str::to_owned);
-        Ok(Self { inner: Arc::new(Inner { dialect, path, nearby, tools, queue, stats, threads }) })
+        let inner = Inner { dialect, path, inline_pool, tools, queue, stats, threads };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Which database this is.
@@ -98,18 +101,18 @@ impl Db {
         self.inner.dialect
     }
 
-    /// What rings when a change with news is durable.
-    pub fn bell(&self) -> &Bell {
-        &self.inner.tools.bell
+    /// Reports which accounts have new notifications.
+    pub fn change_notifier(&self) -> &ChangeNotifier {
+        &self.inner.tools.notifier
     }
 
-    /// A fresh id, greater than every one this process made before.
+    /// Generates an id that is greater than every id this process generated before.
     pub fn new_id<K>(&self) -> kit::Id<K> {
         let tools = &self.inner.tools;
-        tools.ids.make(tools.clock.now(), &tools.dice)
+        tools.ids.generate(tools.clock.now(), &tools.rng)
     }
 
-    /// Runs a closure that only looks.
+    /// Runs a read-only closure.
     pub async fn read<T, E>(
         &self,
         scope: Scope,
@@ -119,12 +122,12 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        self.look(scope, false, work).await
+        self.queue_read(scope, false, work).await
     }
 
-    /// Runs a closure that only looks at a row or two by their keys. On SQLite it is run right here: a
-    /// few microseconds, less than it takes to wake another thread.
-    pub async fn glance<T, E>(
+    /// Runs a read-only closure that fetches one or two rows by their keys. On SQLite it runs on the caller's
+    /// thread: that takes a few microseconds, less than waking another thread.
+    pub async fn read_inline<T, E>(
         &self,
         scope: Scope,
         work: impl FnOnce(&Reader<'_>) -> Result<T, E> + Send + 'static,
@@ -134,21 +137,21 @@ impl Db {
         E: From<Error> + Send + 'static,
     {
         let mut work = Some(work);
-        if let Some(nearby) = &self.inner.nearby {
-            let here = nearby.lend(|file| {
-                let work = work.take().expect("it was not run yet");
-                run(file, &scope, &self.inner.tools, move |tx: &Tx<'_>| work(tx)).0
+        if let Some(pool) = &self.inner.inline_pool {
+            let result = pool.with_connection(|connection| {
+                let work = work.take().expect("the closure has not run yet");
+                run(connection, &scope, &self.inner.tools, move |tx: &Tx<'_>| work(tx)).0
             });
-            if let Some(result) = here {
+            if let Some(result) = result {
                 self.inner.stats.reads.fetch_add(1, Ordering::Relaxed);
                 return result;
             }
         }
-        let work = work.expect("nobody has run it");
-        self.look(scope, false, work).await
+        let work = work.expect("the closure has not run yet");
+        self.queue_read(scope, false, work).await
     }
 
-    /// Runs a closure that only looks and sees one moment throughout, however long it takes.
+    /// Runs a read-only closure in one transaction: all its statements see the same state of the database.
     pub async fn snapshot<T, E>(
         &self,
         scope: Scope,
@@ -158,26 +161,26 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        self.look(scope, true, work).await
+        self.queue_read(scope, true, work).await
     }
 
-    async fn look<T, E>(
+    async fn queue_read<T, E>(
         &self,
         scope: Scope,
-        one_moment: bool,
+        snapshot: bool,
         work: impl FnOnce(&Reader<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        let (job, answer) = job(scope, one_moment, move |tx: &Tx<'_>| work(tx));
-        self.inner.counted(self.inner.queue.push_read(job))?;
+        let (job, reply) = job(scope, snapshot, move |tx: &Tx<'_>| work(tx));
+        self.inner.count_rejection(self.inner.queue.push_read(job))?;
         self.inner.stats.reads.fetch_add(1, Ordering::Relaxed);
-        answer.await.unwrap_or_else(|_| Err(E::from(Error::Panicked)))
+        reply.await.unwrap_or_else(|_| Err(E::from(Error::Panicked)))
     }
 
-    /// Runs a closure that may change. The answer comes when its changes are durable.
+    /// Runs a closure that may write. Returns its result after the changes are durable.
     pub async fn write<T, E>(
         &self,
         scope: Scope,
@@ -187,32 +190,31 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        // SQLite has one writer: all accounts share its transactions.
+        // SQLite has one writer, so jobs of all accounts can share a transaction.
         let lane = if self.inner.dialect == Dialect::Sqlite { 0 } else { scope.lane() };
-        let (job, answer) = job(scope, false, work);
-        self.inner.counted(self.inner.queue.push_write(lane, job))?;
-        answer.await.unwrap_or_else(|_| Err(E::from(Error::Panicked)))
+        let (job, reply) = job(scope, false, work);
+        self.inner.count_rejection(self.inner.queue.push_write(lane, job))?;
+        reply.await.unwrap_or_else(|_| Err(E::from(Error::Panicked)))
     }
 
-    /// Sees to it that nothing of what was deleted is left in a file of SQLite. A PostgreSQL server sweeps
-    /// by itself.
-    pub async fn scrub(&self) {
+    /// Removes deleted data from SQLite's write-ahead log. Does nothing on PostgreSQL, which vacuums by itself.
+    pub async fn truncate_wal(&self) {
         let Some(path) = self.inner.path.clone() else { return };
-        let (done, scrubbed) = tokio::sync::oneshot::channel();
-        let sweep = thread("sqlite-scrub", move || {
-            // Nobody waits for it when the process is about to end.
-            let _ = done.send(sqlite::scrub(&path));
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let spawned = spawn_thread("sqlite-wal", move || {
+            // The receiver is gone if the process is shutting down.
+            let _ = sender.send(sqlite::truncate_wal(&path));
         });
-        let outcome = match sweep {
-            Ok(_) => scrubbed.await.unwrap_or(Err(Error::Panicked)),
+        let outcome = match spawned {
+            Ok(_) => receiver.await.unwrap_or(Err(Error::Panicked)),
             Err(error) => Err(error),
         };
         if let Err(error) = outcome {
-            tracing::warn!(%error, "what was deleted may still lie in the database's log");
+            tracing::warn!(%error, "deleted data may still be in the SQLite write-ahead log");
         }
     }
 
-    /// What was done and what waits.
+    /// Returns the current counters.
     pub fn stats(&self) -> Stats {
         let stats = &self.inner.stats;
         let (waiting_reads, waiting_writes) = self.inner.queue.depth();
@@ -221,28 +223,28 @@ impl Db {
             jobs: stats.jobs.load(Ordering::Relaxed),
             reads: stats.reads.load(Ordering::Relaxed),
             commit_micros: stats.commit_micros.load(Ordering::Relaxed),
-            refused: stats.refused.load(Ordering::Relaxed),
+            rejected: stats.rejected.load(Ordering::Relaxed),
             waiting_reads,
             waiting_writes,
         }
     }
 
-    /// Does what waits, then stops the threads and closes the connections.
+    /// Runs the jobs that are waiting, then stops the threads and closes the connections.
     pub fn close(&self) {
         self.inner.queue.close();
-        self.inner.tools.bell.take_down();
+        self.inner.tools.notifier.disable_remote();
         let mut threads = self.inner.threads.lock().unwrap_or_else(PoisonError::into_inner);
         for thread in threads.drain(..) {
-            // A job's panic is caught around the job; a thread has nothing left to panic with.
+            // Panics of jobs are caught, so the threads don't panic.
             let _ = thread.join();
         }
     }
 }
 
 impl Inner {
-    fn counted(&self, pushed: Result<()>) -> Result<()> {
+    fn count_rejection(&self, pushed: Result<()>) -> Result<()> {
         if pushed == Err(Error::Overloaded) {
-            self.stats.refused.fetch_add(1, Ordering::Relaxed);
+            self.stats.rejected.fetch_add(1, Ordering::Relaxed);
         }
         pushed
     }
@@ -251,14 +253,17 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.queue.close();
-        self.tools.bell.take_down();
+        self.tools.notifier.disable_remote();
     }
 }
 
 /// Starts a named thread.
-pub(crate) fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+pub(crate) fn spawn_thread(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>> {
     std::thread::Builder::new()
         .name(name.to_owned())
         .spawn(work)
-        .map_err(|error| Error::Unavailable(format!("no thread for the database: {error}")))
+        .map_err(|error| Error::Unavailable(format!("cannot start a database thread: {error}")))
 }

@@ -1,13 +1,14 @@
 //! The data layer: one SQL text, two databases, jobs that run to completion.
 //!
-//! A job is a closure that gets a [`Reader`] (it may look) or a [`Tx`] (it may change). It runs on
-//! the thread that owns the connection, from its first statement to its last, so what it checked at
-//! the top still holds at the bottom. Writers that wait together are committed together and answered
-//! only when the commit is durable. Jobs of one account never overlap, on either database.
+//! A job is a closure that gets a [`Reader`] (read only) or a [`Tx`] (read and write). It runs on the
+//! thread that owns the connection, from its first statement to its last, so a condition it
+//! checked at the start still holds at the end. Waiting writes are committed as a group, and their
+//! callers get their results only after the commit is durable. Write jobs of one account never
+//! overlap, on either database.
 //!
-//! Nothing of the two drivers leaks out of this crate, and the crate knows no table but its own.
+//! No driver type is part of this crate's API, and the crate knows no table but its migration log.
 
-mod bell;
+mod change_notifier;
 mod db;
 mod error;
 mod migrate;
@@ -20,14 +21,14 @@ mod sqlite;
 pub mod tls;
 mod value;
 
-pub use bell::{Bell, Listener};
+pub use change_notifier::{ChangeNotifier, Listener};
 pub use db::{Db, Options, Stats};
 pub use error::{Error, Result};
-pub use migrate::{Applied, Migration};
+pub use migrate::{AppliedMigration, Migration};
 pub use schema::{Column as SchemaColumn, Table};
 pub use scope::{Reader, Scope, Tx};
-pub use sql::{Bind, Dialect, Named, Statement};
-pub use value::{Bound, Column, Record, Row, Value};
+pub use sql::{Bind, Dialect, NamedValue, Statement};
+pub use value::{Column, Record, Row, ToValue, Value};
 
 #[doc(hidden)]
 pub use const_format::concatcp;

@@ -1,119 +1,120 @@
-//! Migrations: one text for both databases, applied in order, never edited afterwards.
+//! Migrations: one SQL text for both databases, applied in order. A released migration is never edited.
 //!
-//! The text uses five types (`text`, `bigint`, `boolean`, `double precision`, `bytea`). For SQLite
-//! four words are replaced, and tables become `strict`, so that it refuses wrong types as PostgreSQL
-//! does, and `without rowid`, so that the rows of one account lie together in the order of their ids.
+//! The SQL uses five types: `text`, `bigint`, `boolean`, `double precision` and `bytea`. For SQLite the type names are
+//! replaced, and tables become `strict`, so that wrong types are rejected as in PostgreSQL, and `without rowid`, so
+//! that the rows of one account are stored together in the order of their ids.
 
 use kit::Timestamp;
 use kit::secret::{hex, sha256};
 
 use crate::{Db, Dialect, Error, Reader, Result, Scope, Tx, bind, row};
 
-/// A step of the schema.
+/// A migration of the schema.
 #[derive(Debug, Clone, Copy)]
 pub struct Migration {
-    /// The file's name without its ending, such as `0001_foundation`.
+    /// The file name without extension, such as `0001_foundation`.
     pub name: &'static str,
-    /// The text.
+    /// The content of the file.
     pub sql: &'static str,
 }
 
 row! {
-    /// A step that was applied.
+    /// A migration that was applied, as recorded in the migration log.
     #[derive(Debug, Clone)]
-    pub struct Applied {
-        /// The step's name.
+    pub struct AppliedMigration {
+        /// The name.
         pub name: String,
-        /// The SHA-256 of its text.
+        /// The SHA-256 of the whole SQL text, including comments.
         pub checksum: String,
         /// When it was applied.
         pub applied_at: Timestamp,
     }
 }
 
-/// How a table ends whose rows are changed again and again, many in one transaction. PostgreSQL keeps room on its pages for
-/// their next versions, which then need no new places in its indexes.
+/// Marks the end of a table whose rows are updated often, many in one transaction. On PostgreSQL such a table gets a
+/// low fill factor: new row versions then fit on the same page and need no new index entries (heap-only tuples).
 const CHANGED_IN_PLACE: &str = "); -- changed in place";
 
-const LOG: &str = "create table if not exists schema_migration (
+const CREATE_LOG_TABLE: &str = "create table if not exists schema_migration (
     name text not null primary key,
     checksum text not null,
     applied_at bigint not null
 );";
 
 impl Db {
-    /// Brings the schema up to date and says which steps were new. All of them or none are kept, so a
-    /// crash in between leaves the schema as it was.
-    pub async fn migrate(&self, steps: &'static [Migration]) -> Result<Vec<&'static str>> {
-        // Most of the time there is nothing to do, and nobody's writes should be waited for.
-        if let Ok(applied) = self.read(Scope::system("migrate"), applied).await
-            && applied.len() == steps.len()
+    /// Applies all pending migrations in one transaction and returns their names.
+    pub async fn migrate(&self, migrations: &'static [Migration]) -> Result<Vec<&'static str>> {
+        // Usually no migration is pending; then a read is enough and doesn't wait for other writes.
+        if let Ok(applied) = self.read(Scope::system("migrate"), read_applied).await
+            && applied.len() == migrations.len()
         {
-            return check(&applied, steps).map(|()| Vec::new());
+            return check_history(&applied, migrations).map(|()| Vec::new());
         }
-        self.write(Scope::system("migrate").at_length(), move |tx| migrate(tx, steps)).await
+        self.write(Scope::system("migrate").long_running(), move |tx| migrate(tx, migrations)).await
     }
 
-    /// The steps that were applied, oldest first.
-    pub async fn applied(&self) -> Result<Vec<Applied>> {
-        // A database that was never migrated has no log yet; making one is harmless.
+    /// Returns the applied migrations, oldest first.
+    pub async fn applied_migrations(&self) -> Result<Vec<AppliedMigration>> {
+        // A new database has no migration log yet, so it is created here.
         self.write(Scope::system("migrate"), |tx| {
-            tx.script(&translated(LOG, tx.dialect()))?;
-            applied(tx)
+            tx.execute_batch(&translate(CREATE_LOG_TABLE, tx.dialect()))?;
+            read_applied(tx)
         })
         .await
     }
 }
 
-fn migrate(tx: &Tx<'_>, steps: &'static [Migration]) -> Result<Vec<&'static str>> {
-    tx.script(&translated(LOG, tx.dialect()))?;
-    let applied = applied(tx)?;
-    check(&applied, steps)?;
-    let mut fresh = Vec::new();
-    for step in steps.iter().skip(applied.len()) {
-        tx.script(&translated(step.sql, tx.dialect()))?;
-        tx.run(
+fn migrate(tx: &Tx<'_>, migrations: &'static [Migration]) -> Result<Vec<&'static str>> {
+    tx.execute_batch(&translate(CREATE_LOG_TABLE, tx.dialect()))?;
+    let applied = read_applied(tx)?;
+    check_history(&applied, migrations)?;
+    let mut new = Vec::new();
+    for migration in migrations.iter().skip(applied.len()) {
+        tx.execute_batch(&translate(migration.sql, tx.dialect()))?;
+        tx.execute(
             "insert into schema_migration (name, checksum, applied_at)
              values (:name, :checksum, :now) /* any account */",
-            bind! { name: step.name, checksum: checksum(step) },
+            bind! { name: migration.name, checksum: checksum(migration) },
         )?;
-        fresh.push(step.name);
+        new.push(migration.name);
     }
-    Ok(fresh)
+    Ok(new)
 }
 
-fn applied(db: &Reader<'_>) -> Result<Vec<Applied>> {
+fn read_applied(db: &Reader<'_>) -> Result<Vec<AppliedMigration>> {
     db.all(
         "select name, checksum, applied_at from schema_migration order by name /* any account */",
         bind! {},
     )
 }
 
-/// What was applied must be the beginning of what we know, text for text.
-fn check(applied: &[Applied], steps: &[Migration]) -> Result<()> {
-    if let Some(newer) = applied.get(steps.len()) {
-        return Err(Error::Newer(newer.name.clone()));
+/// Fails unless the applied migrations are the first ones of `migrations`, with the same names and checksums.
+fn check_history(applied: &[AppliedMigration], migrations: &[Migration]) -> Result<()> {
+    if let Some(newer) = applied.get(migrations.len()) {
+        return Err(Error::NewerSchema(newer.name.clone()));
     }
-    for (done, step) in applied.iter().zip(steps) {
-        if done.name != step.name {
-            return Err(Error::Newer(done.name.clone()));
+    for (applied, migration) in applied.iter().zip(migrations) {
+        if applied.name != migration.name {
+            return Err(Error::NewerSchema(applied.name.clone()));
         }
-        if done.checksum != checksum(step) {
-            let name = step.name;
-            return Err(Error::Corrupt(format!("{name} was applied with another text")));
+        if applied.checksum != checksum(migration) {
+            let name = migration.name;
+            return Err(Error::Corrupt(format!(
+                "migration {name} was changed after it was applied"
+            )));
         }
     }
     Ok(())
 }
 
-fn checksum(step: &Migration) -> String {
-    hex(&sha256(step.sql.as_bytes()))
+fn checksum(migration: &Migration) -> String {
+    hex(&sha256(migration.sql.as_bytes()))
 }
 
-/// The text for this database.
-fn translated(sql: &str, dialect: Dialect) -> String {
+/// Translates the SQL for this database.
+fn translate(sql: &str, dialect: Dialect) -> String {
     if dialect == Dialect::Postgres {
-        return keys_last(sql).replace(CHANGED_IN_PLACE, ") with (fillfactor = 40);");
+        return move_primary_keys_last(sql).replace(CHANGED_IN_PLACE, ") with (fillfactor = 40);");
     }
     let mut text = String::with_capacity(sql.len());
     let mut word = String::new();
@@ -133,14 +134,14 @@ fn translated(sql: &str, dialect: Dialect) -> String {
         text.push(c);
         word.clear();
     }
-    // A table's definition is the only text that closes a parenthesis on a line of its own.
+    // Only table definitions have a closing parenthesis at the start of a line.
     text.replace("\n);", "\n) strict, without rowid;")
 }
 
-/// The text with each table's primary key after its indexes. Until PostgreSQL has counted its rows, all indexes that begin
-/// with the account look alike to it, and it takes the one that was made last: without this, each look by id and each
-/// check of a reference would walk through the whole account until then.
-fn keys_last(sql: &str) -> String {
+/// Moves the creation of each table's primary key after its indexes. Before a table is analyzed, PostgreSQL's planner
+/// estimates the same cost for all indexes that begin with the account, and picks the one that was created last. If
+/// that weren't the primary key, each lookup by id and each foreign key check would read all rows of the account.
+fn move_primary_keys_last(sql: &str) -> String {
     let mut text = String::with_capacity(sql.len());
     let (mut table, mut key) = ("", None);
     for line in sql.lines() {
@@ -149,8 +150,8 @@ fn keys_last(sql: &str) -> String {
             table = name.trim_end_matches(" (");
         }
         if line.starts_with("    constraint ") && line.contains(" primary key (") {
-            let rule = line.trim().trim_end_matches(',');
-            key = Some(format!("alter table {table} add {rule};\n"));
+            let constraint = line.trim().trim_end_matches(',');
+            key = Some(format!("alter table {table} add {constraint};\n"));
             if !line.ends_with(',') {
                 text.truncate(text.trim_end_matches([',', '\n']).len());
                 text.push('\n');
@@ -169,40 +170,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_text_becomes_two() {
+    fn types_and_table_options_are_translated_for_sqlite() {
         let sql =
             "create table x (\n    a bigint,\n    at double precision,\n    mybigint bytea\n);\n";
-        assert_eq!(translated(sql, Dialect::Postgres), sql);
+        assert_eq!(translate(sql, Dialect::Postgres), sql);
         let lite = "create table x (\n    a integer,\n    at real ,\n    mybigint blob\n) strict, without rowid;\n ";
-        assert_eq!(translated(sql, Dialect::Sqlite), lite);
+        assert_eq!(translate(sql, Dialect::Sqlite), lite);
     }
 
     #[test]
-    fn keys_come_after_indexes() {
+    fn primary_keys_are_created_after_indexes() {
         let first = "create table x (\n    a text,\n    constraint x_pkey primary key (a)\n);\n";
         let second = "create table y (\n    constraint y_pkey primary key (b),\n    b text\n);\n";
         let index = "create index i on x (a);\n";
-        let wanted = "create table x (\n    a text\n);\ncreate index i on x (a);
+        let expected = "create table x (\n    a text\n);\ncreate index i on x (a);
 alter table x add constraint x_pkey primary key (a);
 create table y (\n    b text\n);
 alter table y add constraint y_pkey primary key (b);\n";
-        assert_eq!(keys_last(&format!("{first}{index}{second}")), wanted);
+        assert_eq!(move_primary_keys_last(&format!("{first}{index}{second}")), expected);
     }
 
     #[test]
-    fn a_newer_or_changed_schema_is_refused() {
-        let step = Migration { name: "0001_a", sql: "select 1" };
-        let done = |name: &str, checksum: String| Applied {
+    fn a_newer_or_changed_schema_is_rejected() {
+        let migration = Migration { name: "0001_a", sql: "select 1" };
+        let applied = |name: &str, checksum: String| AppliedMigration {
             name: name.to_owned(),
             checksum,
             applied_at: Timestamp::from_micros(0),
         };
-        let same = done("0001_a", checksum(&step));
-        assert_eq!(check(std::slice::from_ref(&same), &[step]), Ok(()));
+        let same = applied("0001_a", checksum(&migration));
+        assert_eq!(check_history(std::slice::from_ref(&same), &[migration]), Ok(()));
         assert!(matches!(
-            check(&[same, done("0002_b", String::new())], &[step]),
-            Err(Error::Newer(_))
+            check_history(&[same, applied("0002_b", String::new())], &[migration]),
+            Err(Error::NewerSchema(_))
         ));
-        assert!(matches!(check(&[done("0001_a", String::new())], &[step]), Err(Error::Corrupt(_))));
+        assert!(matches!(
+            check_history(&[applied("0001_a", String::new())], &[migration]),
+            Err(Error::Corrupt(_))
+        ));
     }
 }

@@ -1,8 +1,8 @@
-//! Jobs on their way to a connection, and the group commit that both databases share.
+//! The queue of waiting jobs, and the group commit that both databases share.
 //!
-//! Reads wait in one line. Writes wait in lanes, one per account: the jobs of a lane are taken
-//! together and committed together, while other lanes go beside on other connections. The number of
-//! waiting jobs is bounded; past it a caller is told so at once instead of waiting for ever.
+//! Reads wait in one FIFO queue. Writes wait in lanes, usually one per account: the waiting jobs of a lane run in one
+//! transaction, and different lanes run in parallel on different connections. The number of waiting jobs is
+//! bounded; when it is reached, new jobs fail immediately with [`Error::Overloaded`].
 
 use std::any::type_name;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -16,38 +16,38 @@ use tokio::sync::oneshot;
 use crate::scope::{Conn, Tools};
 use crate::{Error, Reader, Result, Scope, Tx};
 
-/// How many writes are committed together at most.
-const BATCH: usize = 256;
-/// A closure that takes longer holds up everybody behind it, and is logged.
-const SLOW: Duration = Duration::from_millis(20);
+/// The maximum number of writes in one transaction.
+const MAX_BATCH: usize = 256;
+/// Closures that take longer are logged, because they delay all jobs behind them.
+const SLOW_JOB: Duration = Duration::from_millis(20);
 
-/// A closure with its scope and the one who waits for its result.
+/// A closure with its scope and the channel for its result.
 pub(crate) trait Job: Send {
-    fn wants_one_moment(&self) -> bool;
-    /// Runs the closure and says whether its changes are to be kept.
+    fn wants_snapshot(&self) -> bool;
+    /// Runs the closure. Returns whether its changes should be kept.
     fn run(&mut self, conn: &dyn Conn, tools: &Tools) -> bool;
-    /// Replaces the closure's result by an error that only showed when its changes were kept.
-    fn refuse(&mut self, error: Error);
-    /// The account that has news, now that its changes are kept.
-    fn news(&self) -> Option<u128>;
-    /// Answers: with the closure's result if `outcome` is well, else with its error.
+    /// Replaces the closure's result with an error that occurred after the closure returned.
+    fn fail(&mut self, error: Error);
+    /// The account to notify after the commit, if the closure succeeded and asked for it.
+    fn changed_account(&self) -> Option<u128>;
+    /// Sends the closure's result if `outcome` is `Ok`, otherwise its error.
     fn finish(self: Box<Self>, outcome: Result<()>);
 }
 
-struct Work<F, T, E> {
+struct ClosureJob<F, T, E> {
     scope: Scope,
-    one_moment: bool,
+    snapshot: bool,
     closure: Option<F>,
     result: Option<Result<T, E>>,
-    /// Whether the bell is to ring once this is durable.
-    news: bool,
+    /// Whether listeners of the account are notified after the commit.
+    should_notify: bool,
     reply: oneshot::Sender<Result<T, E>>,
 }
 
-/// Packs a closure into a job; the receiver gets its result once it is durable.
+/// Wraps a closure in a job. The receiver gets its result after the changes are durable.
 pub(crate) fn job<F, T, E>(
     scope: Scope,
-    one_moment: bool,
+    snapshot: bool,
     closure: F,
 ) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
 where
@@ -55,41 +55,48 @@ where
     T: Send + 'static,
     E: From<Error> + Send + 'static,
 {
-    let (reply, answer) = oneshot::channel();
-    let work = Work { scope, one_moment, closure: Some(closure), result: None, news: false, reply };
-    (Box::new(work), answer)
+    let (reply, receiver) = oneshot::channel();
+    let job = ClosureJob {
+        scope,
+        snapshot,
+        closure: Some(closure),
+        result: None,
+        should_notify: false,
+        reply,
+    };
+    (Box::new(job), receiver)
 }
 
-impl<F, T, E> Job for Work<F, T, E>
+impl<F, T, E> Job for ClosureJob<F, T, E>
 where
     F: FnOnce(&Tx<'_>) -> Result<T, E> + Send,
     T: Send,
     E: From<Error> + Send,
 {
-    fn wants_one_moment(&self) -> bool {
-        self.one_moment
+    fn wants_snapshot(&self) -> bool {
+        self.snapshot
     }
 
     fn run(&mut self, conn: &dyn Conn, tools: &Tools) -> bool {
         let closure = self.closure.take().expect("a job runs once");
         if self.reply.is_closed() {
-            // Whoever asked was told that it took too long, or has gone: what was not begun is not done.
+            // The caller timed out or disconnected before the job started, so it doesn't run at all.
             return false;
         }
-        let (result, news) = run(conn, &self.scope, tools, closure);
-        self.news = news;
+        let (result, should_notify) = run(conn, &self.scope, tools, closure);
+        self.should_notify = should_notify;
         let keep = result.is_ok();
         self.result = Some(result);
         keep
     }
 
-    fn refuse(&mut self, error: Error) {
+    fn fail(&mut self, error: Error) {
         self.result = Some(Err(E::from(error)));
     }
 
-    fn news(&self) -> Option<u128> {
-        let kept = self.news && matches!(self.result, Some(Ok(_)));
-        kept.then(|| self.scope.bits()).flatten()
+    fn changed_account(&self) -> Option<u128> {
+        let notify = self.should_notify && matches!(self.result, Some(Ok(_)));
+        notify.then(|| self.scope.account_bits()).flatten()
     }
 
     fn finish(mut self: Box<Self>, outcome: Result<()>) {
@@ -97,13 +104,13 @@ where
             Ok(()) => self.result.take().unwrap_or_else(|| Err(E::from(Error::Panicked))),
             Err(error) => Err(E::from(error)),
         };
-        // A caller who went away does not undo what was done: sent is done.
+        // The caller may have disconnected; the changes are kept anyway.
         let _ = self.reply.send(result);
     }
 }
 
-/// Runs a closure from its first statement to its last, and says whether it has news. A panic is an error
-/// like any other.
+/// Runs a closure to completion. Returns its result and whether it asked for listeners to be notified. A panic becomes
+/// [`Error::Panicked`].
 pub(crate) fn run<F, T, E>(
     conn: &dyn Conn,
     scope: &Scope,
@@ -116,82 +123,82 @@ where
 {
     let reader = Reader::new(conn, scope, tools.clock.now());
     let tx = Tx::new(reader, tools);
-    let began = Instant::now();
+    let start = Instant::now();
     let result = catch_unwind(AssertUnwindSafe(|| closure(&tx)))
         .unwrap_or_else(|_| Err(E::from(Error::Panicked)));
-    let took = began.elapsed();
-    if took > SLOW && !scope.is_long() {
-        tracing::warn!(millis = took.as_millis() as u64, job = type_name::<F>(), "slow job");
+    let elapsed = start.elapsed();
+    if elapsed > SLOW_JOB && !scope.is_long() {
+        tracing::warn!(millis = elapsed.as_millis() as u64, job = type_name::<F>(), "slow job");
     }
-    (result, tx.has_news())
+    (result, tx.should_notify())
 }
 
-/// A connection that can hold several jobs in one transaction.
+/// A connection that can run several jobs in one transaction.
 pub(crate) trait Session: Conn {
-    /// Begins a transaction that no other job of the lane overlaps.
+    /// Begins a transaction that excludes other transactions of the same lane.
     fn begin(&self, lane: u64) -> Result<()>;
-    /// Begins a transaction that sees one moment and changes nothing.
-    fn begin_moment(&self) -> Result<()>;
-    /// Marks where the next job begins.
-    fn mark(&self) -> Result<()>;
-    /// Keeps what was done since the mark.
-    fn keep(&self) -> Result<()>;
-    /// Undoes what was done since the mark.
-    fn undo(&self) -> Result<()>;
-    /// Keeps everything, unless a statement that nobody waited for has failed: then nothing.
+    /// Begins a read-only transaction in which all statements see the same state.
+    fn begin_snapshot(&self) -> Result<()>;
+    /// Sets the savepoint of the next job.
+    fn set_savepoint(&self) -> Result<()>;
+    /// Releases the savepoint and keeps the job's changes.
+    fn release_savepoint(&self) -> Result<()>;
+    /// Rolls back to the savepoint.
+    fn rollback_to_savepoint(&self) -> Result<()>;
+    /// Commits the transaction. Fails if a deferred statement has failed; nothing is committed then.
     fn commit(&self) -> Result<()>;
     fn rollback(&self) -> Result<()>;
 }
 
-/// Runs jobs of one lane in one transaction, each undone alone if it fails, commits once, and only
-/// then answers them all. An answer may rest on what an earlier job of the batch wrote, so nobody is
-/// answered before the commit, refusals included.
-pub(crate) fn commit_together(
+/// Runs the jobs of one lane in one transaction, commits once, and then sends all results. A job that fails is rolled
+/// back alone. A result may depend on what an earlier job of the batch wrote, so no result is sent before the commit,
+/// errors included.
+pub(crate) fn group_commit(
     session: &dyn Session,
     mut jobs: Vec<Box<dyn Job>>,
     tools: &Tools,
     stats: &Counters,
 ) -> Result<()> {
-    let outcome = attempt(session, &mut jobs, tools, stats);
+    let outcome = run_batch(session, &mut jobs, tools, stats);
     if outcome.is_err() {
-        // The transaction may be gone already, with the connection for instance.
+        // Fails if the transaction has ended already, for example with a lost connection.
         let _ = session.rollback();
     }
     stats.batches.fetch_add(1, Ordering::Relaxed);
     stats.jobs.fetch_add(jobs.len() as u64, Ordering::Relaxed);
     for job in jobs {
-        if let Some(account) = job.news().filter(|_| outcome.is_ok()) {
-            tools.bell.ring(account);
+        if let Some(account) = job.changed_account().filter(|_| outcome.is_ok()) {
+            tools.notifier.notify(account);
         }
         job.finish(outcome.clone());
     }
     outcome
 }
 
-fn attempt(
+fn run_batch(
     session: &dyn Session,
     jobs: &mut [Box<dyn Job>],
     tools: &Tools,
     stats: &Counters,
 ) -> Result<()> {
     if let [job] = jobs {
-        return alone(session, job, tools, stats);
+        return run_single(session, job, tools, stats);
     }
     for job in jobs {
-        session.mark()?;
-        let kept = job.run(session, tools).then(|| session.keep());
-        if !matches!(kept, Some(Ok(()))) {
-            session.undo()?;
+        session.set_savepoint()?;
+        let released = job.run(session, tools).then(|| session.release_savepoint());
+        if !matches!(released, Some(Ok(()))) {
+            session.rollback_to_savepoint()?;
         }
-        if let Some(Err(error)) = kept {
-            job.refuse(error);
+        if let Some(Err(error)) = released {
+            job.fail(error);
         }
     }
     commit(session, stats)
 }
 
-/// The transaction of one job needs no mark: it is undone as a whole.
-fn alone(
+/// Runs a batch of one job, which needs no savepoint: if it fails, the transaction is rolled back.
+fn run_single(
     session: &dyn Session,
     job: &mut Box<dyn Job>,
     tools: &Tools,
@@ -201,36 +208,36 @@ fn alone(
         return session.rollback();
     }
     match commit(session, stats) {
-        // A rule that one of its last statements broke, which nobody had waited for.
+        // A deferred statement of the job has failed, for example because of a constraint.
         Err(error) if !matches!(error, Error::Unavailable(_)) => {
-            job.refuse(error);
+            job.fail(error);
             session.rollback()
         }
-        committed => committed,
+        outcome => outcome,
     }
 }
 
 fn commit(session: &dyn Session, stats: &Counters) -> Result<()> {
-    let began = Instant::now();
+    let start = Instant::now();
     session.commit()?;
-    let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+    let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     stats.commit_micros.fetch_add(micros, Ordering::Relaxed);
     Ok(())
 }
 
-/// Answers jobs that were never begun.
-pub(crate) fn refuse(jobs: Vec<Box<dyn Job>>, error: &Error) {
+/// Fails jobs that have not started.
+pub(crate) fn fail_all(jobs: Vec<Box<dyn Job>>, error: &Error) {
     for job in jobs {
         job.finish(Err(error.clone()));
     }
 }
 
-/// Runs a job that only looks.
-pub(crate) fn look(session: &dyn Session, mut job: Box<dyn Job>, tools: &Tools) {
-    let outcome = if job.wants_one_moment() {
-        session.begin_moment().map(|()| {
+/// Runs a read-only job.
+pub(crate) fn run_read(session: &dyn Session, mut job: Box<dyn Job>, tools: &Tools) {
+    let outcome = if job.wants_snapshot() {
+        session.begin_snapshot().map(|()| {
             job.run(session, tools);
-            // Nothing was changed, so how the transaction ends does not matter.
+            // The transaction is read-only, so it doesn't matter how it ends.
             let _ = session.rollback();
         })
     } else {
@@ -240,29 +247,29 @@ pub(crate) fn look(session: &dyn Session, mut job: Box<dyn Job>, tools: &Tools) 
     job.finish(outcome);
 }
 
-/// What the data layer counts.
+/// The counters behind [`crate::Stats`].
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) batches: AtomicU64,
     pub(crate) jobs: AtomicU64,
     pub(crate) reads: AtomicU64,
     pub(crate) commit_micros: AtomicU64,
-    pub(crate) refused: AtomicU64,
+    pub(crate) rejected: AtomicU64,
 }
 
-/// The jobs that wait.
+/// The waiting jobs.
 pub(crate) struct Queue {
-    lines: Mutex<Lines>,
+    state: Mutex<QueueState>,
     limit: usize,
 }
 
-/// Threads with nothing to do. Whoever has rested least is called first: what its connection has prepared and read is
-/// still at hand, and the others are not disturbed while one is enough.
+/// Idle threads, as a stack. The one that became idle last is woken first: its connection's caches are warm, and the
+/// others can stay asleep while one is enough.
 #[derive(Default)]
-struct Idle(Vec<Arc<Condvar>>);
+struct IdleThreads(Vec<Arc<Condvar>>);
 
-impl Idle {
-    fn call(&mut self) {
+impl IdleThreads {
+    fn wake_one(&mut self) {
         if let Some(thread) = self.0.pop() {
             thread.notify_one();
         }
@@ -270,135 +277,139 @@ impl Idle {
 }
 
 #[derive(Default)]
-struct Lines {
+struct QueueState {
     reads: VecDeque<Box<dyn Job>>,
     lanes: HashMap<u64, VecDeque<Box<dyn Job>>>,
-    /// Lanes with waiting jobs that no connection works on.
+    /// Lanes with waiting jobs that no connection is running.
     ready: VecDeque<u64>,
+    /// Lanes whose jobs a connection is running.
     busy: HashSet<u64>,
     waiting_writes: usize,
-    readers: Idle,
-    writers: Idle,
+    readers: IdleThreads,
+    writers: IdleThreads,
     closed: bool,
 }
 
 impl Queue {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { lines: Mutex::default(), limit }
+        Self { state: Mutex::default(), limit }
     }
 
-    fn lines(&self) -> MutexGuard<'_, Lines> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn push_read(&self, job: Box<dyn Job>) -> Result<()> {
-        let mut lines = self.lines();
-        if lines.closed {
+        let mut state = self.lock();
+        if state.closed {
             return Err(Error::Unavailable("the service is stopping".to_owned()));
         }
-        if lines.reads.len() >= self.limit {
+        if state.reads.len() >= self.limit {
             return Err(Error::Overloaded);
         }
-        lines.reads.push_back(job);
-        lines.readers.call();
+        state.reads.push_back(job);
+        state.readers.wake_one();
         Ok(())
     }
 
     pub(crate) fn push_write(&self, lane: u64, job: Box<dyn Job>) -> Result<()> {
-        let mut lines = self.lines();
-        if lines.closed {
+        let mut state = self.lock();
+        if state.closed {
             return Err(Error::Unavailable("the service is stopping".to_owned()));
         }
-        if lines.waiting_writes >= self.limit {
+        if state.waiting_writes >= self.limit {
             return Err(Error::Overloaded);
         }
-        lines.waiting_writes += 1;
-        lines.lanes.entry(lane).or_default().push_back(job);
-        let news = !lines.busy.contains(&lane) && lines.lanes[&lane].len() == 1;
-        if news {
-            lines.ready.push_back(lane);
-            lines.writers.call();
+        state.waiting_writes += 1;
+        state.lanes.entry(lane).or_default().push_back(job);
+        let became_ready = !state.busy.contains(&lane) && state.lanes[&lane].len() == 1;
+        if became_ready {
+            state.ready.push_back(lane);
+            state.writers.wake_one();
         }
         Ok(())
     }
 
-    /// The next read; `None` when the queue is closed and empty.
+    /// Waits for the next read. Returns `None` when the queue is closed and empty.
     pub(crate) fn next_read(&self) -> Option<Box<dyn Job>> {
-        let mut lines = self.lines();
+        let mut state = self.lock();
         loop {
-            if let Some(job) = lines.reads.pop_front() {
+            if let Some(job) = state.reads.pop_front() {
                 return Some(job);
             }
-            if lines.closed {
+            if state.closed {
                 return None;
             }
-            lines = rest(lines, |lines| &mut lines.readers);
+            state = wait_for_work(state, |state| &mut state.readers);
         }
     }
 
-    /// The next lane with its waiting jobs; the lane is busy until [`Queue::done`].
+    /// Waits for the next lane with waiting jobs, and takes up to [`MAX_BATCH`] of them. The lane is busy until
+    /// [`Queue::release_lane`]. Returns `None` when the queue is closed and empty.
     pub(crate) fn next_writes(&self) -> Option<(u64, Vec<Box<dyn Job>>)> {
-        let mut lines = self.lines();
+        let mut state = self.lock();
         loop {
-            if let Some(lane) = lines.ready.pop_front() {
-                let waiting = lines.lanes.get_mut(&lane).expect("a ready lane has jobs");
-                let count = waiting.len().min(BATCH);
+            if let Some(lane) = state.ready.pop_front() {
+                let waiting = state.lanes.get_mut(&lane).expect("a ready lane has jobs");
+                let count = waiting.len().min(MAX_BATCH);
                 let jobs: Vec<_> = waiting.drain(..count).collect();
-                lines.waiting_writes -= count;
-                lines.busy.insert(lane);
+                state.waiting_writes -= count;
+                state.busy.insert(lane);
                 return Some((lane, jobs));
             }
-            if lines.closed && lines.waiting_writes == 0 {
-                // Whoever woke while something still waited rests again: each that leaves takes one of them along.
-                lines.writers.call();
+            if state.closed && state.waiting_writes == 0 {
+                // Threads that `close` woke while writes were still waiting are idle again: each thread that ends wakes
+                // the next one.
+                state.writers.wake_one();
                 return None;
             }
-            lines = rest(lines, |lines| &mut lines.writers);
+            state = wait_for_work(state, |state| &mut state.writers);
         }
     }
 
-    /// The lane may be worked on again. Whoever says so takes the next one that is ready.
-    pub(crate) fn done(&self, lane: u64) {
-        let mut lines = self.lines();
-        lines.busy.remove(&lane);
-        if lines.lanes.get(&lane).is_some_and(|waiting| !waiting.is_empty()) {
-            lines.ready.push_back(lane);
-            if lines.ready.len() > 1 {
-                lines.writers.call();
+    /// Marks the lane as no longer busy. The caller takes the next ready lane itself, so another thread is woken only
+    /// if there are several.
+    pub(crate) fn release_lane(&self, lane: u64) {
+        let mut state = self.lock();
+        state.busy.remove(&lane);
+        if state.lanes.get(&lane).is_some_and(|waiting| !waiting.is_empty()) {
+            state.ready.push_back(lane);
+            if state.ready.len() > 1 {
+                state.writers.wake_one();
             }
         } else {
-            lines.lanes.remove(&lane);
+            state.lanes.remove(&lane);
         }
     }
 
-    /// Takes no more jobs; those that wait are still done.
+    /// Rejects new jobs from now on. Waiting jobs still run.
     pub(crate) fn close(&self) {
-        let mut lines = self.lines();
-        lines.closed = true;
-        let Lines { readers, writers, .. } = &mut *lines;
+        let mut state = self.lock();
+        state.closed = true;
+        let QueueState { readers, writers, .. } = &mut *state;
         for thread in readers.0.drain(..).chain(writers.0.drain(..)) {
             thread.notify_one();
         }
     }
 
-    /// How many reads and writes wait.
+    /// The numbers of waiting reads and writes.
     pub(crate) fn depth(&self) -> (usize, usize) {
-        let lines = self.lines();
-        (lines.reads.len(), lines.waiting_writes)
+        let state = self.lock();
+        (state.reads.len(), state.waiting_writes)
     }
 }
 
-/// Rests until somebody calls.
-fn rest(
-    mut lines: MutexGuard<'_, Lines>,
-    among: impl Fn(&mut Lines) -> &mut Idle,
-) -> MutexGuard<'_, Lines> {
-    let own = Arc::new(Condvar::new());
-    among(&mut lines).0.push(own.clone());
-    lines = own.wait(lines).unwrap_or_else(PoisonError::into_inner);
-    // A thread may wake without being called.
-    among(&mut lines).0.retain(|idle| !Arc::ptr_eq(idle, &own));
-    lines
+/// Registers the current thread as idle and waits until it is woken.
+fn wait_for_work(
+    mut state: MutexGuard<'_, QueueState>,
+    idle_threads: impl Fn(&mut QueueState) -> &mut IdleThreads,
+) -> MutexGuard<'_, QueueState> {
+    let condvar = Arc::new(Condvar::new());
+    idle_threads(&mut state).0.push(condvar.clone());
+    state = condvar.wait(state).unwrap_or_else(PoisonError::into_inner);
+    // A spurious wake-up leaves the thread registered.
+    idle_threads(&mut state).0.retain(|idle| !Arc::ptr_eq(idle, &condvar));
+    state
 }
 
 #[cfg(test)]
@@ -411,31 +422,31 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_rest_leave_when_the_last_write_is_done() {
+    fn idle_threads_end_when_the_queue_is_closed_and_the_last_write_is_done() {
         let queue = Arc::new(Queue::new(9));
         push(&queue);
         let (lane, _) = queue.next_writes().unwrap();
         push(&queue);
-        let resting: Vec<_> = (0..3)
+        let idle: Vec<_> = (0..3)
             .map(|_| {
                 let queue = queue.clone();
                 std::thread::spawn(move || queue.next_writes().is_none())
             })
             .collect();
-        let all_rest = || {
-            while queue.lines().writers.0.len() < 3 {
+        let wait_until_all_idle = || {
+            while queue.lock().writers.0.len() < 3 {
                 std::thread::yield_now();
             }
         };
-        all_rest();
+        wait_until_all_idle();
         queue.close();
-        // They look, and what waits is not theirs to do.
-        all_rest();
-        queue.done(lane);
+        // They wake up, find only a write of a busy lane, and become idle again.
+        wait_until_all_idle();
+        queue.release_lane(lane);
         let (lane, jobs) = queue.next_writes().unwrap();
         assert_eq!(jobs.len(), 1);
-        queue.done(lane);
+        queue.release_lane(lane);
         assert!(queue.next_writes().is_none());
-        assert!(resting.into_iter().all(|thread| thread.join().unwrap()));
+        assert!(idle.into_iter().all(|thread| thread.join().unwrap()));
     }
 }

@@ -1,20 +1,20 @@
-//! What the database itself says about its tables, told alike for both.
+//! Reads the schema (tables, columns, keys) from the database's own catalog, in one form for both databases.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use crate::{Dialect, Error, Reader, Result, Tx, Value, bind, row};
 
-/// A table as it stands in the database.
+/// A table of the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its columns, in order.
+    /// The columns, in order.
     pub columns: Vec<Column>,
-    /// The columns of each unique rule, the primary key included.
+    /// The columns of each unique constraint, including the primary key.
     pub unique: BTreeSet<String>,
-    /// The tables whose rows its own rows point to.
+    /// The tables that its foreign keys reference.
     pub parents: BTreeSet<String>,
 }
 
@@ -22,49 +22,49 @@ row! {
     /// A column of a table.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Column {
-        /// Its name.
+        /// The name.
         pub name: String,
-        /// One of the five types, as SQLite calls it.
+        /// The type, by its SQLite name.
         pub kind: String,
-        /// Whether it may be empty.
+        /// Whether it can be null.
         pub nullable: bool,
     }
 }
 
 impl Reader<'_> {
-    /// Every table but the migration log; a table comes after those it points to.
+    /// Returns all tables except the migration log. A table comes after the tables it references.
     pub fn tables(&self) -> Result<Vec<Table>> {
-        let texts = match self.dialect() {
+        let queries = match self.dialect() {
             Dialect::Sqlite => &SQLITE,
             Dialect::Postgres => &POSTGRES,
         };
-        let names: Vec<(String,)> = self.all(texts.tables, bind! {})?;
+        let names: Vec<(String,)> = self.all(queries.tables, bind! {})?;
         let table = |(name,): (String,)| {
-            let listed = |sql| {
+            let texts = |sql| {
                 let rows: Vec<(String,)> = self.all(sql, bind! { name })?;
-                Ok::<BTreeSet<String>, Error>(rows.into_iter().map(|(word,)| word).collect())
+                Ok::<BTreeSet<String>, Error>(rows.into_iter().map(|(text,)| text).collect())
             };
-            let columns = self.all(texts.columns, bind! { name })?;
+            let columns = self.all(queries.columns, bind! { name })?;
             Ok(Table {
-                unique: listed(texts.unique)?,
-                parents: listed(texts.parents)?,
+                unique: texts(queries.unique)?,
+                parents: texts(queries.parents)?,
                 columns,
                 name,
             })
         };
         let tables: Result<Vec<Table>> = names.into_iter().map(table).collect();
-        Ok(parents_first(tables?))
+        Ok(sort_parents_first(tables?))
     }
 
-    /// Hands over every row of a table, in the order of its key.
+    /// Calls the closure for each row of a table, in the order of its first two columns.
     pub fn rows(
         &self,
         table: &Table,
         mut take: impl FnMut(Vec<Value<'static>>) -> Result<()>,
     ) -> Result<()> {
-        let columns = names(table).join(", ");
+        let columns = column_names(table).join(", ");
         let text = format!("select {columns} from {} order by 1, 2 /* any account */", table.name);
-        self.each(interned(text), bind! {}, |row| {
+        self.for_each_row(intern(text), bind! {}, |row| {
             let values: Result<Vec<_>> = table.columns.iter().map(|_| row.take_value()).collect();
             take(values?)
         })
@@ -72,9 +72,9 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Puts a row back as it was.
-    pub fn put_row(&self, table: &Table, values: Vec<Value<'static>>) -> Result<()> {
-        let columns = names(table);
+    /// Inserts a row with these values for all columns.
+    pub fn insert_row(&self, table: &Table, values: Vec<Value<'static>>) -> Result<()> {
+        let columns = column_names(table);
         let text = format!(
             "insert into {} ({}) values (:{}) /* any account */",
             table.name,
@@ -82,52 +82,52 @@ impl Tx<'_> {
             columns.join(", :"),
         );
         let bind: Vec<_> =
-            columns.iter().map(|name| interned((*name).to_owned())).zip(values).collect();
-        self.later(interned(text), &bind)
+            columns.iter().map(|name| intern((*name).to_owned())).zip(values).collect();
+        self.execute_deferred(intern(text), &bind)
     }
 }
 
-fn names(table: &Table) -> Vec<&str> {
+fn column_names(table: &Table) -> Vec<&str> {
     table.columns.iter().map(|column| column.name.as_str()).collect()
 }
 
-fn parents_first(mut tables: Vec<Table>) -> Vec<Table> {
+fn sort_parents_first(mut tables: Vec<Table>) -> Vec<Table> {
     let mut sorted: Vec<Table> = Vec::new();
     while !tables.is_empty() {
-        let known = |parent: &String, sorted: &[Table], own: &str| {
-            parent == own || sorted.iter().any(|table| table.name == *parent)
+        let is_sorted = |parent: &String, sorted: &[Table], table: &str| {
+            parent == table || sorted.iter().any(|table| table.name == *parent)
         };
-        let free = tables
+        let next = tables
             .iter()
-            .position(|table| table.parents.iter().all(|p| known(p, &sorted, &table.name)))
-            // Tables that point to each other have no right order.
+            .position(|table| table.parents.iter().all(|p| is_sorted(p, &sorted, &table.name)))
+            // Tables that reference each other cannot be ordered.
             .unwrap_or(0);
-        sorted.push(tables.remove(free));
+        sorted.push(tables.remove(next));
     }
     sorted
 }
 
-/// A text that lives as long as the process. Only the names of tables and columns come here, so there
-/// are as many as the schema has.
-fn interned(text: String) -> &'static str {
-    static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = known.get(text.as_str()) {
-        return known;
+/// Returns a copy of the text that lives as long as the process. Leaks memory once per distinct text; the texts contain
+/// only names of tables and columns, so their number is bounded by the schema.
+fn intern(text: String) -> &'static str {
+    static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(text) = texts.get(text.as_str()) {
+        return text;
     }
     let text: &'static str = Box::leak(text.into_boxed_str());
-    known.insert(text);
+    texts.insert(text);
     text
 }
 
-struct Texts {
+struct SchemaQueries {
     tables: &'static str,
     columns: &'static str,
     unique: &'static str,
     parents: &'static str,
 }
 
-static SQLITE: Texts = Texts {
+static SQLITE: SchemaQueries = SchemaQueries {
     tables: "/* any account */
         select name from sqlite_schema
         where type = 'table' and name <> 'schema_migration' and name not like 'sqlite%'
@@ -143,7 +143,7 @@ static SQLITE: Texts = Texts {
     parents: "select \"table\" from pragma_foreign_key_list(:name) /* any account */",
 };
 
-static POSTGRES: Texts = Texts {
+static POSTGRES: SchemaQueries = SchemaQueries {
     tables: "/* any account */
         select cast(table_name as text) as name from information_schema.tables
         where table_schema = current_schema() and table_type = 'BASE TABLE'

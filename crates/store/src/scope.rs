@@ -1,33 +1,34 @@
-//! What a job holds in its hands: whose job it is, and the connection to look or to change with.
+//! What a job gets: its scope (account, actor, request), and a connection to read or write with.
 
 use std::cell::Cell;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use kit::{Clock, Dice, Id, IdMaker, Timestamp};
+use kit::{Clock, Id, IdGenerator, Rng, Timestamp};
 
-use crate::sql::{Bind, Named};
-use crate::{Bell, Dialect, Error, Record, Result, Row, Value};
+use crate::sql::{Bind, NamedValue};
+use crate::{ChangeNotifier, Dialect, Error, Record, Result, Row, Value};
 
-/// How many rows one statement inserts at most.
-const TOGETHER: usize = 1000;
+/// The maximum number of rows that one statement inserts.
+const MAX_ROWS_PER_INSERT: usize = 1000;
 
-/// Whose job this is. `:account` and `:actor` of every statement come from here.
+/// The account and the actor that a job runs for. The parameters `:account` and `:actor` of every statement come from
+/// here.
 #[derive(Debug, Clone)]
 pub struct Scope {
     account: Option<u128>,
-    /// Jobs with the same lane never overlap. An account is its own lane.
+    /// Write jobs with the same lane never run at the same time. By default it is derived from the account.
     lane: u64,
     actor: Arc<str>,
-    /// Through what the actor acts, such as an app.
+    /// What the actor uses, such as an app.
     via: Option<Arc<str>>,
     request: Option<Arc<str>>,
-    /// Whether the job is known to take long.
+    /// Whether the job is expected to be slow.
     long: bool,
 }
 
 impl Scope {
-    /// Work inside one account.
+    /// A scope within one account.
     pub fn account<K>(account: Id<K>, actor: impl Into<Arc<str>>) -> Self {
         let bits = account.bits();
         let lane = (bits >> 64) as u64 ^ bits as u64;
@@ -35,35 +36,35 @@ impl Scope {
         Self { account: Some(bits), lane, actor, via: None, request: None, long: false }
     }
 
-    /// Work that belongs to no account, such as looking up a credential. Jobs of one errand never
-    /// overlap; different errands may.
-    pub fn system(errand: &'static str) -> Self {
-        let (lane, actor) = (lane_of(errand), "system".into());
+    /// A scope outside of accounts, for work such as looking up a credential. Write jobs with the same task name never
+    /// run at the same time.
+    pub fn system(task: &'static str) -> Self {
+        let (lane, actor) = (lane_of(task), "system".into());
         Self { account: None, lane, actor, via: None, request: None, long: false }
     }
 
-    /// The same scope in a lane of its own, for an errand that must not wait behind the account's writes
-    /// and touches nothing they touch, or only after a row that both touch first.
+    /// Moves the job to a lane of its own, so it doesn't wait for other writes of the account. It must not touch the
+    /// rows that those touch, unless both first update the same row, which then serves as a lock.
     #[must_use]
-    pub fn beside(self, errand: &'static str) -> Self {
-        Self { lane: self.lane ^ lane_of(errand), ..self }
+    pub fn in_own_lane(self, task: &'static str) -> Self {
+        Self { lane: self.lane ^ lane_of(task), ..self }
     }
 
-    /// The same scope, where the actor acts through something, such as an app.
+    /// Records what the actor uses, such as an app.
     #[must_use]
     pub fn via(self, what: impl Into<Arc<str>>) -> Self {
         Self { via: Some(what.into()), ..self }
     }
 
-    /// The same scope, on behalf of a request.
+    /// Records the request that the job belongs to.
     #[must_use]
     pub fn for_request(self, request: impl Into<Arc<str>>) -> Self {
         Self { request: Some(request.into()), ..self }
     }
 
-    /// The same scope for a job that is known to take long, such as a migration: nobody need be warned.
+    /// Marks a job that is expected to be slow, such as a migration, so it isn't logged as slow.
     #[must_use]
-    pub fn at_length(self) -> Self {
+    pub fn long_running(self) -> Self {
         Self { long: true, ..self }
     }
 
@@ -71,7 +72,7 @@ impl Scope {
         self.long
     }
 
-    pub(crate) fn bits(&self) -> Option<u128> {
+    pub(crate) fn account_bits(&self) -> Option<u128> {
         self.account
     }
 
@@ -80,65 +81,65 @@ impl Scope {
     }
 }
 
-/// The lane of an errand: its name, hashed (FNV-1a), the same on every node.
-fn lane_of(errand: &str) -> u64 {
-    errand.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+/// The lane of a task: the FNV-1a hash of its name, so it is the same on every node.
+fn lane_of(task: &str) -> u64 {
+    task.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// The clock, the dice and the ids of the process, shared by all connections.
+/// What all connections of the process share: clock, random numbers, ids and change notifications.
 #[derive(Debug)]
 pub(crate) struct Tools {
     pub(crate) clock: Clock,
-    pub(crate) dice: Arc<Dice>,
-    pub(crate) ids: IdMaker,
-    pub(crate) bell: Bell,
+    pub(crate) rng: Arc<Rng>,
+    pub(crate) ids: IdGenerator,
+    pub(crate) notifier: ChangeNotifier,
 }
 
 /// A connection, as [`Reader`] and [`Tx`] use it.
 pub(crate) trait Conn {
     fn dialect(&self) -> Dialect;
-    fn each(
+    fn for_each_row(
         &self,
         sql: &'static str,
         bind: &Params<'_>,
         take: &mut dyn FnMut(&mut Row<'_>) -> Result<()>,
     ) -> Result<()>;
-    fn run(&self, sql: &'static str, bind: &Params<'_>) -> Result<u64>;
-    /// Like `run`, but the answer may be awaited later, before the job ends.
-    fn later(&self, sql: &'static str, bind: &Params<'_>) -> Result<()>;
-    /// The same for an insert, once for several rows.
-    fn later_rows(&self, sql: &'static str, rows: &[Params<'_>]) -> Result<()>;
-    /// Asks for what the same `each` will want later in the job. Where asking costs nothing, it need not be done early.
-    fn ahead(&self, _sql: &'static str, _bind: &Params<'_>) -> Result<()> {
+    fn execute(&self, sql: &'static str, bind: &Params<'_>) -> Result<u64>;
+    /// Like `execute`, but an error may be returned later, at the latest when the job ends.
+    fn execute_deferred(&self, sql: &'static str, bind: &Params<'_>) -> Result<()>;
+    /// Like `execute_deferred`, for an insert of several rows.
+    fn execute_deferred_rows(&self, sql: &'static str, rows: &[Params<'_>]) -> Result<()>;
+    /// Sends a query that `for_each_row` will run later in the job. Does nothing where a query needs no round trip.
+    fn prefetch(&self, _sql: &'static str, _bind: &Params<'_>) -> Result<()> {
         Ok(())
     }
-    /// Runs a text of several statements without parameters.
-    fn script(&self, sql: &str) -> Result<()>;
+    /// Runs several statements without parameters.
+    fn execute_batch(&self, sql: &str) -> Result<()>;
 }
 
-/// The parameters of a statement: those of the scope and those that were bound.
+/// The parameters of a statement: those of the scope (`:account`, `:actor`, `:now`) and those that were bound.
 pub(crate) struct Params<'a> {
     scope: [(&'static str, Value<'a>); 3],
     bind: Bind<'a>,
 }
 
 impl Params<'_> {
-    /// The value of a parameter, which mostly stands at this place: a record is bound in the order of its columns.
-    pub(crate) fn get(&self, place: usize, name: &str) -> Result<&Value<'_>> {
-        let there = self.bind.get(place).filter(|(known, _)| *known == name);
-        let anywhere = || self.bind.iter().chain(&self.scope).find(|(known, _)| *known == name);
-        match there.or_else(anywhere) {
-            Some((_, Value::Null)) if name == "account" => {
-                Err(Error::Database("a statement of one account in a job of none".to_owned()))
-            }
-            // A row of another account cannot be written, whatever the record says.
+    /// Returns the value of a parameter. Looks at `index` first, because a record is bound in the order of its columns.
+    pub(crate) fn get(&self, index: usize, name: &str) -> Result<&Value<'_>> {
+        let at_index = self.bind.get(index).filter(|(other, _)| *other == name);
+        let anywhere = || self.bind.iter().chain(&self.scope).find(|(other, _)| *other == name);
+        match at_index.or_else(anywhere) {
+            Some((_, Value::Null)) if name == "account" => Err(Error::Database(
+                "a statement uses :account in a job without account".to_owned(),
+            )),
+            // A job cannot write rows of another account, whatever `account_id` the record has.
             Some((_, value)) if name == "account_id" && self.is_foreign(value) => {
-                Err(Error::Database("a row of another account".to_owned()))
+                Err(Error::Database("a job writes a row of another account".to_owned()))
             }
             Some((_, value)) => Ok(value),
-            None => Err(Error::Database(format!("the parameter :{name} was not bound"))),
+            None => Err(Error::Database(format!("the parameter :{name} is not bound"))),
         }
     }
 
@@ -147,17 +148,17 @@ impl Params<'_> {
         *own != Value::Null && own != value
     }
 
-    /// The lists among the values, with the number of places each is given.
+    /// The names of list parameters, with the number of placeholders of each.
     pub(crate) fn lists(&self) -> Vec<(&'static str, usize)> {
-        let of = |value: &Value<'_>| match value {
-            Value::List(values) => Some(crate::sql::places(values.len())),
+        let count = |value: &Value<'_>| match value {
+            Value::List(values) => Some(crate::sql::placeholder_count(values.len())),
             _ => None,
         };
-        self.bind.iter().filter_map(|(name, value)| Some((*name, of(value)?))).collect()
+        self.bind.iter().filter_map(|(name, value)| Some((*name, count(value)?))).collect()
     }
 }
 
-/// A job that may only look.
+/// Gives a job read access to the database.
 pub struct Reader<'c> {
     conn: &'c dyn Conn,
     scope: &'c Scope,
@@ -169,20 +170,20 @@ impl<'c> Reader<'c> {
         Self { conn, scope, now }
     }
 
-    /// Every row.
+    /// Returns all rows.
     pub fn all<R: Record>(&self, sql: &'static str, bind: Bind<'_>) -> Result<Vec<R>> {
         let mut rows = Vec::new();
-        self.each(sql, bind, |row| {
+        self.for_each_row(sql, bind, |row| {
             rows.push(R::read(row)?);
             Ok(())
         })?;
         Ok(rows)
     }
 
-    /// The first row, if there is one.
-    pub fn maybe<R: Record>(&self, sql: &'static str, bind: Bind<'_>) -> Result<Option<R>> {
+    /// Returns the first row, if there is one.
+    pub fn optional<R: Record>(&self, sql: &'static str, bind: Bind<'_>) -> Result<Option<R>> {
         let mut first = None;
-        self.each(sql, bind, |row| {
+        self.for_each_row(sql, bind, |row| {
             if first.is_none() {
                 first = Some(R::read(row)?);
             }
@@ -191,44 +192,44 @@ impl<'c> Reader<'c> {
         Ok(first)
     }
 
-    /// The first row; none is [`Error::Missing`].
+    /// Returns the first row, or [`Error::RowNotFound`].
     pub fn one<R: Record>(&self, sql: &'static str, bind: Bind<'_>) -> Result<R> {
-        self.maybe(sql, bind)?.ok_or(Error::Missing)
+        self.optional(sql, bind)?.ok_or(Error::RowNotFound)
     }
 
-    /// Hands over row by row, for results too large to hold.
-    pub fn each(
+    /// Calls the closure for each row, for results that are too large to hold in memory.
+    pub fn for_each_row(
         &self,
         sql: &'static str,
         bind: Bind<'_>,
         mut take: impl FnMut(&mut Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.conn.each(sql, &self.params(bind), &mut take)
+        self.conn.for_each_row(sql, &self.params(bind), &mut take)
     }
 
-    /// Asks a database server now for what the job will certainly ask for later, with the same text and values: several
-    /// questions then take one round trip. The answer is as things stand now, so nothing that the job does in between
-    /// may change it.
-    pub fn ahead(&self, sql: &'static str, bind: Bind<'_>) -> Result<()> {
-        self.conn.ahead(sql, &self.params(bind))
+    /// Sends a query that the job will run later with the same text and values, so several queries take one round trip
+    /// to a database server. The result is the state at this point, so the job must not change these rows in between.
+    /// Does nothing on SQLite.
+    pub fn prefetch(&self, sql: &'static str, bind: Bind<'_>) -> Result<()> {
+        self.conn.prefetch(sql, &self.params(bind))
     }
 
-    /// The moment this job began. It stands still for the whole job.
+    /// The time at which this job began. It doesn't change during the job.
     pub fn now(&self) -> Timestamp {
         self.now
     }
 
-    /// The account this job works in.
+    /// The account of this job. Panics if the scope has none.
     pub fn account<K>(&self) -> Id<K> {
-        Id::from_bits(self.scope.account.expect("the job was given an account"))
+        Id::from_bits(self.scope.account.expect("the job has an account"))
     }
 
-    /// Who does this.
+    /// The id of the user or key that this job runs for, or `system`.
     pub fn actor(&self) -> &str {
         &self.scope.actor
     }
 
-    /// Who does this and through what, as the logs say it.
+    /// The actor and what they use, as recorded in the audit log.
     pub fn actor_via(&self) -> String {
         match &self.scope.via {
             Some(via) => format!("{} via {via}", self.scope.actor),
@@ -236,12 +237,12 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// The request that asked for it, if one did.
+    /// The id of the request that this job belongs to.
     pub fn request(&self) -> Option<&str> {
         self.scope.request.as_deref()
     }
 
-    /// Which database this is; only for work on the schema itself.
+    /// The kind of database. Only for work on the schema.
     pub fn dialect(&self) -> Dialect {
         self.conn.dialect()
     }
@@ -254,61 +255,65 @@ impl<'c> Reader<'c> {
     }
 }
 
-/// A job that may also change: everything or nothing of it is kept.
+/// Gives a job read and write access. All of its changes are committed, or none.
 pub struct Tx<'c> {
     reader: Reader<'c>,
     tools: &'c Tools,
-    news: Cell<bool>,
+    notify: Cell<bool>,
 }
 
 impl<'c> Tx<'c> {
     pub(crate) fn new(reader: Reader<'c>, tools: &'c Tools) -> Self {
-        Self { reader, tools, news: Cell::new(false) }
+        Self { reader, tools, notify: Cell::new(false) }
     }
 
-    /// Rings the bell for the account once the job's changes are durable.
-    pub fn ring(&self) {
-        self.news.set(true);
+    /// Notifies listeners of the account after the job's changes are durable.
+    pub fn notify_change(&self) {
+        self.notify.set(true);
     }
 
-    pub(crate) fn has_news(&self) -> bool {
-        self.news.get()
+    pub(crate) fn should_notify(&self) -> bool {
+        self.notify.get()
     }
 
-    /// Runs a statement and says how many rows it changed.
-    pub fn run(&self, sql: &'static str, bind: Bind<'_>) -> Result<u64> {
-        self.conn.run(sql, &self.params(bind))
+    /// Runs a statement and returns the number of affected rows.
+    pub fn execute(&self, sql: &'static str, bind: Bind<'_>) -> Result<u64> {
+        self.conn.execute(sql, &self.params(bind))
     }
 
-    /// Runs a statement whose outcome nobody waits for: if it fails, the whole job fails. Saves a
-    /// round trip to a database server.
-    pub fn later(&self, sql: &'static str, bind: Bind<'_>) -> Result<()> {
-        self.conn.later(sql, &self.params(bind))
+    /// Runs a statement without waiting for its result, which saves a round trip to a database server. If it fails, the
+    /// whole job fails.
+    pub fn execute_deferred(&self, sql: &'static str, bind: Bind<'_>) -> Result<()> {
+        self.conn.execute_deferred(sql, &self.params(bind))
     }
 
-    /// Inserts rows whose outcome nobody waits for, many with one statement: `sql` is an `insert … values (…)` of
-    /// nothing but one row's parameters, and has none outside of it.
-    pub fn later_all(&self, sql: &'static str, rows: &[Vec<Named<'_>>]) -> Result<()> {
-        for some in rows.chunks(TOGETHER) {
-            let params: Vec<_> = some.iter().map(|row| self.params(row)).collect();
-            self.conn.later_rows(sql, &params)?;
+    /// Inserts rows without waiting for the result, many with one statement. `sql` must be an `insert … values (…)`
+    /// whose values are only the parameters of one row; it must not have parameters elsewhere.
+    pub fn execute_deferred_all(
+        &self,
+        sql: &'static str,
+        rows: &[Vec<NamedValue<'_>>],
+    ) -> Result<()> {
+        for chunk in rows.chunks(MAX_ROWS_PER_INSERT) {
+            let params: Vec<_> = chunk.iter().map(|row| self.params(row)).collect();
+            self.conn.execute_deferred_rows(sql, &params)?;
         }
         Ok(())
     }
 
-    /// Runs a text of several statements, such as a migration.
-    pub fn script(&self, sql: &str) -> Result<()> {
-        self.conn.script(sql)
+    /// Runs several statements without parameters, such as a migration.
+    pub fn execute_batch(&self, sql: &str) -> Result<()> {
+        self.conn.execute_batch(sql)
     }
 
-    /// A fresh id, greater than every one this process made before.
+    /// Generates an id that is greater than every id this process generated before.
     pub fn new_id<K>(&self) -> Id<K> {
-        self.tools.ids.make(self.now(), &self.tools.dice)
+        self.tools.ids.generate(self.now(), &self.tools.rng)
     }
 
-    /// The dice, for secrets that are made inside a job.
-    pub fn dice(&self) -> &Dice {
-        &self.tools.dice
+    /// The random number generator, for secrets that are generated inside a job.
+    pub fn rng(&self) -> &Rng {
+        &self.tools.rng
     }
 }
 

@@ -1,8 +1,8 @@
-//! SQL text: `:name` parameters for both databases, and the macros that write statements.
+//! SQL with `:name` parameters for both databases, and the macros that declare statements and rows.
 //!
-//! A statement is a constant text. It is scanned once per connection; SQLite gets `?1`, PostgreSQL
-//! gets `$1`, numbered alike. `in (:list)` is spread to as many places as the list is long, padded
-//! to a power of two with the last value so that few different texts exist.
+//! A statement is a constant text, parsed once per connection. The parameters become `?1` for SQLite and `$1` for
+//! PostgreSQL, with the same numbers. `in (:list)` becomes one placeholder per element, padded to a power of two with
+//! the last element, so there are few variants of a statement.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,31 +12,32 @@ use std::sync::Arc;
 use crate::scope::Params;
 use crate::{Error, Result, Value};
 
-/// The value of a parameter, by its name.
-pub type Named<'a> = (&'static str, Value<'a>);
-/// The values of a statement's parameters.
-pub type Bind<'a> = &'a [Named<'a>];
+/// The name and value of a parameter.
+pub type NamedValue<'a> = (&'static str, Value<'a>);
+/// The names and values of a statement's parameters.
+pub type Bind<'a> = &'a [NamedValue<'a>];
 
-/// Which database a text is for.
+/// The database that a statement is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// The embedded database.
+    /// SQLite.
     Sqlite,
-    /// The server.
+    /// PostgreSQL.
     Postgres,
 }
 
-/// A statement text, taken apart at its parameters.
+/// A statement, split at its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
-    /// Text before the first parameter, then each parameter with the text after it.
+    /// The text before the first parameter.
     head: String,
+    /// The name of each parameter with the text after it.
     parameters: Vec<(String, String)>,
-    /// Whether the text names the account, or says that it means all of them.
+    /// Whether the statement has a parameter for the account, or is marked with `any account`.
     bound_to_account: bool,
 }
 
-/// One numbered place of a rendered statement: which parameter, and which element of a list.
+/// What is bound to one numbered placeholder: a parameter, or an element of a list parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Slot {
     name: String,
@@ -44,19 +45,19 @@ struct Slot {
 }
 
 impl Statement {
-    /// Takes a text apart. Quoted text, quoted names and comments are left alone.
+    /// Splits a statement at its parameters. Ignores colons in string literals, quoted identifiers and comments.
     pub fn scan(sql: &str) -> Self {
         let mut statement =
             Self { head: String::new(), parameters: Vec::new(), bound_to_account: false };
         let mut rest = sql;
         while let Some(c) = rest.chars().next() {
-            let length = skipped(rest).unwrap_or(c.len_utf8());
+            let length = skippable_length(rest).unwrap_or(c.len_utf8());
             let name = parameter_name(rest);
             if let Some(name) = name {
                 statement.parameters.push((name.to_owned(), String::new()));
                 rest = &rest[1 + name.len()..];
             } else {
-                // `::` would otherwise leave a second colon that looks like a parameter.
+                // Skips both colons of a cast (`::`): the second one would look like a parameter.
                 let length = if rest.starts_with("::") { 2 } else { length };
                 statement.tail().push_str(&rest[..length]);
                 rest = &rest[length..];
@@ -74,29 +75,29 @@ impl Statement {
         }
     }
 
-    /// The names of the parameters, in order, repeated ones included.
+    /// The names of the parameters in order of appearance, including repetitions.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.parameters.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Whether the text may run: it is bound to one account, or says `any account`.
+    /// Fails unless the statement is bound to one account or marked with `any account`.
     fn check_account(&self) -> Result<()> {
         if self.bound_to_account {
             return Ok(());
         }
         let text = &self.head;
-        Err(Error::Database(format!("a statement without :account that begins {text:?}")))
+        Err(Error::Database(format!("a statement has no :account parameter: {text:?}…")))
     }
 
-    /// The text for a database, and what to bind to each numbered place.
+    /// Renders the statement for a database. Returns the text and what to bind to each placeholder. `lists` has the
+    /// number of placeholders of each list parameter.
     fn render(&self, dialect: Dialect, lists: &[(&str, usize)]) -> (String, Vec<Slot>) {
         let sign = if dialect == Dialect::Sqlite { '?' } else { '$' };
         let mut text = self.head.clone();
         let mut slots: Vec<Slot> = Vec::new();
         for (name, after) in &self.parameters {
-            let places = lists.iter().find(|(list, _)| list == name).map(|(_, places)| *places);
-            let elements: Vec<_> =
-                places.map_or(vec![None], |count| (0..count).map(Some).collect());
+            let count = lists.iter().find(|(list, _)| list == name).map(|(_, count)| *count);
+            let elements: Vec<_> = count.map_or(vec![None], |count| (0..count).map(Some).collect());
             for (position, element) in elements.into_iter().enumerate() {
                 let slot = Slot { name: name.clone(), element };
                 let known = slots.iter().position(|known| *known == slot);
@@ -105,166 +106,180 @@ impl Statement {
                     slots.len() - 1
                 });
                 let comma = if position > 0 { ", " } else { "" };
-                write!(text, "{comma}{sign}{}", number + 1).expect("a String takes any text");
+                write!(text, "{comma}{sign}{}", number + 1)
+                    .expect("writing to a String cannot fail");
             }
             text.push_str(after);
         }
         (text, slots)
     }
 
-    /// The text that inserts any number of rows at once on a server, from an `insert … values (…)` of nothing but
-    /// one row's parameters: each becomes a list of what the rows have there, or stays what they all have.
-    fn render_lists(&self, places: &[Place<'_>]) -> Option<(String, Vec<Slot>)> {
+    /// Renders an insert of any number of rows for PostgreSQL, from an `insert … values (…)` that contains only the
+    /// parameters of one row. Each parameter becomes an array with one element per row, or a single value if it is the
+    /// same in all rows. Returns `None` for other statements.
+    fn render_multi_row(&self, columns: &[InsertColumn<'_>]) -> Option<(String, Vec<Slot>)> {
         let (row, slots) = self.render(Dialect::Postgres, &[]);
         let (into, rest) = row.split_once("values (")?;
         let (row, end) = rest.split_once(')')?;
-        let list = |sign: &str| {
-            let number: usize = sign.strip_prefix('$')?.parse().ok()?;
-            let Place { kind, same } = places.get(number.checked_sub(1)?)?;
-            let one = || format!("{sign}::{kind}");
-            Some(if *same { one() } else { format!("unnest({}[])", one()) })
+        let expression = |placeholder: &str| {
+            let number: usize = placeholder.strip_prefix('$')?.parse().ok()?;
+            let column = columns.get(number.checked_sub(1)?)?;
+            let value = format!("{placeholder}::{}", column.type_name);
+            Some(if column.is_constant { value } else { format!("unnest({value}[])") })
         };
-        let lists: Option<Vec<_>> = row.split(", ").map(list).collect();
-        Some((format!("{into}select {}{end}", lists?.join(", ")), slots))
+        let expressions: Option<Vec<_>> = row.split(", ").map(expression).collect();
+        Some((format!("{into}select {}{end}", expressions?.join(", ")), slots))
     }
 }
 
-/// The statements one connection has prepared.
-pub(crate) struct Statements<P> {
-    known: RefCell<HashMap<Text, Arc<Prepared<P>>>>,
+/// The prepared statements of one connection.
+pub(crate) struct StatementCache<P> {
+    statements: RefCell<HashMap<StatementKey, Arc<PreparedStatement<P>>>>,
 }
 
-/// Stands for the places of an insert of any number of rows; before it, those that are the same for all of them.
-const MANY: usize = usize::MAX;
-/// So many texts there are at most for inserts of any number of rows, by what all of them have in common.
-const FORMS: usize = 16;
+/// The last number of a [`StatementKey`] of a multi-row insert. The numbers before it are the columns that have the
+/// same value in all rows.
+const MULTI_ROW: usize = usize::MAX;
+/// The maximum number of variants of one multi-row insert, which differ in the columns that have the same value in all
+/// rows.
+const MAX_MULTI_ROW_VARIANTS: usize = 16;
 
-/// A constant text by its address and length, with the places of its lists.
-type Text = (usize, usize, Vec<usize>);
+/// Identifies a rendered statement: the address and length of the constant text, and the number of placeholders of each
+/// list (or, for a multi-row insert, see [`MULTI_ROW`]).
+type StatementKey = (usize, usize, Vec<usize>);
 
-/// What several rows have at one numbered place: values of this kind, perhaps the same in all of them.
-pub(crate) struct Place<'a> {
-    pub(crate) kind: &'a str,
-    pub(crate) same: bool,
+/// A column of a multi-row insert.
+pub(crate) struct InsertColumn<'a> {
+    /// The PostgreSQL type of the column.
+    pub(crate) type_name: &'a str,
+    /// Whether all rows have the same value.
+    pub(crate) is_constant: bool,
 }
 
-/// A statement as one database holds it, and what to bind to its numbered places.
-pub(crate) struct Prepared<P> {
+/// A prepared statement, and what to bind to its placeholders.
+pub(crate) struct PreparedStatement<P> {
     pub(crate) handle: P,
     slots: Vec<Slot>,
 }
 
-impl<P> Statements<P> {
+impl<P> StatementCache<P> {
     pub(crate) fn new() -> Self {
-        Self { known: RefCell::default() }
+        Self { statements: RefCell::default() }
     }
 
-    /// The prepared statement; the first time, its text is rendered and handed to `prepare`.
+    /// Returns the prepared statement. The first time, renders its text and calls `prepare`.
     pub(crate) fn get(
         &self,
         sql: &'static str,
         dialect: Dialect,
         params: &Params<'_>,
         prepare: impl FnOnce(String) -> Result<P>,
-    ) -> Result<Arc<Prepared<P>>> {
+    ) -> Result<Arc<PreparedStatement<P>>> {
         let lists = params.lists();
-        let places = lists.iter().map(|(_, places)| *places).collect();
-        self.known(sql, places, |statement| Ok(statement.render(dialect, &lists)), prepare)
+        let variant = lists.iter().map(|(_, count)| *count).collect();
+        self.get_or_prepare(
+            sql,
+            variant,
+            |statement| Ok(statement.render(dialect, &lists)),
+            prepare,
+        )
     }
 
-    /// The same for an insert of any number of rows on a server, which have this at its places.
-    pub(crate) fn get_lists(
+    /// Returns the prepared multi-row insert for PostgreSQL; see [`Statement::render_multi_row`].
+    pub(crate) fn get_multi_row(
         &self,
         sql: &'static str,
-        mut places: Vec<Place<'_>>,
+        mut columns: Vec<InsertColumn<'_>>,
         prepare: impl FnOnce(String) -> Result<P>,
-    ) -> Result<Arc<Prepared<P>>> {
-        if places.iter().all(|place| place.same) || !self.may_differ(sql, &places) {
-            for place in &mut places {
-                place.same = false;
+    ) -> Result<Arc<PreparedStatement<P>>> {
+        // Without an array nothing would say how many rows there are.
+        if columns.iter().all(|column| column.is_constant) || !self.allows_variant(sql, &columns) {
+            for column in &mut columns {
+                column.is_constant = false;
             }
         }
         let render = |statement: &Statement| {
-            let of_more = || format!("an insert of one row's parameters is wanted: {sql:?}");
-            statement.render_lists(&places).ok_or_else(|| Error::Database(of_more()))
+            let message = || format!("not an insert of one row's parameters: {sql:?}");
+            statement.render_multi_row(&columns).ok_or_else(|| Error::Database(message()))
         };
-        self.known(sql, many(&places), render, prepare)
+        self.get_or_prepare(sql, multi_row_variant(&columns), render, prepare)
     }
 
-    /// Whether there may be a text of its own for rows that have so much in common.
-    fn may_differ(&self, sql: &'static str, places: &[Place<'_>]) -> bool {
-        let known = self.known.borrow();
-        let form = |text: &&Text| {
-            (text.0, text.1) == (sql.as_ptr() as usize, sql.len()) && text.2.last() == Some(&MANY)
+    /// Whether this variant of a multi-row insert exists already or may be added.
+    fn allows_variant(&self, sql: &'static str, columns: &[InsertColumn<'_>]) -> bool {
+        let prepared = self.statements.borrow();
+        let variant = |key: &&StatementKey| {
+            (key.0, key.1) == (sql.as_ptr() as usize, sql.len()) && key.2.last() == Some(&MULTI_ROW)
         };
-        known.contains_key(&key(sql, many(places))) || known.keys().filter(form).count() < FORMS
+        prepared.contains_key(&key(sql, multi_row_variant(columns)))
+            || prepared.keys().filter(variant).count() < MAX_MULTI_ROW_VARIANTS
     }
 
-    fn known(
+    fn get_or_prepare(
         &self,
         sql: &'static str,
-        places: Vec<usize>,
+        variant: Vec<usize>,
         render: impl FnOnce(&Statement) -> Result<(String, Vec<Slot>)>,
         prepare: impl FnOnce(String) -> Result<P>,
-    ) -> Result<Arc<Prepared<P>>> {
-        let key = key(sql, places);
-        if let Some(known) = self.known.borrow().get(&key) {
-            return Ok(known.clone());
+    ) -> Result<Arc<PreparedStatement<P>>> {
+        let key = key(sql, variant);
+        if let Some(prepared) = self.statements.borrow().get(&key) {
+            return Ok(prepared.clone());
         }
         let statement = Statement::scan(sql);
         statement.check_account()?;
         let (text, slots) = render(&statement)?;
-        let prepared = Arc::new(Prepared { handle: prepare(text)?, slots });
-        self.known.borrow_mut().insert(key, prepared.clone());
+        let prepared = Arc::new(PreparedStatement { handle: prepare(text)?, slots });
+        self.statements.borrow_mut().insert(key, prepared.clone());
         Ok(prepared)
     }
 }
 
-fn key(sql: &'static str, places: Vec<usize>) -> Text {
-    (sql.as_ptr() as usize, sql.len(), places)
+fn key(sql: &'static str, variant: Vec<usize>) -> StatementKey {
+    (sql.as_ptr() as usize, sql.len(), variant)
 }
 
-fn many(places: &[Place<'_>]) -> Vec<usize> {
-    let same = places.iter().enumerate().filter(|(_, place)| place.same);
-    same.map(|(number, _)| number).chain([MANY]).collect()
+fn multi_row_variant(columns: &[InsertColumn<'_>]) -> Vec<usize> {
+    let same = columns.iter().enumerate().filter(|(_, column)| column.is_constant);
+    same.map(|(index, _)| index).chain([MULTI_ROW]).collect()
 }
 
-impl<P> Prepared<P> {
-    /// The values for the numbered places, in order.
+impl<P> PreparedStatement<P> {
+    /// The values for the placeholders, in order.
     pub(crate) fn values<'v>(&self, params: &'v Params<'v>) -> Result<Vec<&'v Value<'v>>> {
-        let value = |(place, slot): (usize, &Slot)| {
-            Ok(element(params.get(place, &slot.name)?, slot.element))
+        let value = |(index, slot): (usize, &Slot)| {
+            Ok(element(params.get(index, &slot.name)?, slot.element))
         };
         self.slots.iter().enumerate().map(value).collect()
     }
 
-    /// What several rows have for each of the numbered places, in order.
+    /// For each placeholder, in order, the values of all rows.
     pub(crate) fn columns<'v>(&self, rows: &'v [Params<'v>]) -> Result<Vec<Vec<&'v Value<'v>>>> {
-        let column = |(place, slot): (usize, &Slot)| {
-            rows.iter().map(|row| row.get(place, &slot.name)).collect()
+        let column = |(index, slot): (usize, &Slot)| {
+            rows.iter().map(|row| row.get(index, &slot.name)).collect()
         };
         self.slots.iter().enumerate().map(column).collect()
     }
 }
 
-/// The element of a list for one place; places past the end repeat the last element, and an empty
-/// list matches nothing.
+/// Returns an element of a list. Past the end it repeats the last element; for an empty list it returns null, which
+/// matches no row.
 fn element<'v>(value: &'v Value<'v>, element: Option<usize>) -> &'v Value<'v> {
     match (value, element) {
-        (Value::List(values), Some(place)) => {
-            values.get(place).or(values.last()).unwrap_or(&Value::Null)
+        (Value::List(values), Some(index)) => {
+            values.get(index).or(values.last()).unwrap_or(&Value::Null)
         }
         (value, _) => value,
     }
 }
 
-/// How many places a list of this length is given.
-pub(crate) fn places(length: usize) -> usize {
+/// The number of placeholders for a list of this length.
+pub(crate) fn placeholder_count(length: usize) -> usize {
     length.max(1).next_power_of_two()
 }
 
-/// The length of a quoted text, a quoted name or a comment at the start of `text`.
-fn skipped(text: &str) -> Option<usize> {
+/// The length of the string literal, quoted identifier or comment at the start of `text`, if there is one.
+fn skippable_length(text: &str) -> Option<usize> {
     let enclosed = |open: &str, close: &str| {
         let inside = text.strip_prefix(open)?;
         Some(inside.find(close).map_or(text.len(), |end| open.len() + end + close.len()))
@@ -282,24 +297,24 @@ fn parameter_name(text: &str) -> Option<&str> {
     name.starts_with(|c: char| c.is_ascii_lowercase()).then_some(name)
 }
 
-/// Puts constant pieces of SQL together at compile time.
+/// Concatenates constant pieces of SQL at compile time.
 #[macro_export]
 macro_rules! sql {
     ($($piece:expr),+ $(,)?) => { $crate::concatcp!($($piece),+) };
 }
 
-/// Names the values of a statement's parameters: `bind! { id, name: &new.name }`.
+/// Binds values to a statement's parameters by name: `bind! { id, name: &new.name }`.
 #[macro_export]
 macro_rules! bind {
     () => { &[] };
     ($($name:ident $(: $value:expr)?),+ $(,)?) => {
         &[$((stringify!($name), $crate::bind!(@value $name $($value)?))),+]
     };
-    (@value $name:ident) => { $crate::Bound::write(&$name) };
-    (@value $name:ident $value:expr) => { $crate::Bound::write(&$value) };
+    (@value $name:ident) => { $crate::ToValue::to_value(&$name) };
+    (@value $name:ident $value:expr) => { $crate::ToValue::to_value(&$value) };
 }
 
-/// Declares a struct that is a row of a table, with its `SELECT`, its `INSERT` and its `bind()`.
+/// Declares a struct that represents a row of a table, with its `SELECT`, its `INSERT` and its `bind()`.
 #[macro_export]
 macro_rules! record {
     ($(#[$meta:meta])* $vis:vis struct $name:ident in $table:ident {
@@ -310,24 +325,24 @@ macro_rules! record {
         }
 
         impl $name {
-            /// All columns of the table, to which a `where` is added.
+            /// Selects all columns of the table. Append a `where` clause.
             pub const SELECT: &'static str =
-                concat!("select ", $crate::listed!("" $($field)+), " from ", stringify!($table));
-            /// Inserts the values of `bind()`.
+                concat!("select ", $crate::column_list!("" $($field)+), " from ", stringify!($table));
+            /// Inserts a row with the values of `bind()`.
             pub const INSERT: &'static str = concat!(
-                "insert into ", stringify!($table), " (", $crate::listed!("" $($field)+),
-                ") values (", $crate::listed!(":" $($field)+), ")"
+                "insert into ", stringify!($table), " (", $crate::column_list!("" $($field)+),
+                ") values (", $crate::column_list!(":" $($field)+), ")"
             );
 
-            /// The values of all columns.
-            pub fn bind(&self) -> Vec<$crate::Named<'_>> {
-                vec![$((stringify!($field), $crate::Bound::write(&self.$field))),+]
+            /// The names and values of all columns.
+            pub fn bind(&self) -> Vec<$crate::NamedValue<'_>> {
+                vec![$((stringify!($field), $crate::ToValue::to_value(&self.$field))),+]
             }
         }
     };
 }
 
-/// Declares a struct that is read from a select list with these columns, in this order.
+/// Declares a struct that is read from a row with these columns, in this order.
 #[macro_export]
 macro_rules! row {
     ($(#[$meta:meta])* $vis:vis struct $name:ident {
@@ -343,10 +358,10 @@ macro_rules! row {
     };
 }
 
-/// `a, b, c`, each with something in front.
+/// Builds a comma-separated list of names, each with a prefix: `:a, :b, :c`.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! listed {
+macro_rules! column_list {
     ($before:literal $first:ident $($rest:ident)*) => {
         concat!($before, stringify!($first) $(, ", ", $before, stringify!($rest))*)
     };
@@ -364,41 +379,51 @@ mod tests {
     }
 
     #[test]
-    fn names_become_numbers_in_order_of_appearance() {
+    fn parameters_are_numbered_in_order_of_appearance() {
         let (text, names) = rendered("select :b, :a, :b where x = ':c' -- :d\n and \":e\" = :f_1");
         assert_eq!(text, "select $1, $2, $1 where x = ':c' -- :d\n and \":e\" = $3");
         assert_eq!(names, ["b", "a", "f_1"]);
     }
 
     #[test]
-    fn lists_are_spread() {
+    fn a_list_becomes_one_placeholder_per_element() {
         let statement = Statement::scan("x in (:ids) and y = :y and z in (:ids)");
-        let (text, slots) = statement.render(Dialect::Sqlite, &[("ids", places(3))]);
+        let (text, slots) = statement.render(Dialect::Sqlite, &[("ids", placeholder_count(3))]);
         assert_eq!(text, "x in (?1, ?2, ?3, ?4) and y = ?5 and z in (?1, ?2, ?3, ?4)");
         assert_eq!(slots.len(), 5);
-        assert_eq!((places(0), places(1), places(4), places(5)), (1, 1, 4, 8));
+        assert_eq!(
+            (
+                placeholder_count(0),
+                placeholder_count(1),
+                placeholder_count(4),
+                placeholder_count(5)
+            ),
+            (1, 1, 4, 8)
+        );
     }
 
     #[test]
-    fn rows_are_written_together() {
-        let place = |kind, same| Place { kind, same };
-        let places = [place("int8", false), place("text", true)];
-        let lists = |sql: &str| Statement::scan(sql).render_lists(&places);
+    fn a_multi_row_insert_uses_arrays() {
+        let columns = [
+            InsertColumn { type_name: "int8", is_constant: false },
+            InsertColumn { type_name: "text", is_constant: true },
+        ];
+        let render = |sql: &str| Statement::scan(sql).render_multi_row(&columns);
         let (text, slots) =
-            lists("insert into t (a, b, c) values (:a, :b, :a) on conflict do nothing").unwrap();
-        let wanted = "insert into t (a, b, c) \
+            render("insert into t (a, b, c) values (:a, :b, :a) on conflict do nothing").unwrap();
+        let expected = "insert into t (a, b, c) \
              select unnest($1::int8[]), $2::text, unnest($1::int8[]) on conflict do nothing";
-        assert_eq!((text.as_str(), slots.len()), (wanted, 2));
+        assert_eq!((text.as_str(), slots.len()), (expected, 2));
         assert_eq!(slots[1], Slot { name: "b".to_owned(), element: None });
         for other in
             ["values (:a, 1)", "values (:a, lower(:b))", "values (:a, :b, :c)", "select :a"]
         {
-            assert_eq!(lists(&format!("insert into t (a, b) {other}")), None);
+            assert_eq!(render(&format!("insert into t (a, b) {other}")), None);
         }
     }
 
     #[test]
-    fn a_statement_must_name_its_account() {
+    fn a_statement_must_be_bound_to_an_account() {
         assert!(Statement::scan("delete from team").check_account().is_err());
         assert!(
             Statement::scan("delete from team where account_id = :account").check_account().is_ok()
@@ -409,24 +434,24 @@ mod tests {
 
     proptest! {
         #[test]
-        fn text_without_names_is_left_as_it_is(sql in "[a-z0-9 '\"/*\\-\n;()=%é🏉]{0,80}") {
+        fn text_without_parameters_is_not_changed(sql in "[a-z0-9 '\"/*\\-\n;()=%é🏉]{0,80}") {
             prop_assert_eq!(rendered(&sql), (sql, vec![]));
         }
 
         #[test]
-        fn any_text_is_scanned_without_loss(sql in "\\PC{0,80}") {
+        fn the_parts_of_a_statement_add_up_to_its_text(sql in "\\PC{0,80}") {
             let statement = Statement::scan(&sql);
-            let mut again = statement.head.clone();
+            let mut joined = statement.head.clone();
             for (name, after) in &statement.parameters {
-                again += ":";
-                again += name;
-                again += after;
+                joined += ":";
+                joined += name;
+                joined += after;
             }
-            prop_assert_eq!(again, sql);
+            prop_assert_eq!(joined, sql);
         }
 
         #[test]
-        fn names_outside_quotes_are_all_found(names in prop::collection::vec("[a-z][a-z0-9_]{0,8}", 0..9)) {
+        fn parameters_outside_quotes_are_all_found(names in prop::collection::vec("[a-z][a-z0-9_]{0,8}", 0..9)) {
             let texts = names.iter().map(|name| format!("':no' :{name} /* :no */ x::text "));
             let sql: String = texts.collect();
             let statement = Statement::scan(&sql);

@@ -1,4 +1,4 @@
-//! SQLite: one thread that writes, a few that read, all on one file in WAL mode.
+//! SQLite: one writer thread and several reader threads on one file in WAL mode.
 
 use std::num::NonZero;
 use std::path::Path;
@@ -10,17 +10,17 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, OpenFlags, ToSql};
 
-use crate::db::thread;
-use crate::queue::{Counters, Queue, Session, commit_together, look, refuse};
+use crate::db::spawn_thread;
+use crate::queue::{Counters, Queue, Session, fail_all, group_commit, run_read};
 use crate::scope::{Conn, Params, Tools};
-use crate::sql::{Prepared, Statements};
+use crate::sql::{PreparedStatement, StatementCache};
 use crate::value::Columns;
 use crate::{Dialect, Error, Result, Row, Value};
 
-/// How long another process, such as the command line, may hold the write lock.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// How often a log that is in use is tried to be emptied.
-const SCRUBS: usize = 25;
+/// How long to wait for a write lock that another process holds, such as the command line.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
+/// How often [`truncate_wal`] tries to truncate a write-ahead log that is in use.
+const MAX_TRUNCATE_ATTEMPTS: usize = 25;
 
 /// Opens the file and starts the threads.
 pub(crate) fn start(
@@ -29,36 +29,37 @@ pub(crate) fn start(
     tools: &Arc<Tools>,
     stats: &Arc<Counters>,
 ) -> Result<Vec<JoinHandle<()>>> {
-    let writer = File::open(path, false)?;
+    let writer = SqliteConnection::open(path, false)?;
     let readers = std::thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 8));
     let mut threads = Vec::new();
     for _ in 0..readers {
-        let (reader, queue, tools) = (File::open(path, true)?, queue.clone(), tools.clone());
-        threads.push(thread("sqlite-read", move || {
+        let (reader, queue, tools) =
+            (SqliteConnection::open(path, true)?, queue.clone(), tools.clone());
+        threads.push(spawn_thread("sqlite-read", move || {
             while let Some(job) = queue.next_read() {
-                look(&reader, job, &tools);
+                run_read(&reader, job, &tools);
             }
         })?);
     }
     let (queue, tools, stats) = (queue.clone(), tools.clone(), stats.clone());
-    threads.push(thread("sqlite-write", move || {
+    threads.push(spawn_thread("sqlite-write", move || {
         while let Some((lane, jobs)) = queue.next_writes() {
             if let Err(error) = writer.begin(lane) {
-                refuse(jobs, &error);
-            } else if let Err(error) = commit_together(&writer, jobs, &tools, &stats) {
+                fail_all(jobs, &error);
+            } else if let Err(error) = group_commit(&writer, jobs, &tools, &stats) {
                 tracing::error!(%error, "a commit failed and was rolled back");
             }
-            queue.done(lane);
+            queue.release_lane(lane);
         }
     })?);
     Ok(threads)
 }
 
-/// Empties the log of changes into the file, so that what was overwritten or deleted lies in neither.
-/// A reader in the midst of a look is waited for a while.
-pub(crate) fn scrub(path: &str) -> Result<()> {
-    let file = File::open(path, false)?;
-    for _ in 0..SCRUBS {
+/// Checkpoints and truncates the write-ahead log, so overwritten or deleted data is neither in the log nor in the
+/// file (`secure_delete` overwrites it there). Retries while reads are running.
+pub(crate) fn truncate_wal(path: &str) -> Result<()> {
+    let file = SqliteConnection::open(path, false)?;
+    for _ in 0..MAX_TRUNCATE_ATTEMPTS {
         let busy: i64 =
             file.db.query_row("pragma wal_checkpoint(truncate)", [], |row| row.get(0))?;
         if busy == 0 {
@@ -69,34 +70,38 @@ pub(crate) fn scrub(path: &str) -> Result<()> {
     Err(Error::Busy)
 }
 
-/// Connections for looks so short that handing them to another thread would cost more than the look.
-pub(crate) struct Nearby {
-    idle: Mutex<Vec<File>>,
+/// Read-only connections for reads so short that passing them to another thread would take longer than the read.
+pub(crate) struct InlinePool {
+    idle: Mutex<Vec<SqliteConnection>>,
 }
 
-impl Nearby {
-    /// One connection for each thread that may want one.
+impl InlinePool {
+    /// Opens one connection per CPU core, and one more.
     pub(crate) fn open(path: &str) -> Result<Self> {
         let threads = std::thread::available_parallelism().map_or(2, NonZero::get);
-        let idle: Result<Vec<_>> = (0..=threads).map(|_| File::open(path, true)).collect();
+        let idle: Result<Vec<_>> =
+            (0..=threads).map(|_| SqliteConnection::open(path, true)).collect();
         Ok(Self { idle: Mutex::new(idle?) })
     }
 
-    /// Lends a connection; `None` if all are in use.
-    pub(crate) fn lend<T>(&self, work: impl FnOnce(&File) -> T) -> Option<T> {
-        let file = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
-        let result = work(&file);
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+    /// Runs the closure with an idle connection. Returns `None` if all are in use.
+    pub(crate) fn with_connection<T>(
+        &self,
+        work: impl FnOnce(&SqliteConnection) -> T,
+    ) -> Option<T> {
+        let connection = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+        let result = work(&connection);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
         Some(result)
     }
 }
 
-/// Creates the file, readable only by its owner, if it does not exist yet. SQLite gives its `-wal` and `-shm` files the
-/// same mode. The mode of a file that exists stays as it is.
+/// Creates the file, readable only by its owner, if it doesn't exist yet. SQLite gives its `-wal` and `-shm` files the
+/// same mode. The mode of an existing file is not changed.
 fn create_private(path: &str) -> Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
-    let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    match made {
+    let created = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    match created {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
             Err(Error::Unavailable(format!("{path}: {error}")))
         }
@@ -105,32 +110,33 @@ fn create_private(path: &str) -> Result<()> {
 }
 
 /// A connection to the file.
-pub(crate) struct File {
+pub(crate) struct SqliteConnection {
     db: Connection,
-    statements: Statements<String>,
+    statements: StatementCache<String>,
 }
 
-impl File {
-    fn open(path: &str, only_reads: bool) -> Result<Self> {
+impl SqliteConnection {
+    fn open(path: &str, read_only: bool) -> Result<Self> {
         if Path::new(path).is_dir() {
             return Err(Error::Unavailable(format!("{path} is a directory, not a database file")));
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let named = |error: rusqlite::Error| match Error::from(error) {
-            Error::Unavailable(why) => Error::Unavailable(format!("{path}: {why}")),
+        let with_path = |error: rusqlite::Error| match Error::from(error) {
+            Error::Unavailable(reason) => Error::Unavailable(format!("{path}: {reason}")),
             other => other,
         };
         create_private(path)?;
-        let db = Connection::open_with_flags(path, flags).map_err(named)?;
-        db.busy_timeout(PATIENCE)?;
+        let db = Connection::open_with_flags(path, flags).map_err(with_path)?;
+        db.busy_timeout(BUSY_TIMEOUT)?;
         db.set_prepared_statement_cache_capacity(512);
-        // Otherwise a join with a parameter is planned anew each time the parameter is bound.
+        // Otherwise SQLite plans a join with a parameter again each time the parameter is bound.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        // What does not fit into a quarter of a page gets pages of its own, and most news are longer than a quarter of
-        // the usual 4 kB. Counts for a new file; one that is there keeps its size.
-        db.execute_batch("pragma page_size = 8192; pragma journal_mode = wal").map_err(named)?;
+        // SQLite moves values longer than a quarter of a page to overflow pages, and most notifications are longer than
+        // a quarter of the default 4 kB. Only affects new files; an existing file keeps its page size.
+        db.execute_batch("pragma page_size = 8192; pragma journal_mode = wal")
+            .map_err(with_path)?;
         db.execute_batch(
             "pragma synchronous = full;
              pragma foreign_keys = on;
@@ -139,15 +145,15 @@ impl File {
              pragma cache_size = -8000;
              pragma wal_autocheckpoint = 2000;",
         )?;
-        if only_reads {
+        if read_only {
             db.execute_batch("pragma query_only = on")?;
         }
-        Ok(Self { db, statements: Statements::new() })
+        Ok(Self { db, statements: StatementCache::new() })
     }
 
-    /// In debug builds, a statement of one account that would walk through a whole table fails the
-    /// first time it is prepared, so no test can run one.
-    fn refuse_scan(&self, text: &str) -> Result<()> {
+    /// Fails if a statement of one account would scan a whole table. Debug builds check this when a statement is first
+    /// prepared, so tests find such statements.
+    fn reject_full_scan(&self, text: &str) -> Result<()> {
         if text.contains("any account") {
             return Ok(());
         }
@@ -159,30 +165,38 @@ impl File {
                 && !step.contains("CONSTANT ROW")
                 && !step.starts_with("SCAN (");
             if scans {
-                return Err(Error::Database(format!("{step}: a full scan in {text:?}")));
+                return Err(Error::Database(format!("full table scan ({step}) in {text:?}")));
             }
         }
         Ok(())
     }
 
-    fn prepared(&self, sql: &'static str, params: &Params<'_>) -> Result<Arc<Prepared<String>>> {
+    fn get_statement(
+        &self,
+        sql: &'static str,
+        params: &Params<'_>,
+    ) -> Result<Arc<PreparedStatement<String>>> {
         self.statements.get(sql, Dialect::Sqlite, params, |text| {
             if cfg!(debug_assertions) {
-                self.refuse_scan(&text)?;
+                self.reject_full_scan(&text)?;
             }
             Ok(text)
         })
     }
 
-    fn bound(&self, sql: &'static str, params: &Params<'_>) -> Result<CachedStatement<'_>> {
-        let prepared = self.prepared(sql, params)?;
+    fn prepare_and_bind(
+        &self,
+        sql: &'static str,
+        params: &Params<'_>,
+    ) -> Result<CachedStatement<'_>> {
+        let prepared = self.get_statement(sql, params)?;
         let mut statement = self.db.prepare_cached(&prepared.handle)?;
-        fill(&mut statement, prepared.values(params)?)?;
+        bind_values(&mut statement, prepared.values(params)?)?;
         Ok(statement)
     }
 }
 
-fn fill(statement: &mut CachedStatement<'_>, values: Vec<&Value<'_>>) -> Result<()> {
+fn bind_values(statement: &mut CachedStatement<'_>, values: Vec<&Value<'_>>) -> Result<()> {
     for (index, value) in values.into_iter().enumerate() {
         statement.raw_bind_parameter(index + 1, value)?;
     }
@@ -203,9 +217,9 @@ impl ToSql for Value<'_> {
     }
 }
 
-struct FileRow<'r, 's>(&'r rusqlite::Row<'s>);
+struct SqliteRow<'r, 's>(&'r rusqlite::Row<'s>);
 
-impl Columns for FileRow<'_, '_> {
+impl Columns for SqliteRow<'_, '_> {
     fn value(&self, index: usize) -> Result<Value<'_>> {
         Ok(match self.0.get_ref(index)? {
             ValueRef::Null => Value::Null,
@@ -213,7 +227,7 @@ impl Columns for FileRow<'_, '_> {
             ValueRef::Real(number) => Value::Real(number),
             ValueRef::Text(text) => {
                 let text = std::str::from_utf8(text)
-                    .map_err(|_| Error::Corrupt("text that is not UTF-8".to_owned()))?;
+                    .map_err(|_| Error::Corrupt("text is not valid UTF-8".to_owned()))?;
                 Value::Text(text.into())
             }
             ValueRef::Blob(bytes) => Value::Bytes(bytes.into()),
@@ -225,86 +239,87 @@ impl Columns for FileRow<'_, '_> {
     }
 }
 
-impl Conn for File {
+impl Conn for SqliteConnection {
     fn dialect(&self) -> Dialect {
         Dialect::Sqlite
     }
 
-    fn each(
+    fn for_each_row(
         &self,
         sql: &'static str,
         params: &Params<'_>,
         take: &mut dyn FnMut(&mut Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut statement = self.bound(sql, params)?;
+        let mut statement = self.prepare_and_bind(sql, params)?;
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next()? {
-            take(&mut Row::new(&FileRow(row)))?;
+            take(&mut Row::new(&SqliteRow(row)))?;
         }
         Ok(())
     }
 
-    fn run(&self, sql: &'static str, params: &Params<'_>) -> Result<u64> {
-        Ok(self.bound(sql, params)?.raw_execute()? as u64)
+    fn execute(&self, sql: &'static str, params: &Params<'_>) -> Result<u64> {
+        Ok(self.prepare_and_bind(sql, params)?.raw_execute()? as u64)
     }
 
-    fn later(&self, sql: &'static str, params: &Params<'_>) -> Result<()> {
-        self.run(sql, params).map(drop)
+    fn execute_deferred(&self, sql: &'static str, params: &Params<'_>) -> Result<()> {
+        self.execute(sql, params).map(drop)
     }
 
-    fn later_rows(&self, sql: &'static str, rows: &[Params<'_>]) -> Result<()> {
-        // One statement for all would have to keep the pages it changes twice, in case it fails halfway.
+    fn execute_deferred_rows(&self, sql: &'static str, rows: &[Params<'_>]) -> Result<()> {
+        // One insert per row: with a multi-row insert, SQLite would have to journal the changed pages a second time in
+        // case the statement fails halfway.
         let Some(first) = rows.first() else { return Ok(()) };
-        let prepared = self.prepared(sql, first)?;
+        let prepared = self.get_statement(sql, first)?;
         let mut statement = self.db.prepare_cached(&prepared.handle)?;
         for row in rows {
-            fill(&mut statement, prepared.values(row)?)?;
+            bind_values(&mut statement, prepared.values(row)?)?;
             statement.raw_execute()?;
         }
         Ok(())
     }
 
-    fn script(&self, sql: &str) -> Result<()> {
+    fn execute_batch(&self, sql: &str) -> Result<()> {
         Ok(self.db.execute_batch(sql)?)
     }
 }
 
-impl File {
-    /// Runs a statement without parameters that steers the transaction.
-    fn steer(&self, sql: &'static str) -> Result<()> {
+impl SqliteConnection {
+    /// Runs a statement that begins, ends or nests a transaction.
+    fn run_command(&self, sql: &'static str) -> Result<()> {
         self.db.prepare_cached(sql)?.raw_execute()?;
         Ok(())
     }
 }
 
-impl Session for File {
+impl Session for SqliteConnection {
     fn begin(&self, _lane: u64) -> Result<()> {
-        self.steer("begin immediate")
+        self.run_command("begin immediate")
     }
 
-    fn begin_moment(&self) -> Result<()> {
-        self.steer("begin")
+    fn begin_snapshot(&self) -> Result<()> {
+        self.run_command("begin")
     }
 
-    fn mark(&self) -> Result<()> {
-        self.steer("savepoint job")
+    fn set_savepoint(&self) -> Result<()> {
+        self.run_command("savepoint job")
     }
 
-    fn keep(&self) -> Result<()> {
-        self.steer("release job")
+    fn release_savepoint(&self) -> Result<()> {
+        self.run_command("release job")
     }
 
-    fn undo(&self) -> Result<()> {
-        self.steer("rollback to job")?;
-        self.steer("release job")
+    fn rollback_to_savepoint(&self) -> Result<()> {
+        self.run_command("rollback to job")?;
+        self.run_command("release job")
     }
 
     fn commit(&self) -> Result<()> {
-        self.steer("commit")
+        self.run_command("commit")
     }
 
     fn rollback(&self) -> Result<()> {
-        self.steer("rollback")
+        self.run_command("rollback")
     }
 }
 
@@ -314,21 +329,23 @@ mod tests {
 
     use super::*;
 
-    /// SQLite passes over a wish for another size without a word once the file is in WAL mode.
+    /// SQLite silently ignores `page_size` once the file is in WAL mode.
     #[test]
-    fn a_new_file_has_pages_that_hold_several_news() {
+    fn a_new_file_has_8_kb_pages_and_wal_mode() {
         let folder = tempfile::tempdir().unwrap();
-        let file = File::open(folder.path().join("x.db").to_str().unwrap(), false).unwrap();
-        let asked = "select page_size, journal_mode from pragma_page_size, pragma_journal_mode";
+        let file =
+            SqliteConnection::open(folder.path().join("x.db").to_str().unwrap(), false).unwrap();
+        let sql = "select page_size, journal_mode from pragma_page_size, pragma_journal_mode";
         let (size, mode): (i64, String) =
-            file.db.query_row(asked, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+            file.db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         assert_eq!((size, mode.as_str()), (8192, "wal"));
     }
 
     #[test]
     fn a_join_is_planned_once() {
         let folder = tempfile::tempdir().unwrap();
-        let file = File::open(folder.path().join("x.db").to_str().unwrap(), false).unwrap();
+        let file =
+            SqliteConnection::open(folder.path().join("x.db").to_str().unwrap(), false).unwrap();
         let tables = "create table a (id text primary key, b text unique) strict, without rowid;
             create table c (id text primary key) strict, without rowid;";
         file.db.execute_batch(tables).unwrap();

@@ -1,8 +1,8 @@
-//! Encrypted connections to other machines, whatever is asked of them.
+//! TLS configuration for outgoing connections.
 //!
-//! Whoever is connected to must prove who it is: by a public authority, or by the one whose certificate the
-//! operator names. To PostgreSQL, `sslmode=require` in the address asks for it; without, the connection is
-//! plain, which is right for the same machine or a private network.
+//! The server's certificate must be signed by a public certificate authority, or by the one that the operator
+//! configured. For PostgreSQL, `sslmode=require` in the URL turns TLS on; without it the connection is not encrypted,
+//! which is fine on the same machine or in a private network.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,27 +14,28 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{Error, Result};
 
-/// The means to encrypt, trusting public authorities and the given one.
-pub fn trusting(authority: Option<&Path>) -> std::result::Result<ClientConfig, String> {
-    let mut trusted = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    if let Some(path) = authority {
-        let told = |why: String| format!("{}: {why}", path.display());
-        let certificates = CertificateDer::pem_file_iter(path).map_err(|e| told(e.to_string()))?;
+/// Builds a client configuration that trusts the public certificate authorities and the one in the given PEM file.
+pub fn client_config(ca_file: Option<&Path>) -> std::result::Result<ClientConfig, String> {
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    if let Some(path) = ca_file {
+        let with_path = |reason: String| format!("{}: {reason}", path.display());
+        let certificates =
+            CertificateDer::pem_file_iter(path).map_err(|error| with_path(error.to_string()))?;
         for certificate in certificates {
-            let certificate = certificate.map_err(|error| told(error.to_string()))?;
-            trusted.add(certificate).map_err(|error| told(error.to_string()))?;
+            let certificate = certificate.map_err(|error| with_path(error.to_string()))?;
+            roots.add(certificate).map_err(|error| with_path(error.to_string()))?;
         }
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?
-        .with_root_certificates(trusted)
+        .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(config)
 }
 
-/// The same for PostgreSQL's driver.
-pub(crate) fn connector(authority: Option<&Path>) -> Result<MakeRustlsConnect> {
-    trusting(authority).map(MakeRustlsConnect::new).map_err(Error::Unavailable)
+/// Builds the same configuration for the PostgreSQL driver.
+pub(crate) fn postgres_connector(ca_file: Option<&Path>) -> Result<MakeRustlsConnect> {
+    client_config(ca_file).map(MakeRustlsConnect::new).map_err(Error::Unavailable)
 }

@@ -1,4 +1,4 @@
-//! The five kinds of value both databases share, and how Rust types become them.
+//! The values that both databases support, and their conversion from and to Rust types.
 
 use std::borrow::Cow;
 
@@ -6,29 +6,30 @@ use kit::{Currency, Day, Id, LocalTime, Timestamp, Zone};
 
 use crate::{Error, Result};
 
-/// A value on its way to or from a database.
+/// A value of a parameter or a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value<'a> {
-    /// Nothing.
+    /// SQL `NULL`.
     Null,
-    /// Yes or no. SQLite keeps it as 1 or 0.
+    /// A boolean. SQLite stores it as 1 or 0.
     Bool(bool),
-    /// A whole number: a count, a moment, an amount.
+    /// An integer: a count, a timestamp in microseconds, an amount in minor units.
     Int(i64),
-    /// A measure.
+    /// A floating-point number.
     Real(f64),
     /// Text.
     Text(Cow<'a, str>),
     /// Bytes.
     Bytes(Cow<'a, [u8]>),
-    /// The sixteen bytes of an id, kept beside the others because ids are bound most often.
+    /// The sixteen bytes of an id. A variant of its own because ids are bound most often, and this one doesn't
+    /// allocate.
     Id([u8; 16]),
-    /// Several values for `in (:list)`.
+    /// The values for `in (:list)`.
     List(Vec<Value<'a>>),
 }
 
 impl Value<'_> {
-    /// The same value, owning what it says.
+    /// Converts to an owned value.
     pub fn into_owned(self) -> Value<'static> {
         match self {
             Self::Null => Value::Null,
@@ -42,9 +43,9 @@ impl Value<'_> {
         }
     }
 
-    fn unexpected<T>(&self, wanted: &str) -> Result<T> {
-        let found = match self {
-            Self::Null => "nothing",
+    fn unexpected<T>(&self, expected: &str) -> Result<T> {
+        let actual = match self {
+            Self::Null => "null",
             Self::Bool(_) => "a boolean",
             Self::Int(_) => "an integer",
             Self::Real(_) => "a real number",
@@ -52,20 +53,20 @@ impl Value<'_> {
             Self::Bytes(_) | Self::Id(_) => "bytes",
             Self::List(_) => "a list",
         };
-        Err(Error::Corrupt(format!("{found} where {wanted} was expected")))
+        Err(Error::Corrupt(format!("expected {expected}, got {actual}")))
     }
 }
 
-/// Something that can be bound to a parameter.
-pub trait Bound {
-    /// The value as it goes into the database.
-    fn write(&self) -> Value<'_>;
+/// A type that can be bound to a parameter.
+pub trait ToValue {
+    /// Converts to a database value.
+    fn to_value(&self) -> Value<'_>;
 }
 
-/// A type that fits one column.
-pub trait Column: Bound + Sized {
-    /// The value as it came out of the database.
-    fn read(value: Value<'_>) -> Result<Self>;
+/// A type that is stored in one column.
+pub trait Column: ToValue + Sized {
+    /// Converts from a database value.
+    fn from_value(value: Value<'_>) -> Result<Self>;
 }
 
 /// A row of a result, read column by column in the order of the select list.
@@ -84,23 +85,24 @@ impl<'r> Row<'r> {
         Self { source, next: 0 }
     }
 
-    /// The next column, which must carry this name: a select list in another order is noticed.
+    /// Reads the next column. Debug builds fail if its name is not `name`, so a select list in the wrong order is
+    /// noticed.
     pub fn take<C: Column>(&mut self, name: &'static str) -> Result<C> {
         if cfg!(debug_assertions) && self.source.name(self.next) != name {
-            let found = self.source.name(self.next);
-            return Err(Error::Corrupt(format!("column {found} where {name} was expected")));
+            let actual = self.source.name(self.next);
+            return Err(Error::Corrupt(format!("expected column {name}, got {actual}")));
         }
         self.take_any()
     }
 
-    /// The next column, whatever its name.
+    /// Reads the next column without checking its name.
     pub fn take_any<C: Column>(&mut self) -> Result<C> {
         let value = self.source.value(self.next)?;
         self.next += 1;
-        C::read(value)
+        C::from_value(value)
     }
 
-    /// The next column as it is.
+    /// Reads the next column without converting it.
     pub fn take_value(&mut self) -> Result<Value<'static>> {
         let value = self.source.value(self.next)?.into_owned();
         self.next += 1;
@@ -110,7 +112,7 @@ impl<'r> Row<'r> {
 
 /// A type that is read from one row.
 pub trait Record: Sized {
-    /// Reads the columns in order.
+    /// Reads the columns in the order of the select list.
     fn read(row: &mut Row<'_>) -> Result<Self>;
 }
 
@@ -128,14 +130,14 @@ tuple_record!(A B);
 tuple_record!(A B C);
 tuple_record!(A B C D);
 
-impl Bound for i64 {
-    fn write(&self) -> Value<'_> {
+impl ToValue for i64 {
+    fn to_value(&self) -> Value<'_> {
         Value::Int(*self)
     }
 }
 
 impl Column for i64 {
-    fn read(value: Value<'_>) -> Result<Self> {
+    fn from_value(value: Value<'_>) -> Result<Self> {
         match value {
             Value::Int(number) => Ok(number),
             other => other.unexpected("an integer"),
@@ -143,14 +145,14 @@ impl Column for i64 {
     }
 }
 
-impl Bound for bool {
-    fn write(&self) -> Value<'_> {
+impl ToValue for bool {
+    fn to_value(&self) -> Value<'_> {
         Value::Bool(*self)
     }
 }
 
 impl Column for bool {
-    fn read(value: Value<'_>) -> Result<Self> {
+    fn from_value(value: Value<'_>) -> Result<Self> {
         match value {
             Value::Bool(yes) => Ok(yes),
             Value::Int(0) => Ok(false),
@@ -160,14 +162,14 @@ impl Column for bool {
     }
 }
 
-impl Bound for f64 {
-    fn write(&self) -> Value<'_> {
+impl ToValue for f64 {
+    fn to_value(&self) -> Value<'_> {
         Value::Real(*self)
     }
 }
 
 impl Column for f64 {
-    fn read(value: Value<'_>) -> Result<Self> {
+    fn from_value(value: Value<'_>) -> Result<Self> {
         match value {
             Value::Real(number) => Ok(number),
             other => other.unexpected("a real number"),
@@ -175,14 +177,14 @@ impl Column for f64 {
     }
 }
 
-impl Bound for String {
-    fn write(&self) -> Value<'_> {
+impl ToValue for String {
+    fn to_value(&self) -> Value<'_> {
         Value::Text(Cow::Borrowed(self))
     }
 }
 
 impl Column for String {
-    fn read(value: Value<'_>) -> Result<Self> {
+    fn from_value(value: Value<'_>) -> Result<Self> {
         match value {
             Value::Text(text) => Ok(text.into_owned()),
             other => other.unexpected("text"),
@@ -190,14 +192,14 @@ impl Column for String {
     }
 }
 
-impl Bound for Vec<u8> {
-    fn write(&self) -> Value<'_> {
+impl ToValue for Vec<u8> {
+    fn to_value(&self) -> Value<'_> {
         Value::Bytes(Cow::Borrowed(self))
     }
 }
 
 impl Column for Vec<u8> {
-    fn read(value: Value<'_>) -> Result<Self> {
+    fn from_value(value: Value<'_>) -> Result<Self> {
         match value {
             Value::Bytes(bytes) => Ok(bytes.into_owned()),
             other => other.unexpected("bytes"),
@@ -205,14 +207,14 @@ impl Column for Vec<u8> {
     }
 }
 
-impl<const N: usize> Bound for [u8; N] {
-    fn write(&self) -> Value<'_> {
+impl<const N: usize> ToValue for [u8; N] {
+    fn to_value(&self) -> Value<'_> {
         Value::Bytes(Cow::Borrowed(self))
     }
 }
 
 impl<const N: usize> Column for [u8; N] {
-    fn read(value: Value<'_>) -> Result<Self> {
+    fn from_value(value: Value<'_>) -> Result<Self> {
         match value {
             Value::Bytes(bytes) => (*bytes)
                 .try_into()
@@ -222,44 +224,46 @@ impl<const N: usize> Column for [u8; N] {
     }
 }
 
-impl<K> Bound for Id<K> {
-    fn write(&self) -> Value<'_> {
+impl<K> ToValue for Id<K> {
+    fn to_value(&self) -> Value<'_> {
         Value::Id(self.bits().to_be_bytes())
     }
 }
 
 impl<K> Column for Id<K> {
-    fn read(value: Value<'_>) -> Result<Self> {
-        <[u8; 16]>::read(value).map(|bytes| Self::from_bits(u128::from_be_bytes(bytes)))
+    fn from_value(value: Value<'_>) -> Result<Self> {
+        <[u8; 16]>::from_value(value).map(|bytes| Self::from_bits(u128::from_be_bytes(bytes)))
     }
 }
 
-impl Bound for Timestamp {
-    fn write(&self) -> Value<'_> {
+impl ToValue for Timestamp {
+    fn to_value(&self) -> Value<'_> {
         Value::Int(self.micros())
     }
 }
 
 impl Column for Timestamp {
-    fn read(value: Value<'_>) -> Result<Self> {
-        i64::read(value).map(Self::from_micros)
+    fn from_value(value: Value<'_>) -> Result<Self> {
+        i64::from_value(value).map(Self::from_micros)
     }
 }
 
-/// Types that are kept as text and read back by parsing it.
+/// Implements the traits for types that are stored as text and parsed when read.
 macro_rules! text_column {
     ($type:ty, $write:expr) => {
-        impl Bound for $type {
-            fn write(&self) -> Value<'_> {
+        impl ToValue for $type {
+            fn to_value(&self) -> Value<'_> {
                 let write: fn(&Self) -> Cow<'_, str> = $write;
                 Value::Text(write(self))
             }
         }
 
         impl Column for $type {
-            fn read(value: Value<'_>) -> Result<Self> {
-                let text = String::read(value)?;
-                text.parse().map_err(|_| Error::Corrupt(format!("the text {text:?}")))
+            fn from_value(value: Value<'_>) -> Result<Self> {
+                let text = String::from_value(value)?;
+                text.parse().map_err(|_| {
+                    Error::Corrupt(format!("{text:?} is not a valid {}", stringify!($type)))
+                })
             }
         }
     };
@@ -269,63 +273,69 @@ text_column!(LocalTime, |local| Cow::Owned(local.to_string()));
 text_column!(Currency, |currency| Cow::Borrowed(currency.code()));
 text_column!(Zone, |zone| Cow::Borrowed(zone.name()));
 
-impl<C: Bound> Bound for Option<C> {
-    fn write(&self) -> Value<'_> {
-        self.as_ref().map_or(Value::Null, Bound::write)
+impl<C: ToValue> ToValue for Option<C> {
+    fn to_value(&self) -> Value<'_> {
+        self.as_ref().map_or(Value::Null, ToValue::to_value)
     }
 }
 
 impl<C: Column> Column for Option<C> {
-    fn read(value: Value<'_>) -> Result<Self> {
+    fn from_value(value: Value<'_>) -> Result<Self> {
         match value {
             Value::Null => Ok(None),
-            value => C::read(value).map(Some),
+            value => C::from_value(value).map(Some),
         }
     }
 }
 
-/// A list for `in (:list)`.
-impl Bound for Vec<i64> {
-    fn write(&self) -> Value<'_> {
-        Value::List(self.iter().map(Bound::write).collect())
+/// Binds a list for `in (:list)`.
+impl ToValue for Vec<i64> {
+    fn to_value(&self) -> Value<'_> {
+        Value::List(self.iter().map(ToValue::to_value).collect())
     }
 }
 
-impl<K> Bound for Vec<Id<K>> {
-    fn write(&self) -> Value<'_> {
-        Value::List(self.iter().map(Bound::write).collect())
+impl<K> ToValue for Vec<Id<K>> {
+    fn to_value(&self) -> Value<'_> {
+        Value::List(self.iter().map(ToValue::to_value).collect())
     }
 }
 
-impl Bound for str {
-    fn write(&self) -> Value<'_> {
+impl ToValue for Vec<&str> {
+    fn to_value(&self) -> Value<'_> {
+        Value::List(self.iter().map(ToValue::to_value).collect())
+    }
+}
+
+impl ToValue for str {
+    fn to_value(&self) -> Value<'_> {
         Value::Text(Cow::Borrowed(self))
     }
 }
 
-impl<T: Bound + ?Sized> Bound for &T {
-    fn write(&self) -> Value<'_> {
-        (**self).write()
+impl<T: ToValue + ?Sized> ToValue for &T {
+    fn to_value(&self) -> Value<'_> {
+        (**self).to_value()
     }
 }
 
-/// Makes enums of [`kit::words!`] fit a text column.
+/// Lets enums of [`kit::string_enum!`] be stored in a text column.
 #[macro_export]
-macro_rules! word_column {
+macro_rules! enum_column {
     ($($type:ty),+) => {$(
-        impl $crate::Bound for $type {
-            fn write(&self) -> $crate::Value<'_> {
-                $crate::Value::Text(kit::word::Word::word(*self).into())
+        impl $crate::ToValue for $type {
+            fn to_value(&self) -> $crate::Value<'_> {
+                $crate::Value::Text(kit::string_enum::StringEnum::as_str(*self).into())
             }
         }
 
         impl $crate::Column for $type {
-            fn read(value: $crate::Value<'_>) -> $crate::Result<Self> {
+            fn from_value(value: $crate::Value<'_>) -> $crate::Result<Self> {
                 match &value {
-                    $crate::Value::Text(text) => <Self as kit::word::Word>::parse(text),
+                    $crate::Value::Text(text) => <Self as kit::string_enum::StringEnum>::parse(text),
                     _ => None,
                 }
-                .ok_or_else(|| $crate::Error::Corrupt(format!("{value:?} for {}", stringify!($type))))
+                .ok_or_else(|| $crate::Error::Corrupt(format!("{value:?} is not a valid {}", stringify!($type))))
             }
         }
     )+};

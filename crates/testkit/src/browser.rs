@@ -1,28 +1,28 @@
-//! Somebody with a browser: keeps the cookie, fills in forms, goes where it is sent.
+//! A browser without scripts: keeps the session cookie and the CSRF token, and submits forms.
 
 use std::net::SocketAddr;
 
-use crate::{Answer, Client};
+use crate::{Client, TestResponse};
 
-/// What stands before the token in a form.
+/// The HTML before the CSRF token in a form.
 const CSRF: &str = "name=\"csrf\" value=\"";
 
 /// A browser without scripts.
 #[derive(Debug, Clone)]
 pub struct Browser {
     client: Client,
-    /// The value of our cookie.
+    /// The value of the session cookie.
     pub cookie: Option<String>,
-    /// What the last page with a form would send along.
+    /// The CSRF token of the last page with a form.
     pub csrf: Option<String>,
 }
 
 impl Browser {
-    /// A browser that has never been here.
+    /// A browser without a session.
     pub fn new(address: SocketAddr) -> Self {
         let client = Client::new(address, None)
             .with("Accept", "text/html,application/xhtml+xml")
-            .with("User-Agent", "Stories/1.0");
+            .with("User-Agent", "Testkit/1.0");
         Self { client, cookie: None, csrf: None }
     }
 
@@ -32,16 +32,16 @@ impl Browser {
         Self { client: self.client.with(name, value), ..self.clone() }
     }
 
-    /// The same browser with this cookie, wherever it is from.
+    /// The same browser with another session cookie.
     #[must_use]
-    pub fn holding(self, cookie: Option<String>) -> Self {
+    pub fn with_cookie(self, cookie: Option<String>) -> Self {
         Self { cookie, csrf: None, ..self }
     }
 
     /// Opens a page.
-    pub async fn get(&mut self, path: &str) -> Answer {
+    pub async fn get(&mut self, path: &str) -> TestResponse {
         let answer = self.client().page("GET", path, None).await;
-        self.keep(answer)
+        self.save_tokens(answer)
     }
 
     /// The same browser at another node.
@@ -49,18 +49,18 @@ impl Browser {
         Self { client: self.client.at(address), ..self }
     }
 
-    /// Opens a page and follows wherever it leads on this service.
-    pub async fn open(&mut self, path: &str) -> Answer {
+    /// Opens a page and follows up to five redirects within this service.
+    pub async fn open(&mut self, path: &str) -> TestResponse {
         let mut answer = self.get(path).await;
         for _ in 0..5 {
-            let Some(next) = answer.next().map(str::to_owned) else { break };
+            let Some(next) = answer.local_redirect().map(str::to_owned) else { break };
             answer = self.get(&next).await;
         }
         answer
     }
 
-    /// Sends a form as our own page would.
-    pub async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    /// Submits a form the way our own page would, with the CSRF token.
+    pub async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> TestResponse {
         let csrf = self.csrf.clone().unwrap_or_default();
         let fields: Vec<_> = fields.iter().copied().chain([("csrf", csrf.as_str())]).collect();
         let origin = format!("http://{}", self.client.address);
@@ -68,7 +68,7 @@ impl Browser {
         self.send(path, &fields, &headers).await
     }
 
-    /// A client that sends forms as our own page would, and the body of one with these fields.
+    /// A client with the headers of a form submission, and the body of a form with these fields.
     pub fn form(&self, fields: &[(&str, &str)]) -> (Client, String) {
         let csrf = self.csrf.clone().unwrap_or_default();
         let fields = fields.iter().copied().chain([("csrf", csrf.as_str())]);
@@ -78,20 +78,20 @@ impl Browser {
         (client.with("Sec-Fetch-Site", "same-origin").with("Origin", &origin), body)
     }
 
-    /// Sends a form with exactly these fields and headers beside the cookie.
+    /// Submits a form with exactly these fields and headers, plus the cookie.
     pub async fn send(
         &mut self,
         path: &str,
         fields: &[(&str, &str)],
         headers: &[(&str, &str)],
-    ) -> Answer {
+    ) -> TestResponse {
         let mut client = self.client().with("Content-Type", "application/x-www-form-urlencoded");
         for (name, value) in headers {
             client = client.with(name, value);
         }
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         let answer = client.page("POST", path, Some(&body)).await;
-        self.keep(answer)
+        self.save_tokens(answer)
     }
 
     fn client(&self) -> Client {
@@ -101,7 +101,7 @@ impl Browser {
         }
     }
 
-    fn keep(&mut self, answer: Answer) -> Answer {
+    fn save_tokens(&mut self, answer: TestResponse) -> TestResponse {
         for (_, line) in answer.headers.iter().filter(|(name, _)| name == "set-cookie") {
             let value = line.strip_prefix("__Host-touchline=").expect("our only cookie");
             let value = value.split(';').next().unwrap_or_default().to_owned();
@@ -115,29 +115,29 @@ impl Browser {
     }
 }
 
-impl Answer {
-    /// Where a redirect leads, if it leads to a page of this service.
-    pub fn next(&self) -> Option<&str> {
-        let place = self.header("location").filter(|_| (300..400).contains(&self.status))?;
-        place.starts_with('/').then_some(place)
+impl TestResponse {
+    /// The target of a redirect, if it is a page of this service.
+    pub fn local_redirect(&self) -> Option<&str> {
+        let location = self.header("location").filter(|_| (300..400).contains(&self.status))?;
+        location.starts_with('/').then_some(location)
     }
 
-    /// It leads to this page.
+    /// Asserts a redirect (303) to this path.
     #[track_caller]
-    pub fn leads_to(self, path: &str) -> Self {
+    pub fn redirects_to(self, path: &str) -> Self {
         assert_eq!(self.status, 303, "{}", self.text);
         assert_eq!(self.header("location"), Some(path));
         self
     }
 
-    /// A page without the tokens of its forms, in which a short name may stand by chance.
-    pub fn words(&self) -> String {
+    /// The page without its CSRF tokens, which may contain a short name by chance.
+    pub fn text_without_csrf(&self) -> String {
         let mut parts = self.text.split(CSRF);
         let first = parts.next().unwrap_or_default().to_owned();
-        parts.fold(first, |words, part| words + part.split_once('"').map_or("", |(_, rest)| rest))
+        parts.fold(first, |text, part| text + part.split_once('"').map_or("", |(_, rest)| rest))
     }
 
-    /// A page that shows this text.
+    /// Asserts that the page contains this text.
     #[track_caller]
     pub fn shows(self, text: &str) -> Self {
         assert!(self.text.contains(text), "{} does not show {text}: {}", self.status, self.text);

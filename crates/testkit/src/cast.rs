@@ -1,36 +1,35 @@
-//! The cast: somebody of every kind at Harbour, with their places on its rosters.
+//! The cast: a fixture with one user of every role at Harbour, on the rosters of two teams.
 //!
-//! Hawks is the team everybody knows. Kim coaches it; Lia plays there, an adult who signs in herself; Max
-//! plays there, a child, and Pat is his parent; Zoe plays there too, a child of nobody in the cast. Otters
-//! is another team, of which none of them knows. Olga owns the club, Adam is its admin, and Uwe belongs to
-//! it without being on any roster.
+//! The Hawks: Kim is the coach. Lia is an adult player who signs in herself. Max is a child, and Pat is his
+//! parent. Zoe is a child whose parent is not in the cast. The Otters: Ole is a child; nobody else in the cast
+//! is on this team. Olga is the club's owner, Adam its admin, and Uwe a user of the club who is on no roster.
 
 use serde_json::{Value, json};
 use store::Scope;
 use touchline::accounts::user::{Role, User};
 use touchline::ids::{PersonId, UserId};
-use touchline::roster::{linking, person, safeguarding};
+use touchline::roster::{email_confirmation, linking, person};
 
 use crate::World;
 
-/// Somebody on a roster.
+/// The ids of somebody on a roster.
 #[derive(Debug, Clone)]
-pub struct OnRoster {
+pub struct RosterIds {
     pub member: String,
     pub person: String,
 }
 
-/// Everybody, and where they are.
+/// The teams, people and users of the cast.
 #[derive(Debug, Clone)]
 pub struct Cast {
     pub hawks: String,
     pub otters: String,
-    pub kim: OnRoster,
-    pub lia: OnRoster,
-    pub max: OnRoster,
-    pub zoe: OnRoster,
-    /// On the Otters.
-    pub ole: OnRoster,
+    pub kim: RosterIds,
+    pub lia: RosterIds,
+    pub max: RosterIds,
+    pub zoe: RosterIds,
+    /// The player of the Otters.
+    pub ole: RosterIds,
     /// Max's parent, who is on no team.
     pub pat: String,
     pub owner: User,
@@ -42,7 +41,7 @@ pub struct Cast {
 }
 
 impl Cast {
-    /// Everybody who signs in, by what they are.
+    /// All users of the cast, with the name of their part.
     pub fn users(&self) -> [(&'static str, &User); 6] {
         [
             ("owner", &self.owner),
@@ -56,11 +55,11 @@ impl Cast {
 }
 
 impl World {
-    /// Puts the cast on its rosters.
+    /// Creates the cast.
     pub async fn cast(&self) -> Cast {
         let team = async |name: &str| {
-            let made = self.owner.post("/teams", json!({ "name": name })).await.created();
-            made.id().to_owned()
+            let created = self.owner.post("/teams", json!({ "name": name })).await.created();
+            created.id().to_owned()
         };
         let (hawks, otters) = (team("Hawks").await, team("Otters").await);
         let kim = json!({ "first_name": "Kim", "role": "coach", "birth_date": "1980-01-01",
@@ -71,18 +70,18 @@ impl World {
             json!({ "first_name": "Pat", "relationship": "father", "email": "pat@example.org" });
         let max = json!({ "first_name": "Max", "birth_date": "2014-01-01",
             "medical_note": "bees", "guardians": [pat] });
-        let mum = json!({ "first_name": "Mia", "email": "mia@example.org" });
+        let mia = json!({ "first_name": "Mia", "email": "mia@example.org" });
         let zoe = json!({ "first_name": "Zoe", "birth_date": "2014-02-02",
-            "medical_note": "nuts", "guardians": [mum] });
+            "medical_note": "nuts", "guardians": [mia] });
         let oda = json!({ "first_name": "Oda", "email": "oda.o@example.org" });
         let ole = json!({ "first_name": "Ole", "birth_date": "2014-03-03",
             "medical_note": "wasps", "guardians": [oda] });
-        let (max, pat) = self.child(&hawks, max).await;
+        let (max, pat) = self.add_child(&hawks, max).await;
         let cast = Cast {
-            kim: self.joins(&hawks, kim).await,
-            lia: self.joins(&hawks, lia).await,
-            zoe: self.joins(&hawks, zoe).await,
-            ole: self.joins(&otters, ole).await,
+            kim: self.add_member(&hawks, kim).await,
+            lia: self.add_member(&hawks, lia).await,
+            zoe: self.add_member(&hawks, zoe).await,
+            ole: self.add_member(&otters, ole).await,
             max,
             pat,
             hawks,
@@ -103,47 +102,48 @@ impl World {
         cast
     }
 
-    /// Puts somebody on a team.
-    pub async fn joins(&self, team: &str, body: Value) -> OnRoster {
-        let made = self.owner.post(&format!("/teams/{team}/roster"), body).await.created();
-        let person = made.data()["person_id"].as_str().unwrap().to_owned();
-        OnRoster { member: made.id().to_owned(), person }
+    /// Adds a member to a team's roster.
+    pub async fn add_member(&self, team: &str, body: Value) -> RosterIds {
+        let created = self.owner.post(&format!("/teams/{team}/roster"), body).await.created();
+        let person = created.data()["person_id"].as_str().unwrap().to_owned();
+        RosterIds { member: created.id().to_owned(), person }
     }
 
-    async fn child(&self, team: &str, body: Value) -> (OnRoster, String) {
-        let child = self.joins(team, body).await;
-        let shown = self.owner.get(&format!("/people/{}", child.person)).await.ok();
-        let guardian = shown.data()["guardians"][0]["id"].as_str().unwrap().to_owned();
+    /// Adds a child to a team's roster. Also returns the person id of their first guardian.
+    async fn add_child(&self, team: &str, body: Value) -> (RosterIds, String) {
+        let child = self.add_member(team, body).await;
+        let person = self.owner.get(&format!("/people/{}", child.person)).await.ok();
+        let guardian = person.data()["guardians"][0]["id"].as_str().unwrap().to_owned();
         (child, guardian)
     }
 
-    /// Somebody confirms their email address, so that they can read messages without signing in.
+    /// Confirms a person's email address, so that they can read messages without signing in.
     pub async fn confirm_email(&self, person: &str) {
         let id: PersonId = person.parse().unwrap();
         let confirm = move |tx: &store::Tx<'_>| {
             let email = person::find(tx, id)?.email_folded.unwrap_or_default();
-            safeguarding::confirm_email(tx, id, &email)
+            email_confirmation::confirm_email(tx, id, &email)
         };
         let confirmed = self.db().write(Scope::account(self.harbour, "test"), confirm).await;
-        assert!(confirmed.unwrap(), "{person} has an address");
+        assert!(confirmed.unwrap(), "{person} has no email address");
     }
 
-    /// The guardians of somebody confirm their email addresses.
+    /// Confirms the email addresses of a person's guardians.
     pub async fn confirm_guardians(&self, person: &str) {
-        let shown = self.owner.get(&format!("/people/{person}")).await.ok();
-        for guardian in shown.data()["guardians"].as_array().unwrap() {
+        let person = self.owner.get(&format!("/people/{person}")).await.ok();
+        for guardian in person.data()["guardians"].as_array().unwrap() {
             self.confirm_email(guardian["id"].as_str().unwrap()).await;
         }
     }
 
-    /// Somebody on a roster is who signs in as this user.
+    /// Links a person on a roster to the user they sign in as.
     pub async fn link(&self, person: &str, user: UserId) {
         let person: PersonId = person.parse().unwrap();
         let scope = Scope::account(self.harbour, "test");
         self.db().write(scope, move |tx| linking::link(tx, person, user)).await.unwrap();
     }
 
-    /// Nobody signs in as this person any more.
+    /// Removes the link between a person and their user.
     pub async fn unlink(&self, person: &str) {
         let person: PersonId = person.parse().unwrap();
         let scope = Scope::account(self.harbour, "test");

@@ -1,4 +1,4 @@
-//! Certificates, good and bad, made for one story.
+//! TLS certificates for tests, valid and invalid.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,25 +7,25 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// An authority that vouches for whoever asks.
+/// A test certificate authority.
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
-    /// A new authority that nobody trusts yet.
+    /// A new authority, which nothing trusts yet.
     pub fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// Writes its certificate where the service can read it.
+    /// Writes its certificate as PEM and returns the path.
     pub fn save(&self, folder: &Path) -> PathBuf {
         let path = folder.join("authority.pem");
         std::fs::write(&path, self.0.pem()).unwrap();
         path
     }
 
-    /// A server that this authority vouches for under this name until the end of that year.
+    /// A server configuration with a certificate for this name, valid until the end of the year `until`.
     pub fn server(&self, name: &str, until: i32) -> ServerConfig {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
@@ -41,7 +41,7 @@ impl Default for Authority {
     }
 }
 
-/// A server that vouches for itself.
+/// A server configuration with a self-signed certificate.
 pub fn self_signed(name: &str) -> ServerConfig {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(vec![name.to_owned()]).unwrap();

@@ -1,4 +1,4 @@
-//! A caller with a key, and the bytes underneath for stories about bad manners.
+//! An HTTP client for the API, with access to raw bytes for tests of malformed requests.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Someone who calls the service.
+/// An API client with an optional key.
 #[derive(Debug, Clone)]
 pub struct Client {
     pub address: SocketAddr,
@@ -16,8 +16,8 @@ pub struct Client {
 }
 
 const API: &str = "/api/public/v1";
-/// What does not lie below the API's prefix.
-const OUTSIDE: [&str; 13] = [
+/// Paths that do not get the API's prefix.
+const NON_API_PREFIXES: [&str; 13] = [
     "/api/",
     "/assets/",
     "/docs",
@@ -38,7 +38,7 @@ impl Client {
         Self { address, key: key.map(str::to_owned), headers: Vec::new() }
     }
 
-    /// The same caller with one more header.
+    /// The same client with one more header.
     #[must_use]
     pub fn with(&self, name: &str, value: &str) -> Self {
         let mut client = self.clone();
@@ -46,65 +46,70 @@ impl Client {
         client
     }
 
-    /// The same caller at another node.
+    /// The same client at another node.
     #[must_use]
     pub fn at(&self, address: SocketAddr) -> Self {
         Self { address, ..self.clone() }
     }
 
-    pub async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> TestResponse {
         self.send("GET", path, None).await
     }
 
-    pub async fn post(&self, path: &str, body: Value) -> Answer {
+    pub async fn post(&self, path: &str, body: Value) -> TestResponse {
         self.send("POST", path, Some(&body.to_string())).await
     }
 
-    pub async fn put(&self, path: &str, body: Value) -> Answer {
+    pub async fn put(&self, path: &str, body: Value) -> TestResponse {
         self.send("PUT", path, Some(&body.to_string())).await
     }
 
-    pub async fn patch(&self, path: &str, body: Value) -> Answer {
+    pub async fn patch(&self, path: &str, body: Value) -> TestResponse {
         self.send("PATCH", path, Some(&body.to_string())).await
     }
 
-    pub async fn delete(&self, path: &str) -> Answer {
+    pub async fn delete(&self, path: &str) -> TestResponse {
         self.send("DELETE", path, None).await
     }
 
-    /// Sends a request; a path below the API may leave its prefix out.
-    pub async fn send(&self, method: &str, path: &str, body: Option<&str>) -> Answer {
+    /// Sends a request. The API's prefix is added to paths unless they start with one of the other prefixes.
+    pub async fn send(&self, method: &str, path: &str, body: Option<&str>) -> TestResponse {
         self.try_send(method, path, body).await.expect("the service answers")
     }
 
-    /// Sends a request to a service that may be going away: `None` if no whole answer came.
-    pub async fn try_send(&self, method: &str, path: &str, body: Option<&str>) -> Option<Answer> {
+    /// Sends a request to a service that may be shutting down. `None` if no complete response arrives.
+    pub async fn try_send(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&str>,
+    ) -> Option<TestResponse> {
         self.exchange(method, &self.request(method, path, body)).await
     }
 
-    async fn exchange(&self, method: &str, bytes: &[u8]) -> Option<Answer> {
+    async fn exchange(&self, method: &str, bytes: &[u8]) -> Option<TestResponse> {
         let exchange = async {
             let mut stream = TcpStream::connect(self.address).await.ok()?;
             stream.write_all(bytes).await.ok()?;
-            read_answer(&mut stream, method).await
+            read_response(&mut stream, method).await
         };
         tokio::time::timeout(Duration::from_secs(40), exchange).await.ok()?
     }
 
-    /// Sends a request to a page, whose path is taken as it is.
-    pub async fn page(&self, method: &str, path: &str, body: Option<&str>) -> Answer {
+    /// Sends a request to a page, without adding a prefix to its path.
+    pub async fn page(&self, method: &str, path: &str, body: Option<&str>) -> TestResponse {
         let answer = self.exchange(method, &self.bytes(method, path, body)).await;
         answer.expect("the service answers")
     }
 
-    /// The bytes of a request; a path below the API may leave its prefix out.
+    /// The bytes of a request. The API's prefix is added like in [`Self::send`].
     pub fn request(&self, method: &str, path: &str, body: Option<&str>) -> Vec<u8> {
-        let outside = OUTSIDE.iter().any(|start| path.starts_with(start));
+        let outside = NON_API_PREFIXES.iter().any(|start| path.starts_with(start));
         let prefix = if outside || path == "/" { "" } else { API };
         self.bytes(method, &format!("{prefix}{path}"), body)
     }
 
-    /// The bytes of a request whose path is taken as it is.
+    /// The bytes of a request, without adding a prefix to its path.
     pub fn bytes(&self, method: &str, path: &str, body: Option<&str>) -> Vec<u8> {
         let mut head = format!("{method} {path} HTTP/1.1\r\n");
         if !self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
@@ -113,10 +118,11 @@ impl Client {
         if let Some(key) = &self.key {
             head += &format!("Authorization: Bearer {key}\r\n");
         }
-        let typed = self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        let has_type =
+            self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
         if let Some(body) = body {
-            let kind = if typed { "" } else { "Content-Type: application/json\r\n" };
-            head += &format!("{kind}Content-Length: {}\r\n", body.len());
+            let content_type = if has_type { "" } else { "Content-Type: application/json\r\n" };
+            head += &format!("{content_type}Content-Length: {}\r\n", body.len());
         }
         for (name, value) in &self.headers {
             head += &format!("{name}: {value}\r\n");
@@ -125,10 +131,10 @@ impl Client {
         head.into_bytes().into_iter().chain(body.unwrap_or_default().bytes()).collect()
     }
 
-    /// Sends bytes as they are and reads whatever comes back until the service closes.
-    pub async fn raw(&self, bytes: &[u8]) -> String {
+    /// Sends raw bytes and reads until the service closes the connection.
+    pub async fn send_raw(&self, bytes: &[u8]) -> String {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
-        // The service may refuse and close before it has read everything.
+        // The service may respond and close before it has read everything.
         let _ = stream.write_all(bytes).await;
         let mut answer = Vec::new();
         let read = stream.read_to_end(&mut answer);
@@ -137,14 +143,14 @@ impl Client {
     }
 }
 
-/// Reads one answer; a connection that ends before it is whole is `None`.
-pub async fn read_answer(stream: &mut TcpStream, method: &str) -> Option<Answer> {
+/// Reads one response. `None` if the connection ends before it is complete.
+pub async fn read_response(stream: &mut TcpStream, method: &str) -> Option<TestResponse> {
     let mut bytes = Vec::new();
     let (mut answer, head) = loop {
         let mut headers = [httparse::EMPTY_HEADER; 100];
         let mut response = httparse::Response::new(&mut headers);
         match response.parse(&bytes).expect("the service speaks HTTP") {
-            httparse::Status::Complete(head) => break (Answer::new(&response), head),
+            httparse::Status::Complete(head) => break (TestResponse::new(&response), head),
             httparse::Status::Partial => {}
         }
         if stream.read_buf(&mut bytes).await.ok()? == 0 {
@@ -152,16 +158,16 @@ pub async fn read_answer(stream: &mut TcpStream, method: &str) -> Option<Answer>
         }
     };
     let length: Option<usize> = answer.header("content-length").and_then(|text| text.parse().ok());
-    // A stream has no end: that it begins is the answer.
-    let endless = answer.header("content-type") == Some("text/event-stream");
-    let none = method == "HEAD" || answer.status == 304 || answer.status == 204 || endless;
-    let wanted = head + if none { 0 } else { length.unwrap_or(usize::MAX - head) };
-    while bytes.len() < wanted {
+    // An event stream has no end, so only its head is read.
+    let is_stream = answer.header("content-type") == Some("text/event-stream");
+    let no_body = method == "HEAD" || answer.status == 304 || answer.status == 204 || is_stream;
+    let expected = head + if no_body { 0 } else { length.unwrap_or(usize::MAX - head) };
+    while bytes.len() < expected {
         if stream.read_buf(&mut bytes).await.ok()? == 0 {
             break;
         }
     }
-    if length.is_some() && bytes.len() < wanted {
+    if length.is_some() && bytes.len() < expected {
         return None;
     }
     answer.text = String::from_utf8_lossy(&bytes[head..]).into_owned();
@@ -169,16 +175,16 @@ pub async fn read_answer(stream: &mut TcpStream, method: &str) -> Option<Answer>
     Some(answer)
 }
 
-/// What came back.
+/// A response, with assertions.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct TestResponse {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Value,
     pub text: String,
 }
 
-impl Answer {
+impl TestResponse {
     fn new(response: &httparse::Response<'_, '_>) -> Self {
         let header = |header: &httparse::Header<'_>| {
             (header.name.to_lowercase(), String::from_utf8_lossy(header.value).into_owned())
@@ -191,9 +197,9 @@ impl Answer {
         }
     }
 
-    /// A header's value; the first one if it stands several times.
+    /// A header's value; the first one if it occurs several times.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
     #[track_caller]
@@ -203,19 +209,19 @@ impl Answer {
         self
     }
 
-    /// It worked.
+    /// Asserts status 200.
     #[track_caller]
     pub fn ok(self) -> Self {
         self.has_status(200)
     }
 
-    /// Something was made.
+    /// Asserts status 201.
     #[track_caller]
     pub fn created(self) -> Self {
         self.has_status(201)
     }
 
-    /// It was refused with this code, as a problem whose parts agree with each other.
+    /// Asserts a problem response (RFC 9457) with this status and code, and checks its other fields.
     #[track_caller]
     pub fn refused(self, status: u16, code: &str) -> Self {
         let answer = self.has_status(status);
@@ -228,32 +234,38 @@ impl Answer {
         answer
     }
 
-    /// The places of the faults, in order.
+    /// The JSON pointers of the reported errors, in order.
     pub fn pointers(&self) -> Vec<&str> {
         let faults = self.body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
         faults.iter().filter_map(|fault| fault["pointer"].as_str()).collect()
     }
 
-    /// The data of the envelope.
+    /// The query parameters of the reported errors, in order.
+    pub fn parameters(&self) -> Vec<&str> {
+        let faults = self.body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
+        faults.iter().filter_map(|fault| fault["parameter"].as_str()).collect()
+    }
+
+    /// The `data` field of the body.
     pub fn data(&self) -> &Value {
         &self.body["data"]
     }
 
-    /// The id of the object.
+    /// The `id` of the returned object.
     #[track_caller]
     pub fn id(&self) -> &str {
         self.body["data"]["id"].as_str().expect("an object with an id")
     }
 
-    /// The names of the objects of a list.
+    /// The `name` of each object in a list.
     pub fn names(&self) -> Vec<&str> {
         let rows = self.body["data"].as_array().map(Vec::as_slice).unwrap_or_default();
         rows.iter().filter_map(|row| row["name"].as_str()).collect()
     }
 
-    /// The address of the team, or something below it.
+    /// The path of the returned team, with a suffix.
     #[track_caller]
-    pub fn path(&self, below: &str) -> String {
-        format!("/teams/{}{below}", self.id())
+    pub fn path(&self, suffix: &str) -> String {
+        format!("/teams/{}{suffix}", self.id())
     }
 }

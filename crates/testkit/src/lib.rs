@@ -1,15 +1,15 @@
-//! A small named world for stories about the service, on real databases and real sockets.
+//! Fixtures for integration tests of the service, on real databases and real sockets.
 //!
-//! [`both!`] makes two tests of a story, one on a SQLite file and one on a PostgreSQL database. The
-//! world has a club, Harbour, with an owner, a reader and a caller who may do nothing; a second club
-//! with a stranger; and a clock that stands still until a story moves it.
+//! [`both!`] runs a test twice, on a SQLite file and on a PostgreSQL database. Each test gets its own [`World`]:
+//! the club Harbour with API clients of different scopes, a second club with a client of its own, and a clock
+//! that stands still until the test advances it.
 
-#![expect(clippy::unwrap_used, reason = "a story that cannot be set up has failed")]
+#![expect(clippy::unwrap_used, reason = "a failed setup fails the test")]
 #![expect(
     clippy::disallowed_methods,
-    reason = "tests have no service to lend them a clock or tasks"
+    reason = "tests run outside of the service, so they use the system clock and spawn tasks"
 )]
-#![expect(clippy::print_stderr, reason = "what a test process says goes to the person who runs it")]
+#![expect(clippy::print_stderr, reason = "messages of a test process go to the person who runs it")]
 
 pub mod browser;
 pub mod cast;
@@ -22,41 +22,41 @@ pub mod people;
 pub mod process;
 pub mod programs;
 pub mod receiver;
-pub mod rough;
+pub mod faulty_receiver;
 pub mod stripe;
 pub mod world;
 
 pub use browser::Browser;
 pub use cast::Cast;
-pub use client::{Answer, Client};
+pub use client::{Client, TestResponse};
 pub use database::{Engine, TestDatabase};
+pub use faulty_receiver::{AfterResponse, FaultyReceiver};
 pub use local_stripe::LocalStripe;
 pub use mail_server::MailServer;
 pub use receiver::{Receiver, Reply};
-pub use rough::{Rough, Then};
 pub use serde_json::{Value, json};
-pub use stripe::Stripe;
+pub use stripe::FakeStripe;
 pub use world::{Node, World, seconds};
 
-/// Makes two tests of each story: `…::sqlite` and `…::postgres`.
+/// Turns each function into two tests: `…::sqlite` and `…::postgres`.
 #[macro_export]
 macro_rules! both {
-    ($($(#[$meta:meta])* async fn $name:ident($world:ident: &World) $story:block)+) => {$(
+    ($($(#[$meta:meta])* async fn $name:ident($world:ident: &World) $body:block)+) => {$(
         mod $name {
-            #[allow(unused_imports, clippy::allow_attributes, reason = "a story uses what it needs")]
+            #[allow(unused_imports, clippy::allow_attributes, reason = "not every test uses every import")]
             use super::*;
 
             $(#[$meta])*
-            async fn story($world: &World) $story
+            async fn test_body($world: &World) $body
 
             #[test]
             fn sqlite() {
-                $crate::world::run($crate::Engine::Sqlite, story);
+                $crate::world::run($crate::Engine::Sqlite, test_body);
             }
 
             #[test]
             fn postgres() {
-                $crate::world::run($crate::Engine::Postgres, story);
+                $crate::world::run($crate::Engine::Postgres, test_body);
             }
         }
     )+};

@@ -1,5 +1,5 @@
-//! localstripe as a process of its own: a provider of cards that nobody here wrote. It knows cards that are declined
-//! and refunds, but neither Checkout nor idempotency keys, and gives back more than was paid if it is asked to.
+//! localstripe, a third-party fake of Stripe, in a separate process. It implements declined cards and refunds, but
+//! neither Checkout nor idempotency keys, and it refunds more than was paid if asked to.
 
 use std::net::SocketAddr;
 use std::process::Child;
@@ -8,12 +8,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::programs::converse;
+use crate::programs::spawn_script;
 use crate::stripe::KEY;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The provider, which ends when it is dropped.
+/// The fake server. Dropping it stops it.
 pub struct LocalStripe {
     pub url: String,
     client: Client,
@@ -21,42 +21,42 @@ pub struct LocalStripe {
 }
 
 impl LocalStripe {
-    /// Starts one. `None` where there is no Python with its packages and nobody insists.
+    /// Starts a server. `None` if Python is missing and not required.
     pub fn start() -> Option<Self> {
-        let (child, told) = converse("cards/server.py", &[])?;
-        let hello = told.recv_timeout(PATIENCE).expect("localstripe starts");
+        let (child, receiver) = spawn_script("cards/server.py", &[])?;
+        let hello = receiver.recv_timeout(PATIENCE).expect("localstripe starts");
         let port = hello["port"].as_u64().and_then(|port| u16::try_from(port).ok()).unwrap();
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let client = Client::new(address, Some(KEY));
         Some(Self { url: format!("http://{address}"), client, child })
     }
 
-    async fn ask(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+    async fn request(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
         let body = body.map(|body| body.to_string());
         let answer = self.client.page(method, path, body.as_deref()).await;
         (answer.status, answer.body)
     }
 
-    /// Somebody is about to pay so much with this card.
-    pub async fn intend(&self, amount: i64, card: &str) -> String {
+    /// Creates a payment intent for an amount with this card.
+    pub async fn create_intent(&self, amount: i64, card: &str) -> String {
         let intent = json!({ "amount": amount, "currency": "eur", "payment_method": card });
-        let (status, made) = self.ask("POST", "/v1/payment_intents", Some(intent)).await;
-        assert_eq!(status, 200, "{made}");
-        made["id"].as_str().unwrap().to_owned()
+        let (status, created) = self.request("POST", "/v1/payment_intents", Some(intent)).await;
+        assert_eq!(status, 200, "{created}");
+        created["id"].as_str().unwrap().to_owned()
     }
 
-    /// They pay; says what comes of it.
+    /// Confirms a payment intent. Returns the status and body of the response.
     pub async fn confirm(&self, intent: &str) -> (u16, Value) {
         let path = format!("/v1/payment_intents/{intent}/confirm");
-        self.ask("POST", &path, Some(json!({}))).await
+        self.request("POST", &path, Some(json!({}))).await
     }
 
-    /// What was given back of a payment.
+    /// The refunds of a payment.
     pub async fn refunds(&self, intent: &str) -> Vec<Value> {
         let path = format!("/v1/refunds?payment_intent={intent}");
-        let (status, listed) = self.ask("GET", &path, None).await;
-        assert_eq!(status, 200, "{listed}");
-        listed["data"].as_array().unwrap().clone()
+        let (status, list) = self.request("GET", &path, None).await;
+        assert_eq!(status, 200, "{list}");
+        list["data"].as_array().unwrap().clone()
     }
 }
 

@@ -1,4 +1,4 @@
-//! A real mail server as a process of its own, well or badly behaved, for stories about letters.
+//! A real SMTP server in a separate process, with configurable faults, for tests of email.
 
 use std::process::Child;
 use std::sync::mpsc::Receiver;
@@ -7,43 +7,43 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::programs::converse;
+use crate::programs::spawn_script;
 
-/// How long a letter may take from the server's hands to ours.
+/// How long to wait for the server to report an email.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A mail server; dropped, it ends.
+/// A mail server. Dropping it stops it.
 pub struct MailServer {
     pub port: u64,
     child: Child,
-    told: Mutex<Receiver<Value>>,
+    emails: Mutex<Receiver<Value>>,
 }
 
 impl MailServer {
-    /// Starts a server that behaves as `tests/mail/server.py` says of these words. `None` where there is
-    /// no Python with its packages and nobody insists.
-    pub fn start(words: &[&str]) -> Option<Self> {
-        let (child, told) = converse("mail/server.py", words)?;
-        let hello: Value = told.recv_timeout(PATIENCE).expect("the mail server starts");
-        Some(Self { port: hello["port"].as_u64().unwrap(), child, told: Mutex::new(told) })
+    /// Starts `tests/mail/server.py`, which documents the arguments. `None` if Python is missing and not
+    /// required.
+    pub fn start(arguments: &[&str]) -> Option<Self> {
+        let (child, receiver) = spawn_script("mail/server.py", arguments)?;
+        let hello: Value = receiver.recv_timeout(PATIENCE).expect("the mail server starts");
+        Some(Self { port: hello["port"].as_u64().unwrap(), child, emails: Mutex::new(receiver) })
     }
 
-    /// Its address, as the service takes it.
+    /// Its URL, as the setting `smtp_url` takes it.
     pub fn url(&self) -> String {
         format!("smtp://127.0.0.1:{}", self.port)
     }
 
-    /// So many letters, in the order in which the server took them; fewer are a failure.
-    pub fn letters(&self, count: usize) -> Vec<Value> {
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        (0..count).map(|_| told.recv_timeout(PATIENCE).expect("a letter arrives")).collect()
+    /// Waits for the next `count` emails and returns them in the order of their acceptance.
+    pub fn emails(&self, count: usize) -> Vec<Value> {
+        let emails = self.emails.lock().unwrap_or_else(PoisonError::into_inner);
+        (0..count).map(|_| emails.recv_timeout(PATIENCE).expect("an email arrives")).collect()
     }
 
-    /// Whether everything the server took was looked at.
+    /// Whether the server has accepted no further emails. Consumes one if there is any.
     pub fn is_empty(&self) -> bool {
-        // What it told a moment ago may still be on its way to us.
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.recv_timeout(Duration::from_millis(300)).is_err()
+        // The server's report of the last email may take a moment to arrive.
+        let emails = self.emails.lock().unwrap_or_else(PoisonError::into_inner);
+        emails.recv_timeout(Duration::from_millis(300)).is_err()
     }
 }
 

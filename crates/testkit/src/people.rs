@@ -1,4 +1,4 @@
-//! People who sign in, and apps that act for them.
+//! Users who sign in, and OAuth apps that act for them.
 
 use kit::secret::TokenKind;
 use store::Scope;
@@ -12,53 +12,53 @@ use touchline::signin::session::{self, Method, NewSession};
 use crate::world::seconds;
 use crate::{Browser, Client, World};
 
-/// The password of everybody in the world.
+/// The password of every user in the world.
 pub const PASSWORD: &str = "sturdy heron keeps the left flank";
 
 impl World {
-    /// Somebody who signs in and is this at Harbour.
+    /// Creates a user with a role at Harbour.
     pub async fn user(&self, role: Role, email: &str) -> User {
         self.user_of(self.harbour, role, email).await
     }
 
-    /// Somebody who signs in and is this at a club.
+    /// Creates a user with a role at a club.
     pub async fn user_of(&self, club: AccountId, role: Role, email: &str) -> User {
-        let hash = kit::password::hash(PASSWORD, &kit::Dice::seeded(1));
+        let hash = kit::password::hash(PASSWORD, &kit::Rng::seeded(1));
         let name = email.split('@').next().unwrap_or_default().to_owned();
         let new = NewUser { email: email.to_owned(), name, role, password_hash: Some(hash) };
-        let made = self.db().write(Scope::account(club, "test"), move |tx| user::create(tx, new));
-        made.await.unwrap().0
+        let create = self.db().write(Scope::account(club, "test"), move |tx| user::create(tx, new));
+        create.await.unwrap().0
     }
 
-    /// The browser of somebody who has just signed in at Harbour.
+    /// The browser of a user who has just signed in at Harbour.
     pub async fn browser(&self, user: UserId) -> Browser {
         self.browser_at(user, Some(self.harbour)).await
     }
 
-    /// The browser of somebody who has just signed in at a club.
+    /// The browser of a user who has just signed in at a club.
     pub async fn browser_at(&self, user: UserId, club: Option<AccountId>) -> Browser {
         let browser = session::Browser::default();
         let new = NewSession { user, club, pending: false, method: Method::Password, browser };
-        let begun = self.db().write(Scope::system("test"), move |tx| session::begin(tx, new)).await;
-        let cookie = begun.unwrap().1;
-        let csrf = touchline::web::visitor::csrf(&self.node.app, &cookie);
+        let session = self.db().write(Scope::system("test"), move |tx| session::begin(tx, new));
+        let cookie = session.await.unwrap().1;
+        let csrf = touchline::web::visitor::csrf_token(&self.node.app, &cookie);
         let mut browser = Browser::new(self.node.address);
         browser.cookie = Some(cookie.reveal().to_owned());
         browser.csrf = Some(csrf);
         browser
     }
 
-    /// A browser that has never been here.
-    pub fn newcomer(&self) -> Browser {
+    /// A browser without a session.
+    pub fn anonymous_browser(&self) -> Browser {
         Browser::new(self.node.address)
     }
 
-    /// An app of Harbour.
+    /// Registers an app at Harbour.
     pub async fn app(&self, kind: Kind, redirect_uri: &str, scopes: &str) -> App {
         self.app_of(self.harbour, kind, redirect_uri, scopes).await
     }
 
-    /// An app of a club.
+    /// Registers an app at a club.
     pub async fn app_of(&self, club: AccountId, kind: Kind, uri: &str, scopes: &str) -> App {
         let new = NewApp {
             name: "Scores".to_owned(),
@@ -70,20 +70,20 @@ impl World {
         self.db().write(scope, move |tx| app::create(tx, new)).await.unwrap()
     }
 
-    /// A caller with an access token of a user of Harbour.
-    pub async fn acting_for(&self, user: UserId, scopes: &str) -> Client {
-        self.acting_at(self.harbour, user, scopes).await
+    /// A client with an access token of a user of Harbour.
+    pub async fn client_for_user(&self, user: UserId, scopes: &str) -> Client {
+        self.client_for_user_at(self.harbour, user, scopes).await
     }
 
-    /// A caller with an access token of a user of a club.
-    pub async fn acting_at(&self, club: AccountId, user: UserId, scopes: &str) -> Client {
+    /// A client with an access token of a user of a club.
+    pub async fn client_for_user_at(&self, club: AccountId, user: UserId, scopes: &str) -> Client {
         let app = self.app_of(club, Kind::Native, "http://127.0.0.1/callback", scopes).await;
         let scopes = Scopes::parse(scopes).unwrap();
-        let given = self.db().write(Scope::account(club, "test"), move |tx| {
+        let issue = self.db().write(Scope::account(club, "test"), move |tx| {
             let grant = grant::create(tx, &app, user, scopes, &app.redirect_uris.0[0])?;
-            token::give_access(tx, &grant, scopes, seconds(3600))
+            token::issue_access_token(tx, &grant, scopes, seconds(3600))
         });
-        let token = given.await.unwrap();
+        let token = issue.await.unwrap();
         assert!(token.reveal().starts_with(TokenKind::Access.prefix()));
         Client::new(self.node.address, Some(token.reveal()))
     }

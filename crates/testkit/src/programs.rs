@@ -1,4 +1,4 @@
-//! Programs of others that stories use, as `cargo xtask test` prepared them.
+//! Python and Node for tests with third-party programs, as `cargo xtask test` installs them.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -7,52 +7,53 @@ use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::Value;
 
-/// The Python with the packages of the tests. `None` where there is none and nobody insists.
+/// The Python interpreter with the tests' packages. `None` if it is missing and not required.
 pub fn python() -> Option<String> {
     if let Ok(python) = std::env::var("TOUCHLINE_TEST_PYTHON") {
         return Some(python);
     }
-    missing("Python", "TOUCHLINE_TEST_REQUIRE_PYTHON");
+    skip_or_fail("Python", "TOUCHLINE_TEST_REQUIRE_PYTHON");
     None
 }
 
-/// Starts a script below `tests` that ends with its standard input, and hears the lines it prints. `None` where
-/// there is no Python with its packages and nobody insists.
-pub(crate) fn converse(script: &str, words: &[&str]) -> Option<(Child, Receiver<Value>)> {
+/// Starts a Python script below `tests` and receives the JSON lines it prints. The script exits when its standard
+/// input closes. `None` if Python is missing and not required.
+pub(crate) fn spawn_script(script: &str, arguments: &[&str]) -> Option<(Child, Receiver<Value>)> {
     let script = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/{}"), script);
     let mut child = Command::new(python()?)
         .arg(script)
-        .args(words)
+        .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for line in lines.map_while(Result::ok) {
-            if tell.send(serde_json::from_str(&line).unwrap()).is_err() {
+            if sender.send(serde_json::from_str(&line).unwrap()).is_err() {
                 return;
             }
         }
     });
-    Some((child, told))
+    Some((child, receiver))
 }
 
-/// The folder in which Node finds the packages of the tests. `None` where they are not and nobody insists.
+/// The directory with the tests' Node packages. `None` if they are missing and not required.
 pub fn node() -> Option<PathBuf> {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/web"));
     if folder.join("node_modules/standardwebhooks").exists() {
         return Some(folder);
     }
-    missing("Node", "TOUCHLINE_TEST_REQUIRE_NODE");
+    skip_or_fail("Node", "TOUCHLINE_TEST_REQUIRE_NODE");
     None
 }
 
-fn missing(what: &str, insists: &str) {
+/// Fails in CI or if the variable is set; otherwise prints that the test is skipped.
+fn skip_or_fail(what: &str, require_variable: &str) {
     assert!(
-        std::env::var(insists).is_err() && std::env::var("CI").is_err(),
-        "there is no {what} to test with; run `cargo xtask test`"
+        std::env::var(require_variable).is_err() && std::env::var("CI").is_err(),
+        "{what} is not installed for the tests; run `cargo xtask test`"
     );
-    eprintln!("SKIPPED: there is no {what} to test with; run `cargo xtask test`");
+    eprintln!("SKIPPED: {what} is not installed for the tests; run `cargo xtask test`");
 }

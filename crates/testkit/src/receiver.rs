@@ -1,4 +1,4 @@
-//! A receiver of webhooks on a real socket: takes down what it is sent and answers as it is told.
+//! A webhook receiver on a real socket. It records requests and sends configurable replies.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -21,16 +21,16 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
-/// What a receiver was sent.
+/// A request that the receiver got.
 #[derive(Debug, Clone)]
-pub struct Received {
+pub struct ReceivedRequest {
     pub path: String,
     pub headers: HeaderMap,
     pub body: Bytes,
 }
 
-impl Received {
-    /// A header's text, empty if it is not there.
+impl ReceivedRequest {
+    /// A header's value; empty if it is missing.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
@@ -40,13 +40,13 @@ impl Received {
         serde_json::from_slice(&self.body).expect("notifications are JSON")
     }
 
-    /// The notification's number in the log.
+    /// The sequence number of the notification in the log.
     pub fn sequence(&self) -> i64 {
         self.json()["sequence"].as_i64().expect("a notification of the log")
     }
 }
 
-/// How a receiver answers.
+/// A configured reply.
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub status: u16,
@@ -56,14 +56,14 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// The same answer with one more header.
+    /// The same reply with one more header.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: &str) -> Self {
         self.headers.push((name, value.to_owned()));
         self
     }
 
-    /// The same answer, given so much later.
+    /// The same reply, sent after a delay.
     #[must_use]
     pub fn after(self, after: Duration) -> Self {
         Self { after, ..self }
@@ -77,64 +77,64 @@ impl From<u16> for Reply {
 }
 
 #[derive(Default)]
-struct Book {
-    received: Vec<Received>,
-    next: VecDeque<Reply>,
-    always: Option<Reply>,
-    /// Ends when answers may go.
-    held: Option<watch::Receiver<()>>,
-    /// The ids of what is being answered.
-    at_once: Vec<String>,
-    most_at_once: usize,
-    doubles: usize,
+struct State {
+    received: Vec<ReceivedRequest>,
+    queued_replies: VecDeque<Reply>,
+    default_reply: Option<Reply>,
+    /// While set, replies wait until its sender is dropped.
+    hold: Option<watch::Receiver<()>>,
+    /// The webhook ids of the requests in flight.
+    in_flight: Vec<String>,
+    max_in_flight: usize,
+    duplicates_in_flight: usize,
 }
 
-/// One request that is being answered, or was hung up on.
-struct Turn<'b> {
-    book: &'b Mutex<Book>,
+/// Counts one request as in flight until it is dropped.
+struct InFlightRequest<'b> {
+    state: &'b Mutex<State>,
     id: String,
 }
 
-impl<'b> Turn<'b> {
-    fn take(book: &'b Mutex<Book>, id: String) -> Self {
-        let mut own = book.lock().unwrap();
-        own.doubles += usize::from(own.at_once.contains(&id));
-        own.at_once.push(id.clone());
-        own.most_at_once = own.most_at_once.max(own.at_once.len());
-        drop(own);
-        Self { book, id }
+impl<'b> InFlightRequest<'b> {
+    fn start(state: &'b Mutex<State>, id: String) -> Self {
+        let mut locked = state.lock().unwrap();
+        locked.duplicates_in_flight += usize::from(locked.in_flight.contains(&id));
+        locked.in_flight.push(id.clone());
+        locked.max_in_flight = locked.max_in_flight.max(locked.in_flight.len());
+        drop(locked);
+        Self { state, id }
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for InFlightRequest<'_> {
     fn drop(&mut self) {
-        let mut book = self.book.lock().unwrap();
-        let place = book.at_once.iter().position(|id| *id == self.id).unwrap();
-        book.at_once.swap_remove(place);
+        let mut state = self.state.lock().unwrap();
+        let index = state.in_flight.iter().position(|id| *id == self.id).unwrap();
+        state.in_flight.swap_remove(index);
     }
 }
 
-/// As long as there is this, a receiver answers nobody: stories need not hope that it is slow enough.
+/// While this guard exists, the receiver does not reply. Tests need no sleep to keep requests in flight.
 #[must_use]
-pub struct Held {
+pub struct HoldGuard {
     _until_dropped: watch::Sender<()>,
 }
 
-/// A receiver, which stops when it is dropped.
+/// A webhook receiver. Dropping it stops it.
 pub struct Receiver {
     pub address: SocketAddr,
     encrypted: bool,
-    book: Arc<Mutex<Book>>,
+    state: Arc<Mutex<State>>,
     serving: JoinHandle<()>,
 }
 
 impl Receiver {
-    /// Starts a receiver that answers 200.
+    /// Starts a receiver that replies 200.
     pub async fn start() -> Self {
         Self::serve(None).await
     }
 
-    /// Starts a receiver that is reached encrypted, and shows this certificate.
+    /// Starts a receiver with TLS.
     pub async fn start_encrypted(config: ServerConfig) -> Self {
         Self::serve(Some(TlsAcceptor::from(Arc::new(config)))).await
     }
@@ -142,71 +142,71 @@ impl Receiver {
     async fn serve(tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let book = Arc::new(Mutex::new(Book::default()));
-        let (shared, encrypted) = (book.clone(), tls.is_some());
+        let state = Arc::new(Mutex::new(State::default()));
+        let (shared, encrypted) = (state.clone(), tls.is_some());
         let serving = tokio::task::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (book, tls) = (shared.clone(), tls.clone());
+                let (state, tls) = (shared.clone(), tls.clone());
                 tokio::task::spawn(async move {
                     match tls {
-                        None => converse(&book, stream).await,
+                        None => serve_connection(&state, stream).await,
                         Some(tls) => {
                             if let Ok(stream) = tls.accept(stream).await {
-                                converse(&book, stream).await;
+                                serve_connection(&state, stream).await;
                             }
                         }
                     }
                 });
             }
         });
-        Self { address, encrypted, book, serving }
+        Self { address, encrypted, state, serving }
     }
 
-    /// Where it is reached.
+    /// The webhook URL.
     pub fn url(&self) -> String {
         let scheme = if self.encrypted { "https" } else { "http" };
         format!("{scheme}://{}/hook", self.address)
     }
 
-    /// Everything it was sent so far.
-    pub fn received(&self) -> Vec<Received> {
-        self.book.lock().unwrap().received.clone()
+    /// All requests so far.
+    pub fn received(&self) -> Vec<ReceivedRequest> {
+        self.state.lock().unwrap().received.clone()
     }
 
-    /// Answers like this from now on.
-    pub fn always(&self, reply: impl Into<Reply>) {
-        self.book.lock().unwrap().always = Some(reply.into());
+    /// Sets the reply to all further requests.
+    pub fn set_reply(&self, reply: impl Into<Reply>) {
+        self.state.lock().unwrap().default_reply = Some(reply.into());
     }
 
-    /// Answers the next requests like this, one each.
-    pub fn next(&self, replies: impl IntoIterator<Item = impl Into<Reply>>) {
-        self.book.lock().unwrap().next.extend(replies.into_iter().map(Into::into));
+    /// Queues replies to the next requests, one each.
+    pub fn queue_replies(&self, replies: impl IntoIterator<Item = impl Into<Reply>>) {
+        self.state.lock().unwrap().queued_replies.extend(replies.into_iter().map(Into::into));
     }
 
-    /// Takes everything down from now on, but answers it only once what this gives back is dropped.
-    pub fn hold(&self) -> Held {
-        let (sender, held) = watch::channel(());
-        self.book.lock().unwrap().held = Some(held);
-        Held { _until_dropped: sender }
+    /// Records requests but holds their replies until the returned guard is dropped.
+    pub fn hold_replies(&self) -> HoldGuard {
+        let (sender, hold) = watch::channel(());
+        self.state.lock().unwrap().hold = Some(hold);
+        HoldGuard { _until_dropped: sender }
     }
 
-    /// Answers what comes from now on; what is held stays held.
-    pub fn answer_others(&self) {
-        self.book.lock().unwrap().held = None;
+    /// Replies to further requests; replies that are already held stay held.
+    pub fn stop_holding(&self) {
+        self.state.lock().unwrap().hold = None;
     }
 
-    /// How many requests there were at once, at most.
-    pub fn most_at_once(&self) -> usize {
-        self.book.lock().unwrap().most_at_once
+    /// The highest number of concurrent requests so far.
+    pub fn max_in_flight(&self) -> usize {
+        self.state.lock().unwrap().max_in_flight
     }
 
-    /// How often it was sent something that it was just being sent.
-    pub fn doubles(&self) -> usize {
-        self.book.lock().unwrap().doubles
+    /// How many requests arrived while one with the same webhook id was in flight.
+    pub fn duplicates_in_flight(&self) -> usize {
+        self.state.lock().unwrap().duplicates_in_flight
     }
 
-    /// Waits until it was sent so many, at most thirty seconds.
-    pub async fn wait_for(&self, count: usize) -> Vec<Received> {
+    /// Waits until it has received this many requests; fails after 30 seconds.
+    pub async fn wait_for(&self, count: usize) -> Vec<ReceivedRequest> {
         for _ in 0..3_000 {
             let received = self.received();
             if received.len() >= count {
@@ -217,15 +217,15 @@ impl Receiver {
         panic!("{} of {count} notifications arrived", self.received().len());
     }
 
-    /// Waits until it is answering nobody, at most thirty seconds.
-    pub async fn wait_for_quiet(&self) {
+    /// Waits until no request is in flight; fails after 30 seconds.
+    pub async fn wait_until_idle(&self) {
         for _ in 0..3_000 {
-            if self.book.lock().unwrap().at_once.is_empty() {
+            if self.state.lock().unwrap().in_flight.is_empty() {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("something is still being answered");
+        panic!("requests are still in flight");
     }
 }
 
@@ -235,30 +235,30 @@ impl Drop for Receiver {
     }
 }
 
-async fn converse(book: &Mutex<Book>, stream: impl AsyncRead + AsyncWrite + Unpin) {
-    let service = service_fn(|request| answer(book, request));
+async fn serve_connection(state: &Mutex<State>, stream: impl AsyncRead + AsyncWrite + Unpin) {
+    let service = service_fn(|request| answer(state, request));
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
 async fn answer(
-    book: &Mutex<Book>,
+    state: &Mutex<State>,
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (parts, body) = request.into_parts();
     let id = parts.headers.get("webhook-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
-    let _turn = Turn::take(book, id.to_owned());
+    let _in_flight = InFlightRequest::start(state, id.to_owned());
     let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let path = parts.uri.path().to_owned();
-    let (reply, held) = {
-        let mut book = book.lock().unwrap();
-        book.received.push(Received { path, headers: parts.headers, body });
-        let next = book.next.pop_front();
-        let reply = next.or_else(|| book.always.clone()).unwrap_or_else(|| 200.into());
-        (reply, book.held.clone())
+    let (reply, hold) = {
+        let mut state = state.lock().unwrap();
+        state.received.push(ReceivedRequest { path, headers: parts.headers, body });
+        let queued = state.queued_replies.pop_front();
+        let reply = queued.or_else(|| state.default_reply.clone()).unwrap_or_else(|| 200.into());
+        (reply, state.hold.clone())
     };
-    if let Some(mut held) = held {
-        // Nothing is ever sent: it ends with whoever holds it.
-        while held.changed().await.is_ok() {}
+    if let Some(mut hold) = hold {
+        // Nothing is ever sent on this channel; it closes when the guard is dropped.
+        while hold.changed().await.is_ok() {}
     }
     tokio::time::sleep(reply.after).await;
     let mut response = Response::new(Full::new(reply.body));

@@ -1,11 +1,11 @@
-//! The world of a story: two clubs, a few callers, a service, and a clock that stands still.
+//! The environment of a test: two clubs, API clients, a running service, and a manual clock.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kit::clock::HandClock;
-use kit::{Clock, Dice, IdMaker, Timestamp, Zone};
+use kit::clock::ManualClock;
+use kit::{Clock, IdGenerator, Rng, Timestamp, Zone};
 use store::{Db, Scope};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -20,25 +20,25 @@ use touchline::ids::AccountId;
 
 use crate::{Client, Engine, TestDatabase};
 
-/// So many seconds.
+/// A duration of whole seconds.
 pub fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
-/// Everything a story needs.
+/// Everything a test needs.
 pub struct World {
     pub database: TestDatabase,
-    pub clock: HandClock,
+    pub clock: ManualClock,
     pub node: Node,
     /// The club Harbour.
     pub harbour: AccountId,
-    /// May do everything at Harbour that has a name.
+    /// Has a key of Harbour with every named scope.
     pub owner: Client,
-    /// May read teams at Harbour.
+    /// Has a key of Harbour with `teams:read`.
     pub reader: Client,
-    /// Has a key of Harbour without any right to teams.
+    /// Has a key of Harbour without a scope for teams.
     pub bystander: Client,
-    /// May do everything at another club.
+    /// Has a key of another club with every named scope.
     pub stranger: Client,
     /// Has no key.
     pub nobody: Client,
@@ -48,7 +48,7 @@ pub struct World {
 pub struct Node {
     pub app: App,
     pub address: SocketAddr,
-    /// Delivers to webhooks when a story says so.
+    /// Delivers to webhooks only when a test calls it.
     pub dispatcher: Dispatcher,
     stop: watch::Sender<bool>,
     serving: JoinHandle<()>,
@@ -61,7 +61,7 @@ impl Node {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let config = Config { listen: address, ..config };
-        let app = App::new(config, db, clock, Arc::new(Dice::system())).await.unwrap();
+        let app = App::new(config, db, clock, Arc::new(Rng::system())).await.unwrap();
         let (stop, stopped) = watch::channel(false);
         let router = touchline::service(app.clone());
         let serving = touchline::web::server::serve(listener, app.clone(), router, stopped);
@@ -69,7 +69,7 @@ impl Node {
         Self { app, address, dispatcher, stop, serving: tokio::task::spawn(serving) }
     }
 
-    /// Stops the service as an operator would.
+    /// Stops the service gracefully.
     pub async fn stop(self) {
         self.app.stop();
         let _ = self.stop.send(true);
@@ -84,21 +84,21 @@ impl World {
     async fn new(engine: Engine) -> Option<Self> {
         let database = TestDatabase::new(engine).await?;
         let start: Timestamp = "2026-09-05T10:00:00Z".parse().unwrap();
-        let clock = HandClock::at(start);
+        let clock = ManualClock::at(start);
         let node = Node::start(&database, clock.clock(), test_config()).await;
         let (db, address) = (&node.app.db, node.address);
         let harbour = make_account(db, "Harbour", start).await;
         let other = make_account(db, "Hilltop", start).await;
-        let caller = async |account, scopes: &str| {
+        let client = async |account, scopes: &str| {
             let (_, value) = make_key(db, account, new_key(scopes)).await;
             Client::new(address, Some(&value))
         };
         let all = Scopes::all_named().to_string();
         Some(Self {
-            owner: caller(harbour, &all).await,
-            reader: caller(harbour, "teams:read").await,
-            bystander: caller(harbour, "webhooks:write").await,
-            stranger: caller(other, &all).await,
+            owner: client(harbour, &all).await,
+            reader: client(harbour, "teams:read").await,
+            bystander: client(harbour, "webhooks:write").await,
+            stranger: client(other, &all).await,
             nobody: Client::new(address, None),
             database,
             clock,
@@ -107,12 +107,12 @@ impl World {
         })
     }
 
-    /// Lets time pass.
-    pub fn pass(&self, time: Duration) {
-        self.clock.pass(time);
+    /// Advances the clock.
+    pub fn advance_clock(&self, time: Duration) {
+        self.clock.advance(time);
     }
 
-    /// Delivers to webhooks everything that is due now.
+    /// Runs all webhook deliveries that are due now.
     pub async fn deliver(&self) {
         self.node.dispatcher.deliver().await.unwrap();
     }
@@ -122,31 +122,31 @@ impl World {
         &self.node.app.db
     }
 
-    /// A second service on the same database, with other settings.
+    /// Starts another service on the same database, with changed settings.
     pub async fn node(&self, change: impl FnOnce(&mut Config)) -> Node {
         let mut config = test_config();
         change(&mut config);
         Node::start(&self.database, self.clock.clock(), config).await
     }
 
-    /// A caller of Harbour with a key of its own.
-    pub async fn caller(&self, new: NewKey) -> (Key, Client) {
+    /// Creates a key of Harbour, and a client that uses it.
+    pub async fn client_with_key(&self, new: NewKey) -> (Key, Client) {
         let (key, value) = make_key(self.db(), self.harbour, new).await;
         (key, Client::new(self.node.address, Some(&value)))
     }
 
-    /// Everything the account's log tells, oldest first.
-    pub async fn news(&self) -> Vec<serde_json::Value> {
+    /// The bodies of all notifications in Harbour's log, oldest first.
+    pub async fn notifications(&self) -> Vec<serde_json::Value> {
         let scope = Scope::account(self.harbour, "test");
         let read = self.db().read(scope, |db| touchline::signals::notifications(db, 0, 100_000));
         let bodies = read.await.unwrap().into_iter().map(|notification| notification.body);
         bodies.map(|body| serde_json::from_str(&body).unwrap()).collect()
     }
 
-    /// The number of rows of a table, over all accounts.
+    /// The number of rows in a table, over all accounts.
     pub async fn count(&self, table: &str) -> u64 {
         let name = table.to_owned();
-        let counted = self.db().read(Scope::system("count"), move |db| {
+        let count = self.db().read(Scope::system("count"), move |db| {
             let table = db.tables()?.into_iter().find(|table| table.name == name).unwrap();
             let mut rows = 0;
             db.rows(&table, |_| {
@@ -155,11 +155,11 @@ impl World {
             })?;
             Ok::<u64, store::Error>(rows)
         });
-        counted.await.unwrap()
+        count.await.unwrap()
     }
 }
 
-/// Settings for tests: the defaults, with room for many requests.
+/// Settings for tests: the defaults, with a high sign-in rate limit and webhooks to localhost allowed.
 pub fn test_config() -> Config {
     let mut config = Config::defaults();
     config.postgres_connections = 4.try_into().unwrap();
@@ -168,7 +168,7 @@ pub fn test_config() -> Config {
     config
 }
 
-/// A key with these scopes and nothing else special.
+/// A key with these scopes and no other restrictions.
 pub fn new_key(scopes: &str) -> NewKey {
     NewKey {
         name: "test".to_owned(),
@@ -179,28 +179,28 @@ pub fn new_key(scopes: &str) -> NewKey {
     }
 }
 
-/// Makes a club.
+/// Creates a club.
 pub async fn make_account(db: &Db, name: &str, now: Timestamp) -> AccountId {
-    let id: AccountId = IdMaker::default().make(now, &Dice::system());
+    let id: AccountId = IdGenerator::default().generate(now, &Rng::system());
     let (name, timezone) = (name.to_owned(), Zone::utc());
     let new = NewAccount { id, name, tier: Tier::League, timezone, sport: None, demo: false };
-    let made = db.write(Scope::account(id, "test"), move |tx| account::create(tx, &new)).await;
-    made.unwrap().id
+    let created = db.write(Scope::account(id, "test"), move |tx| account::create(tx, &new)).await;
+    created.unwrap().id
 }
 
-/// Makes a key and tells its value.
+/// Creates a key and returns its value.
 pub async fn make_key(db: &Db, account: AccountId, new: NewKey) -> (Key, String) {
-    let made = db.write(Scope::account(account, "test"), move |tx| api_key::create(tx, new)).await;
-    let (key, value) = made.unwrap();
+    let create = db.write(Scope::account(account, "test"), move |tx| api_key::create(tx, new));
+    let (key, value) = create.await.unwrap();
     (key, value.reveal().to_owned())
 }
 
-/// Runs a story in a world of its own.
-pub fn run(engine: Engine, story: impl AsyncFnOnce(&World)) {
+/// Runs a test in a new world. Skips it if the database server is not available.
+pub fn run(engine: Engine, test: impl AsyncFnOnce(&World)) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let Some(world) = World::new(engine).await else { return };
-        story(&world).await;
+        test(&world).await;
         world.node.stop().await;
         world.database.remove().await;
     });

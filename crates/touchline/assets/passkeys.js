@@ -87,13 +87,13 @@ function reason(error) {
   switch (error.name) {
     case 'NotAllowedError':
     case 'AbortError':
-      return 'It was cancelled, or took too long. Nothing has changed.'
+      return 'The request was cancelled or took too long. Nothing has changed.'
     case 'InvalidStateError':
-      return 'This device has a passkey of yours already.'
+      return 'You already have a passkey on this device.'
     case 'SecurityError':
-      return 'Passkeys do not work at this address. Open the service by its usual name.'
+      return 'Passkeys do not work at this address. Open Touchline at its usual address.'
     default:
-      return 'That did not work. Try again in a moment.'
+      return 'Something went wrong. Try again in a moment.'
   }
 }
 

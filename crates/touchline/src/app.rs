@@ -1,154 +1,154 @@
-//! The service's own parts, made once at start and handed to everybody who needs them.
+//! The shared state of a running service, created once at startup.
 
 use std::collections::HashSet;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kit::{Clock, Dice, IdMaker, Timestamp};
+use kit::{Clock, IdGenerator, Rng, Timestamp};
 use store::{Db, Scope, bind};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::accounts::usage::Usage;
+use crate::accounts::usage::UsageCounter;
 use crate::cards::Cards;
 use crate::config::{BaseUrl, Config, Secret};
 use crate::doctor::Finding;
 use crate::error::{Error, Result};
 use crate::ids::RequestId;
 use crate::jobs;
-use crate::mail::unsubscribe::LinkKey;
-use crate::passwords::Passwords;
-use crate::post::courier::Courier;
+use crate::mail::unsubscribe::UnsubscribeKey;
+use crate::mailer::direct::DirectMailer;
+use crate::passwords::PasswordHasher;
 use crate::secrets::Secrets;
-use crate::web::admission::Standings;
-use crate::web::body::Uploads;
+use crate::web::admission::RosterAccessCache;
+use crate::web::body::UploadLimiter;
 use crate::web::cache::Cache;
 use crate::web::cursor::CursorKey;
-use crate::web::idempotency::Running;
+use crate::web::idempotency::InFlightKeys;
 use crate::web::limits::Limits;
 use crate::web::metrics::Metrics;
-use crate::web::pace::Paces;
-use crate::web::stream::Streams;
+use crate::web::stream::StreamLimiter;
+use crate::web::throttle::Throttle;
 
-/// How much memory remembered answers may take.
-const CACHE: usize = 16 * 1024 * 1024;
-/// A key's last use is noted once in this time.
-const TOUCH_EVERY: Duration = Duration::from_secs(60);
+/// Memory for cached responses, in bytes.
+const CACHE_BYTES: usize = 16 * 1024 * 1024;
+/// The last use of a key or grant is recorded at most once in this interval.
+const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The service. Cheap to clone.
+/// A handle to the running service. Cheap to clone.
 #[derive(Clone)]
-pub struct App(Arc<Parts>);
+pub struct App(Arc<AppInner>);
 
-/// What the service is made of.
-pub struct Parts {
+/// The state behind [`App`].
+pub struct AppInner {
     pub config: Config,
-    /// The setting `base_url`, or the address the server listens on. A request never changes it.
-    pub home: BaseUrl,
+    /// The setting `base_url`, or the address the server listens on. It never depends on a request.
+    pub base_url: BaseUrl,
     pub db: Db,
     pub clock: Clock,
-    pub dice: Arc<Dice>,
-    pub cursors: CursorKey,
-    pub links: LinkKey,
+    pub rng: Arc<Rng>,
+    pub cursor_key: CursorKey,
+    pub unsubscribe_key: UnsubscribeKey,
     pub secrets: Secrets,
     pub limits: Limits,
-    /// How often people try to sign in.
-    pub paces: Paces,
-    pub passwords: Passwords,
-    /// Takes letters with secrets to the mail server.
-    pub courier: Courier,
-    /// What is needed to take cards, where they are taken.
+    /// Limits attempts such as sign-ins, by client address.
+    pub throttle: Throttle,
+    pub passwords: PasswordHasher,
+    /// Sends emails that contain secrets. They are never stored in the outbox.
+    pub direct_mailer: DirectMailer,
+    /// Card payments, if they are configured.
     pub cards: Option<Cards>,
-    pub usage: Usage,
+    pub usage: UsageCounter,
     pub cache: Cache,
-    pub standings: Standings,
-    pub running: Arc<Running>,
-    pub uploads: Arc<Uploads>,
-    pub streams: Arc<Streams>,
-    pub touches: Arc<Touches>,
+    pub roster_access_cache: RosterAccessCache,
+    pub idempotent_requests: Arc<InFlightKeys>,
+    pub slow_uploads: Arc<UploadLimiter>,
+    pub streams: Arc<StreamLimiter>,
+    pub pending_touches: Arc<PendingTouches>,
     pub metrics: Metrics,
-    /// What the doctor found last, and when.
-    pub checkup: tokio::sync::Mutex<Option<(Timestamp, Vec<Finding>)>>,
-    ids: IdMaker,
+    /// The time and the findings of the last `doctor` run.
+    pub last_doctor_run: tokio::sync::Mutex<Option<(Timestamp, Vec<Finding>)>>,
+    ids: IdGenerator,
     tasks: Mutex<JoinSet<()>>,
-    stopping: watch::Sender<bool>,
+    shutdown: watch::Sender<bool>,
 }
 
 impl Deref for App {
-    type Target = Parts;
+    type Target = AppInner;
 
-    fn deref(&self) -> &Parts {
+    fn deref(&self) -> &AppInner {
         &self.0
     }
 }
 
 impl App {
-    /// The service on a database whose schema is up to date.
-    pub async fn new(config: Config, db: Db, clock: Clock, dice: Arc<Dice>) -> Result<Self> {
+    /// Creates the service on a database whose schema is up to date.
+    pub async fn new(config: Config, db: Db, clock: Clock, rng: Arc<Rng>) -> Result<Self> {
         let key = installation_key(&db).await?;
-        Ok(Self(Arc::new(Parts {
-            paces: Paces::new(clock.clone()),
-            passwords: Passwords::new(dice.clone()),
-            courier: Courier::new(&config)?,
+        Ok(Self(Arc::new(AppInner {
+            throttle: Throttle::new(clock.clone()),
+            passwords: PasswordHasher::new(rng.clone()),
+            direct_mailer: DirectMailer::new(&config)?,
             cards: Cards::new(&config).map_err(Error::internal)?,
             secrets: Secrets::new(key, config.secret.as_ref().map(Secret::reveal)),
-            limits: Limits::new(config.auth_failures, clock.clone(), dice.clone()),
-            usage: Usage::new(clock.clone()),
-            home: config.home(),
+            limits: Limits::new(config.auth_failures, clock.clone(), rng.clone()),
+            usage: UsageCounter::new(clock.clone()),
+            base_url: config.effective_base_url(),
             config,
             db,
             clock,
-            dice,
-            cursors: CursorKey::new(key),
-            links: LinkKey::derive(&key),
-            cache: Cache::new(CACHE),
-            standings: Standings::default(),
-            running: Arc::default(),
-            uploads: Arc::default(),
+            rng,
+            cursor_key: CursorKey::new(key),
+            unsubscribe_key: UnsubscribeKey::derive(&key),
+            cache: Cache::new(CACHE_BYTES),
+            roster_access_cache: RosterAccessCache::default(),
+            idempotent_requests: Arc::default(),
+            slow_uploads: Arc::default(),
             streams: Arc::default(),
-            touches: Arc::default(),
+            pending_touches: Arc::default(),
             metrics: Metrics::default(),
-            checkup: tokio::sync::Mutex::default(),
-            ids: IdMaker::default(),
+            last_doctor_run: tokio::sync::Mutex::default(),
+            ids: IdGenerator::default(),
             tasks: Mutex::new(JoinSet::new()),
-            stopping: watch::channel(false).0,
+            shutdown: watch::channel(false).0,
         })))
     }
 
-    /// The absolute URL of a path: for what is stored, mailed or sent to another party.
+    /// The absolute URL of a path, for links that are stored, emailed or sent to another party.
     pub fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.home.as_str())
+        format!("{}{path}", self.base_url.as_str())
     }
 
-    /// A fresh request id.
+    /// Generates a request id.
     pub fn new_request_id(&self) -> RequestId {
-        self.ids.make(self.clock.now(), &self.dice)
+        self.ids.generate(self.clock.now(), &self.rng)
     }
 
-    /// Starts something that goes on beside requests and is awaited at shutdown.
-    pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+    /// Spawns a background task that shutdown waits for.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        // What has ended is let go, so that the set does not grow.
+        // Drop finished tasks so that the set does not grow.
         while tasks.try_join_next().is_some() {}
-        tasks.spawn(work);
+        tasks.spawn(task);
     }
 
-    /// Whether the service is about to stop.
+    /// Whether the service is shutting down.
     pub fn is_stopping(&self) -> bool {
-        *self.stopping.borrow()
+        *self.shutdown.borrow()
     }
 
-    /// For those who wait until the service is about to stop.
-    pub fn stopping(&self) -> watch::Receiver<bool> {
-        self.stopping.subscribe()
+    /// A receiver that turns `true` when the service starts to shut down.
+    pub fn shutdown_signal(&self) -> watch::Receiver<bool> {
+        self.shutdown.subscribe()
     }
 
-    /// Says that the service is about to stop: it is no longer ready for new work.
+    /// Starts the shutdown: the service no longer reports itself as ready.
     pub fn stop(&self) {
-        self.stopping.send_replace(true);
+        self.shutdown.send_replace(true);
     }
 
-    /// Waits for what goes on beside requests, but not for ever.
+    /// Waits for background tasks, at most 10 seconds, and writes the usage counters.
     pub async fn finish(&self) {
         let mut tasks = {
             let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -156,20 +156,20 @@ impl App {
         };
         let all = async { while tasks.join_next().await.is_some() {} };
         if tokio::time::timeout(Duration::from_secs(10), all).await.is_err() {
-            tracing::warn!("some background work did not end in time");
+            tracing::warn!("background tasks were still running after 10 seconds");
         }
-        jobs::write_usage(self).await;
+        jobs::flush_usage(self).await;
     }
 }
 
-/// The installation's key for what it seals, made by whichever node comes first.
+/// The installation's secret key. The first node that starts creates it.
 async fn installation_key(db: &Db) -> Result<[u8; 32]> {
     let key = db
         .write(Scope::system("installation"), |tx| {
-            tx.run(
+            tx.execute(
                 "insert into installation (id, cursor_key, created_at) values (1, :key, :now)
                  on conflict do nothing /* any account */",
-                bind! { key: tx.dice().bytes::<32>() },
+                bind! { key: tx.rng().bytes::<32>() },
             )?;
             let (key,) = tx.one(
                 "select cursor_key from installation where id = 1 /* any account */",
@@ -181,33 +181,33 @@ async fn installation_key(db: &Db) -> Result<[u8; 32]> {
     Ok(key)
 }
 
-/// The keys and grants whose use is being noted right now, by the bits of their ids.
+/// The keys and grants whose last use is being recorded, by the bits of their ids.
 #[derive(Debug, Default)]
-pub struct Touches(Mutex<HashSet<u128>>);
+pub struct PendingTouches(Mutex<HashSet<u128>>);
 
-/// The task of noting that one of them is in use.
+/// Permission to record the last use of one key or grant. Dropping it allows the next one.
 #[derive(Debug)]
 pub struct Touch {
-    touches: Arc<Touches>,
+    touches: Arc<PendingTouches>,
     subject: u128,
-    /// A use noted since then is recent enough.
+    /// No update is needed if the recorded use is later than this.
     pub before: Timestamp,
 }
 
-impl Touches {
-    /// The task, if the last use was noted too long ago and nobody is at it.
-    pub fn due(
+impl PendingTouches {
+    /// Returns a guard if the recorded use is too old and no other task is updating it.
+    pub fn begin_if_due(
         self: &Arc<Self>,
         subject: u128,
         last: Option<Timestamp>,
         now: Timestamp,
     ) -> Option<Touch> {
-        let before = now.minus(TOUCH_EVERY);
+        let before = now.minus(TOUCH_INTERVAL);
         if last.is_some_and(|last| last > before) {
             return None;
         }
-        let fresh = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(subject);
-        fresh.then(|| Touch { touches: self.clone(), subject, before })
+        let inserted = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(subject);
+        inserted.then(|| Touch { touches: self.clone(), subject, before })
     }
 }
 

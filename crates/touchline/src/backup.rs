@@ -1,9 +1,9 @@
-//! Backups: one archive with every row of every table, the same for both databases.
+//! Backups: an archive with every row of every table, in the same format for both databases.
 //!
-//! All rows are read at one moment. Each table is a file of JSON lines with its own hash; a manifest
-//! says what must be there. An archive can be put back into an empty SQLite or PostgreSQL, whichever
-//! it came from, so it is also the way from one to the other. The hashes show that an archive is complete; who made it is
-//! shown by its signature, if it has one.
+//! All rows are read from one snapshot. Each table is a file of JSON lines; a manifest lists the files with
+//! their hashes. An archive can be restored into an empty SQLite or PostgreSQL database, whichever it came
+//! from, so it is also the way to migrate from one to the other. The hashes prove that an archive is complete;
+//! an optional signature proves who made it.
 
 pub mod signature;
 
@@ -24,11 +24,11 @@ use sha2::{Digest, Sha256};
 use store::{Db, Reader, Scope, Table, Tx, Value};
 
 use crate::accounts::account;
-use crate::migrations::STEPS;
+use crate::migrations::MIGRATIONS;
 use crate::signals;
 use signature::{Origin, PublicKey, Signature, SigningKey};
 
-/// What a backup says about itself.
+/// The manifest of a backup.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Manifest {
     format: u32,
@@ -46,42 +46,44 @@ struct TableFile {
 }
 
 impl Manifest {
-    /// How many rows the backup has.
+    /// The number of rows in the backup.
     pub fn rows(&self) -> u64 {
         self.tables.iter().map(|table| table.rows).sum()
     }
 }
 
-/// Why a backup could not be made or put back.
+/// Why a backup could not be created, verified or restored.
 pub type Fault = String;
 
 const FORMAT: u32 = 1;
 const MANIFEST: &str = "manifest.json";
 const SIGNATURE: &str = "manifest.sig.json";
 
-fn told<E: std::fmt::Display>(place: &Path) -> impl Fn(E) -> Fault + '_ {
-    move |error| format!("{}: {error}", place.display())
+/// Adds a path to an error.
+fn with_path<E: std::fmt::Display>(path: &Path) -> impl Fn(E) -> Fault + '_ {
+    move |error| format!("{}: {error}", path.display())
 }
 
-/// Why an archive cannot be read. What is wrong with a damaged one is not told: the reason may quote the data.
-fn unread(place: &Path) -> impl Fn(std::io::Error) -> Fault + '_ {
+/// Describes why an archive cannot be read. The cause is not included for a damaged archive, because it may
+/// quote data.
+fn read_error(path: &Path) -> impl Fn(std::io::Error) -> Fault + '_ {
     move |error| match error.kind() {
         ErrorKind::Other
         | ErrorKind::InvalidData
         | ErrorKind::InvalidInput
-        | ErrorKind::UnexpectedEof => format!("{}: the archive is damaged", place.display()),
-        _ => told(place)(error),
+        | ErrorKind::UnexpectedEof => format!("{}: the archive is damaged", path.display()),
+        _ => with_path(path)(error),
     }
 }
 
-/// Where a backup of this moment is put if nobody says otherwise.
+/// The default path of a backup.
 pub fn default_path(data: &Path, now: Timestamp) -> PathBuf {
     let stamp: String =
         now.to_string().chars().filter(char::is_ascii_alphanumeric).take(21).collect();
     data.join("backups").join(format!("touchline-{stamp}.tar.gz"))
 }
 
-/// Makes a backup, and signs it if a key is given. The file appears under its name only when it is whole.
+/// Creates a backup, and signs it if a key is given. The file gets its name only when it is complete.
 pub async fn create(
     db: &Db,
     to: &Path,
@@ -92,10 +94,10 @@ pub async fn create(
     let folder =
         to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if to.exists() {
-        return Err(format!("{} is there already; a backup replaces nothing", to.display()));
+        return Err(format!("{} already exists; choose another file", to.display()));
     }
-    let applied = db.applied().await.map_err(|error| error.to_string())?;
-    let work = tempfile::tempdir_in(folder).map_err(told(folder))?;
+    let applied = db.applied_migrations().await.map_err(|error| error.to_string())?;
+    let work = tempfile::tempdir_in(folder).map_err(with_path(folder))?;
     let into = work.path().to_owned();
     let dumped = db.snapshot(Scope::system("backup"), move |db| dump(db, &into, progress)).await;
     let manifest = Manifest {
@@ -106,20 +108,21 @@ pub async fn create(
         tables: dumped.map_err(|error| error.to_string())?,
     };
     let packed = work.path().join("backup.tar.gz");
-    pack(work.path(), &manifest, key, &packed).map_err(told(to))?;
-    std::fs::rename(&packed, to).map_err(told(to))?;
+    pack(work.path(), &manifest, key, &packed).map_err(with_path(to))?;
+    std::fs::rename(&packed, to).map_err(with_path(to))?;
     Ok(manifest)
 }
 
-/// Called with a table's name and how many of its rows are done.
+/// Called with the name of a table and the number of its rows processed so far.
 pub type Progress = fn(&str, u64);
 
 fn dump(db: &Reader<'_>, into: &Path, progress: Progress) -> store::Result<Vec<TableFile>> {
-    let failed =
-        |error: std::io::Error| store::Error::Unavailable(format!("the backup's folder: {error}"));
+    let failed = |error: std::io::Error| {
+        store::Error::Unavailable(format!("cannot write the backup: {error}"))
+    };
     let mut files = Vec::new();
     for table in db.tables()? {
-        let mut file = Hashed::new(private_file(&into.join(&table.name)).map_err(failed)?);
+        let mut file = HashingWriter::new(private_file(&into.join(&table.name)).map_err(failed)?);
         let mut rows = 0;
         db.rows(&table, |values| {
             let line = serde_json::Value::Array(values.iter().map(to_json).collect());
@@ -135,13 +138,13 @@ fn dump(db: &Reader<'_>, into: &Path, progress: Progress) -> store::Result<Vec<T
     Ok(files)
 }
 
-/// A writer that knows the hash of what went through it.
-struct Hashed {
+/// A writer that hashes what it writes.
+struct HashingWriter {
     file: BufWriter<File>,
     hash: Sha256,
 }
 
-impl Hashed {
+impl HashingWriter {
     fn new(file: File) -> Self {
         Self { file: BufWriter::new(file), hash: Sha256::new() }
     }
@@ -152,7 +155,7 @@ impl Hashed {
     }
 }
 
-impl Write for Hashed {
+impl Write for HashingWriter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let written = self.file.write(bytes)?;
         self.hash.update(&bytes[..written]);
@@ -170,8 +173,8 @@ fn pack(
     key: Option<&SigningKey>,
     to: &Path,
 ) -> std::io::Result<()> {
-    let options = private_file(to)?;
-    let mut archive = tar::Builder::new(GzEncoder::new(options, Compression::fast()));
+    let file = private_file(to)?;
+    let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
     let text = serde_json::to_vec_pretty(manifest)?;
     let signature = key.map(|key| serde_json::to_vec_pretty(&key.sign(&text))).transpose()?;
     for (name, text) in [(MANIFEST, Some(text)), (SIGNATURE, signature)] {
@@ -185,11 +188,11 @@ fn pack(
         let name = format!("tables/{}.jsonl", table.name);
         archive.append_path_with_name(folder.join(&table.name), name)?;
     }
-    // On the disk before it gets its name: a backup that a crash can empty is none.
+    // Synced before it is renamed, so that a crash cannot leave an empty file under the final name.
     archive.into_inner()?.finish()?.sync_all()
 }
 
-/// A new file that only its owner can read: it holds everything the club keeps.
+/// Creates a file that only its owner can read, because it contains all data.
 fn private_file(path: &Path) -> std::io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
@@ -223,8 +226,8 @@ fn from_json(value: serde_json::Value) -> Option<Value<'static>> {
     })
 }
 
-/// An archive that was unpacked and found whole.
-struct Unpacked {
+/// An unpacked archive that is complete.
+struct UnpackedArchive {
     manifest: Manifest,
     origin: Origin,
     folder: tempfile::TempDir,
@@ -235,58 +238,66 @@ struct Unpacked {
 struct Entries {
     manifest: Option<Vec<u8>>,
     signature: Option<Vec<u8>>,
-    /// The hash of each table.
+    /// The hash of each table file.
     tables: BTreeMap<String, String>,
 }
 
-/// Unpacks an archive into a folder. An entry that comes twice, or has an unknown name, is refused.
-fn entries(from: &Path, folder: &Path) -> Result<Entries, Fault> {
-    let damaged = || format!("{}: damaged, or not a backup", from.display());
-    let mut found = Entries::default();
-    let mut archive = tar::Archive::new(GzDecoder::new(File::open(from).map_err(told(from))?));
-    for entry in archive.entries().map_err(unread(from))? {
-        let mut entry = entry.map_err(unread(from))?;
-        let name = entry.path().map_err(unread(from))?.display().to_string();
+/// Unpacks an archive into a directory. Duplicate entries and unknown names are rejected.
+fn unpack_entries(from: &Path, folder: &Path) -> Result<Entries, Fault> {
+    let damaged = || format!("{}: the file is damaged or is not a backup", from.display());
+    let mut entries = Entries::default();
+    let mut archive = tar::Archive::new(GzDecoder::new(File::open(from).map_err(with_path(from))?));
+    for entry in archive.entries().map_err(read_error(from))? {
+        let mut entry = entry.map_err(read_error(from))?;
+        let name = entry.path().map_err(read_error(from))?.display().to_string();
         let single = match name.as_str() {
-            MANIFEST => Some(&mut found.manifest),
-            SIGNATURE => Some(&mut found.signature),
+            MANIFEST => Some(&mut entries.manifest),
+            SIGNATURE => Some(&mut entries.signature),
             _ => None,
         };
-        if let Some(place) = single {
+        if let Some(slot) = single {
             let mut bytes = Vec::new();
-            entry.read_to_end(&mut bytes).map_err(unread(from))?;
-            if place.replace(bytes).is_some() {
+            entry.read_to_end(&mut bytes).map_err(read_error(from))?;
+            if slot.replace(bytes).is_some() {
                 return Err(damaged());
             }
             continue;
         }
-        // Only names of tables are taken from the archive, never a path.
+        // Only table names are accepted, so an entry can never be written outside of the directory.
         let table = name.strip_prefix("tables/").and_then(|name| name.strip_suffix(".jsonl"));
         let plain = |table: &&str| table.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
         let table = table.filter(plain).ok_or_else(damaged)?;
-        let mut file = Hashed::new(private_file(&folder.join(table)).map_err(told(from))?);
-        std::io::copy(&mut entry, &mut file).map_err(unread(from))?;
-        let hash = file.finish().map_err(told(from))?;
-        if found.tables.insert(table.to_owned(), hash).is_some() {
+        let mut file =
+            HashingWriter::new(private_file(&folder.join(table)).map_err(with_path(from))?);
+        std::io::copy(&mut entry, &mut file).map_err(read_error(from))?;
+        let hash = file.finish().map_err(with_path(from))?;
+        if entries.tables.insert(table.to_owned(), hash).is_some() {
             return Err(damaged());
         }
     }
-    Ok(found)
+    Ok(entries)
 }
 
-/// Unpacks an archive, checks that it is what its manifest names and nothing else, and checks the manifest's signature.
-fn unpack(from: &Path, key: Option<&PublicKey>) -> Result<Unpacked, Fault> {
+/// Unpacks an archive and checks that it contains exactly what its manifest lists. Also checks the signature.
+fn unpack(from: &Path, key: Option<&PublicKey>) -> Result<UnpackedArchive, Fault> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let Entries { manifest, signature, tables } = entries(from, folder.path())?;
-    let text = manifest
-        .ok_or_else(|| format!("{}: no manifest; damaged, or not a backup", from.display()))?;
-    let damaged = |error: serde_json::Error| unread(from)(error.into());
+    let Entries { manifest, signature, tables } = unpack_entries(from, folder.path())?;
+    let text = manifest.ok_or_else(|| {
+        format!(
+            "{}: the manifest is missing; the file is damaged or is not a backup",
+            from.display()
+        )
+    })?;
+    let damaged = |error: serde_json::Error| read_error(from)(error.into());
     let signature = signature.map(|text| serde_json::from_slice::<Signature>(&text)).transpose();
-    let origin = signature::check(&text, signature.map_err(damaged)?.as_ref(), key)
+    let origin = signature::verify(&text, signature.map_err(damaged)?.as_ref(), key)
         .map_err(|fault| format!("{}: {fault}", from.display()))?;
     let manifest: Manifest = serde_json::from_slice(&text).map_err(damaged)?;
     if manifest.format != FORMAT {
-        return Err(format!("{}: made by a newer version of touchline", from.display()));
+        return Err(format!(
+            "{}: the backup was made by a newer version of Touchline",
+            from.display()
+        ));
     }
     for table in &manifest.tables {
         if tables.get(&table.name) != Some(&table.sha256) {
@@ -298,25 +309,28 @@ fn unpack(from: &Path, key: Option<&PublicKey>) -> Result<Unpacked, Fault> {
         }
     }
     if tables.len() != manifest.tables.len() {
-        return Err(format!("{}: damaged; a table is not in its manifest", from.display()));
+        return Err(format!(
+            "{}: the archive is damaged: a table is not in the manifest",
+            from.display()
+        ));
     }
-    Ok(Unpacked { manifest, origin, folder })
+    Ok(UnpackedArchive { manifest, origin, folder })
 }
 
-/// Puts a backup into an empty database: everything or nothing of it. With a key, only a backup that was signed with it is
-/// taken.
+/// Restores a backup into an empty database, completely or not at all. With a key, only a backup that was
+/// signed with it is accepted.
 pub async fn restore(
     db: &Db,
     from: &Path,
     key: Option<&PublicKey>,
     progress: Progress,
 ) -> Result<(Manifest, Origin), Fault> {
-    let Unpacked { manifest, origin, folder } = unpack(from, key)?;
-    let steps = known_steps(&manifest)?;
+    let UnpackedArchive { manifest, origin, folder } = unpack(from, key)?;
+    let migrations = migration_count(&manifest)?;
     let failed = |error: store::Error| error.to_string();
-    db.migrate(&STEPS[..steps]).await.map_err(|error| match error {
-        store::Error::Newer(_) => {
-            "the database is not empty; a backup goes into an empty one".to_owned()
+    db.migrate(&MIGRATIONS[..migrations]).await.map_err(|error| match error {
+        store::Error::NewerSchema(_) => {
+            "the database is not empty; restore into an empty database".to_owned()
         }
         other => other.to_string(),
     })?;
@@ -325,17 +339,17 @@ pub async fn restore(
     db.write(Scope::system("restore"), move |tx| load(tx, &path, &names, progress))
         .await
         .map_err(failed)?;
-    db.migrate(STEPS).await.map_err(failed)?;
+    db.migrate(MIGRATIONS).await.map_err(failed)?;
     Ok((manifest, origin))
 }
 
-/// How many of our steps the backup had seen; it must not know one that we do not.
-fn known_steps(manifest: &Manifest) -> Result<usize, Fault> {
-    let ours = STEPS.iter().map(|step| step.name);
-    if manifest.migrations.iter().map(String::as_str).eq(ours.take(manifest.migrations.len())) {
+/// The number of migrations that the backup's database had. Fails if this version does not know one of them.
+fn migration_count(manifest: &Manifest) -> Result<usize, Fault> {
+    let known = MIGRATIONS.iter().map(|step| step.name);
+    if manifest.migrations.iter().map(String::as_str).eq(known.take(manifest.migrations.len())) {
         Ok(manifest.migrations.len())
     } else {
-        Err("the backup was made by a newer version of touchline; use that version".to_owned())
+        Err("the backup was made by a newer version of Touchline; use that version".to_owned())
     }
 }
 
@@ -349,7 +363,7 @@ fn load(tx: &Tx<'_>, folder: &Path, names: &[String], progress: Progress) -> sto
         })?;
         if !empty {
             return Err(store::Error::Unavailable(
-                "it is not empty; a backup goes into an empty one".to_owned(),
+                "the database is not empty; restore into an empty database".to_owned(),
             ));
         }
     }
@@ -360,7 +374,8 @@ fn load(tx: &Tx<'_>, folder: &Path, names: &[String], progress: Progress) -> sto
 }
 
 fn load_table(tx: &Tx<'_>, table: &Table, file: &Path, progress: Progress) -> store::Result<()> {
-    let damaged = || store::Error::Corrupt(format!("a row of {} in the backup", table.name));
+    let damaged =
+        || store::Error::Corrupt(format!("a row of the table {} in the backup", table.name));
     let lines = BufReader::new(File::open(file).map_err(|_| damaged())?).lines();
     for (number, line) in lines.enumerate() {
         let line = line.map_err(|_| damaged())?;
@@ -368,7 +383,7 @@ fn load_table(tx: &Tx<'_>, table: &Table, file: &Path, progress: Progress) -> st
         let values: Option<Vec<_>> = values.into_iter().map(from_json).collect();
         let values =
             values.filter(|values| values.len() == table.columns.len()).ok_or_else(damaged)?;
-        tx.put_row(table, values)?;
+        tx.insert_row(table, values)?;
         if number % 10_000 == 9_999 {
             progress(&table.name, number as u64 + 1);
         }
@@ -376,7 +391,7 @@ fn load_table(tx: &Tx<'_>, table: &Table, file: &Path, progress: Progress) -> st
     Ok(())
 }
 
-/// Puts the backup into a fresh database in a temporary folder and checks the logs of every account.
+/// Verifies a backup: restores it into a temporary database and checks the logs of every account.
 pub async fn verify(
     from: &Path,
     key: Option<&PublicKey>,
@@ -388,7 +403,7 @@ pub async fn verify(
     let db = Db::open(store::Options { url, ..options }).map_err(|error| error.to_string())?;
     let outcome = async {
         let restored = restore(&db, from, key, progress).await?;
-        match check_journals(&db).await? {
+        match verify_logs(&db).await? {
             Some(fault) => Err(fault),
             None => Ok(restored),
         }
@@ -398,14 +413,14 @@ pub async fn verify(
     outcome
 }
 
-/// Walks the logs of every account; the first fault is told.
-pub async fn check_journals(db: &Db) -> Result<Option<Fault>, Fault> {
-    let told =
+/// Verifies the logs of every account and returns the first fault.
+pub async fn verify_logs(db: &Db) -> Result<Option<Fault>, Fault> {
+    let message =
         |error: crate::error::Error| error.cause.unwrap_or_else(|| error.detail.into_owned());
-    let accounts = db.read(Scope::system("doctor"), account::list).await.map_err(told)?;
+    let accounts = db.read(Scope::system("doctor"), account::list).await.map_err(message)?;
     for account in accounts {
         let scope = Scope::account(account.id, "system");
-        if let Some(fault) = db.snapshot(scope, signals::verify).await.map_err(told)? {
+        if let Some(fault) = db.snapshot(scope, signals::verify).await.map_err(message)? {
             return Ok(Some(format!("{} ({}): {fault}", account.name, account.id)));
         }
     }

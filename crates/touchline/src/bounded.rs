@@ -1,12 +1,13 @@
 //! Eviction for in-memory maps of bounded size.
 //!
-//! A full map never forgets everything at once: that would let anybody who can fill it reset what it keeps about others.
+//! A full map never forgets everything at once: that would let anybody who can fill it reset what it keeps about
+//! others.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
 
-/// The part of a full map that is evicted at once, so that an insertion into a full map costs little on average.
-const EVICTED: usize = 10;
+/// One entry in this many of a full map is evicted at once, so an insertion into a full map costs little on average.
+const EVICTION_DIVISOR: usize = 10;
 
 /// Makes room for one more entry: when the map holds `capacity` entries, evicts the tenth of them with the lowest rank.
 ///
@@ -20,16 +21,17 @@ pub fn make_room<K: Eq + Hash, V, S: BuildHasher, R: Ord + Copy>(
     if map.len() < capacity {
         return;
     }
-    let evicted = (capacity / EVICTED).max(1).min(map.len());
+    let evicted = (capacity / EVICTION_DIVISOR).max(1).min(map.len());
     let mut ranks: Vec<R> = map.values().map(&rank).collect();
-    let (lower, cut, _) = ranks.select_nth_unstable(evicted - 1);
-    let cut = *cut;
-    let mut ties = evicted - lower.iter().filter(|rank| **rank < cut).count();
+    let (lower, highest, _) = ranks.select_nth_unstable(evicted - 1);
+    let highest = *highest;
+    // Of the entries with the highest rank that is evicted, only as many go as are still needed.
+    let mut ties_left = evicted - lower.iter().filter(|rank| **rank < highest).count();
     map.retain(|_, value| {
         let rank = rank(value);
-        let tie = rank == cut && ties > 0;
-        ties -= usize::from(tie);
-        rank >= cut && !tie
+        let evict_tie = rank == highest && ties_left > 0;
+        ties_left -= usize::from(evict_tie);
+        rank >= highest && !evict_tie
     });
 }
 

@@ -1,7 +1,8 @@
-//! The settings: one table says name, default and meaning; flags, environment and file all follow it.
+//! The settings. One table declares the name, default and description of each; flags, environment variables and the
+//! configuration file follow from it.
 //!
-//! A flag wins over `TOUCHLINE_*`, which wins over the file, which wins over the default. Every fault
-//! is reported, not only the first. Only this file reads the environment.
+//! A flag takes precedence over `TOUCHLINE_*`, which takes precedence over the file, which takes precedence over the
+//! default. All errors are reported, not only the first. Only this file reads the environment.
 
 mod kinds;
 
@@ -19,24 +20,24 @@ pub use kinds::{
     BaseUrl, DatabaseUrl, LogFilter, Quotas, Schedule, Secret, SmtpUrl, Timeout, read_net,
 };
 
-/// What is known of a setting beside its value.
+/// The declaration of a setting.
 #[derive(Debug)]
-pub struct Info {
-    /// Its name in the file; flags have dashes, variables capitals.
+pub struct SettingInfo {
+    /// Its name in the file. Flags use dashes, environment variables capitals.
     pub name: &'static str,
     pub doc: &'static [&'static str],
     pub default: &'static str,
-    /// Whether it may also be read from the file that `TOUCHLINE_…_FILE` names.
+    /// Whether the value may also come from the file named by `TOUCHLINE_…_FILE`.
     pub secret: bool,
 }
 
-impl Info {
-    /// The environment variable.
+impl SettingInfo {
+    /// The name of the environment variable.
     pub fn variable(&self) -> String {
         format!("TOUCHLINE_{}", self.name.to_uppercase())
     }
 
-    /// The flag.
+    /// The name of the flag, without the dashes in front.
     pub fn flag(&self) -> String {
         self.name.replace('_', "-")
     }
@@ -44,14 +45,14 @@ impl Info {
 
 macro_rules! settings {
     ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:literal $($secret:ident)?;)+) => {
-        /// The settings of a process.
+        /// The settings of the service.
         #[derive(Debug, Clone)]
         pub struct Config {
             $($(#[doc = $doc])+ pub $name: $type,)+
         }
 
         /// Every setting, in the order of the sample file.
-        pub const SETTINGS: &[Info] = &[$(Info {
+        pub const SETTINGS: &[SettingInfo] = &[$(SettingInfo {
             name: stringify!($name),
             doc: &[$($doc),+],
             default: $default,
@@ -59,20 +60,7 @@ macro_rules! settings {
         }),+];
 
         impl Config {
-    /// Where people reach the service: the address that was set, or the one it listens on.
-    pub fn home(&self) -> BaseUrl {
-        let own = || {
-            let host = match self.listen.ip() {
-                ip if ip.is_unspecified() => "localhost".to_owned(),
-                std::net::IpAddr::V4(ip) => ip.to_string(),
-                std::net::IpAddr::V6(ip) => format!("[{ip}]"),
-            };
-            BaseUrl::local(&host, self.listen.port())
-        };
-        self.base_url.clone().unwrap_or_else(own)
-    }
-
-            /// Reads every setting from where `source` finds it, or its default.
+            /// Reads every setting from `source`, or takes its default.
             fn build(source: &Source) -> Result<Self, Vec<String>> {
                 let mut faults = source.faults.clone();
                 let mut infos = SETTINGS.iter();
@@ -83,9 +71,9 @@ macro_rules! settings {
                 }
             }
 
-            /// Every setting with its value, secrets hidden.
-            pub fn shown(&self) -> Vec<(&'static str, String)> {
-                vec![$((stringify!($name), masked(stringify!($name), self.$name.show())),)+]
+            /// All settings with their values. Secrets are hidden.
+            pub fn display_values(&self) -> Vec<(&'static str, String)> {
+                vec![$((stringify!($name), display_value(stringify!($name), self.$name.show())),)+]
             }
         }
     };
@@ -94,111 +82,114 @@ macro_rules! settings {
 }
 
 settings! {
-    /// The address to listen on. Port 0 picks a free one.
+    /// The address to listen on. Port 0 picks a free port.
     listen: SocketAddr = "127.0.0.1:8080";
-    /// The folder for the database, backups and keys.
+    /// The directory for the database, backups and keys.
     data: PathBuf = "./touchline-data";
-    /// `sqlite:PATH` or `postgres://USER:PASSWORD@HOST/DATABASE`. Empty: `touchline.db` in the data folder.
+    /// `sqlite:PATH` or `postgres://USER:PASSWORD@HOST/DATABASE`. Empty: `touchline.db` in the data directory.
     database: Option<DatabaseUrl> = "" secret;
-    /// The address under which people reach the service, such as `https://club.example.org`.
+    /// The public URL of the service, such as `https://club.example.org`.
     base_url: Option<BaseUrl> = "";
-    /// Requests a minute for each tier of accounts.
+    /// Requests per minute and account, by tier.
     rate_limits: Quotas = "free=60,club=600,league=6000";
-    /// Failed sign-ins a minute from one address (an IPv6 /64 counts as one).
+    /// Failed attempts with an API key, access token or calendar link, per minute and address (an IPv6 /64
+    /// counts as one).
     auth_failures: NonZeroU32 = "1200";
-    /// Attempts of people to sign in that may fail, a minute and address (an IPv6 /64 counts as one); half of them at once.
+    /// Failed sign-ins per minute and address (an IPv6 /64 counts as one). Half of them may come at once.
     sign_in_rate: NonZeroU32 = "10";
-    /// A long random text, kept apart from the database: with it a copy of the database alone opens no authenticator codes.
+    /// A long random text that encrypts authenticator secrets. Store it apart from the database: a copy of the
+    /// database alone then reveals no authenticator codes.
     secret: Option<Secret> = "" secret;
-    /// Networks of proxies whose `X-Forwarded-For` is believed, separated by commas.
+    /// Networks of proxies whose `X-Forwarded-For` is trusted, separated by commas.
     trusted_proxies: Vec<IpNet> = "";
-    /// How long an `Idempotency-Key` is remembered.
+    /// How long an `Idempotency-Key` is stored.
     idempotency_ttl: Duration = "24h";
-    /// How long an app has to exchange the code it was given.
+    /// Lifetime of an OAuth authorization code.
     oauth_code_ttl: Duration = "60s";
-    /// How long an app's access token is good.
+    /// Lifetime of an OAuth access token.
     oauth_access_ttl: Duration = "1h";
-    /// How long an app's refresh token is good if it is not used. All of it ends after 90 days.
+    /// Lifetime of an unused OAuth refresh token. The authorization ends after 90 days in any case.
     oauth_refresh_ttl: Duration = "30d";
-    /// For how long a refresh token that was just replaced gives the same successor again.
+    /// How long a refresh token that was just replaced still returns its successor.
     oauth_refresh_grace: Duration = "60s";
-    /// Requests for tokens a minute from one app at one address; apps on a server may make 20 times as many.
+    /// OAuth token requests per minute, app and address. Server apps may make 20 times as many.
     oauth_requests: NonZeroU32 = "60";
-    /// A listener of its own for `/metrics`, which should not be public.
+    /// A separate address for `/metrics` without a token. It must not be public.
     metrics_listen: Option<SocketAddr> = "";
-    /// A token that opens `/metrics` on the main listener.
+    /// The bearer token for `/metrics` on the main address.
     metrics_token: Option<Secret> = "" secret;
-    /// What to log: `error`, `warn`, `info`, `debug`, or a filter such as `touchline=debug`.
+    /// The log level: `error`, `warn`, `info`, `debug`, or a filter such as `touchline=debug`.
     log: LogFilter = "info";
-    /// Open connections in all.
+    /// Maximum number of open connections.
     max_connections: NonZeroUsize = "10000";
-    /// Open connections from one address, trusted proxies excepted.
+    /// Maximum number of open connections per address, except for trusted proxies.
     max_connections_per_address: NonZeroUsize = "1000";
-    /// A PEM file with the authority that vouches for a PostgreSQL server (`sslmode=require` in its address).
+    /// A PEM file with the certificate authority of the PostgreSQL server (with `sslmode=require` in its URL).
     postgres_authority: Option<PathBuf> = "";
-    /// Connections to a PostgreSQL server; half of them write.
+    /// Number of connections to the PostgreSQL server. Half of them write.
     postgres_connections: NonZeroUsize = "8";
-    /// Jobs that may wait for the database before callers are answered 503.
+    /// Maximum number of jobs that wait for the database. When it is exceeded, requests get 503.
     queue: NonZeroUsize = "4096";
-    /// The server that takes our mail: `smtp://USER:PASSWORD@HOST:587?tls=required`, `smtps://USER:PASSWORD@HOST`, or
-    /// `smtp://HOST:25` without encryption. Empty: letters are kept in the outbox and not sent. Needs `base_url`.
+    /// The mail server: `smtp://USER:PASSWORD@HOST:587?tls=required`, `smtps://USER:PASSWORD@HOST`, or
+    /// `smtp://HOST:25` without encryption. Empty: no email is sent. Needs `base_url`.
     smtp_url: Option<SmtpUrl> = "" secret;
-    /// A PEM file with the authority that vouches for the mail server, beside the public ones.
+    /// A PEM file with the certificate authority of the mail server, in addition to the public ones.
     smtp_authority: Option<PathBuf> = "";
-    /// Whom letters come from, such as `Harbour FC <office@club.example.org>`. Empty: `touchline` at the host of `base_url`.
+    /// The sender of emails, such as `Harbour FC <office@club.example.org>`. Empty: `touchline` at the host of
+    /// `base_url`.
     mail_from: Option<Mailbox> = "";
-    /// How long to wait before each new attempt to send a letter.
+    /// How long to wait before each new attempt to send an email.
     mail_retries: Vec<Duration> = "1m,5m,30m,2h,6h,12h,24h";
-    /// How long to wait before each attempt to deliver to a webhook, a fifth more or less. The first comes at once.
+    /// How long to wait before each webhook delivery attempt, plus or minus 20 percent. The first must be 0s.
     webhook_schedule: Schedule = "0s,5s,5m,30m,2h,5h,10h,14h,20h,24h";
-    /// How long an attempt may take altogether, 20 s at most.
+    /// Timeout of a webhook delivery attempt, at most 20s.
     webhook_timeout: Timeout = "15s";
-    /// A webhook is turned off after so long of nothing but failures.
-    webhook_patience: Duration = "5d";
-    /// Deliveries to webhooks that are under way at once.
+    /// A webhook is disabled when all deliveries have failed for this long.
+    webhook_disable_after: Duration = "5d";
+    /// Maximum number of concurrent webhook deliveries.
     webhook_deliveries: NonZeroUsize = "512";
-    /// Private networks that webhooks may reach, separated by commas. For tests and trusted networks only: whoever
-    /// may add a webhook can then send requests into them.
+    /// Private networks that webhooks may reach, separated by commas. For tests and trusted networks only:
+    /// everyone who may add a webhook can then send requests into them.
     webhook_allow_cidrs: Vec<IpNet> = "";
-    /// A PEM file with the authority that vouches for receivers of webhooks, beside the public ones.
+    /// A PEM file with the certificate authority of webhook receivers, in addition to the public ones.
     webhook_authority: Option<PathBuf> = "";
-    /// The secret key of a Stripe account (`sk_live_…`): with it, orders and dues can be paid by card. Empty: they
-    /// are paid in other ways, and that is written down by hand.
+    /// The secret key of a Stripe account (`sk_live_…`), to take card payments for orders and dues. Empty: no
+    /// card payments; payments are recorded manually.
     stripe_secret_key: Option<Secret> = "" secret;
-    /// The signing secret (`whsec_…`) of the webhook that Stripe sends to `/stripe/webhook` of this service.
+    /// The signing secret (`whsec_…`) of the Stripe webhook that sends to `/stripe/webhook` of this service.
     stripe_webhook_secret: Option<Secret> = "" secret;
-    /// Where Stripe's API is reached.
+    /// The URL of Stripe's API.
     stripe_url: BaseUrl = "https://api.stripe.com";
-    /// How long notifications, and what became of their deliveries, are kept.
-    news_kept: Duration = "30d";
+    /// How long notifications and their deliveries are stored.
+    notification_retention: Duration = "30d";
 }
 
-/// A database's address shows everything but its password.
-fn masked(name: &str, shown: String) -> String {
-    if name == "database" && shown.is_empty() {
-        "(touchline.db in the data folder)".into()
+/// The value of a setting as it is printed. Explains the default of an empty `database`.
+fn display_value(name: &str, value: String) -> String {
+    if name == "database" && value.is_empty() {
+        "(touchline.db in the data directory)".into()
     } else {
-        shown
+        value
     }
 }
 
 /// Where settings come from.
 #[derive(Debug, Default)]
 pub struct Source {
-    /// What is wrong with the file itself.
+    /// Errors of the file itself.
     faults: Vec<String>,
     pub flags: BTreeMap<String, String>,
     file: BTreeMap<String, String>,
     environment: BTreeMap<String, String>,
 }
 
-/// Whether the arguments ask for JSON, however wrong the others are.
-pub fn asks_for_json() -> bool {
-    std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "--json")
+/// Whether the arguments contain `--json`, even if other arguments are invalid.
+pub fn has_json_flag() -> bool {
+    std::env::args_os().skip(1).take_while(|arg| arg != "--").any(|arg| arg == "--json")
 }
 
 impl Source {
-    /// The flags that were given, the process's environment, and a file if there is one.
+    /// Collects flags, environment variables and the file, if there is one.
     pub fn new(flags: BTreeMap<String, String>, file: Option<&Path>) -> Self {
         let environment =
             std::env::vars().filter(|(name, _)| name.starts_with("TOUCHLINE_")).collect();
@@ -206,30 +197,31 @@ impl Source {
         Self { faults, flags, file, environment }
     }
 
-    fn read<T: Setting>(&self, info: &Info, faults: &mut Vec<String>) -> Option<T> {
+    fn read<T: Setting>(&self, info: &SettingInfo, faults: &mut Vec<String>) -> Option<T> {
         let variable = info.variable();
-        let found = if let Some(text) = self.flags.get(info.name) {
+        let source = if let Some(text) = self.flags.get(info.name) {
             Ok((format!("--{}", info.flag()), text.clone()))
         } else if let Some(text) = self.environment.get(&variable) {
             Ok((variable, text.clone()))
         } else if let Some(path) =
             self.environment.get(&format!("{variable}_FILE")).filter(|_| info.secret)
         {
-            let told = |error| format!("{variable}_FILE: {path}: {error}");
-            let text = std::fs::read_to_string(path).map_err(told);
+            let with_path = |error| format!("{variable}_FILE: {path}: {error}");
+            let text = std::fs::read_to_string(path).map_err(with_path);
             text.map(|text| (format!("{variable}_FILE"), text.trim().to_owned()))
         } else if let Some(text) = self.file.get(info.name) {
-            Ok((format!("{} in the file", info.name), text.clone()))
+            Ok((format!("{} in the configuration file", info.name), text.clone()))
         } else {
             Ok((info.name.to_owned(), info.default.to_owned()))
         };
-        let read = found
-            .and_then(|(place, text)| T::read(&text).map_err(|fault| format!("{place}: {fault}")));
-        read.map_err(|fault| faults.push(fault)).ok()
+        let value = source.and_then(|(origin, text)| {
+            T::read(&text).map_err(|fault| format!("{origin}: {fault}"))
+        });
+        value.map_err(|fault| faults.push(fault)).ok()
     }
 }
 
-/// The file's settings as text, and what is wrong with it; unknown names are faults.
+/// The file's settings as text, and its errors. Unknown names are errors.
 fn read_file(path: &Path) -> (BTreeMap<String, String>, Vec<String>) {
     let fault = |error: String| (BTreeMap::new(), vec![format!("{}: {error}", path.display())]);
     let text = match std::fs::read_to_string(path) {
@@ -243,7 +235,7 @@ fn read_file(path: &Path) -> (BTreeMap<String, String>, Vec<String>) {
     let unknown = table
         .keys()
         .filter(|name| SETTINGS.iter().all(|info| info.name != *name))
-        .map(|name| format!("{}: {name} is not a setting", path.display()))
+        .map(|name| format!("{}: unknown setting {name}", path.display()))
         .collect();
     (table.into_iter().map(|(name, value)| (name, as_text(&value))).collect(), unknown)
 }
@@ -254,26 +246,27 @@ fn as_text(value: &toml::Value) -> String {
         toml::Value::Array(items) => items.iter().map(as_text).collect::<Vec<_>>().join(","),
         toml::Value::Integer(number) => number.to_string(),
         toml::Value::Boolean(yes) => yes.to_string(),
-        // No setting takes these; the text makes the fault say what stands there.
+        // No setting accepts these. The text appears in the error message.
         other => format!("{other:?}"),
     }
 }
 
 impl Config {
-    /// The settings, or everything that is wrong with them.
+    /// The settings, or all their errors.
     pub fn load(source: &Source) -> Result<Self, Vec<String>> {
         let config = Self::build(source)?;
-        let mail = if config.smtp_url.is_some() { config.sender().map(drop) } else { Ok(()) };
+        let mail = if config.smtp_url.is_some() { config.email_sender().map(drop) } else { Ok(()) };
         mail.map_err(|fault| vec![fault]).map(|()| config)
     }
 
-    /// Whom letters come from. They carry links, so there must be an address to link to.
-    pub fn sender(&self) -> Result<Mailbox, String> {
+    /// The sender of emails. Emails contain links, so `base_url` must be set.
+    pub fn email_sender(&self) -> Result<Mailbox, String> {
         let base = self.base_url.as_ref();
-        let base = base.ok_or("base_url: mail needs it, for the links in letters")?;
-        let own = || Mailbox::read(&format!("touchline@{}", base.host()));
-        let unfit = |_| "mail_from: set it, as no address can be made from base_url".to_owned();
-        self.mail_from.clone().map_or_else(|| own().map_err(unfit), Ok)
+        let base = base.ok_or("base_url: set it, because emails contain links to the service")?;
+        let default = || Mailbox::read(&format!("touchline@{}", base.host()));
+        let invalid =
+            |_| "mail_from: set it, because base_url has no host name for a sender".to_owned();
+        self.mail_from.clone().map_or_else(|| default().map_err(invalid), Ok)
     }
 
     /// The settings without flags, environment or file.
@@ -281,7 +274,20 @@ impl Config {
         Self::build(&Source::default()).expect("the defaults are valid")
     }
 
-    /// The address of the database.
+    /// The URL of the public pages and the API: `base_url`, or the address the server listens on.
+    pub fn effective_base_url(&self) -> BaseUrl {
+        let local = || {
+            let host = match self.listen.ip() {
+                ip if ip.is_unspecified() => "localhost".to_owned(),
+                std::net::IpAddr::V4(ip) => ip.to_string(),
+                std::net::IpAddr::V6(ip) => format!("[{ip}]"),
+            };
+            BaseUrl::local(&host, self.listen.port())
+        };
+        self.base_url.clone().unwrap_or_else(local)
+    }
+
+    /// The URL of the database.
     pub fn database_url(&self) -> String {
         match &self.database {
             Some(url) => url.reveal().to_owned(),
@@ -289,16 +295,16 @@ impl Config {
         }
     }
 
-    /// A sample file: every setting with its meaning and default, commented out.
+    /// A sample configuration file: every setting with its description and default, commented out.
     pub fn template() -> String {
         let mut lines =
-            vec!["# Settings of touchline. Remove the # before those you change.".to_owned()];
+            vec!["# Touchline settings. Remove the # in front of those you change.".to_owned()];
         for info in SETTINGS {
             lines.push(String::new());
             lines.extend(info.doc.iter().map(|line| format!("#{line}")));
             let variable = info.variable();
             let file = if info.secret { format!(" or {variable}_FILE") } else { String::new() };
-            lines.push(format!("# Flag --{}, variable {variable}{file}.", info.flag()));
+            lines.push(format!("# Flag --{}, environment variable {variable}{file}.", info.flag()));
             lines.push(format!("#{} = {:?}", info.name, info.default));
         }
         lines.join("\n") + "\n"
@@ -318,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_wins_over_the_environment() {
+    fn a_flag_takes_precedence_over_the_environment() {
         let flag = [("listen", "127.0.0.1:1")];
         let variable = [("TOUCHLINE_LISTEN", "127.0.0.1:2"), ("TOUCHLINE_IDEMPOTENCY_TTL", "2h")];
         let config = Config::load(&source(&flag, &variable)).unwrap();
@@ -328,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_reported() {
+    fn all_errors_are_reported() {
         let wrong = [
             ("TOUCHLINE_LISTEN", "nowhere"),
             ("TOUCHLINE_RATE_LIMITS", "free=0"),
@@ -339,12 +345,12 @@ mod tests {
     }
 
     #[test]
-    fn letters_come_from_the_host_of_the_base_url() {
+    fn the_default_sender_is_at_the_host_of_the_base_url() {
         let sender = |pairs: &[(&str, &str)]| {
             let mut flags = vec![("smtp_url", "smtp://127.0.0.1:2525")];
             flags.extend(pairs);
             let config = Config::load(&source(&flags, &[]));
-            config.map(|config| config.sender().unwrap().to_string())
+            config.map(|config| config.email_sender().unwrap().to_string())
         };
         for base in ["https://club.example.org", "https://club.example.org:8443/touchline"] {
             assert_eq!(sender(&[("base_url", base)]).unwrap(), "touchline@club.example.org");
@@ -357,16 +363,16 @@ mod tests {
     }
 
     #[test]
-    fn a_mail_server_is_checked_and_its_password_never_told() {
-        let told = |url: &str| {
+    fn the_smtp_url_is_validated_and_its_password_is_never_shown() {
+        let load = |url: &str| {
             let flags = [("smtp_url", url), ("base_url", "https://club.example.org")];
             Config::load(&source(&flags, &[]))
-                .map(|config| format!("{config:?}{:?}", config.shown()))
+                .map(|config| format!("{config:?}{:?}", config.display_values()))
         };
         for good in
             ["smtp://ana:hush@mail.example.org:587?tls=required", "smtps://a%40b.c:hush@x.org"]
         {
-            assert!(!told(good).unwrap().contains("hush"));
+            assert!(!load(good).unwrap().contains("hush"));
         }
         for wrong in [
             "mail.example.org:587",
@@ -376,13 +382,13 @@ mod tests {
             "smtp://ana:hush@mail.example.org?ssl=true",
             "smtp://ana:hush@",
         ] {
-            let faults = told(wrong).unwrap_err();
+            let faults = load(wrong).unwrap_err();
             assert!(faults[0].contains("--smtp-url") && !faults[0].contains("hush"), "{faults:?}");
         }
     }
 
     #[test]
-    fn the_template_is_a_valid_file_and_names_every_setting() {
+    fn the_template_contains_every_setting() {
         let template = Config::template().replace("\n#", "\n");
         let settings = template.lines().filter(|line| line.contains(" = "));
         assert_eq!(settings.count(), SETTINGS.len());

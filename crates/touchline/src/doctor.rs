@@ -1,4 +1,4 @@
-//! The doctor: named checks that tell an operator what is wrong and what to do about it.
+//! Self-checks of an installation: what is wrong and what to do about it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,57 +9,60 @@ use store::{Db, Dialect, Scope, bind};
 
 use crate::backup;
 use crate::config::{BaseUrl, Config};
-use crate::migrations::STEPS;
-use crate::post::smtp::{self, Server};
+use crate::mailer::smtp::{self, Server};
+use crate::migrations::MIGRATIONS;
 use crate::webhooks::summary;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Serialize)]
 pub struct Finding {
-    /// What was looked at.
+    /// The name of the check.
     pub check: &'static str,
     pub verdict: Verdict,
-    /// What was found, and what to do if it is not well.
+    /// The result and, if there is a problem, what to do.
     pub detail: String,
 }
 
-/// How well it is.
+/// How serious a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    Well,
-    /// Works, but deserves attention.
-    Look,
-    /// Does not work.
-    Ill,
+    /// No problem.
+    #[serde(rename = "passed")]
+    Passed,
+    /// It works, but needs attention.
+    #[serde(rename = "warning")]
+    Warning,
+    /// It does not work.
+    #[serde(rename = "failed")]
+    Failed,
 }
 
-/// Less free space than this deserves attention.
-const LITTLE_SPACE: u64 = 512 * 1024 * 1024;
-/// A backup older than this deserves attention.
-pub const OLD_BACKUP_DAYS: i64 = 7;
+/// Free space below this gives a warning, in bytes.
+const MIN_FREE_BYTES: u64 = 512 * 1024 * 1024;
+/// A backup older than this gives a warning, in days.
+pub const MAX_BACKUP_AGE_DAYS: i64 = 7;
 
 /// How long the mail server may take to answer.
-const MAIL_PATIENCE: Duration = Duration::from_secs(15);
+const MAIL_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Looks at everything.
-pub async fn examine(db: &Db, config: &Config, now: Timestamp) -> Vec<Finding> {
+/// Runs all checks.
+pub async fn run_checks(db: &Db, config: &Config, now: Timestamp) -> Vec<Finding> {
     let mut findings =
         vec![database(db).await, schema(db).await, logs(db).await, webhooks(db).await];
-    findings.extend(surroundings(config, now));
+    findings.extend(environment_checks(config, now));
     findings.push(mail(config).await);
     findings.push(cards(config));
     findings
 }
 
-/// Looks at what there is when the database cannot even be opened.
-pub fn examine_without(config: &Config, now: Timestamp, why: &str) -> Vec<Finding> {
-    let mut findings = vec![found("database", Verdict::Ill, format!("{why}."))];
-    findings.extend(surroundings(config, now));
+/// Runs the checks that need no database, because it cannot be opened.
+pub fn run_checks_without_database(config: &Config, now: Timestamp, reason: &str) -> Vec<Finding> {
+    let mut findings = vec![finding("database", Verdict::Failed, format!("{reason}."))];
+    findings.extend(environment_checks(config, now));
     findings
 }
 
-fn surroundings(config: &Config, now: Timestamp) -> [Finding; 6] {
+fn environment_checks(config: &Config, now: Timestamp) -> [Finding; 6] {
     [
         folder(config),
         space(&config.data),
@@ -70,13 +73,13 @@ fn surroundings(config: &Config, now: Timestamp) -> [Finding; 6] {
     ]
 }
 
-fn found(check: &'static str, verdict: Verdict, detail: impl Into<String>) -> Finding {
+fn finding(check: &'static str, verdict: Verdict, detail: impl Into<String>) -> Finding {
     Finding { check, verdict, detail: detail.into() }
 }
 
-/// Whether the database is whole, as far as it can say itself, and sorts text as we expect.
+/// Whether the database passes its integrity check (SQLite) or sorts text by code point (PostgreSQL).
 async fn database(db: &Db) -> Finding {
-    let (sound, well) = match db.dialect() {
+    let (query, expected) = match db.dialect() {
         Dialect::Sqlite => {
             ("select integrity_check from pragma_integrity_check /* any account */", "ok")
         }
@@ -85,116 +88,131 @@ async fn database(db: &Db) -> Finding {
             "C",
         ),
     };
-    let looked =
-        db.snapshot(Scope::system("doctor"), move |db| db.one::<(String,)>(sound, bind! {})).await;
-    match looked {
-        Ok((word,)) if word == well => {
-            found("database", Verdict::Well, "The database answers and is whole.")
+    let result =
+        db.snapshot(Scope::system("doctor"), move |db| db.one::<(String,)>(query, bind! {})).await;
+    match result {
+        Ok((value,)) if value == expected => {
+            finding("database", Verdict::Passed, "The database answers and is intact.")
         }
         Ok((collation,)) if db.dialect() == Dialect::Postgres => {
             let detail = format!(
-                "The database sorts text by {collation}. Create it with LC_COLLATE 'C' and restore a backup into it."
+                "The database uses the collation {collation}. Create one with LC_COLLATE 'C' and restore a backup into it."
             );
-            found("database", Verdict::Look, detail)
+            finding("database", Verdict::Warning, detail)
         }
         Ok((fault,)) => {
-            let detail = format!("The file is damaged ({fault}). Restore the last backup.");
-            found("database", Verdict::Ill, detail)
+            let detail =
+                format!("The database file is damaged ({fault}). Restore the last backup.");
+            finding("database", Verdict::Failed, detail)
         }
-        Err(error) => found("database", Verdict::Ill, format!("{error}.")),
+        Err(error) => finding("database", Verdict::Failed, format!("{error}.")),
     }
 }
 
 async fn schema(db: &Db) -> Finding {
-    match db.applied().await {
-        Ok(applied) if applied.len() == STEPS.len() => found(
+    match db.applied_migrations().await {
+        Ok(applied) if applied.len() == MIGRATIONS.len() => finding(
             "schema",
-            Verdict::Well,
-            format!("Up to date at {}.", STEPS[STEPS.len() - 1].name),
+            Verdict::Passed,
+            format!("The schema is up to date at {}.", MIGRATIONS[MIGRATIONS.len() - 1].name),
         ),
-        Ok(applied) if applied.len() > STEPS.len() => {
+        Ok(applied) if applied.len() > MIGRATIONS.len() => {
             let detail =
-                "The database was migrated by a newer version of touchline. Use that version.";
-            found("schema", Verdict::Ill, detail)
+                "The database was migrated by a newer version of Touchline. Use that version.";
+            finding("schema", Verdict::Failed, detail)
         }
         Ok(applied) => {
             let detail = format!(
-                "{} of {} steps are applied. Run touchline migrate.",
+                "{} of {} migrations are applied. Run `touchline migrate`.",
                 applied.len(),
-                STEPS.len()
+                MIGRATIONS.len()
             );
-            found("schema", Verdict::Ill, detail)
+            finding("schema", Verdict::Failed, detail)
         }
-        Err(error) => found("schema", Verdict::Ill, format!("{error}.")),
+        Err(error) => finding("schema", Verdict::Failed, format!("{error}.")),
     }
 }
 
 async fn logs(db: &Db) -> Finding {
-    match backup::check_journals(db).await {
-        Ok(None) => found("logs", Verdict::Well, "The logs of every account are whole."),
-        Ok(Some(fault)) => found(
+    match backup::verify_logs(db).await {
+        Ok(None) => finding(
             "logs",
-            Verdict::Ill,
-            format!("{fault}. Somebody or something altered the database."),
+            Verdict::Passed,
+            "The audit and notification logs of all accounts are intact.",
         ),
-        Err(error) => found("logs", Verdict::Ill, format!("The logs could not be read: {error}.")),
+        Ok(Some(fault)) => finding(
+            "logs",
+            Verdict::Failed,
+            format!(
+                "{fault}. The database was altered outside of Touchline. Compare it with a backup."
+            ),
+        ),
+        Err(error) => {
+            finding("logs", Verdict::Failed, format!("The logs could not be read: {error}."))
+        }
     }
 }
 
-/// Whether webhooks keep up with what happens, and their receivers take it.
+/// Whether webhooks have a backlog or failing receivers.
 async fn webhooks(db: &Db) -> Finding {
     let counted = |count: i64| match count {
         1 => "1 webhook".to_owned(),
         count => format!("{count} webhooks"),
     };
     match db.snapshot(Scope::system("doctor"), summary::backlog).await {
-        Ok((0, 0)) => {
-            found("webhooks", Verdict::Well, "No webhook is far behind or fails for long.")
-        }
-        Ok((far, failing)) => {
-            let far = (far > 0).then(|| {
-                let most = summary::FAR;
-                format!("More than {most} notifications wait for {}.", counted(far))
+        Ok((0, 0)) => finding(
+            "webhooks",
+            Verdict::Passed,
+            "No webhook has a large backlog or has failed for long.",
+        ),
+        Ok((behind, failing)) => {
+            let behind = (behind > 0).then(|| {
+                let limit = summary::BACKLOG_THRESHOLD;
+                format!("More than {limit} notifications are waiting for {}.", counted(behind))
             });
             let failing = (failing > 0).then(|| {
-                let own = if failing == 1 { "receiver" } else { "receivers" };
-                format!("The {own} of {} failed for more than an hour.", counted(failing))
+                let noun = if failing == 1 { "receiver" } else { "receivers" };
+                format!("The {noun} of {} failed for more than an hour.", counted(failing))
             });
-            let told: Vec<_> = far.into_iter().chain(failing).collect();
-            let detail = format!("{} See Webhooks in the admin area.", told.join(" "));
-            found("webhooks", Verdict::Look, detail)
+            let problems: Vec<_> = behind.into_iter().chain(failing).collect();
+            let detail = format!("{} See Webhooks in the admin area.", problems.join(" "));
+            finding("webhooks", Verdict::Warning, detail)
         }
-        Err(error) => found(
+        Err(error) => finding(
             "webhooks",
-            Verdict::Ill,
-            format!("Webhooks could not be looked at: {}", error.detail),
+            Verdict::Failed,
+            format!("Webhooks could not be checked: {}", error.detail),
         ),
     }
 }
 
-/// Whether the data folder can be written and is closed to others.
+/// Whether the data directory is writable and private.
 fn folder(config: &Config) -> Finding {
     use std::os::unix::fs::PermissionsExt;
     let data = &config.data;
     let shown = data.display();
     if config.database.is_some() && !data.exists() {
-        return found(
+        return finding(
             "folder",
-            Verdict::Well,
-            format!("{shown} is made when something is kept there."),
+            Verdict::Passed,
+            format!("The data directory {shown} does not exist yet. It is created when needed."),
         );
     }
     if let Err(error) = tempfile::tempfile_in(data) {
-        return found("folder", Verdict::Ill, format!("{shown} cannot be written: {error}."));
+        return finding(
+            "folder",
+            Verdict::Failed,
+            format!("The data directory {shown} is not writable: {error}."),
+        );
     }
     let is_open = |path: &Path| {
         std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
     };
     if is_open(data) {
-        return found(
+        return finding(
             "folder",
-            Verdict::Look,
-            format!("Other users of this machine can look into {shown}. Run chmod 700 on it."),
+            Verdict::Warning,
+            format!("Other users of this machine can read {shown}. Run `chmod 700 {shown}`."),
         );
     }
     let url = config.database_url();
@@ -202,15 +220,15 @@ fn folder(config: &Config) -> Finding {
     match file {
         Some(file) => {
             let detail = format!(
-                "Other users of this machine can read {0}. Run chmod 600 on it.",
+                "Other users of this machine can read {0}. Run `chmod 600 {0}`.",
                 file.display()
             );
-            found("folder", Verdict::Look, detail)
+            finding("folder", Verdict::Warning, detail)
         }
-        None => found(
+        None => finding(
             "folder",
-            Verdict::Well,
-            format!("{shown} can be written and is closed to others."),
+            Verdict::Passed,
+            format!("The data directory {shown} is writable and private."),
         ),
     }
 }
@@ -220,90 +238,107 @@ fn space(data: &Path) -> Finding {
     match rustix::fs::statvfs(data) {
         Ok(disk) => {
             let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-            let verdict = if free < LITTLE_SPACE { Verdict::Look } else { Verdict::Well };
-            found("space", verdict, format!("{} MB are free for data.", free / 1_000_000))
+            let megabytes = free / 1_000_000;
+            if free < MIN_FREE_BYTES {
+                let detail =
+                    format!("Only {megabytes} MB of disk space are free. Free up some space.");
+                finding("space", Verdict::Warning, detail)
+            } else {
+                finding("space", Verdict::Passed, format!("{megabytes} MB of disk space are free."))
+            }
         }
-        Err(error) => found("space", Verdict::Look, format!("The free space is unknown: {error}.")),
+        Err(error) => {
+            finding("space", Verdict::Warning, format!("The free disk space is unknown: {error}."))
+        }
     }
 }
 
-/// A clock that is years off gives tokens and events wrong times.
+/// Whether the system clock is plausible. A wrong clock gives tokens and events wrong times.
 fn clock(now: Timestamp) -> Finding {
     let built: Timestamp = "2026-11-01T00:00:00Z".parse().unwrap_or(now);
     if now < built {
-        found("clock", Verdict::Ill, format!("The clock says {now}, which is in the past. Set it."))
+        finding(
+            "clock",
+            Verdict::Failed,
+            format!("The system clock is wrong: it shows {now}. Set it."),
+        )
     } else {
-        found("clock", Verdict::Well, format!("The clock says {now}."))
+        finding("clock", Verdict::Passed, format!("The system clock shows {now}."))
     }
 }
 
 fn zones() -> Finding {
     match "Europe/Lisbon".parse::<kit::Zone>() {
-        Ok(_) => found("zones", Verdict::Well, "Time zones are known."),
-        Err(_) => found("zones", Verdict::Ill, "Time zones are missing from this build."),
+        Ok(_) => finding("zones", Verdict::Passed, "The time zone database is available."),
+        Err(_) => finding(
+            "zones",
+            Verdict::Failed,
+            "The time zone database is missing from this build. Install an official build.",
+        ),
     }
 }
 
 fn address(config: &Config) -> Finding {
     match config.base_url.as_ref().map(BaseUrl::as_str) {
         Some(base) if base.starts_with("https://") => {
-            found("address", Verdict::Well, format!("People reach the service at {base}."))
+            finding("address", Verdict::Passed, format!("The public URL is {base}."))
         }
-        Some(base) => found(
+        Some(base) => finding(
             "address",
-            Verdict::Look,
-            format!("{base} is not encrypted. Put a proxy with HTTPS in front."),
+            Verdict::Warning,
+            format!(
+                "The public URL {base} is not encrypted. Put a proxy with HTTPS in front of the service."
+            ),
         ),
         None if config.listen.ip().is_loopback() => {
-            found("address", Verdict::Well, "Only this machine can reach the service.")
+            finding("address", Verdict::Passed, "The service listens only on this machine.")
         }
-        None => found(
-            "address",
-            Verdict::Look,
-            "Set base_url to the address under which people reach the service.",
-        ),
+        None => finding("address", Verdict::Warning, "The public URL is not set. Set base_url."),
     }
 }
 
-/// Whether the mail server takes us.
+/// Whether the mail server accepts connections with the configured credentials.
 async fn mail(config: &Config) -> Finding {
     let server = match Server::new(config) {
         Ok(Some(server)) => server,
         Ok(None) => {
-            let detail = "No mail is sent; letters stay in the outbox. Set smtp_url to send them.";
-            return found("mail", Verdict::Look, detail);
+            let detail = "No mail server is configured. Emails are stored and not sent. Set smtp_url to send them.";
+            return finding("mail", Verdict::Warning, detail);
         }
-        Err(fault) => return found("mail", Verdict::Ill, format!("{fault}.")),
+        Err(fault) => return finding("mail", Verdict::Failed, format!("{fault}.")),
     };
-    match server.greet(MAIL_PATIENCE).await {
-        Ok(()) if config.smtp_url.as_ref().is_some_and(smtp::tells_password) => {
-            let detail = "The mail server takes our letters, but our password can be read on the way. \
-                Put ?tls=required behind smtp_url.";
-            found("mail", Verdict::Look, detail)
+    match server.test_connection(MAIL_TIMEOUT).await {
+        Ok(()) if config.smtp_url.as_ref().is_some_and(smtp::sends_password_unencrypted) => {
+            let detail = "The mail server is reachable, but the password is sent unencrypted. \
+                Append ?tls=required to smtp_url.";
+            finding("mail", Verdict::Warning, detail)
         }
-        Ok(()) => found("mail", Verdict::Well, "The mail server takes our letters."),
+        Ok(()) => {
+            finding("mail", Verdict::Passed, "The mail server is reachable and accepts emails.")
+        }
         Err(fault) => {
-            let detail = format!("The mail server does not take us ({fault}). Look at smtp_url.");
-            found("mail", Verdict::Ill, detail)
+            let detail = format!("The mail server cannot be used ({fault}). Check smtp_url.");
+            finding("mail", Verdict::Failed, detail)
         }
     }
 }
 
-/// Whether orders and dues can be paid by card.
+/// Whether card payments are configured.
 fn cards(config: &Config) -> Finding {
     if config.stripe_secret_key.is_none() {
-        let detail = "Nothing is paid by card. Set stripe_secret_key to take cards with Stripe.";
-        return found("cards", Verdict::Well, detail);
+        let detail =
+            "Card payments are disabled. Set stripe_secret_key to accept them with Stripe.";
+        return finding("cards", Verdict::Passed, detail);
     }
     if config.stripe_webhook_secret.is_none() {
-        let detail = "Orders and dues can be paid by card, but Stripe cannot tell us at once. Set \
-            stripe_webhook_secret.";
-        return found("cards", Verdict::Look, detail);
+        let detail = "Card payments are enabled, but payments are confirmed late without the Stripe webhook. \
+            Set stripe_webhook_secret.";
+        return finding("cards", Verdict::Warning, detail);
     }
-    found("cards", Verdict::Well, "Orders and dues can be paid by card with Stripe.")
+    finding("cards", Verdict::Passed, "Card payments with Stripe are enabled.")
 }
 
-/// How old the newest backup in the data folder is, in days; none if there is no backup.
+/// The age in days of the newest backup in the data directory. `None` if there is no backup.
 pub fn backup_age(data: &Path, now: Timestamp) -> Option<i64> {
     let files = std::fs::read_dir(data.join("backups")).into_iter().flatten().flatten();
     let ages = files.filter_map(|file| file.metadata().ok()?.modified().ok());
@@ -313,12 +348,16 @@ pub fn backup_age(data: &Path, now: Timestamp) -> Option<i64> {
 
 fn last_backup(data: &Path, now: Timestamp) -> Finding {
     let Some(days) = backup_age(data, now) else {
-        return found(
+        return finding(
             "backup",
-            Verdict::Look,
-            "There is no backup yet. Run touchline backup create.",
+            Verdict::Warning,
+            "There is no backup yet. Run `touchline backup create`.",
         );
     };
-    let verdict = if days > OLD_BACKUP_DAYS { Verdict::Look } else { Verdict::Well };
-    found("backup", verdict, format!("The last backup is {days} days old."))
+    if days > MAX_BACKUP_AGE_DAYS {
+        let detail = format!("The last backup is {days} days old. Run `touchline backup create`.");
+        return finding("backup", Verdict::Warning, detail);
+    }
+    let noun = if days == 1 { "day" } else { "days" };
+    finding("backup", Verdict::Passed, format!("The last backup is {days} {noun} old."))
 }

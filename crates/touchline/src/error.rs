@@ -1,25 +1,26 @@
-//! One error for the whole service, cut by what the caller can do about it.
+//! The error type of the service, with one code for each way in which a caller can react.
 //!
-//! The code is the contract: [`Code`] is the table of all of them with status, title and whether
-//! trying again may help. What went wrong inside is logged with the request id and never sent.
+//! Codes are part of the API contract. [`Code`] defines them all, with status, title and whether a retry may help.
+//! Internal causes are logged with the request id and never sent to the caller.
 
 use std::borrow::Cow;
 
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use kit::word::Word;
-use kit::words;
-use serde::Serialize;
+use kit::string_enum;
+use kit::string_enum::StringEnum;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
 use crate::ids::{PersonId, TeamId};
 
-/// The outcome of anything that can be refused.
+/// A result with the service's error type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-words! {
-    /// What went wrong, as a word that never changes its meaning.
-    pub enum Code {
+string_enum! {
+    /// A stable, machine-readable error code.
+    pub enum Code as ErrorCode {
         InvalidJson = "invalid_json",
         InvalidParameter = "invalid_parameter",
         InvalidCursor = "invalid_cursor",
@@ -49,7 +50,7 @@ words! {
 }
 
 impl Code {
-    /// The HTTP status that goes with the code.
+    /// The HTTP status of the code.
     pub fn status(self) -> StatusCode {
         match self {
             Self::InvalidJson
@@ -75,38 +76,42 @@ impl Code {
         }
     }
 
-    /// A short sentence that is the same for every occurrence.
+    /// A short description of the code, the same for every occurrence.
     pub fn title(self) -> &'static str {
         match self {
-            Self::InvalidJson => "The body is not valid JSON.",
-            Self::InvalidParameter => "A parameter is unknown or wrong.",
-            Self::InvalidCursor => "The cursor does not fit this list.",
+            Self::InvalidJson => "The request body is not valid JSON.",
+            Self::InvalidParameter => "A parameter is unknown or has an invalid value.",
+            Self::InvalidCursor => "The cursor is not valid for this list.",
             Self::InvalidRequest => "The request is malformed.",
-            Self::MissingCredentials => "The request carries no credentials.",
+            Self::MissingCredentials => "The request has no credentials.",
             Self::InvalidCredentials => "The credentials are not valid.",
-            Self::InsufficientScope => "The credentials lack a scope.",
-            Self::Forbidden => "This is not allowed.",
-            Self::NotFound => "There is nothing here.",
-            Self::MethodNotAllowed => "This address does not take that method.",
-            Self::RequestTimeout => "The request did not arrive in time.",
-            Self::Conflict => "The change conflicts with what is stored.",
-            Self::Taken => "The value is already taken.",
-            Self::InvalidState => "The state does not allow this.",
-            Self::IdempotencyKeyInUse => "A request with this key is still running.",
+            Self::InsufficientScope => "The credentials lack a required scope.",
+            Self::Forbidden => "You don't have permission to do this.",
+            Self::NotFound => "The resource was not found.",
+            Self::MethodNotAllowed => "This URL does not support the HTTP method.",
+            Self::RequestTimeout => "The request body did not arrive in time.",
+            Self::Conflict => "The request conflicts with existing data.",
+            Self::Taken => "The value is already in use.",
+            Self::InvalidState => "The object's status does not allow this.",
+            Self::IdempotencyKeyInUse => {
+                "A request with this idempotency key is still in progress."
+            }
             Self::Gone => "This is no longer available.",
-            Self::PreconditionFailed => "The object has changed since it was read.",
-            Self::PayloadTooLarge => "The body is too large.",
-            Self::UnsupportedMediaType => "The body's type is not supported.",
-            Self::ValidationFailed => "Some members of the body are not valid.",
-            Self::IdempotencyKeyReused => "The key was used for another request.",
+            Self::PreconditionFailed => "The object does not have the expected version.",
+            Self::PayloadTooLarge => "The request body is too large.",
+            Self::UnsupportedMediaType => "The content type is not supported.",
+            Self::ValidationFailed => "Some fields of the request body are not valid.",
+            Self::IdempotencyKeyReused => {
+                "The idempotency key was already used for a different request."
+            }
             Self::RateLimited => "Too many requests.",
-            Self::TooManyConcurrent => "Too many requests at once.",
-            Self::InternalError => "Something went wrong on our side.",
-            Self::Overloaded => "The service cannot take this right now.",
+            Self::TooManyConcurrent => "Too many concurrent requests.",
+            Self::InternalError => "An internal error occurred.",
+            Self::Overloaded => "The service is temporarily unavailable.",
         }
     }
 
-    /// Whether the same request may succeed later.
+    /// Whether the same request may succeed if it is sent again later.
     pub fn retryable(self) -> bool {
         matches!(
             self,
@@ -120,128 +125,155 @@ impl Code {
     }
 }
 
-/// One fault of a body or a query, with where it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+/// A problem with one field of the request body or one query parameter.
+#[derive(Debug, Clone, PartialEq, Eq, ToSchema)]
+#[schema(as = FieldError)]
 pub struct Fault {
-    /// A JSON pointer into the body, or `?name` for a query parameter.
-    #[schema(examples("/name"))]
+    /// JSON pointer to the field of the body; `null` for a query parameter.
+    #[schema(value_type = Option<String>, examples("/name"))]
     pub pointer: String,
-    /// What is wrong, as a word.
+    /// Name of the query parameter; `null` for a field of the body.
+    #[schema(examples(json!(null)))]
+    pub parameter: Option<String>,
+    /// Machine-readable code of the problem, such as `required`, `too_long` or `unknown_field`. More values may be
+    /// added.
     #[schema(examples("too_long"))]
     pub code: Cow<'static, str>,
-    /// What is wrong, as a sentence.
+    /// Human-readable description of the problem. It may change; do not parse it.
     pub detail: String,
-    /// Who is already there, where somebody may be added twice; told beside the faults.
-    #[serde(skip)]
+    /// With the code `duplicate`: existing people who may be the same person. Sent in [`Problem::candidates`].
+    #[schema(ignore)]
     pub candidates: Vec<Candidate>,
 }
 
-impl Fault {
-    /// A fault at a place.
-    pub fn new(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> Self {
-        let (pointer, detail) = (pointer.into(), detail.into());
-        Self { pointer, code: Cow::Borrowed(code), detail, candidates: Vec::new() }
+impl Serialize for Fault {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut error = serializer.serialize_struct("FieldError", 4)?;
+        error.serialize_field("pointer", &self.parameter.is_none().then_some(&self.pointer))?;
+        error.serialize_field("parameter", &self.parameter)?;
+        error.serialize_field("code", &self.code)?;
+        error.serialize_field("detail", &self.detail)?;
+        error.end()
     }
 }
 
-words! {
-    /// By what somebody looks like a person who is already there.
-    pub enum MatchedOn {
+impl Fault {
+    /// Creates a fault of the field that `pointer` names.
+    pub fn new(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> Self {
+        let (pointer, detail) = (pointer.into(), detail.into());
+        let code = Cow::Borrowed(code);
+        Self { pointer, parameter: None, code, detail, candidates: Vec::new() }
+    }
+
+    /// Creates a fault of a query parameter.
+    pub fn of_parameter(name: &str, code: &'static str, detail: impl Into<String>) -> Self {
+        Self { parameter: Some(name.to_owned()), ..Self::new("", code, detail) }
+    }
+}
+
+string_enum! {
+    /// What the new person and the existing one have in common.
+    pub enum MatchedOn as DuplicateMatch {
         Email = "email",
         NameAndBirthDate = "name_and_birth_date",
     }
 }
 
-/// Somebody who is already there and may be the one who was to be added.
+/// An existing person who may be the person you are adding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = DuplicateCandidate)]
 pub struct Candidate {
-    /// The fault this belongs to.
+    /// JSON pointer of the error that this candidate belongs to.
     #[schema(examples("/person_id"))]
     pub pointer: String,
-    /// Send this as `person_id` if it is the same person.
+    /// ID of the existing person. Send it as `person_id` if it is the same person.
     pub person_id: PersonId,
+    /// First name of the existing person.
     pub first_name: String,
+    /// Last name of the existing person.
     pub last_name: Option<String>,
-    /// The teams they are on.
-    pub teams: Vec<TeamId>,
+    /// IDs of the teams that the existing person is on.
+    pub team_ids: Vec<TeamId>,
+    /// What the two people have in common.
     pub matched_on: MatchedOn,
 }
 
-/// A refusal or a failure.
+/// An error of the service: a rejected request or an internal failure.
 #[derive(Debug, Clone)]
 pub struct Error {
-    /// What went wrong.
+    /// The code.
     pub code: Code,
-    /// What went wrong this time, for the caller.
+    /// A description of this occurrence, for the caller.
     pub detail: Cow<'static, str>,
-    /// Where, if it has places.
+    /// The problems of single fields and parameters.
     pub faults: Vec<Fault>,
-    /// After how many seconds to try again.
+    /// The number of seconds after which a retry makes sense.
     pub retry_after: Option<u32>,
-    /// The scope that was missing.
-    pub needs: Option<&'static str>,
-    /// The version that the object has now, where another one was expected.
+    /// The scope that the credentials lack.
+    pub required_scope: Option<&'static str>,
+    /// The current version of the object, if it isn't the expected one.
     pub version: Option<i64>,
-    /// What went wrong inside, for the log only.
+    /// The internal cause, for the log only.
     pub cause: Option<String>,
 }
 
 impl Error {
-    /// An error with its code and a sentence for the caller.
+    /// Creates an error with a code and a description for the caller.
     pub fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Self {
         Self {
             code,
             detail: detail.into(),
             faults: Vec::new(),
             retry_after: None,
-            needs: None,
+            required_scope: None,
             version: None,
             cause: None,
         }
     }
 
-    /// Nothing here, or nothing the caller may know of.
+    /// The object doesn't exist, or the caller must not know that it exists.
     pub fn not_found() -> Self {
-        Self::new(Code::NotFound, "No such object, or it is not yours to see.")
+        Self::new(Code::NotFound, "No such object, or you don't have access to it.")
     }
 
-    /// Something that is there, but not for this caller to do.
+    /// The caller can see the object, but lacks the permission for this operation.
     pub fn forbidden() -> Self {
         Self::new(Code::Forbidden, "Your role in the club does not allow this.")
     }
 
-    /// A transition that the state does not allow.
+    /// The object's status doesn't allow this operation.
     pub fn invalid_state(detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::InvalidState, detail)
     }
 
-    /// Members of the body that are not valid.
+    /// Fields of the request body are not valid.
     pub fn invalid(faults: Vec<Fault>) -> Self {
-        let detail = "Some members of the body are not valid.";
+        let detail = "Some fields of the request body are not valid.";
         Self { faults, ..Self::new(Code::ValidationFailed, detail) }
     }
 
-    /// A failure of ours; `cause` is logged, not sent.
+    /// An internal failure; `cause` is logged and not sent to the caller.
     pub fn internal(cause: impl Into<String>) -> Self {
-        let detail = "The request could not be completed. Quote the request id when you report it.";
+        let detail = "The request could not be completed. If you report this problem, include the request ID.";
         Self { cause: Some(cause.into()), ..Self::new(Code::InternalError, detail) }
     }
 
-    /// The same error with a place.
+    /// Adds the field that the error is about.
     #[must_use]
     pub fn at(self, pointer: &str) -> Self {
-        let fault = Fault::new(pointer, self.code.word(), self.detail.clone());
+        let fault = Fault::new(pointer, self.code.as_str(), self.detail.clone());
         Self { faults: vec![fault], ..self }
     }
 
-    /// The same error with the advice to come back after so many seconds.
+    /// Adds the number of seconds after which a retry makes sense.
     #[must_use]
     pub fn retry_after(self, seconds: u64) -> Self {
         Self { retry_after: Some(u32::try_from(seconds).unwrap_or(u32::MAX)), ..self }
     }
 
     fn unavailable(cause: String, seconds: u64) -> Self {
-        let error = Self::new(Code::Overloaded, "The database is busy or out of reach; try again.");
+        let detail = "The database is busy or cannot be reached. Try again later.";
+        let error = Self::new(Code::Overloaded, detail);
         Self { cause: Some(cause), ..error }.retry_after(seconds)
     }
 }
@@ -249,62 +281,73 @@ impl Error {
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         match error {
-            store::Error::Missing => Self::not_found(),
-            store::Error::Taken(rule) => Self {
-                cause: Some(format!("the rule {rule} was broken")),
+            store::Error::RowNotFound => Self::not_found(),
+            store::Error::UniqueViolation(constraint) => Self {
+                cause: Some(format!("unique constraint {constraint} violated")),
                 ..Self::new(Code::Taken, "Another object already has this value.")
             },
-            store::Error::Dangling => {
-                Self::new(Code::Conflict, "An object that this one points to does not exist.")
+            store::Error::ForeignKeyViolation => {
+                let detail = "The request refers to an object that does not exist.";
+                Self::new(Code::Conflict, detail)
             }
             store::Error::Busy | store::Error::Overloaded => {
                 Self::unavailable(error.to_string(), 1)
             }
-            store::Error::Unavailable(why) => Self::unavailable(why, 5),
+            store::Error::Unavailable(reason) => Self::unavailable(reason, 5),
             other => Self::internal(other.to_string()),
         }
     }
 }
 
-/// Says what a broken unique rule means to the caller.
-pub trait TakenExt<T> {
-    /// If this rule was broken, the value at `pointer` is taken.
-    fn taken(self, rule: &str, pointer: &str, detail: &'static str) -> Result<T>;
+/// Converts the violation of a unique constraint into an error for the caller.
+pub trait UniqueViolationExt<T> {
+    /// If this constraint was violated, returns [`Code::Taken`] for the field that `pointer` names.
+    fn on_unique_violation(
+        self,
+        constraint: &str,
+        pointer: &str,
+        detail: &'static str,
+    ) -> Result<T>;
 }
 
-impl<T, E: Into<Error> + AsTaken> TakenExt<T> for std::result::Result<T, E> {
-    fn taken(self, rule: &str, pointer: &str, detail: &'static str) -> Result<T> {
-        self.map_err(|error| match error.rule() {
-            Some(broken) if broken == rule => Error::new(Code::Taken, detail).at(pointer),
+impl<T, E: Into<Error> + AsUniqueViolation> UniqueViolationExt<T> for std::result::Result<T, E> {
+    fn on_unique_violation(
+        self,
+        constraint: &str,
+        pointer: &str,
+        detail: &'static str,
+    ) -> Result<T> {
+        self.map_err(|error| match error.violated_constraint() {
+            Some(violated) if violated == constraint => Error::new(Code::Taken, detail).at(pointer),
             _ => error.into(),
         })
     }
 }
 
-/// An error that may know which unique rule was broken.
-pub trait AsTaken {
-    /// The rule's name.
-    fn rule(&self) -> Option<&str>;
+/// An error that may be the violation of a unique constraint.
+pub trait AsUniqueViolation {
+    /// The name of the violated constraint.
+    fn violated_constraint(&self) -> Option<&str>;
 }
 
-impl AsTaken for store::Error {
-    fn rule(&self) -> Option<&str> {
+impl AsUniqueViolation for store::Error {
+    fn violated_constraint(&self) -> Option<&str> {
         match self {
-            Self::Taken(rule) => Some(rule),
+            Self::UniqueViolation(constraint) => Some(constraint),
             _ => None,
         }
     }
 }
 
-impl AsTaken for Error {
-    fn rule(&self) -> Option<&str> {
+impl AsUniqueViolation for Error {
+    fn violated_constraint(&self) -> Option<&str> {
         let cause = self.cause.as_deref().filter(|_| self.code == Code::Taken)?;
-        cause.strip_prefix("the rule ")?.strip_suffix(" was broken")
+        cause.strip_prefix("unique constraint ")?.strip_suffix(" violated")
     }
 }
 
 impl IntoResponse for Error {
-    /// Only the status; the edge of the service writes the problem, since it knows the request id.
+    /// Sets only the status. `web::edge` writes the body, because it knows the request id.
     fn into_response(self) -> Response {
         let mut response = self.code.status().into_response();
         response.extensions_mut().insert(self);
@@ -312,45 +355,45 @@ impl IntoResponse for Error {
     }
 }
 
-/// What a caller gets instead of data (RFC 9457).
+/// An error response (RFC 9457 problem details).
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Problem<'a> {
-    /// An address that names the kind of problem.
+    /// URL of the documentation of the error code.
     #[serde(rename = "type")]
     #[schema(examples("/docs/errors#not_found"))]
     pub kind: String,
-    /// A short sentence, the same for every occurrence.
+    /// Short description of the error code, the same for every occurrence.
     pub title: &'a str,
-    /// The HTTP status.
+    /// HTTP status code of the response.
     #[schema(examples(404))]
     pub status: u16,
-    /// What went wrong this time.
+    /// Description of this occurrence of the error.
     pub detail: &'a str,
-    /// What went wrong, as a word that never changes its meaning.
+    /// Stable, machine-readable error code.
     #[schema(value_type = Code)]
     pub code: &'a str,
-    /// Quote this when you report a problem.
+    /// ID of the request. Include it when you report a problem.
     #[schema(examples("req_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
     pub request_id: &'a str,
-    /// Whether the same request may succeed later.
+    /// Whether the same request may succeed if you send it again later.
     pub retryable: bool,
-    /// Every fault that was found, at most 50.
+    /// Problems with single fields and parameters, at most 50.
     pub errors: &'a [Fault],
-    /// With a fault `duplicate`: who is already there and may be the same person.
+    /// Existing people who may be the same person. Only present if an error has the code `duplicate`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<Candidate>, required = false)]
     pub candidates: Vec<&'a Candidate>,
 }
 
 impl Error {
-    /// The problem as it is sent.
+    /// Builds the response body.
     pub fn problem<'a>(&'a self, request_id: &'a str) -> Problem<'a> {
         Problem {
             kind: format!("/docs/errors#{}", self.code),
             title: self.code.title(),
             status: self.code.status().as_u16(),
             detail: &self.detail,
-            code: self.code.word(),
+            code: self.code.as_str(),
             request_id,
             retryable: self.code.retryable(),
             errors: &self.faults,
@@ -365,19 +408,21 @@ mod tests {
 
     #[test]
     fn every_code_is_unique_and_has_a_title() {
-        let mut words: Vec<_> = Code::ALL.iter().map(|(_, word)| word).collect();
-        words.sort_unstable();
-        words.dedup();
-        assert_eq!(words.len(), Code::ALL.len());
+        let mut codes: Vec<_> = Code::ALL.iter().map(|(_, code)| code).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), Code::ALL.len());
         assert!(Code::ALL.iter().all(|(code, _)| code.title().ends_with('.')));
     }
 
     #[test]
-    fn a_broken_rule_names_the_member() {
-        let broken: Result<(), _> = Err(store::Error::Taken("a_b_key".to_owned()));
-        let told = broken.taken("a_b_key", "/b", "Another one has this.").unwrap_err();
-        assert_eq!((told.code, told.faults[0].pointer.as_str()), (Code::Taken, "/b"));
-        let other: Result<(), _> = Err(Error::from(store::Error::Taken("x_key".to_owned())));
-        assert!(other.taken("a_b_key", "/b", "").unwrap_err().faults.is_empty());
+    fn a_unique_violation_names_the_field() {
+        let violation: Result<(), _> = Err(store::Error::UniqueViolation("a_b_key".to_owned()));
+        let error =
+            violation.on_unique_violation("a_b_key", "/b", "Another one has this.").unwrap_err();
+        assert_eq!((error.code, error.faults[0].pointer.as_str()), (Code::Taken, "/b"));
+        let other: Result<(), _> =
+            Err(Error::from(store::Error::UniqueViolation("x_key".to_owned())));
+        assert!(other.on_unique_violation("a_b_key", "/b", "").unwrap_err().faults.is_empty());
     }
 }

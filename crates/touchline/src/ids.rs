@@ -1,4 +1,4 @@
-//! The ids of everything that has one, and the prefix by which each kind is known.
+//! The id types of all objects, with the prefix of each kind.
 
 use kit::{Id, Kind};
 
@@ -16,82 +16,82 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A club or league: the tenant everything belongs to.
+    /// A club or league: the tenant that all other objects belong to.
     AccountId = AccountKind "acc";
     /// A long-lived API key.
     KeyId = KeyKind "key";
-    /// One request, named in every answer, log line and audit entry.
+    /// A request, as named in its response, in log lines and in audit entries.
     RequestId = RequestKind "req";
-    /// Something that happened, as subscribers are told.
+    /// A notification: an entry of the log that webhooks and streams read.
     NotificationId = NotificationKind "ntf";
-    /// Somebody who signs in.
+    /// A user: a person who signs in.
     UserId = UserKind "usr";
-    /// A browser somebody signed in with.
+    /// A session: a browser in which a user is signed in.
     SessionId = SessionKind "ses";
     /// A passkey.
     PasskeyId = PasskeyKind "pky";
-    /// A question that is answered with a passkey.
+    /// A challenge that a browser answers with a passkey.
     CeremonyId = CeremonyKind "cer";
-    /// An invitation into a club.
+    /// An invitation to a club.
     InvitationId = InvitationKind "inv";
-    /// Somebody's word that they are, or look after, somebody on a roster.
+    /// A request to join: a user's claim to be, or to be the guardian of, a person on a roster.
     ClaimId = ClaimKind "clm";
     /// An app that acts for users. It is also the app's `client_id`.
     AppId = AppKind "app";
-    /// A secret of an app.
+    /// A client secret of an app.
     ClientSecretId = ClientSecretKind "sec";
-    /// What an app asked a user for.
+    /// An authorization request of an app.
     AuthorizationId = AuthorizationKind "oar";
-    /// What a user allowed an app.
+    /// The access that a user granted to an app.
     GrantId = GrantKind "grt";
     /// A team.
     TeamId = TeamKind "team";
-    /// Somebody, kept once whatever teams they are on.
+    /// A person, stored once however many teams they are on.
     PersonId = PersonKind "per";
     /// A person on a team's roster.
     MemberId = MemberKind "mem";
-    /// A place where events are held.
+    /// A location of events.
     LocationId = LocationKind "loc";
     /// An event of a team.
     EventId = EventKind "evt";
-    /// Events that were made by one rule.
+    /// A series: events that were created from one recurrence rule.
     SeriesId = SeriesKind "ser";
-    /// Something volunteers are needed for at an event.
+    /// A volunteer duty at an event.
     DutyId = DutyKind "dut";
-    /// A member's answer to an event.
+    /// A member's RSVP to an event.
     RsvpId = RsvpKind "rsv";
-    /// A calendar that can be subscribed to.
+    /// A calendar feed.
     FeedId = FeedKind "cal";
     /// An announcement or a message.
     MessageId = MessageKind "msg";
-    /// A letter in the outbox.
-    MailId = MailKind "mail";
-    /// Entries of the ledger that belong together.
+    /// An outgoing email.
+    EmailId = MailKind "mail";
+    /// A transaction of the ledger: entries that add up to zero.
     MovementId = MovementKind "mov";
-    /// Something that can be bought.
+    /// A product of the shop.
     ProductId = ProductKind "prod";
-    /// A size or colour of a product.
+    /// A variant of a product, such as a size or color.
     VariantId = VariantKind "var";
-    /// A code that makes an order cheaper.
+    /// A discount code.
     DiscountId = DiscountKind "dsc";
     /// An order.
     OrderId = OrderKind "ord";
     /// A line of an order.
     LineId = LineKind "lin";
-    /// What a member owes.
+    /// A due: an amount that a member owes.
     DueId = DueKind "due";
-    /// Dues that were charged together.
+    /// A charge: dues that were created together.
     ChargeId = ChargeKind "chg";
-    /// Money that came in.
+    /// A payment.
     PaymentId = PaymentKind "pay";
-    /// Money that was given back.
+    /// A refund.
     RefundId = RefundKind "ref";
-    /// A page on which somebody is to pay by card.
+    /// A checkout session for a card payment.
     CheckoutId = CheckoutKind "chk";
-    /// Somebody's wish to be told what happens.
+    /// A webhook.
     WebhookId = WebhookKind "whk";
-    /// One notification on its way to one webhook.
+    /// The delivery of one notification to one webhook.
     DeliveryId = DeliveryKind "dlv";
-    /// A process that sends what webhooks are told.
+    /// A process that delivers webhooks.
     NodeId = NodeKind "node";
 }

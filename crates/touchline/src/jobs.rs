@@ -1,4 +1,4 @@
-//! What is done beside requests: forgetting what is too old to be needed, publishing what is due.
+//! Background jobs: deleting expired data, publishing scheduled messages, collecting dues, recording usage.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -8,113 +8,115 @@ use tokio::sync::watch;
 
 use crate::accounts::usage;
 use crate::app::App;
-use crate::dues::{late, reminders};
+use crate::dues::{late_fee, reminders};
 use crate::error::Result;
 use crate::ids::AccountId;
 use crate::messages::posting;
-use crate::oauth::{code, grant, request, token};
-use crate::shop::ending;
-use crate::signin::forgetting;
+use crate::oauth::{code, grant, pending_request, token};
+use crate::shop::cancellation;
+use crate::signin::cleanup;
 use crate::web::idempotency;
-use crate::web::server::told;
-use crate::webhooks::notifications::keeping::{self, Kept};
+use crate::web::server::stop_requested;
+use crate::webhooks::notifications::retention::{self, Retention};
 
-/// How often old idempotency keys are looked for.
-const FORGET_EVERY: Duration = Duration::from_secs(60);
-/// How often messages whose time has come, and orders whose time is over, are looked for.
-const PUBLISH_EVERY: Duration = Duration::from_secs(3);
-/// How often dues are looked for that are overdue, or of which families are to be reminded.
-const DUES_EVERY: Duration = Duration::from_secs(60);
-/// How often it is written down what was counted.
-const WRITE_USAGE_EVERY: Duration = Duration::from_secs(10);
+/// How often expired data is deleted.
+const CLEANUP_INTERVAL: Duration = Duration::from_secs(60);
+/// How often scheduled messages are published and unpaid orders expire.
+const PUBLISH_INTERVAL: Duration = Duration::from_secs(3);
+/// How often late fees and reminders for dues are processed.
+const DUES_INTERVAL: Duration = Duration::from_secs(60);
+/// How often usage counters are written to the database.
+const USAGE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Does what there is to do until the service stops.
+/// Runs all background jobs until the service stops.
 pub async fn run(app: App, stop: watch::Receiver<bool>) {
     tokio::join!(
-        forgetting(&app, stop.clone()),
-        publishing(&app, stop.clone()),
-        collecting(&app, stop.clone()),
-        counting(&app, stop)
+        cleanup_loop(&app, stop.clone()),
+        publish_loop(&app, stop.clone()),
+        dues_loop(&app, stop.clone()),
+        usage_loop(&app, stop)
     );
 }
 
-async fn forgetting(app: &App, mut stop: watch::Receiver<bool>) {
+async fn cleanup_loop(app: &App, mut stop: watch::Receiver<bool>) {
     loop {
-        forget_old_keys(app).await;
-        forget_what_ended(app).await;
-        forget_old_news(app).await;
-        if stopped_within(FORGET_EVERY, &mut stop).await {
+        delete_expired_idempotency_keys(app).await;
+        delete_expired_records(app).await;
+        delete_old_notifications(app).await;
+        if stop_requested_within(CLEANUP_INTERVAL, &mut stop).await {
             return;
         }
     }
 }
 
-async fn publishing(app: &App, mut stop: watch::Receiver<bool>) {
+async fn publish_loop(app: &App, mut stop: watch::Receiver<bool>) {
     loop {
-        publish_due(app).await;
+        publish_scheduled_messages(app).await;
         expire_orders(app).await;
-        if stopped_within(PUBLISH_EVERY, &mut stop).await {
+        if stop_requested_within(PUBLISH_INTERVAL, &mut stop).await {
             return;
         }
     }
 }
 
-async fn collecting(app: &App, mut stop: watch::Receiver<bool>) {
+async fn dues_loop(app: &App, mut stop: watch::Receiver<bool>) {
     loop {
         add_late_fees(app).await;
-        remind(app).await;
-        if stopped_within(DUES_EVERY, &mut stop).await {
+        send_dues_reminders(app).await;
+        if stop_requested_within(DUES_INTERVAL, &mut stop).await {
             return;
         }
     }
 }
 
-async fn counting(app: &App, mut stop: watch::Receiver<bool>) {
-    // What comes after the last time is written down when the service ends.
-    while !stopped_within(WRITE_USAGE_EVERY, &mut stop).await {
-        write_usage(app).await;
+async fn usage_loop(app: &App, mut stop: watch::Receiver<bool>) {
+    // `App::finish` writes the counts of the last interval.
+    while !stop_requested_within(USAGE_INTERVAL, &mut stop).await {
+        flush_usage(app).await;
     }
 }
 
-/// Waits so long, unless the service stops before.
-async fn stopped_within(time: Duration, stop: &mut watch::Receiver<bool>) -> bool {
-    tokio::time::timeout(time, told(stop)).await.is_ok()
+/// Waits for `time` and returns `false`, or returns `true` as soon as the service stops.
+async fn stop_requested_within(time: Duration, stop: &mut watch::Receiver<bool>) -> bool {
+    tokio::time::timeout(time, stop_requested(stop)).await.is_ok()
 }
 
-/// Forgets idempotency keys past their time in small steps, so that no write waits long.
-pub async fn forget_old_keys(app: &App) {
-    let kept = app.config.idempotency_ttl;
+/// Deletes expired idempotency keys in small batches, so that other writes do not wait long.
+pub async fn delete_expired_idempotency_keys(app: &App) {
+    let ttl = app.config.idempotency_ttl;
     while !app.is_stopping() {
-        let forgotten =
-            app.db.write(Scope::system("forget"), move |tx| idempotency::forget(tx, kept)).await;
-        match forgotten {
+        let deleted = app
+            .db
+            .write(Scope::system("cleanup"), move |tx| idempotency::delete_expired(tx, ttl))
+            .await;
+        match deleted {
             Ok(0) => return,
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(cause = ?error.cause, "could not forget old idempotency keys");
+                tracing::warn!(cause = ?error.cause, "could not delete expired idempotency keys");
                 return;
             }
         }
     }
 }
 
-/// Forgets what signing in left behind, what apps no longer need and old hours of usage, in small steps.
-pub async fn forget_what_ended(app: &App) {
+/// Deletes expired sign-in data, OAuth requests, codes, tokens and grants, and old usage hours, in small batches.
+pub async fn delete_expired_records(app: &App) {
     let steps = [
-        forgetting::forget,
-        request::forget,
-        code::forget,
-        token::forget,
-        grant::forget,
-        usage::forget,
+        cleanup::delete_expired,
+        pending_request::delete_expired,
+        code::delete_expired,
+        token::delete_expired,
+        grant::delete_expired,
+        usage::delete_expired,
     ];
     for step in steps {
         while !app.is_stopping() {
-            match app.db.write(Scope::system("forget"), step).await {
+            match app.db.write(Scope::system("cleanup"), step).await {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(error) => {
-                    tracing::warn!(cause = ?error.cause, "could not forget what has ended");
+                    tracing::warn!(cause = ?error.cause, "could not delete expired records");
                     return;
                 }
             }
@@ -122,27 +124,28 @@ pub async fn forget_what_ended(app: &App) {
     }
 }
 
-/// Forgets notifications, and what became of them, once they were kept long enough.
-pub async fn forget_old_news(app: &App) {
-    if let Err(error) = forget_news(app).await {
-        tracing::warn!(cause = ?error.cause, "could not forget old notifications");
+/// Deletes notifications and their deliveries that are older than the retention period.
+pub async fn delete_old_notifications(app: &App) {
+    if let Err(error) = try_delete_old_notifications(app).await {
+        tracing::warn!(cause = ?error.cause, "could not delete old notifications");
     }
 }
 
-/// Account by account, in small steps, so that no write waits long.
-async fn forget_news(app: &App) -> Result<()> {
-    let kept = Kept::until(app.clock.now(), app.config.news_kept);
-    let steps = [keeping::forget_deliveries, keeping::forget_hours, keeping::forget_news];
-    let mut last = AccountId::LEAST;
+/// Works account by account in small batches, so that other writes do not wait long.
+async fn try_delete_old_notifications(app: &App) -> Result<()> {
+    let retention = Retention::new(app.clock.now(), app.config.notification_retention);
+    let steps =
+        [retention::prune_deliveries, retention::prune_hours, retention::prune_notifications];
+    let mut last = AccountId::MIN;
     loop {
-        let look = move |db: &Reader<'_>| keeping::look(db, &kept, last);
-        let looked = app.db.read(Scope::system("forget"), look).await?;
-        let Some(end) = looked.last() else { return Ok(()) };
+        let find = move |db: &Reader<'_>| retention::accounts_to_prune(db, &retention, last);
+        let accounts = app.db.read(Scope::system("cleanup"), find).await?;
+        let Some(end) = accounts.last() else { return Ok(()) };
         last = end.id;
-        for account in looked.iter().filter(|account| account.old) {
+        for account in accounts.iter().filter(|account| account.old) {
             for step in steps {
                 let scope = || Scope::account(account.id, "system");
-                while app.db.write(scope(), move |tx| step(tx, &kept)).await? > 0 {
+                while app.db.write(scope(), move |tx| step(tx, &retention)).await? > 0 {
                     if app.is_stopping() {
                         return Ok(());
                     }
@@ -152,96 +155,103 @@ async fn forget_news(app: &App) -> Result<()> {
     }
 }
 
-/// Writes down how often keys and apps were used. What cannot be written now is kept for the next time.
-pub async fn write_usage(app: &App) {
+/// Writes the usage counters of keys and apps to the database. Counts that cannot be written are kept for the
+/// next run.
+pub async fn flush_usage(app: &App) {
     for (account, counts) in app.usage.take() {
-        // Not among the account's writes: none of them should wait for this.
-        let scope = Scope::account(account, "system").beside("usage");
-        let counted = counts.clone();
-        let written = app.db.write(scope, move |tx| usage::write(tx, &counted)).await;
-        if let Err(error) = written {
-            tracing::warn!(cause = ?error.cause, "could not write down how often keys were used");
-            app.usage.put_back(account, counts);
+        // Outside of the account's queue, so that none of its writes wait for this one.
+        let scope = Scope::account(account, "system").in_own_lane("usage");
+        let to_write = counts.clone();
+        let result = app.db.write(scope, move |tx| usage::write(tx, &to_write)).await;
+        if let Err(error) = result {
+            tracing::warn!(cause = ?error.cause, "could not write the usage counters");
+            app.usage.restore(account, counts);
         }
     }
 }
 
-/// Publishes the messages whose time has come.
-pub async fn publish_due(app: &App) {
-    let of = |due: &posting::Due| (due.account_id, due.id);
-    each(app, "publish messages", posting::due, of, posting::publish_due).await;
+/// Publishes scheduled messages that are due.
+pub async fn publish_scheduled_messages(app: &App) {
+    let key = |due: &posting::DueMessage| (due.account_id, due.id);
+    process_due(app, "publish scheduled messages", posting::list_due, key, posting::publish_due)
+        .await;
 }
 
-/// Ends the orders that were not paid in time.
+/// Expires orders that were not paid in time.
 pub async fn expire_orders(app: &App) {
-    let of = |late: &ending::Late| (late.account_id, late.id);
-    each(app, "end unpaid orders", ending::late, of, ending::expire).await;
+    let key = |order: &cancellation::ExpiredOrder| (order.account_id, order.id);
+    process_due(app, "expire unpaid orders", cancellation::find_expired, key, cancellation::expire)
+        .await;
 }
 
-/// Adds late fees to what is overdue.
+/// Adds late fees to overdue dues.
 pub async fn add_late_fees(app: &App) {
-    let of = |late: &late::Late| (late.account_id, late.id);
-    each(app, "add late fees", late::due_now, of, late::add).await;
+    let key = |fee: &late_fee::PendingLateFee| (fee.account_id, fee.id);
+    process_due(app, "add late fees", late_fee::list_pending, key, late_fee::add).await;
 }
 
-/// Looks what is due, whoever's it is, and does it, each in a job of its own account. Every node may do so: whoever
-/// comes second finds it done. One that fails stays for the next time and holds up nobody.
-async fn each<D: Copy + Send + 'static, I: Copy + Display + Send + 'static>(
+/// Finds due items of all accounts and processes each in a transaction of its account. Every node may run this:
+/// `process` does nothing if another node was first. A failed item does not block the others and is tried again in
+/// the next run.
+async fn process_due<D: Copy + Send + 'static, I: Copy + Display + Send + 'static>(
     app: &App,
-    what: &'static str,
-    look: fn(&Reader<'_>, Option<D>) -> Result<Vec<D>>,
-    of: fn(&D) -> (AccountId, I),
-    act: fn(&Tx<'_>, I) -> Result<()>,
+    job: &'static str,
+    find: fn(&Reader<'_>, Option<D>) -> Result<Vec<D>>,
+    key: fn(&D) -> (AccountId, I),
+    process: fn(&Tx<'_>, I) -> Result<()>,
 ) {
     let mut last = None;
     while !app.is_stopping() {
-        let due = match app.db.read(Scope::system("jobs"), move |db| look(db, last)).await {
+        let due = match app.db.read(Scope::system("jobs"), move |db| find(db, last)).await {
             Ok(due) => due,
-            Err(error) => return tracing::warn!(cause = ?error.cause, "could not look: {what}"),
+            Err(error) => {
+                return tracing::warn!(cause = ?error.cause, "could not find items for the job: {job}");
+            }
         };
         if due.is_empty() {
             return;
         }
-        for (account, id) in due.iter().map(of) {
-            let done = app.db.write(Scope::account(account, "system"), move |tx| act(tx, id)).await;
-            if let Err(error) = done {
-                tracing::warn!(%id, cause = ?error.cause, "could not {what}");
+        for (account, id) in due.iter().map(key) {
+            let result =
+                app.db.write(Scope::account(account, "system"), move |tx| process(tx, id)).await;
+            if let Err(error) = result {
+                tracing::warn!(%id, cause = ?error.cause, "could not {job}");
             }
         }
         last = due.last().copied();
     }
 }
 
-/// Reminds families of what they owe, by the schedule of each account. Every node may do so.
-pub async fn remind(app: &App) {
-    let mut last = AccountId::LEAST;
+/// Sends reminders for open dues by the schedule of each account. Every node may run this.
+pub async fn send_dues_reminders(app: &App) {
+    let mut last = AccountId::MIN;
     while !app.is_stopping() {
-        let read = app.db.read(Scope::system("remind"), move |db| reminders::accounts(db, last));
+        let read = app.db.read(Scope::system("reminders"), move |db| reminders::accounts(db, last));
         let Ok(accounts) = read.await else { return };
         let Some(end) = accounts.last() else { return };
         last = *end;
         for account in accounts {
-            if let Err(error) = remind_account(app, account).await {
-                tracing::warn!(%account, cause = ?error.cause, "could not remind of dues");
+            if let Err(error) = send_account_reminders(app, account).await {
+                tracing::warn!(%account, cause = ?error.cause, "could not send reminders for dues");
             }
         }
     }
 }
 
-/// Day by day of the schedule, in small steps, so that no write waits long.
-async fn remind_account(app: &App, account: AccountId) -> Result<()> {
+/// Processes each day of the schedule in small batches, so that other writes do not wait long.
+async fn send_account_reminders(app: &App, account: AccountId) -> Result<()> {
     let scope = || Scope::account(account, "system");
     for offset in app.db.read(scope(), reminders::schedule).await? {
         let mut after = None;
         while !app.is_stopping() {
-            let look = move |db: &Reader<'_>| reminders::due_now(db, offset, after);
-            let found = app.db.read(scope(), look).await?;
-            after = found.last;
+            let find = move |db: &Reader<'_>| reminders::list_ready(db, offset, after);
+            let batch = app.db.read(scope(), find).await?;
+            after = batch.last;
             if after.is_none() {
                 break;
             }
-            if !found.ready.is_empty() {
-                let remind = move |tx: &Tx<'_>| reminders::remind_all(tx, offset, &found.ready);
+            if !batch.ready.is_empty() {
+                let remind = move |tx: &Tx<'_>| reminders::send_scheduled(tx, offset, &batch.ready);
                 app.db.write(scope(), remind).await?;
             }
         }

@@ -1,7 +1,7 @@
 //! Touchline: a service for sports teams.
 //!
-//! The rooms stand here in reading order; a room uses only rooms above it. `ARCHITECTURE.md` is the
-//! map of the house.
+//! The domain modules come first, in reading order: each one uses only those above it. `ARCHITECTURE.md`
+//! describes how the parts fit together.
 
 pub mod accounts;
 pub mod signin;
@@ -29,9 +29,9 @@ pub mod config;
 pub mod demo;
 pub mod dispatch;
 pub mod doctor;
-mod doorway;
+mod outbound;
 pub mod error;
-pub mod expected;
+pub mod if_match;
 pub mod ids;
 pub mod jobs;
 pub mod metadata;
@@ -39,12 +39,12 @@ pub mod migrations;
 pub mod names;
 pub mod paging;
 pub mod passwords;
-pub mod post;
+pub mod mailer;
 pub mod reactions;
 pub mod redaction;
 pub mod secrets;
 pub mod signals;
-mod thing;
+mod resource;
 pub mod web;
 
 use axum::Router;
@@ -55,9 +55,9 @@ use crate::error::{Code, Error, Result};
 use crate::web::routes::Routes;
 use crate::web::{assets, docs, health};
 
-/// The API's routes with their description: every room adds its own.
+/// The API's routes with their OpenAPI descriptions. Every module adds its own.
 fn api() -> Routes {
-    let routes = accounts::api::routes(Routes::empty());
+    let routes = accounts::api::routes(Routes::new());
     let routes = teams::api::routes(routes);
     let routes = roster::api::routes(routes);
     let routes = events::api::routes(routes);
@@ -73,14 +73,14 @@ fn api() -> Routes {
     webhooks::api::routes(routes)
 }
 
-/// The OpenAPI document of the API, as it is checked in and served.
-pub fn document() -> String {
-    docs::json(api().parts().1)
+/// The OpenAPI document, as it is checked in and served.
+pub fn openapi_json() -> String {
+    docs::json(api().into_parts().1)
 }
 
-/// Everything the service answers to.
+/// The router of the whole service: API, pages, documentation and health checks.
 pub fn service(app: App) -> Router {
-    let (routes, document) = api().parts();
+    let (routes, document) = api().into_parts();
     Router::new()
         .merge(routes)
         .merge(health::router())
@@ -90,7 +90,7 @@ pub fn service(app: App) -> Router {
         .merge(teams::pages::router())
         .merge(mail::pages::router())
         .merge(roster::pages::router())
-        .merge(cards::incoming::router())
+        .merge(cards::stripe_webhook::router())
         .merge(cards::pages::router())
         .merge(money::pages::router())
         .merge(dues::pages::router())
@@ -102,15 +102,18 @@ pub fn service(app: App) -> Router {
         .merge(signin::pages::router())
         .merge(oauth::api::router())
         .merge(oauth::pages::router())
-        .fallback(nothing_here)
-        .method_not_allowed_fallback(wrong_method)
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
         .with_state(app)
 }
 
-async fn nothing_here() -> Result<Response> {
-    Err(Error::new(Code::NotFound, "There is nothing at this address."))
+async fn not_found() -> Result<Response> {
+    Err(Error::new(Code::NotFound, "There is no resource at this URL. Check the path."))
 }
 
-async fn wrong_method() -> Result<Response> {
-    Err(Error::new(Code::MethodNotAllowed, "This address does not take that method."))
+async fn method_not_allowed() -> Result<Response> {
+    Err(Error::new(
+        Code::MethodNotAllowed,
+        "This URL does not support that HTTP method. See the `Allow` header.",
+    ))
 }

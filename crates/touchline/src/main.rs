@@ -1,7 +1,7 @@
-//! The program `touchline`: everything it does is a command of [`touchline::cli`].
+//! The `touchline` program. Its commands are in [`touchline::cli`].
 
-/// Requests allocate on one thread and free on another, which the system's allocator does slowly. SQLite
-/// uses this one too.
+/// Requests allocate on one thread and free on another, which is slow with the system allocator. SQLite
+/// uses this allocator too.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,28 +1,28 @@
-//! Metadata: what a caller wants to remember beside an object, up to 50 pairs of text.
+//! Metadata: up to 50 key-value pairs that an API client stores with an object.
 
 use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
-use store::{Bound, Column, Value};
+use store::{Column, ToValue, Value};
 use utoipa::openapi::schema::{AdditionalProperties, Schema, Type};
 use utoipa::openapi::{ObjectBuilder, RefOr};
 
-/// Pairs of text, kept and sent as one JSON object.
+/// Key-value pairs of text, stored and sent as one JSON object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata(String);
 
 impl Metadata {
-    /// How many pairs there may be.
-    pub const PAIRS: usize = 50;
-    /// How many characters a key may have.
-    pub const KEY: usize = 40;
-    /// How many characters a value may have.
-    pub const VALUE: usize = 500;
+    /// The maximum number of pairs.
+    pub const MAX_PAIRS: usize = 50;
+    /// The maximum number of characters of a key.
+    pub const MAX_KEY_CHARS: usize = 40;
+    /// The maximum number of characters of a value.
+    pub const MAX_VALUE_CHARS: usize = 500;
 
-    /// Metadata with these pairs, whose sizes were checked.
+    /// Creates metadata from these pairs. The caller has checked the limits.
     pub fn new(pairs: &BTreeMap<String, String>) -> Self {
-        Self(serde_json::to_string(pairs).expect("text can be written as JSON"))
+        Self(serde_json::to_string(pairs).expect("a map of strings can be serialized"))
     }
 }
 
@@ -39,26 +39,29 @@ impl Serialize for Metadata {
     }
 }
 
-impl Bound for Metadata {
-    fn write(&self) -> Value<'_> {
+impl ToValue for Metadata {
+    fn to_value(&self) -> Value<'_> {
         Value::Text(self.0.as_str().into())
     }
 }
 
 impl Column for Metadata {
-    fn read(value: Value<'_>) -> store::Result<Self> {
-        String::read(value).map(Self)
+    fn from_value(value: Value<'_>) -> store::Result<Self> {
+        String::from_value(value).map(Self)
     }
 }
 
 impl utoipa::PartialSchema for Metadata {
     fn schema() -> RefOr<Schema> {
-        let text = ObjectBuilder::new().schema_type(Type::String).max_length(Some(Self::VALUE));
+        let text =
+            ObjectBuilder::new().schema_type(Type::String).max_length(Some(Self::MAX_VALUE_CHARS));
         ObjectBuilder::new()
             .schema_type(Type::Object)
-            .description(Some("Up to 50 pairs: keys up to 40, values up to 500 characters."))
+            .description(Some(
+                "Key-value pairs for your own use. At most 50 pairs; keys have at most 40 characters, values at most 500.",
+            ))
             .additional_properties(Some(AdditionalProperties::RefOr(RefOr::T(text.into()))))
-            .max_properties(Some(Self::PAIRS))
+            .max_properties(Some(Self::MAX_PAIRS))
             .examples([serde_json::json!({ "league_code": "N-12" })])
             .into()
     }

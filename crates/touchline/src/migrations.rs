@@ -1,8 +1,8 @@
-//! The steps of the schema, in order. A step that was released is never edited.
+//! The migrations of the schema, in order. A released migration is never edited.
 
 use store::Migration;
 
-macro_rules! steps {
+macro_rules! migrations {
     ($($name:literal),+ $(,)?) => {
         &[$(Migration {
             name: $name,
@@ -11,8 +11,8 @@ macro_rules! steps {
     };
 }
 
-/// Every step there is.
-pub const STEPS: &[Migration] = steps![
+/// All migrations.
+pub const MIGRATIONS: &[Migration] = migrations![
     "0001_foundation",
     "0002_teams",
     "0003_roster",

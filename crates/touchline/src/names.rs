@@ -1,4 +1,4 @@
-//! The names of whoever acts and of what is acted on, looked up together for what one page shows.
+//! Display names of ids, for pages such as the audit log. All names of a page are looked up together.
 
 use std::collections::HashMap;
 
@@ -12,16 +12,16 @@ use crate::ids::{
     UserKind, WebhookKind,
 };
 
-/// Longer names are cut.
-const LONGEST: usize = 80;
+/// The maximum number of characters of a name. Longer names are truncated.
+const MAX_CHARS: usize = 80;
 
-/// Names by id.
+/// Display names by id.
 #[derive(Debug, Default)]
 pub struct Names(HashMap<String, String>);
 
 impl Names {
-    /// Looks up the names that there are. Whoever has left the club has none.
-    pub fn of<'a>(db: &Reader<'_>, ids: impl IntoIterator<Item = &'a str>) -> Result<Self> {
+    /// Looks up the names of these ids. People who have left the club have no name.
+    pub fn load<'a>(db: &Reader<'_>, ids: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let ids: Vec<_> = ids.into_iter().collect();
         let mut names = Self::default();
         names.look_up::<UserKind>(db, &ids, USERS)?;
@@ -45,7 +45,7 @@ impl Names {
         Ok(names)
     }
 
-    /// Adds the names of one kind of id. Ids of other kinds do not parse.
+    /// Adds the names of one kind of id. Ids of other kinds don't parse and are skipped.
     fn look_up<K: Kind + 'static>(
         &mut self,
         db: &Reader<'_>,
@@ -56,27 +56,27 @@ impl Names {
         if ids.is_empty() {
             return Ok(());
         }
-        let found: Vec<(Id<K>, Option<String>)> = db.all(sql, bind! { ids })?;
-        for (id, name) in found {
+        let rows: Vec<(Id<K>, Option<String>)> = db.all(sql, bind! { ids })?;
+        for (id, name) in rows {
             if let Some(name) = name {
-                self.0.insert(id.to_string(), name.chars().take(LONGEST).collect());
+                self.0.insert(id.to_string(), name.chars().take(MAX_CHARS).collect());
             }
         }
         Ok(())
     }
 
-    /// The name that goes with an id.
-    pub fn of_id(&self, id: &str) -> Option<&str> {
+    /// Returns the name of an id, if it has one.
+    pub fn get(&self, id: &str) -> Option<&str> {
         self.0.get(id).map(String::as_str)
     }
 
-    /// The name that goes with an id, or the id itself.
-    pub fn or_id<'a>(&'a self, id: &'a str) -> &'a str {
-        self.of_id(id).unwrap_or(id)
+    /// Returns the name of an id, or the id itself.
+    pub fn get_or_id<'a>(&'a self, id: &'a str) -> &'a str {
+        self.get(id).unwrap_or(id)
     }
 }
 
-/// Whether a text looks like an id: a prefix, and 26 letters and digits.
+/// Whether a text looks like an id: a prefix, `_`, and 26 letters and digits.
 pub fn is_id(text: &str) -> bool {
     let Some((prefix, rest)) = text.split_once('_') else { return false };
     let plain =
@@ -84,8 +84,8 @@ pub fn is_id(text: &str) -> bool {
     !prefix.is_empty() && rest.len() == 26 && plain(prefix) && plain(rest)
 }
 
-/// What an id without a name is the id of.
-pub fn noun(id: &str) -> Option<&'static str> {
+/// Returns a label for an id that has no name, by its prefix.
+pub fn kind_label(id: &str) -> Option<&'static str> {
     let (prefix, _) = id.split_once('_').filter(|_| is_id(id))?;
     Some(match prefix {
         "usr" => "Someone who left",
@@ -170,11 +170,11 @@ mod tests {
     use crate::ids::{OrderId, RsvpId};
 
     #[test]
-    fn ids_are_told_from_other_texts() {
+    fn ids_are_recognized() {
         assert!(is_id(&OrderId::from_bits(7 << 76).to_string()));
-        assert_eq!(noun(&RsvpId::from_bits(7 << 76).to_string()), Some("Answer"));
+        assert_eq!(kind_label(&RsvpId::from_bits(7 << 76).to_string()), Some("Answer"));
         for text in ["", "demo", "team_", "thing_7", "ord_ABC", "a sentence_with more"] {
-            assert!(!is_id(text) && noun(text).is_none(), "{text}");
+            assert!(!is_id(text) && kind_label(text).is_none(), "{text}");
         }
     }
 }

@@ -1,58 +1,58 @@
-//! A page of a list: how many, in which order, and after which place.
+//! Keyset pagination of lists.
 //!
-//! A page continues after the sort value of its last row, never after a number of rows, so nothing is
-//! skipped or shown twice when rows come and go, and the last page costs what the first costs.
+//! The next page starts after the sort key of the last row, not after a number of rows. So no row is skipped or
+//! repeated when rows are added or removed in between, and the last page is as cheap as the first.
 
-use kit::words;
+use kit::string_enum;
 
-words! {
-    /// The direction of a list.
-    pub enum Order {
+string_enum! {
+    /// The sort direction of a list.
+    pub enum Order as SortOrder {
         Asc = "asc",
         Desc = "desc",
     }
 }
 
-/// Something that is listed in pages.
+/// A row of a paginated list.
 pub trait Paged {
-    /// The sort values of the list's order.
-    type Place;
-    /// Where this row stands in it.
-    fn place(&self) -> Self::Place;
+    /// The values that the list is sorted by.
+    type SortKey;
+    /// The sort key of this row.
+    fn sort_key(&self) -> Self::SortKey;
 }
 
-/// The page that was asked for.
+/// A requested page.
 #[derive(Debug, Clone)]
 pub struct Page<P> {
-    /// How many rows the caller wants.
+    /// The maximum number of rows.
     pub limit: i64,
     pub order: Order,
-    /// The place of the last row of the page before.
+    /// The sort key of the last row of the previous page.
     pub last: Option<P>,
 }
 
 impl<P: Copy> Page<P> {
-    /// The place after which this page begins; a first page begins at the end of all places.
-    pub fn after(&self, least: P, greatest: P) -> P {
+    /// The sort key after which this page starts. The first page starts at the smallest or greatest possible key.
+    pub fn after(&self, min: P, max: P) -> P {
         self.last.unwrap_or(match self.order {
-            Order::Asc => least,
-            Order::Desc => greatest,
+            Order::Asc => min,
+            Order::Desc => max,
         })
     }
 
-    /// How many rows to fetch: one more than wanted tells whether there is a next page.
-    pub fn fetch(&self) -> i64 {
+    /// The number of rows to fetch: one more than the limit, to find out whether there is a next page.
+    pub fn fetch_limit(&self) -> i64 {
         self.limit + 1
     }
 }
 
-/// A part of a log, as far as it was looked through.
+/// The matching entries of a part of a log.
 #[derive(Debug)]
-pub struct Stretch {
-    /// What was found, each as JSON.
-    pub found: Vec<String>,
-    /// The last number that was looked at.
-    pub until: i64,
-    /// Whether the log goes on.
-    pub more: bool,
+pub struct LogPage {
+    /// The matching entries, each as JSON.
+    pub entries: Vec<String>,
+    /// The sequence number of the last entry that was examined, matching or not.
+    pub last_sequence: i64,
+    /// Whether the log has more entries after that.
+    pub has_more: bool,
 }

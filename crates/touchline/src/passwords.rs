@@ -1,124 +1,127 @@
-//! Passwords, hashed where nobody waits: away from the threads of the database and of requests, a few
-//! at a time, and with a bound on how many may wait.
+//! Hashes passwords on blocking threads, away from database jobs and async tasks. Only a few are hashed at a time, and
+//! the number of waiting callers is bounded.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use kit::Dice;
+use kit::Rng;
 use kit::password::{self, PasswordFault};
 use tokio::sync::Semaphore;
 
 use crate::error::{Code, Error, Fault, Result};
 
-/// How many passwords may wait for their turn; whoever comes then is asked to come back.
-const WAITING: usize = 256;
+/// The maximum number of passwords that are being hashed or waiting. Further callers get [`Code::Overloaded`].
+const MAX_WAITING: usize = 256;
 
-/// The place where passwords are hashed.
+/// Hashes and verifies passwords with limited concurrency.
 #[derive(Debug)]
-pub struct Passwords {
-    places: Arc<Semaphore>,
+pub struct PasswordHasher {
+    permits: Arc<Semaphore>,
     waiting: AtomicUsize,
-    dice: Arc<Dice>,
+    rng: Arc<Rng>,
 }
 
-/// What has become of a password.
+/// The result of verifying a password.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Verification {
     Wrong,
-    Right,
-    /// Right, and its hash is to be replaced by this one, made in today's way.
-    Renewed(String),
+    Correct,
+    /// The password is correct, but its stored hash uses outdated parameters. Store this new hash instead.
+    CorrectButOutdated(String),
 }
 
-impl Passwords {
-    /// As many at a time as leaves the machine room for everything else.
-    pub fn new(dice: Arc<Dice>) -> Self {
+impl PasswordHasher {
+    /// Hashes as many passwords at a time as half of the CPU cores, at least 2 and at most 4, so hashing doesn't slow
+    /// down everything else.
+    pub fn new(rng: Arc<Rng>) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let places = Arc::new(Semaphore::new((cores / 2).clamp(2, 4)));
-        Self { places, waiting: AtomicUsize::new(0), dice }
+        let permits = Arc::new(Semaphore::new((cores / 2).clamp(2, 4)));
+        Self { permits, waiting: AtomicUsize::new(0), rng }
     }
 
-    /// Whether this is the password of which the hash was kept. Without a hash the same work is done.
-    pub async fn verify(&self, typed: &str, kept: Option<String>) -> Result<Verdict> {
-        // Nobody has a password this long, so there is nothing to find out.
-        if typed.len() > password::LONGEST {
-            return Ok(Verdict::Wrong);
+    /// Verifies a password against a stored hash. Takes the same time if there is no hash, so a caller cannot find
+    /// out which accounts have a password.
+    pub async fn verify(&self, password: &str, hash: Option<String>) -> Result<Verification> {
+        // No stored password is this long, so the early return reveals nothing.
+        if password.len() > password::MAX_BYTES {
+            return Ok(Verification::Wrong);
         }
-        let (typed, dice) = (typed.to_owned(), self.dice.clone());
-        self.work(move || match kept {
-            kept if !password::verify(&typed, kept.as_deref()) => Verdict::Wrong,
-            Some(kept) if password::is_outdated(&kept) => {
-                Verdict::Renewed(password::hash(&typed, &dice))
+        let (password, rng) = (password.to_owned(), self.rng.clone());
+        self.run_blocking(move || match hash {
+            hash if !password::verify(&password, hash.as_deref()) => Verification::Wrong,
+            Some(hash) if password::is_outdated(&hash) => {
+                Verification::CorrectButOutdated(password::hash(&password, &rng))
             }
-            _ => Verdict::Right,
+            _ => Verification::Correct,
         })
         .await
     }
 
-    /// The hash of a new password of somebody of whom these words are known, if the password will do.
-    pub async fn hash(&self, new: &str, known: &[&str]) -> Result<String> {
-        let (new, dice) = (new.to_owned(), self.dice.clone());
-        let known: Vec<String> = known.iter().flat_map(|text| words(text)).collect();
-        let hashed = self.work(move || {
-            let known: Vec<_> = known.iter().map(String::as_str).collect();
-            password::check(&new, &known).map(|()| password::hash(&new, &dice))
+    /// Checks the strength of a new password and hashes it. `personal` are texts that make a weak password, such as the
+    /// user's name and email address.
+    pub async fn hash(&self, new: &str, personal: &[&str]) -> Result<String> {
+        let (new, rng) = (new.to_owned(), self.rng.clone());
+        let personal: Vec<String> = personal.iter().flat_map(|text| split_words(text)).collect();
+        let hash = self.run_blocking(move || {
+            let personal: Vec<_> = personal.iter().map(String::as_str).collect();
+            password::check(&new, &personal).map(|()| password::hash(&new, &rng))
         });
-        hashed.await?.map_err(|fault| Error::invalid(vec![said(fault)]))
+        hash.await?.map_err(|fault| Error::invalid(vec![password_fault(fault)]))
     }
 
-    async fn work<T: Send + 'static>(
+    async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
-        let _waits = Waits::begin(&self.waiting)?;
-        let closed = |_| Error::internal("the place for passwords is closed");
-        let place = self.places.clone().acquire_owned().await.map_err(closed)?;
-        let done = tokio::task::spawn_blocking(move || {
-            let done = work();
-            // Kept until the work is done, even if nobody waits for it any more.
-            drop(place);
-            done
+        let _guard = WaitingGuard::begin(&self.waiting)?;
+        let closed = |_| Error::internal("the semaphore for password hashing is closed");
+        let permit = self.permits.clone().acquire_owned().await.map_err(closed)?;
+        let task = tokio::task::spawn_blocking(move || {
+            let result = work();
+            // Held until the work is done, even if the caller has disconnected.
+            drop(permit);
+            result
         });
-        done.await.map_err(|_| Error::internal("hashing a password failed"))
+        task.await.map_err(|_| Error::internal("hashing a password failed"))
     }
 }
 
-/// Somebody who waits; counted until they go.
-struct Waits<'a>(&'a AtomicUsize);
+/// Counts a caller as waiting until it is dropped.
+struct WaitingGuard<'a>(&'a AtomicUsize);
 
-impl<'a> Waits<'a> {
+impl<'a> WaitingGuard<'a> {
     fn begin(waiting: &'a AtomicUsize) -> Result<Self> {
-        let waits = Self(waiting);
-        if waiting.fetch_add(1, Ordering::Relaxed) < WAITING {
-            return Ok(waits);
+        let guard = Self(waiting);
+        if waiting.fetch_add(1, Ordering::Relaxed) < MAX_WAITING {
+            return Ok(guard);
         }
-        let detail = "Too many people sign in right now. Try again in a moment.";
+        let detail = "Too many people are signing in right now. Try again in a few seconds.";
         Err(Error::new(Code::Overloaded, detail).retry_after(5))
     }
 }
 
-impl Drop for Waits<'_> {
+impl Drop for WaitingGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// The words of a name or an address, which do not make a password better.
-fn words(text: &str) -> Vec<String> {
+/// Splits a name or an email address into words that make a weak password.
+fn split_words(text: &str) -> Vec<String> {
     let text = text.to_lowercase();
     let name = text.split('@').next().unwrap_or_default();
     let parts = text.split(|c: char| !c.is_alphanumeric()).chain([name, text.as_str()]);
     parts.filter(|part| part.chars().count() > 2).take(20).map(str::to_owned).collect()
 }
 
-/// What is wrong with a password, for whoever chose it.
-pub fn said(fault: PasswordFault) -> Fault {
+/// Describes why a password was rejected.
+pub fn password_fault(fault: PasswordFault) -> Fault {
     let (code, detail) = match fault {
-        PasswordFault::TooShort => ("too_short", "A password has at least 12 characters."),
-        PasswordFault::TooLong => ("too_long", "A password has at most 1024 bytes."),
+        PasswordFault::TooShort => ("too_short", "The password must have at least 12 characters."),
+        PasswordFault::TooLong => ("too_long", "The password can have at most 1024 bytes."),
         PasswordFault::TooWeak => (
             "too_weak",
-            "This password is too easy to guess. A few unrelated words make a good one.",
+            "This password is too easy to guess. Use a few unrelated words, for example.",
         ),
     };
     Fault::new("/password", code, detail)
@@ -129,26 +132,26 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_password_is_renewed_when_its_hash_is_old() {
-        let passwords = Passwords::new(Arc::new(Dice::system()));
-        let kept = passwords.hash("correct horse battery", &[]).await.unwrap();
-        let verify = async |typed: &str, kept: Option<&str>| {
-            passwords.verify(typed, kept.map(str::to_owned)).await.unwrap()
+    async fn passwords_are_verified_against_their_hash() {
+        let passwords = PasswordHasher::new(Arc::new(Rng::system()));
+        let hash = passwords.hash("correct horse battery", &[]).await.unwrap();
+        let verify = async |password: &str, hash: Option<&str>| {
+            passwords.verify(password, hash.map(str::to_owned)).await.unwrap()
         };
-        assert_eq!(verify("correct horse battery", Some(&kept)).await, Verdict::Right);
-        assert_eq!(verify("wrong", Some(&kept)).await, Verdict::Wrong);
-        assert_eq!(verify("anything", None).await, Verdict::Wrong);
-        assert_eq!(verify(&"x".repeat(1025), Some(&kept)).await, Verdict::Wrong);
+        assert_eq!(verify("correct horse battery", Some(&hash)).await, Verification::Correct);
+        assert_eq!(verify("wrong", Some(&hash)).await, Verification::Wrong);
+        assert_eq!(verify("anything", None).await, Verification::Wrong);
+        assert_eq!(verify(&"x".repeat(1025), Some(&hash)).await, Verification::Wrong);
         let old = "$argon2id$v=19$m=64,t=1,p=1$c29tZSBzYWx0IGhlcmU$";
         assert!(kit::password::is_outdated(old));
     }
 
     #[tokio::test]
-    async fn weak_passwords_are_told() {
-        let passwords = Passwords::new(Arc::new(Dice::system()));
+    async fn weak_passwords_are_rejected() {
+        let passwords = PasswordHasher::new(Arc::new(Rng::system()));
         for weak in ["short", "Rita Duarte1", "rita@example.org"] {
-            let refused = passwords.hash(weak, &["Rita Duarte", "rita@example.org"]).await;
-            assert_eq!(refused.unwrap_err().faults[0].pointer, "/password", "{weak}");
+            let result = passwords.hash(weak, &["Rita Duarte", "rita@example.org"]).await;
+            assert_eq!(result.unwrap_err().faults[0].pointer, "/password", "{weak}");
         }
     }
 }

@@ -1,17 +1,15 @@
-//! Taking a person's name out of the two logs, and out of what receivers answered when they were told. The
-//! notification stays with its number, and the audit entry with its hash, so that both logs still prove that
-//! nothing is missing.
+//! Removes personal data from the notification log, the audit log and the recorded responses of webhooks. Notifications
+//! keep their sequence number and audit entries their hash, so both logs still prove that they are complete.
 
 use serde_json::{Value, json};
 use store::{Tx, bind};
 
 use crate::error::{Error, Result};
 use crate::ids::NotificationId;
-use crate::webhooks::notifications::keeping;
+use crate::webhooks::notifications::retention;
 
-/// What may tell who a person is or what they meant to say, in any object of the API that speaks of them
-/// or is a message of theirs that was never published.
-const TELLING: [&str; 19] = [
+/// Fields that may identify a person, in any API object about them, and the content of their unpublished messages.
+const PERSONAL_FIELDS: [&str; 19] = [
     "first_name",
     "last_name",
     "preferred_name",
@@ -33,32 +31,32 @@ const TELLING: [&str; 19] = [
     "body_html",
 ];
 
-/// What people write beside orders and money, which may tell of anybody.
-const NOTED: [&str; 6] =
+/// Free-text fields of orders, dues and payments, which may contain personal data.
+const NOTE_FIELDS: [&str; 6] =
     ["cancel_reason", "discount_reason", "note", "reason", "reference", "waive_reason"];
 
-/// Takes what the logs tell of a person away: everything in objects that carry one of these ids, which are
-/// those of people and of what is forgotten with them.
+/// Redacts the logs: blanks the personal data in all objects with one of these ids, which are the ids of people and of
+/// objects that are erased with them.
 pub fn redact(tx: &Tx<'_>, ids: &[String]) -> Result<()> {
-    // Whoever writes down what a receiver answered has its webhook first: so it is forgotten here, or compared with what
-    // the logs tell from now on.
-    tx.run("update webhook set position = position where account_id = :account", bind! {})?;
+    // Locks all webhooks of the account, as a job does that records a webhook's response. So a response is either
+    // recorded already and deleted here, or it is compared with the redacted logs when it is recorded.
+    tx.execute("update webhook set position = position where account_id = :account", bind! {})?;
     for id in ids {
         let pattern = kit::text::contains_pattern(id);
-        let told: Vec<(i64, NotificationId, String)> = tx.all(
+        let notifications: Vec<(i64, NotificationId, String)> = tx.all(
             "select sequence, id, body from notification
              where account_id = :account and body like :pattern escape '\\'",
             bind! { pattern },
         )?;
-        for (sequence, notification, body) in told {
-            if let Some(body) = redacted(&body, ids)? {
-                tx.run(
+        for (sequence, notification, body) in notifications {
+            if let Some(body) = redact_json(&body, ids)? {
+                tx.execute(
                     "update notification set body = :body
                      where account_id = :account and sequence = :sequence",
                     bind! { sequence, body },
                 )?;
-                // Receivers may have answered with what they were told.
-                keeping::forget_answers(tx, notification, sequence)?;
+                // A receiver's response may repeat the personal data.
+                retention::erase_responses(tx, notification, sequence)?;
             }
         }
         let entries: Vec<(i64, String)> = tx.all(
@@ -67,9 +65,9 @@ pub fn redact(tx: &Tx<'_>, ids: &[String]) -> Result<()> {
             bind! { pattern },
         )?;
         for (position, details) in entries {
-            if redacted(&details, ids)?.is_some() {
-                // The chain covers the hash of the details, so they can go and the chain still holds.
-                tx.run(
+            if redact_json(&details, ids)?.is_some() {
+                // The hash chain covers the hash of the details, so it stays valid without them.
+                tx.execute(
                     "update audit_entry set details = null
                      where account_id = :account and position = :position",
                     bind! { position },
@@ -80,73 +78,75 @@ pub fn redact(tx: &Tx<'_>, ids: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The text without what tells who somebody is; `None` if it does not tell.
-pub fn redacted(text: &str, ids: &[String]) -> Result<Option<String>> {
+/// Returns the JSON text without personal data, or `None` if it contains none.
+pub fn redact_json(text: &str, ids: &[String]) -> Result<Option<String>> {
     let mut value: Value = serde_json::from_str(text)
-        .map_err(|error| Error::internal(format!("a log holds what is not JSON: {error}")))?;
-    Ok(cleaned(&mut value, ids).then(|| value.to_string()))
+        .map_err(|error| Error::internal(format!("a log entry is not valid JSON: {error}")))?;
+    Ok(redact_value(&mut value, ids).then(|| value.to_string()))
 }
 
-/// Cleans an object and everything below it; says whether there was anything to clean. What a member
-/// was before stands beside the member, so it is cleaned with it.
-fn cleaned(value: &mut Value, ids: &[String]) -> bool {
+/// Redacts a value and everything inside it. Returns whether anything was changed. The previous values of a changed
+/// object are in `previous` next to `object`, so they are redacted together with it.
+fn redact_value(value: &mut Value, ids: &[String]) -> bool {
     match value {
         Value::Array(items) => {
-            // Each of them is cleaned, whether or not another one was.
-            items.iter_mut().map(|item| cleaned(item, ids)).filter(|any| *any).count() > 0
+            // `count` instead of `any`, which would stop at the first item that is changed.
+            items.iter_mut().map(|item| redact_value(item, ids)).filter(|changed| *changed).count()
+                > 0
         }
-        Value::Object(members) => {
-            let about = |member: Option<&Value>| {
-                let id = member.and_then(Value::as_str);
-                id.is_some_and(|id| ids.iter().any(|known| known == id))
+        Value::Object(fields) => {
+            let is_listed = |field: Option<&Value>| {
+                let id = field.and_then(Value::as_str);
+                id.is_some_and(|id| ids.iter().any(|listed| listed == id))
             };
-            let object = members.get("object").and_then(Value::as_object);
-            let told = object
-                .is_some_and(|object| about(object.get("id")) || about(object.get("person_id")));
-            let mut any = false;
-            if told && let Some(previous) = members.get_mut("previous") {
-                any |= blanked(previous);
+            let object = fields.get("object").and_then(Value::as_object);
+            let object_matches = object.is_some_and(|object| {
+                is_listed(object.get("id")) || is_listed(object.get("person_id"))
+            });
+            let mut changed = false;
+            if object_matches && let Some(previous) = fields.get_mut("previous") {
+                changed |= blank_personal_fields(previous);
             }
-            let own = about(members.get("id")) || about(members.get("person_id"));
-            // A refund says what it is for, not whose it is; an order's buyer may have no id.
-            let noted = own || about(members.get("subject"));
-            if own && let Some(buyer) = members.get_mut("buyer") {
-                any |= blanked(buyer);
+            let matches = is_listed(fields.get("id")) || is_listed(fields.get("person_id"));
+            // A refund has no person, only the order or due in `subject`. An order's buyer may have no id.
+            let has_notes = matches || is_listed(fields.get("subject"));
+            if matches && let Some(buyer) = fields.get_mut("buyer") {
+                changed |= blank_personal_fields(buyer);
             }
-            for (name, member) in members.iter_mut().filter(|_| noted) {
-                if NOTED.contains(&name.as_str()) && !member.is_null() {
-                    *member = Value::Null;
-                    any = true;
+            for (name, field) in fields.iter_mut().filter(|_| has_notes) {
+                if NOTE_FIELDS.contains(&name.as_str()) && !field.is_null() {
+                    *field = Value::Null;
+                    changed = true;
                 }
             }
-            for member in members.values_mut() {
-                any |= cleaned(member, ids);
+            for field in fields.values_mut() {
+                changed |= redact_value(field, ids);
             }
-            (own && blanked(value)) || any
+            (matches && blank_personal_fields(value)) || changed
         }
         _ => false,
     }
 }
 
-/// Blanks what tells who somebody is in one object.
-fn blanked(value: &mut Value) -> bool {
-    let Some(members) = value.as_object_mut() else { return false };
-    let mut any = false;
-    for name in TELLING {
+/// Blanks the personal fields of one object. Returns whether anything was changed.
+fn blank_personal_fields(value: &mut Value) -> bool {
+    let Some(fields) = value.as_object_mut() else { return false };
+    let mut changed = false;
+    for name in PERSONAL_FIELDS {
         let blank = match name {
             "first_name" | "name" => json!("Erased"),
             "metadata" => json!({}),
             "positions" | "guardians" => json!([]),
             _ => Value::Null,
         };
-        if let Some(member) = members.get_mut(name)
-            && *member != blank
+        if let Some(field) = fields.get_mut(name)
+            && *field != blank
         {
-            *member = blank;
-            any = true;
+            *field = blank;
+            changed = true;
         }
     }
-    any
+    changed
 }
 
 #[cfg(test)]
@@ -154,22 +154,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_go_and_everything_else_stays() {
+    fn names_are_blanked_and_other_fields_are_kept() {
         let text = json!({ "sequence": 7, "data": {
             "object": { "id": "mem_1", "person_id": "per_1", "first_name": "Ana", "role": "player" },
             "previous": { "first_name": "Anna" } } });
         let ids = ["per_1".to_owned()];
-        let clean = redacted(&text.to_string(), &ids).unwrap().unwrap();
-        let clean: Value = serde_json::from_str(&clean).unwrap();
+        let result = redact_json(&text.to_string(), &ids).unwrap().unwrap();
+        let result: Value = serde_json::from_str(&result).unwrap();
         assert_eq!(
-            clean,
+            result,
             json!({ "sequence": 7, "data": {
             "object": { "id": "mem_1", "person_id": "per_1", "first_name": "Erased", "role": "player" },
             "previous": { "first_name": "Erased" } } })
         );
-        assert_eq!(redacted(&clean.to_string(), &ids).unwrap(), None);
+        assert_eq!(redact_json(&result.to_string(), &ids).unwrap(), None);
         assert_eq!(
-            redacted("{\"person_id\":\"per_2\",\"first_name\":\"Bo\"}", &ids).unwrap(),
+            redact_json("{\"person_id\":\"per_2\",\"first_name\":\"Bo\"}", &ids).unwrap(),
             None
         );
     }

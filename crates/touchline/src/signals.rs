@@ -1,10 +1,10 @@
-//! How news leaves a room: an audit entry and a notification, in the transaction of the change.
+//! How modules publish changes: an audit entry and a notification, in the transaction of the change.
 //!
-//! Every account has two logs. Notifications are what subscribers are told: numbered without a gap,
-//! in the order of the commits. Audit entries are who did what: each carries the hash of the one
-//! before, so that a removed or altered entry shows. Both end in the account's journal row, which is
-//! taken last in every job. The journal's sequence is also the version of all the account shows:
-//! nothing visible changes without it rising.
+//! Every account has two logs. Notifications are sent to subscribers. They are numbered without gaps, in the order of
+//! the commits. Audit entries record who did what. Each contains the hash of the entry before, so that a removed or
+//! altered entry is detected. The end of both logs is stored in the account's journal row, which every transaction locks
+//! last. The journal's sequence is also the version of all data of the account: nothing visible changes without a higher
+//! sequence.
 
 use kit::Timestamp;
 use kit::secret::sha256;
@@ -18,61 +18,71 @@ use crate::ids::{AccountId, NotificationId};
 use crate::reactions;
 use crate::webhooks::kinds;
 
-/// Something that news can be about.
+/// Something that a notification can be about.
 pub trait Subject: Serialize {
-    /// Its id, as it is shown.
+    /// Its public id.
     fn subject(&self) -> String;
 }
 
-/// Something delicate that was read, such as a medical note, as the audit log keeps it.
+/// An audit entry for reading sensitive data, such as a medical note.
 #[derive(Debug)]
-pub struct Seen {
+pub struct SensitiveRead {
     pub action: &'static str,
     pub subject: String,
     pub details: Value,
 }
 
-/// The one way news leaves a room.
-pub trait Tell {
-    /// Something came to be, or changed in a way its kind already says.
-    fn tell<T: Subject>(&self, kind: &'static str, object: &T) -> Result<()>;
-    /// Something changed; subscribers also learn what the changed members were before.
-    fn tell_change<T: Subject>(&self, kind: &'static str, before: &T, after: &T) -> Result<()>;
-    /// Many things came to be or changed alike, each with what it was before if that is to be told.
-    fn tell_all<T: Subject>(&self, kind: &'static str, objects: &[(Option<&T>, &T)]) -> Result<()>;
-    /// Something that only the audit log keeps.
+/// Publishes changes. This is the only way to write to the two logs.
+pub trait Publish {
+    /// Publishes that an object was created, or changed in a way that the kind describes.
+    fn publish<T: Subject>(&self, kind: &'static str, object: &T) -> Result<()>;
+    /// Publishes that an object changed, with the previous values of the changed fields.
+    fn publish_change<T: Subject>(&self, kind: &'static str, before: &T, after: &T) -> Result<()>;
+    /// Publishes many notifications of one kind. Each has the object before the change, if previous values are to be
+    /// published, and the object after it.
+    fn publish_all<T: Subject>(
+        &self,
+        kind: &'static str,
+        objects: &[(Option<&T>, &T)],
+    ) -> Result<()>;
+    /// Writes an audit entry without a notification.
     fn audit(&self, action: &'static str, subject: &str, details: &Value) -> Result<()>;
 }
 
-impl Tell for Tx<'_> {
-    fn tell<T: Subject>(&self, kind: &'static str, object: &T) -> Result<()> {
-        self.tell_all(kind, &[(None, object)])
+impl Publish for Tx<'_> {
+    fn publish<T: Subject>(&self, kind: &'static str, object: &T) -> Result<()> {
+        self.publish_all(kind, &[(None, object)])
     }
 
-    fn tell_change<T: Subject>(&self, kind: &'static str, before: &T, after: &T) -> Result<()> {
-        self.tell_all(kind, &[(Some(before), after)])
+    fn publish_change<T: Subject>(&self, kind: &'static str, before: &T, after: &T) -> Result<()> {
+        self.publish_all(kind, &[(Some(before), after)])
     }
 
-    fn tell_all<T: Subject>(&self, kind: &'static str, objects: &[(Option<&T>, &T)]) -> Result<()> {
+    fn publish_all<T: Subject>(
+        &self,
+        kind: &'static str,
+        objects: &[(Option<&T>, &T)],
+    ) -> Result<()> {
         let mut journal = Journal::open(self)?;
-        let mut told = Vec::with_capacity(objects.len());
+        let mut rows = Vec::with_capacity(objects.len());
         for (before, object) in objects {
-            let previous = before.map(|before| changed(before, *object)).transpose()?;
-            told.push(publish(self, &mut journal, kind, &Data { object: *object, previous })?);
+            let previous = before.map(|before| changed_fields(before, *object)).transpose()?;
+            rows.push(build_rows(self, &mut journal, kind, &Data { object: *object, previous })?);
         }
-        let news: Vec<_> = told.iter().map(|(news, _)| news.bind()).collect();
-        self.later_all(Notification::INSERT, &news)?;
-        let entries: Vec<_> = told.iter().map(|(_, entry)| entry.bind()).collect();
-        self.later_all(AuditEntry::INSERT, &entries)?;
+        let notifications: Vec<_> =
+            rows.iter().map(|(notification, _)| notification.bind()).collect();
+        self.execute_deferred_all(Notification::INSERT, &notifications)?;
+        let entries: Vec<_> = rows.iter().map(|(_, entry)| entry.bind()).collect();
+        self.execute_deferred_all(AuditEntry::INSERT, &entries)?;
         journal.close(self)?;
         let subjects = objects.iter().map(|(_, object)| object.subject());
-        reactions::after(self, kind, subjects)
+        reactions::on_published(self, kind, subjects)
     }
 
     fn audit(&self, action: &'static str, subject: &str, details: &Value) -> Result<()> {
         let mut journal = Journal::open(self)?;
-        let entry = journal.enter(self, action, subject, &details.to_string());
-        self.later(AuditEntry::INSERT, &entry.bind())?;
+        let entry = journal.append(self, action, subject, &details.to_string());
+        self.execute_deferred(AuditEntry::INSERT, &entry.bind())?;
         journal.close(self)
     }
 }
@@ -96,15 +106,15 @@ struct Data<'a, T> {
     previous: Option<Map<String, Value>>,
 }
 
-/// What is told of one thing, and the audit entry for it.
-fn publish<T: Subject>(
+/// The notification about one object, and its audit entry.
+fn build_rows<T: Subject>(
     tx: &Tx<'_>,
     journal: &mut Journal,
     kind: &'static str,
-    news: &Data<'_, T>,
+    content: &Data<'_, T>,
 ) -> Result<(Notification, AuditEntry)> {
-    debug_assert!(kinds::find(kind).is_some(), "{kind} is not in the table of kinds");
-    let data = serde_json::value::to_raw_value(news).map_err(broken)?;
+    debug_assert!(kinds::find(kind).is_some(), "{kind} is not in the table of notification kinds");
+    let data = serde_json::value::to_raw_value(content).map_err(serialization_error)?;
     journal.sequence += 1;
     let body = Body {
         id: tx.new_id(),
@@ -120,30 +130,30 @@ fn publish<T: Subject>(
         sequence: body.sequence,
         id: body.id,
         kind: kind.to_owned(),
-        body: serde_json::to_string(&body).map_err(broken)?,
+        body: serde_json::to_string(&body).map_err(serialization_error)?,
         created_at: body.timestamp,
     };
-    let entry = journal.enter(tx, kind, &news.object.subject(), data.get());
+    let entry = journal.append(tx, kind, &content.object.subject(), data.get());
     Ok((notification, entry))
 }
 
-/// The members that differ, with the values they had before.
-fn changed<T: Serialize>(before: &T, after: &T) -> Result<Map<String, Value>> {
-    let members = |object: &T| match serde_json::to_value(object).map_err(broken)? {
-        Value::Object(members) => Ok(members),
-        _ => Err(Error::internal("news about something that is not an object")),
+/// The fields that differ, with their previous values.
+fn changed_fields<T: Serialize>(before: &T, after: &T) -> Result<Map<String, Value>> {
+    let fields = |object: &T| match serde_json::to_value(object).map_err(serialization_error)? {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(Error::internal("the subject of a notification is not a JSON object")),
     };
-    let after = members(after)?;
-    // These change with every change and would say nothing.
-    let plain = |name: &String| !matches!(name.as_str(), "updated_at" | "version");
-    Ok(members(before)?
+    let after = fields(after)?;
+    // These differ after every change, so their previous values say nothing.
+    let is_relevant = |name: &String| !matches!(name.as_str(), "updated_at" | "version");
+    Ok(fields(before)?
         .into_iter()
-        .filter(|(name, value)| plain(name) && after.get(name) != Some(value))
+        .filter(|(name, value)| is_relevant(name) && after.get(name) != Some(value))
         .collect())
 }
 
-fn broken(error: serde_json::Error) -> Error {
-    Error::internal(format!("news could not be written as JSON: {error}"))
+fn serialization_error(error: serde_json::Error) -> Error {
+    Error::internal(format!("a notification could not be serialized as JSON: {error}"))
 }
 
 record! {
@@ -160,7 +170,7 @@ record! {
 }
 
 record! {
-    /// Who did what, when, to what, because of which request.
+    /// Who did what, when, to which subject, in which request.
     #[derive(Debug, Clone)]
     pub struct AuditEntry in audit_entry {
         pub account_id: AccountId,
@@ -177,15 +187,15 @@ record! {
 }
 
 impl AuditEntry {
-    /// The hash that ties this entry to the one before.
-    fn chained(&self, before: &[u8; 32]) -> [u8; 32] {
+    /// The hash of this entry, which includes the hash of the one before.
+    fn chain_hash(&self, previous_hash: &[u8; 32]) -> [u8; 32] {
         let mut hasher = Sha256::new();
-        hasher.update(before);
+        hasher.update(previous_hash);
         hasher.update(self.position.to_be_bytes());
         hasher.update(self.at.micros().to_be_bytes());
         let request = self.request.as_deref().unwrap_or_default();
         for text in [&self.actor, &self.action, &self.subject, request] {
-            // With its length, so that text cannot move from one member to the next.
+            // With its length, so that text cannot move from one field to the next.
             hasher.update((text.len() as u64).to_be_bytes());
             hasher.update(text.as_bytes());
         }
@@ -193,17 +203,17 @@ impl AuditEntry {
         hasher.finalize().into()
     }
 
-    /// Whether it stands at this position, is unaltered and follows the entry with this hash. Details may
-    /// have been erased.
-    fn fits(&self, position: i64, before: &[u8; 32]) -> bool {
-        let told = self.details.as_deref();
-        let whole = told.is_none_or(|told| sha256(told.as_bytes()) == self.details_hash);
-        self.position == position && self.hash == self.chained(before) && whole
+    /// Whether the entry has this position, is unaltered and follows the entry with this hash. Its details may have
+    /// been erased.
+    fn is_valid_at(&self, position: i64, previous_hash: &[u8; 32]) -> bool {
+        let details = self.details.as_deref();
+        let is_intact = details.is_none_or(|text| sha256(text.as_bytes()) == self.details_hash);
+        self.position == position && self.hash == self.chain_hash(previous_hash) && is_intact
     }
 }
 
 row! {
-    /// Where the two logs of the account end.
+    /// The end of the account's two logs.
     #[derive(Clone)]
     struct Journal {
         sequence: i64,
@@ -220,8 +230,8 @@ impl Journal {
         Ok(tx.one(Self::SELECT, bind! {})?)
     }
 
-    /// The next entry of the audit log.
-    fn enter(&mut self, tx: &Tx<'_>, action: &str, subject: &str, details: &str) -> AuditEntry {
+    /// Adds the next audit entry.
+    fn append(&mut self, tx: &Tx<'_>, action: &str, subject: &str, details: &str) -> AuditEntry {
         let mut entry = AuditEntry {
             account_id: tx.account(),
             position: self.entries + 1,
@@ -234,15 +244,15 @@ impl Journal {
             details_hash: sha256(details.as_bytes()),
             hash: [0; 32],
         };
-        entry.hash = entry.chained(&self.chain);
+        entry.hash = entry.chain_hash(&self.chain);
         (self.entries, self.chain) = (entry.position, entry.hash);
         entry
     }
 
     fn close(self, tx: &Tx<'_>) -> Result<()> {
-        tx.ring();
+        tx.notify_change();
         let Self { sequence, entries, chain } = self;
-        tx.later(
+        tx.execute_deferred(
             "update journal set sequence = :sequence, entries = :entries, chain = :chain
              where account_id = :account",
             bind! { sequence, entries, chain },
@@ -251,111 +261,116 @@ impl Journal {
     }
 }
 
-/// For a job that will tell something once it has asked for other things, as nearly all do that change something: the
-/// journal comes with them.
-pub fn journal_ahead(tx: &Tx<'_>) -> Result<()> {
-    Ok(tx.ahead(Journal::SELECT, bind! {})?)
+/// Prefetches the journal row for a transaction that will publish something, as nearly every write does.
+pub fn prefetch_journal(tx: &Tx<'_>) -> Result<()> {
+    Ok(tx.prefetch(Journal::SELECT, bind! {})?)
 }
 
-/// Opens the two logs of a new account.
-pub fn open_journal(tx: &Tx<'_>) -> Result<()> {
-    tx.run(
+/// Creates the journal row of a new account, with two empty logs.
+pub fn create_journal(tx: &Tx<'_>) -> Result<()> {
+    tx.execute(
         "insert into journal (account_id, sequence, entries, chain) values (:account, 0, 0, :chain)",
         bind! { chain: [0u8; 32] },
     )?;
     Ok(())
 }
 
-/// The number of the newest notification.
+/// The sequence number of the newest notification.
 pub fn sequence(db: &Reader<'_>) -> Result<i64> {
-    let (sequence,) = db.one(LAST, bind! {})?;
+    let (sequence,) = db.one(SELECT_SEQUENCE, bind! {})?;
     Ok(sequence)
 }
 
-/// For a job that will want it once it has asked for other things.
-pub fn sequence_ahead(db: &Reader<'_>) -> Result<()> {
-    Ok(db.ahead(LAST, bind! {})?)
+/// Prefetches the row that [`sequence`] reads.
+pub fn prefetch_sequence(db: &Reader<'_>) -> Result<()> {
+    Ok(db.prefetch(SELECT_SEQUENCE, bind! {})?)
 }
 
-const LAST: &str = "select sequence from journal where account_id = :account";
+const SELECT_SEQUENCE: &str = "select sequence from journal where account_id = :account";
 
-const AFTER: &str = sql!(
+const SELECT_AFTER: &str = sql!(
     Notification::SELECT,
     " where account_id = :account and sequence > :after order by sequence limit :limit"
 );
 
 /// The notifications after a sequence number, oldest first.
 pub fn notifications(db: &Reader<'_>, after: i64, limit: i64) -> Result<Vec<Notification>> {
-    Ok(db.all(AFTER, bind! { after, limit })?)
+    Ok(db.all(SELECT_AFTER, bind! { after, limit })?)
 }
 
-/// For a job that will want them once it has asked for other things.
-pub fn notifications_ahead(db: &Reader<'_>, after: i64, limit: i64) -> Result<()> {
-    Ok(db.ahead(AFTER, bind! { after, limit })?)
+/// Prefetches the rows that [`notifications`] reads.
+pub fn prefetch_notifications(db: &Reader<'_>, after: i64, limit: i64) -> Result<()> {
+    Ok(db.prefetch(SELECT_AFTER, bind! { after, limit })?)
 }
 
-/// Walks both logs of the account and says what does not fit, if anything.
+/// Verifies both logs of the account. Returns the first problem, if there is one.
 pub fn verify(db: &Reader<'_>) -> Result<Option<String>> {
     let journal: Journal = db.one(Journal::SELECT, bind! {})?;
     let (mut position, mut chain, mut fault) = (0, [0; 32], None);
-    db.each(
+    db.for_each_row(
         sql!(AuditEntry::SELECT, " where account_id = :account order by position"),
         bind! {},
         |row| {
             let entry = <AuditEntry as store::Record>::read(row)?;
             position += 1;
-            if fault.is_none() && !entry.fits(position, &chain) {
-                fault = Some(format!("audit entry {position} does not fit the one before"));
+            if fault.is_none() && !entry.is_valid_at(position, &chain) {
+                fault = Some(format!("audit entry {position} does not match the hash chain"));
             }
             chain = entry.hash;
             Ok(())
         },
     )?;
     if fault.is_none() && (position != journal.entries || chain != journal.chain) {
-        fault = Some(format!("the audit log ends at {position}, not at {}", journal.entries));
+        let expected = journal.entries;
+        fault = Some(format!("the audit log ends at entry {position} instead of {expected}"));
     }
-    // Its beginning may have been forgotten, but never the newest.
+    // Old notifications may have been deleted, but never the newest.
     let (count, first, last): (i64, Option<i64>, Option<i64>) = db.one(
         "select count(*), min(sequence), max(sequence) from notification where account_id = :account",
         bind! {},
     )?;
     let (first, last) = (first.unwrap_or(1), last.unwrap_or(0));
-    let whole = count == last - first + 1 && last == journal.sequence;
-    Ok(fault.or_else(|| (!whole).then(|| "the notification log has a gap".to_owned())))
+    let is_complete = count == last - first + 1 && last == journal.sequence;
+    Ok(fault.or_else(|| (!is_complete).then(|| "the notification log has a gap".to_owned())))
 }
 
-/// How many notifications are forgotten in one step.
-const FORGOTTEN: i64 = 500;
+/// How many notifications are deleted in one step.
+const PRUNE_BATCH: i64 = 500;
 
-/// Forgets the beginning of the account's log, a few at a time, and says how many: what was told before the
-/// first moment and is not among what is still needed, and what was told before the second in any case. The
-/// newest stays, so that the log still proves that nothing is missing.
-pub fn forget(tx: &Tx<'_>, before: Timestamp, needed: i64, in_any_case: Timestamp) -> Result<u64> {
+/// Deletes the oldest notifications of the account, a few at a time, and returns how many. Deletes what is older than
+/// `before` and has a sequence number below `needed`, and everything older than `hard_limit`. The newest notification
+/// always stays, so that [`verify`] can still prove that none is missing.
+pub fn prune_notifications(
+    tx: &Tx<'_>,
+    before: Timestamp,
+    needed: i64,
+    hard_limit: Timestamp,
+) -> Result<u64> {
     let oldest: Vec<(i64, Timestamp)> = tx.all(
         "select n.sequence, n.created_at from notification n
          join journal j on j.account_id = n.account_id and n.sequence < j.sequence
          where n.account_id = :account order by n.sequence limit :limit",
-        bind! { limit: FORGOTTEN },
+        bind! { limit: PRUNE_BATCH },
     )?;
-    let old = |(sequence, at): &&(i64, Timestamp)| {
-        *at < in_any_case || (*at < before && *sequence < needed)
+    let is_expired = |(sequence, at): &&(i64, Timestamp)| {
+        *at < hard_limit || (*at < before && *sequence < needed)
     };
-    let Some((until, _)) = oldest.iter().take_while(old).last() else { return Ok(0) };
-    Ok(tx.run(
+    let Some((until, _)) = oldest.iter().take_while(is_expired).last() else { return Ok(0) };
+    Ok(tx.execute(
         "delete from notification where account_id = :account and sequence <= :until",
         bind! { until: *until },
     )?)
 }
 
 /// How many entries the account's audit log has.
-pub fn entries(db: &Reader<'_>) -> Result<i64> {
+pub fn audit_entry_count(db: &Reader<'_>) -> Result<i64> {
     let (entries,) = db.one("select entries from journal where account_id = :account", bind! {})?;
     Ok(entries)
 }
 
-/// Whether the latest entries of the audit log fit together and end where the journal says: a look that
-/// costs the same however long the log is.
-pub fn holds_lately(db: &Reader<'_>, count: i64) -> Result<bool> {
+/// Whether the latest `count` audit entries form a valid chain that ends where the journal says. The cost does not depend
+/// on the length of the log.
+pub fn verify_latest(db: &Reader<'_>, count: i64) -> Result<bool> {
     let journal: Journal = db.one(Journal::SELECT, bind! {})?;
     let before = (journal.entries - count).max(0);
     let latest: Vec<AuditEntry> = db.all(
@@ -368,7 +383,7 @@ pub fn holds_lately(db: &Reader<'_>, count: i64) -> Result<bool> {
     let (mut position, mut chain) = (before, [0; 32]);
     let mut latest = latest.into_iter();
     if before > 0 {
-        // The entry before those that are looked at, for the first of them to follow.
+        // The entry before the first one to check.
         match latest.next() {
             Some(entry) if entry.position == before => chain = entry.hash,
             _ => return Ok(false),
@@ -376,7 +391,7 @@ pub fn holds_lately(db: &Reader<'_>, count: i64) -> Result<bool> {
     }
     for entry in latest {
         position += 1;
-        if !entry.fits(position, &chain) {
+        if !entry.is_valid_at(position, &chain) {
             return Ok(false);
         }
         chain = entry.hash;

@@ -1,10 +1,10 @@
-//! How fast the service is: builds what is measured and what measures, and runs it.
+//! Builds and runs the benchmarks.
 //!
-//! The benchmark itself is the package `touchline-bench`. Its data, and a durable PostgreSQL of our own
-//! beside them, lie on the disk of the target folder unless `--folder` says otherwise.
+//! The benchmarks are in the package `touchline-bench`. Their data, and a temporary durable PostgreSQL server,
+//! are in the target folder unless `--folder` sets another.
 
 use crate::install;
-use crate::job::{Finished, Job};
+use crate::job::{Job, JobResult};
 use crate::postgres::Postgres;
 use crate::suite::cargo;
 use crate::workspace;
@@ -12,46 +12,51 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Measures the service; the arguments go to the benchmark.
+/// Runs the benchmarks with these arguments.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let (folder, args) = folder_in(args)?;
+    let (folder, args) = take_folder(args)?;
     let programs = install::from_debian(false)?;
     build()?;
-    let built = workspace::built()?;
+    let built = workspace::target_folder()?;
     let release = built.parent().unwrap_or(&built).join("release");
     let folder = folder.unwrap_or_else(|| release.join("bench"));
     fs::create_dir_all(&folder)
-        .map_err(|e| format!("cannot make the folder {}: {e}", folder.display()))?;
+        .map_err(|e| format!("cannot create the folder {}: {e}", folder.display()))?;
     let postgres = Postgres::start_durable(&programs, &folder)?;
-    let words = words(&args, &folder, &release, &postgres);
-    let Finished { ok, .. } =
-        Job::new(release.join("touchline-bench"), words).within(workspace::root()).run()?;
-    if ok { Ok(()) } else { Err("the benchmark did not come to its end".into()) }
+    let args = bench_arguments(&args, &folder, &release, &postgres);
+    let JobResult { ok, .. } =
+        Job::new(release.join("touchline-bench"), args).current_dir(workspace::root()).run()?;
+    if ok { Ok(()) } else { Err("the benchmark failed".into()) }
 }
 
 fn build() -> Result<(), String> {
     let packages = ["--package", "touchline", "--package", "touchline-bench"];
-    let words = [&["build", "--release"], &packages[..]].concat();
-    if cargo(&words).run()?.ok { Ok(()) } else { Err("the release does not build".into()) }
+    let args = [&["build", "--release"], &packages[..]].concat();
+    if cargo(&args).run()?.ok { Ok(()) } else { Err("the release build failed".into()) }
 }
 
-fn words(args: &[String], folder: &Path, release: &Path, postgres: &Postgres) -> Vec<OsString> {
+fn bench_arguments(
+    args: &[String],
+    folder: &Path,
+    release: &Path,
+    postgres: &Postgres,
+) -> Vec<OsString> {
     let command = format!("cargo xtask bench {}", args.join(" "));
-    let mut words: Vec<OsString> = vec!["measure".into()];
-    words.extend(args.iter().map(OsString::from));
-    words.extend(["--folder".into(), folder.into()]);
-    words.extend(["--service".into(), release.join("touchline").into()]);
-    words.extend(["--postgres".into(), postgres.url().into()]);
-    words.extend(["--command".into(), command.trim_end().into()]);
-    words
+    let mut bench_args: Vec<OsString> = vec!["measure".into()];
+    bench_args.extend(args.iter().map(OsString::from));
+    bench_args.extend(["--folder".into(), folder.into()]);
+    bench_args.extend(["--service".into(), release.join("touchline").into()]);
+    bench_args.extend(["--postgres".into(), postgres.url().into()]);
+    bench_args.extend(["--command".into(), command.trim_end().into()]);
+    bench_args
 }
 
-/// Takes the folder out of the arguments, since PostgreSQL has to lie in it too.
-fn folder_in(args: &[String]) -> Result<(Option<PathBuf>, Vec<String>), String> {
+/// Removes `--folder` from the arguments: PostgreSQL's data goes there too.
+fn take_folder(args: &[String]) -> Result<(Option<PathBuf>, Vec<String>), String> {
     let mut rest = args.to_vec();
     let Some(at) = rest.iter().position(|arg| arg == "--folder") else { return Ok((None, rest)) };
     if at + 1 == rest.len() {
-        return Err("--folder needs a folder".into());
+        return Err("--folder needs a value".into());
     }
     let folder: Vec<String> = rest.drain(at..=at + 1).collect();
     Ok((folder.last().map(PathBuf::from), rest))
@@ -62,11 +67,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_folder_is_taken_out() {
+    fn folder_is_removed_from_the_arguments() {
         let args = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let taken = folder_in(&args("--quick --folder /data --only reads")).unwrap();
+        let taken = take_folder(&args("--quick --folder /data --only reads")).unwrap();
         assert_eq!(taken, (Some("/data".into()), args("--quick --only reads")));
-        assert_eq!(folder_in(&args("--quick")).unwrap(), (None, args("--quick")));
-        assert!(folder_in(&args("--quick --folder")).is_err());
+        assert_eq!(take_folder(&args("--quick")).unwrap(), (None, args("--quick")));
+        assert!(take_folder(&args("--quick --folder")).is_err());
     }
 }

@@ -1,21 +1,21 @@
-//! Lines of iCalendar: folded at 75 octets, ended with CRLF, texts escaped.
+//! Writes iCalendar content lines: folded at 75 octets, terminated by CRLF, with escaped texts.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
 
 use crate::time::{LocalTime, Timestamp, Zone};
 
-/// The octets of a line before it must be folded, its end not counted.
+/// The maximum number of octets of a line, without CRLF.
 const WIDTH: usize = 75;
 
-/// A calendar as it is written, line by line, into one text.
-pub(super) struct Lines {
+/// Builds the text of a calendar line by line.
+pub(super) struct LineWriter {
     out: String,
-    /// The octets of the line so far.
+    /// The number of octets in the current line.
     width: usize,
 }
 
-impl Lines {
+impl LineWriter {
     pub(super) fn with_capacity(bytes: usize) -> Self {
         Self { out: String::with_capacity(bytes), width: 0 }
     }
@@ -24,49 +24,49 @@ impl Lines {
         self.out
     }
 
-    /// A line whose value needs no escaping: a number, a time, a word of the format.
+    /// Writes a line whose value needs no escaping: a number, a time or a keyword.
     pub(super) fn plain(&mut self, name: &str, value: impl Display) {
         self.begin(name);
         write!(self, "{value}").expect("writing to a string cannot fail");
         self.end();
     }
 
-    /// A moment in UTC.
+    /// Writes a time in UTC.
     pub(super) fn moment(&mut self, name: &str, moment: Timestamp) {
         self.plain(name, format_args!("{}Z", Zone::utc().local(moment).compact()));
     }
 
-    /// A time as the clocks of a zone show it.
+    /// Writes a local time with its zone.
     pub(super) fn local(&mut self, name: &str, local: LocalTime, zone: &Zone) {
         self.push(name);
         self.push(";TZID=");
         self.plain(zone.name(), local.compact());
     }
 
-    /// A line of text that people wrote.
+    /// Writes a line with an escaped text.
     pub(super) fn text(&mut self, name: &str, text: &str) {
         self.begin(name);
-        self.escaped(text);
+        self.push_escaped(text);
         self.end();
     }
 
-    /// A line with several texts, or none.
+    /// Writes a line with several escaped texts, or no line if there are none.
     pub(super) fn texts(&mut self, name: &str, texts: &[Cow<'_, str>]) {
-        for (place, text) in texts.iter().enumerate() {
-            if place == 0 {
+        for (index, text) in texts.iter().enumerate() {
+            if index == 0 {
                 self.begin(name);
             } else {
                 self.push(",");
             }
-            self.escaped(text);
+            self.push_escaped(text);
         }
         if !texts.is_empty() {
             self.end();
         }
     }
 
-    /// An address, which is not escaped; what could end the line is removed.
-    pub(super) fn address(&mut self, name: &str, address: &str) {
+    /// Writes a line with a URL, which is not escaped. Control characters are removed, because they could end the line.
+    pub(super) fn url(&mut self, name: &str, address: &str) {
         self.begin(name);
         for part in address.split(|c: char| c.is_control()) {
             self.push(part);
@@ -74,21 +74,21 @@ impl Lines {
         self.end();
     }
 
-    /// Writes a text so that it stays one value on one line. Control characters other than tab
-    /// and line feed have no place in a calendar and are removed.
-    fn escaped(&mut self, text: &str) {
+    /// Writes an escaped text. Control characters other than tab and line feed are not allowed in a calendar and are
+    /// removed.
+    fn push_escaped(&mut self, text: &str) {
         let mut rest = text;
-        while let Some(place) = rest.bytes().position(may_need_care) {
-            let (before, from) = rest.split_at(place);
+        while let Some(index) = rest.bytes().position(may_need_escaping) {
+            let (before, from) = rest.split_at(index);
             self.push(before);
             let mut after = from.chars();
             match after.next() {
-                Some('\\') => self.push_together("\\\\"),
-                Some(';') => self.push_together("\\;"),
-                Some(',') => self.push_together("\\,"),
-                // Separators of lines and paragraphs, at which some readers would break the line.
-                Some('\n' | '\u{2028}' | '\u{2029}') => self.push_together("\\n"),
-                Some(c) if !c.is_control() => self.push_together(c.encode_utf8(&mut [0; 4])),
+                Some('\\') => self.push_unbroken("\\\\"),
+                Some(';') => self.push_unbroken("\\;"),
+                Some(',') => self.push_unbroken("\\,"),
+                // Unicode line and paragraph separators, which some calendar programs treat as line breaks.
+                Some('\n' | '\u{2028}' | '\u{2029}') => self.push_unbroken("\\n"),
+                Some(c) if !c.is_control() => self.push_unbroken(c.encode_utf8(&mut [0; 4])),
                 _ => {}
             }
             rest = after.as_str();
@@ -106,20 +106,21 @@ impl Lines {
         self.width = 0;
     }
 
-    /// Adds to the line and folds it where needed, never inside a character.
+    /// Appends text to the line and folds it where needed, never inside a character.
     fn push(&mut self, mut text: &str) {
         while self.width + text.len() > WIDTH {
-            let (now, later) = text.split_at(text.floor_char_boundary(WIDTH - self.width));
-            self.out.push_str(now);
+            let (fits, rest) = text.split_at(text.floor_char_boundary(WIDTH - self.width));
+            self.out.push_str(fits);
             self.fold();
-            text = later;
+            text = rest;
         }
         self.out.push_str(text);
         self.width += text.len();
     }
 
-    /// Adds what is not to be torn apart, because not every reader unfolds before it unescapes.
-    fn push_together(&mut self, text: &str) {
+    /// Appends text without folding inside it. Used for escape sequences, because some calendar programs unescape
+    /// before they unfold.
+    fn push_unbroken(&mut self, text: &str) {
         if self.width + text.len() > WIDTH {
             self.fold();
         }
@@ -132,17 +133,17 @@ impl Lines {
     }
 }
 
-impl Write for Lines {
+impl Write for LineWriter {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.push(text);
         Ok(())
     }
 }
 
-/// Whether a byte begins a character that is escaped or removed. Texts are long, so bytes are asked
-/// before characters: `C2` begins the control characters beyond ASCII, `E2` the separators, and both
-/// begin harmless ones too.
-fn may_need_care(byte: u8) -> bool {
+/// Whether a byte may start a character that must be escaped or removed. Checks bytes because that is faster than
+/// decoding characters: `C2` starts the non-ASCII control characters and `E2` the separators, among others that need
+/// nothing.
+fn may_need_escaping(byte: u8) -> bool {
     matches!(byte, b'\\' | b';' | b',' | 0..=8 | 10..=31 | 127 | 0xc2 | 0xe2)
 }
 
@@ -153,12 +154,12 @@ mod tests {
     use super::*;
 
     fn written(text: &str) -> String {
-        let mut lines = Lines::with_capacity(0);
+        let mut lines = LineWriter::with_capacity(0);
         lines.text("SUMMARY", text);
         lines.finish()
     }
 
-    /// The text that a reader makes of a line.
+    /// Unfolds and unescapes a line.
     fn read(line: &str) -> String {
         let line = line.strip_suffix("\r\n").unwrap().replace("\r\n ", "");
         let mut text = String::new();
@@ -177,7 +178,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_back_from_short_lines(text in "([\\PC\n\t\\\\;,]|[a-z]{9}){0,120}") {
+        fn a_text_survives_a_round_trip_through_folded_lines(text in "([\\PC\n\t\\\\;,]|[a-z]{9}){0,120}") {
             let line = written(&text);
             prop_assert!(line.split("\r\n").all(|line| line.len() <= 75 && !line.contains(['\r', '\n'])), "{line}");
             prop_assert_eq!(read(&line), text.replace(['\u{2028}', '\u{2029}'], "\n"));
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_folded_before_a_character_that_does_not_fit() {
+    fn lines_are_folded_between_characters() {
         // `SUMMARY:` has 8 octets, so 67 remain.
         assert_eq!(written(&"a".repeat(67)), format!("SUMMARY:{}\r\n", "a".repeat(67)));
         assert_eq!(written(&"a".repeat(68)), format!("SUMMARY:{}\r\n a\r\n", "a".repeat(67)));
@@ -201,7 +202,7 @@ mod tests {
         // The second line has room for 74 octets and its space.
         let lines = written(&"a".repeat(67 + 74 + 1));
         assert_eq!(lines.split("\r\n").map(str::len).collect::<Vec<_>>(), [75, 75, 2, 0]);
-        // An escape is not torn apart.
+        // Lines are not folded inside an escape sequence.
         assert_eq!(
             written(&format!("{};", "a".repeat(66))),
             format!("SUMMARY:{}\r\n \\;\r\n", "a".repeat(66))
@@ -209,15 +210,15 @@ mod tests {
     }
 
     #[test]
-    fn texts_cannot_end_their_line_or_value() {
+    fn texts_cannot_break_out_of_their_line_or_value() {
         assert_eq!(
             written("a\\b;c,d\r\ne\u{0}\u{1b}\u{85}f\tg"),
             "SUMMARY:a\\\\b\\;c\\,d\\nef\tg\r\n"
         );
         assert_eq!(written("5 € – 20°\u{2028}x"), "SUMMARY:5 € – 20°\\nx\r\n");
         assert_eq!(written("x\r\nEND:VEVENT"), "SUMMARY:x\\nEND:VEVENT\r\n");
-        let mut lines = Lines::with_capacity(0);
-        lines.address("URL", "https://a.example/?b=c;d,e\r\nATTACH:x");
+        let mut lines = LineWriter::with_capacity(0);
+        lines.url("URL", "https://a.example/?b=c;d,e\r\nATTACH:x");
         lines.texts("CATEGORIES", &["Game, home".into(), "Cup".into()]);
         lines.texts("CATEGORIES", &[]);
         assert_eq!(

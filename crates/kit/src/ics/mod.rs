@@ -1,7 +1,7 @@
-//! Calendars as text: the part of iCalendar (RFC 5545, RFC 7986) that a subscribed feed needs.
+//! Writes iCalendar feeds: the subset of RFC 5545 and RFC 7986 that a subscribed calendar needs.
 //!
-//! Times are written in their zone, and every zone that is used is described by the changes of its
-//! clocks, so that a reader needs no table of its own. UTC is written as such.
+//! Times are written in their time zone, and every zone that is used is defined in the calendar (`VTIMEZONE`), so a
+//! calendar program doesn't need its own time zone data. Times in UTC are written as such.
 
 mod lines;
 mod zones;
@@ -10,59 +10,59 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::time::{Day, Timestamp, Zone};
-use lines::Lines;
+use lines::LineWriter;
 use zones::Zones;
 
-/// A calendar that others subscribe to.
+/// A calendar that people subscribe to.
 #[derive(Debug, Clone)]
 pub struct Calendar<'a> {
-    /// What the calendar is called.
+    /// The name.
     pub name: Cow<'a, str>,
-    /// What wrote it, such as `-//Touchline//Calendar//EN`.
+    /// The product identifier (`PRODID`), such as `-//Touchline//Calendar//EN`.
     pub product: Cow<'a, str>,
-    /// How long a reader may wait before it looks again.
+    /// How often calendar programs should refresh it.
     pub refresh: Duration,
-    /// What is in it.
+    /// The events.
     pub entries: Vec<Entry<'a>>,
 }
 
 /// One event of a calendar.
 #[derive(Debug, Clone)]
 pub struct Entry<'a> {
-    /// The same for ever, wherever the event is moved.
+    /// The globally unique identifier. It never changes.
     pub uid: Cow<'a, str>,
-    /// Higher after every change that matters to who takes part.
+    /// The revision, increased with every change that matters to participants.
     pub sequence: i64,
-    /// When the event was made.
+    /// When the event was created.
     pub created: Timestamp,
     /// When the event was last changed.
     pub last_modified: Timestamp,
-    /// What it is called.
+    /// The title.
     pub summary: Cow<'a, str>,
-    /// More about it, on several lines.
+    /// The description; may have several lines.
     pub description: Option<Cow<'a, str>>,
-    /// Where it is, in words.
+    /// The name or address of the location.
     pub location: Option<Cow<'a, str>>,
-    /// Where it is, in degrees north and east.
+    /// Latitude and longitude in degrees.
     pub geo: Option<(f64, f64)>,
-    /// Where to read on.
+    /// A link to the event.
     pub url: Option<Cow<'a, str>>,
-    /// Whether it takes place.
+    /// Whether the event takes place.
     pub status: Status,
-    /// When it takes place.
+    /// When the event takes place.
     pub when: When,
-    /// What kind of event it is.
+    /// The categories, such as the type of event.
     pub categories: Vec<Cow<'a, str>>,
 }
 
-crate::words! {
+crate::string_enum! {
     /// Whether an event takes place.
     pub enum Status {
-        /// It does.
+        /// It takes place.
         Confirmed = "CONFIRMED",
-        /// It may.
+        /// It may take place.
         Tentative = "TENTATIVE",
-        /// It does not.
+        /// It doesn't take place.
         Cancelled = "CANCELLED",
     }
 }
@@ -70,16 +70,16 @@ crate::words! {
 /// When an event takes place.
 #[derive(Debug, Clone)]
 pub enum When {
-    /// From one moment to another, shown in a zone.
+    /// From a start time to an end time, displayed in a time zone.
     Timed {
-        /// The moment it begins.
+        /// The start.
         start: Timestamp,
-        /// The moment it ends.
+        /// The end.
         end: Timestamp,
-        /// The zone of the place.
+        /// The time zone of the event.
         zone: Zone,
     },
-    /// On whole days, whatever the zone.
+    /// On whole days, independent of the time zone.
     AllDay {
         /// The first day.
         first: Day,
@@ -89,9 +89,9 @@ pub enum When {
 }
 
 impl Calendar<'_> {
-    /// The calendar's text, ready to be served as `text/calendar`.
+    /// Formats the calendar as `text/calendar`.
     pub fn text(&self) -> String {
-        let mut lines = Lines::with_capacity(1024 + self.entries.len() * 640);
+        let mut lines = LineWriter::with_capacity(1024 + self.entries.len() * 640);
         lines.plain("BEGIN", "VCALENDAR");
         lines.plain("VERSION", "2.0");
         lines.text("PRODID", &self.product);
@@ -102,7 +102,7 @@ impl Calendar<'_> {
         let refresh = duration(self.refresh);
         lines.plain("REFRESH-INTERVAL;VALUE=DURATION", &refresh);
         lines.plain("X-PUBLISHED-TTL", &refresh);
-        Zones::of(&self.entries).write(&mut lines);
+        Zones::from_entries(&self.entries).write(&mut lines);
         for entry in &self.entries {
             entry.write(&mut lines);
         }
@@ -112,7 +112,7 @@ impl Calendar<'_> {
 }
 
 impl Entry<'_> {
-    fn write(&self, lines: &mut Lines) {
+    fn write(&self, lines: &mut LineWriter) {
         lines.plain("BEGIN", "VEVENT");
         lines.text("UID", &self.uid);
         lines.moment("DTSTAMP", self.last_modified);
@@ -127,11 +127,11 @@ impl Entry<'_> {
                 lines.text(name, text);
             }
         }
-        if let Some((north, east)) = self.geo {
-            lines.plain("GEO", format_args!("{north:.6};{east:.6}"));
+        if let Some((latitude, longitude)) = self.geo {
+            lines.plain("GEO", format_args!("{latitude:.6};{longitude:.6}"));
         }
         if let Some(url) = &self.url {
-            lines.address("URL", url);
+            lines.url("URL", url);
         }
         lines.texts("CATEGORIES", &self.categories);
         lines.plain("END", "VEVENT");
@@ -139,8 +139,8 @@ impl Entry<'_> {
 }
 
 impl When {
-    /// Writes the start, and the end if it comes later, as the format demands.
-    fn write(&self, lines: &mut Lines) {
+    /// Writes the start, and the end if it is later, as RFC 5545 requires.
+    fn write(&self, lines: &mut LineWriter) {
         match *self {
             Self::AllDay { first, last_exclusive } => {
                 lines.plain("DTSTART;VALUE=DATE", first.compact());
@@ -150,11 +150,11 @@ impl When {
             }
             Self::Timed { start, end, ref zone } => {
                 let [from, to] = [start, end].map(|moment| (moment, zone.local(moment)));
-                // A local time that comes twice means the first; the second has no name but UTC.
-                let second = |(moment, local): (Timestamp, _)| {
-                    zone.nearest(local).map(Timestamp::seconds) != Some(moment.seconds())
+                // A local time that occurs twice means the first; the second can only be expressed in UTC.
+                let is_second = |(moment, local): (Timestamp, _)| {
+                    zone.resolve(local).map(Timestamp::seconds) != Some(moment.seconds())
                 };
-                let utc = zone.is_utc() || second(from) || second(to);
+                let utc = zone.is_utc() || is_second(from) || is_second(to);
                 let ends = (end > start).then_some(("DTEND", to));
                 for (name, (moment, local)) in [("DTSTART", from)].into_iter().chain(ends) {
                     if utc {
@@ -168,7 +168,7 @@ impl When {
     }
 }
 
-/// A length of time as iCalendar writes it, in one unit because few readers know more: `PT6H`.
+/// Formats a duration for iCalendar, such as `PT6H`. Uses a single unit, because few calendar programs support several.
 fn duration(time: Duration) -> String {
     match time.as_secs() {
         seconds if seconds % 3600 == 0 => format!("PT{}H", seconds / 3600),

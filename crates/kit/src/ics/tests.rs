@@ -1,4 +1,4 @@
-//! Calendars as a reader finds them.
+//! Tests of whole calendars.
 
 use super::*;
 
@@ -37,7 +37,7 @@ fn one(start: &str, zone: &str) -> Vec<String> {
     calendar(vec![entry(when)]).split("\r\n").map(str::to_owned).collect()
 }
 
-/// The observances in a calendar's text: kind, begin, offset before, offset, name.
+/// The observances in a calendar's text: kind, start, offset before, offset, name.
 fn observances(text: &[String]) -> Vec<String> {
     let lines: Vec<_> = text.iter().map(|line| line.split_once(':').unwrap_or_default()).collect();
     let begins = |line: &&[(&str, &str)]| {
@@ -55,7 +55,7 @@ fn starts(text: &[String]) -> Vec<&str> {
 }
 
 #[test]
-fn an_event_is_written_in_full() {
+fn an_event_is_written_with_all_properties() {
     let when = timed("2026-09-05T17:30:00Z", "2026-09-05T19:00:00Z", "Europe/Lisbon");
     let full = Entry {
         description: Some("Bring water\nand boots".into()),
@@ -83,7 +83,7 @@ fn an_event_is_written_in_full() {
 }
 
 #[test]
-fn whole_days_and_utc_need_no_zone() {
+fn all_day_events_and_utc_need_no_zone() {
     let [first, last_exclusive] = ["2026-09-05", "2026-09-07"].map(|day| day.parse().unwrap());
     let text = calendar(vec![entry(When::AllDay { first, last_exclusive })]);
     assert!(text.contains("\r\nDTSTART;VALUE=DATE:20260905\r\nDTEND;VALUE=DATE:20260907\r\n"));
@@ -97,7 +97,7 @@ fn whole_days_and_utc_need_no_zone() {
 }
 
 #[test]
-fn zones_are_described_by_their_real_changes() {
+fn zones_are_defined_by_their_clock_changes() {
     let described = |start: &str, zone: &str| observances(&one(start, zone));
     assert_eq!(
         described("2026-07-01T12:00:00Z", "America/New_York"),
@@ -138,7 +138,7 @@ fn zones_are_described_by_their_real_changes() {
 }
 
 #[test]
-fn an_event_across_a_change_and_one_in_a_distant_year_are_covered() {
+fn zones_cover_events_across_a_change_and_in_a_distant_year() {
     let night = timed("2026-10-24T22:00:00Z", "2026-10-25T08:00:00Z", "Europe/Lisbon");
     let distant = timed("9000-07-01T10:00:00Z", "9000-07-01T11:00:00Z", "europe/lisbon");
     let text = calendar(vec![entry(distant), entry(night)]);
@@ -157,7 +157,7 @@ fn an_event_across_a_change_and_one_in_a_distant_year_are_covered() {
 }
 
 #[test]
-fn a_time_that_comes_twice_is_told_apart() {
+fn a_local_time_that_occurs_twice_is_written_in_utc() {
     let first = one("2026-10-25T00:30:00Z", "Europe/Lisbon");
     assert_eq!(starts(&first), [":20261025T003000Z"]);
     let before = one("2026-10-24T23:30:00Z", "Europe/Lisbon");
@@ -169,7 +169,7 @@ fn a_time_that_comes_twice_is_told_apart() {
 }
 
 #[test]
-fn moments_at_the_edges_of_the_calendar_break_nothing() {
+fn timestamps_at_the_edges_of_the_calendar_are_written() {
     for micros in [i64::MIN, -62_135_596_800_000_000, 253_402_300_799_000_000, i64::MAX] {
         let (start, end) = (Timestamp::from_micros(micros), Timestamp::from_micros(micros));
         for zone in ["UTC", "Europe/Lisbon", "Pacific/Kiritimati", "Etc/GMT+12"] {
@@ -180,7 +180,7 @@ fn moments_at_the_edges_of_the_calendar_break_nothing() {
 }
 
 #[test]
-fn lengths_of_time_have_one_unit() {
+fn durations_have_one_unit() {
     let shown = |seconds| duration(Duration::from_secs(seconds));
     assert_eq!(
         (shown(21_600), shown(900), shown(90)),

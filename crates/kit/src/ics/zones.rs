@@ -1,17 +1,16 @@
-//! The zones of a calendar, described by the changes of their clocks.
+//! Writes the time zone definitions (`VTIMEZONE`) of a calendar.
 
 use std::time::Duration;
 
-use super::{Entry, When, lines::Lines};
+use super::{Entry, When, lines::LineWriter};
 use crate::time::{Observance, Timestamp, Zone};
 
-/// The zones that a calendar's entries use, each with the observances they lie in. Changes between
-/// two entries that lie far apart are left out: one entry in a distant year must not drag the
-/// changes of all years before it along.
+/// The zones that a calendar's entries use, each with the observances that contain an entry. Observances without
+/// entries are omitted, so one event in a distant year doesn't add the clock changes of all years before it.
 pub(super) struct Zones<'a>(Vec<(&'a Zone, Vec<Observance>)>);
 
 impl<'a> Zones<'a> {
-    pub(super) fn of(entries: &'a [Entry<'a>]) -> Self {
+    pub(super) fn from_entries(entries: &'a [Entry<'a>]) -> Self {
         let mut zones = Self(Vec::new());
         for entry in entries {
             if let When::Timed { start, end, zone } = &entry.when
@@ -19,7 +18,7 @@ impl<'a> Zones<'a> {
             {
                 let observances = zones.observances(zone);
                 for moment in [*start, *end] {
-                    cover(observances, zone, moment);
+                    add_observance(observances, zone, moment);
                 }
             }
         }
@@ -30,15 +29,15 @@ impl<'a> Zones<'a> {
     }
 
     fn observances(&mut self, zone: &'a Zone) -> &mut Vec<Observance> {
-        let place = self.0.iter().position(|(known, _)| known.name() == zone.name());
-        let place = place.unwrap_or_else(|| {
+        let index = self.0.iter().position(|(other, _)| other.name() == zone.name());
+        let index = index.unwrap_or_else(|| {
             self.0.push((zone, Vec::new()));
             self.0.len() - 1
         });
-        &mut self.0[place].1
+        &mut self.0[index].1
     }
 
-    pub(super) fn write(&self, lines: &mut Lines) {
+    pub(super) fn write(&self, lines: &mut LineWriter) {
         for (zone, observances) in &self.0 {
             lines.plain("BEGIN", "VTIMEZONE");
             lines.plain("TZID", zone.name());
@@ -50,31 +49,31 @@ impl<'a> Zones<'a> {
     }
 }
 
-/// Sees to it that the observance of a moment is known, and with daylight saving the standard time
-/// before it too, without which some readers refuse a zone.
-fn cover(observances: &mut Vec<Observance>, zone: &Zone, moment: Timestamp) {
-    if observances.iter().rev().any(|known| known.contains(moment)) {
+/// Adds the observance at a timestamp if it is missing. For daylight saving time also adds the standard time before it,
+/// because some calendar programs reject a zone without standard time.
+fn add_observance(observances: &mut Vec<Observance>, zone: &Zone, moment: Timestamp) {
+    if observances.iter().rev().any(|observance| observance.contains(moment)) {
         return;
     }
     let observance = zone.observance(moment);
     let before = observance.since.filter(|_| observance.daylight);
     observances.push(observance);
     if let Some(since) = before {
-        cover(observances, zone, since.minus(Duration::from_secs(1)));
+        add_observance(observances, zone, since.minus(Duration::from_secs(1)));
     }
 }
 
-fn write(observance: &Observance, lines: &mut Lines) {
+fn write(observance: &Observance, lines: &mut LineWriter) {
     let kind = if observance.daylight { "DAYLIGHT" } else { "STANDARD" };
     lines.plain("BEGIN", kind);
     match observance.since {
-        // The change is told as the clocks showed it before they were changed.
+        // The local time of the change, in the offset before it.
         Some(since) => {
             let local = Zone::utc().local(since).plus_seconds(observance.offset_before.into());
             let local = local.unwrap_or_else(|| Zone::utc().local(since));
             lines.plain("DTSTART", local.compact());
         }
-        // What has always been so begins with the first year that every reader can reckon with.
+        // 1601 is the first year that all calendar programs support.
         None => lines.plain("DTSTART", "16010101T000000"),
     }
     lines.plain("TZOFFSETFROM", offset(observance.offset_before));
@@ -83,7 +82,7 @@ fn write(observance: &Observance, lines: &mut Lines) {
     lines.plain("END", kind);
 }
 
-/// Hours, minutes and, for the solar times of old, seconds: `+0100`, `-003645`.
+/// Formats an offset as hours, minutes and, for historical local mean times, seconds: `+0100`, `-003645`.
 fn offset(seconds: i32) -> String {
     let sign = if seconds < 0 { '-' } else { '+' };
     let seconds = seconds.unsigned_abs();

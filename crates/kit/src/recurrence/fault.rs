@@ -1,43 +1,43 @@
-//! Why a recurrence was refused.
+//! Errors of recurrence rules.
 
 use std::fmt;
 
 use super::{MAX_EXCEPTIONS, MAX_INTERVAL, MAX_OCCURRENCES, MAX_RULE};
 
-/// Why a recurrence was refused; shown as a sentence for whoever wrote it.
+/// Why a recurrence rule was rejected. `Display` is an error text for the author of the rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuleFault {
-    /// The rule has more characters than a rule needs.
+    /// The rule has more than [`MAX_RULE`] characters.
     TooLong,
-    /// A part or a line with a name that is not taken.
+    /// A part or a line is not supported.
     UnknownPart(String),
-    /// A part that is given twice, or a second rule.
+    /// A part occurs twice, or there is a second rule.
     RepeatedPart(&'static str),
-    /// No `FREQ`.
+    /// `FREQ` is missing.
     NoFrequency,
-    /// A frequency other than daily, weekly and monthly.
+    /// The frequency is not daily, weekly or monthly.
     UnsupportedFrequency(String),
-    /// A part whose value is not understood.
+    /// The value of a part is not valid.
     BadValue(&'static str, String),
-    /// A part that has no meaning with this frequency.
+    /// A part cannot be used with this frequency.
     Misplaced(&'static str, &'static str),
-    /// An `INTERVAL` of zero or an excessive one.
+    /// `INTERVAL` is zero or greater than [`MAX_INTERVAL`].
     BadInterval,
-    /// A `COUNT` of zero or more than a series may have.
+    /// `COUNT` is zero or greater than [`MAX_OCCURRENCES`].
     BadCount,
-    /// Both `COUNT` and `UNTIL`.
+    /// Both `COUNT` and `UNTIL` are set.
     CountAndUntil,
-    /// Neither `COUNT` nor `UNTIL`: the series would never end.
+    /// Neither `COUNT` nor `UNTIL` is set.
     Endless,
-    /// More exceptions than a series may have occurrences.
+    /// There are more than [`MAX_EXCEPTIONS`] exceptions.
     TooManyExceptions,
-    /// `UNTIL` lies before the start.
+    /// `UNTIL` is before the start.
     UntilBeforeStart,
-    /// More occurrences than a series may have.
+    /// There are more than [`MAX_OCCURRENCES`] occurrences.
     TooManyOccurrences,
-    /// No day of the calendar matches.
+    /// No day matches the rule.
     NeverMatches,
-    /// Every occurrence is excepted.
+    /// `EXDATE` removes every occurrence.
     AllExcepted,
     /// `COUNT` is not reached before the calendar ends.
     BeyondCalendar,
@@ -49,19 +49,19 @@ impl fmt::Display for RuleFault {
             Self::TooLong => write!(f, "The rule is longer than {MAX_RULE} characters."),
             Self::UnknownPart(name) => write!(
                 f,
-                "{name:?} is not supported; use FREQ, INTERVAL, BYDAY, BYMONTHDAY, COUNT, UNTIL, \
-                 WKST and lines of EXDATE."
+                "{name:?} is not supported. Use FREQ, INTERVAL, BYDAY, BYMONTHDAY, COUNT, UNTIL, \
+                 WKST, and EXDATE lines."
             ),
-            Self::RepeatedPart(name) => write!(f, "{name} is given more than once."),
+            Self::RepeatedPart(name) => write!(f, "{name} occurs more than once."),
             Self::NoFrequency => {
-                f.write_str("The rule has no FREQ; use FREQ=DAILY, WEEKLY or MONTHLY.")
+                f.write_str("FREQ is missing. Use FREQ=DAILY, FREQ=WEEKLY or FREQ=MONTHLY.")
             }
-            Self::UnsupportedFrequency(word) => {
-                write!(f, "FREQ={word} is not supported; use DAILY, WEEKLY or MONTHLY.")
+            Self::UnsupportedFrequency(value) => {
+                write!(f, "FREQ={value} is not supported. Use DAILY, WEEKLY or MONTHLY.")
             }
-            Self::BadValue(name, value) => write!(f, "{name} does not take {value:?}."),
-            Self::Misplaced(what, frequency) => {
-                write!(f, "{what} cannot be used with FREQ={frequency}.")
+            Self::BadValue(name, value) => write!(f, "{value:?} is not a valid value of {name}."),
+            Self::Misplaced(part, frequency) => {
+                write!(f, "{part} cannot be used with FREQ={frequency}.")
             }
             Self::BadInterval => {
                 write!(f, "INTERVAL must be a whole number from 1 to {MAX_INTERVAL}.")
@@ -69,16 +69,18 @@ impl fmt::Display for RuleFault {
             Self::BadCount => {
                 write!(f, "COUNT must be a whole number from 1 to {MAX_OCCURRENCES}.")
             }
-            Self::CountAndUntil => f.write_str("Give COUNT or UNTIL, not both."),
-            Self::Endless => f.write_str("The series would never end; give COUNT or UNTIL."),
-            Self::TooManyExceptions => write!(f, "EXDATE lists more than {MAX_EXCEPTIONS} times."),
+            Self::CountAndUntil => f.write_str("Use COUNT or UNTIL, not both."),
+            Self::Endless => f.write_str("The series has no end. Add COUNT or UNTIL."),
+            Self::TooManyExceptions => {
+                write!(f, "EXDATE has more than {MAX_EXCEPTIONS} exceptions.")
+            }
             Self::UntilBeforeStart => f.write_str("UNTIL is before the start of the series."),
             Self::TooManyOccurrences => {
                 write!(f, "The series has more than {MAX_OCCURRENCES} occurrences.")
             }
-            Self::NeverMatches => f.write_str("No day of the series matches the rule."),
-            Self::AllExcepted => f.write_str("EXDATE leaves no occurrence of the series."),
-            Self::BeyondCalendar => f.write_str("The series runs past the year 9999."),
+            Self::NeverMatches => f.write_str("No day matches the rule."),
+            Self::AllExcepted => f.write_str("EXDATE removes all occurrences of the series."),
+            Self::BeyondCalendar => f.write_str("The series continues after the year 9999."),
         }
     }
 }

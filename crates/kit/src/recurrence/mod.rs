@@ -1,9 +1,9 @@
-//! Recurrence: the part of RFC 5545's `RRULE` that a season needs.
+//! Recurrence rules: the subset of RFC 5545's `RRULE` that a season needs.
 //!
-//! A [`Rule`] is read from text such as `FREQ=WEEKLY;BYDAY=TU,TH;COUNT=20`, with or without
-//! `RRULE:` in front and in any case, and may be followed by lines of `EXDATE`. It is shown as one
-//! canonical text that reads back as the same rule. Every rule ends: there are at most
-//! [`MAX_OCCURRENCES`], and one that matches no day is found out in bounded work.
+//! A [`Rule`] is parsed from text such as `FREQ=WEEKLY;BYDAY=TU,TH;COUNT=20`, with or without the prefix `RRULE:`,
+//! ignoring case, optionally followed by lines of `EXDATE`. Its `Display` is a canonical text that parses to the same
+//! rule. Every rule ends: it has at most [`MAX_OCCURRENCES`], and a rule that matches no day is detected with a bounded
+//! amount of work.
 
 mod fault;
 mod occurrences;
@@ -17,32 +17,32 @@ pub use fault::RuleFault;
 
 use crate::time::{Day, LocalTime, Timestamp, Weekday, Zone};
 
-/// The most occurrences of a series: a training on every day of a year fits.
+/// The maximum number of occurrences of a series: enough for daily practice for a year.
 pub const MAX_OCCURRENCES: usize = 400;
-/// The most exceptions of a series.
+/// The maximum number of exceptions of a series.
 pub const MAX_EXCEPTIONS: usize = MAX_OCCURRENCES;
-/// The largest step between two days, weeks or months.
+/// The maximum `INTERVAL`.
 pub const MAX_INTERVAL: u16 = 1000;
-/// The most characters of a rule, its lines of `EXDATE` not counted.
+/// The maximum number of characters of a rule, without its `EXDATE` lines.
 pub const MAX_RULE: usize = 2000;
 
-/// On which days something recurs, until when, and when not.
+/// A recurrence rule with its end and its exceptions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     frequency: Frequency,
     interval: u16,
-    /// The days of the week, or none to leave them open.
+    /// `BYDAY`. Empty means no restriction.
     days: BTreeSet<DayOfWeek>,
-    /// The days of the month, counted from its end if negative, or none to leave them open.
+    /// `BYMONTHDAY`; negative numbers count from the end of the month. Empty means no restriction.
     month_days: BTreeSet<i8>,
     end: End,
-    /// The day on which weeks begin, when only every other week counts.
+    /// `WKST`: the first day of the week, which matters if the interval is more than one week.
     week_start: Weekday,
-    except: BTreeSet<Mark>,
+    exceptions: BTreeSet<TimeValue>,
 }
 
-crate::words! {
-    /// What a rule steps through.
+crate::string_enum! {
+    /// `FREQ`: the unit of the interval.
     enum Frequency {
         Daily = "DAILY",
         Weekly = "WEEKLY",
@@ -50,11 +50,11 @@ crate::words! {
     }
 }
 
-/// A day of every week, or the second or last such day of a month.
+/// A weekday of every week (`TU`), or one of a month (`2TU`, `-1FR`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct DayOfWeek {
     weekday: Weekday,
-    /// Which one of the month, counted from its end if negative; zero for every one.
+    /// Which one of the month; negative numbers count from its end, zero means every one.
     nth: i8,
 }
 
@@ -66,27 +66,27 @@ impl DayOfWeek {
     }
 }
 
-/// What ends a series.
+/// The end of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Count(usize),
-    Until(Mark),
+    Until(TimeValue),
 }
 
-/// A time as `UNTIL` and `EXDATE` say it.
+/// A value of `UNTIL` or `EXDATE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Mark {
-    /// Any time of the day.
+enum TimeValue {
+    /// A whole day.
     Day(Day),
-    /// The time in the zone of the series.
+    /// A local time in the zone of the series.
     Local(LocalTime),
-    /// The moment, wherever the series takes place.
+    /// A time in UTC.
     Moment(Timestamp),
 }
 
-impl Mark {
-    /// What goes before the colon of a line of such times.
-    fn heading(self) -> &'static str {
+impl TimeValue {
+    /// The property name with parameters for a line of such values.
+    fn property(self) -> &'static str {
         match self {
             Self::Day(_) => "EXDATE;VALUE=DATE",
             Self::Local(_) | Self::Moment(_) => "EXDATE",
@@ -94,7 +94,7 @@ impl Mark {
     }
 }
 
-impl fmt::Display for Mark {
+impl fmt::Display for TimeValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Day(day) => write!(f, "{}", day.compact()),
@@ -113,8 +113,8 @@ impl fmt::Display for DayOfWeek {
     }
 }
 
-/// The canonical text: parts in one order, defaults left out, lists sorted, exceptions in a line
-/// for each kind after `\n`. An `EXDATE` with a `TZID` is shown as the moment in UTC that it means.
+/// The canonical text: parts in a fixed order without defaults, lists sorted, then one line of exceptions for each kind
+/// of value. An `EXDATE` with a `TZID` is converted to UTC.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "FREQ={}", self.frequency)?;
@@ -130,30 +130,30 @@ impl fmt::Display for Rule {
         if self.week_start != Weekday::Monday {
             write!(f, ";WKST={}", self.week_start)?;
         }
-        let mut last: Option<&Mark> = None;
-        for mark in &self.except {
+        let mut last: Option<&TimeValue> = None;
+        for mark in &self.exceptions {
             match last.replace(mark) {
                 Some(last) if discriminant(last) == discriminant(mark) => write!(f, ",{mark}")?,
-                _ => write!(f, "\n{}:{mark}", mark.heading())?,
+                _ => write!(f, "\n{}:{mark}", mark.property())?,
             }
         }
         Ok(())
     }
 }
 
-/// Writes a list with commas behind its name, and nothing for an empty one.
+/// Writes the name and the comma-separated items, or nothing if there are no items.
 fn list<T: fmt::Display>(
     f: &mut fmt::Formatter<'_>,
     name: &str,
     items: &BTreeSet<T>,
 ) -> fmt::Result {
-    for (place, item) in items.iter().enumerate() {
-        write!(f, "{}{item}", if place == 0 { name } else { "," })?;
+    for (index, item) in items.iter().enumerate() {
+        write!(f, "{}{item}", if index == 0 { name } else { "," })?;
     }
     Ok(())
 }
 
 #[cfg(test)]
-mod judge;
+mod rrule_reference;
 #[cfg(test)]
 mod tests;

@@ -1,76 +1,79 @@
-//! Counting out the days of a rule.
+//! Expands a rule to its occurrences.
 
-use super::{End, Frequency, MAX_OCCURRENCES, Mark, Rule, RuleFault};
+use super::{End, Frequency, MAX_OCCURRENCES, Rule, RuleFault, TimeValue};
 use crate::time::{Day, LocalTime, Zone};
 
 impl Rule {
-    /// The local starts of the series in order, at least one and at most [`MAX_OCCURRENCES`].
+    /// Returns the local start times of the series in order, at least one and at most [`MAX_OCCURRENCES`].
     ///
-    /// The series has only days that the rule matches, on or after the start: a start that does
-    /// not match (RFC 5545 leaves it open) is no occurrence and is not counted. Every occurrence
-    /// has the start's time of day, also where the zone's clocks are changed. `COUNT` and the
-    /// limit count occurrences before `EXDATE` takes some of them out. The zone says which moments
-    /// the occurrences are, for an `UNTIL` or `EXDATE` in UTC.
+    /// The series contains only days on or after the start that match the rule. A start that doesn't match is not an
+    /// occurrence and doesn't count (RFC 5545 leaves this undefined). Every occurrence has the same local time of day,
+    /// also after a change to daylight saving time. `COUNT` and the limit include occurrences that `EXDATE` removes.
+    /// The zone is needed for an `UNTIL` or `EXDATE` in UTC.
     pub fn occurrences(&self, start: LocalTime, zone: &Zone) -> Result<Vec<LocalTime>, RuleFault> {
-        if self.is_past(start, zone) {
+        if self.is_after_end(start, zone) {
             return Err(RuleFault::UntilBeforeStart);
         }
-        let mut all = self.with_exceptions(start, zone)?;
+        let mut all = self.before_exceptions(start, zone)?;
         if all.is_empty() {
             return Err(RuleFault::NeverMatches);
         }
-        all.retain(|at| !self.is_excepted(*at, zone));
+        all.retain(|at| !self.is_excluded(*at, zone));
         if all.is_empty() { Err(RuleFault::AllExcepted) } else { Ok(all) }
     }
 
-    fn with_exceptions(&self, start: LocalTime, zone: &Zone) -> Result<Vec<LocalTime>, RuleFault> {
-        let mut found = Vec::new();
+    fn before_exceptions(
+        &self,
+        start: LocalTime,
+        zone: &Zone,
+    ) -> Result<Vec<LocalTime>, RuleFault> {
+        let mut occurrences = Vec::new();
         for at in self.days(start.day()).map(|day| start.on(day)) {
-            if self.is_past(at, zone) {
-                return Ok(found);
+            if self.is_after_end(at, zone) {
+                return Ok(occurrences);
             }
-            if found.len() == MAX_OCCURRENCES {
+            if occurrences.len() == MAX_OCCURRENCES {
                 return Err(RuleFault::TooManyOccurrences);
             }
-            found.push(at);
-            if self.end == End::Count(found.len()) {
-                return Ok(found);
+            occurrences.push(at);
+            if self.end == End::Count(occurrences.len()) {
+                return Ok(occurrences);
             }
         }
         match self.end {
-            End::Count(_) if !found.is_empty() => Err(RuleFault::BeyondCalendar),
-            _ => Ok(found),
+            End::Count(_) if !occurrences.is_empty() => Err(RuleFault::BeyondCalendar),
+            _ => Ok(occurrences),
         }
     }
 
-    /// The matching days on or after the start, to the end of the calendar. The calendar repeats
-    /// after 400 years, weekdays and leap years alike, so that a rule which matches nothing in as
-    /// many steps as these have days, weeks or months never will.
+    /// Returns the matching days on or after the start, to the end of the calendar. Weekdays and leap years repeat
+    /// after 400 years: a rule that matches no day in as many consecutive periods as these years have days, weeks or
+    /// months never matches.
     fn days(&self, start: Day) -> impl Iterator<Item = Day> {
         let cycle = match self.frequency {
             Frequency::Daily => 146_097,
             Frequency::Weekly => 20_871,
             Frequency::Monthly => 4_800,
         };
-        let mut idle = 0;
+        let mut empty_periods = 0;
         (0..)
             .map_while(move |step| self.period(start, step * i64::from(self.interval)))
             .take_while(move |days| {
-                idle = if days.is_empty() { idle + 1 } else { 0 };
-                idle <= cycle
+                empty_periods = if days.is_empty() { empty_periods + 1 } else { 0 };
+                empty_periods <= cycle
             })
             .flatten()
     }
 
-    /// The matching days of the day, week or month so many after that of the start, none of them
-    /// before the start. Nothing when the calendar has ended.
+    /// Returns the matching days of one period (day, week or month), `after` periods after the one of the start,
+    /// without days before the start. `None` after the end of the calendar.
     fn period(&self, start: Day, after: i64) -> Option<Vec<Day>> {
         let (first, length) = match self.frequency {
             Frequency::Daily => (start.plus_days(after)?, 1),
             Frequency::Weekly => {
-                let gone = start.weekday().days_after(self.week_start);
-                let begin = after * 7 - gone;
-                // The first week is taken from the start on; what came before is not in it.
+                let day_of_week = start.weekday().days_after(self.week_start);
+                let begin = after * 7 - day_of_week;
+                // The first week begins with the start.
                 (start.plus_days(begin.max(0))?, 7 + begin.min(0))
             }
             Frequency::Monthly => {
@@ -98,19 +101,21 @@ impl Rule {
             && (self.days.is_empty() || self.days.iter().any(|of_week| of_week.includes(day)))
     }
 
-    fn is_past(&self, at: LocalTime, zone: &Zone) -> bool {
+    fn is_after_end(&self, at: LocalTime, zone: &Zone) -> bool {
         match self.end {
             End::Count(_) => false,
-            End::Until(Mark::Day(last)) => at.day() > last,
-            End::Until(Mark::Local(last)) => at > last,
-            End::Until(Mark::Moment(last)) => zone.nearest(at).is_none_or(|moment| moment > last),
+            End::Until(TimeValue::Day(last)) => at.day() > last,
+            End::Until(TimeValue::Local(last)) => at > last,
+            End::Until(TimeValue::Moment(last)) => {
+                zone.resolve(at).is_none_or(|moment| moment > last)
+            }
         }
     }
 
-    fn is_excepted(&self, at: LocalTime, zone: &Zone) -> bool {
-        let listed = |mark| self.except.contains(&mark);
-        listed(Mark::Day(at.day()))
-            || listed(Mark::Local(at))
-            || zone.nearest(at).is_some_and(|moment| listed(Mark::Moment(moment)))
+    fn is_excluded(&self, at: LocalTime, zone: &Zone) -> bool {
+        let listed = |mark| self.exceptions.contains(&mark);
+        listed(TimeValue::Day(at.day()))
+            || listed(TimeValue::Local(at))
+            || zone.resolve(at).is_some_and(|moment| listed(TimeValue::Moment(moment)))
     }
 }

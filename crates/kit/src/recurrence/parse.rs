@@ -1,14 +1,14 @@
-//! Reading a rule from its text.
+//! Parses recurrence rules.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use super::{
-    DayOfWeek, End, Frequency, MAX_EXCEPTIONS, MAX_INTERVAL, MAX_OCCURRENCES, MAX_RULE, Mark, Rule,
-    RuleFault,
+    DayOfWeek, End, Frequency, MAX_EXCEPTIONS, MAX_INTERVAL, MAX_OCCURRENCES, MAX_RULE, Rule,
+    RuleFault, TimeValue,
 };
+use crate::string_enum::StringEnum;
 use crate::time::{Day, LocalTime, Weekday, Zone};
-use crate::word::Word;
 
 impl FromStr for Rule {
     type Err = RuleFault;
@@ -17,7 +17,9 @@ impl FromStr for Rule {
         let mut rule = None;
         let mut except = BTreeSet::new();
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            if let Some(line) = after(line, "EXDATE").filter(|rest| rest.starts_with([':', ';'])) {
+            if let Some(line) =
+                strip_prefix_ignore_case(line, "EXDATE").filter(|rest| rest.starts_with([':', ';']))
+            {
                 read_exceptions(line, &mut except)?;
             } else if rule.replace(Parts::read(line)?).is_some() {
                 return Err(RuleFault::RepeatedPart("RRULE"));
@@ -27,7 +29,7 @@ impl FromStr for Rule {
     }
 }
 
-/// The parts of a rule by name, before they are looked at together.
+/// The parts of a rule, before the combination is validated.
 #[derive(Default)]
 struct Parts {
     frequency: Option<Frequency>,
@@ -35,7 +37,7 @@ struct Parts {
     days: Option<BTreeSet<DayOfWeek>>,
     month_days: Option<BTreeSet<i8>>,
     count: Option<usize>,
-    until: Option<Mark>,
+    until: Option<TimeValue>,
     week_start: Option<Weekday>,
 }
 
@@ -47,40 +49,42 @@ impl Parts {
         let line = line.to_ascii_uppercase();
         let mut parts = Self::default();
         for part in line.strip_prefix("RRULE:").unwrap_or(&line).split(';') {
-            let (name, value) = part.split_once('=').ok_or_else(|| unknown(part))?;
-            parts.take(name, value)?;
+            let (name, value) = part.split_once('=').ok_or_else(|| unknown_part(part))?;
+            parts.set(name, value)?;
         }
         Ok(parts)
     }
 
-    fn take(&mut self, name: &str, value: &str) -> Result<(), RuleFault> {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), RuleFault> {
         match name {
-            "FREQ" => once(&mut self.frequency, "FREQ", frequency(value)?),
-            "INTERVAL" => once(&mut self.interval, "INTERVAL", interval(value)?),
-            "BYDAY" => once(&mut self.days, "BYDAY", list("BYDAY", value, day_of_week)?),
+            "FREQ" => set_once(&mut self.frequency, "FREQ", frequency(value)?),
+            "INTERVAL" => set_once(&mut self.interval, "INTERVAL", interval(value)?),
+            "BYDAY" => set_once(&mut self.days, "BYDAY", list("BYDAY", value, day_of_week)?),
             "BYMONTHDAY" => {
-                once(&mut self.month_days, "BYMONTHDAY", list("BYMONTHDAY", value, month_day)?)
+                set_once(&mut self.month_days, "BYMONTHDAY", list("BYMONTHDAY", value, month_day)?)
             }
-            "COUNT" => once(&mut self.count, "COUNT", count(value)?),
-            "UNTIL" => {
-                once(&mut self.until, "UNTIL", mark(value).ok_or_else(|| bad("UNTIL", value))?)
-            }
+            "COUNT" => set_once(&mut self.count, "COUNT", count(value)?),
+            "UNTIL" => set_once(
+                &mut self.until,
+                "UNTIL",
+                time_value(value).ok_or_else(|| bad_value("UNTIL", value))?,
+            ),
             "WKST" => {
-                let weekday = Weekday::parse(value).ok_or_else(|| bad("WKST", value))?;
-                once(&mut self.week_start, "WKST", weekday)
+                let weekday = Weekday::parse(value).ok_or_else(|| bad_value("WKST", value))?;
+                set_once(&mut self.week_start, "WKST", weekday)
             }
-            _ => Err(unknown(name)),
+            _ => Err(unknown_part(name)),
         }
     }
 
-    fn into_rule(self, except: BTreeSet<Mark>) -> Result<Rule, RuleFault> {
+    fn into_rule(self, except: BTreeSet<TimeValue>) -> Result<Rule, RuleFault> {
         let frequency = self.frequency.ok_or(RuleFault::NoFrequency)?;
         let days = self.days.unwrap_or_default();
         if frequency != Frequency::Monthly && days.iter().any(|day| day.nth != 0) {
-            return Err(RuleFault::Misplaced("A numbered day in BYDAY", frequency.word()));
+            return Err(RuleFault::Misplaced("A numbered day in BYDAY", frequency.as_str()));
         }
         if frequency == Frequency::Weekly && self.month_days.is_some() {
-            return Err(RuleFault::Misplaced("BYMONTHDAY", frequency.word()));
+            return Err(RuleFault::Misplaced("BYMONTHDAY", frequency.as_str()));
         }
         let end = match (self.count, self.until) {
             (Some(_), Some(_)) => return Err(RuleFault::CountAndUntil),
@@ -95,36 +99,37 @@ impl Parts {
             month_days: self.month_days.unwrap_or_default(),
             end,
             week_start: self.week_start.unwrap_or(Weekday::Monday),
-            except,
+            exceptions: except,
         })
     }
 }
 
-/// Reads what follows `EXDATE`: parameters, a colon, and times with commas.
-fn read_exceptions(line: &str, except: &mut BTreeSet<Mark>) -> Result<(), RuleFault> {
-    let (parameters, values) = line.split_once(':').ok_or_else(|| unknown("EXDATE"))?;
+/// Parses the rest of an `EXDATE` line: parameters, a colon, and comma-separated values.
+fn read_exceptions(line: &str, except: &mut BTreeSet<TimeValue>) -> Result<(), RuleFault> {
+    let (parameters, values) = line.split_once(':').ok_or_else(|| unknown_part("EXDATE"))?;
     let mut zone = None;
     for parameter in parameters.split(';').skip(1) {
-        if let Some(name) = after(parameter, "TZID=") {
-            let known: Zone = name.trim_matches('"').parse().map_err(|_| bad("TZID", name))?;
-            once(&mut zone, "TZID", known)?;
+        if let Some(name) = strip_prefix_ignore_case(parameter, "TZID=") {
+            let value: Zone =
+                name.trim_matches('"').parse().map_err(|_| bad_value("TZID", name))?;
+            set_once(&mut zone, "TZID", value)?;
         } else if !["VALUE=DATE", "VALUE=DATE-TIME"]
             .iter()
-            .any(|known| parameter.eq_ignore_ascii_case(known))
+            .any(|supported| parameter.eq_ignore_ascii_case(supported))
         {
-            return Err(unknown(parameter));
+            return Err(unknown_part(parameter));
         }
     }
     for value in values.split(',') {
-        let wrong = || bad("EXDATE", value);
-        let read = mark(&value.to_ascii_uppercase()).ok_or_else(wrong)?;
-        let read = match (read, &zone) {
-            (Mark::Local(local), Some(zone)) => {
-                Mark::Moment(zone.nearest(local).ok_or_else(wrong)?)
+        let invalid = || bad_value("EXDATE", value);
+        let time = time_value(&value.to_ascii_uppercase()).ok_or_else(invalid)?;
+        let time = match (time, &zone) {
+            (TimeValue::Local(local), Some(zone)) => {
+                TimeValue::Moment(zone.resolve(local).ok_or_else(invalid)?)
             }
-            (read, _) => read,
+            (time, _) => time,
         };
-        except.insert(read);
+        except.insert(time);
         if except.len() > MAX_EXCEPTIONS {
             return Err(RuleFault::TooManyExceptions);
         }
@@ -132,21 +137,22 @@ fn read_exceptions(line: &str, except: &mut BTreeSet<Mark>) -> Result<(), RuleFa
     Ok(())
 }
 
-/// What follows this word at the start of the text, in any case.
-fn after<'t>(text: &'t str, word: &str) -> Option<&'t str> {
-    let (start, rest) = text.split_at_checked(word.len())?;
-    start.eq_ignore_ascii_case(word).then_some(rest)
+/// Like `strip_prefix`, ignoring case.
+fn strip_prefix_ignore_case<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
+    let (start, rest) = text.split_at_checked(prefix.len())?;
+    start.eq_ignore_ascii_case(prefix).then_some(rest)
 }
 
-fn once<T>(place: &mut Option<T>, name: &'static str, value: T) -> Result<(), RuleFault> {
-    match place.replace(value) {
+/// Sets a part that must not be set yet.
+fn set_once<T>(part: &mut Option<T>, name: &'static str, value: T) -> Result<(), RuleFault> {
+    match part.replace(value) {
         None => Ok(()),
         Some(_) => Err(RuleFault::RepeatedPart(name)),
     }
 }
 
 fn frequency(value: &str) -> Result<Frequency, RuleFault> {
-    Frequency::parse(value).ok_or_else(|| RuleFault::UnsupportedFrequency(shown(value)))
+    Frequency::parse(value).ok_or_else(|| RuleFault::UnsupportedFrequency(truncate(value)))
 }
 
 fn interval(value: &str) -> Result<u16, RuleFault> {
@@ -164,10 +170,10 @@ fn list<T: Ord>(
     value: &str,
     read: fn(&str) -> Option<T>,
 ) -> Result<BTreeSet<T>, RuleFault> {
-    value.split(',').map(|item| read(item).ok_or_else(|| bad(name, item))).collect()
+    value.split(',').map(|item| read(item).ok_or_else(|| bad_value(name, item))).collect()
 }
 
-/// `TU`, `2TU`, `+2TU` or `-1FR`.
+/// Parses `TU`, `2TU`, `+2TU` or `-1FR`.
 fn day_of_week(text: &str) -> Option<DayOfWeek> {
     let (nth, weekday) = text.split_at_checked(text.len().checked_sub(2)?)?;
     let weekday = Weekday::parse(weekday)?;
@@ -179,40 +185,40 @@ fn month_day(text: &str) -> Option<i8> {
     signed(text, 31)
 }
 
-/// A whole number other than zero, up to so many from the start or the end.
-fn signed(text: &str, most: i8) -> Option<i8> {
+/// Parses a number from 1 to `max` with an optional sign.
+fn signed(text: &str, max: i8) -> Option<i8> {
     let (sign, digits) = match text.split_at_checked(1)? {
         ("-", digits) => (-1, digits),
         ("+", digits) => (1, digits),
         _ => (1, text),
     };
-    number(digits).filter(|number| (1..=most).contains(number)).map(|number| sign * number)
+    number(digits).filter(|number| (1..=max).contains(number)).map(|number| sign * number)
 }
 
-/// Decimal digits and nothing else.
+/// Parses a number that consists only of decimal digits.
 fn number<N: FromStr>(text: &str) -> Option<N> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// `20261225`, `20261225T180000` or `20261225T180000Z`.
-fn mark(text: &str) -> Option<Mark> {
+/// Parses `20261225`, `20261225T180000` or `20261225T180000Z`.
+fn time_value(text: &str) -> Option<TimeValue> {
     if let Some(utc) = text.strip_suffix('Z') {
         let local = LocalTime::from_compact(utc).ok()?;
-        return Zone::utc().nearest(local).map(Mark::Moment);
+        return Zone::utc().resolve(local).map(TimeValue::Moment);
     }
-    let day = || Day::from_compact(text).map(Mark::Day);
-    LocalTime::from_compact(text).map(Mark::Local).or_else(|_| day()).ok()
+    let day = || Day::from_compact(text).map(TimeValue::Day);
+    LocalTime::from_compact(text).map(TimeValue::Local).or_else(|_| day()).ok()
 }
 
-fn unknown(name: &str) -> RuleFault {
-    RuleFault::UnknownPart(shown(name))
+fn unknown_part(name: &str) -> RuleFault {
+    RuleFault::UnknownPart(truncate(name))
 }
 
-fn bad(name: &'static str, value: &str) -> RuleFault {
-    RuleFault::BadValue(name, shown(value))
+fn bad_value(name: &'static str, value: &str) -> RuleFault {
+    RuleFault::BadValue(name, truncate(value))
 }
 
-/// The beginning of what somebody wrote, short enough for a sentence.
-fn shown(text: &str) -> String {
+/// Truncates the input for use in an error message.
+fn truncate(text: &str) -> String {
     text.chars().take(40).collect()
 }

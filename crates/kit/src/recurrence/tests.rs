@@ -1,4 +1,4 @@
-//! Rules by example: what is read, what is refused, and which days come out.
+//! Tests of parsing, errors and occurrences by example.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use super::*;
 
 proptest! {
     #[test]
-    fn any_text_is_answered(text in "(FREQ|rrule|[A-Z]{2,6}|EXDATE|UNTIL|[-+0-9TZ]{0,9}|[:;=,\n]|\\PC){0,24}") {
+    fn a_parsed_rule_survives_a_round_trip_through_text(text in "(FREQ|rrule|[A-Z]{2,6}|EXDATE|UNTIL|[-+0-9TZ]{0,9}|[:;=,\n]|\\PC){0,24}") {
         if let Ok(rule) = text.parse::<Rule>() {
             prop_assert_eq!(rule.to_string().parse(), Ok(rule));
         }
@@ -19,7 +19,7 @@ fn rule(text: &str) -> Rule {
     text.parse().unwrap_or_else(|fault| panic!("{text}: {fault}"))
 }
 
-fn refused(text: &str) -> RuleFault {
+fn parse_error(text: &str) -> RuleFault {
     text.parse::<Rule>().expect_err(text)
 }
 
@@ -35,7 +35,7 @@ fn days(text: &str, start: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_training_twice_a_week() {
+fn daily_and_weekly_rules_have_the_expected_days() {
     assert_eq!(
         days("FREQ=WEEKLY;BYDAY=TU,TH;COUNT=4", "2026-09-01"),
         ["2026-09-01", "2026-09-03", "2026-09-08", "2026-09-10"]
@@ -48,7 +48,7 @@ fn a_training_twice_a_week() {
 }
 
 #[test]
-fn every_other_week_depends_on_the_day_on_which_weeks_begin() {
+fn every_other_week_depends_on_the_first_day_of_the_week() {
     let text = "FREQ=WEEKLY;INTERVAL=2;COUNT=4;BYDAY=TU,SU";
     let monday = ["1997-08-05", "1997-08-10", "1997-08-19", "1997-08-24"];
     let sunday = ["1997-08-05", "1997-08-17", "1997-08-19", "1997-08-31"];
@@ -57,7 +57,7 @@ fn every_other_week_depends_on_the_day_on_which_weeks_begin() {
 }
 
 #[test]
-fn a_meeting_every_month() {
+fn monthly_rules_have_the_expected_days() {
     assert_eq!(
         days("FREQ=MONTHLY;BYDAY=2TU,-1FR;COUNT=4", "2026-09-01"),
         ["2026-09-08", "2026-09-25", "2026-10-13", "2026-10-30"]
@@ -66,12 +66,12 @@ fn a_meeting_every_month() {
         days("FREQ=MONTHLY;BYMONTHDAY=15,-1;COUNT=4", "2028-01-31"),
         ["2028-01-31", "2028-02-15", "2028-02-29", "2028-03-15"]
     );
-    // Both together narrow each other: every Friday the 13th.
+    // BYDAY and BYMONTHDAY together mean both: every Friday the 13th.
     assert_eq!(
         days("FREQ=MONTHLY;BYDAY=FR;BYMONTHDAY=13;COUNT=3", "2026-01-01"),
         ["2026-02-13", "2026-03-13", "2026-11-13"]
     );
-    // Months without the day are left out, not bent.
+    // Months without the day are skipped.
     assert_eq!(
         days("FREQ=MONTHLY;COUNT=3", "2026-01-31"),
         ["2026-01-31", "2026-03-31", "2026-05-31"]
@@ -83,7 +83,7 @@ fn a_meeting_every_month() {
 }
 
 #[test]
-fn a_start_that_does_not_match_is_no_occurrence() {
+fn a_start_that_does_not_match_is_not_an_occurrence() {
     assert_eq!(days("FREQ=WEEKLY;BYDAY=MO;COUNT=2", "2026-09-05"), ["2026-09-07", "2026-09-14"]);
     assert_eq!(
         days("FREQ=MONTHLY;BYMONTHDAY=1;COUNT=2", "2026-09-05"),
@@ -92,11 +92,11 @@ fn a_start_that_does_not_match_is_no_occurrence() {
 }
 
 #[test]
-fn the_local_time_stays_when_the_clocks_change() {
+fn the_local_time_stays_the_same_when_the_clocks_change() {
     let zone: Zone = "Europe/Lisbon".parse().unwrap();
     let series = rule("FREQ=WEEKLY;COUNT=3");
     let series = series.occurrences("2026-10-18T18:00".parse().unwrap(), &zone).unwrap();
-    let moments: Vec<_> = series.iter().map(|at| zone.nearest(*at).unwrap().to_string()).collect();
+    let moments: Vec<_> = series.iter().map(|at| zone.resolve(*at).unwrap().to_string()).collect();
     assert!(series.iter().all(|at| (at.hour(), at.minute()) == (18, 0)));
     assert_eq!(
         moments,
@@ -106,13 +106,13 @@ fn the_local_time_stays_when_the_clocks_change() {
             "2026-11-01T18:00:00.000000Z"
         ]
     );
-    // A time that is left out is still the series' time; the zone moves it on that day alone.
+    // An occurrence at a skipped time keeps the series' local time; only its timestamp is moved.
     let night = try_series("FREQ=DAILY;COUNT=3", "2026-03-28T01:30", "Europe/Lisbon").unwrap();
     assert_eq!(night, ["2026-03-28T01:30:00", "2026-03-29T01:30:00", "2026-03-30T01:30:00"]);
 }
 
 #[test]
-fn until_is_a_day_a_local_time_or_a_moment() {
+fn until_is_a_day_a_local_time_or_a_time_in_utc() {
     let last = |until: &str| {
         let text = format!("FREQ=DAILY;UNTIL={until}");
         try_series(&text, "2026-07-01T18:00", "Europe/Lisbon").map(|series| series.len())
@@ -127,7 +127,7 @@ fn until_is_a_day_a_local_time_or_a_moment() {
 }
 
 #[test]
-fn exceptions_are_taken_out_after_counting() {
+fn exceptions_are_removed_after_counting() {
     let left = |exceptions: &str| days(&format!("FREQ=DAILY;COUNT=3\n{exceptions}"), "2026-07-01");
     let others = ["2026-07-01", "2026-07-03"];
     assert_eq!(left("EXDATE:20260702T180000"), others);
@@ -138,14 +138,14 @@ fn exceptions_are_taken_out_after_counting() {
     assert_eq!(left("exdate;tzid=europe/madrid:20260702t190000"), others);
     assert_eq!(left("EXDATE:20260702T173000,20261225T180000").len(), 3);
     assert_eq!(left("EXDATE:20260701T180000\r\nEXDATE:20260702T180000"), ["2026-07-03"]);
-    // The clocks leave 01:30 out, and the training really begins at 02:30.
+    // The clocks skip 01:30, so this occurrence really starts at 02:30.
     let night = "FREQ=DAILY;COUNT=3\nEXDATE;TZID=Europe/Lisbon:20260329T013000";
     let night = try_series(night, "2026-03-28T01:30", "Europe/Lisbon").unwrap();
     assert_eq!(night, ["2026-03-28T01:30:00", "2026-03-30T01:30:00"]);
 }
 
 #[test]
-fn any_spelling_has_one_canonical_text() {
+fn equivalent_rules_have_the_same_canonical_text() {
     for (text, canonical) in [
         ("rrule:freq=weekly;byday=th,tu,tu;count=020", "FREQ=WEEKLY;BYDAY=TU,TH;COUNT=20"),
         ("COUNT=1;WKST=MO;INTERVAL=1;FREQ=DAILY", "FREQ=DAILY;COUNT=1"),
@@ -166,7 +166,7 @@ fn any_spelling_has_one_canonical_text() {
 }
 
 #[test]
-fn what_is_not_understood_is_named() {
+fn invalid_rules_are_rejected_with_the_reason() {
     use RuleFault::*;
     let bad = |part, value: &str| BadValue(part, value.to_owned());
     for (text, fault) in [
@@ -212,24 +212,24 @@ fn what_is_not_understood_is_named() {
         ("FREQ=DAILY;COUNT=3\nEXDATE:20261225,", bad("EXDATE", "")),
         ("FREQ=DAILY;COUNT=3\nEXDATE;TZID=Mars/Olympus:20261225T1", bad("TZID", "Mars/Olympus")),
     ] {
-        assert_eq!(refused(text), fault, "{text}");
+        assert_eq!(parse_error(text), fault, "{text}");
         assert!(fault.to_string().ends_with('.'), "{fault}");
     }
     assert_eq!(
-        refused("FREQ=YEARLY;COUNT=3").to_string(),
-        "FREQ=YEARLY is not supported; use DAILY, WEEKLY or MONTHLY."
+        parse_error("FREQ=YEARLY;COUNT=3").to_string(),
+        "FREQ=YEARLY is not supported. Use DAILY, WEEKLY or MONTHLY."
     );
 }
 
 #[test]
-fn long_texts_are_refused_whatever_they_say() {
-    assert_eq!(refused(&format!("FREQ=DAILY;{}", "X".repeat(2000))), RuleFault::TooLong);
+fn long_rules_and_too_many_exceptions_are_rejected() {
+    assert_eq!(parse_error(&format!("FREQ=DAILY;{}", "X".repeat(2000))), RuleFault::TooLong);
     let exceptions = |count: i64| {
         let first: LocalTime = "2026-01-01T18:00".parse().unwrap();
         let days = (0..count).map(|day| first.plus_days(day).unwrap().compact().to_string());
         format!("FREQ=DAILY;COUNT=400\nEXDATE:{}", days.collect::<Vec<_>>().join(","))
     };
-    assert_eq!(refused(&exceptions(401)), RuleFault::TooManyExceptions);
+    assert_eq!(parse_error(&exceptions(401)), RuleFault::TooManyExceptions);
     assert_eq!(rule(&exceptions(400)).to_string(), exceptions(400));
     let left = try_series(&exceptions(399), "2026-01-01T18:00", "UTC");
     assert_eq!(left, Ok(vec!["2027-02-04T18:00:00".to_owned()]));
@@ -238,8 +238,8 @@ fn long_texts_are_refused_whatever_they_say() {
 }
 
 #[test]
-fn series_without_days_or_with_too_many_are_found_out_quickly() {
-    let began = Instant::now();
+fn series_without_days_or_with_too_many_are_detected_quickly() {
+    let start_of_test = Instant::now();
     for (text, start, fault) in [
         (
             "FREQ=MONTHLY;BYMONTHDAY=31;INTERVAL=12;COUNT=3",
@@ -265,6 +265,7 @@ fn series_without_days_or_with_too_many_are_found_out_quickly() {
     assert_eq!(days("FREQ=DAILY;UNTIL=20270307", "2026-02-01").len(), 400);
     assert_eq!(days("FREQ=DAILY;UNTIL=99991231", "9999-12-30").len(), 2);
     assert_eq!(days("FREQ=WEEKLY;BYDAY=MO,TU,WE;COUNT=3", "0001-01-01").len(), 3);
-    // Generous for a busy machine and a build without optimisation.
-    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    // Generous, for a busy machine and a build without optimization.
+    let elapsed = start_of_test.elapsed();
+    assert!(elapsed < Duration::from_secs(30), "{elapsed:?}");
 }

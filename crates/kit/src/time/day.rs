@@ -1,4 +1,4 @@
-//! Days of the calendar.
+//! Calendar days.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,8 +9,8 @@ use utoipa::openapi::{ObjectBuilder, RefOr};
 
 use super::{LocalTime, NotATime, Timestamp};
 
-crate::words! {
-    /// A day of the week, in the letters of iCalendar.
+crate::string_enum! {
+    /// A day of the week, with the abbreviations of iCalendar.
     #[derive(PartialOrd, Ord)]
     pub enum Weekday {
         /// Monday.
@@ -31,20 +31,20 @@ crate::words! {
 }
 
 impl Weekday {
-    /// How many days after the last such `first` this one comes: 0 to 6.
+    /// The number of days since the most recent `first`: 0 to 6.
     pub const fn days_after(self, first: Self) -> i64 {
         (self as i64 - first as i64).rem_euclid(7)
     }
 }
 
-/// A day of the calendar, `2026-09-05`, with no time and no zone. Years 1 to 9999.
+/// A calendar day such as `2026-09-05`, without time and time zone. Years 1 to 9999.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Day(pub(super) jiff::civil::Date);
 
 impl Day {
-    /// The day with this year, month and day of the month, if there is one.
+    /// Creates a day from year, month and day of the month, if it exists.
     pub fn new(year: i16, month: i8, day: i8) -> Option<Self> {
-        jiff::civil::Date::new(year, month, day).ok().and_then(Self::checked)
+        jiff::civil::Date::new(year, month, day).ok().and_then(Self::from_date)
     }
 
     /// The year, 1 to 9999.
@@ -55,6 +55,18 @@ impl Day {
     /// The month, 1 to 12.
     pub fn month(self) -> i8 {
         self.0.month()
+    }
+
+    /// The abbreviated English name of the month: `Sep`.
+    pub fn month_name(self) -> &'static str {
+        const NAMES: [&str; 12] =
+            ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+        usize::try_from(self.month() - 1).ok().and_then(|month| NAMES.get(month)).unwrap_or(&"")
+    }
+
+    /// The day as English texts write it: `5 Sep 2026`.
+    pub fn format_text(self) -> String {
+        format!("{} {} {}", self.day(), self.month_name(), self.year())
     }
 
     /// The day of the month, 1 to 31.
@@ -81,25 +93,25 @@ impl Day {
         }
     }
 
-    /// So many days later, or earlier if negative; none beyond the years 1 to 9999.
+    /// Adds days, or subtracts them if negative. `None` outside of the years 1 to 9999.
     pub fn plus_days(self, days: i64) -> Option<Self> {
         let days = jiff::Span::new().try_days(days).ok()?;
-        self.0.checked_add(days).ok().and_then(Self::checked)
+        self.0.checked_add(days).ok().and_then(Self::from_date)
     }
 
-    /// The time at which this day begins on the clock on the wall.
+    /// The local time at which this day begins.
     pub fn at_midnight(self) -> LocalTime {
         LocalTime(self.0.at(0, 0, 0, 0))
     }
 
-    /// The moment at which this day begins in UTC.
+    /// The timestamp at which this day begins in UTC.
     pub fn start(self) -> Timestamp {
         let moment = self.0.to_zoned(jiff::tz::TimeZone::UTC).expect("UTC has every day");
         Timestamp(moment.timestamp().as_microsecond())
     }
 
-    /// The whole years that somebody born on this day has lived on the other; none before birth.
-    /// Who is born on 29 February grows older on 1 March when a year has no such day.
+    /// The age, on another day, of a person who was born on this day. `None` before birth. A person born on February 29
+    /// has their birthday on March 1 in other years.
     pub fn age_on(self, other: Self) -> Option<i64> {
         let years = i64::from(other.year()) - i64::from(self.year());
         let reached = (other.month(), other.day()) >= (self.month(), self.day());
@@ -107,7 +119,7 @@ impl Day {
         (age >= 0).then_some(age)
     }
 
-    /// The day as iCalendar writes it: `20260905`.
+    /// The day in the format of iCalendar: `20260905`.
     pub fn compact(self) -> impl fmt::Display {
         fmt::from_fn(move |f| {
             let (year, month) = (i32::from(self.year()), i32::from(self.month()));
@@ -115,7 +127,7 @@ impl Day {
         })
     }
 
-    /// Reads what [`Self::compact`] writes.
+    /// Parses the format of [`Self::compact`].
     pub fn from_compact(text: &str) -> Result<Self, NotATime> {
         if text.len() != 8 || !text.bytes().all(|b| b.is_ascii_digit()) {
             return Err(NotATime);
@@ -125,7 +137,7 @@ impl Day {
         Self::new(year as i16, month as i8, day as i8).ok_or(NotATime)
     }
 
-    fn checked(date: jiff::civil::Date) -> Option<Self> {
+    fn from_date(date: jiff::civil::Date) -> Option<Self> {
         (date.year() >= 1).then_some(Self(date))
     }
 }
@@ -138,7 +150,7 @@ impl FromStr for Day {
         if !plain {
             return Err(NotATime);
         }
-        text.parse().ok().and_then(Self::checked).ok_or(NotATime)
+        text.parse().ok().and_then(Self::from_date).ok_or(NotATime)
     }
 }
 
@@ -159,11 +171,16 @@ impl utoipa::PartialSchema for Day {
         ObjectBuilder::new()
             .schema_type(Type::String)
             .format(Some(SchemaFormat::KnownFormat(KnownFormat::Date)))
+            .description(Some("Date without a time of day."))
             .examples(["2026-09-05"])
             .into()
     }
 }
-impl utoipa::ToSchema for Day {}
+impl utoipa::ToSchema for Day {
+    fn name() -> std::borrow::Cow<'static, str> {
+        "CalendarDate".into()
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -174,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn only_real_days_are_taken() {
+    fn only_existing_days_are_accepted() {
         assert_eq!(day("2024-02-29").to_string(), "2024-02-29");
         for wrong in
             ["2023-02-29", "20240229", "0000-01-01", "2024-2-29", "2024-02-30", "----------"]
@@ -189,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn days_are_counted_on_to_the_edges_of_the_calendar() {
+    fn adding_days_stays_within_the_calendar() {
         assert_eq!(day("2026-02-28").plus_days(1), Some(day("2026-03-01")));
         assert_eq!(day("2026-03-01").plus_days(-365), Some(day("2025-03-01")));
         assert_eq!(day("9999-12-30").plus_days(1), Some(day("9999-12-31")));
@@ -204,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_knows_its_weekday_and_month() {
+    fn a_day_has_a_weekday_and_a_month() {
         assert_eq!(day("2026-09-05").weekday(), Weekday::Saturday);
         assert_eq!(Weekday::Sunday.days_after(Weekday::Monday), 6);
         assert_eq!(Weekday::Monday.days_after(Weekday::Sunday), 1);
@@ -217,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn compact_days_are_read_back() {
+    fn compact_days_are_parsed() {
         assert_eq!(day("0026-09-05").compact().to_string(), "00260905");
         assert_eq!(Day::from_compact("20260905"), Ok(day("2026-09-05")));
         for wrong in ["", "2026090", "20260931", "2026-9-5", "00000101", "202609٥"] {
@@ -226,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn ages_are_whole_years_lived() {
+    fn ages_are_completed_years() {
         let age = |born: &str, on: &str| day(born).age_on(day(on));
         assert_eq!(age("2010-06-15", "2026-06-14"), Some(15));
         assert_eq!(age("2010-06-15", "2026-06-15"), Some(16));

@@ -1,4 +1,4 @@
-//! Local times: what a calendar and a clock on the wall show, whatever the zone.
+//! Local times: a day and a time of day without a time zone.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,12 +9,12 @@ use utoipa::openapi::{ObjectBuilder, RefOr};
 
 use super::{Day, NotATime};
 
-/// A day and a time of day in whole seconds, `2026-09-05T18:30:00`, with no zone. Years 1 to 9999.
+/// A day and a time of day in whole seconds, such as `2026-09-05T18:30:00`, without a time zone. Years 1 to 9999.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LocalTime(pub(super) jiff::civil::DateTime);
 
 impl LocalTime {
-    /// The time of this day at this hour, minute and second, if there is one.
+    /// Creates a local time from day, hour, minute and second, if it is valid.
     pub fn new(day: Day, hour: i8, minute: i8, second: i8) -> Option<Self> {
         let time = jiff::civil::Time::new(hour, minute, second, 0).ok()?;
         Some(Self(day.0.to_datetime(time)))
@@ -46,12 +46,12 @@ impl LocalTime {
         Self(day.0.to_datetime(self.0.time()))
     }
 
-    /// The same time of day so many days later; none beyond the years 1 to 9999.
+    /// Adds days; the time of day stays the same. `None` outside of the years 1 to 9999.
     pub fn plus_days(self, days: i64) -> Option<Self> {
         self.day().plus_days(days).map(|day| self.on(day))
     }
 
-    /// So many seconds later on a clock that nobody sets; none beyond the years 1 to 9999.
+    /// Adds seconds, ignoring daylight saving time. `None` outside of the years 1 to 9999.
     pub fn plus_seconds(self, seconds: i64) -> Option<Self> {
         let since_midnight = self.seconds_since(self.day().at_midnight());
         let seconds = since_midnight.checked_add(seconds)?;
@@ -60,12 +60,12 @@ impl LocalTime {
         Self::new(day, (second / 3600) as i8, (second / 60 % 60) as i8, (second % 60) as i8)
     }
 
-    /// The seconds between the two on a clock that nobody sets; negative if the other is later.
+    /// The seconds since another local time, ignoring daylight saving time. Negative if the other is later.
     pub fn seconds_since(self, other: Self) -> i64 {
         self.0.duration_since(other.0).as_secs()
     }
 
-    /// The time as iCalendar writes it: `20260905T183000`.
+    /// The time in the format of iCalendar: `20260905T183000`.
     pub fn compact(self) -> impl fmt::Display {
         fmt::from_fn(move |f| {
             let (hour, minute) = (i32::from(self.hour()), i32::from(self.minute()));
@@ -74,7 +74,7 @@ impl LocalTime {
         })
     }
 
-    /// Reads what [`Self::compact`] writes.
+    /// Parses the format of [`Self::compact`].
     pub fn from_compact(text: &str) -> Result<Self, NotATime> {
         let (day, time) = text.split_once('T').ok_or(NotATime)?;
         let &[h1, h2, m1, m2, s1, s2] = time.as_bytes() else { return Err(NotATime) };
@@ -82,13 +82,13 @@ impl LocalTime {
         Self::new(Day::from_compact(day)?, hour, minute, second).ok_or(NotATime)
     }
 
-    /// The time on this calendar nearest to one of the library's, which has years before 1.
-    pub(super) fn clamped(time: jiff::civil::DateTime) -> Self {
+    /// Converts a time of the calendar library. Times before year 1 become the start of year 1.
+    pub(super) fn from_datetime_clamped(time: jiff::civil::DateTime) -> Self {
         Self(time.max(jiff::civil::date(1, 1, 1).at(0, 0, 0, 0)))
     }
 }
 
-/// The number that two decimal digits say.
+/// Parses two decimal digits.
 fn number(tens: u8, ones: u8) -> Result<i8, NotATime> {
     if tens.is_ascii_digit() && ones.is_ascii_digit() {
         Ok(((tens - b'0') * 10 + (ones - b'0')).cast_signed())
@@ -100,7 +100,7 @@ fn number(tens: u8, ones: u8) -> Result<i8, NotATime> {
 impl FromStr for LocalTime {
     type Err = NotATime;
 
-    /// Takes `2026-09-05T18:30` and `2026-09-05T18:30:00` and nothing else.
+    /// Accepts only the forms `2026-09-05T18:30` and `2026-09-05T18:30:00`.
     fn from_str(text: &str) -> Result<Self, NotATime> {
         let (day, time) = text.split_once('T').ok_or(NotATime)?;
         let &[h1, h2, b':', m1, m2, ref rest @ ..] = time.as_bytes() else { return Err(NotATime) };
@@ -129,7 +129,7 @@ impl utoipa::PartialSchema for LocalTime {
     fn schema() -> RefOr<Schema> {
         ObjectBuilder::new()
             .schema_type(Type::String)
-            .description(Some("A day and a time of day without a time zone."))
+            .description(Some("Date and time of day without a time zone."))
             .pattern(Some(r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$"))
             .examples(["2026-09-05T18:30:00"])
             .into()
@@ -149,7 +149,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_is_read_back(seconds in 0i64..315_537_897_600) {
+        fn a_local_time_survives_a_round_trip_through_text(seconds in 0i64..315_537_897_600) {
             let time = local("0001-01-01T00:00").plus_seconds(seconds).unwrap();
             prop_assert_eq!(time.to_string().parse(), Ok(time));
             prop_assert_eq!(time.to_string().len(), 19);
@@ -158,7 +158,7 @@ mod tests {
         }
 
         #[test]
-        fn no_arithmetic_ends_in_a_panic(days: i64, seconds: i64) {
+        fn arithmetic_never_panics(days: i64, seconds: i64) {
             for edge in ["0001-01-01T00:00", "2026-03-29T02:30", "9999-12-31T23:59:59"] {
                 let _ = local(edge).plus_days(days);
                 if let Some(later) = local(edge).plus_seconds(seconds) {
@@ -168,13 +168,13 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_answered(text in "\\PC{0,24}") {
+        fn parsing_never_panics(text in "\\PC{0,24}") {
             let _ = (text.parse::<LocalTime>(), LocalTime::from_compact(&text));
         }
     }
 
     #[test]
-    fn only_the_two_spellings_are_taken() {
+    fn only_the_two_documented_forms_are_accepted() {
         assert_eq!(local("2026-09-05T18:30").to_string(), "2026-09-05T18:30:00");
         assert_eq!(local("2026-09-05T18:30:59").second(), 59);
         for wrong in [
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn local_times_are_reckoned_as_the_wall_shows_them() {
+    fn local_times_are_added_without_time_zone() {
         let time = local("2026-02-28T23:30");
         assert_eq!(time.plus_seconds(3600), Some(local("2026-03-01T00:30")));
         assert_eq!(time.plus_days(-59), Some(local("2025-12-31T23:30")));

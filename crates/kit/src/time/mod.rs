@@ -1,7 +1,7 @@
-//! Moments, days, local times and time zones. The only module that knows a calendar library.
+//! Timestamps, days, local times and time zones. The only module that uses a calendar library (jiff).
 //!
-//! A [`Timestamp`] is a moment and the same everywhere. A [`Day`] and a [`LocalTime`] are what a
-//! calendar and a clock on the wall show; only a [`Zone`] says which moment that is.
+//! A [`Timestamp`] is a moment, the same everywhere. A [`Day`] and a [`LocalTime`] are what a calendar and a clock
+//! show; a [`Zone`] is needed to convert them to a moment.
 
 mod day;
 mod local;
@@ -19,12 +19,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat, Type};
 use utoipa::openapi::{ObjectBuilder, RefOr};
 
-/// A moment in microseconds since 1970, shown as RFC 3339 in UTC.
+/// A moment in microseconds since 1970, displayed as RFC 3339 in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// The moment this many microseconds after the start of 1970.
+    /// Creates a timestamp from microseconds since the start of 1970.
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
     }
@@ -44,13 +44,13 @@ impl Timestamp {
         self.0.div_euclid(1_000_000)
     }
 
-    /// This much later.
+    /// Adds a duration. Saturates at the largest timestamp.
     #[must_use]
     pub fn plus(self, time: Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(time.as_micros()).unwrap_or(i64::MAX)))
     }
 
-    /// This much earlier.
+    /// Subtracts a duration. Saturates at the smallest timestamp.
     #[must_use]
     pub fn minus(self, time: Duration) -> Self {
         Self(self.0.saturating_sub(i64::try_from(time.as_micros()).unwrap_or(i64::MAX)))
@@ -68,10 +68,11 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// Microseconds of a day.
 const DAY: i64 = 86_400_000_000;
 
-/// Year, month and day of the civil calendar, from days since 1970. Written out because every
-/// answer of the API prints several moments (after Howard Hinnant's `civil_from_days`).
+/// Converts days since 1970 to year, month and day (Howard Hinnant's `civil_from_days`). Implemented here for speed,
+/// because every API response contains several timestamps.
 fn civil(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
@@ -85,14 +86,14 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
-/// The text does not say a moment, a day, a local time or a zone.
+/// The text is not a timestamp, day, local time, time zone or duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotATime;
 
 impl FromStr for Timestamp {
     type Err = NotATime;
 
-    /// Reads RFC 3339 with `Z` or an offset; the seconds may be left out.
+    /// Parses RFC 3339 with `Z` or an offset. The seconds may be omitted.
     fn from_str(text: &str) -> Result<Self, NotATime> {
         if !is_rfc3339(text) {
             return Err(NotATime);
@@ -102,29 +103,32 @@ impl FromStr for Timestamp {
     }
 }
 
-/// Whether a moment is written as RFC 3339 has it. The calendar library takes more for one: leap seconds,
-/// which it shortens, offsets of more than a day, years of six digits.
+/// Whether a text has the form of RFC 3339. The calendar library accepts more: leap seconds, which it changes to second
+/// 59, offsets of more than a day, and years of six digits.
 fn is_rfc3339(text: &str) -> bool {
     let Some((minutes, rest)) = text.split_at_checked(16) else { return false };
-    let written = |text: &str, shape: &str| {
-        let fits = |(byte, form): (u8, u8)| match form {
+    // In a pattern, `0` matches any digit, `5` a digit up to 5, and other characters themselves.
+    let matches = |text: &str, pattern: &str| {
+        let byte_matches = |(byte, expected): (u8, u8)| match expected {
             b'0' => byte.is_ascii_digit(),
             b'5' => (b'0'..=b'5').contains(&byte),
-            _ => byte.eq_ignore_ascii_case(&form),
+            _ => byte.eq_ignore_ascii_case(&expected),
         };
-        text.len() == shape.len() && text.bytes().zip(shape.bytes()).all(fits)
+        text.len() == pattern.len() && text.bytes().zip(pattern.bytes()).all(byte_matches)
     };
-    let Some(place) = rest.find(['Z', 'z', '+', '-']) else { return false };
-    let (seconds, offset) = rest.split_at(place);
-    let seconds_written = match seconds.split_once('.') {
-        Some((whole, part)) => {
-            written(whole, ":50") && !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit())
+    let Some(index) = rest.find(['Z', 'z', '+', '-']) else { return false };
+    let (seconds, offset) = rest.split_at(index);
+    let valid_seconds = match seconds.split_once('.') {
+        Some((seconds, fraction)) => {
+            matches(seconds, ":50")
+                && !fraction.is_empty()
+                && fraction.bytes().all(|b| b.is_ascii_digit())
         }
-        None => seconds.is_empty() || written(seconds, ":50"),
+        None => seconds.is_empty() || matches(seconds, ":50"),
     };
-    let offset_written =
-        written(offset, "Z") || (written(&offset[1..], "00:50") && &offset[1..3] < "24");
-    written(minutes, "0000-00-00T00:50") && seconds_written && offset_written
+    let valid_offset =
+        matches(offset, "Z") || (matches(&offset[1..], "00:50") && &offset[1..3] < "24");
+    matches(minutes, "0000-00-00T00:50") && valid_seconds && valid_offset
 }
 
 impl Serialize for Timestamp {
@@ -136,7 +140,7 @@ impl Serialize for Timestamp {
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(|_| serde::de::Error::custom("not a moment"))
+        text.parse().map_err(|_| serde::de::Error::custom("not an RFC 3339 timestamp"))
     }
 }
 
@@ -145,13 +149,14 @@ impl utoipa::PartialSchema for Timestamp {
         ObjectBuilder::new()
             .schema_type(Type::String)
             .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+            .description(Some("RFC 3339 timestamp. Responses use UTC with microseconds."))
             .examples(["2026-09-05T09:30:00.000000Z"])
             .into()
     }
 }
 impl utoipa::ToSchema for Timestamp {}
 
-/// Reads a length of time such as `60s`, `5m`, `24h` or `30d`.
+/// Parses a duration such as `60s`, `5m`, `24h` or `30d`.
 pub fn parse_duration(text: &str) -> Result<Duration, NotATime> {
     let (number, unit) = text.split_at(text.len() - text.chars().last().map_or(0, char::len_utf8));
     if !number.bytes().all(|b| b.is_ascii_digit()) {
@@ -176,21 +181,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_is_read_back(micros in -62_135_596_800_000_000i64..253_402_207_200_000_000) {
+        fn a_timestamp_survives_a_round_trip_through_text(micros in -62_135_596_800_000_000i64..253_402_207_200_000_000) {
             let moment = Timestamp::from_micros(micros);
             prop_assert_eq!(moment.to_string().parse::<Timestamp>(), Ok(moment));
         }
     }
 
     #[test]
-    fn moments_are_shown_with_microseconds_in_utc() {
+    fn timestamps_are_displayed_with_microseconds_in_utc() {
         assert_eq!(Timestamp::from_micros(1).to_string(), "1970-01-01T00:00:00.000001Z");
         assert_eq!("2026-03-01T01:00:00+02:00".parse(), Ok(Timestamp(1_772_319_600_000_000)));
         assert_eq!("yesterday".parse::<Timestamp>(), Err(NotATime));
     }
 
     #[test]
-    fn what_is_not_rfc_3339_is_no_moment() {
+    fn only_rfc_3339_timestamps_are_accepted() {
         let noon = Ok(Timestamp(1_780_315_200_000_000));
         for right in [
             "2026-06-01T12:00:00Z",
@@ -232,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_have_one_unit() {
+    fn durations_have_exactly_one_unit() {
         assert_eq!(parse_duration("24h"), Ok(Duration::from_secs(86_400)));
         for wrong in ["", "h", "1", "-1s", "1.5h", "5 m", "99999999999999999999d", "1é"] {
             assert!(parse_duration(wrong).is_err(), "{wrong}");

@@ -1,4 +1,4 @@
-//! Time zones: which moment a local time is, and what the clocks show at a moment.
+//! Time zones: conversion between local times and timestamps.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,53 +10,53 @@ use utoipa::openapi::{ObjectBuilder, RefOr};
 
 use super::{Day, LocalTime, NotATime, Timestamp};
 
-/// A time zone of the IANA database, such as `Europe/Lisbon`. Copies share the zone's table.
+/// A time zone of the IANA database, such as `Europe/Lisbon`. Cheap to clone.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Zone(TimeZone);
 
-/// What a local time means in a zone.
+/// The timestamps that a local time corresponds to in a zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LocalMoment {
-    /// One moment, as nearly always.
+    /// One timestamp, the normal case.
     Once(Timestamp),
-    /// Two moments, because the clocks are put back.
+    /// Two timestamps, because the clocks are set back and show the time twice.
     Twice {
-        /// The moment before the clocks are put back.
+        /// The timestamp before the clocks are set back.
         first: Timestamp,
-        /// The moment after.
+        /// The timestamp after the clocks are set back.
         second: Timestamp,
     },
-    /// No moment, because the clocks are put forward over it.
+    /// No timestamp, because the clocks are set forward and skip the time.
     Never {
-        /// The moment by the offset after the change: the clock shows an earlier time.
+        /// The timestamp computed with the offset after the change. The clocks show an earlier time then.
         earlier: Timestamp,
-        /// The moment by the offset before the change: the clock shows a later time.
+        /// The timestamp computed with the offset before the change. The clocks show a later time then.
         later: Timestamp,
     },
-    /// A moment beyond what can be kept, in the last hours of the year 9999.
+    /// The timestamp is out of range, in the last hours of the year 9999.
     OutOfRange,
 }
 
-/// A stretch of time in which a zone keeps one offset from UTC.
+/// A period in which a zone has a constant offset from UTC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observance {
-    /// The moment it begins; none if the zone has always kept it.
+    /// The start of the period. `None` if there was no change before.
     pub since: Option<Timestamp>,
-    /// The moment it ends; none if nothing is known to follow.
+    /// The end of the period. `None` if no change follows.
     pub until: Option<Timestamp>,
-    /// The seconds east of UTC that were kept before.
+    /// The offset before the period, in seconds east of UTC.
     pub offset_before: i32,
-    /// The seconds east of UTC that are kept.
+    /// The offset in the period, in seconds east of UTC.
     pub offset: i32,
-    /// What people call it, such as `WEST`.
+    /// The abbreviation, such as `WEST`.
     pub name: String,
-    /// Whether the clocks are forward. It is so in the summer of Dublin and outside Ramadan in
-    /// Casablanca too, where the law calls the other time the exception.
+    /// Whether the clocks are set forward. Also true for summer in Dublin and for the time outside of Ramadan in
+    /// Casablanca, although the law there defines the other time as the exception.
     pub daylight: bool,
 }
 
 impl Observance {
-    /// Whether the moment lies in it.
+    /// Whether the timestamp is in the period.
     pub fn contains(&self, moment: Timestamp) -> bool {
         self.since.is_none_or(|since| since <= moment)
             && self.until.is_none_or(|until| moment < until)
@@ -69,10 +69,10 @@ impl Zone {
         Self(TimeZone::UTC)
     }
 
-    /// The names of all zones there are, as people choose from them.
+    /// The names of all zones for a selection list, sorted.
     pub fn names() -> Vec<String> {
         let names = jiff::tz::db().available().map(|name| name.to_string());
-        // Places and UTC; the rest are old names and offsets.
+        // Only cities and UTC; the others are legacy names and fixed offsets.
         let mut names: Vec<_> = names
             .filter(|name| (name.contains('/') && !name.starts_with("Etc/")) || name == "UTC")
             .collect();
@@ -80,37 +80,36 @@ impl Zone {
         names
     }
 
-    /// The name.
+    /// The IANA name.
     pub fn name(&self) -> &str {
-        self.0.iana_name().expect("only zones with a name are made")
+        self.0.iana_name().expect("every `Zone` has a name")
     }
 
-    /// Whether this is Coordinated Universal Time, under any of its names.
+    /// Whether this is UTC, under any of its names.
     pub fn is_utc(&self) -> bool {
         let name = self.name().strip_prefix("Etc/").unwrap_or(self.name());
         matches!(name, "UTC" | "UCT" | "Universal" | "Zulu")
     }
 
-    /// What the clocks show at a moment, in whole seconds. Moments beyond the years 1 to 9999 are
-    /// shown as the nearest one within.
+    /// Converts a timestamp to local time, in whole seconds. Timestamps outside of the years 1 to 9999 are clamped.
     pub fn local(&self, moment: Timestamp) -> LocalTime {
-        LocalTime::clamped(self.0.to_datetime(known(moment.seconds())))
+        LocalTime::from_datetime_clamped(self.0.to_datetime(clamped_timestamp(moment.seconds())))
     }
 
-    /// The day at a moment.
+    /// Returns the day at a timestamp.
     pub fn day(&self, moment: Timestamp) -> Day {
         self.local(moment).day()
     }
 
-    /// Which moment a local time is.
+    /// Converts a local time to the timestamps it corresponds to.
     pub fn moment(&self, local: LocalTime) -> LocalMoment {
-        self.reading(local).unwrap_or(LocalMoment::OutOfRange)
+        self.try_moment(local).unwrap_or(LocalMoment::OutOfRange)
     }
 
-    /// The one moment that a calendar means by a local time (RFC 5545): a time that comes twice is
-    /// the first, and a time that is left out is read with the offset before the change, so 02:30
-    /// becomes 03:30. None in the last hours of the year 9999.
-    pub fn nearest(&self, local: LocalTime) -> Option<Timestamp> {
+    /// Converts a local time to a single timestamp, as RFC 5545 specifies: a time that occurs twice means the first,
+    /// and a skipped time is computed with the offset before the change, so 02:30 becomes 03:30. `None` in the last
+    /// hours of the year 9999.
+    pub fn resolve(&self, local: LocalTime) -> Option<Timestamp> {
         match self.moment(local) {
             LocalMoment::Once(moment)
             | LocalMoment::Twice { first: moment, .. }
@@ -119,15 +118,15 @@ impl Zone {
         }
     }
 
-    /// The offset kept at a moment, from when to when.
+    /// Returns the observance at a timestamp.
     pub fn observance(&self, moment: Timestamp) -> Observance {
-        let at = known(moment.seconds());
-        // Changes come on whole seconds, and the library gives those strictly before.
-        let since = self.0.preceding(known(moment.seconds() + 1)).next();
+        let at = clamped_timestamp(moment.seconds());
+        // Changes happen at whole seconds, and `preceding` returns only those strictly before.
+        let since = self.0.preceding(clamped_timestamp(moment.seconds() + 1)).next();
         let since = since.map(|change| change.timestamp());
         let until = self.0.following(at).next().map(|change| change.timestamp());
         let now = self.0.to_offset_info(at);
-        let before = since.map_or(at, |since| known(since.as_second() - 1));
+        let before = since.map_or(at, |since| clamped_timestamp(since.as_second() - 1));
         let before = self.0.to_offset_info(before);
         let saving = now.dst().is_dst() || before.dst().is_dst();
         Observance {
@@ -140,33 +139,33 @@ impl Zone {
         }
     }
 
-    fn reading(&self, local: LocalTime) -> Option<LocalMoment> {
-        let by = |offset: Offset| {
+    fn try_moment(&self, local: LocalTime) -> Option<LocalMoment> {
+        let at = |offset: Offset| {
             let moment = offset.to_timestamp(local.0).ok()?;
             Some(Timestamp(moment.as_microsecond()))
         };
         Some(match self.0.to_ambiguous_timestamp(local.0).offset() {
-            AmbiguousOffset::Unambiguous { offset } => LocalMoment::Once(by(offset)?),
+            AmbiguousOffset::Unambiguous { offset } => LocalMoment::Once(at(offset)?),
             AmbiguousOffset::Fold { before, after } => {
-                LocalMoment::Twice { first: by(before)?, second: by(after)? }
+                LocalMoment::Twice { first: at(before)?, second: at(after)? }
             }
             AmbiguousOffset::Gap { before, after } => {
-                LocalMoment::Never { earlier: by(after)?, later: by(before)? }
+                LocalMoment::Never { earlier: at(after)?, later: at(before)? }
             }
         })
     }
 }
 
-/// The library's moment at this second, or its first or last one.
-fn known(second: i64) -> jiff::Timestamp {
+/// Converts seconds since 1970 to a timestamp of the calendar library, clamped to its range.
+fn clamped_timestamp(second: i64) -> jiff::Timestamp {
     let (first, last) = (jiff::Timestamp::MIN.as_second(), jiff::Timestamp::MAX.as_second());
-    jiff::Timestamp::from_second(second.clamp(first, last)).expect("a second in range is known")
+    jiff::Timestamp::from_second(second.clamp(first, last)).expect("the second is in range")
 }
 
 impl FromStr for Zone {
     type Err = NotATime;
 
-    /// Takes names of the database only, in any case, and keeps the database's spelling.
+    /// Accepts only names of the IANA database, ignoring case. The zone gets the spelling of the database.
     fn from_str(text: &str) -> Result<Self, NotATime> {
         let zone = jiff::tz::db().get(text).map_err(|_| NotATime)?;
         match zone.iana_name() {
@@ -192,12 +191,16 @@ impl utoipa::PartialSchema for Zone {
     fn schema() -> RefOr<Schema> {
         ObjectBuilder::new()
             .schema_type(Type::String)
-            .description(Some("A time zone of the IANA database."))
+            .description(Some("IANA time zone name."))
             .examples(["Europe/Lisbon"])
             .into()
     }
 }
-impl utoipa::ToSchema for Zone {}
+impl utoipa::ToSchema for Zone {
+    fn name() -> std::borrow::Cow<'static, str> {
+        "TimeZone".into()
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -230,14 +233,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_moment_is_found_again_by_its_local_time(name in 0..ZONES.len(), seconds in -62_135_510_400i64..253_402_100_000) {
+        fn a_local_time_converts_back_to_its_timestamp(name in 0..ZONES.len(), seconds in -62_135_510_400i64..253_402_100_000) {
             let (zone, moment) = (zone(ZONES[name]), Timestamp(seconds * 1_000_000));
-            let found = match zone.moment(zone.local(moment)) {
+            let converts_back = match zone.moment(zone.local(moment)) {
                 LocalMoment::Once(once) => once == moment,
                 LocalMoment::Twice { first, second } => first == moment || second == moment,
                 LocalMoment::Never { .. } | LocalMoment::OutOfRange => false,
             };
-            prop_assert!(found, "{} {}", zone.name(), moment);
+            prop_assert!(converts_back, "{} {}", zone.name(), moment);
             let observance = zone.observance(moment);
             prop_assert!(observance.contains(moment), "{observance:?}");
             let offset = zone.local(moment).seconds_since(Zone::utc().local(moment));
@@ -245,15 +248,15 @@ mod tests {
         }
 
         #[test]
-        fn no_moment_and_no_time_ends_in_a_panic(micros: i64, name in 0..ZONES.len()) {
+        fn conversions_never_panic(micros: i64, name in 0..ZONES.len()) {
             let zone = zone(ZONES[name]);
             let local = zone.local(Timestamp(micros));
-            let _ = (zone.nearest(local), zone.observance(Timestamp(micros)));
+            let _ = (zone.resolve(local), zone.observance(Timestamp(micros)));
         }
     }
 
     #[test]
-    fn only_zones_of_the_database_are_taken() {
+    fn only_iana_names_are_accepted() {
         assert_eq!(zone("europe/lisbon").name(), "Europe/Lisbon");
         assert_eq!(format!("{:?}", zone("utc")), "UTC");
         assert_eq!(serde_json::to_string(&zone("asia/kolkata")).unwrap(), "\"Asia/Kolkata\"");
@@ -264,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_left_out_and_a_time_doubled_are_told_apart() {
+    fn skipped_and_repeated_local_times_are_recognized() {
         let lisbon = zone("Europe/Lisbon");
         assert_eq!(
             lisbon.moment(local("2026-03-29T01:30")),
@@ -284,15 +287,15 @@ mod tests {
             lisbon.moment(local("2026-09-05T18:30")),
             LocalMoment::Once(moment("2026-09-05T17:30:00Z"))
         );
-        assert_eq!(lisbon.nearest(local("2026-03-29T01:30")), Some(moment("2026-03-29T01:30:00Z")));
+        assert_eq!(lisbon.resolve(local("2026-03-29T01:30")), Some(moment("2026-03-29T01:30:00Z")));
         assert_eq!(lisbon.local(moment("2026-03-29T01:30:00Z")), local("2026-03-29T02:30"));
-        assert_eq!(lisbon.nearest(local("2026-10-25T01:30")), Some(moment("2026-10-25T00:30:00Z")));
+        assert_eq!(lisbon.resolve(local("2026-10-25T01:30")), Some(moment("2026-10-25T00:30:00Z")));
         assert_eq!(lisbon.moment(local("9999-12-31T23:59")), LocalMoment::OutOfRange);
-        assert_eq!(lisbon.nearest(local("9999-12-31T23:59")), None);
+        assert_eq!(lisbon.resolve(local("9999-12-31T23:59")), None);
     }
 
     #[test]
-    fn the_day_depends_on_the_zone_and_parts_of_seconds_are_dropped() {
+    fn the_day_depends_on_the_zone_and_fractions_of_seconds_are_dropped() {
         let late = moment("2026-09-05T23:30:59.999999Z");
         assert_eq!(Zone::utc().day(late).to_string(), "2026-09-05");
         assert_eq!(zone("Asia/Kolkata").day(late).to_string(), "2026-09-06");
@@ -303,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn observances_are_the_real_ones() {
+    fn observances_match_the_iana_database() {
         let summer = zone("Europe/Lisbon").observance(moment("2026-07-01T00:00:00Z"));
         assert_eq!(summer.since, Some(moment("2026-03-29T01:00:00Z")));
         assert_eq!(summer.until, Some(moment("2026-10-25T01:00:00Z")));

@@ -1,4 +1,4 @@
-//! Values as the server takes and sends them.
+//! Conversion of values from and to PostgreSQL's binary format.
 
 use std::error::Error as StdError;
 
@@ -8,12 +8,12 @@ use tokio_postgres::types::{FromSql, IsNull, Kind, ToSql, Type, to_sql_checked};
 use crate::value::Columns;
 use crate::{Error, Result, Value};
 
-/// A row of an answer.
-pub(super) struct ServerRow(pub(super) tokio_postgres::Row);
+/// A row of a result.
+pub(super) struct PgRow(pub(super) tokio_postgres::Row);
 
-impl Columns for ServerRow {
+impl Columns for PgRow {
     fn value(&self, index: usize) -> Result<Value<'_>> {
-        Ok(self.0.try_get::<_, Found<'_>>(index)?.0)
+        Ok(self.0.try_get::<_, AnyValue<'_>>(index)?.0)
     }
 
     fn name(&self, index: usize) -> &str {
@@ -21,13 +21,13 @@ impl Columns for ServerRow {
     }
 }
 
-/// A value as the server sent it, whatever its type.
-struct Found<'a>(Value<'a>);
+/// A value of any of the supported column types.
+struct AnyValue<'a>(Value<'a>);
 
-type Broken = Box<dyn StdError + Sync + Send>;
+type BoxError = Box<dyn StdError + Sync + Send>;
 
-impl<'a> FromSql<'a> for Found<'a> {
-    fn from_sql(ty: &Type, raw: &'a [u8]) -> Result<Self, Broken> {
+impl<'a> FromSql<'a> for AnyValue<'a> {
+    fn from_sql(ty: &Type, raw: &'a [u8]) -> Result<Self, BoxError> {
         Ok(Self(match *ty {
             Type::INT8 => Value::Int(i64::from_sql(ty, raw)?),
             Type::INT4 => Value::Int(i32::from_sql(ty, raw)?.into()),
@@ -37,11 +37,11 @@ impl<'a> FromSql<'a> for Found<'a> {
             Type::TEXT | Type::VARCHAR | Type::NAME | Type::UNKNOWN => {
                 Value::Text(<&str>::from_sql(ty, raw)?.into())
             }
-            _ => return Err(format!("a column of type {ty}; cast it to one of ours").into()),
+            _ => return Err(format!("unsupported column type {ty}; cast it in the query").into()),
         }))
     }
 
-    fn from_sql_null(_: &Type) -> Result<Self, Broken> {
+    fn from_sql_null(_: &Type) -> Result<Self, BoxError> {
         Ok(Self(Value::Null))
     }
 
@@ -51,11 +51,11 @@ impl<'a> FromSql<'a> for Found<'a> {
 }
 
 impl ToSql for Value<'_> {
-    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Broken> {
+    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, BoxError> {
         match self {
             Value::Null | Value::List(_) => Ok(IsNull::Yes),
             Value::Bool(yes) => yes.to_sql(ty, out),
-            // A backup of SQLite, which keeps yes and no as numbers, is put back here.
+            // When a backup of SQLite is restored here, booleans arrive as integers.
             Value::Int(number) if *ty == Type::BOOL => (*number != 0).to_sql(ty, out),
             Value::Int(number) if *ty == Type::INT4 => i32::try_from(*number)?.to_sql(ty, out),
             Value::Int(number) => number.to_sql(ty, out),
@@ -73,26 +73,27 @@ impl ToSql for Value<'_> {
     to_sql_checked!();
 }
 
-/// What several rows have at one place, as it is sent: all of it, or once where it is the same in all of them.
+/// One encoded parameter of a multi-row insert: an array with the column's values of all rows, or a single value that
+/// is the same in all rows. `None` is SQL `NULL`.
 #[derive(Debug)]
-pub(super) struct Written(Option<BytesMut>);
+pub(super) struct EncodedColumn(Option<BytesMut>);
 
-impl Written {
-    /// The statement knows of which kind its place is.
-    pub(super) fn of(kind: &Type, column: &[&Value<'_>]) -> Result<Self> {
+impl EncodedColumn {
+    /// Encodes an array if the parameter's type is an array, otherwise the first value.
+    pub(super) fn encode(ty: &Type, column: &[&Value<'_>]) -> Result<Self> {
         let mut bytes = BytesMut::new();
-        let written = match (kind.kind(), column) {
-            (Kind::Array(_), all) => all.to_sql(kind, &mut bytes),
-            (_, [one, ..]) => one.to_sql(kind, &mut bytes),
+        let is_null = match (ty.kind(), column) {
+            (Kind::Array(_), values) => values.to_sql(ty, &mut bytes),
+            (_, [value, ..]) => value.to_sql(ty, &mut bytes),
             (_, []) => Ok(IsNull::Yes),
         };
-        let null = written.map_err(|error| Error::Database(error.to_string()))?;
-        Ok(Self(matches!(null, IsNull::No).then_some(bytes)))
+        let is_null = is_null.map_err(|error| Error::Database(error.to_string()))?;
+        Ok(Self(matches!(is_null, IsNull::No).then_some(bytes)))
     }
 }
 
-impl ToSql for Written {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Broken> {
+impl ToSql for EncodedColumn {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, BoxError> {
         let Some(bytes) = &self.0 else { return Ok(IsNull::Yes) };
         out.extend_from_slice(bytes);
         Ok(IsNull::No)

@@ -1,27 +1,27 @@
 //! The account: a club or league, with its tier.
 
-use kit::{Timestamp, Zone, text, words};
+use kit::{Timestamp, Zone, string_enum, text};
 use serde::Serialize;
-use store::{Reader, Tx, bind, record, sql, word_column};
+use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::AccountId;
-use crate::signals::{self, Subject, Tell};
-use crate::thing::thing;
+use crate::resource::impl_resource;
+use crate::signals::{self, Publish, Subject};
 
-words! {
-    /// What an account may use: its rate limit depends on it.
+string_enum! {
+    /// The plan of an account. It determines the rate limit.
     pub enum Tier {
         Free = "free",
         Club = "club",
         League = "league",
     }
 }
-word_column!(Tier);
+enum_column!(Tier);
 
 impl Tier {
-    /// The tier as pages name it.
+    /// The label shown on pages.
     pub fn label(self) -> &'static str {
         match self {
             Self::Free => "Free",
@@ -36,27 +36,32 @@ record! {
     #[derive(Debug, Clone, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "account")]
     pub struct Account in account {
+        /// Unique ID of the account.
         pub id: AccountId,
-        /// The club's name.
+        /// Name of the club or league.
         #[schema(examples("Harbour Athletic"))]
         pub name: String,
+        /// Pricing tier of the account: `free`, `club` or `league`. It determines the rate limit.
         pub tier: Tier,
-        /// The zone that new teams get.
+        /// Default time zone of new teams, as an IANA name.
         pub timezone: Zone,
-        /// What the club plays mostly.
-        #[schema(examples("football"))]
+        /// Main sport of the club.
+        #[schema(examples("soccer"))]
         pub sport: Option<String>,
-        /// Whether this is the demo club, which can be removed in one step.
+        /// Whether this is the demo club, which can be deleted in one step.
         pub demo: bool,
+        /// When the account was created.
         pub created_at: Timestamp,
+        /// When the account last changed.
         pub updated_at: Timestamp,
+        /// Version of the account; increases with every change.
         pub version: i64,
     }
 }
 
-thing!(Account by AccountId: Subject);
+impl_resource!(Account by AccountId: Subject);
 
-/// What is needed to make an account.
+/// Input for [`create`].
 #[derive(Debug, Clone)]
 pub struct NewAccount {
     pub id: AccountId,
@@ -67,12 +72,12 @@ pub struct NewAccount {
     pub demo: bool,
 }
 
-/// Makes an account. The job runs in the scope of the account that it makes.
+/// Creates an account. The transaction must already run in the scope of the new account's id.
 pub fn create(tx: &Tx<'_>, new: &NewAccount) -> Result<Account> {
-    let name = text::line(&new.name, 120).map_err(|_| {
+    let name = text::normalize_line(&new.name, 120).map_err(|_| {
         Error::new(
             Code::ValidationFailed,
-            "A name has 1 to 120 characters and no control characters.",
+            "The name must have 1 to 120 characters and no control characters.",
         )
         .at("/name")
     })?;
@@ -87,23 +92,23 @@ pub fn create(tx: &Tx<'_>, new: &NewAccount) -> Result<Account> {
         updated_at: tx.now(),
         version: 1,
     };
-    tx.run(sql!(Account::INSERT, " /* any account */"), &account.bind())?;
-    signals::open_journal(tx)?;
+    tx.execute(sql!(Account::INSERT, " /* any account */"), &account.bind())?;
+    signals::create_journal(tx)?;
     tx.audit("account.created", &account.subject(), &serde_json::json!({ "name": account.name }))?;
     Ok(account)
 }
 
-/// The account of this job.
+/// The account this transaction is scoped to.
 pub fn find(db: &Reader<'_>) -> Result<Account> {
     Ok(db.one(sql!(Account::SELECT, " where id = :account"), bind! {})?)
 }
 
-/// Every account there is, oldest first.
+/// All accounts of the installation, oldest first.
 pub fn list(db: &Reader<'_>) -> Result<Vec<Account>> {
     Ok(db.all(sql!(Account::SELECT, " order by id /* any account */"), bind! {})?)
 }
 
-/// What those who look after a club can say of it.
+/// The fields of an account that its admins can change.
 #[derive(Debug, Clone)]
 pub struct AccountChange {
     pub name: String,
@@ -111,12 +116,12 @@ pub struct AccountChange {
     pub sport: Option<String>,
 }
 
-/// Changes what is said of the account. A change that changes nothing tells nobody.
+/// Updates the account. If nothing changes, no notification is published.
 pub fn change(tx: &Tx<'_>, change: &AccountChange) -> Result<Account> {
     let mut faults = Vec::new();
     let mut line = |pointer: &str, text: &str, max| {
-        text::line(text, max).unwrap_or_else(|_| {
-            let detail = format!("Write 1 to {max} characters on one line.");
+        text::normalize_line(text, max).unwrap_or_else(|_| {
+            let detail = format!("Enter 1 to {max} characters on a single line.");
             faults.push(Fault::new(pointer, "invalid", detail));
             String::new()
         })
@@ -125,7 +130,7 @@ pub fn change(tx: &Tx<'_>, change: &AccountChange) -> Result<Account> {
     let sport = change.sport.as_deref().map(|sport| line("/sport", sport, 60));
     let timezone: Option<Zone> = change.timezone.parse().ok();
     if timezone.is_none() {
-        let detail = "This is not the name of a time zone, such as Europe/Lisbon.";
+        let detail = "This time zone does not exist. Enter a name such as Europe/Lisbon.";
         faults.push(Fault::new("/timezone", "invalid", detail));
     }
     let Some(timezone) = timezone.filter(|_| faults.is_empty()) else {
@@ -138,13 +143,13 @@ pub fn change(tx: &Tx<'_>, change: &AccountChange) -> Result<Account> {
     let (updated_at, version) = (tx.now(), before.version + 1);
     let account = Account { name, timezone, sport, updated_at, version, ..before.clone() };
     let Account { name, timezone, sport, .. } = &account;
-    tx.run(
+    tx.execute(
         "update account set name = :name, timezone = :timezone, sport = :sport, updated_at = :now,
              version = :version
          where id = :account",
         bind! { name, timezone, sport, version },
     )?;
-    tx.tell_change("account.updated", &before, &account)?;
+    tx.publish_change("account.updated", &before, &account)?;
     Ok(account)
 }
 
@@ -153,7 +158,7 @@ pub fn set_tier(tx: &Tx<'_>, tier: Tier) -> Result<Account> {
     let before = find(tx)?;
     let account =
         Account { tier, updated_at: tx.now(), version: before.version + 1, ..before.clone() };
-    tx.run(
+    tx.execute(
         "update account set tier = :tier, updated_at = :now, version = version + 1 where id = :account",
         bind! { tier },
     )?;
@@ -162,12 +167,12 @@ pub fn set_tier(tx: &Tx<'_>, tier: Tier) -> Result<Account> {
     Ok(account)
 }
 
-/// Removes the account and everything that belongs to it: every table of a tenant points to its
-/// account, or to what belongs to it, and goes with it; but for deliveries, which point nowhere.
+/// Deletes the account and everything that belongs to it. Foreign keys cascade from `account` to every
+/// tenant table except `delivery`, which has no foreign key and is deleted explicitly.
 pub fn delete(tx: &Tx<'_>) -> Result<()> {
-    if tx.run("delete from account where id = :account", bind! {})? == 0 {
+    if tx.execute("delete from account where id = :account", bind! {})? == 0 {
         return Err(Error::not_found());
     }
-    tx.run("delete from delivery where account_id = :account", bind! {})?;
+    tx.execute("delete from delivery where account_id = :account", bind! {})?;
     Ok(())
 }

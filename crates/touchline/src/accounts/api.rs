@@ -1,7 +1,7 @@
-//! Who am I: the one endpoint that any valid credential may ask.
+//! `GET /me`: describes the caller. Any valid credential may use it.
 
 use axum::response::Response;
-use kit::word::Word;
+use kit::string_enum::StringEnum;
 use serde::Serialize;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
@@ -14,46 +14,50 @@ use super::credential::Holder;
 use super::rights::ScopeName;
 use super::user::{self, Role};
 use crate::error::Result;
-use crate::ids::{AppId, PersonId, TeamId};
-use crate::web::caller::{Anything, Caller};
-use crate::web::docs::Problems;
-use crate::web::query::{Nothing, Query};
-use crate::web::reply::One;
+use crate::ids::{AppId, MemberId, PersonId, TeamId};
+use crate::web::caller::{AnyCredential, Caller};
+use crate::web::query::{NoQuery, Query};
+use crate::web::reply::ObjectResponse;
 use crate::web::routes::Routes;
 
-/// `/me`.
+/// Routes of this module.
 pub fn routes(routes: Routes) -> Routes {
     routes.with(routes!(me))
 }
 
-/// Who is calling.
+/// The caller: an API key, or a user for whom an app acts.
 #[derive(Serialize, ToSchema)]
 #[serde(tag = "object", rename = "me")]
+#[schema(as = Caller)]
 struct Me {
-    /// What the credential is: `api_key` or `user`.
+    /// Type of the credential: `api_key` or `user`.
     #[schema(examples("api_key"))]
     kind: &'static str,
-    /// The id of the key or the user.
+    /// ID of the key or user.
     #[schema(examples("key_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
     id: String,
-    /// The name of the key or the user.
+    /// Name of the key or user.
+    #[schema(examples("Website"))]
     name: String,
+    /// The account that the credential belongs to.
     account: Account,
-    /// What the user is in the account; `null` for a key.
+    /// Role of the user in the account: `owner`, `admin` or `member` (access according to the rosters); `null` for a
+    /// key.
     role: Option<Role>,
-    /// The app that acts for the user; `null` for a key.
+    /// ID of the app that acts for the user; `null` for a key.
     app_id: Option<AppId>,
-    /// What the credential may do.
+    /// Scopes granted to the credential.
     #[schema(value_type = Vec<GrantedScope>)]
     scopes: super::rights::Scopes,
-    /// The teams it is narrowed to; `null` if it reaches all.
+    /// Teams that the key is restricted to; `null` if it is not restricted.
     team_ids: Option<Vec<TeamId>>,
-    /// What the user is on the rosters of the account; `null` for a key.
-    standing: Option<MyStanding>,
-    limits: MyLimits,
+    /// The people and teams that the user has access to; `null` for a key.
+    access: Option<UserRosterAccess>,
+    /// Rate limits of the account.
+    limits: AccountLimits,
 }
 
-/// A scope that a credential has: one of the named scopes, or `*` for a key that may do everything.
+/// Schema of a granted scope: one of the named scopes, or `*` for a key with full access.
 struct GrantedScope;
 
 impl PartialSchema for GrantedScope {
@@ -61,7 +65,7 @@ impl PartialSchema for GrantedScope {
         let named = ScopeName::ALL.iter().map(|(_, word)| *word);
         ObjectBuilder::new()
             .schema_type(Type::String)
-            .description(Some("A scope, or `*` for a key that may do everything."))
+            .description(Some("A scope, or `*` for a key with full access."))
             .enum_values(Some(named.chain(["*"])))
             .into()
     }
@@ -69,43 +73,76 @@ impl PartialSchema for GrantedScope {
 
 impl ToSchema for GrantedScope {}
 
-/// Where the user stands.
+/// The people and teams that a user has access to.
 #[derive(Serialize, ToSchema)]
-struct MyStanding {
-    /// Who they are: at most one person of the account.
-    person_ids: Vec<PersonId>,
-    /// Whom they look after.
-    ward_ids: Vec<PersonId>,
-    /// The teams they coach or manage.
-    leads: Vec<TeamId>,
-    /// Every team that they or those they look after are on.
-    sees: Vec<TeamId>,
+#[schema(as = UserAccess)]
+struct UserRosterAccess {
+    /// Id of the user's own person record; `null` if the user has none in this account.
+    person_id: Option<PersonId>,
+    /// Roster entries of the user's own person, one for each team.
+    memberships: Vec<TeamMembership>,
+    /// People whose guardian the user is, with their roster entries.
+    dependents: Vec<Dependent>,
+    /// Teams that the user coaches or manages.
+    managed_team_ids: Vec<TeamId>,
+    /// Teams that the user can see: their own and those of their dependents.
+    visible_team_ids: Vec<TeamId>,
 }
 
-/// What the account may use.
+/// A person whose guardian the user is.
 #[derive(Serialize, ToSchema)]
-struct MyLimits {
+struct Dependent {
+    /// ID of the person.
+    person_id: PersonId,
+    /// Roster entries of the person, one for each team. Use a `member_id` to answer an RSVP.
+    memberships: Vec<TeamMembership>,
+}
+
+/// A roster entry of a person.
+#[derive(Serialize, ToSchema)]
+struct TeamMembership {
+    /// ID of the team.
+    team_id: TeamId,
+    /// ID of the person's roster entry on the team.
+    member_id: MemberId,
+}
+
+/// Rate limits of the account.
+#[derive(Serialize, ToSchema)]
+struct AccountLimits {
+    /// Requests per minute that the account's tier allows.
     #[schema(examples(600))]
     requests_per_minute: u32,
 }
 
-/// Who am I
+/// Retrieve the caller
 ///
-/// The credential, its account, tier, scopes and limits.
+/// Returns the credential of this request with its account, scopes and rate limits.
 #[utoipa::path(get, path = "/me", operation_id = "me_get", tag = "Account",
-    responses((status = 200, description = "The caller.", body = One<Me>), Problems),
+    responses((status = 200, description = "The caller.", body = ObjectResponse<Me>)),
     security(("key" = [])))]
-async fn me(caller: Caller<Anything>, Query(Nothing): Query<Nothing>) -> Result<Response> {
+async fn me(caller: Caller<AnyCredential>, Query(NoQuery): Query<NoQuery>) -> Result<Response> {
     let credential = caller.credential().clone();
     let quotas = caller.app().config.rate_limits.clone();
-    let standing = caller.standing().await?.map(|standing| MyStanding {
-        person_ids: standing.own.clone(),
-        ward_ids: standing.wards.clone(),
-        leads: standing.leads.clone(),
-        sees: standing.sees.clone(),
+    let access = caller.roster_access().await?.map(|access| {
+        let memberships_of = |person: PersonId| {
+            let memberships = access.memberships.iter().filter(move |one| one.person_id == person);
+            memberships.map(|one| TeamMembership { team_id: one.team_id, member_id: one.member_id })
+        };
+        let dependent = |id: &PersonId| Dependent {
+            person_id: *id,
+            memberships: memberships_of(*id).collect(),
+        };
+        UserRosterAccess {
+            person_id: access.own_person_ids.first().copied(),
+            memberships: access.own_person_ids.iter().flat_map(|id| memberships_of(*id)).collect(),
+            dependents: access.dependent_ids.iter().map(dependent).collect(),
+            managed_team_ids: access.managed_team_ids.clone(),
+            visible_team_ids: access.visible_team_ids.clone(),
+        }
     });
     caller
-        .look(move |db| {
+        .read(move |db| {
             let account = account::find(db)?;
             let (kind, id) = (credential.kind(), credential.actor());
             let (name, role, app_id, team_ids) = match credential.holder {
@@ -122,11 +159,11 @@ async fn me(caller: Caller<Anything>, Query(Nothing): Query<Nothing>) -> Result<
                 name,
                 role,
                 app_id,
-                limits: MyLimits { requests_per_minute: quotas.of(account.tier) },
+                limits: AccountLimits { requests_per_minute: quotas.of(account.tier) },
                 account,
                 scopes: credential.scopes,
                 team_ids,
-                standing,
+                access,
             })
         })
         .await

@@ -1,37 +1,37 @@
-//! API keys: shown once, kept as a hash, revoked at once.
+//! API keys. The value is shown once and only its hash is stored; revoking takes effect immediately.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use kit::secret::{ApiKey, same};
-use kit::{Timestamp, text, words};
+use kit::secret::{ApiKey, constant_time_eq};
+use kit::{Timestamp, string_enum, text};
 use serde::Serialize;
 use store::{Reader, Tx, bind, record, row, sql};
 
 use super::account::Tier;
-use super::rights::{Listed, Scopes};
+use super::rights::{Scopes, SpaceSeparated};
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{AccountId, KeyId, TeamId};
 use crate::paging::{Order, Page};
-use crate::signals::Tell;
-use crate::thing::thing;
+use crate::resource::impl_resource;
+use crate::signals::Publish;
 
 record! {
-    /// A key. Its value is not here: only whoever made it has it.
+    /// An API key, without its secret value, which is not stored.
     #[derive(Debug, Clone, Serialize)]
     #[serde(tag = "object", rename = "api_key")]
     pub struct Key in api_key {
         pub id: KeyId,
         pub account_id: AccountId,
-        /// The part of the value that is no secret.
+        /// The part of the value that is not secret.
         pub public_id: String,
         #[serde(skip)]
         pub hash: [u8; 32],
         pub name: String,
         pub scopes: Scopes,
-        pub team_ids: Option<Listed<TeamId>>,
-        pub cidrs: Option<Listed<IpNet>>,
+        pub team_ids: Option<SpaceSeparated<TeamId>>,
+        pub cidrs: Option<SpaceSeparated<IpNet>>,
         pub expires_at: Option<Timestamp>,
         pub last_used_at: Option<Timestamp>,
         pub revoked_at: Option<Timestamp>,
@@ -42,26 +42,26 @@ record! {
     }
 }
 
-thing!(Key by KeyId: Paged);
+impl_resource!(Key by KeyId: Paged);
 
-/// After this long a key is better replaced.
+/// Age at which a key should be rotated.
 const ROTATE_AFTER: Duration = Duration::from_secs(90 * 86_400);
-/// A key that expires within this time needs attention.
+/// A key that expires within this time counts as expiring soon.
 const EXPIRES_SOON: Duration = Duration::from_secs(14 * 86_400);
 
 impl Key {
-    /// Whether it still opens something.
-    pub fn lives(&self, now: Timestamp) -> bool {
+    /// Whether the key is neither revoked nor expired.
+    pub fn is_active(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }
 
-    /// Whether it is older than 90 days and still in service.
-    pub fn is_due(&self, now: Timestamp) -> bool {
-        self.lives(now) && self.created_at.plus(ROTATE_AFTER) <= now
+    /// Whether the key is active and older than 90 days.
+    pub fn needs_rotation(&self, now: Timestamp) -> bool {
+        self.is_active(now) && self.created_at.plus(ROTATE_AFTER) <= now
     }
 }
 
-/// What is needed to make a key.
+/// Input for [`create`].
 #[derive(Debug, Clone)]
 pub struct NewKey {
     pub name: String,
@@ -71,19 +71,19 @@ pub struct NewKey {
     pub expires_at: Option<Timestamp>,
 }
 
-/// Makes a key and hands out its value, this once.
+/// Creates a key. Returns it with its value, which cannot be read again.
 pub fn create(tx: &Tx<'_>, new: NewKey) -> Result<(Key, ApiKey)> {
-    let value = ApiKey::make(tx.dice());
+    let value = ApiKey::generate(tx.rng());
     let key = Key {
         id: tx.new_id(),
         account_id: tx.account(),
         public_id: value.public_id().to_owned(),
         hash: value.hash(),
-        name: valid_name(&new.name)?,
+        name: validate_name(&new.name)?,
         scopes: new.scopes,
-        team_ids: own_teams(tx, new.team_ids)?.map(Listed),
-        cidrs: new.cidrs.map(Listed),
-        expires_at: future(tx, new.expires_at)?,
+        team_ids: validate_team_ids(tx, new.team_ids)?.map(SpaceSeparated),
+        cidrs: new.cidrs.map(SpaceSeparated),
+        expires_at: validate_expiry(tx, new.expires_at)?,
         last_used_at: None,
         revoked_at: None,
         created_by: tx.actor().to_owned(),
@@ -91,7 +91,7 @@ pub fn create(tx: &Tx<'_>, new: NewKey) -> Result<(Key, ApiKey)> {
         updated_at: tx.now(),
         version: 1,
     };
-    tx.run(Key::INSERT, &key.bind())?;
+    tx.execute(Key::INSERT, &key.bind())?;
     let details = serde_json::json!({ "name": key.name, "scopes": key.scopes });
     tx.audit("api_key.created", &key.id.to_string(), &details)?;
     Ok((key, value))
@@ -102,30 +102,30 @@ pub fn find(db: &Reader<'_>, id: KeyId) -> Result<Key> {
     Ok(db.one(sql!(Key::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
-/// The account's keys, oldest first, revoked ones included.
+/// The account's keys, oldest first, including revoked ones.
 pub fn list(db: &Reader<'_>) -> Result<Vec<Key>> {
     Ok(db.all(sql!(Key::SELECT, " where account_id = :account order by id"), bind! {})?)
 }
 
-words! {
-    /// Whether keys still open anything.
+string_enum! {
+    /// Filter for lists of keys.
     pub enum State as KeyState {
-        /// They do.
-        Live = "live",
-        /// They were revoked or have expired.
-        Over = "over",
-        /// They work, and are old enough to be replaced.
-        Old = "old",
-        /// They work, and expire soon.
+        /// Neither revoked nor expired.
+        Active = "live",
+        /// Revoked or expired.
+        Inactive = "over",
+        /// Active, and old enough to be rotated.
+        NeedsRotation = "old",
+        /// Active, and expiring soon.
         Expiring = "expiring",
     }
 }
 
-/// A page of the account's keys, in order of creation; `None` for whatever their state.
+/// A page of the account's keys, in order of creation. `None` includes keys in any state.
 pub fn page(db: &Reader<'_>, state: Option<State>, page: &Page<KeyId>) -> Result<Vec<Key>> {
-    let after = page.after(KeyId::LEAST, KeyId::GREATEST);
-    let limit = page.fetch();
-    let (live, made_by, ends_before) = bounds(state, db.now());
+    let after = page.after(KeyId::MIN, KeyId::MAX);
+    let limit = page.fetch_limit();
+    let (live, made_by, ends_before) = state_filter(state, db.now());
     let text = match page.order {
         Order::Asc => sql!(Key::SELECT, IN_STATE, " and id > :after order by id limit :limit"),
         Order::Desc => {
@@ -135,9 +135,9 @@ pub fn page(db: &Reader<'_>, state: Option<State>, page: &Page<KeyId>) -> Result
     Ok(db.all(text, bind! { after, limit, live, made_by, ends_before })?)
 }
 
-/// How many keys of the account are in a state.
+/// The number of the account's keys in a state.
 pub fn count(db: &Reader<'_>, state: State) -> Result<i64> {
-    let (live, made_by, ends_before) = bounds(Some(state), db.now());
+    let (live, made_by, ends_before) = state_filter(Some(state), db.now());
     let (count,) = db.one(
         sql!("select count(*) from api_key", IN_STATE),
         bind! { live, made_by, ends_before },
@@ -145,13 +145,14 @@ pub fn count(db: &Reader<'_>, state: State) -> Result<i64> {
     Ok(count)
 }
 
-/// What a state means: whether keys work, when they were made at the latest, and before when they expire.
-fn bounds(
+/// The parameters of [`IN_STATE`]: whether keys are active, the latest creation time, and the time before
+/// which they expire.
+fn state_filter(
     state: Option<State>,
     now: Timestamp,
 ) -> (Option<bool>, Option<Timestamp>, Option<Timestamp>) {
-    let live = state.map(|state| state != State::Over);
-    let made_by = (state == Some(State::Old)).then(|| now.minus(ROTATE_AFTER));
+    let live = state.map(|state| state != State::Inactive);
+    let made_by = (state == Some(State::NeedsRotation)).then(|| now.minus(ROTATE_AFTER));
     let ends_before = (state == Some(State::Expiring)).then(|| now.plus(EXPIRES_SOON));
     (live, made_by, ends_before)
 }
@@ -163,14 +164,14 @@ const IN_STATE: &str = "
       and (cast(:made_by as bigint) is null or created_at <= :made_by)
       and (cast(:ends_before as bigint) is null or expires_at < :ends_before)";
 
-/// Gives a key another name. What it opens cannot be changed.
+/// Renames a key. Its scopes and restrictions cannot be changed.
 pub fn rename(tx: &Tx<'_>, id: KeyId, name: &str) -> Result<Key> {
     let before = find(tx, id)?;
-    let name = valid_name(name)?;
+    let name = validate_name(name)?;
     if name == before.name {
         return Ok(before);
     }
-    tx.run(
+    tx.execute(
         "update api_key set name = :name, updated_at = :now, version = version + 1
          where account_id = :account and id = :id",
         bind! { id, name: &name },
@@ -180,13 +181,13 @@ pub fn rename(tx: &Tx<'_>, id: KeyId, name: &str) -> Result<Key> {
     find(tx, id)
 }
 
-/// Revokes a key: the next request with it is refused, on every node. Revoking twice is harmless.
+/// Revokes a key: the next request with it is refused on every node. Idempotent.
 pub fn revoke(tx: &Tx<'_>, id: KeyId) -> Result<Key> {
     let key = find(tx, id)?;
     if key.revoked_at.is_some() {
         return Ok(key);
     }
-    tx.run(
+    tx.execute(
         "update api_key set revoked_at = :now, updated_at = :now, version = version + 1
          where account_id = :account and id = :id",
         bind! { id },
@@ -195,24 +196,24 @@ pub fn revoke(tx: &Tx<'_>, id: KeyId) -> Result<Key> {
     find(tx, id)
 }
 
-const LIVE: &str = "
+const SELECT_ACTIVE: &str = "
     select id from api_key
     where account_id = :account and id = :id and revoked_at is null
       and (expires_at is null or expires_at > :now)";
 
-/// For a job that asks later whether a key is live.
-pub fn is_live_ahead(db: &Reader<'_>, id: KeyId) -> Result<()> {
-    Ok(db.ahead(LIVE, bind! { id })?)
+/// Prefetches the query of [`is_active`].
+pub fn prefetch_is_active(db: &Reader<'_>, id: KeyId) -> Result<()> {
+    Ok(db.prefetch(SELECT_ACTIVE, bind! { id })?)
 }
 
 /// Whether a key is neither revoked nor expired.
-pub fn is_live(db: &Reader<'_>, id: KeyId) -> Result<bool> {
-    Ok(db.maybe::<(KeyId,)>(LIVE, bind! { id })?.is_some())
+pub fn is_active(db: &Reader<'_>, id: KeyId) -> Result<bool> {
+    Ok(db.optional::<(KeyId,)>(SELECT_ACTIVE, bind! { id })?.is_some())
 }
 
-/// Notes that the key was used, if nobody has in the last minute.
-pub fn touch(tx: &Tx<'_>, id: KeyId, before: Timestamp) -> Result<()> {
-    tx.run(
+/// Records that the key was used now, unless a use since `before` is already recorded.
+pub fn record_use(tx: &Tx<'_>, id: KeyId, before: Timestamp) -> Result<()> {
+    tx.execute(
         "update api_key set last_used_at = :now
          where account_id = :account and id = :id and (last_used_at is null or last_used_at < :before)",
         bind! { id, before },
@@ -220,7 +221,7 @@ pub fn touch(tx: &Tx<'_>, id: KeyId, before: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// The account that a key belongs to; the command line knows only the key.
+/// The account that a key belongs to, for the command line, which knows only the key.
 pub fn account_of(db: &Reader<'_>, id: KeyId) -> Result<AccountId> {
     let (account,) =
         db.one("select account_id from api_key where id = :id /* any account */", bind! { id })?;
@@ -228,27 +229,27 @@ pub fn account_of(db: &Reader<'_>, id: KeyId) -> Result<AccountId> {
 }
 
 row! {
-    /// All that a request needs to know of the key it came with, in one look.
+    /// What a request needs to know about its key, read in one query.
     #[derive(Debug, Clone)]
-    pub struct Found {
+    pub struct AuthenticatedKey {
         pub id: KeyId,
         pub account_id: AccountId,
         hash: [u8; 32],
         pub scopes: Scopes,
-        pub team_ids: Option<Listed<TeamId>>,
-        cidrs: Option<Listed<IpNet>>,
+        pub team_ids: Option<SpaceSeparated<TeamId>>,
+        cidrs: Option<SpaceSeparated<IpNet>>,
         expires_at: Option<Timestamp>,
         pub last_used_at: Option<Timestamp>,
         revoked_at: Option<Timestamp>,
         pub tier: Tier,
-        /// The version of everything the account shows.
+        /// The account's journal sequence, which increases with every visible change.
         pub sequence: i64,
     }
 }
 
-/// The credential of a key, if it is good now. Unknown, wrong, expired and revoked keys are one.
-pub fn authenticate(db: &Reader<'_>, value: &ApiKey) -> Result<Option<Found>> {
-    let found: Option<Found> = db.maybe(
+/// Looks up the key with this value. `None` if it is unknown, wrong, expired or revoked.
+pub fn authenticate(db: &Reader<'_>, value: &ApiKey) -> Result<Option<AuthenticatedKey>> {
+    let key: Option<AuthenticatedKey> = db.optional(
         "select k.id, k.account_id, k.hash, k.scopes, k.team_ids, k.cidrs, k.expires_at,
                 k.last_used_at, k.revoked_at, a.tier, j.sequence
          from api_key k
@@ -257,59 +258,67 @@ pub fn authenticate(db: &Reader<'_>, value: &ApiKey) -> Result<Option<Found>> {
          where k.public_id = :public_id /* any account */",
         bind! { public_id: value.public_id() },
     )?;
-    // An unknown key is compared too, so that it takes as long as a wrong one.
-    let kept = found.as_ref().map_or([0; 32], |credential| credential.hash);
-    let right = same(&kept, &value.hash());
-    Ok(found.filter(|credential| right && credential.lives(db.now())))
+    // Compare even if the key is unknown, so that timing does not reveal which keys exist.
+    let stored_hash = key.as_ref().map_or([0; 32], |key| key.hash);
+    let matches = constant_time_eq(&stored_hash, &value.hash());
+    Ok(key.filter(|key| matches && key.is_active(db.now())))
 }
 
-impl Found {
-    fn lives(&self, now: Timestamp) -> bool {
+impl AuthenticatedKey {
+    fn is_active(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }
 
-    /// Whether the key may be used from this address.
-    pub fn welcomes(&self, address: IpAddr) -> bool {
+    /// Whether the key may be used from this IP address.
+    pub fn allows_address(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        self.cidrs.as_ref().is_none_or(|Listed(nets)| nets.iter().any(|net| net.contains(&address)))
+        self.cidrs
+            .as_ref()
+            .is_none_or(|SpaceSeparated(nets)| nets.iter().any(|net| net.contains(&address)))
     }
 }
 
-fn valid_name(name: &str) -> Result<String> {
-    text::line(name, 120).map_err(|_| {
+fn validate_name(name: &str) -> Result<String> {
+    text::normalize_line(name, 120).map_err(|_| {
         Error::new(
             Code::ValidationFailed,
-            "A name has 1 to 120 characters and no control characters.",
+            "The name must have 1 to 120 characters and no control characters.",
         )
         .at("/name")
     })
 }
 
-fn future(tx: &Tx<'_>, end: Option<Timestamp>) -> Result<Option<Timestamp>> {
+fn validate_expiry(tx: &Tx<'_>, end: Option<Timestamp>) -> Result<Option<Timestamp>> {
     match end {
         Some(end) if end <= tx.now() => {
-            Err(Error::new(Code::ValidationFailed, "The expiry lies in the past.")
+            Err(Error::new(Code::ValidationFailed, "`expires_at` must be in the future.")
                 .at("/expires_at"))
         }
         end => Ok(end),
     }
 }
 
-/// A key or a webhook can only be narrowed to teams that the account has.
-pub fn own_teams(tx: &Tx<'_>, teams: Option<Vec<TeamId>>) -> Result<Option<Vec<TeamId>>> {
+/// Checks the teams that a key or webhook is restricted to: they must exist in the account.
+pub fn validate_team_ids(tx: &Tx<'_>, teams: Option<Vec<TeamId>>) -> Result<Option<Vec<TeamId>>> {
     let Some(ids) = teams else { return Ok(None) };
-    let known: Vec<(TeamId,)> =
+    let existing: Vec<(TeamId,)> =
         tx.all("select id from team where account_id = :account and id in (:ids)", bind! { ids })?;
-    let unknown = ids.iter().filter(|id| !known.contains(&(**id,)));
+    let unknown = ids.iter().filter(|id| !existing.contains(&(**id,)));
     let mut faults: Vec<_> = unknown
-        .map(|id| Fault::new("/team_ids", "not_found", format!("There is no team {id}.")))
+        .map(|id| {
+            Fault::new("/team_ids", "not_found", format!("There is no team with the ID {id}."))
+        })
         .collect();
     if ids.is_empty() {
-        faults.push(Fault::new("/team_ids", "required", "Name a team, or leave the list out."));
+        faults.push(Fault::new(
+            "/team_ids",
+            "required",
+            "List at least one team, or omit the field.",
+        ));
     }
     if faults.is_empty() {
         return Ok(Some(ids));
     }
-    let error = Error::new(Code::ValidationFailed, "A list of teams names existing teams.");
+    let error = Error::new(Code::ValidationFailed, "`team_ids` must list existing teams.");
     Err(Error { faults, ..error })
 }

@@ -1,43 +1,44 @@
-//! The credential of a request: whose it is, and what it opens.
+//! The credential of a request: who holds it and what it gives access to.
 
 use super::account::Tier;
 use super::api_key;
-use super::rights::{Listed, Reach, Scopes};
+use super::rights::{Scopes, SpaceSeparated, TeamAccess};
 use super::user::Role;
 use crate::ids::{AccountId, AppId, GrantId, KeyId, TeamId, UserId};
 use kit::Timestamp;
 use store::Scope;
 
-/// All that a request needs to know of what it came with.
+/// An authenticated credential.
 #[derive(Debug, Clone)]
 pub struct Credential {
     pub holder: Holder,
     pub account_id: AccountId,
     pub scopes: Scopes,
     pub tier: Tier,
-    /// The version of everything the account shows.
+    /// The account's journal sequence, which increases with every visible change.
     pub sequence: i64,
 }
 
-/// Whose credential it is.
+/// Who holds a credential.
 #[derive(Debug, Clone)]
 pub enum Holder {
-    /// A key, which acts for the account.
-    Key { id: KeyId, team_ids: Option<Listed<TeamId>>, last_used_at: Option<Timestamp> },
-    /// An app, which acts for a user.
+    /// An API key, which acts for the account.
+    Key { id: KeyId, team_ids: Option<SpaceSeparated<TeamId>>, last_used_at: Option<Timestamp> },
+    /// An OAuth app, which acts for a user.
     App {
         user: UserId,
         app: AppId,
         grant: GrantId,
         role: Role,
-        /// How often the grant was renewed before this token, and when the token was last seen.
+        /// How often the grant was refreshed before this token was issued.
         generation: i64,
+        /// When the token was last used.
         last_used_at: Option<Timestamp>,
     },
 }
 
 impl Credential {
-    /// Who acts, as the logs say it.
+    /// The actor for logs and the audit log: the id of the key or user.
     pub fn actor(&self) -> String {
         match &self.holder {
             Holder::Key { id, .. } => id.to_string(),
@@ -45,7 +46,7 @@ impl Credential {
         }
     }
 
-    /// Whose job it is when this credential asks for something.
+    /// The database scope of requests with this credential.
     pub fn scope(&self) -> Scope {
         let scope = Scope::account(self.account_id, self.actor());
         match &self.holder {
@@ -54,7 +55,7 @@ impl Credential {
         }
     }
 
-    /// The app through which somebody acts.
+    /// The app that acts for the user, if any.
     pub fn app(&self) -> Option<AppId> {
         match self.holder {
             Holder::Key { .. } => None,
@@ -62,7 +63,7 @@ impl Credential {
         }
     }
 
-    /// What acts, as a word.
+    /// The type of credential, as `/me` reports it.
     pub fn kind(&self) -> &'static str {
         match self.holder {
             Holder::Key { .. } => "api_key",
@@ -70,24 +71,26 @@ impl Credential {
         }
     }
 
-    /// Which teams the credential reaches by itself; what a user reaches, the roster says.
-    pub fn reach(&self) -> Reach {
+    /// The teams that the credential itself allows. The access of a user is narrowed further by the rosters.
+    pub fn team_access(&self) -> TeamAccess {
         match &self.holder {
-            Holder::Key { team_ids: Some(Listed(teams)), .. } => Reach::Teams(teams.clone()),
-            _ => Reach::Everywhere,
+            Holder::Key { team_ids: Some(SpaceSeparated(teams)), .. } => {
+                TeamAccess::Teams(teams.clone())
+            }
+            _ => TeamAccess::AllTeams,
         }
     }
 }
 
-impl From<api_key::Found> for Credential {
-    fn from(found: api_key::Found) -> Self {
-        let api_key::Found { id, team_ids, last_used_at, .. } = found;
+impl From<api_key::AuthenticatedKey> for Credential {
+    fn from(key: api_key::AuthenticatedKey) -> Self {
+        let api_key::AuthenticatedKey { id, team_ids, last_used_at, .. } = key;
         Self {
             holder: Holder::Key { id, team_ids, last_used_at },
-            account_id: found.account_id,
-            scopes: found.scopes,
-            tier: found.tier,
-            sequence: found.sequence,
+            account_id: key.account_id,
+            scopes: key.scopes,
+            tier: key.tier,
+            sequence: key.sequence,
         }
     }
 }

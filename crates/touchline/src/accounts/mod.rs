@@ -1,15 +1,15 @@
-//! Accounts and the keys that open them.
+//! Accounts, their users and API keys, and permissions.
 //!
-//! An account is a club or league: the tenant. Nothing of one account is ever visible to another.
-//! A key acts for its account within its scopes; only its hash is kept.
+//! An account is a club or league and is the tenant: data of one account is never visible to another.
+//! An API key acts for its account within its scopes; only its hash is stored.
 
 pub mod account;
 pub mod api;
 pub mod api_key;
-pub mod belonging;
+pub mod roles;
 pub mod credential;
-pub mod own;
-pub mod permits;
+pub mod profile;
+pub mod permissions;
 pub mod rights;
 pub mod usage;
 pub mod user;

@@ -1,18 +1,18 @@
-//! What a credential may do: scopes, and the teams it is narrowed to.
+//! What a caller may do: OAuth scopes, and access to teams and people.
 
 use std::fmt;
 use std::sync::Arc;
 
-use kit::word::Word;
-use kit::words;
+use kit::string_enum;
+use kit::string_enum::StringEnum;
 use serde::{Serialize, Serializer};
-use store::{Bound, Column, Value};
+use store::{Column, ToValue, Value};
 
 use crate::error::{Code, Error, Result};
 use crate::ids::{PersonId, TeamId};
 
-words! {
-    /// A right that a credential can be given.
+string_enum! {
+    /// A named scope.
     pub enum ScopeName {
         TeamsRead = "teams:read",
         TeamsWrite = "teams:write",
@@ -30,8 +30,8 @@ words! {
 }
 
 impl ScopeName {
-    /// What the scope allows, in words for people.
-    pub fn allows(self) -> &'static str {
+    /// What the scope allows, for pages.
+    pub fn description(self) -> &'static str {
         match self {
             Self::TeamsRead => "Read team metadata",
             Self::TeamsWrite => "Create or update teams",
@@ -49,14 +49,14 @@ impl ScopeName {
     }
 }
 
-/// A set of scopes; `*` passes every check.
+/// A set of scopes. `*` contains every scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scopes {
     bits: u32,
 }
 
-/// The bit of `*`, above those of the named scopes.
-const EVERYTHING: u32 = 1 << 31;
+/// The bit of `*`. The named scopes use the lower bits.
+const WILDCARD: u32 = 1 << 31;
 
 impl Scopes {
     /// Every named scope, but not `*`.
@@ -64,69 +64,70 @@ impl Scopes {
         Self { bits: (1 << ScopeName::ALL.len()) - 1 }
     }
 
-    /// Reads a list separated by commas or spaces. An unknown word is told.
+    /// Parses a list separated by commas or spaces. The error names the unknown scope.
     pub fn parse(text: &str) -> std::result::Result<Self, String> {
         let mut bits = 0;
         for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
             bits |= match ScopeName::parse(word) {
                 Some(name) => 1 << name as u32,
-                None if word == "*" => EVERYTHING,
-                None => return Err(format!("{word} is not a scope")),
+                None if word == "*" => WILDCARD,
+                None => return Err(format!("unknown scope `{word}`")),
             };
         }
-        if bits == 0 { Err("at least one scope is needed".to_owned()) } else { Ok(Self { bits }) }
+        if bits == 0 { Err("at least one scope is required".to_owned()) } else { Ok(Self { bits }) }
     }
 
-    /// The set of these scopes, which may be none.
+    /// The set of these scopes, which may be empty.
     pub fn of(names: impl IntoIterator<Item = ScopeName>) -> Self {
         Self { bits: names.into_iter().fold(0, |bits, name| bits | 1 << name as u32) }
     }
 
-    /// The scopes that are in both sets.
-    pub fn shared(self, other: Self) -> Self {
-        let named = |scopes: Self| {
-            if scopes.everything() { scopes.bits | Self::all_named().bits } else { scopes.bits }
+    /// The scopes that are in both sets. `*` counts as all named scopes.
+    pub fn intersection(self, other: Self) -> Self {
+        let expanded = |scopes: Self| {
+            if scopes.is_wildcard() { scopes.bits | Self::all_named().bits } else { scopes.bits }
         };
-        Self { bits: named(self) & named(other) }
+        Self { bits: expanded(self) & expanded(other) }
     }
 
-    /// Whether all of the other scopes are among these.
-    pub fn cover(self, other: Self) -> bool {
-        self.everything() || self.bits & other.bits == other.bits
+    /// Whether the set contains all scopes of the other set.
+    pub fn contains_all(self, other: Self) -> bool {
+        self.is_wildcard() || self.bits & other.bits == other.bits
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub fn is_empty(self) -> bool {
         self.bits == 0
     }
 
-    /// The named scopes among them.
+    /// The named scopes in the set, without `*`.
     pub fn names(self) -> impl Iterator<Item = ScopeName> {
         let all = ScopeName::ALL.iter().map(|(name, _)| *name);
         all.filter(move |name| self.bits & 1 << *name as u32 != 0)
     }
 
-    /// Whether the scope is among them.
-    pub fn allow(self, name: ScopeName) -> bool {
-        self.bits & (EVERYTHING | 1 << name as u32) != 0
+    /// Whether the set contains the scope, by name or through `*`.
+    pub fn contains(self, name: ScopeName) -> bool {
+        self.bits & (WILDCARD | 1 << name as u32) != 0
     }
 
-    /// Whether `*` is among them.
-    pub fn everything(self) -> bool {
-        self.bits & EVERYTHING != 0
+    /// Whether the set contains `*`.
+    pub fn is_wildcard(self) -> bool {
+        self.bits & WILDCARD != 0
     }
 
+    /// The scopes as strings, with `*` last.
     fn words(self) -> impl Iterator<Item = &'static str> {
         let named =
             ScopeName::ALL.iter().filter(move |(name, _)| self.bits & 1 << *name as u32 != 0);
-        named.map(|(_, word)| *word).chain(self.everything().then_some("*"))
+        named.map(|(_, word)| *word).chain(self.is_wildcard().then_some("*"))
     }
 }
 
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, word) in self.words().enumerate() {
-            write!(f, "{}{word}", if place > 0 { " " } else { "" })?;
+        for (index, word) in self.words().enumerate() {
+            write!(f, "{}{word}", if index > 0 { " " } else { "" })?;
         }
         Ok(())
     }
@@ -138,87 +139,87 @@ impl Serialize for Scopes {
     }
 }
 
-impl Bound for Scopes {
-    fn write(&self) -> Value<'_> {
+impl ToValue for Scopes {
+    fn to_value(&self) -> Value<'_> {
         Value::Text(self.to_string().into())
     }
 }
 
 impl Column for Scopes {
-    fn read(value: Value<'_>) -> store::Result<Self> {
-        Self::parse(&String::read(value)?).map_err(store::Error::Corrupt)
+    fn from_value(value: Value<'_>) -> store::Result<Self> {
+        Self::parse(&String::from_value(value)?).map_err(store::Error::Corrupt)
     }
 }
 
-/// A list that is kept as words in one text column: the teams of a key, its networks.
+/// A list stored in one text column, separated by spaces, such as the teams of an API key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed<T>(pub Vec<T>);
+pub struct SpaceSeparated<T>(pub Vec<T>);
 
-impl<T: fmt::Display> Bound for Listed<T> {
-    fn write(&self) -> Value<'_> {
+impl<T: fmt::Display> ToValue for SpaceSeparated<T> {
+    fn to_value(&self) -> Value<'_> {
         let words: Vec<_> = self.0.iter().map(ToString::to_string).collect();
         Value::Text(words.join(" ").into())
     }
 }
 
-impl<T: std::str::FromStr + fmt::Display> Column for Listed<T> {
-    fn read(value: Value<'_>) -> store::Result<Self> {
-        let text = String::read(value)?;
+impl<T: std::str::FromStr + fmt::Display> Column for SpaceSeparated<T> {
+    fn from_value(value: Value<'_>) -> store::Result<Self> {
+        let text = String::from_value(value)?;
         let items = text.split_whitespace().map(str::parse).collect::<std::result::Result<_, _>>();
-        items.map(Self).map_err(|_| store::Error::Corrupt(format!("the list {text:?}")))
+        items.map(Self).map_err(|_| store::Error::Corrupt(format!("invalid list {text:?}")))
     }
 }
 
-impl<T: fmt::Display> Serialize for Listed<T> {
+impl<T: fmt::Display> Serialize for SpaceSeparated<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(ToString::to_string))
     }
 }
 
-/// Which teams a credential reaches, and how far.
+/// The teams a caller has access to, and how much.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reach {
-    /// Every team, also those that do not exist yet.
-    Everywhere,
-    /// These teams only, and all of them: a key that is narrowed.
+pub enum TeamAccess {
+    /// Full access to every team, including teams created later.
+    AllTeams,
+    /// Full access to these teams only, for a key that is restricted to teams.
     Teams(Vec<TeamId>),
-    /// What a user is on the rosters: some teams they lead, some they only see.
-    User(Arc<Place>),
+    /// The access of a user, according to the rosters.
+    User(Arc<UserAccess>),
 }
 
-/// Where a user stands for what they are about to do.
+/// The access of a user for one permission.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
-    /// The teams where they may do it at all.
-    pub may: Vec<TeamId>,
-    /// The teams they know of.
-    pub sees: Vec<TeamId>,
-    /// The teams of which everything is open to them.
-    pub leads: Vec<TeamId>,
-    /// Who they are.
-    pub own: Vec<PersonId>,
-    /// Those for whom they may do it: themselves and whom they look after. Nobody, where only those who
-    /// lead a team may do it.
-    pub family: Vec<PersonId>,
+pub struct UserAccess {
+    /// Teams for which the user has the permission.
+    pub allowed_team_ids: Vec<TeamId>,
+    /// Teams the user can see. Requests for other teams answer 404.
+    pub visible_team_ids: Vec<TeamId>,
+    /// Teams the user manages, with access to all their data.
+    pub managed_team_ids: Vec<TeamId>,
+    /// The user's own person records.
+    pub own_person_ids: Vec<PersonId>,
+    /// People for whom the user has the permission: the user and those they are a guardian of. Empty if
+    /// only coaches and managers have the permission.
+    pub family_person_ids: Vec<PersonId>,
 }
 
-impl Reach {
-    /// Whether it is narrowed, and to which teams, as statements ask.
-    pub fn narrowing(&self) -> (bool, Vec<TeamId>) {
+impl TeamAccess {
+    /// SQL parameters: whether access is restricted to teams, and to which.
+    pub fn team_filter(&self) -> (bool, Vec<TeamId>) {
         match self {
-            Self::Everywhere => (false, Vec::new()),
+            Self::AllTeams => (false, Vec::new()),
             Self::Teams(teams) => (true, teams.clone()),
-            Self::User(place) => (true, place.may.clone()),
+            Self::User(user) => (true, user.allowed_team_ids.clone()),
         }
     }
 
-    /// A team that the caller knows of but may not do this with is refused; one they do not know of
-    /// answers as if it did not exist.
+    /// Checks access to a team. Fails with `forbidden` if the caller can see the team but lacks the
+    /// permission, and with `not_found` if the caller cannot see the team.
     pub fn check(&self, team: TeamId) -> Result<()> {
         match self {
             Self::Teams(teams) if !teams.contains(&team) => Err(Error::not_found()),
-            Self::User(place) if !place.may.contains(&team) => {
-                if place.sees.contains(&team) {
+            Self::User(user) if !user.allowed_team_ids.contains(&team) => {
+                if user.visible_team_ids.contains(&team) {
                     Err(Error::forbidden())
                 } else {
                     Err(Error::not_found())
@@ -228,78 +229,94 @@ impl Reach {
         }
     }
 
-    /// Whether everything of a team is open, not only what concerns the caller's family.
-    pub fn opens(&self, team: TeamId) -> bool {
+    /// Checks access to each of these teams.
+    pub fn check_all(&self, teams: &[TeamId]) -> Result<()> {
+        teams.iter().try_for_each(|team| self.check(*team))
+    }
+
+    /// Whether the caller has access to all data of a team, not only to that of their family.
+    pub fn has_full_access(&self, team: TeamId) -> bool {
         match self {
-            Self::Everywhere => true,
+            Self::AllTeams => true,
             Self::Teams(teams) => teams.contains(&team),
-            Self::User(place) => place.leads.contains(&team),
+            Self::User(user) => user.managed_team_ids.contains(&team),
         }
     }
 
-    /// Whether this is the caller or somebody they look after.
+    /// Whether the person is the caller or somebody they are a guardian of.
     pub fn is_family(&self, person: PersonId) -> bool {
-        matches!(self, Self::User(place) if place.family.contains(&person))
+        matches!(self, Self::User(user) if user.family_person_ids.contains(&person))
     }
 
-    /// Whether this is who the caller is.
-    pub fn is_own(&self, person: PersonId) -> bool {
-        matches!(self, Self::User(place) if place.own.contains(&person))
+    /// Whether the person is the caller.
+    pub fn is_self(&self, person: PersonId) -> bool {
+        matches!(self, Self::User(user) if user.own_person_ids.contains(&person))
     }
 
-    /// Refuses what concerns a person of a team, unless the team or the person is open.
+    /// Checks access to the data of a person on a team: the caller needs full access to the team, or the
+    /// person must belong to the caller's family.
     pub fn check_person(&self, team: TeamId, person: PersonId) -> Result<()> {
-        let open = self.opens(team) || self.is_family(person);
-        if open { Ok(()) } else { Err(Error::forbidden()) }
+        let allowed = self.has_full_access(team) || self.is_family(person);
+        if allowed { Ok(()) } else { Err(Error::forbidden()) }
     }
 
-    /// The teams of which everything is open, as statements ask: all if the first value says so.
-    pub fn opening(&self) -> (bool, Vec<TeamId>) {
+    /// SQL parameters: whether the caller has full access to all teams that they can access, and otherwise
+    /// the teams to which they have full access.
+    pub fn full_access_filter(&self) -> (bool, Vec<TeamId>) {
         match self {
-            Self::User(place) => (false, place.leads.clone()),
+            Self::User(user) => (false, user.managed_team_ids.clone()),
             _ => (true, Vec::new()),
         }
     }
 
-    /// The caller's own persons and their family, as statements ask.
-    pub fn kin(&self) -> (Vec<PersonId>, Vec<PersonId>) {
+    /// SQL parameters: whether the caller sees everything, and otherwise the teams whose data they see in full.
+    pub fn managed_filter(&self) -> (bool, Vec<TeamId>) {
         match self {
-            Self::User(place) => (place.own.clone(), place.family.clone()),
+            Self::AllTeams => (true, Vec::new()),
+            Self::Teams(teams) => (false, teams.clone()),
+            Self::User(user) => (false, user.managed_team_ids.clone()),
+        }
+    }
+
+    /// SQL parameters: the caller's own person records, and those of their family.
+    pub fn own_and_family_ids(&self) -> (Vec<PersonId>, Vec<PersonId>) {
+        match self {
+            Self::User(user) => (user.own_person_ids.clone(), user.family_person_ids.clone()),
             _ => (Vec::new(), Vec::new()),
         }
     }
 
-    /// The reach for what is somebody's own business: of people outside their family, a user learns it
-    /// only on the teams they lead.
-    pub fn around(&self, person: PersonId) -> Result<Self> {
+    /// The access to a person's private data. For people outside their family, users have access only on
+    /// the teams they manage.
+    pub fn for_private_data_of(&self, person: PersonId) -> Result<Self> {
         match self {
-            Self::User(place) if !place.family.contains(&person) => {
-                if place.leads.is_empty() {
+            Self::User(user) if !user.family_person_ids.contains(&person) => {
+                if user.managed_team_ids.is_empty() {
                     return Err(Error::forbidden());
                 }
-                let may = place.leads.clone();
-                Ok(Self::User(Arc::new(Place { may, ..(**place).clone() })))
+                let allowed_team_ids = user.managed_team_ids.clone();
+                Ok(Self::User(Arc::new(UserAccess { allowed_team_ids, ..(**user).clone() })))
             }
             _ => Ok(self.clone()),
         }
     }
 }
 
-/// In whose name a caller speaks.
+/// The people in whose name a caller may write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Voice {
-    /// In that of whomever they name: a key, which acts for the club.
-    Anybodys,
-    /// In their own only, as one of these persons: a user.
-    Own(Vec<PersonId>),
+pub enum SenderIdentity {
+    /// Anybody: an API key, which acts for the club.
+    Anybody,
+    /// One of these people: the user's own person records.
+    OneOf(Vec<PersonId>),
 }
 
-impl Voice {
-    /// Refuses to speak in the name of somebody else.
-    pub fn check(&self, named: Option<PersonId>) -> Result<()> {
-        match (self, named) {
-            (Self::Own(own), Some(person)) if !own.contains(&person) => {
-                let detail = "You can only speak for yourself here.";
+impl SenderIdentity {
+    /// Checks that the caller may write in the name of this person.
+    pub fn check(&self, author: Option<PersonId>) -> Result<()> {
+        match (self, author) {
+            (Self::OneOf(own), Some(person)) if !own.contains(&person) => {
+                let detail = "You can only act for yourself. Omit `on_behalf_of`.";
                 Err(Error::new(Code::Forbidden, detail))
             }
             _ => Ok(()),
@@ -312,46 +329,53 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scopes_are_read_shown_and_checked() {
+    fn scopes_parse_display_and_check() {
         let scopes = Scopes::parse("teams:write, events:read").unwrap();
         assert_eq!(scopes.to_string(), "teams:write events:read");
-        assert!(scopes.allow(ScopeName::TeamsWrite) && !scopes.allow(ScopeName::TeamsRead));
-        assert!(Scopes::parse("*").unwrap().allow(ScopeName::WebhooksWrite));
-        assert!(!Scopes::all_named().everything());
-        assert_eq!(Scopes::parse("teams:fly"), Err("teams:fly is not a scope".to_owned()));
+        assert!(scopes.contains(ScopeName::TeamsWrite) && !scopes.contains(ScopeName::TeamsRead));
+        assert!(Scopes::parse("*").unwrap().contains(ScopeName::WebhooksWrite));
+        assert!(!Scopes::all_named().is_wildcard());
+        assert_eq!(Scopes::parse("teams:fly"), Err("unknown scope `teams:fly`".to_owned()));
         assert!(Scopes::parse(" ").is_err());
-    }
-    #[test]
-    fn a_team_that_is_only_seen_is_refused_and_one_that_is_not_is_not_there() {
-        let team = |bits| TeamId::from_bits(bits);
-        let (led, seen, other) = (team(1), team(2), team(3));
-        let person = PersonId::from_bits;
-        let place = Place {
-            may: vec![led],
-            sees: vec![led, seen],
-            leads: vec![led],
-            own: vec![person(1)],
-            family: vec![person(1), person(2)],
-        };
-        let reach = Reach::User(Arc::new(place));
-        assert!(reach.check(led).is_ok());
-        assert_eq!(reach.check(seen).unwrap_err().code, Code::Forbidden);
-        assert_eq!(reach.check(other).unwrap_err().code, Code::NotFound);
-        assert!(reach.opens(led) && !reach.opens(seen));
-        assert!(reach.check_person(led, person(9)).is_ok());
-        assert!(reach.check_person(seen, person(2)).is_ok());
-        assert_eq!(reach.check_person(seen, person(9)).unwrap_err().code, Code::Forbidden);
-        assert!(reach.is_own(person(1)) && !reach.is_own(person(2)));
-        assert_eq!(reach.around(person(9)).unwrap().narrowing(), (true, vec![led]));
-        assert_eq!(reach.around(person(2)).unwrap(), reach);
-        assert_eq!(Reach::Teams(vec![led]).check(seen).unwrap_err().code, Code::NotFound);
     }
 
     #[test]
-    fn a_user_speaks_for_nobody_else() {
-        let own = Voice::Own(vec![PersonId::from_bits(1)]);
+    fn visible_teams_are_forbidden_and_invisible_teams_are_not_found() {
+        let team = |bits| TeamId::from_bits(bits);
+        let (managed, visible, other) = (team(1), team(2), team(3));
+        let person = PersonId::from_bits;
+        let user = UserAccess {
+            allowed_team_ids: vec![managed],
+            visible_team_ids: vec![managed, visible],
+            managed_team_ids: vec![managed],
+            own_person_ids: vec![person(1)],
+            family_person_ids: vec![person(1), person(2)],
+        };
+        let access = TeamAccess::User(Arc::new(user));
+        assert!(access.check(managed).is_ok());
+        assert_eq!(access.check(visible).unwrap_err().code, Code::Forbidden);
+        assert_eq!(access.check(other).unwrap_err().code, Code::NotFound);
+        assert!(access.has_full_access(managed) && !access.has_full_access(visible));
+        assert!(access.check_person(managed, person(9)).is_ok());
+        assert!(access.check_person(visible, person(2)).is_ok());
+        assert_eq!(access.check_person(visible, person(9)).unwrap_err().code, Code::Forbidden);
+        assert!(access.is_self(person(1)) && !access.is_self(person(2)));
+        assert_eq!(
+            access.for_private_data_of(person(9)).unwrap().team_filter(),
+            (true, vec![managed])
+        );
+        assert_eq!(access.for_private_data_of(person(2)).unwrap(), access);
+        assert_eq!(
+            TeamAccess::Teams(vec![managed]).check(visible).unwrap_err().code,
+            Code::NotFound
+        );
+    }
+
+    #[test]
+    fn a_user_writes_only_in_their_own_name() {
+        let own = SenderIdentity::OneOf(vec![PersonId::from_bits(1)]);
         assert!(own.check(None).is_ok() && own.check(Some(PersonId::from_bits(1))).is_ok());
         assert_eq!(own.check(Some(PersonId::from_bits(2))).unwrap_err().code, Code::Forbidden);
-        assert!(Voice::Anybodys.check(Some(PersonId::from_bits(2))).is_ok());
+        assert!(SenderIdentity::Anybody.check(Some(PersonId::from_bits(2))).is_ok());
     }
 }

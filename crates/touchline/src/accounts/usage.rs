@@ -1,7 +1,7 @@
-//! How often each key and app is used, hour by hour.
+//! Request counts per API key and app, by hour.
 //!
-//! Requests are counted in memory and written down every few seconds, so that counting costs a request
-//! next to nothing. What was counted and not yet written is lost if the process is killed.
+//! Requests are counted in memory and written to the database every few seconds, so that counting adds
+//! almost no cost to a request. Counts that are not yet written are lost if the process is killed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -14,24 +14,23 @@ use super::credential::{Credential, Holder};
 use crate::error::Result;
 use crate::ids::{AccountId, AppId, KeyId};
 
-/// An hour, in seconds and in what a moment is kept in.
 pub const HOUR: Duration = Duration::from_secs(3600);
+/// An hour in microseconds, the unit of [`Timestamp`].
 const HOUR_MICROS: i64 = 3_600_000_000;
-/// The hours of a week.
-pub const WEEK: u32 = 7 * 24;
-/// Hours older than this are forgotten.
-const KEPT: Duration = Duration::from_secs(90 * 86_400);
-/// While the database takes nothing, counting goes on for so many hours of credentials.
-const MANY: usize = 100_000;
+pub const HOURS_PER_WEEK: u32 = 7 * 24;
+/// Counts older than this are deleted.
+const RETENTION: Duration = Duration::from_secs(90 * 86_400);
+/// The maximum number of counters (one per credential and hour) in memory, while the database is unavailable.
+const MAX_COUNTERS: usize = 100_000;
 
-/// What a request came with, as it is counted.
+/// The credential that a request is counted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Used {
+pub enum UsageCredential {
     Key(KeyId),
     App(AppId),
 }
 
-impl std::fmt::Display for Used {
+impl std::fmt::Display for UsageCredential {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Key(id) => id.fmt(f),
@@ -40,7 +39,7 @@ impl std::fmt::Display for Used {
     }
 }
 
-impl From<&Credential> for Used {
+impl From<&Credential> for UsageCredential {
     fn from(credential: &Credential) -> Self {
         match credential.holder {
             Holder::Key { id, .. } => Self::Key(id),
@@ -49,12 +48,12 @@ impl From<&Credential> for Used {
     }
 }
 
-/// How often.
+/// Number of requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Count {
-    /// All requests, refused ones among them.
+    /// All requests, including refused ones.
     pub requests: i64,
-    /// Those that were turned away because the quota was used up.
+    /// Requests refused because the rate limit was exceeded.
     pub refused: i64,
 }
 
@@ -66,68 +65,69 @@ impl Count {
     }
 }
 
-/// What was counted for one account, by hour and credential.
-pub type Counts = BTreeMap<(Timestamp, Used), Count>;
+/// The counts of one account, by hour and credential.
+pub type Counts = BTreeMap<(Timestamp, UsageCredential), Count>;
 
-/// The requests that were counted and not yet written down.
+/// Counts requests in memory until they are written to the database.
 #[derive(Debug)]
-pub struct Usage {
+pub struct UsageCounter {
     clock: Clock,
-    slots: Mutex<HashMap<(AccountId, Timestamp, Used), Count>>,
+    counters: Mutex<HashMap<(AccountId, Timestamp, UsageCredential), Count>>,
 }
 
-impl Usage {
+impl UsageCounter {
     pub fn new(clock: Clock) -> Self {
-        Self { clock, slots: Mutex::default() }
+        Self { clock, counters: Mutex::default() }
     }
 
     /// Counts a request of a credential.
-    pub fn count(&self, account: AccountId, used: Used, refused: bool) {
+    pub fn count(&self, account: AccountId, credential: UsageCredential, refused: bool) {
         let one = Count { requests: 1, refused: i64::from(refused) };
-        self.put(account, hour_of(self.clock.now()), used, one);
+        self.add(account, truncate_to_hour(self.clock.now()), credential, one);
     }
 
-    fn put(&self, account: AccountId, hour: Timestamp, used: Used, count: Count) {
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let slot = (account, hour, used);
-        if slots.len() < MANY || slots.contains_key(&slot) {
+    fn add(&self, account: AccountId, hour: Timestamp, credential: UsageCredential, count: Count) {
+        let mut slots = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = (account, hour, credential);
+        if slots.len() < MAX_COUNTERS || slots.contains_key(&slot) {
             slots.entry(slot).or_default().add(count);
         }
     }
 
-    /// Takes out everything that was counted, by account.
+    /// Removes and returns all counts, by account.
     pub fn take(&self) -> BTreeMap<AccountId, Counts> {
-        let slots = std::mem::take(&mut *self.slots.lock().unwrap_or_else(PoisonError::into_inner));
+        let slots =
+            std::mem::take(&mut *self.counters.lock().unwrap_or_else(PoisonError::into_inner));
         let mut accounts: BTreeMap<_, Counts> = BTreeMap::new();
-        for ((account, hour, used), count) in slots {
-            accounts.entry(account).or_default().insert((hour, used), count);
+        for ((account, hour, credential), count) in slots {
+            accounts.entry(account).or_default().insert((hour, credential), count);
         }
         accounts
     }
 
-    /// Puts back what could not be written down.
-    pub fn put_back(&self, account: AccountId, counts: Counts) {
-        for ((hour, used), count) in counts {
-            self.put(account, hour, used, count);
+    /// Puts back counts that could not be written.
+    pub fn restore(&self, account: AccountId, counts: Counts) {
+        for ((hour, credential), count) in counts {
+            self.add(account, hour, credential, count);
         }
     }
 }
 
-/// The hour in which a moment lies, as the moment at which it begins.
-pub fn hour_of(moment: Timestamp) -> Timestamp {
-    Timestamp::from_micros(moment.micros().div_euclid(HOUR_MICROS) * HOUR_MICROS)
+/// Truncates a timestamp to the full hour.
+pub fn truncate_to_hour(at: Timestamp) -> Timestamp {
+    Timestamp::from_micros(at.micros().div_euclid(HOUR_MICROS) * HOUR_MICROS)
 }
 
-/// The first of so many hours that end with the current one.
-pub fn first_of(hours: u32, now: Timestamp) -> Timestamp {
-    hour_of(now).minus(HOUR * hours.saturating_sub(1))
+/// The start of a window of `hours` hours that ends with the current hour.
+pub fn window_start(hours: u32, now: Timestamp) -> Timestamp {
+    truncate_to_hour(now).minus(HOUR * hours.saturating_sub(1))
 }
 
-/// Writes counts down. An account that is gone by now needs none.
+/// Adds counts to the database. Does nothing if the account was deleted in the meantime.
 pub fn write(tx: &Tx<'_>, counts: &Counts) -> Result<()> {
-    for ((hour, used), Count { requests, refused }) in counts {
-        let credential = used.to_string();
-        tx.run(
+    for ((hour, credential), Count { requests, refused }) in counts {
+        let credential = credential.to_string();
+        tx.execute(
             "insert into usage_hour (account_id, hour, credential, requests, refused)
              select id, :hour, :credential, :requests, :refused from account where id = :account
              on conflict (account_id, hour, credential) do update set
@@ -140,9 +140,9 @@ pub fn write(tx: &Tx<'_>, counts: &Counts) -> Result<()> {
 }
 
 row! {
-    /// What a credential did in an hour.
+    /// The requests of a credential in an hour.
     #[derive(Debug, Clone)]
-    pub struct Hour {
+    pub struct UsageHour {
         pub hour: Timestamp,
         pub credential: String,
         pub requests: i64,
@@ -150,25 +150,25 @@ row! {
     }
 }
 
-impl Hour {
+impl UsageHour {
     pub fn count(&self) -> Count {
         Count { requests: self.requests, refused: self.refused }
     }
 }
 
-/// What was written down since a moment, oldest first.
-pub fn since(db: &Reader<'_>, from: Timestamp) -> Result<Vec<Hour>> {
+/// The stored counts from the hour of `from` onwards, oldest first.
+pub fn list_since(db: &Reader<'_>, from: Timestamp) -> Result<Vec<UsageHour>> {
     Ok(db.all(
         "select hour, credential, requests, refused from usage_hour
          where account_id = :account and hour >= :from order by hour, credential",
-        bind! { from: hour_of(from) },
+        bind! { from: truncate_to_hour(from) },
     )?)
 }
 
-/// Forgets hours that are too old, a few at a time, and says how many.
-pub fn forget(tx: &Tx<'_>) -> Result<u64> {
-    let before = tx.now().minus(KEPT);
-    Ok(tx.run(
+/// Deletes a batch of expired counts. Returns the number of deleted rows.
+pub fn delete_expired(tx: &Tx<'_>) -> Result<u64> {
+    let before = tx.now().minus(RETENTION);
+    Ok(tx.execute(
         "delete from usage_hour where (account_id, hour, credential) in
              (select account_id, hour, credential from usage_hour where hour < :before
               order by hour limit 500) /* any account */",
@@ -181,18 +181,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_counted_is_taken_once_and_can_be_put_back() {
-        let usage = Usage::new(Clock::system());
-        let (account, key) = (AccountId::from_bits(1), Used::Key(KeyId::from_bits(2)));
+    fn counts_are_taken_once_and_can_be_put_back() {
+        let usage = UsageCounter::new(Clock::system());
+        let (account, key) = (AccountId::from_bits(1), UsageCredential::Key(KeyId::from_bits(2)));
         for refused in [false, true, false] {
             usage.count(account, key, refused);
         }
-        usage.count(AccountId::from_bits(3), Used::App(AppId::from_bits(2)), false);
+        usage.count(AccountId::from_bits(3), UsageCredential::App(AppId::from_bits(2)), false);
         let mut taken = usage.take();
         assert_eq!(taken.len(), 2);
         assert!(usage.take().is_empty());
         let counts = taken.remove(&account).unwrap();
-        usage.put_back(account, counts);
+        usage.restore(account, counts);
         usage.count(account, key, true);
         let total = |counts: &Counts| {
             let mut total = Count::default();
@@ -205,8 +205,8 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_begins_on_the_hour() {
-        let at = |text: &str| hour_of(text.parse().unwrap()).to_string();
+    fn timestamps_are_truncated_to_the_hour() {
+        let at = |text: &str| truncate_to_hour(text.parse().unwrap()).to_string();
         assert!(at("2026-09-05T10:59:59Z").starts_with("2026-09-05T10:00:00"));
         assert!(at("2026-09-05T11:00:00Z").starts_with("2026-09-05T11:00:00"));
     }

@@ -1,29 +1,29 @@
-//! The user: somebody who signs in, and what they are in each account.
+//! Users, who sign in, and their role in each account.
 
-use kit::{Timestamp, contact, text, words};
+use kit::{Timestamp, contact, string_enum, text};
 use serde::Serialize;
-use store::{Reader, Tx, bind, record, row, sql, word_column};
+use store::{Reader, Tx, bind, enum_column, record, row, sql};
 use utoipa::ToSchema;
 
-use crate::error::{Error, Fault, Result, TakenExt};
+use crate::error::{Error, Fault, Result, UniqueViolationExt};
 use crate::ids::{AccountId, UserId};
-use crate::signals::{Subject, Tell};
+use crate::signals::{Publish, Subject};
 
-words! {
-    /// What a user is in an account.
+string_enum! {
+    /// The role of a user in an account.
     pub enum Role as UserRole {
-        /// May do everything, and hand the account over.
+        /// Full access, including transferring the account to another owner.
         Owner = "owner",
-        /// May do everything but change owners.
+        /// Full access, except changing owners.
         Admin = "admin",
-        /// May do what their place on teams allows: coaches lead their teams, families see theirs.
+        /// Access according to the rosters: coaches manage their teams, families see theirs.
         Member = "member",
     }
 }
-word_column!(Role);
+enum_column!(Role);
 
 impl Role {
-    /// The role as pages name it.
+    /// The label shown on pages.
     pub fn label(self) -> &'static str {
         match self {
             Self::Owner => "Owner",
@@ -34,31 +34,40 @@ impl Role {
 }
 
 record! {
-    /// Somebody who signs in.
+    /// A user who signs in.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "user")]
     pub struct User in app_user {
+        /// Unique ID of the user.
         pub id: UserId,
+        /// Email address that the user signs in with.
         pub email: String,
+        /// The email address, case-folded for lookups.
         #[serde(skip)]
         pub email_folded: String,
+        /// Name of the user.
         pub name: String,
         #[serde(skip)]
         pub password_hash: Option<String>,
+        /// When the password was last changed; `null` if the user has no password.
         pub password_changed_at: Option<Timestamp>,
+        /// When the user confirmed the email address; `null` if they have not.
         pub email_verified_at: Option<Timestamp>,
+        /// When the user was disabled; `null` for an active user.
         pub disabled_at: Option<Timestamp>,
+        /// When the user was created.
         pub created_at: Timestamp,
+        /// When the user last changed.
         pub updated_at: Timestamp,
-        /// Rises with every change.
+        /// Version number, increased by every change.
         pub version: i64,
     }
 }
 
 record! {
-    /// That a user belongs to an account, and as what.
+    /// The membership of a user in an account.
     #[derive(Debug, Clone, PartialEq, Eq)]
-    pub struct Belonging in account_user {
+    pub struct AccountUser in account_user {
         pub account_id: AccountId,
         pub user_id: UserId,
         pub role: Role,
@@ -68,25 +77,27 @@ record! {
     }
 }
 
-/// What is told of a user who joins, changes or leaves: who, and as what. Names and addresses are theirs.
+/// Snapshot of a user who joins or leaves the account or changes role. Contains no personal data.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "object", rename = "user")]
-#[schema(as = UserNews)]
-pub struct News {
+#[schema(as = UserSnapshot)]
+pub struct UserSnapshot {
+    /// Unique ID of the user.
     pub id: UserId,
+    /// Role of the user in the account.
     pub role: Role,
 }
 
-impl Subject for News {
+impl Subject for UserSnapshot {
     fn subject(&self) -> String {
         self.id.to_string()
     }
 }
 
 row! {
-    /// A user of an account, as lists of them are shown.
+    /// A user with their role in an account, for lists.
     #[derive(Debug, Clone, Serialize)]
-    pub struct Listed {
+    pub struct UserSummary {
         pub id: UserId,
         pub email: String,
         pub name: String,
@@ -96,7 +107,7 @@ row! {
     }
 }
 
-/// A user to be made. The password was hashed before, where nobody waits.
+/// Input for [`create`]. The password is hashed by the caller, because hashing is too slow for a transaction.
 #[derive(Debug, Clone)]
 pub struct NewUser {
     pub email: String,
@@ -105,15 +116,17 @@ pub struct NewUser {
     pub password_hash: Option<String>,
 }
 
-/// Makes a user and gives them a role in this account. Somebody who signs in elsewhere already keeps
-/// their name and password and is only given the role. Whoever does this vouches for the address; a
-/// user whose address nobody ever vouched for may be a stranger who took it first.
+/// Creates a user with a role in this account. A user who already exists keeps their name and password and
+/// only gets the role.
+///
+/// The caller vouches for the email address. An existing user whose address was never verified is refused,
+/// because somebody else may have signed up with the address.
 pub fn create(tx: &Tx<'_>, new: NewUser) -> Result<(User, Role)> {
-    let (email, name) = checked(&new.email, &new.name)?;
+    let (email, name) = validate(&new.email, &new.name)?;
     let user = match find_by_email(tx, &email)? {
         Some(User { email_verified_at: None, .. }) => {
-            let detail = "Somebody signs in with this address, but nobody knows whether it is theirs. \
-                          Send them an invitation instead.";
+            let detail = "A user with this email address already exists but has not confirmed the \
+                          address. Send them an invitation instead.";
             return Err(Error::invalid_state(detail).at("/email"));
         }
         Some(user) => user,
@@ -123,9 +136,9 @@ pub fn create(tx: &Tx<'_>, new: NewUser) -> Result<(User, Role)> {
     Ok((user, new.role))
 }
 
-/// Lets a user into this account.
+/// Adds a user to this account.
 pub(super) fn join(tx: &Tx<'_>, id: UserId, role: Role) -> Result<()> {
-    let belonging = Belonging {
+    let membership = AccountUser {
         account_id: tx.account(),
         user_id: id,
         role,
@@ -133,22 +146,26 @@ pub(super) fn join(tx: &Tx<'_>, id: UserId, role: Role) -> Result<()> {
         updated_at: tx.now(),
         version: 1,
     };
-    let already = "This user already belongs to the account.";
-    tx.run(Belonging::INSERT, &belonging.bind()).taken("account_user_pkey", "/email", already)?;
-    tx.tell("user.joined", &News { id, role })
+    let detail = "A user with this email address already belongs to the account.";
+    tx.execute(AccountUser::INSERT, &membership.bind()).on_unique_violation(
+        "account_user_pkey",
+        "/email",
+        detail,
+    )?;
+    tx.publish("user.joined", &UserSnapshot { id, role })
 }
 
-/// Makes a user who belongs to no account yet. Nobody vouches for their address.
+/// Creates a user who belongs to no account yet. The email address is not verified.
 pub fn sign_up(tx: &Tx<'_>, email: &str, name: &str, password_hash: String) -> Result<User> {
-    let (email, name) = checked(email, name)?;
+    let (email, name) = validate(email, name)?;
     let user = insert(tx, (email, name), Some(password_hash), None)?;
     tx.audit("user.signed_up", &user.id.to_string(), &serde_json::json!({}))?;
     Ok(user)
 }
 
-/// Notes that a user can read what is sent to their address.
+/// Records that a user has confirmed their email address.
 pub fn verify_email(tx: &Tx<'_>, id: UserId) -> Result<()> {
-    tx.run(
+    tx.execute(
         "update app_user set email_verified_at = :now, updated_at = :now, version = version + 1
          where id = :id and email_verified_at is null /* any account */",
         bind! { id },
@@ -164,7 +181,7 @@ fn insert(
 ) -> Result<User> {
     let user = User {
         id: tx.new_id(),
-        email_folded: text::folded(&email),
+        email_folded: text::fold_case(&email),
         email,
         name,
         password_changed_at: password_hash.as_ref().map(|_| tx.now()),
@@ -175,24 +192,24 @@ fn insert(
         updated_at: tx.now(),
         version: 1,
     };
-    let already = "Somebody already signs in with this address.";
-    tx.run(sql!(User::INSERT, " /* any account */"), &user.bind()).taken(
+    let detail = "A user with this email address already exists.";
+    tx.execute(sql!(User::INSERT, " /* any account */"), &user.bind()).on_unique_violation(
         "app_user_email_folded_key",
         "/email",
-        already,
+        detail,
     )?;
     Ok(user)
 }
 
-fn checked(email: &str, name: &str) -> Result<(String, String)> {
+fn validate(email: &str, name: &str) -> Result<(String, String)> {
     let mut faults = Vec::new();
-    let email = text::normalised(email.trim()).into_owned();
+    let email = text::to_nfc(email.trim()).into_owned();
     if !contact::is_email(&email) {
-        let detail = "This is not an address of mail, such as ana@example.org.";
+        let detail = "Enter a valid email address, such as ana@example.org.";
         faults.push(Fault::new("/email", "invalid_email", detail));
     }
-    let name = text::line(name, 120).map_err(|_| {
-        let detail = "A name has 1 to 120 characters and no control characters.";
+    let name = text::normalize_line(name, 120).map_err(|_| {
+        let detail = "The name must have 1 to 120 characters and no control characters.";
         faults.push(Fault::new("/name", "invalid_name", detail));
     });
     match name {
@@ -201,25 +218,25 @@ fn checked(email: &str, name: &str) -> Result<(String, String)> {
     }
 }
 
-/// The user with this address, whatever its case.
+/// The user with this email address, ignoring case.
 pub fn find_by_email(db: &Reader<'_>, email: &str) -> Result<Option<User>> {
-    let email = text::folded(email);
+    let email = text::fold_case(email);
     let text = sql!(User::SELECT, " where email_folded = :email /* any account */");
-    Ok(db.maybe(text, bind! { email })?)
+    Ok(db.optional(text, bind! { email })?)
 }
 
-/// The user with this id, wherever they belong.
+/// The user with this id, of any account.
 pub fn find(db: &Reader<'_>, id: UserId) -> Result<User> {
     Ok(db.one(sql!(User::SELECT, " where id = :id /* any account */"), bind! { id })?)
 }
 
-/// Locks the row of a user until the job ends, and reads it.
+/// Locks the row of a user until the transaction ends, and reads it.
 ///
-/// Every job that begins or ends sessions of a user, or changes how the user signs in, takes this lock first, and checks
-/// afterwards what was proved before. On PostgreSQL such jobs run in different lanes; without the lock, one could act on
-/// what another has just replaced, such as a password. SQLite runs one job at a time.
+/// Every transaction that begins or ends sessions of a user, or changes how the user signs in, takes this lock first and
+/// then verifies what was checked before the transaction. On PostgreSQL such transactions run concurrently; without the
+/// lock, one could act on a value that another has just replaced, such as a password. SQLite runs one at a time.
 pub fn lock(tx: &Tx<'_>, id: UserId) -> Result<User> {
-    tx.run(
+    tx.execute(
         "update app_user set updated_at = updated_at where id = :id /* any account */",
         bind! { id },
     )?;
@@ -248,7 +265,7 @@ pub fn clubs(db: &Reader<'_>, user: UserId) -> Result<Vec<Club>> {
 }
 
 /// The users of this account, in the order they joined.
-pub fn list(db: &Reader<'_>) -> Result<Vec<Listed>> {
+pub fn list(db: &Reader<'_>) -> Result<Vec<UserSummary>> {
     Ok(db.all(
         "select u.id, u.email, u.name, a.role, u.disabled_at, a.created_at
          from account_user a join app_user u on u.id = a.user_id
@@ -257,48 +274,59 @@ pub fn list(db: &Reader<'_>) -> Result<Vec<Listed>> {
     )?)
 }
 
-/// Those who look after this account and can be written to: its owners and admins.
-pub fn in_charge(db: &Reader<'_>) -> Result<Vec<Listed>> {
-    let leads = |user: &Listed| matches!(user.role, Role::Owner | Role::Admin);
+/// The owners and admins of this account who are not disabled.
+pub fn list_admins(db: &Reader<'_>) -> Result<Vec<UserSummary>> {
+    let is_admin = |user: &UserSummary| matches!(user.role, Role::Owner | Role::Admin);
     let all = list(db)?.into_iter();
-    Ok(all.filter(|user| user.disabled_at.is_none() && leads(user)).collect())
+    Ok(all.filter(|user| user.disabled_at.is_none() && is_admin(user)).collect())
 }
 
-/// What a user is in this account, if they belong to it.
+/// The role of a user in this account, if they belong to it.
 pub fn role_of(db: &Reader<'_>, id: UserId) -> Result<Option<Role>> {
     let text = "select role from account_user where account_id = :account and user_id = :id";
-    Ok(db.maybe::<(Role,)>(text, bind! { id })?.map(|(role,)| role))
+    Ok(db.optional::<(Role,)>(text, bind! { id })?.map(|(role,)| role))
 }
 
-/// Gives a user of this account another role. The last owner stays one.
+/// Changes the role of a user in this account. Fails for the last owner.
 pub fn set_role(tx: &Tx<'_>, id: UserId, role: Role) -> Result<Role> {
     let before = role_of(tx, id)?.ok_or_else(Error::not_found)?;
     if before == role {
         return Ok(role);
     }
-    if before == Role::Owner && owners(tx)? == 1 {
-        return Err(Error::invalid_state("The last owner cannot become anything else."));
+    if before == Role::Owner && count_owners(tx)? == 1 {
+        return Err(Error::invalid_state(
+            "The last owner cannot change role. Make another user an owner first.",
+        ));
     }
-    tx.run(
+    tx.execute(
         "update account_user set role = :role, updated_at = :now, version = version + 1
          where account_id = :account and user_id = :id",
         bind! { role, id },
     )?;
-    // News, so that no answer is remembered that they may no longer see.
-    tx.tell_change("user.role_changed", &News { id, role: before }, &News { id, role })?;
+    // Publishing the change also invalidates cached responses that the user may no longer see.
+    tx.publish_change(
+        "user.role_changed",
+        &UserSnapshot { id, role: before },
+        &UserSnapshot { id, role },
+    )?;
     Ok(role)
 }
 
-/// Takes a user out of this account. The last owner stays.
+/// Removes a user from this account. Fails for the last owner.
 pub(super) fn leave(tx: &Tx<'_>, id: UserId, role: Role) -> Result<()> {
-    if role == Role::Owner && owners(tx)? == 1 {
-        return Err(Error::invalid_state("The last owner cannot leave the club."));
+    if role == Role::Owner && count_owners(tx)? == 1 {
+        return Err(Error::invalid_state(
+            "The last owner cannot leave the club. Make another user an owner first.",
+        ));
     }
-    tx.run("delete from account_user where account_id = :account and user_id = :id", bind! { id })?;
-    tx.tell("user.removed", &News { id, role })
+    tx.execute(
+        "delete from account_user where account_id = :account and user_id = :id",
+        bind! { id },
+    )?;
+    tx.publish("user.removed", &UserSnapshot { id, role })
 }
 
-fn owners(db: &Reader<'_>) -> Result<i64> {
+fn count_owners(db: &Reader<'_>) -> Result<i64> {
     let (count,) = db.one(
         "select count(*) from account_user where account_id = :account and role = 'owner'",
         bind! {},

@@ -1,4 +1,4 @@
-//! Apps and the people they act for, as lists show them.
+//! OAuth apps and their users, as the admin lists show them.
 
 use kit::Timestamp;
 use store::{Reader, bind, row, sql};
@@ -8,10 +8,10 @@ use crate::error::Result;
 use crate::ids::{AppId, GrantId, UserId};
 use crate::oauth::app::Kind;
 use crate::paging::Page;
-use crate::thing::thing;
+use crate::resource::impl_resource;
 
 row! {
-    /// An app and for how many people it acts.
+    /// An app, with the number of users whose grants are active.
     #[derive(Debug, Clone)]
     pub struct ListedApp {
         pub id: AppId,
@@ -23,11 +23,11 @@ row! {
     }
 }
 
-thing!(ListedApp by AppId: Paged);
+impl_resource!(ListedApp by AppId: Paged);
 
 /// A page of the account's apps, newest first.
 pub fn page(db: &Reader<'_>, page: &Page<AppId>) -> Result<Vec<ListedApp>> {
-    let (after, limit) = (page.last.unwrap_or(AppId::GREATEST), page.fetch());
+    let (after, limit) = (page.last.unwrap_or(AppId::MAX), page.fetch_limit());
     Ok(db.all(
         "select a.id, a.name, a.kind, a.disabled_at, a.created_at,
                 (select count(distinct g.user_id) from oauth_grant g
@@ -40,7 +40,7 @@ pub fn page(db: &Reader<'_>, page: &Page<AppId>) -> Result<Vec<ListedApp>> {
 }
 
 row! {
-    /// Somebody an app acts for.
+    /// A user who granted an app access.
     #[derive(Debug, Clone)]
     pub struct AppUser {
         pub id: GrantId,
@@ -53,12 +53,12 @@ row! {
     }
 }
 
-thing!(AppUser by GrantId: Paged);
+impl_resource!(AppUser by GrantId: Paged);
 
-/// A page of the people an app acts for, those who allowed it last first. Somebody who allowed it on several
-/// devices is listed once, with everything they allow.
+/// A page of an app's users, newest grant first. A user with several active grants is listed once, with the
+/// union of their scopes.
 pub fn users(db: &Reader<'_>, app: AppId, page: &Page<GrantId>) -> Result<Vec<AppUser>> {
-    let (after, limit) = (page.last.unwrap_or(GrantId::GREATEST), page.fetch());
+    let (after, limit) = (page.last.unwrap_or(GrantId::MAX), page.fetch_limit());
     let mut newest: Vec<AppUser> = db.all(
         sql!(
             GRANTS,

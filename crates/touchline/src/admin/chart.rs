@@ -1,40 +1,40 @@
-//! A bar chart as SVG, drawn on the server: sizes are attributes, colours come from the style sheet.
+//! A bar chart as server-side SVG. Sizes are attributes; colors come from the style sheet.
 
-/// The size of the drawing, in its own units; it is scaled to the width of the page.
+/// The size of the view box. The browser scales it to the width of the page.
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 200.0;
-/// Room for the numbers on the left, and for the labels below.
+/// Margins: numbers are on the left, labels below the bars.
 const LEFT: f64 = 44.0;
-const BELOW: f64 = 20.0;
-const ABOVE: f64 = 10.0;
-/// So many labels fit below the bars.
-const LABELS: usize = 8;
+const BOTTOM: f64 = 20.0;
+const TOP: f64 = 10.0;
+/// How many labels fit below the bars.
+const MAX_LABELS: usize = 8;
 
-/// What one bar stands for.
+/// The data of one bar.
 #[derive(Debug, Clone, Default)]
 pub struct Bar {
-    /// What is written below it, if it is one of those that are.
+    /// The text below the bar; empty for none. If there are too many labels, some are left out.
     pub label: String,
-    /// What it stands for, said in full.
-    pub told: String,
-    /// Its height, and the part of it in the other colour.
+    /// The tooltip.
+    pub tooltip: String,
     pub value: i64,
+    /// The part of `value` that is drawn in the second color.
     pub part: i64,
 }
 
-/// A rectangle of the drawing.
+/// A rectangle of the chart.
 #[derive(Debug)]
 pub struct Rect {
     pub x: String,
     pub y: String,
     pub width: String,
     pub height: String,
-    /// Whether it has the other colour.
-    pub also: bool,
-    pub told: String,
+    /// Whether it has the second color.
+    pub is_part: bool,
+    pub tooltip: String,
 }
 
-/// A line across with its number.
+/// A horizontal grid line with its value.
 #[derive(Debug)]
 pub struct Line {
     pub y: String,
@@ -42,14 +42,14 @@ pub struct Line {
     pub number: i64,
 }
 
-/// A label below.
+/// A label below a bar.
 #[derive(Debug)]
 pub struct Label {
     pub x: String,
     pub text: String,
 }
 
-/// The drawing.
+/// A chart, ready for the template.
 #[derive(Debug)]
 pub struct Chart {
     pub rects: Vec<Rect>,
@@ -58,55 +58,55 @@ pub struct Chart {
 }
 
 impl Chart {
-    pub const VIEW: &'static str = "0 0 720 200";
+    pub const VIEW_BOX: &'static str = "0 0 720 200";
     pub const LEFT: &'static str = "44";
     pub const RIGHT: &'static str = "720";
     pub const LABELS_AT: &'static str = "195";
 
-    /// Draws bars from left to right.
+    /// Lays out the bars from left to right.
     pub fn new(bars: &[Bar]) -> Self {
-        let top = ceiling(bars.iter().map(|bar| bar.value).max().unwrap_or(0));
-        let step = (WIDTH - LEFT) / count(bars.len().max(1));
-        let tall = HEIGHT - ABOVE - BELOW;
-        let height = |value: i64| tall * number(value) / number(top);
+        let top = round_up(bars.iter().map(|bar| bar.value).max().unwrap_or(0));
+        let step = (WIDTH - LEFT) / usize_to_f64(bars.len().max(1));
+        let plot_height = HEIGHT - TOP - BOTTOM;
+        let height = |value: i64| plot_height * to_f64(value) / to_f64(top);
         let mut rects = Vec::new();
-        for (place, bar) in bars.iter().enumerate().filter(|(_, bar)| bar.value > 0) {
-            let x = LEFT + step * count(place) + step * 0.1;
-            for (value, also) in [(bar.value, false), (bar.part, true)] {
+        for (index, bar) in bars.iter().enumerate().filter(|(_, bar)| bar.value > 0) {
+            let x = LEFT + step * usize_to_f64(index) + step * 0.1;
+            for (value, is_part) in [(bar.value, false), (bar.part, true)] {
                 if value > 0 {
-                    // Whatever is there can be seen.
+                    // Even the smallest value stays visible.
                     let height = height(value).max(1.5);
                     rects.push(Rect {
-                        x: text(x),
-                        y: text(HEIGHT - BELOW - height),
-                        width: text(step * 0.8),
-                        height: text(height),
-                        also,
-                        told: bar.told.clone(),
+                        x: format_coordinate(x),
+                        y: format_coordinate(HEIGHT - BOTTOM - height),
+                        width: format_coordinate(step * 0.8),
+                        height: format_coordinate(height),
+                        is_part,
+                        tooltip: bar.tooltip.clone(),
                     });
                 }
             }
         }
-        let line = |number_: i64| {
-            let y = HEIGHT - BELOW - height(number_);
-            Line { y: text(y), text_y: text(y + 3.5), number: number_ }
+        let line = |value: i64| {
+            let y = HEIGHT - BOTTOM - height(value);
+            Line { y: format_coordinate(y), text_y: format_coordinate(y + 3.5), number: value }
         };
-        let halves = [0, top / 2, top];
-        let lines = halves.into_iter().filter(|half| *half != 0 || top > 0).map(line).collect();
-        let named: Vec<_> =
+        let values = [0, top / 2, top];
+        let lines = values.into_iter().filter(|value| *value != 0 || top > 0).map(line).collect();
+        let labeled: Vec<_> =
             bars.iter().enumerate().filter(|(_, bar)| !bar.label.is_empty()).collect();
-        let label = |(place, bar): &(usize, &Bar)| Label {
-            x: text(LEFT + step * count(*place) + step * 0.1),
+        let label = |(index, bar): &(usize, &Bar)| Label {
+            x: format_coordinate(LEFT + step * usize_to_f64(*index) + step * 0.1),
             text: bar.label.clone(),
         };
-        let every = named.len().div_ceil(LABELS).max(1);
-        let labels = named.iter().step_by(every).map(label).collect();
+        let every = labeled.len().div_ceil(MAX_LABELS).max(1);
+        let labels = labeled.iter().step_by(every).map(label).collect();
         Self { rects, lines, labels }
     }
 }
 
 /// The next round number: 2, 4, 10, 20, 40, 100 and so on.
-fn ceiling(value: i64) -> i64 {
+fn round_up(value: i64) -> i64 {
     let mut step: i64 = 1;
     loop {
         for round in [2, 4, 10] {
@@ -118,17 +118,17 @@ fn ceiling(value: i64) -> i64 {
     }
 }
 
-/// Charts show numbers far below those that a float rounds.
-#[expect(clippy::cast_precision_loss, reason = "a drawing is not more exact than a pixel")]
-fn number(value: i64) -> f64 {
+/// Rounding of large values does not matter here: charts are no more exact than a pixel.
+#[expect(clippy::cast_precision_loss, reason = "a chart is no more exact than a pixel")]
+fn to_f64(value: i64) -> f64 {
     value as f64
 }
 
-fn count(value: usize) -> f64 {
-    number(i64::try_from(value).unwrap_or(i64::MAX))
+fn usize_to_f64(value: usize) -> f64 {
+    to_f64(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
-fn text(value: f64) -> String {
+fn format_coordinate(value: f64) -> String {
     format!("{value:.1}")
 }
 
@@ -137,28 +137,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scale_ends_at_a_round_number() {
+    fn scale_ends_at_a_round_number() {
         let pairs = [(0, 2), (1, 2), (3, 4), (5, 10), (11, 20), (41, 100), (4001, 10_000)];
         for (value, round) in pairs {
-            assert_eq!(ceiling(value), round, "{value}");
+            assert_eq!(round_up(value), round, "{value}");
         }
-        assert_eq!(ceiling(i64::MAX), i64::MAX);
+        assert_eq!(round_up(i64::MAX), i64::MAX);
     }
 
     #[test]
-    fn bars_are_drawn_within_the_frame() {
+    fn bars_stay_within_the_view_box() {
         let bar = |value, part| Bar { value, part, ..Bar::default() };
         let chart = Chart::new(&[bar(0, 0), bar(100, 25), bar(1, 0)]);
         assert_eq!(chart.rects.len(), 3);
         let heights: Vec<_> = chart.rects.iter().map(|rect| rect.height.as_str()).collect();
         assert_eq!(heights, ["170.0", "42.5", "1.7"]);
         assert_eq!(chart.rects[0].y, "10.0");
-        assert!(chart.rects[1].also && !chart.rects[0].also);
+        assert!(chart.rects[1].is_part && !chart.rects[0].is_part);
         assert_eq!(chart.lines.iter().map(|line| line.number).collect::<Vec<_>>(), [0, 50, 100]);
         assert!(Chart::new(&[]).rects.is_empty());
-        let named = |value| Bar { label: "x".to_owned(), ..bar(value, 0) };
-        let many: Vec<_> = (0..168).map(named).collect();
-        assert_eq!(Chart::new(&many).labels.len(), LABELS);
-        assert_eq!(Chart::new(&[named(1), bar(2, 0), named(3)]).labels.len(), 2);
+        let labeled = |value| Bar { label: "x".to_owned(), ..bar(value, 0) };
+        let week: Vec<_> = (0..168).map(labeled).collect();
+        assert_eq!(Chart::new(&week).labels.len(), MAX_LABELS);
+        assert_eq!(Chart::new(&[labeled(1), bar(2, 0), labeled(3)]).labels.len(), 2);
     }
 }

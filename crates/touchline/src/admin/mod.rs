@@ -1,4 +1,4 @@
-//! The admin area: pages on which owners and admins look after their club.
+//! The admin area: pages on which owners and admins manage their club.
 
 pub mod apps;
 pub mod audit;
@@ -7,4 +7,4 @@ pub mod pages;
 pub mod people;
 pub mod removal;
 pub mod summary;
-pub mod words;
+pub mod audit_text;

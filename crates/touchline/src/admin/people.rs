@@ -1,4 +1,4 @@
-//! The people who sign in to the club, as those who look after it see them.
+//! The users of a club, as its admins see them.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use crate::accounts::user::Role;
 use crate::error::Result;
 use crate::ids::UserId;
 use crate::paging::Page;
-use crate::roster::membership::Role as Place;
-use crate::thing::thing;
+use crate::resource::impl_resource;
+use crate::roster::membership::Role as TeamRole;
 
 row! {
-    /// Somebody who signs in to the club.
+    /// A user of the club.
     #[derive(Debug, Clone)]
-    pub struct Someone {
+    pub struct ClubUser {
         pub id: UserId,
         pub name: String,
         pub email: String,
@@ -25,14 +25,14 @@ row! {
         /// When they joined the club.
         pub created_at: Timestamp,
         pub last_seen_at: Option<Timestamp>,
-        /// Whether a password alone does not let them in.
+        /// Whether they have a confirmed authenticator app or a passkey.
         pub two_step: bool,
     }
 }
 
-thing!(Someone by UserId: Paged);
+impl_resource!(ClubUser by UserId: Paged);
 
-const SOMEONE: &str = "
+const SELECT_USER: &str = "
     select u.id, u.name, u.email, a.role, u.email_verified_at, u.disabled_at, a.created_at,
            (select max(s.last_seen_at) from session s where s.user_id = u.id) as last_seen_at,
            (exists (select 1 from totp t where t.user_id = u.id and t.confirmed_at is not null)
@@ -40,16 +40,16 @@ const SOMEONE: &str = "
     from account_user a join app_user u on u.id = a.user_id
     where a.account_id = :account";
 
-/// Which of them to list.
+/// Which users to list.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PeopleFilter {
     pub role: Option<Role>,
-    /// Whether more than a password is needed to sign in.
+    /// Whether they have two-step sign-in.
     pub two_step: Option<bool>,
 }
 
 impl PeopleFilter {
-    /// Owners who sign in with nothing but a password.
+    /// Owners without two-step sign-in.
     pub const PASSWORD_ONLY_OWNERS: Self = Self { role: Some(Role::Owner), two_step: Some(false) };
 }
 
@@ -60,20 +60,20 @@ const FILTER: &str = "
                        where t.user_id = a.user_id and t.confirmed_at is not null)
                or exists (select 1 from passkey p where p.user_id = a.user_id)) = :two_step)";
 
-/// A page of them, in the order their accounts were made.
-pub fn page(db: &Reader<'_>, filter: &PeopleFilter, page: &Page<UserId>) -> Result<Vec<Someone>> {
+/// A page of users, oldest first.
+pub fn page(db: &Reader<'_>, filter: &PeopleFilter, page: &Page<UserId>) -> Result<Vec<ClubUser>> {
     let PeopleFilter { role, two_step } = *filter;
-    let after = page.after(UserId::LEAST, UserId::GREATEST);
-    let text = sql!(SOMEONE, FILTER, " and a.user_id > :after order by a.user_id limit :limit");
-    Ok(db.all(text, bind! { after, role, two_step, limit: page.fetch() })?)
+    let after = page.after(UserId::MIN, UserId::MAX);
+    let text = sql!(SELECT_USER, FILTER, " and a.user_id > :after order by a.user_id limit :limit");
+    Ok(db.all(text, bind! { after, role, two_step, limit: page.fetch_limit() })?)
 }
 
-/// One of them.
-pub fn find(db: &Reader<'_>, id: UserId) -> Result<Someone> {
-    Ok(db.one(sql!(SOMEONE, " and a.user_id = :id"), bind! { id })?)
+/// Finds a user of the club.
+pub fn find(db: &Reader<'_>, id: UserId) -> Result<ClubUser> {
+    Ok(db.one(sql!(SELECT_USER, " and a.user_id = :id"), bind! { id })?)
 }
 
-/// How many there are.
+/// Counts the users that match a filter.
 pub fn count(db: &Reader<'_>, filter: &PeopleFilter) -> Result<i64> {
     let PeopleFilter { role, two_step } = *filter;
     let (count,) = db.one(
@@ -83,13 +83,13 @@ pub fn count(db: &Reader<'_>, filter: &PeopleFilter) -> Result<i64> {
     Ok(count)
 }
 
-/// What these users are on teams: `Hawks (coach)`, `Owls (parent)`.
+/// The teams of users, with their role on each: `Hawks (coach)`, `Owls (parent)`.
 pub fn teams_of(db: &Reader<'_>, users: Vec<UserId>) -> Result<BTreeMap<UserId, Vec<String>>> {
     let mut teams: BTreeMap<UserId, Vec<String>> = BTreeMap::new();
     if users.is_empty() {
         return Ok(teams);
     }
-    let own: Vec<(UserId, String, Place)> = db.all(
+    let memberships: Vec<(UserId, String, TeamRole)> = db.all(
         "select p.user_id, t.name, m.role
          from person p
          join member m on m.account_id = p.account_id and m.person_id = p.id
@@ -99,10 +99,10 @@ pub fn teams_of(db: &Reader<'_>, users: Vec<UserId>) -> Result<BTreeMap<UserId, 
          order by t.name, t.id",
         bind! { users },
     )?;
-    for (user, team, role) in own {
+    for (user, team, role) in memberships {
         teams.entry(user).or_default().push(format!("{team} ({role})"));
     }
-    let wards: Vec<(UserId, String)> = db.all(
+    let child_teams: Vec<(UserId, String)> = db.all(
         "select distinct p.user_id, t.name
          from person p
          join guardianship g on g.account_id = p.account_id and g.guardian_id = p.id
@@ -113,7 +113,7 @@ pub fn teams_of(db: &Reader<'_>, users: Vec<UserId>) -> Result<BTreeMap<UserId, 
          order by t.name",
         bind! { users },
     )?;
-    for (user, team) in wards {
+    for (user, team) in child_teams {
         teams.entry(user).or_default().push(format!("{team} (parent)"));
     }
     Ok(teams)

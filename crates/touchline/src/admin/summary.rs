@@ -1,4 +1,4 @@
-//! What the overview counts and what waits for somebody.
+//! The numbers and open tasks of the overview page.
 
 use std::time::Duration;
 
@@ -9,24 +9,24 @@ use super::people::{self, PeopleFilter};
 use crate::accounts::account::{self, Account};
 use crate::accounts::api_key::{self, State};
 use crate::error::Result;
-use crate::ids::{EventId, MailId};
+use crate::ids::{EmailId, EventId};
 use crate::joining::{claim, invitation};
 use crate::paging::{Order, Page, Paged};
+use crate::resource::impl_resource;
 use crate::signals::AuditEntry;
-use crate::thing::thing;
-use crate::webhooks::summary::{self as webhooks, Waiting};
+use crate::webhooks::summary::{self as webhooks, WebhookAlerts};
 
-/// The week that lies ahead.
+/// How far ahead the overview lists events.
 const WEEK: Duration = Duration::from_secs(7 * 86_400);
 
-/// What the overview tells.
+/// The data of the overview page.
 #[derive(Debug)]
 pub struct Summary {
     pub account: Account,
     pub people: i64,
     pub events: i64,
-    pub failed_letters: i64,
-    pub webhooks: Waiting,
+    pub failed_emails: i64,
+    pub webhooks: WebhookAlerts,
     pub claims: i64,
     pub invitations: i64,
     pub old_keys: i64,
@@ -35,15 +35,15 @@ pub struct Summary {
     pub latest: Vec<AuditEntry>,
 }
 
-/// Looks at everything the overview tells.
-pub fn of(db: &Reader<'_>) -> Result<Summary> {
+/// Reads everything that the overview page shows.
+pub fn load(db: &Reader<'_>) -> Result<Summary> {
     let (events,) = db.one(
         "select count(*) from event
          where account_id = :account and starts_at >= :now and starts_at < :until
            and status <> 'cancelled'",
         bind! { until: db.now().plus(WEEK) },
     )?;
-    let (failed_letters,) = db.one(
+    let (failed_emails,) = db.one(
         "select count(*) from mail where account_id = :account and status = 'failed'",
         bind! {},
     )?;
@@ -55,11 +55,11 @@ pub fn of(db: &Reader<'_>) -> Result<Summary> {
         account: account::find(db)?,
         people: people::count(db, &PeopleFilter::default())?,
         events,
-        failed_letters,
-        webhooks: webhooks::waiting(db)?,
+        failed_emails,
+        webhooks: webhooks::find_alerts(db)?,
         claims: claim::count_open(db)?,
         invitations: invitation::count_open(db)?,
-        old_keys: api_key::count(db, State::Old)?,
+        old_keys: api_key::count(db, State::NeedsRotation)?,
         expiring_keys: api_key::count(db, State::Expiring)?,
         owners_without_two_step: people::count(db, &PeopleFilter::PASSWORD_ONLY_OWNERS)?,
         latest,
@@ -67,9 +67,9 @@ pub fn of(db: &Reader<'_>) -> Result<Summary> {
 }
 
 row! {
-    /// An event of the week that lies ahead.
+    /// An event of the next seven days.
     #[derive(Debug)]
-    pub struct Ahead {
+    pub struct UpcomingEvent {
         pub id: EventId,
         pub title: String,
         pub team: String,
@@ -77,32 +77,35 @@ row! {
     }
 }
 
-impl Paged for Ahead {
-    type Place = (Timestamp, EventId);
+impl Paged for UpcomingEvent {
+    type SortKey = (Timestamp, EventId);
 
-    fn place(&self) -> Self::Place {
+    fn sort_key(&self) -> Self::SortKey {
         (self.starts_at, self.id)
     }
 }
 
 /// A page of the events of the next seven days, by start.
-pub fn week(db: &Reader<'_>, page: &Page<(Timestamp, EventId)>) -> Result<Vec<Ahead>> {
-    let (time, after) = page.last.unwrap_or((db.now(), EventId::LEAST));
+pub fn upcoming_events(
+    db: &Reader<'_>,
+    page: &Page<(Timestamp, EventId)>,
+) -> Result<Vec<UpcomingEvent>> {
+    let (time, after) = page.last.unwrap_or((db.now(), EventId::MIN));
     Ok(db.all(
         "select e.id, e.title, t.name as team, e.starts_at
          from event e join team t on t.account_id = e.account_id and t.id = e.team_id
          where e.account_id = :account and e.starts_at < :until and e.status <> 'cancelled'
            and e.starts_at >= :now and (e.starts_at, e.id) > (:time, :after)
          order by e.starts_at, e.id limit :limit",
-        bind! { until: db.now().plus(WEEK), time, after, limit: page.fetch() },
+        bind! { until: db.now().plus(WEEK), time, after, limit: page.fetch_limit() },
     )?)
 }
 
 row! {
-    /// A letter that did not arrive.
+    /// An email that could not be delivered.
     #[derive(Debug)]
-    pub struct Failed {
-        pub id: MailId,
+    pub struct FailedEmail {
+        pub id: EmailId,
         pub to_name: String,
         pub to_address: String,
         pub subject: String,
@@ -111,16 +114,16 @@ row! {
     }
 }
 
-thing!(Failed by MailId: Paged);
+impl_resource!(FailedEmail by EmailId: Paged);
 
-/// A page of the letters that did not arrive, newest first.
-pub fn failed_letters(db: &Reader<'_>, page: &Page<MailId>) -> Result<Vec<Failed>> {
+/// A page of the failed emails, newest first.
+pub fn failed_emails(db: &Reader<'_>, page: &Page<EmailId>) -> Result<Vec<FailedEmail>> {
     debug_assert_eq!(page.order, Order::Desc);
-    let after = page.after(MailId::LEAST, MailId::GREATEST);
+    let after = page.after(EmailId::MIN, EmailId::MAX);
     Ok(db.all(
         "select id, to_name, to_address, subject, last_error, updated_at from mail
          where account_id = :account and status = 'failed' and id < :after
          order by id desc limit :limit",
-        bind! { after, limit: page.fetch() },
+        bind! { after, limit: page.fetch_limit() },
     )?)
 }

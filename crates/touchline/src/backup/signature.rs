@@ -1,7 +1,7 @@
-//! Signatures of backups, by an Ed25519 key that the operator keeps apart from the backups.
+//! Signatures of backups with an Ed25519 key that the operator stores apart from the backups.
 //!
-//! The signature covers the manifest, byte for byte. The manifest has the hash of every table, the migrations and the
-//! format, so that everything that a restore reads is covered.
+//! The signature covers the bytes of the manifest. The manifest contains the hash of every table, the
+//! migrations and the format, so everything that a restore reads is covered.
 
 use std::fs::File;
 use std::io::Write;
@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use kit::Dice;
+use kit::Rng;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 
-use super::{Fault, private_file, told};
+use super::{Fault, private_file, with_path};
 
-/// What a key file begins with.
-const SIGNING: &str = "touchline-backup-signing-key:";
-const PUBLIC: &str = "touchline-backup-public-key:";
-/// What is signed before the manifest, so that the key signs nothing but manifests of backups.
+/// The prefixes of key files.
+const SIGNING_KEY_PREFIX: &str = "touchline-backup-signing-key:";
+const PUBLIC_KEY_PREFIX: &str = "touchline-backup-public-key:";
+/// Signed in front of the manifest, so that a signature is valid only for manifests of backups.
 const CONTEXT: &[u8] = b"touchline backup manifest 1\n";
 
 /// A key that signs backups.
@@ -27,11 +27,11 @@ pub struct SigningKey {
     pair: Ed25519KeyPair,
 }
 
-/// The key that checks what a signing key has signed.
+/// The key that verifies signatures of a signing key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicKey(Vec<u8>);
 
-/// The signature of a manifest, as the archive holds it.
+/// The signature of a manifest, as it is stored in the archive.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Signature {
     algorithm: String,
@@ -39,38 +39,36 @@ pub(super) struct Signature {
     value: String,
 }
 
-/// What is known about who made a backup.
+/// What the signature of a backup proves about its origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// It was signed with the key that was given.
+    /// It is signed with the given key.
     Verified,
-    /// It is signed, but no key was given to check the signature.
+    /// It is signed, but no key was given to verify the signature.
     Unchecked,
     /// It is not signed.
     Unsigned,
 }
 
 impl Origin {
-    /// What the operator is told about it.
+    /// The message for the operator.
     pub fn notice(self) -> &'static str {
         match self {
             Self::Verified => "The signature is valid.",
             Self::Unchecked => {
-                "This backup is signed, but no key was given: Touchline can tell that it is complete but not who made it. \
-                 Give the public key with --key."
+                "The backup is signed, but the signature was not verified. Pass the public key with --key to verify who \
+                 made it."
             }
-            Self::Unsigned => {
-                "This backup is not signed: Touchline can tell that it is complete but not who made it."
-            }
+            Self::Unsigned => "The backup is not signed, so its origin cannot be verified.",
         }
     }
 }
 
 impl SigningKey {
-    /// A new key.
-    pub fn generate(dice: &Dice) -> Result<Self, Fault> {
-        Self::from_seed(dice.bytes())
+    /// Generates a key.
+    pub fn generate(rng: &Rng) -> Result<Self, Fault> {
+        Self::from_seed(rng.bytes())
     }
 
     fn from_seed(seed: [u8; 32]) -> Result<Self, Fault> {
@@ -80,32 +78,32 @@ impl SigningKey {
 
     /// Reads a key file.
     pub fn read(path: &Path) -> Result<Self, Fault> {
-        let text = std::fs::read_to_string(path).map_err(told(path))?;
-        let seed = decoded(&text, SIGNING).and_then(|bytes| bytes.try_into().ok());
+        let text = std::fs::read_to_string(path).map_err(with_path(path))?;
+        let seed = decode_key(&text, SIGNING_KEY_PREFIX).and_then(|bytes| bytes.try_into().ok());
         let seed = seed.ok_or_else(|| format!("{}: not a backup signing key", path.display()))?;
         Self::from_seed(seed)
     }
 
-    /// Writes the key to a new file that only its owner can read, and the public key beside it. Returns the path of the
-    /// public key.
+    /// Writes the key to a new file that only its owner can read, and the public key next to it. Returns the
+    /// path of the public key.
     pub fn write(&self, path: &Path) -> Result<PathBuf, Fault> {
         let public = path.with_added_extension("pub");
         for file in [path, &public] {
             if file.exists() {
-                return Err(format!("{} exists already; choose another file", file.display()));
+                return Err(format!("{} already exists; choose another file", file.display()));
             }
         }
-        let put = |path: &Path, name: &str, bytes: &[u8]| {
+        let write = |path: &Path, name: &str, bytes: &[u8]| {
             let mut file: File = private_file(path)?;
             writeln!(file, "{name} {}", STANDARD.encode(bytes))?;
             file.sync_all()
         };
-        put(path, SIGNING, &self.seed).map_err(told(path))?;
-        put(&public, PUBLIC, &self.public().0).map_err(told(&public))?;
+        write(path, SIGNING_KEY_PREFIX, &self.seed).map_err(with_path(path))?;
+        write(&public, PUBLIC_KEY_PREFIX, &self.public().0).map_err(with_path(&public))?;
         Ok(public)
     }
 
-    /// The key that checks signatures of this one.
+    /// The public key.
     pub fn public(&self) -> PublicKey {
         PublicKey(self.pair.public_key().as_ref().to_vec())
     }
@@ -120,13 +118,13 @@ impl SigningKey {
 }
 
 impl PublicKey {
-    /// Reads a file with a public key. A file with a signing key will do as well.
+    /// Reads a public key file. A signing key file is accepted too.
     pub fn read(path: &Path) -> Result<Self, Fault> {
-        let text = std::fs::read_to_string(path).map_err(told(path))?;
-        match decoded(&text, PUBLIC).filter(|bytes| bytes.len() == 32) {
+        let text = std::fs::read_to_string(path).map_err(with_path(path))?;
+        match decode_key(&text, PUBLIC_KEY_PREFIX).filter(|bytes| bytes.len() == 32) {
             Some(bytes) => Ok(Self(bytes)),
-            None if text.starts_with(SIGNING) => Ok(SigningKey::read(path)?.public()),
-            None => Err(format!("{}: not a public key for backups", path.display())),
+            None if text.starts_with(SIGNING_KEY_PREFIX) => Ok(SigningKey::read(path)?.public()),
+            None => Err(format!("{}: not a backup public key", path.display())),
         }
     }
 
@@ -138,8 +136,8 @@ impl PublicKey {
     }
 }
 
-/// What a manifest's signature says of where it comes from. With a key, anything but its own signature is refused.
-pub(super) fn check(
+/// Checks the signature of a manifest. With a key, only a valid signature of that key is accepted.
+pub(super) fn verify(
     manifest: &[u8],
     signature: Option<&Signature>,
     key: Option<&PublicKey>,
@@ -148,17 +146,17 @@ pub(super) fn check(
         (None, None) => Ok(Origin::Unsigned),
         (Some(_), None) => Ok(Origin::Unchecked),
         (None, Some(_)) => {
-            Err("the backup is not signed, but a key was given to check it".to_owned())
+            Err("the backup is not signed, but a key was given to verify it".to_owned())
         }
         (Some(signature), Some(key)) if key.verifies(signature, manifest) => Ok(Origin::Verified),
         (Some(_), Some(_)) => {
-            Err("the signature is wrong: the backup was changed, or signed with another key"
+            Err("the signature is not valid: the backup was changed, or signed with another key"
                 .to_owned())
         }
     }
 }
 
-fn decoded(text: &str, name: &str) -> Option<Vec<u8>> {
+fn decode_key(text: &str, name: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text.strip_prefix(name)?.trim()).ok()
 }
 
@@ -167,16 +165,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_right_key_verifies_the_same_bytes() {
-        let key = SigningKey::generate(&Dice::seeded(1)).unwrap();
-        let other = SigningKey::generate(&Dice::seeded(2)).unwrap().public();
+    fn a_signature_is_valid_only_for_its_key_and_bytes() {
+        let key = SigningKey::generate(&Rng::seeded(1)).unwrap();
+        let other = SigningKey::generate(&Rng::seeded(2)).unwrap().public();
         let signature = key.sign(b"manifest");
-        let (own, signed) = (key.public(), Some(&signature));
-        assert_eq!(check(b"manifest", signed, Some(&own)), Ok(Origin::Verified));
-        assert_eq!(check(b"manifest", signed, None), Ok(Origin::Unchecked));
-        assert_eq!(check(b"manifest", None, None), Ok(Origin::Unsigned));
-        assert!(check(b"Manifest", signed, Some(&own)).is_err());
-        assert!(check(b"manifest", signed, Some(&other)).is_err());
-        assert!(check(b"manifest", None, Some(&own)).is_err());
+        let (public, signed) = (key.public(), Some(&signature));
+        assert_eq!(verify(b"manifest", signed, Some(&public)), Ok(Origin::Verified));
+        assert_eq!(verify(b"manifest", signed, None), Ok(Origin::Unchecked));
+        assert_eq!(verify(b"manifest", None, None), Ok(Origin::Unsigned));
+        assert!(verify(b"Manifest", signed, Some(&public)).is_err());
+        assert!(verify(b"manifest", signed, Some(&other)).is_err());
+        assert!(verify(b"manifest", None, Some(&public)).is_err());
     }
 }

@@ -1,22 +1,21 @@
-//! The JSON endpoints of payments by card.
+//! JSON endpoints for card payments.
 
 use axum::response::Response;
 use store::Tx;
 use utoipa_axum::routes;
 
-use super::checkout::{self, Checkout, NewCheckout, Wish};
-use super::opening;
+use super::checkout::{self, Checkout, CheckoutRequest, NewCheckout};
+use super::checkout_session;
 use super::subject::Subject;
 use crate::error::Result;
 use crate::ids::{CheckoutId, DueId, OrderId};
 use crate::money;
-use crate::web::body::{Body, MaybeBody};
+use crate::web::body::{Body, OptionalBody};
 use crate::web::caller::{Caller, OrdersPlace, OrdersRead};
-use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
-use crate::web::path::At;
-use crate::web::query::{Nothing, Query};
-use crate::web::reply::One;
+use crate::web::path::PathParams;
+use crate::web::query::{NoQuery, Query};
+use crate::web::reply::ObjectResponse;
 use crate::web::routes::Routes;
 
 /// `/orders/{id}/checkout`, `/dues/{id}/checkout` and `/checkouts/{id}`.
@@ -24,80 +23,82 @@ pub fn routes(routes: Routes) -> Routes {
     routes.with(routes!(pay_order)).with(routes!(pay_due)).with(routes!(find))
 }
 
-/// Pay an order by card
+/// Create a checkout session for an order
 ///
-/// Answers with the address of a page on which it can be paid, within an hour. Send the payer there. The order is
-/// paid as soon as the payment provider says so. While a page is open, it is answered again.
+/// The response contains the `url` of a page where the order can be paid by card within an hour. Send the payer
+/// there. The order is paid as soon as the payment provider confirms the payment. While a session is open, the same
+/// one is returned.
 #[utoipa::path(post, path = "/orders/{order_id}/checkout", operation_id = "orders_checkout", tag = "Money",
-    params(("order_id" = OrderId, Path)),
+    params(("order_id" = OrderId, Path, description = "ID of the order.")),
     request_body(content = NewCheckout, example = json!({})),
-    responses((status = 201, description = "The page.", body = One<Checkout>), Problems),
+    responses((status = 201, description = "The checkout session.", body = ObjectResponse<Checkout>)),
     security(("key" = ["orders:write"])))]
 async fn pay_order(
     caller: Caller<OrdersPlace>,
-    At(id): At<OrderId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NewCheckout>,
+    PathParams(id): PathParams<OrderId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NewCheckout>,
 ) -> Result<Response> {
     pay(caller, Subject::Order(id), body).await
 }
 
-/// Pay a due by card
+/// Create a checkout session for a due
 ///
-/// Answers with the address of a page on which it can be paid, within an hour: all that is open of it, or a part.
-/// Send the payer there. The payment is written down as soon as the payment provider says so. While a page for
-/// the same amount is open, it is answered again.
+/// The response contains the `url` of a page where the due can be paid by card within an hour, in full or in part. Send
+/// the payer there. The payment is recorded as soon as the payment provider confirms it. While a session for the same
+/// amount is open, the same one is returned.
 #[utoipa::path(post, path = "/dues/{due_id}/checkout", operation_id = "dues_checkout", tag = "Money",
-    params(("due_id" = DueId, Path)),
+    params(("due_id" = DueId, Path, description = "ID of the due.")),
     request_body(content = NewCheckout, example = json!({ "amount": 2500 })),
-    responses((status = 201, description = "The page.", body = One<Checkout>), Problems),
+    responses((status = 201, description = "The checkout session.", body = ObjectResponse<Checkout>)),
     security(("key" = ["orders:write"])))]
 async fn pay_due(
     caller: Caller<OrdersPlace>,
-    At(id): At<DueId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NewCheckout>,
+    PathParams(id): PathParams<DueId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NewCheckout>,
 ) -> Result<Response> {
     pay(caller, Subject::Due(id), body).await
 }
 
-/// Get a page on which something is paid by card
+/// Retrieve a checkout session
 ///
-/// Its `status` says whether it was paid.
+/// Returns a checkout session. Its `status` shows whether it was paid.
 #[utoipa::path(get, path = "/checkouts/{checkout_id}", operation_id = "checkouts_get", tag = "Money",
-    params(("checkout_id" = CheckoutId, Path)),
-    responses((status = 200, description = "The page.", body = One<Checkout>), Problems),
+    params(("checkout_id" = CheckoutId, Path, description = "ID of the checkout session.")),
+    responses((status = 200, description = "The checkout session.", body = ObjectResponse<Checkout>)),
     security(("key" = ["orders:read"])))]
 async fn find(
     caller: Caller<OrdersRead>,
-    At(id): At<CheckoutId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<CheckoutId>,
+    Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    // That nobody has paid in time is no news.
-    caller.afresh().one(move |db| checkout::shown(db, &reach, id)).await
+    let access = caller.team_access();
+    // Expiry publishes no notification, so a cached response could be stale.
+    caller.bypass_cache().one(move |db| checkout::find_visible(db, &access, id)).await
 }
 
-/// Writes down that somebody wants to pay, asks the provider for a page, and answers with it. Whatever comes of
-/// that, a request that was answered before gets the same answer.
+/// Opens a checkout session and returns it. A repeated request with the same idempotency key gets the stored response,
+/// even if opening fails now.
 async fn pay(
     caller: Caller<OrdersPlace>,
     subject: Subject,
     body: Body<NewCheckout>,
 ) -> Result<Response> {
-    let (app, reach) = (caller.app(), caller.reach());
-    let wish = Wish { subject, amount: body.value.amount, expected: caller.expected()? };
-    let opened = opening::open(app, caller.scope(), reach, wish).await;
+    let (app, access) = (caller.app(), caller.team_access());
+    let request =
+        CheckoutRequest { subject, amount: body.value.amount, expected: caller.if_match()? };
+    let opened = checkout_session::open(app, caller.scope(), access, request).await;
     let answer = move |tx: &Tx<'_>, _| match opened? {
-        (checkout, Some(page)) => checkout::opened(tx, checkout.id, &page),
+        (checkout, Some(session)) => checkout::record_session(tx, checkout.id, &session),
         (checkout, None) => Ok(checkout),
     };
-    caller.found_below("/checkouts").create(body, answer).await
+    caller.with_location_prefix("/checkouts").create(body, answer).await
 }
 
 impl FromBody for NewCheckout {
     fn read(fields: &mut Fields) -> Self {
-        let amount = fields.number("amount", 1, money::MOST);
-        Self { amount: fields.kept("amount", amount) }
+        let amount = fields.number("amount", 1, money::MAX_AMOUNT);
+        Self { amount: fields.non_null("amount", amount) }
     }
 }

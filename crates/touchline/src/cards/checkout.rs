@@ -1,131 +1,147 @@
-//! The checkout: a page of the payment provider on which somebody is to pay an order or a due.
+//! Checkout sessions: payment pages at the provider for an order or a due.
 //!
-//! The row is written before the provider is asked, so whatever becomes of us in between, it is known that
-//! there may be a page, and under which name.
+//! The row is inserted before the session is requested from the provider. After a crash in between, it tells that a
+//! session may exist, and its ID is the idempotency key to find it.
 
 use std::time::Duration;
 
-use kit::{Currency, Timestamp, words};
+use kit::{Currency, Timestamp, string_enum};
 use serde::Serialize;
-use store::{Reader, Tx, bind, record, sql, word_column};
+use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
-use super::provider::Page;
-use super::subject::{Owed, Subject};
-use crate::accounts::rights::Reach;
+use super::provider::CheckoutSession;
+use super::subject::{Outstanding, Subject};
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result};
-use crate::expected::Expected;
 use crate::ids::{AccountId, CheckoutId, PaymentId, TeamId};
-use crate::signals::Tell;
-use crate::thing::thing;
+use crate::if_match::IfMatch;
+use crate::resource::impl_resource;
+use crate::signals::Publish;
 
-/// How long a page is open. Stripe wants at least half an hour.
-const LIFE: Duration = Duration::from_secs(3600);
-/// A page that closes sooner than this is not shown to anybody any more.
-const LEFT: Duration = Duration::from_secs(300);
+/// Lifetime of a session. Stripe requires at least 30 minutes.
+const SESSION_LIFETIME: Duration = Duration::from_secs(3600);
+/// An open session is only reused if it stays open for at least this long.
+const MIN_REMAINING_LIFETIME: Duration = Duration::from_secs(300);
 
-words! {
-    /// What has become of it.
+string_enum! {
+    /// The status of a checkout session.
     pub enum Status as CheckoutStatus {
-        /// It can be paid, or is not known to have been.
+        /// Can be paid, or its payment is not confirmed yet.
         Open = "open",
         Paid = "paid",
-        /// Nobody has paid, and nobody can any more.
+        /// Was not paid in time and can no longer be paid.
         Expired = "expired",
-        /// It was paid when what it was for could not be paid any more: the money is given back, or kept as
-        /// credit.
-        Stray = "stray",
+        /// Was paid when the order or due could no longer be paid. The money is refunded or kept as credit.
+        Unmatched = "unmatched",
     }
 }
-word_column!(Status);
+enum_column!(Status);
 
 record! {
-    /// A page of the payment provider.
+    /// A checkout session: a page at the payment provider where an order or a due is paid by card.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "checkout")]
     pub struct Checkout in checkout {
+        /// Unique ID of the checkout session.
         pub id: CheckoutId,
         #[serde(skip)]
         pub account_id: AccountId,
-        /// The order or due it is for.
+        /// ID of the order or due to pay.
         #[schema(examples("ord_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
         pub subject: String,
+        /// Team that the order or due belongs to; `null` for the club.
         pub team_id: Option<TeamId>,
-        /// What it is for, as the payer reads it.
+        /// What the payment is for, as shown to the payer.
+        #[schema(examples("Order 1042"))]
         pub title: String,
+        /// Currency of the amount.
         pub currency: Currency,
+        /// Amount to pay, in minor units.
+        #[schema(examples(2500))]
         pub amount: i64,
+        /// Status of the session: `open` (it can be paid, or its payment is not confirmed yet), `paid`, `expired` (it
+        /// was not paid in time), or `unmatched` (it was paid after the order or due could no longer be paid; the money
+        /// is refunded or kept as credit).
         pub status: Status,
         #[serde(skip)]
         pub session_id: Option<String>,
-        /// Where to send the payer, as long as it is open.
+        /// URL to send the payer to; `null` unless the session is open.
         #[schema(examples("https://checkout.stripe.com/c/pay/cs_test_a1B2"))]
         pub url: Option<String>,
-        /// The payment that came of it.
+        /// Payment that was made with this session; `null` if there is none.
         pub payment_id: Option<PaymentId>,
         #[serde(skip)]
         pub actor: String,
-        /// Until when it can be paid.
+        /// When the session expires.
         pub expires_at: Timestamp,
+        /// When the checkout session was created.
         pub created_at: Timestamp,
+        /// When the checkout session was last changed.
         pub updated_at: Timestamp,
-        /// Rises with every change.
+        /// Version of the checkout session; increases with every change.
         pub version: i64,
     }
 }
 
-thing!(Checkout by CheckoutId: Subject Versioned);
+impl_resource!(Checkout by CheckoutId: Subject Versioned);
 
-/// What somebody wants to pay.
+/// A new checkout session.
 #[derive(Debug, Clone, Default, ToSchema)]
+#[schema(as = CreateCheckoutRequest)]
 pub struct NewCheckout {
-    /// Some of what is open of a due; all of it, if this is left out. An order is paid as a whole.
+    /// Amount to pay in minor units. Default and maximum: the outstanding amount. An order can only be paid in full.
     #[schema(minimum = 1)]
     pub amount: Option<i64>,
 }
 
-/// What somebody wants to pay.
+/// A request to open a checkout session.
 #[derive(Debug, Clone)]
-pub struct Wish {
+pub struct CheckoutRequest {
     pub subject: Subject,
-    /// All of it, if this is left out.
+    /// The whole outstanding amount if `None`.
     pub amount: Option<i64>,
-    /// What the payer has seen of it.
-    pub expected: Expected,
+    /// Version of the order or due that the caller has seen.
+    pub expected: IfMatch,
 }
 
-impl Wish {
-    /// To pay all of it, as it is.
-    pub fn all_of(subject: Subject) -> Self {
-        Self { subject, amount: None, expected: Expected::Anything }
+impl CheckoutRequest {
+    /// Pays the whole outstanding amount, in any version.
+    pub fn for_full_amount(subject: Subject) -> Self {
+        Self { subject, amount: None, expected: IfMatch::Absent }
     }
 }
 
-/// Writes down that somebody wants to pay. If they, or somebody else, began to pay the same already, that page
-/// is used again.
-pub fn begin(tx: &Tx<'_>, reach: &Reach, wish: &Wish, on: bool) -> Result<Checkout> {
-    let subject = wish.subject;
-    let owed = wish.expected.check(subject.shown(tx, reach))?;
-    if !on {
+/// Inserts a checkout. If an open one for the same amount exists, it is reused. `enabled` says whether card payments
+/// are configured.
+pub fn begin(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    request: &CheckoutRequest,
+    enabled: bool,
+) -> Result<Checkout> {
+    let subject = request.subject;
+    let outstanding = request.expected.check(subject.find_outstanding(tx, access))?;
+    if !enabled {
         return Err(Error::invalid_state(
             "Card payments are not set up. The operator of this server can set them up with the settings \
             TOUCHLINE_STRIPE_SECRET_KEY and TOUCHLINE_STRIPE_WEBHOOK_SECRET.",
         ));
     }
-    if !owed.payable {
-        return Err(Error::invalid_state("There is nothing to pay here any more."));
+    if !outstanding.payable {
+        return Err(Error::invalid_state("There is nothing left to pay."));
     }
-    let amount = chosen(subject, &owed, wish.amount)?;
-    let (name, currency) = (subject.to_string(), owed.currency);
-    let soon = tx.now().plus(LEFT);
-    let open = tx.maybe(
+    let amount = resolve_amount(subject, &outstanding, request.amount)?;
+    let (subject_id, currency) = (subject.to_string(), outstanding.currency);
+    let min_expiry = tx.now().plus(MIN_REMAINING_LIFETIME);
+    let open = tx.optional(
         sql!(
             Checkout::SELECT,
-            " where account_id = :account and subject = :name and status = 'open'
-                and amount = :amount and currency = :currency and expires_at > :soon
+            " where account_id = :account and subject = :subject_id and status = 'open'
+                and amount = :amount and currency = :currency and expires_at > :min_expiry
               order by id desc limit 1"
         ),
-        bind! { name, amount, currency, soon },
+        bind! { subject_id, amount, currency, min_expiry },
     )?;
     if let Some(open) = open {
         return Ok(open);
@@ -133,9 +149,9 @@ pub fn begin(tx: &Tx<'_>, reach: &Reach, wish: &Wish, on: bool) -> Result<Checko
     let checkout = Checkout {
         id: tx.new_id(),
         account_id: tx.account(),
-        subject: name,
-        team_id: owed.team_id,
-        title: owed.title,
+        subject: subject_id,
+        team_id: outstanding.team_id,
+        title: outstanding.title,
         currency,
         amount,
         status: Status::Open,
@@ -143,43 +159,49 @@ pub fn begin(tx: &Tx<'_>, reach: &Reach, wish: &Wish, on: bool) -> Result<Checko
         url: None,
         payment_id: None,
         actor: tx.actor().to_owned(),
-        expires_at: tx.now().plus(LIFE),
+        expires_at: tx.now().plus(SESSION_LIFETIME),
         created_at: tx.now(),
         updated_at: tx.now(),
         version: 1,
     };
-    tx.run(Checkout::INSERT, &checkout.bind())?;
+    tx.execute(Checkout::INSERT, &checkout.bind())?;
     let details = serde_json::json!({ "subject": checkout.subject, "amount": amount });
     tx.audit("checkout.opened", &checkout.id.to_string(), &details)?;
     Ok(checkout)
 }
 
-/// How much is to be paid.
-fn chosen(subject: Subject, owed: &Owed, wanted: Option<i64>) -> Result<i64> {
-    let Some(wanted) = wanted else { return Ok(owed.amount) };
+/// The requested amount if it is allowed, or the outstanding amount.
+fn resolve_amount(
+    subject: Subject,
+    outstanding: &Outstanding,
+    requested: Option<i64>,
+) -> Result<i64> {
+    let Some(requested) = requested else { return Ok(outstanding.amount) };
     let detail = match subject {
-        Subject::Order(_) if wanted != owed.amount => "An order is paid as a whole.",
-        Subject::Due(_) if wanted > owed.amount => "That is more than is owed.",
-        _ => return Ok(wanted),
+        Subject::Order(_) if requested != outstanding.amount => "An order must be paid in full.",
+        Subject::Due(_) if requested > outstanding.amount => {
+            "The amount exceeds the outstanding balance."
+        }
+        _ => return Ok(requested),
     };
     Err(Error::invalid(vec![Fault::new("/amount", "not_owed", detail)]))
 }
 
-/// One checkout, for those who may know of what it is for.
-pub fn shown(db: &Reader<'_>, reach: &Reach, id: CheckoutId) -> Result<Checkout> {
+/// A checkout, if the caller may see its order or due.
+pub fn find_visible(db: &Reader<'_>, access: &TeamAccess, id: CheckoutId) -> Result<Checkout> {
     let checkout = find(db, id)?;
     let subject = Subject::parse(&checkout.subject).ok_or_else(Error::not_found)?;
-    subject.shown(db, reach)?;
+    subject.find_outstanding(db, access)?;
     Ok(checkout)
 }
 
-/// One checkout.
+/// A checkout by ID.
 pub fn find(db: &Reader<'_>, id: CheckoutId) -> Result<Checkout> {
     Ok(db.one(sql!(Checkout::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
-/// A pile of checkouts that may have been paid, whoever's they are, after the last of the pile before.
-pub fn open(
+/// The next batch of open checkouts of all accounts, after the last one of the previous batch.
+pub fn list_open(
     db: &Reader<'_>,
     after: (AccountId, CheckoutId),
     limit: i64,
@@ -193,27 +215,27 @@ pub fn open(
     )?)
 }
 
-/// The provider has opened the page. What is known of it already stays.
-pub fn opened(tx: &Tx<'_>, id: CheckoutId, page: &Page) -> Result<Checkout> {
+/// Records the provider's session. Does nothing if a session is already recorded or the checkout is closed.
+pub fn record_session(tx: &Tx<'_>, id: CheckoutId, session: &CheckoutSession) -> Result<Checkout> {
     let checkout = find(tx, id)?;
     if checkout.session_id.is_some() || checkout.status != Status::Open {
         return Ok(checkout);
     }
-    let (session_id, url) = (Some(page.id.clone()), page.url.clone());
+    let (session_id, url) = (Some(session.id.clone()), session.url.clone());
     update(tx, Checkout { session_id, url, ..checkout })
 }
 
-/// Nobody can pay any more.
-pub fn expired(tx: &Tx<'_>, id: CheckoutId) -> Result<Checkout> {
+/// Marks an open checkout as expired.
+pub fn mark_expired(tx: &Tx<'_>, id: CheckoutId) -> Result<Checkout> {
     let checkout = find(tx, id)?;
     if checkout.status != Status::Open {
         return Ok(checkout);
     }
-    closed(tx, checkout, Status::Expired, None)
+    close(tx, checkout, Status::Expired, None)
 }
 
-/// The page has come to its end, and this came of it.
-pub fn closed(
+/// Closes a checkout with its final status.
+pub fn close(
     tx: &Tx<'_>,
     checkout: Checkout,
     status: Status,
@@ -224,7 +246,7 @@ pub fn closed(
 
 fn update(tx: &Tx<'_>, checkout: Checkout) -> Result<Checkout> {
     let checkout = Checkout { updated_at: tx.now(), version: checkout.version + 1, ..checkout };
-    tx.run(
+    tx.execute(
         "update checkout set status = :status, session_id = :session_id, url = :url,
              payment_id = :payment_id, updated_at = :updated_at, version = :version
          where account_id = :account and id = :id",

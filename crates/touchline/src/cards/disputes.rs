@@ -1,30 +1,36 @@
-//! Disputes: the payer's bank asks to have a payment back. Who keeps the money is settled with the provider; here
-//! it is noted, told and written to those in charge, and nothing moves by itself.
+//! Disputes (chargebacks): the payer's bank claims a payment back. Disputes are handled at the provider; this module
+//! records their status, publishes it and emails the admins. No money is moved automatically.
 
 use store::{Scope, Tx};
 
-use super::letter;
-use super::provider::{Disputed, Refusal};
+use super::emails;
+use super::provider::{ProviderDispute, ProviderError};
 use super::{ACTOR, Cards};
 use crate::app::App;
 use crate::error::Result;
 use crate::ids::AccountId;
 use crate::money::payment;
 
-/// Looks a dispute up and notes how it stands, unless that is known.
-pub async fn look_up(app: &App, cards: &Cards, account: AccountId, id: &str) -> Result<()> {
-    let Disputed { payment: name, dispute } = match cards.provider.look_at_dispute(id).await {
+/// Looks up a dispute at the provider and records its status if it has changed.
+pub async fn sync_dispute(app: &App, cards: &Cards, account: AccountId, id: &str) -> Result<()> {
+    let ProviderDispute { payment: provider_id, dispute } = match cards
+        .provider
+        .get_dispute(id)
+        .await
+    {
         Ok(found) => found,
-        Err(Refusal::Later(why)) => return Err(super::reconcile::unreachable(why)),
-        Err(Refusal::Never(why)) => {
-            tracing::warn!(why, "the payment provider does not know a dispute it told us of");
+        Err(ProviderError::Retryable(reason)) => {
+            return Err(super::reconcile::provider_unreachable(reason));
+        }
+        Err(ProviderError::Permanent(reason)) => {
+            tracing::warn!(reason, "could not retrieve a dispute reported by the payment provider");
             return Ok(());
         }
     };
-    let Some(name) = name else { return Ok(()) };
-    let work = move |tx: &Tx<'_>| match payment::find_by_provider(tx, &name)? {
-        Some(payment) => match payment::disputed(tx, &payment, dispute)? {
-            Some(payment) => letter::disputed(tx, &payment, dispute),
+    let Some(provider_id) = provider_id else { return Ok(()) };
+    let work = move |tx: &Tx<'_>| match payment::find_by_provider(tx, &provider_id)? {
+        Some(payment) => match payment::record_dispute(tx, &payment, dispute)? {
+            Some(payment) => emails::payment_disputed(tx, &payment, dispute),
             None => Ok(()),
         },
         None => Ok(()),

@@ -1,22 +1,22 @@
-//! Payments by card: families pay orders and dues on a page of the payment provider, and money goes back the
-//! way it came.
+//! Card payments: families pay orders and dues on a page hosted by the payment provider, and refunds go back to the
+//! card.
 //!
-//! Off unless it is set up. What is to be done is written down first, then the provider is asked, then what it
-//! answered is written down; whatever breaks in between is looked up again. See `docs/cards.md`.
+//! Disabled unless configured. Every operation is recorded first, then requested from the provider, then completed with
+//! the provider's response. Reconciliation repairs whatever fails in between. See `docs/cards.md`.
 
 pub mod api;
 pub mod checkout;
 pub mod disputes;
-pub mod incoming;
-mod letter;
-pub mod minor;
-pub mod opening;
+pub mod stripe_webhook;
+mod emails;
+pub mod stripe_amount;
+pub mod checkout_session;
 pub mod pages;
 pub mod provider;
 pub mod reconcile;
 pub mod refunds;
-pub mod returning;
-pub mod settling;
+pub mod refund_results;
+pub mod settlement;
 pub mod signature;
 pub mod stripe;
 pub mod subject;
@@ -31,27 +31,27 @@ use self::provider::Provider;
 use self::stripe::Stripe;
 use crate::app::App;
 use crate::config::{Config, Secret};
-use crate::web::server::told;
+use crate::web::server::stop_requested;
 
-/// How often refunds are looked for that are to be sent.
+/// How often pending refunds are sent to the provider.
 const SEND_EVERY: Duration = Duration::from_secs(2);
-/// How long the provider is left alone when it cannot be reached.
-const REST: Duration = Duration::from_secs(30);
-/// How often everything that is open is looked up at the provider.
+/// Pause after the provider could not be reached.
+const UNREACHABLE_PAUSE: Duration = Duration::from_secs(30);
+/// How often open checkouts and refunds are reconciled with the provider.
 const RECONCILE_EVERY: Duration = Duration::from_secs(600);
-/// Who writes down what the provider says.
+/// The actor of changes that come from the provider.
 pub(crate) const ACTOR: &str = "cards";
 
-/// What is needed to take cards.
+/// The configuration of card payments.
 #[derive(Clone)]
 pub struct Cards {
     pub provider: Arc<dyn Provider>,
-    /// By which we know that the provider calls.
+    /// Secret to verify the provider's webhook requests.
     pub webhook_secret: Option<Secret>,
 }
 
 impl Cards {
-    /// As the settings want it; `None` where cards are not taken.
+    /// Card payments as configured; `None` if they are disabled.
     pub fn new(config: &Config) -> Result<Option<Self>, String> {
         let Some(key) = &config.stripe_secret_key else { return Ok(None) };
         let provider = Arc::new(Stripe::new(&config.stripe_url, key)?);
@@ -59,22 +59,22 @@ impl Cards {
     }
 }
 
-/// Sends refunds, and heals what broke, until the service stops.
+/// Sends refunds and reconciles with the provider until the service stops.
 pub async fn run(app: App, mut stop: watch::Receiver<bool>) {
     let Some(cards) = app.cards.clone() else { return };
-    let mut reconciled: Option<Instant> = None;
+    let mut last_reconciled: Option<Instant> = None;
     loop {
-        let long_ago = reconciled.is_none_or(|at| at.elapsed() >= RECONCILE_EVERY);
-        let reached = if long_ago {
-            let reached = reconcile::everything(&app, &cards).await;
-            // What could not be looked up is looked up once the provider can be reached.
-            reconciled = reached.then(Instant::now);
+        let reconcile_due = last_reconciled.is_none_or(|at| at.elapsed() >= RECONCILE_EVERY);
+        let reached = if reconcile_due {
+            let reached = reconcile::reconcile_all(&app, &cards).await;
+            // After a failure, the next round reconciles again.
+            last_reconciled = reached.then(Instant::now);
             reached
         } else {
-            refunds::send(&app, &cards).await
+            refunds::send_pending(&app, &cards).await
         };
-        let wait = if reached { SEND_EVERY } else { REST };
-        if tokio::time::timeout(wait, told(&mut stop)).await.is_ok() {
+        let wait = if reached { SEND_EVERY } else { UNREACHABLE_PAUSE };
+        if tokio::time::timeout(wait, stop_requested(&mut stop)).await.is_ok() {
             return;
         }
     }

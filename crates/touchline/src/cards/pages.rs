@@ -1,5 +1,5 @@
-//! Where people go to the payment provider, and the pages to which it sends them back. Those say nothing about anybody: whether something
-//! was paid is what the provider tells us, not where a browser has been sent.
+//! The redirect to the payment provider, and the pages it sends payers back to. Those pages show no personal data and
+//! prove nothing: only the provider's API tells whether something was paid.
 
 use askama::Template;
 use axum::Router;
@@ -7,20 +7,20 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use http::StatusCode;
 
-use super::checkout::Wish;
-use super::opening;
+use super::checkout::CheckoutRequest;
+use super::checkout_session;
 use super::subject::Subject;
-use crate::accounts::permits::OrdersPlace;
+use crate::accounts::permissions::OrdersPlace;
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::ids::DueId;
 use crate::money;
 use crate::web::form::Form;
 use crate::web::page::{self, Frame};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
+use crate::web::path::PathParams;
+use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
-/// Where something is paid, `/checkout/done` and `/checkout/back`.
+/// Routes for paying a due, `/checkout/done` and `/checkout/back`.
 pub fn router() -> Router<App> {
     Router::new()
         .route("/dues/{id}/pay", post(pay_due))
@@ -28,28 +28,38 @@ pub fn router() -> Router<App> {
         .route("/checkout/back", get(back))
 }
 
-/// Sends the payer of a due to the provider's page.
+/// Redirects the payer of a due to the provider's payment page.
 async fn pay_due(
-    At(id): At<DueId>,
-    Posted { visitor, form }: Posted<OrdersPlace>,
-) -> Outcome<Response> {
-    let url = url(&visitor, Subject::Due(id), &form).await?;
+    PathParams(id): PathParams<DueId>,
+    VisitorForm { visitor, form }: VisitorForm<OrdersPlace>,
+) -> PageResult<Response> {
+    let url = checkout_url(&visitor, Subject::Due(id), &form).await?;
     Ok(see_other(&url))
 }
 
-/// The address of the page on which it is paid: all of it, or as much as the form says.
-async fn url(visitor: &Visitor<OrdersPlace>, subject: Subject, form: &Form) -> Result<String> {
-    let told = form.maybe("amount").map(str::parse::<i64>);
-    let amount = told
+/// The URL of the payment page, for the amount in the form or the whole outstanding amount.
+async fn checkout_url(
+    visitor: &Visitor<OrdersPlace>,
+    subject: Subject,
+    form: &Form,
+) -> Result<String> {
+    let parsed = form.optional("amount").map(str::parse::<i64>);
+    let amount = parsed
         .transpose()
         .ok()
-        .filter(|told| told.is_none_or(|one| (1..=money::MOST).contains(&one)));
-    // Who must not know of it is told so before anything else.
-    let (app, reach) = (visitor.app(), visitor.reach().await?);
-    let known = reach.clone();
-    visitor.read(move |db| subject.shown(db, &known)).await?;
-    let amount = amount.ok_or_else(|| Error::invalid_state("This is not an amount."))?;
-    opening::lead(app, visitor.scope()?, reach, Wish { amount, ..Wish::all_of(subject) }).await
+        .filter(|amount| amount.is_none_or(|amount| (1..=money::MAX_AMOUNT).contains(&amount)));
+    // Checks access before reporting an invalid amount.
+    let (app, access) = (visitor.app(), visitor.team_access().await?);
+    let visible = access.clone();
+    visitor.read(move |db| subject.find_outstanding(db, &visible)).await?;
+    let amount = amount.ok_or_else(|| Error::invalid_state("The amount is not valid."))?;
+    checkout_session::open_url(
+        app,
+        visitor.scope()?,
+        access,
+        CheckoutRequest { amount, ..CheckoutRequest::for_full_amount(subject) },
+    )
+    .await
 }
 
 #[derive(Template)]

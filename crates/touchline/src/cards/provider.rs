@@ -1,7 +1,7 @@
-//! The payment provider: what we ask of one, whichever it is.
+//! The interface to a payment provider.
 //!
-//! Everything is asked under a name of ours, so that asking twice does nothing twice; and whatever a provider
-//! tells us by itself, we believe only what it answers when we ask.
+//! Every request that changes something carries an idempotency key of ours, so it can be repeated safely. Webhooks of a
+//! provider are not trusted: only its responses to our requests are.
 
 use std::pin::Pin;
 
@@ -11,135 +11,144 @@ use serde_json::Value;
 use crate::ids::{AccountId, CheckoutId, RefundId};
 use crate::money::payment::Dispute;
 
-/// An answer that is on its way.
-pub type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refusal>> + Send + 'a>>;
+/// The future of a request to the provider.
+pub type ProviderFuture<'a, T> =
+    Pin<Box<dyn Future<Output = Result<T, ProviderError>> + Send + 'a>>;
 
-/// Why there is no answer, or a bad one. What it says can be logged: it holds no secret.
+/// Why a request failed. The text contains no secrets and can be logged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
-    /// It may go better later.
-    Later(String),
-    /// It will never go.
-    Never(String),
+pub enum ProviderError {
+    /// The request may succeed later.
+    Retryable(String),
+    /// The request will never succeed.
+    Permanent(String),
 }
 
-/// A page on which somebody is to pay.
+/// A checkout session to create.
 #[derive(Debug, Clone)]
-pub struct NewPage {
+pub struct NewSession {
     pub account: AccountId,
     pub checkout: CheckoutId,
     pub currency: Currency,
     pub amount: i64,
-    /// What it is for, as the payer reads it.
+    /// What is paid, as shown to the payer.
     pub title: String,
     pub expires_at: Timestamp,
-    /// Where the payer goes from there, whether they have paid or not.
-    pub done: String,
-    pub back: String,
+    /// Where the payer returns to after paying.
+    pub success_url: String,
+    /// Where the payer returns to without paying.
+    pub cancel_url: String,
 }
 
-/// How far it has come.
+/// The status of a checkout session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
-    /// Nobody has paid yet, or the money is still on its way.
+pub enum SessionStatus {
+    /// Not paid yet, or the payment is still being processed.
     Open,
     Paid,
-    /// Nobody can pay any more.
+    /// Can no longer be paid.
     Expired,
 }
 
-/// A page as the provider shows it.
+/// A checkout session at the provider.
 #[derive(Debug, Clone)]
-pub struct Page {
+pub struct CheckoutSession {
     pub id: String,
-    /// Where it is, as long as somebody can pay.
+    /// URL of the payment page while the session is open.
     pub url: Option<String>,
-    pub progress: Progress,
-    /// What we gave it to be known by.
+    pub status: SessionStatus,
+    /// Our metadata of the session.
     pub account: Option<AccountId>,
     pub checkout: Option<CheckoutId>,
     pub money: Option<(Currency, i64)>,
-    /// The provider's name of the payment, by which it is given back.
+    /// The provider's ID of the payment, needed for refunds.
     pub payment: Option<String>,
 }
 
-/// Money that is to be given back.
+/// A refund to create.
 #[derive(Debug, Clone)]
-pub struct NewReturn {
+pub struct NewProviderRefund {
     pub account: AccountId,
     pub refund: RefundId,
-    /// The provider's name of the payment.
+    /// The provider's ID of the payment.
     pub payment: String,
     pub currency: Currency,
     pub amount: i64,
 }
 
-/// Money that is given back, as the provider shows it.
+/// A refund at the provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Return {
+pub struct ProviderRefund {
     pub id: String,
-    pub outcome: Outcome,
+    pub outcome: RefundOutcome,
 }
 
-/// What has become of it.
+/// The outcome of a refund.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RefundOutcome {
     Pending,
-    Done,
-    /// And why, in a word of the provider's.
+    Succeeded,
+    /// With the provider's reason.
     Failed(String),
 }
 
-/// Money that was given back of a payment, whoever asked for it.
+/// A refund in the provider's list for a payment, made by this service or by somebody else.
 #[derive(Debug, Clone)]
-pub struct Returned {
-    pub back: Return,
-    /// The name we gave it, if it was us.
+pub struct ListedRefund {
+    pub provider_refund: ProviderRefund,
+    /// Our ID of the refund, if this service requested it.
     pub refund: Option<RefundId>,
     pub money: Option<(Currency, i64)>,
 }
 
-/// What we have said of a payment.
+/// The owner of a payment, from our metadata at the provider.
 #[derive(Debug, Clone, Copy)]
-pub struct Whose {
+pub struct PaymentOwner {
     pub account: AccountId,
-    /// The page on which it was made.
+    /// The checkout the payment was made with.
     pub checkout: Option<CheckoutId>,
 }
 
-impl Whose {
-    /// Reads what we have said of something.
+impl PaymentOwner {
+    /// Reads the owner from the metadata of an object of the provider.
     pub fn read(object: &Value) -> Option<Self> {
-        let said = |name: &str| object["metadata"][name].as_str();
-        let checkout = said("checkout").and_then(|id| id.parse().ok());
-        Some(Self { account: said("account")?.parse().ok()?, checkout })
+        let metadata = |name: &str| object["metadata"][name].as_str();
+        let checkout = metadata("checkout").and_then(|id| id.parse().ok());
+        Some(Self { account: metadata("account")?.parse().ok()?, checkout })
     }
 }
 
-/// A payment that the payer's bank asks to have back, as the provider shows it.
+/// A dispute at the provider.
 #[derive(Debug, Clone)]
-pub struct Disputed {
-    /// The provider's name of the payment.
+pub struct ProviderDispute {
+    /// The provider's ID of the payment.
     pub payment: Option<String>,
     pub dispute: Dispute,
 }
 
-/// Who takes cards for us.
+/// A payment provider for cards.
 pub trait Provider: Send + Sync {
-    /// Where the pages are that it opens, as a browser calls it: forms of ours may lead there.
+    /// Origin of the provider's payment pages, for the `form-action` directive of our pages.
     fn origin(&self) -> &'static str;
-    /// Opens a page. Asked again, it gives the same page.
-    fn open<'a>(&'a self, page: &'a NewPage) -> Asked<'a, Page>;
-    /// Looks at a page.
-    fn look<'a>(&'a self, id: &'a str) -> Asked<'a, Page>;
-    /// Gives money back. Asked again within hours, it does so once.
-    fn give_back<'a>(&'a self, money: &'a NewReturn) -> Asked<'a, Return>;
-    /// Looks at money that is given back.
-    fn look_at_return<'a>(&'a self, id: &'a str) -> Asked<'a, Return>;
-    /// Everything that was given back of a payment, by us or by others.
-    fn returns_of<'a>(&'a self, payment: &'a str) -> Asked<'a, Vec<Returned>>;
-    /// Whose a payment is, as we said when it was asked for; `None` if it is nobody's here.
-    fn whose<'a>(&'a self, payment: &'a str) -> Asked<'a, Option<Whose>>;
-    /// Looks at a dispute.
-    fn look_at_dispute<'a>(&'a self, id: &'a str) -> Asked<'a, Disputed>;
+    /// Creates a checkout session. Repeating the request returns the same session.
+    fn create_session<'a>(&'a self, session: &'a NewSession)
+    -> ProviderFuture<'a, CheckoutSession>;
+    /// Retrieves a checkout session.
+    fn get_session<'a>(&'a self, id: &'a str) -> ProviderFuture<'a, CheckoutSession>;
+    /// Creates a refund. Repeating the request within a day returns the same refund.
+    fn create_refund<'a>(
+        &'a self,
+        new: &'a NewProviderRefund,
+    ) -> ProviderFuture<'a, ProviderRefund>;
+    /// Retrieves a refund.
+    fn get_refund<'a>(&'a self, id: &'a str) -> ProviderFuture<'a, ProviderRefund>;
+    /// Lists all refunds of a payment, including those made without this service.
+    fn list_refunds<'a>(&'a self, payment: &'a str) -> ProviderFuture<'a, Vec<ListedRefund>>;
+    /// The owner of a payment according to our metadata; `None` if it has none.
+    fn get_payment_owner<'a>(
+        &'a self,
+        payment: &'a str,
+    ) -> ProviderFuture<'a, Option<PaymentOwner>>;
+    /// Retrieves a dispute.
+    fn get_dispute<'a>(&'a self, id: &'a str) -> ProviderFuture<'a, ProviderDispute>;
 }

@@ -1,59 +1,59 @@
-//! Reconciliation: what is open here is looked up at the provider. So it does not matter whether a call of the
-//! provider's was lost, or we were, between its answer and our commit.
+//! Reconciliation: everything that is open here is looked up at the provider. This repairs lost webhooks and crashes
+//! between the provider's response and our commit.
 
 use std::time::Duration;
 
 use store::{Reader, Scope};
 
 use super::checkout::{self, Checkout, Status};
-use super::provider::{NewPage, Refusal};
-use super::{ACTOR, Cards, refunds, settling};
+use super::provider::{NewSession, ProviderError};
+use super::{ACTOR, Cards, refunds, settlement};
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, CheckoutId};
 
-/// How many are looked up at once.
-const PILE: i64 = 100;
-/// A checkout that is younger than this may just be opened by whoever asked for it.
-const YOUNG: Duration = Duration::from_secs(60);
-/// How long after its end a page may still turn out to have been paid.
-const LATE: Duration = Duration::from_secs(3 * 86_400);
+/// Number of checkouts to load at once.
+const BATCH_SIZE: i64 = 100;
+/// A checkout younger than this may still be in the process of being opened.
+const OPENING_GRACE_PERIOD: Duration = Duration::from_secs(60);
+/// How long after its expiry a session may still turn out to be paid.
+const LATE_PAYMENT_WINDOW: Duration = Duration::from_secs(3 * 86_400);
 
-/// A provider that says so often that it cannot answer now is not asked for the rest.
-const IN_VAIN: u32 = 3;
+/// After this many temporary failures, the rest is skipped until the next round.
+const MAX_FAILURES: u32 = 3;
 
-/// Looks up everything that is open. Says whether the provider could be reached.
-pub async fn everything(app: &App, cards: &Cards) -> bool {
-    let looked = checkouts(app, cards).await;
-    // One page that cannot be looked up must not keep money from going back.
-    refunds::look(app, cards).await && looked
+/// Reconciles all open checkouts and refunds. Returns whether the provider could be reached.
+pub async fn reconcile_all(app: &App, cards: &Cards) -> bool {
+    let reached = reconcile_checkouts(app, cards).await;
+    // A failing checkout must not block refunds.
+    refunds::sync_pending(app, cards).await && reached
 }
 
-async fn checkouts(app: &App, cards: &Cards) -> bool {
-    let mut last = (AccountId::LEAST, CheckoutId::LEAST);
-    let mut in_vain = 0;
+async fn reconcile_checkouts(app: &App, cards: &Cards) -> bool {
+    let mut last = (AccountId::MIN, CheckoutId::MIN);
+    let mut failures = 0;
     while !app.is_stopping() {
-        let look = move |db: &Reader<'_>| checkout::open(db, last, PILE);
-        let pile = match app.db.read(Scope::system("cards"), look).await {
-            Ok(pile) => pile,
+        let find = move |db: &Reader<'_>| checkout::list_open(db, last, BATCH_SIZE);
+        let batch = match app.db.read(Scope::system("cards"), find).await {
+            Ok(batch) => batch,
             Err(error) => {
-                tracing::warn!(cause = ?error.cause, "could not look for open checkouts");
+                tracing::warn!(cause = ?error.cause, "could not load open checkouts");
                 return false;
             }
         };
-        let Some(end) = pile.last() else { return in_vain == 0 };
+        let Some(end) = batch.last() else { return failures == 0 };
         last = *end;
-        for (account, id) in pile {
-            match look_up(app, cards, account, id, None).await {
+        for (account, id) in batch {
+            match reconcile_checkout(app, cards, account, id, None).await {
                 Ok(()) => {}
                 Err(error) if error.code == Code::Overloaded => {
-                    in_vain += 1;
-                    if in_vain == IN_VAIN {
+                    failures += 1;
+                    if failures == MAX_FAILURES {
                         return false;
                     }
                 }
                 Err(error) => {
-                    tracing::warn!(checkout = %id, cause = ?error.cause, "could not look up a checkout");
+                    tracing::warn!(checkout = %id, cause = ?error.cause, "could not reconcile a checkout");
                 }
             }
         }
@@ -61,65 +61,74 @@ async fn checkouts(app: &App, cards: &Cards) -> bool {
     true
 }
 
-/// Looks a checkout up at the provider and enters what it says. `heard` is the provider's name of the page, if
-/// it has just told us. Asked to come again later if the provider cannot be reached.
-pub async fn look_up(
+/// Looks up a checkout at the provider and applies the result. `session_id` is the provider's ID of the session, if a
+/// webhook has just reported it. Fails with a retryable error if the provider cannot be reached.
+pub async fn reconcile_checkout(
     app: &App,
     cards: &Cards,
     account: AccountId,
     id: CheckoutId,
-    heard: Option<&str>,
+    session_id: Option<&str>,
 ) -> Result<()> {
     let scope = || Scope::account(account, ACTOR);
-    let found = match app.db.read(scope(), move |db| checkout::find(db, id)).await {
-        Ok(found) => found,
-        // A page of another installation, or of an account that is gone.
+    let checkout = match app.db.read(scope(), move |db| checkout::find(db, id)).await {
+        Ok(checkout) => checkout,
+        // A session of another installation or of a deleted account.
         Err(error) if error.code == Code::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    if matches!(found.status, Status::Paid | Status::Stray) {
+    if matches!(checkout.status, Status::Paid | Status::Unmatched) {
         return Ok(());
     }
     let now = app.clock.now();
-    let late = found.expires_at.plus(LATE) < now;
-    let name = found.session_id.as_deref().or(heard);
-    let answered = match name {
-        Some(name) => cards.provider.look(name).await,
-        None if found.created_at.plus(YOUNG) > now => return Ok(()),
-        // Whether it was ever opened is not known. Asked for again, it is the same page; but not once it has ended.
-        None if found.expires_at > now => cards.provider.open(&page_of(app, &found)).await,
-        None => return app.db.write(scope(), move |tx| checkout::expired(tx, id)).await.map(drop),
+    let final_lookup = checkout.expires_at.plus(LATE_PAYMENT_WINDOW) < now;
+    let session_id = checkout.session_id.as_deref().or(session_id);
+    let response = match session_id {
+        Some(session_id) => cards.provider.get_session(session_id).await,
+        None if checkout.created_at.plus(OPENING_GRACE_PERIOD) > now => return Ok(()),
+        // It is unknown whether a session was created. Until it expires, repeating the request returns the same
+        // session.
+        None if checkout.expires_at > now => {
+            cards.provider.create_session(&session_request(app, &checkout)).await
+        }
+        None => {
+            return app.db.write(scope(), move |tx| checkout::mark_expired(tx, id)).await.map(drop);
+        }
     };
-    match answered {
-        Ok(page) => app.db.write(scope(), move |tx| settling::enter(tx, id, &page)).await?,
-        Err(Refusal::Later(why)) if !late => return Err(unreachable(why)),
-        Err(Refusal::Later(why) | Refusal::Never(why)) => {
-            tracing::warn!(checkout = %id, why, "the payment provider does not know a page of ours");
+    match response {
+        Ok(session) => {
+            app.db.write(scope(), move |tx| settlement::apply_session(tx, id, &session)).await?;
+        }
+        Err(ProviderError::Retryable(reason)) if !final_lookup => {
+            return Err(provider_unreachable(reason));
+        }
+        Err(ProviderError::Retryable(reason) | ProviderError::Permanent(reason)) => {
+            tracing::warn!(checkout = %id, reason, "could not retrieve a checkout session");
         }
     }
-    // A page that says nothing for so long says nothing any more.
-    if late {
-        app.db.write(scope(), move |tx| checkout::expired(tx, id)).await?;
+    // After this long, the session will not be paid any more.
+    if final_lookup {
+        app.db.write(scope(), move |tx| checkout::mark_expired(tx, id)).await?;
     }
     Ok(())
 }
 
-/// The page that a checkout asks for: the same whenever it is asked.
-pub fn page_of(app: &App, checkout: &Checkout) -> NewPage {
-    NewPage {
+/// The session to request for a checkout. Always the same, as idempotent requests require.
+pub fn session_request(app: &App, checkout: &Checkout) -> NewSession {
+    NewSession {
         account: checkout.account_id,
         checkout: checkout.id,
         currency: checkout.currency,
         amount: checkout.amount,
         title: checkout.title.clone(),
         expires_at: checkout.expires_at,
-        done: app.url("/checkout/done"),
-        back: app.url("/checkout/back"),
+        success_url: app.url("/checkout/done"),
+        cancel_url: app.url("/checkout/back"),
     }
 }
 
-/// The provider cannot be reached; trying again may help.
-pub fn unreachable(why: String) -> Error {
-    let detail = "The payment provider cannot be reached; try again in a moment.";
-    Error { cause: Some(why), ..Error::new(Code::Overloaded, detail).retry_after(5) }
+/// The error for a provider that cannot be reached; retryable.
+pub fn provider_unreachable(reason: String) -> Error {
+    let detail = "The payment provider cannot be reached. Try again in a moment.";
+    Error { cause: Some(reason), ..Error::new(Code::Overloaded, detail).retry_after(5) }
 }

@@ -1,52 +1,56 @@
-//! Refunds: money that was paid by card goes back to the card. The room that gave it back has written that
-//! down; here the provider is asked to do so, after the commit, and what it made of it is noted.
+//! Refunds to cards. The module that refunds has recorded the refund; after the commit, this module requests it from
+//! the provider and records the outcome.
 
 use std::time::Duration;
 
 use store::{Reader, Scope, Tx};
 
-use super::provider::{NewReturn, Outcome, Refusal, Return};
-use super::{ACTOR, Cards, returning};
+use super::provider::{NewProviderRefund, ProviderError, ProviderRefund, RefundOutcome};
+use super::{ACTOR, Cards, refund_results};
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, RefundId};
-use crate::money::payment::{self, Waiting};
+use crate::money::payment::{self, PendingRefund};
 
-/// How many are looked up at once.
-const PILE: i64 = 100;
-/// For how long asking twice surely does nothing twice: less than the day that Stripe remembers a key.
-const REMEMBERED: Duration = Duration::from_secs(12 * 3600);
+/// Number of refunds to load at once.
+const BATCH_SIZE: i64 = 100;
+/// How long a request can safely be repeated. Stripe remembers an idempotency key for at least 24 hours.
+const IDEMPOTENCY_WINDOW: Duration = Duration::from_secs(12 * 3600);
 
-/// Sends what was not sent yet. Says whether the provider could be reached.
-pub async fn send(app: &App, cards: &Cards) -> bool {
-    each(app, cards, |waiting| waiting.provider_id.is_none()).await
+/// Sends pending refunds that are not at the provider yet. Returns whether the provider could be reached.
+pub async fn send_pending(app: &App, cards: &Cards) -> bool {
+    process_pending(app, cards, |refund| refund.provider_id.is_none()).await
 }
 
-/// The same, and looks up what was sent and has not ended yet.
-pub async fn look(app: &App, cards: &Cards) -> bool {
-    each(app, cards, |_| true).await
+/// Sends pending refunds, and looks up those that are already at the provider.
+pub async fn sync_pending(app: &App, cards: &Cards) -> bool {
+    process_pending(app, cards, |_| true).await
 }
 
-async fn each(app: &App, cards: &Cards, wanted: impl Fn(&Waiting) -> bool) -> bool {
-    let mut last = (AccountId::LEAST, RefundId::LEAST);
+async fn process_pending(
+    app: &App,
+    cards: &Cards,
+    filter: impl Fn(&PendingRefund) -> bool,
+) -> bool {
+    let mut last = (AccountId::MIN, RefundId::MIN);
     while !app.is_stopping() {
-        let look = move |db: &Reader<'_>| payment::waiting(db, last, PILE);
-        let pile = match app.db.read(Scope::system("cards"), look).await {
-            Ok(pile) => pile,
+        let find = move |db: &Reader<'_>| payment::list_pending_refunds(db, last, BATCH_SIZE);
+        let batch = match app.db.read(Scope::system("cards"), find).await {
+            Ok(batch) => batch,
             Err(error) => {
-                tracing::warn!(cause = ?error.cause, "could not look for refunds");
+                tracing::warn!(cause = ?error.cause, "could not load pending refunds");
                 return false;
             }
         };
-        let Some(end) = pile.last() else { return true };
+        let Some(end) = batch.last() else { return true };
         last = (end.account_id, end.id);
-        for waiting in pile.iter().filter(|waiting| wanted(waiting)) {
-            match carry(app, cards, waiting).await {
+        for refund in batch.iter().filter(|refund| filter(refund)) {
+            match process(app, cards, refund).await {
                 Ok(()) => {}
                 Err(error) if error.code == Code::Overloaded => return false,
                 Err(error) => {
-                    let id = waiting.id;
-                    tracing::warn!(refund = %id, cause = ?error.cause, "could not carry a refund");
+                    let id = refund.id;
+                    tracing::warn!(refund = %id, cause = ?error.cause, "could not process a refund");
                 }
             }
         }
@@ -54,82 +58,104 @@ async fn each(app: &App, cards: &Cards, wanted: impl Fn(&Waiting) -> bool) -> bo
     true
 }
 
-/// Looks up one refund, whatever is known of it: the provider says that something became of it.
-pub async fn look_up(app: &App, cards: &Cards, account: AccountId, id: RefundId) -> Result<()> {
+/// Processes one refund in any status, because a webhook reported a change.
+pub async fn sync_refund(app: &App, cards: &Cards, account: AccountId, id: RefundId) -> Result<()> {
     let scope = Scope::account(account, ACTOR);
-    match app.db.read(scope, move |db| payment::as_waiting(db, id)).await {
-        Ok(waiting) => carry(app, cards, &waiting).await,
-        // A refund of another installation, or of an account that is gone.
+    match app.db.read(scope, move |db| payment::find_provider_refund(db, id)).await {
+        Ok(refund) => process(app, cards, &refund).await,
+        // A refund of another installation or of a deleted account.
         Err(error) if error.code == Code::NotFound => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// Looks up everything that was given back of a payment, by the provider's name of it: what we have asked for, and
-/// what was given back without us.
-pub async fn look_up_of(app: &App, cards: &Cards, account: AccountId, name: &str) -> Result<()> {
+/// Processes all refunds of a payment, given the provider's ID of the payment: those requested by this service and
+/// those made at the provider.
+pub async fn sync_payment_refunds(
+    app: &App,
+    cards: &Cards,
+    account: AccountId,
+    payment_id: &str,
+) -> Result<()> {
     let scope = || Scope::account(account, ACTOR);
-    let own = name.to_owned();
-    let look = move |db: &Reader<'_>| match payment::find_by_provider(db, &own)? {
-        Some(payment) => payment::waiting_of(db, payment.id).map(Some),
+    let provider_id = payment_id.to_owned();
+    let find = move |db: &Reader<'_>| match payment::find_by_provider(db, &provider_id)? {
+        Some(payment) => payment::find_pending_refunds(db, payment.id).map(Some),
         None => Ok(None),
     };
-    let Some(waiting) = app.db.read(scope(), look).await? else { return Ok(()) };
-    for waiting in waiting {
-        carry(app, cards, &waiting).await?;
+    let Some(pending) = app.db.read(scope(), find).await? else { return Ok(()) };
+    for refund in pending {
+        process(app, cards, &refund).await?;
     }
-    without_us(app, cards, account, name).await
+    import_external_refunds(app, cards, account, payment_id).await
 }
 
-async fn without_us(app: &App, cards: &Cards, account: AccountId, name: &str) -> Result<()> {
-    let own = name.to_owned();
-    match cards.provider.returns_of(name).await {
-        Ok(all) => {
-            let work = move |tx: &Tx<'_>| returning::elsewhere(tx, &own, &all);
+/// Records the refunds of a payment that were made at the provider.
+async fn import_external_refunds(
+    app: &App,
+    cards: &Cards,
+    account: AccountId,
+    payment_id: &str,
+) -> Result<()> {
+    let provider_id = payment_id.to_owned();
+    match cards.provider.list_refunds(payment_id).await {
+        Ok(refunds) => {
+            let work = move |tx: &Tx<'_>| {
+                refund_results::import_external_refunds(tx, &provider_id, &refunds)
+            };
             app.db.write(Scope::account(account, ACTOR), work).await
         }
-        Err(Refusal::Later(why)) => Err(super::reconcile::unreachable(why)),
-        Err(Refusal::Never(why)) => Err(Error::internal(why)),
+        Err(ProviderError::Retryable(reason)) => {
+            Err(super::reconcile::provider_unreachable(reason))
+        }
+        Err(ProviderError::Permanent(reason)) => Err(Error::internal(reason)),
     }
 }
 
-/// Asks the provider for a refund or what became of it, and notes the answer.
-async fn carry(app: &App, cards: &Cards, waiting: &Waiting) -> Result<()> {
-    let Some(payment) = waiting.payment.clone() else { return Ok(()) };
-    let Waiting { account_id: account, id: refund, currency, amount, .. } = *waiting;
-    let money = NewReturn { account, refund, payment, currency, amount };
-    let answered = match &waiting.provider_id {
-        Some(id) => cards.provider.look_at_return(id).await,
-        None if waiting.created_at.plus(REMEMBERED) > app.clock.now() => {
-            cards.provider.give_back(&money).await
+/// Requests a refund from the provider or looks up its status, and records the outcome.
+async fn process(app: &App, cards: &Cards, pending: &PendingRefund) -> Result<()> {
+    let Some(payment) = pending.payment.clone() else { return Ok(()) };
+    let PendingRefund { account_id: account, id: refund, currency, amount, .. } = *pending;
+    let new = NewProviderRefund { account, refund, payment, currency, amount };
+    let response = match &pending.provider_id {
+        Some(id) => cards.provider.get_refund(id).await,
+        None if pending.created_at.plus(IDEMPOTENCY_WINDOW) > app.clock.now() => {
+            cards.provider.create_refund(&new).await
         }
-        // It may have been given back long ago, and we were not told.
-        None => match cards.provider.returns_of(&money.payment).await {
-            Ok(all) => match all.into_iter().find(|one| one.refund == Some(refund)) {
-                Some(found) => Ok(found.back),
-                None => cards.provider.give_back(&money).await,
+        // An earlier request may have succeeded although its response was lost.
+        None => match cards.provider.list_refunds(&new.payment).await {
+            Ok(refunds) => match refunds.into_iter().find(|listed| listed.refund == Some(refund)) {
+                Some(found) => Ok(found.provider_refund),
+                None => cards.provider.create_refund(&new).await,
             },
-            Err(refusal) => Err(refusal),
+            Err(error) => Err(error),
         },
     };
-    match answered {
-        Ok(Return { id, outcome }) => note(app, waiting, Some(id), outcome).await,
-        Err(Refusal::Later(why)) => Err(super::reconcile::unreachable(why)),
-        Err(Refusal::Never(why)) if waiting.provider_id.is_none() => {
-            note(app, waiting, None, Outcome::Failed(why)).await?;
-            // It may be refused because somebody gave the money back at the provider.
-            without_us(app, cards, account, &money.payment).await
+    match response {
+        Ok(ProviderRefund { id, outcome }) => record_outcome(app, pending, Some(id), outcome).await,
+        Err(ProviderError::Retryable(reason)) => {
+            Err(super::reconcile::provider_unreachable(reason))
         }
-        Err(Refusal::Never(why)) => Err(Error::internal(why)),
+        Err(ProviderError::Permanent(reason)) if pending.provider_id.is_none() => {
+            record_outcome(app, pending, None, RefundOutcome::Failed(reason)).await?;
+            // The provider may have rejected it because the payment was already refunded there.
+            import_external_refunds(app, cards, account, &new.payment).await
+        }
+        Err(ProviderError::Permanent(reason)) => Err(Error::internal(reason)),
     }
 }
 
-async fn note(app: &App, waiting: &Waiting, name: Option<String>, outcome: Outcome) -> Result<()> {
-    let (id, made) = (waiting.id, outcome.clone());
-    let work = move |tx: &Tx<'_>| returning::note(tx, id, name, &made);
-    let ended = app.db.write(Scope::account(waiting.account_id, ACTOR), work).await?;
-    if let (true, Outcome::Failed(why)) = (ended, outcome) {
-        tracing::warn!(refund = %id, why, "the payment provider could not give money back");
+async fn record_outcome(
+    app: &App,
+    pending: &PendingRefund,
+    provider_id: Option<String>,
+    outcome: RefundOutcome,
+) -> Result<()> {
+    let (id, recorded) = (pending.id, outcome.clone());
+    let work = move |tx: &Tx<'_>| refund_results::record_outcome(tx, id, provider_id, &recorded);
+    let changed = app.db.write(Scope::account(pending.account_id, ACTOR), work).await?;
+    if let (true, RefundOutcome::Failed(reason)) = (changed, outcome) {
+        tracing::warn!(refund = %id, reason, "the payment provider could not complete a refund");
     }
     Ok(())
 }

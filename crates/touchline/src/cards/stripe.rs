@@ -1,7 +1,7 @@
-//! Stripe: Checkout by redirect and refunds, over a thin client of our own.
+//! Stripe: hosted Checkout and refunds, with a minimal HTTP client.
 //!
-//! What changes something carries an `Idempotency-Key` made of our row's id, so it is asked again after faults
-//! of the network without being done twice. The secret key stands in one header and nowhere else.
+//! Requests that change something carry an `Idempotency-Key` derived from our row's ID, so they can be retried after
+//! network errors. The secret key is only used in the `Authorization` header.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,85 +17,86 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 
-use super::minor;
 use super::provider::{
-    Asked, Disputed, NewPage, NewReturn, Outcome, Page, Progress, Provider, Refusal, Return,
-    Returned, Whose,
+    CheckoutSession, ListedRefund, NewProviderRefund, NewSession, PaymentOwner, Provider,
+    ProviderDispute, ProviderError, ProviderFuture, ProviderRefund, RefundOutcome, SessionStatus,
 };
+use super::stripe_amount;
 use crate::config::{BaseUrl, Secret};
-use crate::doorway::Doorway;
 use crate::money::payment::Dispute;
+use crate::outbound::Connector;
 
-/// How long asking may take, with all attempts.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// How long to wait before asking again.
+/// Time limit of a call, including retries.
+const TIMEOUT: Duration = Duration::from_secs(20);
+/// Delays before each retry.
 const RETRIES: [Duration; 3] =
     [Duration::from_millis(200), Duration::from_millis(800), Duration::from_secs(3)];
-/// As much of an answer as is read.
-const LARGEST: usize = 1024 * 1024;
-/// How much of a reason is worth keeping.
-const REASON: usize = 300;
-/// The version of Stripe's API that this is written for, whatever the account's own is.
+/// Maximum size of a response, in bytes.
+const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
+/// Maximum length of an error message that is kept, in characters.
+const MAX_REASON_CHARS: usize = 300;
+/// The Stripe API version that this client requires, regardless of the Stripe account's default.
 const VERSION: HeaderValue = HeaderValue::from_static("2024-06-20");
 const AGENT: HeaderValue = HeaderValue::from_static("Touchline/1");
 const STRIPE_VERSION: HeaderName = HeaderName::from_static("stripe-version");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// Stripe, as the settings name it.
+/// The Stripe client.
 pub struct Stripe {
-    pool: Pool<Doorway, Full<Bytes>>,
+    pool: Pool<Connector, Full<Bytes>>,
     url: String,
     key: Secret,
-    patience: Duration,
+    timeout: Duration,
 }
 
 type Form<'a> = [(&'a str, String)];
 
 impl Stripe {
-    /// The client for an account of Stripe's.
+    /// Creates a client for the Stripe account of this key.
     pub fn new(url: &BaseUrl, key: &Secret) -> Result<Self, String> {
-        let tls = TlsConnector::from(Arc::new(store::tls::trusting(None)?));
+        let tls = TlsConnector::from(Arc::new(store::tls::client_config(None)?));
         let pool = Pool::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(30))
-            .build(Doorway { guard: None, tls, patience: PATIENCE });
-        Ok(Self { pool, url: url.as_str().to_owned(), key: key.clone(), patience: PATIENCE })
+            .build(Connector { guard: None, tls, timeout: TIMEOUT });
+        Ok(Self { pool, url: url.as_str().to_owned(), key: key.clone(), timeout: TIMEOUT })
     }
 
-    /// Asks, and asks again where that may help and can do no harm.
-    async fn ask(&self, call: Call<'_>) -> Result<Value, Refusal> {
-        let until = Instant::now() + self.patience;
+    /// Sends a request and retries temporary failures. Safe because every write has an idempotency key.
+    async fn send(&self, call: ApiCall<'_>) -> Result<Value, ProviderError> {
+        let deadline = Instant::now() + self.timeout;
         for wait in RETRIES {
-            match self.attempt(&call, until).await {
-                Err(Refusal::Later(_)) if Instant::now() + wait < until => {
+            match self.attempt(&call, deadline).await {
+                Err(ProviderError::Retryable(_)) if Instant::now() + wait < deadline => {
                     tokio::time::sleep(wait).await;
                 }
-                answered => return answered,
+                result => return result,
             }
         }
-        self.attempt(&call, until).await
+        self.attempt(&call, deadline).await
     }
 
-    async fn attempt(&self, call: &Call<'_>, until: Instant) -> Result<Value, Refusal> {
-        let later = |why: &str| Refusal::Later(why.to_owned());
-        let request = self.request(call).ok_or_else(|| later("Stripe's address is not one."))?;
-        let answered = timeout_at(until, self.pool.request(request)).await;
-        let slow = |_| later("Stripe took too long to answer.");
+    async fn attempt(&self, call: &ApiCall<'_>, deadline: Instant) -> Result<Value, ProviderError> {
+        let retryable = |reason: &str| ProviderError::Retryable(reason.to_owned());
+        let request =
+            self.request(call).ok_or_else(|| retryable("The Stripe URL is not valid."))?;
+        let response = timeout_at(deadline, self.pool.request(request)).await;
+        let timed_out = |_| retryable("Stripe did not respond in time.");
         let response =
-            answered.map_err(slow)?.map_err(|_| later("Stripe could not be reached."))?;
+            response.map_err(timed_out)?.map_err(|_| retryable("Stripe could not be reached."))?;
         let status = response.status();
-        let read = Limited::new(response.into_body(), LARGEST).collect();
-        let body = timeout_at(until, read).await.map_err(slow)?;
-        let body = body.map_err(|_| later("Stripe's answer broke off or was too long."))?;
+        let read = Limited::new(response.into_body(), MAX_RESPONSE_BYTES).collect();
+        let body = timeout_at(deadline, read).await.map_err(timed_out)?;
+        let body = body.map_err(|_| retryable("Stripe's response was incomplete or too large."))?;
         let value: Option<Value> = serde_json::from_slice(&body.to_bytes()).ok();
         match value {
             Some(value) if status.is_success() => Ok(value),
-            None if status.is_success() => Err(later("Stripe's answer could not be read.")),
-            value => Err(self.refusal(status, &value.unwrap_or_default())),
+            None if status.is_success() => Err(retryable("Stripe's response is not valid JSON.")),
+            value => Err(self.classify_error(status, &value.unwrap_or_default())),
         }
     }
 
-    fn request(&self, call: &Call<'_>) -> Option<Request<Full<Bytes>>> {
+    fn request(&self, call: &ApiCall<'_>) -> Option<Request<Full<Bytes>>> {
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(call.form).finish();
         let method = if call.key.is_some() { Method::POST } else { Method::GET };
         let mut request = Request::builder()
@@ -118,37 +119,39 @@ impl Stripe {
         Some(request)
     }
 
-    /// What a refusal means for us, in words that tell no secret.
-    fn refusal(&self, status: StatusCode, body: &Value) -> Refusal {
-        let said = |name: &str| body["error"][name].as_str().unwrap_or_default();
-        let message: String = said("message").chars().take(REASON).collect();
+    /// Classifies an error response. The message never contains the secret key.
+    fn classify_error(&self, status: StatusCode, body: &Value) -> ProviderError {
+        let field = |name: &str| body["error"][name].as_str().unwrap_or_default();
+        let message: String = field("message").chars().take(MAX_REASON_CHARS).collect();
         let message = if message.contains(self.key.reveal()) { String::new() } else { message };
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                Refusal::Later("Stripe does not accept our key.".to_owned())
+                ProviderError::Retryable("Stripe rejected the API key.".to_owned())
             }
-            // Another of our requests with this key is under way, or we ask too often.
+            // Another request with this idempotency key is in progress, or the rate limit is exceeded.
             StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS => {
-                Refusal::Later(format!("Stripe is busy ({status})."))
+                ProviderError::Retryable(format!("Stripe is busy ({status})."))
             }
             status if status.is_client_error() => {
-                Refusal::Never(format!("{message} ({})", said("code")).trim().to_owned())
+                ProviderError::Permanent(format!("{message} ({})", field("code")).trim().to_owned())
             }
-            status => Refusal::Later(format!("Stripe failed ({status}).")),
+            status => {
+                ProviderError::Retryable(format!("Stripe responded with an error ({status})."))
+            }
         }
     }
 }
 
-/// One thing that is asked.
-struct Call<'a> {
+/// A request to the API.
+struct ApiCall<'a> {
     path: String,
     form: &'a Form<'a>,
-    /// By which asking again is known as such. Looking needs none.
+    /// Idempotency key of a POST request; `None` for a GET request.
     key: Option<String>,
 }
 
-impl Call<'_> {
-    fn look(path: String) -> Self {
+impl ApiCall<'_> {
+    fn get(path: String) -> Self {
         Self { path, form: &[], key: None }
     }
 }
@@ -158,165 +161,180 @@ impl Provider for Stripe {
         "https://checkout.stripe.com"
     }
 
-    fn open<'a>(&'a self, page: &'a NewPage) -> Asked<'a, Page> {
+    fn create_session<'a>(
+        &'a self,
+        session: &'a NewSession,
+    ) -> ProviderFuture<'a, CheckoutSession> {
         Box::pin(async move {
-            let form = form_of_page(page)?;
-            let key = Some(page.checkout.to_string());
+            let form = session_form(session)?;
+            let key = Some(session.checkout.to_string());
             let path = "/v1/checkout/sessions".to_owned();
-            read_page(&self.ask(Call { path, form: &form, key }).await?)
+            parse_session(&self.send(ApiCall { path, form: &form, key }).await?)
         })
     }
 
-    fn look<'a>(&'a self, id: &'a str) -> Asked<'a, Page> {
+    fn get_session<'a>(&'a self, id: &'a str) -> ProviderFuture<'a, CheckoutSession> {
         Box::pin(async move {
-            let path = format!("/v1/checkout/sessions/{}", name(id)?);
-            read_page(&self.ask(Call::look(path)).await?)
+            let path = format!("/v1/checkout/sessions/{}", check_id(id)?);
+            parse_session(&self.send(ApiCall::get(path)).await?)
         })
     }
 
-    fn give_back<'a>(&'a self, money: &'a NewReturn) -> Asked<'a, Return> {
+    fn create_refund<'a>(
+        &'a self,
+        new: &'a NewProviderRefund,
+    ) -> ProviderFuture<'a, ProviderRefund> {
         Box::pin(async move {
             let form = [
-                (kind_of(&money.payment), money.payment.clone()),
-                ("amount", counted(money.currency, money.amount)?),
-                ("metadata[account]", money.account.to_string()),
-                ("metadata[refund]", money.refund.to_string()),
+                (payment_kind(&new.payment), new.payment.clone()),
+                ("amount", format_amount(new.currency, new.amount)?),
+                ("metadata[account]", new.account.to_string()),
+                ("metadata[refund]", new.refund.to_string()),
             ];
-            let key = Some(money.refund.to_string());
+            let key = Some(new.refund.to_string());
             let path = "/v1/refunds".to_owned();
-            read_return(&self.ask(Call { path, form: &form, key }).await?)
+            parse_refund(&self.send(ApiCall { path, form: &form, key }).await?)
         })
     }
 
-    fn look_at_return<'a>(&'a self, id: &'a str) -> Asked<'a, Return> {
+    fn get_refund<'a>(&'a self, id: &'a str) -> ProviderFuture<'a, ProviderRefund> {
         Box::pin(async move {
-            let path = format!("/v1/refunds/{}", name(id)?);
-            read_return(&self.ask(Call::look(path)).await?)
+            let path = format!("/v1/refunds/{}", check_id(id)?);
+            parse_refund(&self.send(ApiCall::get(path)).await?)
         })
     }
 
-    // A page holds a hundred, which is more than anybody gives back of one payment.
-    fn returns_of<'a>(&'a self, payment: &'a str) -> Asked<'a, Vec<Returned>> {
+    // Reads one page of 100 refunds, more than any payment has in practice.
+    fn list_refunds<'a>(&'a self, payment: &'a str) -> ProviderFuture<'a, Vec<ListedRefund>> {
         Box::pin(async move {
-            let payment = name(payment)?;
-            let path = format!("/v1/refunds?{}={payment}&limit=100", kind_of(payment));
-            let all = self.ask(Call::look(path)).await?;
-            all["data"].as_array().into_iter().flatten().map(read_returned).collect()
+            let payment = check_id(payment)?;
+            let path = format!("/v1/refunds?{}={payment}&limit=100", payment_kind(payment));
+            let list = self.send(ApiCall::get(path)).await?;
+            list["data"].as_array().into_iter().flatten().map(parse_listed_refund).collect()
         })
     }
 
-    fn whose<'a>(&'a self, payment: &'a str) -> Asked<'a, Option<Whose>> {
+    fn get_payment_owner<'a>(
+        &'a self,
+        payment: &'a str,
+    ) -> ProviderFuture<'a, Option<PaymentOwner>> {
         Box::pin(async move {
-            let payment = name(payment)?;
-            let path = format!("/v1/{}s/{payment}", kind_of(payment));
-            Ok(Whose::read(&self.ask(Call::look(path)).await?))
+            let payment = check_id(payment)?;
+            let path = format!("/v1/{}s/{payment}", payment_kind(payment));
+            Ok(PaymentOwner::read(&self.send(ApiCall::get(path)).await?))
         })
     }
 
-    fn look_at_dispute<'a>(&'a self, id: &'a str) -> Asked<'a, Disputed> {
+    fn get_dispute<'a>(&'a self, id: &'a str) -> ProviderFuture<'a, ProviderDispute> {
         Box::pin(async move {
-            let found = self.ask(Call::look(format!("/v1/disputes/{}", name(id)?))).await?;
-            let dispute = match found["status"].as_str() {
-                // The bank only asked, and has let it be.
+            let object = self.send(ApiCall::get(format!("/v1/disputes/{}", check_id(id)?))).await?;
+            let dispute = match object["status"].as_str() {
+                // `warning_closed`: an inquiry that did not become a chargeback.
                 Some("won" | "warning_closed") => Dispute::Won,
                 Some("lost") => Dispute::Lost,
                 Some(_) => Dispute::Open,
-                None => return Err(unreadable("a dispute")),
+                None => return Err(unexpected_response("a dispute")),
             };
-            Ok(Disputed { payment: found["payment_intent"].as_str().map(str::to_owned), dispute })
+            Ok(ProviderDispute {
+                payment: object["payment_intent"].as_str().map(str::to_owned),
+                dispute,
+            })
         })
     }
 }
 
-fn form_of_page(page: &NewPage) -> Result<Vec<(&'static str, String)>, Refusal> {
-    let (account, checkout) = (page.account.to_string(), page.checkout.to_string());
-    let item = "line_items[0][price_data][unit_amount]";
+fn session_form(session: &NewSession) -> Result<Vec<(&'static str, String)>, ProviderError> {
+    let (account, checkout) = (session.account.to_string(), session.checkout.to_string());
+    let unit_amount = "line_items[0][price_data][unit_amount]";
     Ok(vec![
         ("mode", "payment".to_owned()),
         ("payment_method_types[0]", "card".to_owned()),
         ("line_items[0][quantity]", "1".to_owned()),
-        ("line_items[0][price_data][currency]", page.currency.code().to_lowercase()),
-        (item, counted(page.currency, page.amount)?),
-        ("line_items[0][price_data][product_data][name]", page.title.clone()),
-        ("success_url", page.done.clone()),
-        ("cancel_url", page.back.clone()),
-        ("expires_at", page.expires_at.seconds().to_string()),
+        ("line_items[0][price_data][currency]", session.currency.code().to_lowercase()),
+        (unit_amount, format_amount(session.currency, session.amount)?),
+        ("line_items[0][price_data][product_data][name]", session.title.clone()),
+        ("success_url", session.success_url.clone()),
+        ("cancel_url", session.cancel_url.clone()),
+        ("expires_at", session.expires_at.seconds().to_string()),
         ("client_reference_id", checkout.clone()),
         ("metadata[account]", account.clone()),
         ("metadata[checkout]", checkout.clone()),
-        ("payment_intent_data[description]", page.title.clone()),
+        ("payment_intent_data[description]", session.title.clone()),
         ("payment_intent_data[metadata][account]", account),
         ("payment_intent_data[metadata][checkout]", checkout),
     ])
 }
 
-fn counted(currency: Currency, amount: i64) -> Result<String, Refusal> {
+fn format_amount(currency: Currency, amount: i64) -> Result<String, ProviderError> {
     let code = currency.code();
-    let unfit = || Refusal::Never(format!("This amount of {code} cannot be paid by card."));
-    minor::told(currency, amount).map(|amount| amount.to_string()).ok_or_else(unfit)
+    let unsupported =
+        || ProviderError::Permanent(format!("This amount of {code} cannot be paid by card."));
+    stripe_amount::to_stripe(currency, amount)
+        .map(|amount| amount.to_string())
+        .ok_or_else(unsupported)
 }
 
-/// A name of Stripe's that can stand in an address.
-fn name(id: &str) -> Result<&str, Refusal> {
-    let plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
-    let odd = || Refusal::Never("This is not a name that Stripe gives.".to_owned());
-    (plain && !id.is_empty()).then_some(id).ok_or_else(odd)
+/// Checks that an ID of Stripe is safe to use in a URL path.
+fn check_id(id: &str) -> Result<&str, ProviderError> {
+    let url_safe = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    let invalid = || ProviderError::Permanent("This is not a valid Stripe ID.".to_owned());
+    (url_safe && !id.is_empty()).then_some(id).ok_or_else(invalid)
 }
 
-fn kind_of(payment: &str) -> &'static str {
+fn payment_kind(payment: &str) -> &'static str {
     if payment.starts_with("ch_") { "charge" } else { "payment_intent" }
 }
 
-fn read_page(session: &Value) -> Result<Page, Refusal> {
+fn parse_session(session: &Value) -> Result<CheckoutSession, ProviderError> {
     let text = |name: &str| session[name].as_str();
-    let id = text("id").ok_or_else(|| unreadable("a page"))?;
-    let progress = match (text("payment_status"), text("status")) {
-        (Some("paid"), _) => Progress::Paid,
-        (_, Some("expired")) => Progress::Expired,
-        _ => Progress::Open,
+    let id = text("id").ok_or_else(|| unexpected_response("a checkout session"))?;
+    let status = match (text("payment_status"), text("status")) {
+        (Some("paid"), _) => SessionStatus::Paid,
+        (_, Some("expired")) => SessionStatus::Expired,
+        _ => SessionStatus::Open,
     };
-    let money = read_money(session, "amount_total");
+    let money = parse_money(session, "amount_total");
     let payment = text("payment_intent").or_else(|| session["payment_intent"]["id"].as_str());
-    let own = &session["metadata"];
-    Ok(Page {
+    let metadata = &session["metadata"];
+    Ok(CheckoutSession {
         id: id.to_owned(),
         url: text("url").map(str::to_owned),
-        progress,
-        account: own["account"].as_str().and_then(|id| id.parse().ok()),
-        checkout: own["checkout"].as_str().and_then(|id| id.parse().ok()),
+        status,
+        account: metadata["account"].as_str().and_then(|id| id.parse().ok()),
+        checkout: metadata["checkout"].as_str().and_then(|id| id.parse().ok()),
         money,
         payment: payment.map(str::to_owned),
     })
 }
 
-fn read_money(object: &Value, name: &str) -> Option<(Currency, i64)> {
+fn parse_money(object: &Value, name: &str) -> Option<(Currency, i64)> {
     let currency = object["currency"].as_str()?.to_uppercase().parse::<Currency>().ok()?;
-    Some((currency, minor::heard(currency, object[name].as_i64()?)?))
+    Some((currency, stripe_amount::from_stripe(currency, object[name].as_i64()?)?))
 }
 
-fn read_returned(refund: &Value) -> Result<Returned, Refusal> {
-    let own = refund["metadata"]["refund"].as_str();
-    Ok(Returned {
-        back: read_return(refund)?,
-        refund: own.and_then(|id| id.parse().ok()),
-        money: read_money(refund, "amount"),
+fn parse_listed_refund(refund: &Value) -> Result<ListedRefund, ProviderError> {
+    let own_id = refund["metadata"]["refund"].as_str();
+    Ok(ListedRefund {
+        provider_refund: parse_refund(refund)?,
+        refund: own_id.and_then(|id| id.parse().ok()),
+        money: parse_money(refund, "amount"),
     })
 }
 
-fn read_return(refund: &Value) -> Result<Return, Refusal> {
-    let id = refund["id"].as_str().ok_or_else(|| unreadable("a refund"))?;
+fn parse_refund(refund: &Value) -> Result<ProviderRefund, ProviderError> {
+    let id = refund["id"].as_str().ok_or_else(|| unexpected_response("a refund"))?;
     let outcome = match refund["status"].as_str() {
-        Some("succeeded") => Outcome::Done,
-        Some(ended @ ("failed" | "canceled")) => {
-            Outcome::Failed(refund["failure_reason"].as_str().unwrap_or(ended).to_owned())
+        Some("succeeded") => RefundOutcome::Succeeded,
+        Some(status @ ("failed" | "canceled")) => {
+            RefundOutcome::Failed(refund["failure_reason"].as_str().unwrap_or(status).to_owned())
         }
-        _ => Outcome::Pending,
+        _ => RefundOutcome::Pending,
     };
-    Ok(Return { id: id.to_owned(), outcome })
+    Ok(ProviderRefund { id: id.to_owned(), outcome })
 }
 
-fn unreadable(what: &str) -> Refusal {
-    Refusal::Later(format!("Stripe's answer is not {what}."))
+fn unexpected_response(expected: &str) -> ProviderError {
+    ProviderError::Retryable(format!("Stripe's response is not {expected}."))
 }
 
 #[cfg(test)]
@@ -326,23 +344,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_read_with_what_we_gave_it() {
-        let page = read_page(&json!({
+    fn a_checkout_session_is_parsed() {
+        let session = parse_session(&json!({
             "id": "cs_1", "status": "complete", "payment_status": "paid", "currency": "eur",
             "amount_total": 1050, "payment_intent": { "id": "pi_1" }, "url": null,
         }));
-        let page = page.unwrap();
-        assert_eq!((page.progress, page.payment.as_deref()), (Progress::Paid, Some("pi_1")));
-        assert_eq!(page.money, Some(("EUR".parse().unwrap(), 1050)));
-        assert!(page.account.is_none() && page.url.is_none());
-        assert!(read_page(&json!({ "object": "list" })).is_err());
+        let session = session.unwrap();
+        assert_eq!(
+            (session.status, session.payment.as_deref()),
+            (SessionStatus::Paid, Some("pi_1"))
+        );
+        assert_eq!(session.money, Some(("EUR".parse().unwrap(), 1050)));
+        assert!(session.account.is_none() && session.url.is_none());
+        assert!(parse_session(&json!({ "object": "list" })).is_err());
     }
 
     #[test]
-    fn only_plain_names_stand_in_addresses() {
-        assert!(name("cs_test_a1B2").is_ok());
-        for odd in ["", "../refunds", "cs_1?x=1", "cs_1/expire", "cs 1", "cs_é"] {
-            assert!(name(odd).is_err(), "{odd}");
+    fn ids_that_are_not_url_safe_are_rejected() {
+        assert!(check_id("cs_test_a1B2").is_ok());
+        for invalid in ["", "../refunds", "cs_1?x=1", "cs_1/expire", "cs 1", "cs_é"] {
+            assert!(check_id(invalid).is_err(), "{invalid}");
         }
     }
 }

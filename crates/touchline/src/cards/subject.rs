@@ -1,65 +1,65 @@
-//! What can be paid by card: an order or a due.
+//! What can be paid by card: orders and dues.
 
 use std::fmt;
 
 use kit::Currency;
 use store::{Reader, Tx};
 
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::dues::due::{self, Due};
 use crate::dues::paying;
 use crate::error::{Error, Result};
-use crate::expected::Versioned;
 use crate::ids::{DueId, OrderId, PaymentId, TeamId};
-use crate::money::payment::{self, Paid};
+use crate::if_match::Versioned;
+use crate::money::payment::{self, PaymentDetails};
 use crate::shop::order::{self, Order, Status};
 use crate::shop::settle;
 
-/// What is paid for.
+/// The order or due that is paid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     Order(OrderId),
     Due(DueId),
 }
 
-/// What is owed for it.
+/// The outstanding amount of an order or a due.
 #[derive(Debug, Clone)]
-pub struct Owed {
+pub struct Outstanding {
     pub team_id: Option<TeamId>,
     pub currency: Currency,
     pub amount: i64,
-    /// What it is, as the payer reads it.
+    /// What is paid, as shown to the payer.
     pub title: String,
-    /// Whether it can be paid as it is.
+    /// Whether it can be paid in its current status.
     pub payable: bool,
     /// The version of the order or due.
     version: i64,
 }
 
-impl Versioned for Owed {
+impl Versioned for Outstanding {
     fn version(&self) -> i64 {
         self.version
     }
 }
 
 impl Subject {
-    /// What this text names.
+    /// Parses an order or due ID.
     pub fn parse(text: &str) -> Option<Self> {
         let order = text.parse().map(Self::Order);
         order.or_else(|_| text.parse().map(Self::Due)).ok()
     }
 
-    /// What is owed, for those who may know of it.
-    pub fn shown(self, db: &Reader<'_>, reach: &Reach) -> Result<Owed> {
+    /// The outstanding amount, if the caller may see the order or due.
+    pub fn find_outstanding(self, db: &Reader<'_>, access: &TeamAccess) -> Result<Outstanding> {
         match self {
-            Self::Order(id) => order::find(db, reach, id).map(|order| of_order(&order)),
-            Self::Due(id) => due::find(db, reach, id).map(|whole| of_due(&whole.due)),
+            Self::Order(id) => order::find(db, access, id).map(|order| order_outstanding(&order)),
+            Self::Due(id) => due::find(db, access, id).map(|found| due_outstanding(&found.due)),
         }
     }
 
-    /// What is owed.
-    pub fn owed(self, db: &Reader<'_>) -> Result<Owed> {
-        self.shown(db, &Reach::Everywhere)
+    /// The outstanding amount, without checking access.
+    pub fn load_outstanding(self, db: &Reader<'_>) -> Result<Outstanding> {
+        self.find_outstanding(db, &TeamAccess::AllTeams)
     }
 }
 
@@ -72,21 +72,21 @@ impl fmt::Display for Subject {
     }
 }
 
-fn of_order(order: &Order) -> Owed {
-    let kept = &order.kept;
-    let amount = kept.total - kept.paid;
-    Owed {
-        team_id: kept.team_id,
-        currency: kept.currency,
+fn order_outstanding(order: &Order) -> Outstanding {
+    let record = &order.record;
+    let amount = record.total - record.paid;
+    Outstanding {
+        team_id: record.team_id,
+        currency: record.currency,
         amount,
-        title: format!("Order {}", kept.number),
-        payable: kept.status == Status::Placed && amount > 0,
-        version: kept.version,
+        title: format!("Order {}", record.number),
+        payable: record.status == Status::Placed && amount > 0,
+        version: record.version,
     }
 }
 
-fn of_due(due: &Due) -> Owed {
-    Owed {
+fn due_outstanding(due: &Due) -> Outstanding {
+    Outstanding {
         team_id: Some(due.team_id),
         currency: due.currency,
         amount: due.balance(),
@@ -96,14 +96,14 @@ fn of_due(due: &Due) -> Owed {
     }
 }
 
-/// Writes down that it was paid, and says as what.
-pub fn settle_subject(tx: &Tx<'_>, subject: Subject, paid: Paid) -> Result<PaymentId> {
+/// Records a payment and returns its ID.
+pub fn record_payment(tx: &Tx<'_>, subject: Subject, details: PaymentDetails) -> Result<PaymentId> {
     match subject {
-        Subject::Due(id) => paying::settle(tx, id, paid).map(|(_, payment)| payment.id),
+        Subject::Due(id) => paying::record_payment(tx, id, details).map(|(_, payment)| payment.id),
         Subject::Order(id) => {
-            let name = paid.provider_id.clone().unwrap_or_default();
-            settle::settle(tx, id, paid)?;
-            let payment = payment::find_by_provider(tx, &name)?;
+            let provider_id = details.provider_id.clone().unwrap_or_default();
+            settle::pay_by_id(tx, id, details)?;
+            let payment = payment::find_by_provider(tx, &provider_id)?;
             payment.map(|payment| payment.id).ok_or_else(Error::not_found)
         }
     }

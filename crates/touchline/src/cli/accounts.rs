@@ -1,95 +1,97 @@
 //! `touchline account` and `touchline key`.
 
 use clap::Subcommand;
-use kit::word::Word;
-use kit::{Day, Dice, IdMaker, Zone};
+use kit::string_enum::StringEnum;
+use kit::{Day, IdGenerator, Rng, Zone};
 use serde_json::json;
 use store::{Db, Scope};
 
-use super::{Desk, Outcome, Refusal, refused};
+use super::{CommandContext, CommandError, CommandResult, command_error};
 use crate::accounts::account::{self, NewAccount, Tier};
 use crate::accounts::api_key::{self, Key, NewKey};
 use crate::accounts::rights::Scopes;
 use crate::config::read_net;
 use crate::ids::{AccountId, KeyId, TeamId};
 
-/// Who the audit log says did it.
+/// The actor in the audit log for changes by commands.
 pub(super) const ACTOR: &str = "command-line";
 
-fn tier(text: &str) -> Result<Tier, String> {
-    Tier::parse(text).ok_or_else(|| format!("one of: {}", Tier::choices()))
+fn parse_tier(text: &str) -> Result<Tier, String> {
+    Tier::parse(text).ok_or_else(|| format!("use one of: {}", Tier::choices()))
 }
 
-fn zone(text: &str) -> Result<Zone, String> {
-    text.parse().map_err(|_| "not a time zone such as Europe/Lisbon".to_owned())
+fn parse_zone(text: &str) -> Result<Zone, String> {
+    text.parse().map_err(|_| "use an IANA time zone such as Europe/Lisbon".to_owned())
 }
 
-pub(super) fn account_id(text: &str) -> Result<AccountId, String> {
-    text.parse().map_err(|_| "not the id of an account (acc_…)".to_owned())
+pub(super) fn parse_account_id(text: &str) -> Result<AccountId, String> {
+    text.parse().map_err(|_| "use the id of an account (acc_…)".to_owned())
 }
 
-fn key_id(text: &str) -> Result<KeyId, String> {
-    text.parse().map_err(|_| "not the id of a key (key_…)".to_owned())
+fn parse_key_id(text: &str) -> Result<KeyId, String> {
+    text.parse()
+        .map_err(|_| "not a key id: use the id of the key (key_…), not the key itself".to_owned())
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum AccountVerb {
-    /// Make an account for a club or league
+pub(super) enum AccountCommand {
+    /// Create an account for a club or league
     Create {
-        /// The club's name
+        /// The name of the club
         #[arg(long)]
         name: String,
-        /// free, club or league
-        #[arg(long, default_value = "free", value_parser = tier)]
+        /// The tier: free, club or league
+        #[arg(long, default_value = "free", value_parser = parse_tier)]
         tier: Tier,
-        /// The zone that new teams get
-        #[arg(long, default_value = "UTC", value_parser = zone)]
+        /// The default time zone of new teams
+        #[arg(long, default_value = "UTC", value_parser = parse_zone)]
         timezone: Zone,
     },
-    /// List every account
+    /// List all accounts
     List,
-    /// Move an account to another tier
+    /// Change the tier of an account
     SetTier {
-        #[arg(value_parser = account_id)]
+        #[arg(value_parser = parse_account_id)]
         account: AccountId,
-        #[arg(value_parser = tier)]
+        #[arg(value_parser = parse_tier)]
         tier: Tier,
     },
-    /// Remove an account and everything in it, for good
+    /// Permanently delete an account and all its data
     Delete {
-        #[arg(value_parser = account_id)]
+        #[arg(value_parser = parse_account_id)]
         account: AccountId,
-        /// Say that this is meant
+        /// Confirm the deletion
         #[arg(long)]
         yes: bool,
     },
 }
 
-impl AccountVerb {
-    pub(super) async fn run(self, desk: &Desk) -> Outcome {
-        let db = desk.open_migrated().await?;
+impl AccountCommand {
+    pub(super) async fn run(self, ctx: &CommandContext) -> CommandResult {
+        let db = ctx.open_migrated().await?;
         match self {
             Self::Create { name, tier, timezone } => {
-                let options = desk.options();
-                let id: AccountId = IdMaker::default().make(options.clock.now(), &Dice::system());
+                let options = ctx.options();
+                let id: AccountId =
+                    IdGenerator::default().generate(options.clock.now(), &Rng::system());
                 let new = NewAccount { id, name, tier, timezone, sport: None, demo: false };
                 let account = db
                     .write(Scope::account(id, ACTOR), move |tx| account::create(tx, &new))
                     .await
-                    .map_err(refused)?;
-                desk.say(&json!({ "account": account }), || {
-                    format!("Made the account {} for {}.\nNext: touchline key create --account {} --name \"First key\" --scopes teams:read,teams:write", account.id, account.name, account.id)
+                    .map_err(command_error)?;
+                ctx.print(&json!({ "account": account }), || {
+                    format!("Created the account {} for {}.\nNext: touchline key create --account {} --name \"First key\" --scopes teams:read,teams:write", account.id, account.name, account.id)
                 })
             }
             Self::List => {
                 let accounts =
-                    db.read(Scope::system("list"), account::list).await.map_err(refused)?;
-                desk.say(&json!({ "accounts": accounts }), || {
+                    db.read(Scope::system("list"), account::list).await.map_err(command_error)?;
+                ctx.print(&json!({ "accounts": accounts }), || {
                     let line = |account: &account::Account| {
-                        format!("{}  {:6}  {}", account.id, account.tier.word(), account.name)
+                        format!("{}  {:6}  {}", account.id, account.tier.as_str(), account.name)
                     };
                     if accounts.is_empty() {
-                        "There is no account yet.".to_owned()
+                        "There are no accounts yet.".to_owned()
                     } else {
                         accounts.iter().map(line).collect::<Vec<_>>().join("\n")
                     }
@@ -99,86 +101,88 @@ impl AccountVerb {
                 let changed = db
                     .write(Scope::account(account, ACTOR), move |tx| account::set_tier(tx, tier))
                     .await
-                    .map_err(refused)?;
-                desk.say(&json!({ "account": changed }), || {
-                    format!("{} is now in the tier {tier}.", changed.name)
+                    .map_err(command_error)?;
+                ctx.print(&json!({ "account": changed }), || {
+                    format!("{} now has the tier {tier}.", changed.name)
                 })
             }
-            Self::Delete { account, yes } => delete(desk, &db, account, yes).await,
+            Self::Delete { account, yes } => delete(ctx, &db, account, yes).await,
         }
     }
 }
 
-async fn delete(desk: &Desk, db: &Db, account: AccountId, yes: bool) -> Outcome {
+async fn delete(ctx: &CommandContext, db: &Db, account: AccountId, yes: bool) -> CommandResult {
     if !yes {
-        return Err(Refusal::from(
-            "this removes the account and everything in it, for good; add --yes if you mean it",
+        return Err(CommandError::from(
+            "this permanently deletes the account and all its data; add --yes to confirm",
         ));
     }
-    db.write(Scope::account(account, ACTOR), account::delete).await.map_err(refused)?;
-    desk.say(&json!({ "deleted": account }), || format!("Removed {account} and everything in it."))
+    db.write(Scope::account(account, ACTOR), account::delete).await.map_err(command_error)?;
+    ctx.print(&json!({ "deleted": account }), || format!("Deleted {account} and all its data."))
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum KeyVerb {
-    /// Make an API key; its value is shown this once
+pub(super) enum KeyCommand {
+    /// Create an API key. Its value is shown only once
     Create {
-        #[arg(long, value_parser = account_id)]
+        #[arg(long, value_parser = parse_account_id)]
         account: AccountId,
-        /// What the key is for
+        /// A name that says what the key is for
         #[arg(long)]
         name: String,
         /// Scopes separated by commas, such as teams:read,teams:write
         #[arg(long, value_parser = |text: &str| Scopes::parse(text))]
         scopes: Scopes,
-        /// Only these teams, separated by commas
-        #[arg(long, value_delimiter = ',', value_parser = |text: &str| text.parse::<TeamId>().map_err(|_| "not the id of a team (team_…)"))]
+        /// Restrict the key to these team ids, separated by commas
+        #[arg(long, value_delimiter = ',', value_parser = |text: &str| text.parse::<TeamId>().map_err(|_| "use the id of a team (team_…)"))]
         teams: Option<Vec<TeamId>>,
-        /// Only from these networks, separated by commas
+        /// Restrict the key to these networks, separated by commas
         #[arg(long, value_delimiter = ',', value_parser = read_net)]
         cidrs: Option<Vec<ipnet::IpNet>>,
-        /// The day from which the key no longer works
-        #[arg(long, value_name = "DATE", value_parser = |text: &str| text.parse::<Day>().map_err(|_| "not a day such as 2027-03-31"))]
+        /// The date from which the key no longer works (UTC)
+        #[arg(long, value_name = "DATE", value_parser = |text: &str| text.parse::<Day>().map_err(|_| "use a date such as 2027-03-31"))]
         expires: Option<Day>,
     },
-    /// List an account's keys
+    /// List the API keys of an account
     List {
-        #[arg(long, value_parser = account_id)]
+        #[arg(long, value_parser = parse_account_id)]
         account: AccountId,
     },
-    /// Revoke a key at once
+    /// Revoke an API key immediately
     Revoke {
-        /// The key's id, key_…
+        /// The id of the key (key_…)
         key: String,
     },
 }
 
-impl KeyVerb {
-    pub(super) async fn run(self, desk: &Desk) -> Outcome {
-        let db = desk.open_migrated().await?;
+impl KeyCommand {
+    pub(super) async fn run(self, ctx: &CommandContext) -> CommandResult {
+        let db = ctx.open_migrated().await?;
         match self {
             Self::Create { account, name, scopes, teams, cidrs, expires } => {
                 let expires_at = expires.map(Day::start);
                 let new = NewKey { name, scopes, team_ids: teams, cidrs, expires_at };
-                create(desk, &db, account, new).await
+                create(ctx, &db, account, new).await
             }
             Self::List { account } => {
                 let scope = Scope::account(account, ACTOR);
                 let keys = db
                     .read(scope, |db| account::find(db).and_then(|_| api_key::list(db)))
                     .await
-                    .map_err(refused)?;
-                desk.say(&json!({ "keys": keys }), || listed(&keys))
+                    .map_err(command_error)?;
+                ctx.print(&json!({ "keys": keys }), || format_keys(&keys))
             }
             Self::Revoke { key } => {
-                // What was typed is not repeated: it may be the key itself.
-                let key = key_id(&key)?;
+                // The error does not repeat the argument, which may be the key itself.
+                let key = parse_key_id(&key)?;
                 let account =
                     db.read(Scope::system("revoke"), move |db| api_key::account_of(db, key)).await;
-                let scope = Scope::account(account.map_err(refused)?, ACTOR);
-                let revoked =
-                    db.write(scope, move |tx| api_key::revoke(tx, key)).await.map_err(refused)?;
-                desk.say(&json!({ "key": revoked }), || {
+                let scope = Scope::account(account.map_err(command_error)?, ACTOR);
+                let revoked = db
+                    .write(scope, move |tx| api_key::revoke(tx, key))
+                    .await
+                    .map_err(command_error)?;
+                ctx.print(&json!({ "key": revoked }), || {
                     format!("Revoked {} ({}).", revoked.id, revoked.name)
                 })
             }
@@ -186,28 +190,28 @@ impl KeyVerb {
     }
 }
 
-async fn create(desk: &Desk, db: &Db, account: AccountId, new: NewKey) -> Outcome {
+async fn create(ctx: &CommandContext, db: &Db, account: AccountId, new: NewKey) -> CommandResult {
     let (key, value) = db
         .write(Scope::account(account, ACTOR), move |tx| {
             account::find(tx)?;
             api_key::create(tx, new)
         })
         .await
-        .map_err(refused)?;
-    let mut shown = serde_json::to_value(&key)?;
-    shown["value"] = value.reveal().into();
-    desk.say(&json!({ "key": shown }), || {
-        let warning = if key.scopes.everything() { "\nIt passes every scope check: keep it for your own tools, never hand it to a vendor." } else { "" };
-        format!("Made {} with {}.{warning}\n\n  {}\n\nThis is the only time it is shown. Advice: make a new one every quarter.", key.id, key.scopes, value.reveal())
+        .map_err(command_error)?;
+    let mut key_json = serde_json::to_value(&key)?;
+    key_json["value"] = value.reveal().into();
+    ctx.print(&json!({ "key": key_json }), || {
+        let warning = if key.scopes.is_wildcard() { "\nIt has all scopes. Use it only for your own tools, and never give it to a vendor." } else { "" };
+        format!("Created {} with the scopes {}.{warning}\n\n  {}\n\nCopy it now: it is shown only once. Replace it every three months.", key.id, key.scopes, value.reveal())
     })
 }
 
-fn listed(keys: &[Key]) -> String {
+fn format_keys(keys: &[Key]) -> String {
     if keys.is_empty() {
-        return "There is no key yet.".to_owned();
+        return "There are no API keys yet.".to_owned();
     }
     let line = |key: &Key| {
-        let state = if key.revoked_at.is_some() { "revoked" } else { "live" };
+        let state = if key.revoked_at.is_some() { "revoked" } else { "active" };
         let used = key.last_used_at.map_or("never used".to_owned(), |at| format!("used {at}"));
         format!(
             "{}  {state:7}  tl_live_{}_…  {}  ({})  {used}",

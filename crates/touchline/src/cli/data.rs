@@ -6,28 +6,28 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{Desk, Outcome, Refusal, refused};
+use super::{CommandContext, CommandError, CommandResult, command_error};
 use crate::app::App;
 use crate::backup::signature::{Origin, PublicKey, SigningKey};
 use crate::backup::{self, Manifest};
 use crate::demo;
 use crate::doctor::{self, Verdict};
 use crate::error::Code;
-use crate::migrations::STEPS;
+use crate::migrations::MIGRATIONS;
 
 #[derive(Debug, Args)]
 pub(super) struct Migrate {
-    /// Only say which steps are applied
+    /// Only print which migrations are applied
     #[arg(long)]
     status: bool,
 }
 
 impl Migrate {
-    pub(super) async fn run(self, desk: &Desk) -> Outcome {
-        let db = desk.open()?;
-        let fresh = if self.status { Vec::new() } else { db.migrate(STEPS).await? };
-        let applied = db.applied().await?;
-        let steps: Vec<_> = STEPS
+    pub(super) async fn run(self, ctx: &CommandContext) -> CommandResult {
+        let db = ctx.open()?;
+        let newly_applied = if self.status { Vec::new() } else { db.migrate(MIGRATIONS).await? };
+        let applied = db.applied_migrations().await?;
+        let steps: Vec<_> = MIGRATIONS
             .iter()
             .map(|step| {
                 let at =
@@ -35,12 +35,12 @@ impl Migrate {
                 json!({ "name": step.name, "applied_at": at })
             })
             .collect();
-        desk.say(&json!({ "applied": fresh, "steps": steps }), || {
+        ctx.print(&json!({ "applied": newly_applied, "steps": steps }), || {
             let line = |step: &serde_json::Value| {
                 let name = step["name"].as_str().unwrap_or_default();
                 step["applied_at"]
                     .as_str()
-                    .map_or(format!("{name}  waiting"), |at| format!("{name}  applied {at}"))
+                    .map_or(format!("{name}  pending"), |at| format!("{name}  applied {at}"))
             };
             steps.iter().map(line).collect::<Vec<_>>().join("\n")
         })
@@ -51,130 +51,142 @@ impl Migrate {
 pub(super) enum Seed {
     /// The demo club
     Demo {
-        /// Remove it again, with everything in it
+        /// Delete the demo club and all its data
         #[arg(long)]
         remove: bool,
     },
 }
 
 impl Seed {
-    pub(super) async fn run(self, desk: &Desk) -> Outcome {
+    pub(super) async fn run(self, ctx: &CommandContext) -> CommandResult {
         let Self::Demo { remove } = self;
-        let db = desk.open_migrated().await?;
+        let db = ctx.open_migrated().await?;
         if remove {
-            demo::remove(&db, &desk.config.data).await.map_err(|error| match error.code {
-                Code::NotFound => Refusal::from("there is no demo club"),
-                _ => refused(error),
+            demo::remove(&db, &ctx.config.data).await.map_err(|error| match error.code {
+                Code::NotFound => CommandError::from("there is no demo club to delete"),
+                _ => command_error(error),
             })?;
-            return desk
-                .say(&json!({ "removed": demo::ACCOUNT }), || "Removed the demo club.".to_owned());
+            return ctx.print(&json!({ "removed": demo::ACCOUNT }), || {
+                "Deleted the demo club.".to_owned()
+            });
         }
-        super::private_folder(&desk.config.data)?;
-        let options = desk.options();
-        let app = App::new(desk.config.clone(), db.clone(), options.clock, options.dice);
-        let account = demo::load(&app.await.map_err(refused)?).await.map_err(refused)?;
-        let (key, value) = demo::key(&db, &desk.config.data).await.map_err(refused)?;
-        let mut shown = serde_json::to_value(&key)?;
-        shown["value"] = value.reveal().into();
-        let said = json!({ "demo": { "account": account, "key": shown } });
-        desk.say(&said, || format!("The demo club is there. Its key:\n\n  {}", value.reveal()))
+        super::private_folder(&ctx.config.data)?;
+        let options = ctx.options();
+        let app = App::new(ctx.config.clone(), db.clone(), options.clock, options.rng);
+        let account =
+            demo::load(&app.await.map_err(command_error)?).await.map_err(command_error)?;
+        let (key, value) = demo::key(&db, &ctx.config.data).await.map_err(command_error)?;
+        let mut key_json = serde_json::to_value(&key)?;
+        key_json["value"] = value.reveal().into();
+        let object = json!({ "demo": { "account": account, "key": key_json } });
+        ctx.print(&object, || {
+            format!("The demo club is ready. Its API key:\n\n  {}", value.reveal())
+        })
     }
 }
 
-/// Looks at everything; fails if something does not work.
-pub(super) async fn doctor(desk: &Desk) -> Outcome {
-    let now = desk.options().clock.now();
-    let findings = match desk.open() {
-        Ok(db) => doctor::examine(&db, &desk.config, now).await,
-        Err(refusal) => doctor::examine_without(&desk.config, now, &refusal.lines.join("; ")),
+/// Runs all checks. Fails if one of them failed.
+pub(super) async fn doctor(ctx: &CommandContext) -> CommandResult {
+    let now = ctx.options().clock.now();
+    let findings = match ctx.open() {
+        Ok(db) => doctor::run_checks(&db, &ctx.config, now).await,
+        Err(error) => {
+            doctor::run_checks_without_database(&ctx.config, now, &error.lines.join("; "))
+        }
     };
-    desk.say(&json!({ "findings": findings }), || {
+    ctx.print(&json!({ "findings": findings }), || {
         let line = |finding: &doctor::Finding| {
             let mark = match finding.verdict {
-                Verdict::Well => "well",
-                Verdict::Look => "LOOK",
-                Verdict::Ill => "ILL ",
+                Verdict::Passed => "ok  ",
+                Verdict::Warning => "WARN",
+                Verdict::Failed => "FAIL",
             };
             format!("{mark}  {:9} {}", finding.check, finding.detail)
         };
         findings.iter().map(line).collect::<Vec<_>>().join("\n")
     })?;
-    let ill = findings.iter().filter(|finding| finding.verdict == Verdict::Ill).count();
-    // In JSON the findings say it all: one object, and no more.
-    let told = (!desk.json).then(|| format!("{ill} checks failed"));
-    if ill == 0 { Ok(()) } else { Err(Refusal { lines: told.into_iter().collect(), code: 1 }) }
+    let failed = findings.iter().filter(|finding| finding.verdict == Verdict::Failed).count();
+    // JSON output is exactly one object, which already contains the findings.
+    let noun = if failed == 1 { "check" } else { "checks" };
+    let line = (!ctx.json).then(|| format!("{failed} {noun} failed"));
+    if failed == 0 {
+        Ok(())
+    } else {
+        Err(CommandError { lines: line.into_iter().collect(), code: 1 })
+    }
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum BackupVerb {
-    /// Make a backup while the service runs
+pub(super) enum BackupCommand {
+    /// Create a backup. The service may be running
     Create {
-        /// The file to make (a new one in the data folder's backups if left out)
+        /// The file to create (default: a new file in the directory backups of the data directory)
         #[arg(long, value_name = "FILE")]
         to: Option<PathBuf>,
-        /// Sign the backup with this key, which `backup key` makes
+        /// Sign the backup with this key file, which `backup key` creates
         #[arg(long, value_name = "KEYFILE")]
         sign: Option<PathBuf>,
     },
-    /// Put a backup into a temporary database and check it
+    /// Verify a backup by restoring it into a temporary database
     Verify {
         file: PathBuf,
         #[command(flatten)]
         check: SignatureCheck,
     },
-    /// Make a key that signs backups, and beside it the public key that checks them
+    /// Create a key for signing backups, and the public key for verifying them
     Key {
-        /// The file to make; the public key gets the same name and .pub
+        /// The file to create. The public key gets the same name with .pub appended
         file: PathBuf,
     },
 }
 
-/// Whose signature a backup must have.
+/// The required signature of a backup.
 #[derive(Debug, Args)]
 pub(super) struct SignatureCheck {
-    /// Take only a backup that was signed with the key of this public key
+    /// Accept only a backup that was signed with the key of this public key file
     #[arg(long, value_name = "KEYFILE", visible_alias = "verify-key")]
     key: Option<PathBuf>,
 }
 
 impl SignatureCheck {
-    fn key(&self) -> Result<Option<PublicKey>, Refusal> {
+    fn key(&self) -> Result<Option<PublicKey>, CommandError> {
         Ok(self.key.as_deref().map(PublicKey::read).transpose()?)
     }
 }
 
-/// Shows on a terminal how far long work has come.
-fn progress(table: &str, rows: u64) {
+/// Shows the progress on a terminal.
+fn print_progress(table: &str, rows: u64) {
     let mut terminal = std::io::stderr();
     if terminal.is_terminal() {
-        // Progress is a courtesy; if it cannot be shown, the work goes on.
+        // If the progress cannot be shown, the work goes on.
         let _ = write!(terminal, "\r{table}: {rows} rows ");
     }
 }
 
-fn told(manifest: &Manifest, file: &std::path::Path, origin: Origin) -> serde_json::Value {
+fn backup_json(manifest: &Manifest, file: &std::path::Path, origin: Origin) -> serde_json::Value {
     json!({ "backup": { "file": file, "rows": manifest.rows(), "signature": origin } })
 }
 
-impl BackupVerb {
-    pub(super) async fn run(self, desk: &Desk) -> Outcome {
+impl BackupCommand {
+    pub(super) async fn run(self, ctx: &CommandContext) -> CommandResult {
         match self {
-            Self::Create { to, sign } => create(desk, to, sign).await,
+            Self::Create { to, sign } => create(ctx, to, sign).await,
             Self::Verify { file, check } => {
                 let key = check.key()?;
-                let verified = backup::verify(&file, key.as_ref(), desk.options(), progress).await;
+                let verified =
+                    backup::verify(&file, key.as_ref(), ctx.options(), print_progress).await;
                 let (manifest, origin) = verified?;
-                desk.say(&told(&manifest, &file, origin), || {
+                ctx.print(&backup_json(&manifest, &file, origin), || {
                     let rows = manifest.rows();
-                    format!("{} is complete: {rows} rows.\n{}", file.display(), origin.notice())
+                    format!("{} is valid: {rows} rows.\n{}", file.display(), origin.notice())
                 })
             }
             Self::Key { file } => {
-                let public = SigningKey::generate(&desk.options().dice)?.write(&file)?;
-                desk.say(&json!({ "key": { "file": file, "public_key": public } }), || {
+                let public = SigningKey::generate(&ctx.options().rng)?.write(&file)?;
+                ctx.print(&json!({ "key": { "file": file, "public_key": public } }), || {
                     format!(
-                        "Made the signing key {} and the public key {}. Keep the signing key secret, and a copy of the \
-                         public key apart from the backups.",
+                        "Created the signing key {} and the public key {}. Keep the signing key secret, and store a copy of \
+                         the public key apart from the backups.",
                         file.display(),
                         public.display()
                     )
@@ -184,21 +196,21 @@ impl BackupVerb {
     }
 }
 
-async fn create(desk: &Desk, to: Option<PathBuf>, sign: Option<PathBuf>) -> Outcome {
+async fn create(ctx: &CommandContext, to: Option<PathBuf>, sign: Option<PathBuf>) -> CommandResult {
     let key = sign.as_deref().map(SigningKey::read).transpose()?;
-    let now = desk.options().clock.now();
-    let db = desk.open_migrated().await?;
+    let now = ctx.options().clock.now();
+    let db = ctx.open_migrated().await?;
     let to = if let Some(to) = to {
         to
     } else {
-        super::private_folder(&desk.config.data.join("backups"))?;
-        backup::default_path(&desk.config.data, now)
+        super::private_folder(&ctx.config.data.join("backups"))?;
+        backup::default_path(&ctx.config.data, now)
     };
-    let manifest = backup::create(&db, &to, now, key.as_ref(), progress).await?;
+    let manifest = backup::create(&db, &to, now, key.as_ref(), print_progress).await?;
     let origin = if key.is_some() { Origin::Verified } else { Origin::Unsigned };
-    desk.say(&told(&manifest, &to, origin), || {
+    ctx.print(&backup_json(&manifest, &to, origin), || {
         let signed = if key.is_some() { " It is signed." } else { "" };
-        format!("Made {} with {} rows.{signed}", to.display(), manifest.rows())
+        format!("Created {} with {} rows.{signed}", to.display(), manifest.rows())
     })
 }
 
@@ -210,11 +222,12 @@ pub(super) struct Restore {
 }
 
 impl Restore {
-    pub(super) async fn run(self, desk: &Desk) -> Outcome {
+    pub(super) async fn run(self, ctx: &CommandContext) -> CommandResult {
         let key = self.check.key()?;
-        let db = desk.open()?;
-        let (manifest, origin) = backup::restore(&db, &self.file, key.as_ref(), progress).await?;
-        desk.say(&told(&manifest, &self.file, origin), || {
+        let db = ctx.open()?;
+        let (manifest, origin) =
+            backup::restore(&db, &self.file, key.as_ref(), print_progress).await?;
+        ctx.print(&backup_json(&manifest, &self.file, origin), || {
             format!("Restored {} rows.\n{}", manifest.rows(), origin.notice())
         })
     }

@@ -1,4 +1,4 @@
-//! The command line: every command, and how its outcome is told.
+//! The command-line interface: all commands, their output and errors.
 
 mod accounts;
 mod data;
@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
-use kit::{Clock, Dice};
+use kit::{Clock, Rng};
 use serde::Serialize;
 use store::Db;
 
@@ -34,61 +34,61 @@ struct Cli {
     /// Print exactly one JSON object on standard output
     #[arg(long, global = true)]
     json: bool,
-    /// A TOML file with settings (touchline.toml in the working folder if it is there)
+    /// The TOML configuration file (default: touchline.toml in the working directory, if it exists)
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
-    verb: Verb,
+    command: TopCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum TopCommand {
     /// Run the service
     Serve(serve::Serve),
-    /// Bring the schema up to date
+    /// Migrate the database schema
     Migrate(data::Migrate),
-    /// Load or remove sample data
+    /// Load or remove demo data
     #[command(subcommand)]
     Seed(data::Seed),
-    /// Make, list and change accounts
+    /// Create, list, change and delete accounts
     #[command(subcommand)]
-    Account(accounts::AccountVerb),
-    /// Make, list and revoke API keys
+    Account(accounts::AccountCommand),
+    /// Create, list and revoke API keys
     #[command(subcommand)]
-    Key(accounts::KeyVerb),
-    /// Make, list and promote people who sign in, and let them choose new passwords
+    Key(accounts::KeyCommand),
+    /// Create and list users, change their roles and reset their passwords
     #[command(subcommand)]
-    User(users::UserVerb),
-    /// Print a new link to set up the first club
+    User(users::UserCommand),
+    /// Print a new link for setting up the first club
     SetUpLink,
-    /// Register apps that act for people
+    /// Register and manage OAuth apps
     #[command(subcommand)]
-    OauthApp(oauth_apps::AppVerb),
-    /// Look for faults and say what to do about them
+    OauthApp(oauth_apps::AppCommand),
+    /// Check the installation and print what to do about problems
     Doctor,
-    /// Make and check backups
+    /// Create and verify backups
     #[command(subcommand)]
-    Backup(data::BackupVerb),
-    /// Put a backup into an empty database
+    Backup(data::BackupCommand),
+    /// Restore a backup into an empty database
     Restore(data::Restore),
-    /// Look at the settings
+    /// Show and check the settings
     #[command(subcommand)]
-    Config(ConfigVerb),
+    Config(ConfigCommand),
     /// Print the OpenAPI document
     Openapi,
-    /// Ask a running service whether it is ready
+    /// Check whether a running service is ready
     Healthcheck,
-    /// Print completions for a shell
+    /// Print shell completions
     Completions(Completions),
 }
 
 #[derive(Debug, Subcommand)]
-enum ConfigVerb {
-    /// Print a sample file with every setting
+enum ConfigCommand {
+    /// Print a sample configuration file with all settings
     Template,
-    /// Print the settings in force, without secrets
+    /// Print the current settings, without secrets
     Show,
-    /// Say whether the settings are valid
+    /// Check whether the settings are valid
     Check,
 }
 
@@ -97,85 +97,85 @@ struct Completions {
     shell: clap_complete::Shell,
 }
 
-/// Why a command did not do what was asked: one line each.
+/// The error of a command: one line per problem, and the exit code.
 #[derive(Debug)]
-struct Refusal {
+struct CommandError {
     lines: Vec<String>,
     code: u8,
 }
 
-impl<T: Display> From<T> for Refusal {
+impl<T: Display> From<T> for CommandError {
     fn from(line: T) -> Self {
         Self { lines: vec![line.to_string()], code: 1 }
     }
 }
 
-/// What a person is told of an error: its faults if it has some, else its cause, else its detail.
-fn refused(error: Error) -> Refusal {
+/// Converts an error of the service: its faults if it has any, else its cause, else its detail.
+fn command_error(error: Error) -> CommandError {
     let lines = if error.faults.is_empty() {
         vec![error.cause.unwrap_or_else(|| error.detail.into_owned())]
     } else {
         error.faults.iter().map(|fault| fault.detail.clone()).collect()
     };
-    Refusal { lines, code: 1 }
+    CommandError { lines, code: 1 }
 }
 
-type Outcome = Result<(), Refusal>;
+type CommandResult = Result<(), CommandError>;
 
-/// Where a command's outcome goes.
-struct Desk {
+/// What every command needs: the settings and the output format.
+struct CommandContext {
     json: bool,
     config: Config,
 }
 
-impl Desk {
-    /// Says the outcome, as JSON or in words.
-    fn say<T: Serialize>(&self, object: &T, words: impl FnOnce() -> String) -> Outcome {
-        let text = if self.json { serde_json::to_string(object)? } else { words() };
+impl CommandContext {
+    /// Prints the result, as JSON or as text.
+    fn print<T: Serialize>(&self, object: &T, text: impl FnOnce() -> String) -> CommandResult {
+        let text = if self.json { serde_json::to_string(object)? } else { text() };
         Ok(writeln!(std::io::stdout(), "{text}")?)
     }
 
     fn options(&self) -> store::Options {
         store::Options {
             url: self.config.database_url(),
-            authority: self.config.postgres_authority.clone(),
+            ca_file: self.config.postgres_authority.clone(),
             connections: self.config.postgres_connections.get(),
-            queue: self.config.queue.get(),
+            queue_limit: self.config.queue.get(),
             clock: Clock::system(),
-            dice: Arc::new(Dice::system()),
+            rng: Arc::new(Rng::system()),
         }
     }
 
-    /// The database as it is; the folder of an embedded one is made if need be.
-    fn open(&self) -> Result<Db, Refusal> {
+    /// Opens the database as it is. Creates the directory of the default SQLite database.
+    fn open(&self) -> Result<Db, CommandError> {
         if self.config.database.is_none() {
             private_folder(&self.config.data)?;
         }
         Ok(Db::open(self.options())?)
     }
 
-    /// The database with its schema up to date.
-    async fn open_migrated(&self) -> Result<Db, Refusal> {
+    /// Opens the database and migrates its schema.
+    async fn open_migrated(&self) -> Result<Db, CommandError> {
         let db = self.open()?;
-        db.migrate(crate::migrations::STEPS).await?;
+        db.migrate(crate::migrations::MIGRATIONS).await?;
         Ok(db)
     }
 }
 
-/// Makes a folder that only its owner can enter.
-fn private_folder(path: &Path) -> Outcome {
+/// Creates a directory that only its owner can access.
+fn private_folder(path: &Path) -> CommandResult {
     use std::os::unix::fs::DirBuilderExt;
     if path.is_dir() {
         return Ok(());
     }
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| {
-        Refusal::from(format!("cannot make the data folder {}: {error}", path.display()))
+        CommandError::from(format!("cannot create the directory {}: {error}", path.display()))
     })
 }
 
 /// The command line with a flag for every setting.
 fn command() -> Command {
-    let flag = |info: &'static crate::config::Info| {
+    let flag = |info: &'static crate::config::SettingInfo| {
         Arg::new(info.name)
             .long(clap::builder::Str::from(info.flag()))
             .global(true)
@@ -186,87 +186,89 @@ fn command() -> Command {
     Cli::command().args(SETTINGS.iter().map(flag))
 }
 
-/// Runs the command that was asked for.
+/// Runs the command of this process.
 pub fn run() -> ExitCode {
-    let json = config::asks_for_json();
+    let json = config::has_json_flag();
     let outcome = match command().try_get_matches() {
         Ok(matches) => start(&matches),
-        Err(error) if json && error.exit_code() != 0 => Err(misread(&error)),
-        // Help is no error, and people are told of theirs as they are used to.
+        Err(error) if json && error.exit_code() != 0 => Err(usage_error(&error)),
+        // `exit` prints help and usage errors in clap's own format.
         Err(error) => error.exit(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(refusal) => {
-            if json && !refusal.lines.is_empty() {
-                let object = serde_json::json!({ "error": { "messages": refusal.lines } });
+        Err(error) => {
+            if json && !error.lines.is_empty() {
+                let object = serde_json::json!({ "error": { "messages": error.lines } });
                 let _ = writeln!(std::io::stdout(), "{object}");
             }
-            for line in refusal.lines {
-                // Nobody is left to tell if standard error is gone.
+            for line in error.lines {
+                // There is nothing left to do if standard error is closed.
                 let _ = writeln!(std::io::stderr(), "touchline: {line}");
             }
-            ExitCode::from(refusal.code)
+            ExitCode::from(error.code)
         }
     }
 }
 
-/// What is wrong with the arguments.
-fn misread(error: &clap::Error) -> Refusal {
+/// Converts an error in the arguments, for JSON output.
+fn usage_error(error: &clap::Error) -> CommandError {
     let text = error.to_string();
     let lines = text.lines().map(|line| line.trim().trim_start_matches("error: ").to_owned());
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("For more information"));
-    Refusal { lines: lines.collect(), code: 2 }
+    CommandError { lines: lines.collect(), code: 2 }
 }
 
-fn start(matches: &ArgMatches) -> Outcome {
+fn start(matches: &ArgMatches) -> CommandResult {
     let cli = Cli::from_arg_matches(matches)?;
-    let given = |info: &crate::config::Info| {
-        let value = innermost(matches).get_one::<String>(info.name)?;
+    let flag_value = |info: &crate::config::SettingInfo| {
+        let value = innermost_matches(matches).get_one::<String>(info.name)?;
         Some((info.name.to_owned(), value.clone()))
     };
-    let flags: BTreeMap<_, _> = SETTINGS.iter().filter_map(given).collect();
-    let beside = PathBuf::from("touchline.toml");
-    let file = cli.config.clone().or_else(|| beside.is_file().then_some(beside));
+    let flags: BTreeMap<_, _> = SETTINGS.iter().filter_map(flag_value).collect();
+    let default = PathBuf::from("touchline.toml");
+    let file = cli.config.clone().or_else(|| default.is_file().then_some(default));
     let config = Config::load(&Source::new(flags, file.as_deref()));
-    let config = config.map_err(|lines| Refusal { lines, code: 2 })?;
-    let desk = Desk { json: cli.json, config };
+    let config = config.map_err(|lines| CommandError { lines, code: 2 })?;
+    let ctx = CommandContext { json: cli.json, config };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(dispatch(cli.verb, &desk))
+    runtime.block_on(dispatch(cli.command, &ctx))
 }
 
-/// Flags may stand behind the last command; that is where their values then are.
-fn innermost(matches: &ArgMatches) -> &ArgMatches {
-    matches.subcommand().map_or(matches, |(_, inner)| innermost(inner))
+/// The matches of the innermost subcommand, which also contain global flags.
+fn innermost_matches(matches: &ArgMatches) -> &ArgMatches {
+    matches.subcommand().map_or(matches, |(_, inner)| innermost_matches(inner))
 }
 
-async fn dispatch(verb: Verb, desk: &Desk) -> Outcome {
-    match verb {
-        Verb::Serve(serve) => serve.run(desk).await,
-        Verb::Migrate(migrate) => migrate.run(desk).await,
-        Verb::Seed(seed) => seed.run(desk).await,
-        Verb::Account(verb) => verb.run(desk).await,
-        Verb::Key(verb) => verb.run(desk).await,
-        Verb::User(verb) => verb.run(desk).await,
-        Verb::SetUpLink => users::set_up_link(desk).await,
-        Verb::OauthApp(verb) => verb.run(desk).await,
-        Verb::Doctor => data::doctor(desk).await,
-        Verb::Backup(verb) => verb.run(desk).await,
-        Verb::Restore(restore) => restore.run(desk).await,
-        Verb::Config(verb) => settings(desk, &verb),
-        Verb::Openapi => Ok(std::io::stdout().write_all(crate::document().as_bytes())?),
-        Verb::Healthcheck => serve::healthcheck(desk).await,
-        Verb::Completions(Completions { shell }) => {
+async fn dispatch(subcommand: TopCommand, ctx: &CommandContext) -> CommandResult {
+    match subcommand {
+        TopCommand::Serve(serve) => serve.run(ctx).await,
+        TopCommand::Migrate(migrate) => migrate.run(ctx).await,
+        TopCommand::Seed(seed) => seed.run(ctx).await,
+        TopCommand::Account(subcommand) => subcommand.run(ctx).await,
+        TopCommand::Key(subcommand) => subcommand.run(ctx).await,
+        TopCommand::User(subcommand) => subcommand.run(ctx).await,
+        TopCommand::SetUpLink => users::set_up_link(ctx).await,
+        TopCommand::OauthApp(subcommand) => subcommand.run(ctx).await,
+        TopCommand::Doctor => data::doctor(ctx).await,
+        TopCommand::Backup(subcommand) => subcommand.run(ctx).await,
+        TopCommand::Restore(restore) => restore.run(ctx).await,
+        TopCommand::Config(subcommand) => config_command(ctx, &subcommand),
+        TopCommand::Openapi => Ok(std::io::stdout().write_all(crate::openapi_json().as_bytes())?),
+        TopCommand::Healthcheck => serve::healthcheck(ctx).await,
+        TopCommand::Completions(Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut command(), "touchline", &mut script);
             let script = String::from_utf8_lossy(&script);
-            desk.say(&serde_json::json!({ "completions": script }), || script.trim_end().to_owned())
+            ctx.print(&serde_json::json!({ "completions": script }), || {
+                script.trim_end().to_owned()
+            })
         }
     }
 }
 
-fn settings(desk: &Desk, verb: &ConfigVerb) -> Outcome {
-    let shown: BTreeMap<_, _> = desk.config.shown().into_iter().collect();
+fn config_command(ctx: &CommandContext, subcommand: &ConfigCommand) -> CommandResult {
+    let values: BTreeMap<_, _> = ctx.config.display_values().into_iter().collect();
     let lines = |pairs: Vec<(&str, String)>| {
         pairs
             .iter()
@@ -274,18 +276,16 @@ fn settings(desk: &Desk, verb: &ConfigVerb) -> Outcome {
             .collect::<Vec<_>>()
             .join("\n")
     };
-    match verb {
-        ConfigVerb::Template => {
+    match subcommand {
+        ConfigCommand::Template => {
             let template = Config::template();
-            desk.say(&serde_json::json!({ "template": template }), || {
+            ctx.print(&serde_json::json!({ "template": template }), || {
                 template.trim_end().to_owned()
             })
         }
-        ConfigVerb::Show => {
-            desk.say(&serde_json::json!({ "config": shown }), || lines(desk.config.shown()))
-        }
-        ConfigVerb::Check => {
-            desk.say(&serde_json::json!({ "valid": true }), || "The settings are valid.".to_owned())
-        }
+        ConfigCommand::Show => ctx
+            .print(&serde_json::json!({ "config": values }), || lines(ctx.config.display_values())),
+        ConfigCommand::Check => ctx
+            .print(&serde_json::json!({ "valid": true }), || "The settings are valid.".to_owned()),
     }
 }

@@ -1,161 +1,165 @@
 //! `touchline oauth-app`.
 
 use clap::Subcommand;
-use kit::word::Word;
+use kit::string_enum::StringEnum;
 use serde_json::{Value, json};
 use store::{Db, Scope};
 
-use super::accounts::{ACTOR, account_id};
-use super::{Desk, Outcome, Refusal, refused};
+use super::accounts::{ACTOR, parse_account_id};
+use super::{CommandContext, CommandError, CommandResult, command_error};
 use crate::accounts::account;
 use crate::accounts::rights::Scopes;
 use crate::ids::{AccountId, AppId};
 use crate::oauth::app::{self, App, Kind, NewApp};
 use crate::oauth::secret;
 
-fn kind(text: &str) -> Result<Kind, String> {
-    Kind::parse(text).ok_or_else(|| format!("one of: {}", Kind::choices()))
+fn parse_kind(text: &str) -> Result<Kind, String> {
+    Kind::parse(text).ok_or_else(|| format!("use one of: {}", Kind::choices()))
 }
 
-fn app_id(text: &str) -> Result<AppId, String> {
-    text.parse().map_err(|_| "not the id of an app (app_…)".to_owned())
+fn parse_app_id(text: &str) -> Result<AppId, String> {
+    text.parse().map_err(|_| "use the id of an app (app_…)".to_owned())
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum AppVerb {
-    /// Register an app; one on a server gets a secret, shown this once
+pub(super) enum AppCommand {
+    /// Register an app. A server app gets a secret, which is shown only once
     Create {
-        #[arg(long, value_parser = account_id)]
+        #[arg(long, value_parser = parse_account_id)]
         account: AccountId,
         #[arg(long)]
         name: String,
-        /// native, spa or server
-        #[arg(long, value_parser = kind)]
+        /// The kind of app: native, spa or server
+        #[arg(long, value_parser = parse_kind)]
         kind: Kind,
-        /// Where the app's users go back to; may be given several times
+        /// A redirect URI of the app. May be given several times
         #[arg(long = "redirect-uri", required = true)]
         redirect_uris: Vec<String>,
-        /// What the app may ask for, separated by commas (everything that has a name if left out)
+        /// The scopes the app may request, separated by commas (default: all scopes except `*`)
         #[arg(long, value_parser = Scopes::parse)]
         scopes: Option<Scopes>,
     },
-    /// List an account's apps
+    /// List the apps of an account
     List {
-        #[arg(long, value_parser = account_id)]
+        #[arg(long, value_parser = parse_account_id)]
         account: AccountId,
     },
-    /// Take an app out of service; everybody's tokens end at once
+    /// Disable an app. All its tokens stop working immediately
     Disable {
-        #[arg(value_parser = app_id)]
+        #[arg(value_parser = parse_app_id)]
         app: AppId,
     },
-    /// Put an app into service again
+    /// Enable an app again
     Enable {
-        #[arg(value_parser = app_id)]
+        #[arg(value_parser = parse_app_id)]
         app: AppId,
     },
-    /// Give an app a new secret, shown this once; if it has two already, the oldest ends
+    /// Create a new secret for an app, which is shown only once. If the app has two, the oldest is revoked
     RotateSecret {
-        #[arg(value_parser = app_id)]
+        #[arg(value_parser = parse_app_id)]
         app: AppId,
     },
 }
 
-impl AppVerb {
-    pub(super) async fn run(self, desk: &Desk) -> Outcome {
+impl AppCommand {
+    pub(super) async fn run(self, ctx: &CommandContext) -> CommandResult {
         match self {
             Self::Create { account, name, kind, redirect_uris, scopes } => {
                 let scopes = scopes.unwrap_or_else(Scopes::all_named);
-                create(desk, account, NewApp { name, kind, redirect_uris, scopes }).await
+                create(ctx, account, NewApp { name, kind, redirect_uris, scopes }).await
             }
-            Self::List { account } => list(desk, account).await,
+            Self::List { account } => list(ctx, account).await,
             Self::Disable { app } => {
-                let db = desk.open_migrated().await?;
+                let db = ctx.open_migrated().await?;
                 let scope = scope_of(&db, app).await?;
-                let ended = db.write(scope, move |tx| app::disable(tx, app)).await;
-                let app = ended.map_err(refused)?;
-                desk.say(&json!({ "app": shown(&app)? }), || format!("{} is disabled.", app.name))
+                let disabled = db.write(scope, move |tx| app::disable(tx, app)).await;
+                let app = disabled.map_err(command_error)?;
+                ctx.print(&json!({ "app": app_json(&app)? }), || {
+                    format!("{} is disabled.", app.name)
+                })
             }
             Self::Enable { app } => {
-                let db = desk.open_migrated().await?;
+                let db = ctx.open_migrated().await?;
                 let scope = scope_of(&db, app).await?;
-                let begun = db.write(scope, move |tx| app::enable(tx, app)).await;
-                let app = begun.map_err(refused)?;
-                desk.say(&json!({ "app": shown(&app)? }), || format!("{} is enabled.", app.name))
+                let enabled = db.write(scope, move |tx| app::enable(tx, app)).await;
+                let app = enabled.map_err(command_error)?;
+                ctx.print(&json!({ "app": app_json(&app)? }), || {
+                    format!("{} is enabled.", app.name)
+                })
             }
-            Self::RotateSecret { app } => rotate(desk, app).await,
+            Self::RotateSecret { app } => rotate(ctx, app).await,
         }
     }
 }
 
-/// An app as it is told: its id under the name that apps know it by.
-fn shown(app: &App) -> Result<Value, Refusal> {
-    let mut shown = serde_json::to_value(app)?;
-    shown["client_id"] = app.id.to_string().into();
-    Ok(shown)
+/// An app as JSON, with its id also as `client_id`.
+fn app_json(app: &App) -> Result<Value, CommandError> {
+    let mut json = serde_json::to_value(app)?;
+    json["client_id"] = app.id.to_string().into();
+    Ok(json)
 }
 
-async fn create(desk: &Desk, account: AccountId, new: NewApp) -> Outcome {
-    let db = desk.open_migrated().await?;
-    let made = db.write(Scope::account(account, ACTOR), move |tx| {
+async fn create(ctx: &CommandContext, account: AccountId, new: NewApp) -> CommandResult {
+    let db = ctx.open_migrated().await?;
+    let created = db.write(Scope::account(account, ACTOR), move |tx| {
         account::find(tx)?;
         let app = app::create(tx, new)?;
         let confidential = app.kind.is_confidential();
         let secret = confidential.then(|| secret::add(tx, app.id)).transpose()?;
         Ok((app, secret.map(|(_, value)| value)))
     });
-    let (app, value) = made.await.map_err(refused)?;
-    let mut object = shown(&app)?;
+    let (app, value) = created.await.map_err(command_error)?;
+    let mut object = app_json(&app)?;
     if let Some(value) = &value {
         object["client_secret"] = value.reveal().into();
     }
-    desk.say(&json!({ "app": object }), || match &value {
+    ctx.print(&json!({ "app": object }), || match &value {
         Some(value) => format!(
-            "Client id {}\nClient secret {}\nKeep the secret safe; it is not shown again.",
+            "Client ID: {}\nClient secret: {}\nCopy the secret now: it is shown only once.",
             app.id,
             value.reveal()
         ),
-        None => format!("Client id {}", app.id),
+        None => format!("Client ID: {}", app.id),
     })
 }
 
-async fn list(desk: &Desk, account: AccountId) -> Outcome {
-    let db = desk.open_migrated().await?;
+async fn list(ctx: &CommandContext, account: AccountId) -> CommandResult {
+    let db = ctx.open_migrated().await?;
     let scope = Scope::account(account, ACTOR);
     let apps = db.read(scope, |db| account::find(db).and_then(|_| app::list(db))).await;
-    let apps = apps.map_err(refused)?;
-    let objects = apps.iter().map(shown).collect::<Result<Vec<_>, _>>()?;
-    desk.say(&json!({ "apps": objects }), || {
+    let apps = apps.map_err(command_error)?;
+    let objects = apps.iter().map(app_json).collect::<Result<Vec<_>, _>>()?;
+    ctx.print(&json!({ "apps": objects }), || {
         let line = |app: &App| {
-            let state = if app.disabled_at.is_some() { "disabled" } else { "in service" };
-            format!("{}  {:6}  {state:10}  {}", app.id, app.kind.word(), app.name)
+            let state = if app.disabled_at.is_some() { "disabled" } else { "enabled" };
+            format!("{}  {:6}  {state:8}  {}", app.id, app.kind.as_str(), app.name)
         };
         apps.iter().map(line).collect::<Vec<_>>().join("\n")
     })
 }
 
-async fn rotate(desk: &Desk, id: AppId) -> Outcome {
-    let db = desk.open_migrated().await?;
+async fn rotate(ctx: &CommandContext, id: AppId) -> CommandResult {
+    let db = ctx.open_migrated().await?;
     let scope = scope_of(&db, id).await?;
-    let made = db.write(scope, move |tx| {
-        let live = secret::live(tx, id)?;
-        if let Some(oldest) = live.first().filter(|_| live.len() >= secret::MOST) {
+    let created = db.write(scope, move |tx| {
+        let live = secret::list_active(tx, id)?;
+        if let Some(oldest) = live.first().filter(|_| live.len() >= secret::MAX_ACTIVE) {
             secret::revoke(tx, id, oldest.id)?;
         }
         let (_, value) = secret::add(tx, id)?;
         Ok((app::find(tx, id)?, value))
     });
-    let (app, value) = made.await.map_err(refused)?;
-    let mut object = shown(&app)?;
+    let (app, value) = created.await.map_err(command_error)?;
+    let mut object = app_json(&app)?;
     object["client_secret"] = value.reveal().into();
-    desk.say(&json!({ "app": object }), || {
-        format!("Client secret {}\nKeep it safe; it is not shown again.", value.reveal())
+    ctx.print(&json!({ "app": object }), || {
+        format!("Client secret: {}\nCopy it now: it is shown only once.", value.reveal())
     })
 }
 
-/// The app knows its account.
-async fn scope_of(db: &Db, id: AppId) -> Result<Scope, Refusal> {
+/// The database scope of the app's account.
+async fn scope_of(db: &Db, id: AppId) -> Result<Scope, CommandError> {
     let found = db.read(Scope::system("oauth-app"), move |db| app::account_of(db, id)).await;
-    let account = found.map_err(|_| Refusal::from("there is no such app"))?;
+    let account = found.map_err(|_| CommandError::from("there is no app with this id"))?;
     Ok(Scope::account(account, ACTOR))
 }

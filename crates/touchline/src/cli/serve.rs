@@ -13,41 +13,43 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use super::{Desk, Outcome, Refusal, refused};
+use super::{CommandContext, CommandError, CommandResult, command_error};
 use crate::accounts::api_key::Key;
 use crate::app::App;
 use crate::config::Config;
 use crate::dispatch::Dispatcher;
-use crate::post::Post;
+use crate::mailer::MailWorker;
 use crate::signin::set_up;
 use crate::web::{health, server};
 use crate::{cards, demo, jobs};
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
-    /// Load a demo club and show a key for it
+    /// Load a demo club and print how to sign in to it
     #[arg(long)]
     demo: bool,
 }
 
 impl Serve {
-    pub(super) async fn run(self, desk: &Desk) -> Outcome {
-        start_log(desk.config.log.as_str())?;
-        let db = desk.open_migrated().await?;
-        let options = desk.options();
-        let listener = listen(desk.config.listen).await?;
+    pub(super) async fn run(self, ctx: &CommandContext) -> CommandResult {
+        start_log(ctx.config.log.as_str())?;
+        let db = ctx.open_migrated().await?;
+        let options = ctx.options();
+        let listener = listen(ctx.config.listen).await?;
         let address = listener.local_addr()?;
-        let config = Config { listen: address, ..desk.config.clone() };
-        let app =
-            App::new(config, db.clone(), options.clock, options.dice).await.map_err(refused)?;
+        let config = Config { listen: address, ..ctx.config.clone() };
+        let app = App::new(config, db.clone(), options.clock, options.rng)
+            .await
+            .map_err(command_error)?;
         if self.demo {
-            super::private_folder(&desk.config.data)?;
-            demo::load(&app).await.map_err(refused)?;
-            let (key, value) = demo::key(&db, &desk.config.data).await.map_err(refused)?;
-            let password = demo::sign_ins(&db, &desk.config.data).await.map_err(refused)?;
-            welcome(desk, &key, &value, (app.home.as_str(), &password))?;
+            super::private_folder(&ctx.config.data)?;
+            demo::load(&app).await.map_err(command_error)?;
+            let (key, value) = demo::key(&db, &ctx.config.data).await.map_err(command_error)?;
+            let password =
+                demo::ensure_users(&db, &ctx.config.data).await.map_err(command_error)?;
+            print_demo_credentials(ctx, &key, &value, (app.base_url.as_str(), &password))?;
         } else {
-            first_steps(desk, &app).await?;
+            print_setup_link(ctx, &app).await?;
         }
         run(app, listener).await?;
         db.close();
@@ -55,14 +57,14 @@ impl Serve {
     }
 }
 
-async fn listen(address: SocketAddr) -> Result<TcpListener, Refusal> {
+async fn listen(address: SocketAddr) -> Result<TcpListener, CommandError> {
     let bound = TcpListener::bind(address).await;
-    bound.map_err(|error| Refusal::from(format!("cannot listen on {address}: {error}")))
+    bound.map_err(|error| CommandError::from(format!("cannot listen on {address}: {error}")))
 }
 
-/// Serves until the process is told to stop, then lets everything that was accepted end.
-async fn run(app: App, listener: TcpListener) -> Outcome {
-    // Before anything begins: whoever is told to stop right away must not drop what they have begun.
+/// Serves until the process gets SIGTERM or SIGINT, then shuts down gracefully.
+async fn run(app: App, listener: TcpListener) -> CommandResult {
+    // Registered first, so that an early signal does not abort work that has started.
     let (mut terminate, mut interrupt) =
         (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let (stop, stopped) = watch::channel(false);
@@ -72,8 +74,8 @@ async fn run(app: App, listener: TcpListener) -> Outcome {
         app.spawn(server::serve(listener, app.clone(), router, stopped.clone()));
     }
     app.spawn(jobs::run(app.clone(), stopped.clone()));
-    app.spawn(Dispatcher::new(app.clone()).map_err(Refusal::from)?.run(stopped.clone()));
-    app.spawn(Post::new(app.clone()).map_err(Refusal::from)?.run(stopped.clone()));
+    app.spawn(Dispatcher::new(app.clone()).map_err(CommandError::from)?.run(stopped.clone()));
+    app.spawn(MailWorker::new(app.clone()).map_err(CommandError::from)?.run(stopped.clone()));
     app.spawn(cards::run(app.clone(), stopped.clone()));
     let address = listener.local_addr()?;
     writeln!(std::io::stderr(), "listening on http://{address}")?;
@@ -84,9 +86,9 @@ async fn run(app: App, listener: TcpListener) -> Outcome {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        tracing::info!("stopping: finishing what was accepted");
+        tracing::info!("shutting down: waiting for running requests");
         app.stop();
-        // Nobody listens any more only if the server has ended by itself.
+        // This fails only if the server has ended already.
         let _ = stop.send(true);
     };
     tokio::join!(serving, stopping);
@@ -94,34 +96,39 @@ async fn run(app: App, listener: TcpListener) -> Outcome {
     Ok(())
 }
 
-/// Pretty lines on a terminal, JSON lines otherwise; always on standard error.
-fn start_log(filter: &str) -> Outcome {
+/// Starts logging to standard error: readable lines on a terminal, JSON lines otherwise.
+fn start_log(filter: &str) -> CommandResult {
     let filter = tracing_subscriber::EnvFilter::try_new(filter)
-        .map_err(|error| Refusal::from(format!("log: {error}")))?;
+        .map_err(|error| CommandError::from(format!("log: {error}")))?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let started = if std::io::stderr().is_terminal() {
         log.try_init()
     } else {
         log.json().flatten_event(true).try_init()
     };
-    started.map_err(|error| Refusal::from(format!("log: {error}")))
+    started.map_err(|error| CommandError::from(format!("log: {error}")))
 }
 
-/// Shows how to sign in to the demo club, and its key with a line that works when pasted.
-fn welcome(desk: &Desk, key: &Key, value: &ApiKey, (url, password): (&str, &str)) -> Outcome {
-    let mut shown = serde_json::to_value(key)?;
-    shown["value"] = value.reveal().into();
-    let said = json!({
+/// Prints how to sign in to the demo club, its API key, and a `curl` command to try.
+fn print_demo_credentials(
+    ctx: &CommandContext,
+    key: &Key,
+    value: &ApiKey,
+    (url, password): (&str, &str),
+) -> CommandResult {
+    let mut key_json = serde_json::to_value(key)?;
+    key_json["value"] = value.reveal().into();
+    let object = json!({
         "url": url,
         "set_up": null,
         "demo": {
             "account": { "id": demo::ACCOUNT },
-            "key": shown,
+            "key": key_json,
             "password": password,
             "sign_ins": demo::SIGN_INS,
         },
     });
-    desk.say(&said, || {
+    ctx.print(&object, || {
         let value = value.reveal();
         let people = demo::SIGN_INS.map(|sign_in| sign_in.email).join(", ");
         format!(
@@ -131,41 +138,43 @@ fn welcome(desk: &Desk, key: &Key, value: &ApiKey, (url, password): (&str, &str)
     })
 }
 
-/// Says how to begin when no club has an owner yet: with a link that works once.
-async fn first_steps(desk: &Desk, app: &App) -> Outcome {
-    let invited = app.db.write(Scope::system("set-up"), set_up::invite).await.map_err(refused)?;
-    let url = app.home.as_str();
+/// Prints a link for setting up the first club, if no club has an owner yet.
+async fn print_setup_link(ctx: &CommandContext, app: &App) -> CommandResult {
+    let invited =
+        app.db.write(Scope::system("set-up"), set_up::create_link).await.map_err(command_error)?;
+    let url = app.base_url.as_str();
     let link = invited.map(|token| format!("{url}/set-up/{}", token.reveal()));
-    if desk.json {
-        return desk.say(&json!({ "url": url, "set_up": link, "demo": null }), String::new);
+    if ctx.json {
+        return ctx.print(&json!({ "url": url, "set_up": link, "demo": null }), String::new);
     }
     let Some(link) = link else { return Ok(()) };
-    desk.say(&json!({}), || {
+    ctx.print(&json!({}), || {
         format!(
-            "\n  Nobody owns a club here yet. Set yours up with this link; it works once, within 30 minutes:\n\n  \
-             {link}\n\n  Or look around first: touchline serve --demo\n"
+            "\n  There is no club yet. Open this link to set up yours. It works once and is valid for 30 minutes:\n\n  \
+             {link}\n\n  To try Touchline with sample data first: touchline serve --demo\n"
         )
     })
 }
 
-/// Asks the service at the configured address whether it is ready.
-pub(super) async fn healthcheck(desk: &Desk) -> Outcome {
-    let address = desk.config.listen;
-    let asked = tokio::time::timeout(Duration::from_secs(5), ask(address)).await;
-    let answer = asked.map_err(|_| Refusal::from(format!("{address} does not answer")))?;
-    let answer = answer.map_err(|error| Refusal::from(format!("{address}: {error}")))?;
-    if answer.starts_with("HTTP/1.1 200") {
-        desk.say(&json!({ "ready": true }), || "ready".to_owned())
+/// Checks whether the service at the configured address is ready.
+pub(super) async fn healthcheck(ctx: &CommandContext) -> CommandResult {
+    let address = ctx.config.listen;
+    let response = tokio::time::timeout(Duration::from_secs(5), request_readiness(address)).await;
+    let response = response
+        .map_err(|_| CommandError::from(format!("{address} did not respond within 5 seconds")))?;
+    let response = response.map_err(|error| CommandError::from(format!("{address}: {error}")))?;
+    if response.starts_with("HTTP/1.1 200") {
+        ctx.print(&json!({ "ready": true }), || "ready".to_owned())
     } else {
-        Err(Refusal::from(format!("{address} is not ready")))
+        Err(CommandError::from(format!("{address} is not ready")))
     }
 }
 
-async fn ask(address: SocketAddr) -> std::io::Result<String> {
+async fn request_readiness(address: SocketAddr) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(address).await?;
     let request = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await?;
-    Ok(answer)
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await?;
+    Ok(response)
 }

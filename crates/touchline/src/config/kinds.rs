@@ -1,4 +1,4 @@
-//! The kinds of value a setting can have: how each is read, and how it is shown.
+//! The value types of settings: how each is parsed and printed.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
+use kit::string_enum::StringEnum;
 use kit::time::parse_duration;
-use kit::word::Word;
 use lettre::message::Mailbox;
 use url::Url;
 
 use crate::accounts::account::Tier;
-use crate::post::smtp;
+use crate::mailer::smtp;
 
-/// A text that is never shown.
+/// A text that is never printed or logged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -32,18 +32,18 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Requests a minute for each tier.
+/// Requests per minute for each tier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quotas([u32; Tier::ALL.len()]);
 
 impl Quotas {
-    /// Requests a minute for this tier.
+    /// Requests per minute for this tier.
     pub fn of(&self, tier: Tier) -> u32 {
         self.0[tier as usize]
     }
 }
 
-/// A type that a setting can have.
+/// A type of setting.
 pub(super) trait Setting: Sized {
     fn read(text: &str) -> Result<Self, String>;
     fn show(&self) -> String;
@@ -62,33 +62,33 @@ macro_rules! plain_setting {
     )+};
 }
 plain_setting! {
-    SocketAddr, "an address with a port, such as 127.0.0.1:8080";
+    SocketAddr, "an IP address with a port, such as 127.0.0.1:8080";
     NonZeroUsize, "a whole number above zero";
     NonZeroU32, "a whole number above zero";
 }
 
-/// The address under which people reach the service.
+/// The base URL of a service, without a trailing slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseUrl(String);
 
 impl BaseUrl {
-    /// The address of a service that is reached without encryption, on this machine or near it.
+    /// The base URL of a local service without encryption.
     pub fn local(host: &str, port: u16) -> Self {
         Self(format!("http://{host}:{port}"))
     }
 
-    /// Its scheme, host and port: what a browser calls its origin.
+    /// Its origin: scheme, host and port.
     pub fn origin(&self) -> String {
         let origin = Url::parse(&self.0).map(|url| url.origin().ascii_serialization());
         origin.unwrap_or_default()
     }
 
-    /// The address, without a slash at its end.
+    /// The URL without a trailing slash.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The name of the machine in it.
+    /// Its host name.
     pub fn host(&self) -> String {
         let host = Url::parse(&self.0).ok().and_then(|url| url.host_str().map(str::to_owned));
         host.unwrap_or_default()
@@ -97,16 +97,16 @@ impl BaseUrl {
 
 impl Setting for BaseUrl {
     fn read(text: &str) -> Result<Self, String> {
-        let web = ["https://", "http://"]
+        let scheme = ["https://", "http://"]
             .iter()
             .any(|start| text.len() > start.len() && text.starts_with(start));
         let plain = text.bytes().all(|byte| byte.is_ascii_graphic());
-        let whole = Url::parse(text).is_ok_and(|url| url.has_host());
-        let wrong = || format!("{text:?} is not an address such as https://club.example.org");
-        if web && plain && whole {
+        let valid = Url::parse(text).is_ok_and(|url| url.has_host());
+        let invalid = || format!("{text:?} is not a URL such as https://club.example.org");
+        if scheme && plain && valid {
             Ok(Self(text.trim_end_matches('/').to_owned()))
         } else {
-            Err(wrong())
+            Err(invalid())
         }
     }
     fn show(&self) -> String {
@@ -122,7 +122,7 @@ impl std::str::FromStr for BaseUrl {
     }
 }
 
-/// What to log, as the log understands it.
+/// A log filter in the syntax of `tracing`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogFilter(String);
 
@@ -135,20 +135,20 @@ impl LogFilter {
 
 impl Setting for LogFilter {
     fn read(text: &str) -> Result<Self, String> {
-        let known = tracing_subscriber::EnvFilter::try_new(text);
-        known.map(|_| Self(text.to_owned())).map_err(|error| error.to_string())
+        let filter = tracing_subscriber::EnvFilter::try_new(text);
+        filter.map(|_| Self(text.to_owned())).map_err(|error| error.to_string())
     }
     fn show(&self) -> String {
         self.0.clone()
     }
 }
 
-/// The address of a database, which may hold a password.
+/// The URL of a database, which may contain a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseUrl(Secret);
 
 impl DatabaseUrl {
-    /// The address with its password.
+    /// The URL including its password.
     pub fn reveal(&self) -> &str {
         self.0.reveal()
     }
@@ -159,20 +159,20 @@ impl Setting for DatabaseUrl {
         let file =
             text.strip_prefix("sqlite:").is_some_and(|path| !path.is_empty() && path != ":memory:");
         let server = text.starts_with("postgres://") || text.starts_with("postgresql://");
-        let wrong = "use sqlite:PATH or postgres://USER@HOST/DATABASE";
-        if file || server { Ok(Self(Secret(text.to_owned()))) } else { Err(wrong.to_owned()) }
+        let hint = "use sqlite:PATH or postgres://USER@HOST/DATABASE";
+        if file || server { Ok(Self(Secret(text.to_owned()))) } else { Err(hint.to_owned()) }
     }
     fn show(&self) -> String {
         self.0.show()
     }
 }
 
-/// The address of a mail server, which may hold a password.
+/// The URL of a mail server, which may contain a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SmtpUrl(Secret);
 
 impl SmtpUrl {
-    /// The address, password and all.
+    /// The URL including its password.
     pub fn reveal(&self) -> &str {
         self.0.reveal()
     }
@@ -180,11 +180,11 @@ impl SmtpUrl {
 
 impl Setting for SmtpUrl {
     fn read(text: &str) -> Result<Self, String> {
-        // The address is not told: it may hold a password.
-        let wrong = "use smtp://USER:PASSWORD@HOST:587?tls=required, smtps://USER:PASSWORD@HOST or smtp://HOST:25";
+        // The message does not repeat the URL, which may contain a password.
+        let hint = "use smtp://USER:PASSWORD@HOST:587?tls=required, smtps://USER:PASSWORD@HOST or smtp://HOST:25";
         smtp::builder(text)
             .map(|_| Self(Secret(text.to_owned())))
-            .map_err(|why| format!("{why}; {wrong}"))
+            .map_err(|reason| format!("{reason}; {hint}"))
     }
     fn show(&self) -> String {
         self.0.show()
@@ -193,9 +193,10 @@ impl Setting for SmtpUrl {
 
 impl Setting for Mailbox {
     fn read(text: &str) -> Result<Self, String> {
-        let wrong =
-            |_| format!("{text:?} is not an address such as Harbour FC <office@club.example.org>");
-        text.parse().map_err(wrong)
+        let invalid = |_| {
+            format!("{text:?} is not an email address such as Harbour FC <office@club.example.org>")
+        };
+        text.parse().map_err(invalid)
     }
     fn show(&self) -> String {
         self.to_string()
@@ -204,15 +205,15 @@ impl Setting for Mailbox {
 
 impl Setting for Vec<Duration> {
     fn read(text: &str) -> Result<Self, String> {
-        let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-        words.map(Duration::read).collect()
+        let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+        items.map(Duration::read).collect()
     }
     fn show(&self) -> String {
         self.iter().map(Setting::show).collect::<Vec<_>>().join(",")
     }
 }
 
-/// When something is tried: at once, and then again and again.
+/// A retry schedule. The first attempt is immediate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule(Vec<Duration>);
 
@@ -228,7 +229,7 @@ impl Setting for Schedule {
         let times = Vec::<Duration>::read(text)?;
         match times.first() {
             Some(&Duration::ZERO) => Ok(Self(times)),
-            _ => Err("the first attempt comes at once: begin with 0s, such as 0s,5s,5m".to_owned()),
+            _ => Err("the first attempt is immediate: begin with 0s, such as 0s,5s,5m".to_owned()),
         }
     }
     fn show(&self) -> String {
@@ -236,15 +237,16 @@ impl Setting for Schedule {
     }
 }
 
-/// How long an attempt to deliver may take. A node that dies is taken for dead only after that, so it is not long.
+/// The timeout of a delivery attempt. It is at most 20 seconds, because the attempts of a node that has died
+/// are taken over only after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeout(pub Duration);
 
 impl Setting for Timeout {
     fn read(text: &str) -> Result<Self, String> {
         let time = Duration::read(text)?;
-        let fine = (Duration::from_millis(100)..=Duration::from_secs(20)).contains(&time);
-        if fine { Ok(Self(time)) } else { Err("use 100ms to 20s".to_owned()) }
+        let valid = (Duration::from_millis(100)..=Duration::from_secs(20)).contains(&time);
+        if valid { Ok(Self(time)) } else { Err("use a time between 100ms and 20s".to_owned()) }
     }
     fn show(&self) -> String {
         self.0.show()
@@ -263,7 +265,7 @@ impl Setting for PathBuf {
 impl Setting for Duration {
     fn read(text: &str) -> Result<Self, String> {
         parse_duration(text)
-            .map_err(|_| format!("{text:?} is not a time such as 60s, 5m, 24h or 30d"))
+            .map_err(|_| format!("{text:?} is not a duration such as 60s, 5m, 24h or 30d"))
     }
     fn show(&self) -> String {
         format!("{}s", self.as_secs())
@@ -290,30 +292,30 @@ impl<T: Setting> Setting for Option<T> {
 
 impl Setting for Vec<IpNet> {
     fn read(text: &str) -> Result<Self, String> {
-        let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-        words.map(read_net).collect()
+        let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+        items.map(read_net).collect()
     }
     fn show(&self) -> String {
         self.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
     }
 }
 
-/// Reads a network; an address alone is a network of one.
+/// Parses a network in CIDR notation, or a single address.
 pub fn read_net(text: &str) -> Result<IpNet, String> {
-    let alone = || text.parse::<std::net::IpAddr>().ok().map(IpNet::from);
-    let net = text.parse().ok().or_else(alone);
+    let single = || text.parse::<std::net::IpAddr>().ok().map(IpNet::from);
+    let net = text.parse().ok().or_else(single);
     net.ok_or_else(|| format!("{text:?} is not a network such as 10.0.0.0/8"))
 }
 
 impl Setting for Quotas {
     fn read(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is not a list such as free=60,club=600,league=6000");
+        let invalid = || format!("{text:?} is not a list such as free=60,club=600,league=6000");
         let mut quotas = DEFAULT_QUOTAS;
         for pair in text.split(',') {
-            let (tier, quota) = pair.split_once('=').ok_or_else(wrong)?;
-            let tier = Tier::parse(tier.trim()).ok_or_else(wrong)?;
+            let (tier, quota) = pair.split_once('=').ok_or_else(invalid)?;
+            let tier = Tier::parse(tier.trim()).ok_or_else(invalid)?;
             let quota = quota.trim().parse().ok().filter(|quota| *quota > 0);
-            quotas[tier as usize] = quota.ok_or_else(wrong)?;
+            quotas[tier as usize] = quota.ok_or_else(invalid)?;
         }
         Ok(Self(quotas))
     }

@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::metadata::Metadata;
 use crate::teams::team::{self, NewTeam, Team};
 
-/// A team of the demo club and how its weeks look.
-pub(super) struct Sample {
+/// A team of the demo club and its weekly schedule.
+pub(super) struct SampleTeam {
     pub name: &'static str,
     pub sport: &'static str,
     pub season: &'static str,
@@ -15,25 +15,25 @@ pub(super) struct Sample {
     pub gender: &'static str,
     pub color: &'static str,
     pub description: &'static str,
-    /// How old its players are, about; adults' guardians are nobody's business.
+    /// The approximate age of its players. Players under 18 have guardians.
     pub age: i16,
-    /// The days and the local time of its practices, as a rule says them.
+    /// The days (as in an RRULE's BYDAY) and the local hour of its practices.
     pub practices: (&'static str, i8),
-    /// Where it practises and plays at home.
-    pub ground: (&'static str, &'static str, f64, f64),
+    /// The home ground: name, address, latitude, longitude.
+    pub home_ground: (&'static str, &'static str, f64, f64),
     pub positions: [&'static str; 4],
     pub opponents: [&'static str; 5],
 }
 
-impl Sample {
-    /// Whether its players have guardians.
-    pub(super) fn is_young(&self) -> bool {
+impl SampleTeam {
+    /// Whether its players are minors, who have guardians.
+    pub(super) fn has_minors(&self) -> bool {
         self.age < 18
     }
 }
 
-pub(super) const TEAMS: [Sample; 6] = [
-    Sample {
+pub(super) const TEAMS: [SampleTeam; 6] = [
+    SampleTeam {
         name: "Harbour Hawks U12",
         sport: "soccer",
         season: "2026/27",
@@ -43,7 +43,7 @@ pub(super) const TEAMS: [Sample; 6] = [
         description: "Tuesday and Thursday on the lower pitch.",
         age: 11,
         practices: ("TU,TH", 17),
-        ground: ("Lower pitch", "3 Quay Street, Harbour", 38.7071, -9.1355),
+        home_ground: ("Lower pitch", "3 Quay Street, Harbour", 38.7071, -9.1355),
         positions: ["goalkeeper", "defender", "midfielder", "forward"],
         opponents: [
             "Breakwater Juniors",
@@ -53,7 +53,7 @@ pub(super) const TEAMS: [Sample; 6] = [
             "Dunes Academy",
         ],
     },
-    Sample {
+    SampleTeam {
         name: "Harbour Hawks U14",
         sport: "soccer",
         season: "2026/27",
@@ -63,7 +63,7 @@ pub(super) const TEAMS: [Sample; 6] = [
         description: "Promoted last season; looking for a second keeper.",
         age: 13,
         practices: ("MO,WE", 18),
-        ground: ("Upper pitch", "5 Quay Street, Harbour", 38.7079, -9.1361),
+        home_ground: ("Upper pitch", "5 Quay Street, Harbour", 38.7079, -9.1361),
         positions: ["goalkeeper", "defender", "midfielder", "forward"],
         opponents: [
             "Breakwater Juniors",
@@ -73,7 +73,7 @@ pub(super) const TEAMS: [Sample; 6] = [
             "Mill Lane",
         ],
     },
-    Sample {
+    SampleTeam {
         name: "Lighthouse Netters",
         sport: "volleyball",
         season: "2026/27",
@@ -83,11 +83,11 @@ pub(super) const TEAMS: [Sample; 6] = [
         description: "Sports hall B, all levels welcome.",
         age: 31,
         practices: ("WE", 20),
-        ground: ("Sports hall B", "18 Lighthouse Road, Harbour", 38.7102, -9.1290),
+        home_ground: ("Sports hall B", "18 Lighthouse Road, Harbour", 38.7102, -9.1290),
         positions: ["setter", "outside hitter", "middle blocker", "libero"],
         opponents: ["Spike City", "Old Town Volley", "Campus Smash", "Sandbar", "Tide Rollers"],
     },
-    Sample {
+    SampleTeam {
         name: "Breakwater Bears",
         sport: "basketball",
         season: "2026/27",
@@ -97,11 +97,11 @@ pub(super) const TEAMS: [Sample; 6] = [
         description: "Home games on Saturdays at noon.",
         age: 15,
         practices: ("TU,FR", 18),
-        ground: ("Sports hall A", "16 Lighthouse Road, Harbour", 38.7101, -9.1292),
-        positions: ["guard", "forward", "centre", "wing"],
+        home_ground: ("Sports hall A", "16 Lighthouse Road, Harbour", 38.7101, -9.1292),
+        positions: ["guard", "forward", "center", "wing"],
         opponents: ["Ridge Hoops", "Downtown Dunkers", "Valley Five", "Rockets", "Westside"],
     },
-    Sample {
+    SampleTeam {
         name: "Anchor Sluggers",
         sport: "softball",
         season: "2026",
@@ -111,11 +111,11 @@ pub(super) const TEAMS: [Sample; 6] = [
         description: "Slow pitch, fast runners.",
         age: 27,
         practices: ("TH", 19),
-        ground: ("Park diamond", "1 Meadow Way, Harbour", 38.7150, -9.1401),
+        home_ground: ("Park diamond", "1 Meadow Way, Harbour", 38.7150, -9.1401),
         positions: ["pitcher", "catcher", "infielder", "outfielder"],
         opponents: ["Capital Clubs", "River Bats", "Nine Lives", "Home Run Heroes", "Curveballs"],
     },
-    Sample {
+    SampleTeam {
         name: "Dockside Rovers",
         sport: "ice_hockey",
         season: "2026/27",
@@ -125,13 +125,13 @@ pub(super) const TEAMS: [Sample; 6] = [
         description: "Ice time Sunday mornings; bring your own tape.",
         age: 16,
         practices: ("SU", 9),
-        ground: ("Ice rink", "40 Dock Road, Harbour", 38.7011, -9.1422),
-        positions: ["goalie", "defence", "centre", "wing"],
+        home_ground: ("Ice rink", "40 Dock Road, Harbour", 38.7011, -9.1422),
+        positions: ["goalie", "defense", "center", "wing"],
         opponents: ["Glacier Kings", "Frostbite", "Blue Line", "Polar Pucks", "Cold Harbour"],
     },
 ];
 
-pub(super) fn found(tx: &Tx<'_>, sample: &Sample) -> Result<Team> {
+pub(super) fn create_team(tx: &Tx<'_>, sample: &SampleTeam) -> Result<Team> {
     let some = |text: &str| Some(text.to_owned());
     team::create(
         tx,

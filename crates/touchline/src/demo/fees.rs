@@ -1,27 +1,27 @@
-//! What the demo club's families owe: a season fee in three parts, in every state there is.
+//! The demo club's dues: a season fee in three installments, with dues in every state.
 
 use store::Tx;
 
-use crate::accounts::rights::Reach;
-use crate::dues::changing::{self, Waiver};
+use crate::accounts::rights::TeamAccess;
+use crate::dues::changing::{self, WaiveRequest};
 use crate::dues::charging::{self, NewCharge};
 use crate::dues::due::{Category, LateFee};
 use crate::dues::paying;
 use crate::error::Result;
-use crate::expected::Expected;
 use crate::ids::DueId;
+use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
-use crate::money::payment::{Method, Paid};
+use crate::money::payment::{Method, PaymentDetails};
 use crate::teams::team::Team;
 
 const FEE: i64 = 13_500;
-const PART: i64 = FEE / 3;
-/// The first part was due so many days ago.
-const AGO: i64 = 20;
+const INSTALLMENT: i64 = FEE / 3;
+/// How many days ago the first installment was due.
+const DUE_DAYS_AGO: i64 = 20;
 
-/// Charges every player. The first has paid all, the second a little, the third need not pay, the fourth has
-/// paid ahead, the fifth nothing; everybody else has paid their first part.
-pub(super) fn charge(tx: &Tx<'_>, team: &Team) -> Result<()> {
+/// Charges every player. The first due is paid in full, the second in part, the third is waived, the fourth is
+/// overpaid, the fifth is unpaid. All others have their first installment paid.
+pub(super) fn create_dues(tx: &Tx<'_>, team: &Team) -> Result<()> {
     let fee = NewCharge {
         team_id: team.id,
         member_id: None,
@@ -31,29 +31,29 @@ pub(super) fn charge(tx: &Tx<'_>, team: &Team) -> Result<()> {
         category: Category::Dues,
         amount: FEE,
         currency: None,
-        due_on: team.timezone.day(tx.now()).plus_days(-AGO),
-        instalments: None,
-        instalment_count: Some(3),
+        due_on: team.timezone.day(tx.now()).plus_days(-DUE_DAYS_AGO),
+        installments: None,
+        installment_count: Some(3),
         payer: None,
         discount: None,
-        sibling_discount_bp: Some(2_000),
-        late_fee: Some(LateFee { amount: Some(500), percent_bp: None }),
+        sibling_discount_bps: Some(2_000),
+        late_fee: Some(LateFee { amount: Some(500), percent_bps: None }),
         use_credit: true,
-        note: Some("By transfer to the club, or in cash at practice.".to_owned()),
+        note: Some("Pay by bank transfer, or in cash at practice.".to_owned()),
         metadata: Metadata::default(),
     };
-    let dues = charging::create(tx, &Reach::Everywhere, &fee)?;
-    for (place, due) in dues.iter().enumerate() {
-        match place {
-            0 => pay(tx, due.id, Method::Transfer, due.balance)?,
+    let dues = charging::create(tx, &TeamAccess::AllTeams, &fee)?;
+    for (index, due) in dues.iter().enumerate() {
+        match index {
+            0 => pay(tx, due.id, Method::BankTransfer, due.balance)?,
             1 => pay(tx, due.id, Method::Cash, 2_000)?,
             2 => {
-                let waiver = Waiver { reason: "Helps with the kit all season".to_owned() };
-                changing::waive(tx, &Reach::Everywhere, due.id, &Expected::Anything, waiver)?;
+                let waiver = WaiveRequest { reason: "Helps with the kit all season".to_owned() };
+                changing::waive(tx, &TeamAccess::AllTeams, due.id, &IfMatch::Absent, waiver)?;
             }
-            3 => pay(tx, due.id, Method::Transfer, due.balance + 2_500)?,
+            3 => pay(tx, due.id, Method::BankTransfer, due.balance + 2_500)?,
             4 => {}
-            _ => pay(tx, due.id, Method::Transfer, due.balance.min(PART))?,
+            _ => pay(tx, due.id, Method::BankTransfer, due.balance.min(INSTALLMENT))?,
         }
     }
     Ok(())
@@ -61,6 +61,6 @@ pub(super) fn charge(tx: &Tx<'_>, team: &Team) -> Result<()> {
 
 fn pay(tx: &Tx<'_>, due: DueId, method: Method, amount: i64) -> Result<()> {
     let (amount, reference) = (Some(amount), None);
-    let paid = Paid { amount, method, reference, paid_at: None, provider_id: None };
-    paying::settle(tx, due, paid).map(drop)
+    let paid = PaymentDetails { amount, method, reference, paid_at: None, provider_id: None };
+    paying::record_payment(tx, due, paid).map(drop)
 }

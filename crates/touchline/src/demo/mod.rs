@@ -1,76 +1,79 @@
-//! The demo club: six teams, their people, a season behind and ahead, a store, what they owe, a webhook. Removable in
-//! one step.
+//! The demo club: six teams with people, past and future events, messages, a store, dues and a webhook. It can be
+//! removed in one step.
 
 mod club;
 mod fees;
-mod hook;
+mod webhook;
 mod people;
 mod season;
 mod shop;
 mod sign_ins;
-mod talk;
+mod messages;
 
 use std::path::Path;
 
 use kit::secret::ApiKey;
 use store::{Db, Scope, Tx};
 
-pub use self::sign_ins::{SIGN_INS, sign_ins};
+pub use self::sign_ins::{SIGN_INS, ensure_users};
 use crate::accounts::account::{self, Account, NewAccount, Tier};
 use crate::accounts::api_key::{self, Key, NewKey};
-use crate::accounts::rights::{Reach, Scopes};
+use crate::accounts::rights::{Scopes, TeamAccess};
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::ids::AccountId;
-use crate::webhooks::edit::Means;
+use crate::webhooks::edit::EditContext;
 
-/// The demo club's id is fixed, so that loading it twice changes nothing.
+/// The id of the demo club. It is fixed, so loading the club twice changes nothing.
 pub const ACCOUNT: AccountId = AccountId::from_bits(0x019a_0000_0000_7000_8000_0000_0000_0001);
 const ACTOR: &str = "demo";
 
-/// Loads the demo club, unless it is there.
+/// Creates the demo club, unless it exists.
 pub async fn load(app: &App) -> Result<Account> {
-    let means = Means::of(app, None, Reach::Everywhere);
-    let scope = Scope::account(ACCOUNT, ACTOR).at_length();
+    let context = EditContext::new(app, None, TeamAccess::AllTeams);
+    let scope = Scope::account(ACCOUNT, ACTOR).long_running();
     let load = move |tx: &Tx<'_>| match account::find(tx) {
-        Ok(there) => Ok(there),
-        Err(_) => build(tx, &means),
+        Ok(existing) => Ok(existing),
+        Err(_) => build(tx, &context),
     };
     app.db.write(scope, load).await
 }
 
-fn build(tx: &Tx<'_>, means: &Means) -> Result<Account> {
+fn build(tx: &Tx<'_>, context: &EditContext) -> Result<Account> {
     let account = account::create(
         tx,
         &NewAccount {
             id: ACCOUNT,
             name: "Harbour Athletic (demo)".to_owned(),
             tier: Tier::Club,
-            timezone: "Europe/Lisbon".parse().map_err(|_| Error::internal("a zone is missing"))?,
+            timezone: "Europe/Lisbon"
+                .parse()
+                .map_err(|_| Error::internal("The time zone Europe/Lisbon is missing."))?,
             sport: Some("football".to_owned()),
             demo: true,
         },
     )?;
-    let ticket = shop::open(tx)?;
+    let ticket = shop::create_products(tx)?;
     for sample in club::TEAMS {
-        let team = club::found(tx, &sample)?;
-        let roster = people::sign_up(tx, &sample, &team)?;
-        season::plan(tx, &sample, &team, &roster)?;
-        talk::begin(tx, &sample, &team, &roster)?;
-        shop::sell(tx, &team, &roster, ticket)?;
-        fees::charge(tx, &team)?;
+        let team = club::create_team(tx, &sample)?;
+        let roster = people::create_roster(tx, &sample, &team)?;
+        season::create_events(tx, &sample, &team, &roster)?;
+        messages::post_messages(tx, &sample, &team, &roster)?;
+        shop::create_orders(tx, &team, &roster, ticket)?;
+        fees::create_dues(tx, &team)?;
     }
-    hook::tell(tx, means)?;
+    webhook::create_webhook(tx, context)?;
     Ok(account)
 }
 
-/// The demo key: the one whose value lies in the data folder, or a new one that is put there. It has
-/// every scope by name, not `*`.
+/// The demo API key. Its value is read from `demo.key` in the data directory; if that file is missing or no
+/// longer valid, a new key is created and written there. It has every scope by name, not `*`.
 pub async fn key(db: &Db, data: &Path) -> Result<(Key, ApiKey)> {
     let file = data.join("demo.key");
-    let kept = std::fs::read_to_string(&file).ok().and_then(|text| ApiKey::parse(text.trim()).ok());
-    if let Some(value) = kept
-        && let Some(key) = known(db, &value).await?
+    let saved =
+        std::fs::read_to_string(&file).ok().and_then(|text| ApiKey::parse(text.trim()).ok());
+    if let Some(value) = saved
+        && let Some(key) = find_key(db, &value).await?
     {
         return Ok((key, value));
     }
@@ -88,7 +91,7 @@ pub async fn key(db: &Db, data: &Path) -> Result<(Key, ApiKey)> {
     Ok((key, value))
 }
 
-async fn known(db: &Db, value: &ApiKey) -> Result<Option<Key>> {
+async fn find_key(db: &Db, value: &ApiKey) -> Result<Option<Key>> {
     let value = value.clone();
     db.read(Scope::account(ACCOUNT, ACTOR), move |db| match api_key::authenticate(db, &value)? {
         Some(credential) if credential.account_id == ACCOUNT => {
@@ -111,7 +114,7 @@ fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
 /// Removes the demo club and everything in it.
 pub async fn remove(db: &Db, data: &Path) -> Result<()> {
     db.write(Scope::account(ACCOUNT, ACTOR), account::delete).await?;
-    // The key is worthless now; whether its file could be removed does not matter.
+    // The key no longer works, so it is fine if its file cannot be removed.
     let _ = std::fs::remove_file(data.join("demo.key"));
-    sign_ins::forget(db, data).await
+    sign_ins::remove_users(db, data).await
 }

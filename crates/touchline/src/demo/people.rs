@@ -3,28 +3,28 @@
 use kit::{Change, Day, text};
 use store::Tx;
 
-use super::club::{Sample, TEAMS};
-use crate::accounts::rights::Reach;
+use super::club::{SampleTeam, TEAMS};
+use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::PersonId;
+use crate::roster::email_confirmation;
 use crate::roster::guardian::NewGuardian;
 use crate::roster::member::Member;
 use crate::roster::membership::{MemberStatus, MembershipChange, Role};
-use crate::roster::newcomer::{self, NewMember};
+use crate::roster::new_members::{self, NewMember};
 use crate::roster::person::PersonChange;
-use crate::roster::safeguarding;
 use crate::teams::team::Team;
 
 const PLAYERS: usize = 12;
 
-const FIRST: [&str; 48] = [
+const FIRST_NAMES: [&str; 48] = [
     "Inês", "Maya", "Zoë", "Freya", "Amara", "Leonor", "Sofia", "Yuki", "Nora", "Elif", "Clara",
     "Ada", "Tomás", "Kwame", "Luca", "Omar", "Jonas", "Mateo", "Noah", "Emil", "Rafael", "Idris",
     "Hugo", "Finn", "Petra", "Ravi", "Chloé", "Marek", "Ingrid", "Paulo", "Aisha", "Sven",
     "Teresa", "Dimitri", "Hana", "Joaquim", "Samira", "Anders", "Lucía", "Bruno", "Kirsten",
     "Nadia", "Oskar", "Mina", "Theo", "Alva", "Jamal", "Vera",
 ];
-const LAST: [&str; 30] = [
+const LAST_NAMES: [&str; 30] = [
     "Duarte",
     "Okafor",
     "Lindqvist",
@@ -56,37 +56,42 @@ const LAST: [&str; 30] = [
     "Vieira",
     "Sato",
 ];
-const PARENTS: [&str; 12] = [
+const PARENT_NAMES: [&str; 12] = [
     "Helena", "Miguel", "Fatima", "Lars", "Sandra", "Kofi", "Akiko", "Pedro", "Julia", "Hassan",
     "Marta", "Erik",
 ];
 
-/// Puts twelve players, a coach and, for the young, a manager on the roster.
-pub(super) fn sign_up(tx: &Tx<'_>, sample: &Sample, team: &Team) -> Result<Vec<Member>> {
-    let number = TEAMS.iter().position(|known| known.name == sample.name).unwrap_or(0);
+/// Adds twelve players, a coach and, for minors, a manager to the roster.
+pub(super) fn create_roster(tx: &Tx<'_>, sample: &SampleTeam, team: &Team) -> Result<Vec<Member>> {
+    let number = TEAMS.iter().position(|team| team.name == sample.name).unwrap_or(0);
     let mut roster = Vec::new();
-    for place in 0..PLAYERS {
-        roster.push(newcomer::add(
+    for index in 0..PLAYERS {
+        roster.push(new_members::add(
             tx,
-            &Reach::Everywhere,
+            &TeamAccess::AllTeams,
             team.id,
-            player(tx, sample, number, place),
+            player(tx, sample, number, index),
         )?);
     }
-    roster.push(newcomer::add(tx, &Reach::Everywhere, team.id, staff(number, 0, Role::Coach))?);
-    if sample.is_young() {
-        roster.push(newcomer::add(
+    roster.push(new_members::add(
+        tx,
+        &TeamAccess::AllTeams,
+        team.id,
+        staff(number, 0, Role::Coach),
+    )?);
+    if sample.has_minors() {
+        roster.push(new_members::add(
             tx,
-            &Reach::Everywhere,
+            &TeamAccess::AllTeams,
             team.id,
             staff(number, 1, Role::Manager),
         )?);
     }
-    safeguarding::confirm_new_emails(tx, adults(&roster))?;
+    email_confirmation::confirm_new_emails(tx, adults(&roster))?;
     if number == 0 {
         // A coach added this helper, so an admin has yet to confirm them.
         let helper = staff(number, 2, Role::Staff);
-        roster.push(newcomer::add(tx, &Reach::Teams(vec![team.id]), team.id, helper)?);
+        roster.push(new_members::add(tx, &TeamAccess::Teams(vec![team.id]), team.id, helper)?);
     }
     Ok(roster)
 }
@@ -103,16 +108,16 @@ fn set(text: impl Into<String>) -> Change<String> {
     Change::Set(text.into())
 }
 
-/// Players of one team have different first names; families repeat over the club.
-fn player(tx: &Tx<'_>, sample: &Sample, team: usize, place: usize) -> NewMember {
-    let first = FIRST[(team * 7 + place * 3 + place / 4) % FIRST.len()];
-    let last = LAST[(team * 5 + place * 7) % LAST.len()];
+/// Players of one team have different first names. Last names repeat across the club.
+fn player(tx: &Tx<'_>, sample: &SampleTeam, team: usize, index: usize) -> NewMember {
+    let first = FIRST_NAMES[(team * 7 + index * 3 + index / 4) % FIRST_NAMES.len()];
+    let last = LAST_NAMES[(team * 5 + index * 7) % LAST_NAMES.len()];
     let year =
-        kit::Zone::utc().day(tx.now()).year() - sample.age - i16::try_from(place % 2).unwrap_or(0);
+        kit::Zone::utc().day(tx.now()).year() - sample.age - i16::try_from(index % 2).unwrap_or(0);
     let (month, day) =
-        ([2, 5, 7, 9, 11, 12][place % 6], [3, 9, 14, 21, 26, 27][(place + team) % 6]);
-    let own_address = (!sample.is_young()).then(|| set(address(first, last)));
-    let guardians = if sample.is_young() { guardians(last, place) } else { Vec::new() };
+        ([2, 5, 7, 9, 11, 12][index % 6], [3, 9, 14, 21, 26, 27][(index + team) % 6]);
+    let own_address = (!sample.has_minors()).then(|| set(address(first, last)));
+    let guardians = if sample.has_minors() { guardians(last, index) } else { Vec::new() };
     NewMember {
         person_id: None,
         person: PersonChange {
@@ -120,12 +125,12 @@ fn player(tx: &Tx<'_>, sample: &Sample, team: usize, place: usize) -> NewMember 
             last_name: set(last),
             birth_date: Day::new(year, month, day).map_or(Change::Keep, Change::Set),
             email: own_address.unwrap_or_default(),
-            emergency_contact: if place.is_multiple_of(3) {
+            emergency_contact: if index.is_multiple_of(3) {
                 set("Grandmother, 555-0142")
             } else {
                 Change::Keep
             },
-            medical_note: if place == 4 {
+            medical_note: if index == 4 {
                 set("Asthma; inhaler in the side pocket.")
             } else {
                 Change::Keep
@@ -133,9 +138,9 @@ fn player(tx: &Tx<'_>, sample: &Sample, team: usize, place: usize) -> NewMember 
             ..PersonChange::default()
         },
         membership: MembershipChange {
-            jersey_number: set((place + 1).to_string()),
-            positions: Change::Set(vec![sample.positions[place % 4].to_owned()]),
-            status: Change::Set(if place == 9 {
+            jersey_number: set((index + 1).to_string()),
+            positions: Change::Set(vec![sample.positions[index % 4].to_owned()]),
+            status: Change::Set(if index == 9 {
                 MemberStatus::Injured
             } else {
                 MemberStatus::Active
@@ -147,9 +152,9 @@ fn player(tx: &Tx<'_>, sample: &Sample, team: usize, place: usize) -> NewMember 
     }
 }
 
-/// Children with the same family name have the same guardians.
-fn guardians(last: &str, place: usize) -> Vec<NewGuardian> {
-    let family = LAST.iter().position(|known| *known == last).unwrap_or(0);
+/// Children with the same last name have the same guardians.
+fn guardians(last: &str, index: usize) -> Vec<NewGuardian> {
+    let family = LAST_NAMES.iter().position(|name| *name == last).unwrap_or(0);
     let guardian = |first: &str, relationship: &str| NewGuardian {
         first_name: Some(first.to_owned()),
         last_name: set(last),
@@ -158,21 +163,21 @@ fn guardians(last: &str, place: usize) -> Vec<NewGuardian> {
         phone: set(format!("+351 555 0{:03}", family * 2 + 100)),
         ..NewGuardian::default()
     };
-    let mother = guardian(PARENTS[family * 2 % PARENTS.len()], "mother");
-    let father = guardian(PARENTS[(family * 2 + 1) % PARENTS.len()], "father");
-    if place % 3 == 1 { vec![mother, father] } else { vec![mother] }
+    let mother = guardian(PARENT_NAMES[family * 2 % PARENT_NAMES.len()], "mother");
+    let father = guardian(PARENT_NAMES[(family * 2 + 1) % PARENT_NAMES.len()], "father");
+    if index % 3 == 1 { vec![mother, father] } else { vec![mother] }
 }
 
-fn staff(team: usize, place: usize, role: Role) -> NewMember {
-    let first = FIRST[(24 + team * 2 + place) % FIRST.len()];
-    let last = LAST[(team * 3 + place * 11 + 1) % LAST.len()];
+fn staff(team: usize, index: usize, role: Role) -> NewMember {
+    let first = FIRST_NAMES[(24 + team * 2 + index) % FIRST_NAMES.len()];
+    let last = LAST_NAMES[(team * 3 + index * 11 + 1) % LAST_NAMES.len()];
     NewMember {
         person_id: None,
         person: PersonChange {
             first_name: Some(first.to_owned()),
             last_name: set(last),
             email: set(address(first, last)),
-            phone: set(format!("+351 555 1{:03}", team * 10 + place)),
+            phone: set(format!("+351 555 1{:03}", team * 10 + index)),
             ..PersonChange::default()
         },
         membership: MembershipChange { role: Change::Set(role), ..MembershipChange::default() },
@@ -183,8 +188,8 @@ fn staff(team: usize, place: usize, role: Role) -> NewMember {
 
 /// An address at a domain that never receives mail.
 fn address(first: &str, last: &str) -> String {
-    let plain = |name: &str| -> String {
-        let folded = text::folded(name);
+    let ascii = |name: &str| -> String {
+        let folded = text::fold_case(name);
         folded
             .chars()
             .filter_map(|c| match c {
@@ -196,5 +201,5 @@ fn address(first: &str, last: &str) -> String {
             })
             .collect()
     };
-    format!("{}.{}@example.com", plain(first), plain(last))
+    format!("{}.{}@example.com", ascii(first), ascii(last))
 }

@@ -1,14 +1,14 @@
-//! Who signs in to the demo club: an owner, a coach and a parent, all with one password that lies in the
-//! data folder.
+//! The users of the demo club: an owner, a coach and a parent. They share one password, which is saved in the
+//! data directory.
 
 use std::path::Path;
 
-use kit::{Dice, password};
+use kit::{Rng, password};
 use serde::Serialize;
 use store::{Db, Reader, Scope, Tx, bind};
 
 use super::{ACCOUNT, ACTOR, write_private};
-use crate::accounts::own;
+use crate::accounts::profile;
 use crate::accounts::user::{self, NewUser, Role};
 use crate::error::{Error, Result};
 use crate::ids::PersonId;
@@ -16,55 +16,56 @@ use crate::roster::linking;
 use crate::roster::person;
 
 /// The file with the password.
-const FILE: &str = "demo.password";
+const PASSWORD_FILE: &str = "demo.password";
 
-/// Somebody who signs in to the demo club.
+/// A user of the demo club.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct SignIn {
-    /// What they are there.
+    /// Their role in the demo club.
     pub who: &'static str,
     pub email: &'static str,
     #[serde(skip)]
     role: Role,
 }
 
-/// Everybody who does.
+/// All users of the demo club.
 pub const SIGN_INS: [SignIn; 3] = [
     SignIn { who: "owner", email: "owner@example.com", role: Role::Owner },
     SignIn { who: "coach", email: "coach@example.com", role: Role::Member },
     SignIn { who: "parent", email: "parent@example.com", role: Role::Member },
 ];
 
-/// The password of all of them: the one that lies in the data folder, or a new one that is put there.
-pub async fn sign_ins(db: &Db, data: &Path) -> Result<String> {
-    let file = data.join(FILE);
-    let kept = std::fs::read_to_string(&file).ok().map(|text| text.trim().to_owned());
+/// Makes sure that the users exist and returns their password: the saved one if it is still valid, otherwise a
+/// new one.
+pub async fn ensure_users(db: &Db, data: &Path) -> Result<String> {
+    let file = data.join(PASSWORD_FILE);
+    let saved = std::fs::read_to_string(&file).ok().map(|text| text.trim().to_owned());
     let owner = move |db: &Reader<'_>| user::find_by_email(db, SIGN_INS[0].email);
     let owner = db.read(Scope::system("demo"), owner).await?;
     let hash = owner.and_then(|owner| owner.password_hash);
-    if let (Some(kept), Some(hash)) = (&kept, hash)
-        && password::verify(kept, Some(&hash))
+    if let (Some(saved), Some(hash)) = (&saved, hash)
+        && password::verify(saved, Some(&hash))
     {
-        return Ok(kept.clone());
+        return Ok(saved.clone());
     }
-    let dice = Dice::system();
-    let new = kit::secret::hex(&dice.bytes::<8>());
-    let hash = password::hash(&new, &dice);
-    db.write(Scope::account(ACCOUNT, ACTOR), move |tx| settle(tx, &hash)).await?;
+    let rng = Rng::system();
+    let new = kit::secret::hex(&rng.bytes::<8>());
+    let hash = password::hash(&new, &rng);
+    db.write(Scope::account(ACCOUNT, ACTOR), move |tx| save_users(tx, &hash)).await?;
     write_private(&file, &new)
         .map_err(|error| Error::internal(format!("{}: {error}", file.display())))?;
     Ok(new)
 }
 
-fn settle(tx: &Tx<'_>, hash: &str) -> Result<()> {
-    let (coach, parent) = people(tx)?;
+fn save_users(tx: &Tx<'_>, hash: &str) -> Result<()> {
+    let (coach, parent) = coach_and_parent(tx)?;
     for (sign_in, person) in SIGN_INS.into_iter().zip([None, coach, parent]) {
         let name = match person {
             Some(id) => person::display_name(&person::find(tx, id)?),
             None => "Olivia Owner".to_owned(),
         };
         let user = match user::find_by_email(tx, sign_in.email)? {
-            // Somebody of another club who happens to have this address is left alone.
+            // A user of another club who happens to have this address is left unchanged.
             Some(user) if user::clubs(tx, user.id)?.iter().any(|club| club.id != ACCOUNT) => {
                 continue;
             }
@@ -74,7 +75,7 @@ fn settle(tx: &Tx<'_>, hash: &str) -> Result<()> {
                 user::create(tx, NewUser { email, name, role: sign_in.role, password_hash })?.0
             }
         };
-        own::set_password(tx, user.id, hash)?;
+        profile::set_password(tx, user.id, hash)?;
         if let Some(person) = person {
             linking::link(tx, person, user.id)?;
         }
@@ -82,16 +83,16 @@ fn settle(tx: &Tx<'_>, hash: &str) -> Result<()> {
     Ok(())
 }
 
-/// A coach of the club, and a guardian of somebody on the same team.
-fn people(db: &Reader<'_>) -> Result<(Option<PersonId>, Option<PersonId>)> {
-    let coach: Option<(PersonId, crate::ids::TeamId)> = db.maybe(
+/// A coach of the club, and a guardian of a player on the same team.
+fn coach_and_parent(db: &Reader<'_>) -> Result<(Option<PersonId>, Option<PersonId>)> {
+    let coach: Option<(PersonId, crate::ids::TeamId)> = db.optional(
         "select person_id, team_id from member
          where account_id = :account and role = 'coach' and status <> 'removed'
          order by id limit 1",
         bind! {},
     )?;
     let Some((coach, team)) = coach else { return Ok((None, None)) };
-    let parent: Option<(PersonId,)> = db.maybe(
+    let parent: Option<(PersonId,)> = db.optional(
         "select g.guardian_id from member m
          join guardianship g on g.account_id = m.account_id and g.person_id = m.person_id
          where m.account_id = :account and m.team_id = :team and m.status <> 'removed'
@@ -101,13 +102,13 @@ fn people(db: &Reader<'_>) -> Result<(Option<PersonId>, Option<PersonId>)> {
     Ok((Some(coach), parent.map(|(parent,)| parent)))
 }
 
-/// Forgets them, once the club is gone.
-pub(super) async fn forget(db: &Db, data: &Path) -> Result<()> {
-    let forget = |tx: &Tx<'_>| {
-        SIGN_INS.iter().try_for_each(|sign_in| own::forget_clubless(tx, sign_in.email))
+/// Deletes the users after the club was removed, unless they belong to another club.
+pub(super) async fn remove_users(db: &Db, data: &Path) -> Result<()> {
+    let remove = |tx: &Tx<'_>| {
+        SIGN_INS.iter().try_for_each(|sign_in| profile::delete_if_without_club(tx, sign_in.email))
     };
-    db.write(Scope::system("demo"), forget).await?;
-    // The password opens nothing now; whether its file could be removed does not matter.
-    let _ = std::fs::remove_file(data.join(FILE));
+    db.write(Scope::system("demo"), remove).await?;
+    // The password no longer works, so it is fine if its file cannot be removed.
+    let _ = std::fs::remove_file(data.join(PASSWORD_FILE));
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! The client that speaks to receivers: it looks up and checks the machine each time it connects, follows no
-//! redirect, uses no proxy, keeps no cookie, unpacks nothing, reads little and waits for nobody long.
+//! The HTTP client for webhook receivers. It resolves and checks the host on every connection, follows no redirects,
+//! uses no proxy, keeps no cookies, decompresses nothing, reads only the beginning of a response and has a timeout.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,121 +15,137 @@ use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 
 use crate::config::Config;
-use crate::doorway::{Doorway, Refused};
+use crate::outbound::{ConnectError, Connector};
 use crate::webhooks::guard::Guard;
 
-/// As much of an answer as is read, its head included or not.
-const READ: usize = 16 * 1024;
-/// As much of an answer as is kept.
-const KEPT: usize = 4 * 1024;
-/// How long a connection is kept open for the next notification.
-const IDLE: Duration = Duration::from_secs(15);
+/// The most bytes read of a response head, and of a response body.
+const MAX_READ_BYTES: usize = 16 * 1024;
+/// The most bytes of a response body that are stored.
+const MAX_EXCERPT_BYTES: usize = 4 * 1024;
+/// How long an idle connection is kept open for the next notification.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
 const AGENT: HeaderValue = HeaderValue::from_static("Touchline-Webhooks/1");
 
-/// What a receiver answered, or why it did not.
+/// A receiver's response, or why there was none.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ReceiverResponse {
+    /// The status code, or the class of the error.
     pub result: Result<u16, &'static str>,
+    /// The beginning of the body.
     pub excerpt: Option<String>,
-    /// How long it asks to be left in peace.
+    /// The `Retry-After` header, not parsed yet.
     pub retry_after: Option<String>,
-    /// Whether it wants this notification no more, whatever it answered.
-    pub unwanted: bool,
-    pub took: Duration,
+    /// Whether the receiver asks for no more attempts of this notification (`webhook-delivery: abort-message`),
+    /// whatever the status code.
+    pub abort: bool,
+    pub elapsed: Duration,
 }
 
-/// Speaks to receivers. Cheap to clone.
+/// Sends requests to receivers. Cheap to clone.
 #[derive(Clone)]
 pub struct Client {
-    pool: Pool<Doorway, Full<Bytes>>,
-    doorway: Doorway,
+    pool: Pool<Connector, Full<Bytes>>,
+    connector: Connector,
 }
 
 impl Client {
-    /// The client as the settings want it.
+    /// A client with the configured settings.
     pub fn new(config: &Config) -> Result<Self, String> {
         let guard = Guard::new(config.webhook_allow_cidrs.clone());
-        Ok(Self::with(Doorway {
+        Ok(Self::with_connector(Connector {
             guard: Some(Arc::new(guard)),
-            tls: encryption(config)?,
-            patience: config.webhook_timeout.0,
+            tls: tls_connector(config)?,
+            timeout: config.webhook_timeout.0,
         }))
     }
 
-    fn with(doorway: Doorway) -> Self {
+    fn with_connector(connector: Connector) -> Self {
         let pool = Pool::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
+            .pool_idle_timeout(IDLE_TIMEOUT)
             .pool_max_idle_per_host(64)
             .http1_max_headers(100)
-            .http1_max_buf_size(READ)
+            .http1_max_buf_size(MAX_READ_BYTES)
             .retry_canceled_requests(true)
-            .build(doorway.clone());
-        Self { pool, doorway }
+            .build(connector.clone());
+        Self { pool, connector }
     }
 
-    /// The same client, waiting this long for a receiver.
+    /// The same client with another timeout.
     #[must_use]
-    pub fn patience(self, patience: Duration) -> Self {
-        Self::with(Doorway { patience, ..self.doorway })
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self::with_connector(Connector { timeout, ..self.connector })
     }
 
-    /// Sends a body with these headers, and says what came of it.
-    pub async fn post(&self, to: &str, headers: HeaderMap, body: Bytes) -> Answer {
-        let began = Instant::now();
-        let answered = self.exchange(to, headers, body, began + self.doorway.patience).await;
-        let mut answer = answered.unwrap_or_else(failed);
-        answer.took = began.elapsed();
-        answer
+    /// Sends a POST request with these headers and this body.
+    pub async fn post(&self, url: &str, headers: HeaderMap, body: Bytes) -> ReceiverResponse {
+        let started = Instant::now();
+        let result = self.exchange(url, headers, body, started + self.connector.timeout).await;
+        let mut response = result.unwrap_or_else(failure);
+        response.elapsed = started.elapsed();
+        response
     }
 
     async fn exchange(
         &self,
-        to: &str,
+        url: &str,
         headers: HeaderMap,
         body: Bytes,
-        until: Instant,
-    ) -> Result<Answer, &'static str> {
-        let uri: Uri = to.parse().map_err(|_| "not_http")?;
+        deadline: Instant,
+    ) -> Result<ReceiverResponse, &'static str> {
+        let uri: Uri = url.parse().map_err(|_| "not_http")?;
         let mut request = Request::post(uri).body(Full::new(body)).map_err(|_| "not_http")?;
         *request.headers_mut() = headers;
-        let own = request.headers_mut();
-        own.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        own.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        own.insert(USER_AGENT, AGENT);
-        let answered = timeout_at(until, self.pool.request(request)).await;
-        let response = answered.map_err(|_| "timeout")?.map_err(|error| class(&error))?;
+        let headers = request.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.insert(USER_AGENT, AGENT);
+        let result = timeout_at(deadline, self.pool.request(request)).await;
+        let response = result.map_err(|_| "timeout")?.map_err(|error| error_class(&error))?;
         let status = response.status().as_u16();
-        let text = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
-        let retry_after = text(RETRY_AFTER.as_str()).map(str::to_owned);
-        let unwanted = text("webhook-delivery") == Some("abort-message");
-        // A receiver that said yes or no has said so, whatever becomes of the rest of its answer.
-        let mut kept = Vec::new();
-        let _ = timeout_at(until, read(response.into_body(), &mut kept)).await;
-        let excerpt = Some(printable(&kept)).filter(|excerpt| !excerpt.is_empty());
-        Ok(Answer { result: Ok(status), excerpt, retry_after, unwanted, took: Duration::ZERO })
+        let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let retry_after = header(RETRY_AFTER.as_str()).map(str::to_owned);
+        let abort = header("webhook-delivery") == Some("abort-message");
+        // The status code counts even if reading the body fails or takes too long.
+        let mut excerpt = Vec::new();
+        let _ = timeout_at(deadline, read_excerpt(response.into_body(), &mut excerpt)).await;
+        let excerpt = Some(printable(&excerpt)).filter(|excerpt| !excerpt.is_empty());
+        Ok(ReceiverResponse {
+            result: Ok(status),
+            excerpt,
+            retry_after,
+            abort,
+            elapsed: Duration::ZERO,
+        })
     }
 }
 
-fn failed(error: &'static str) -> Answer {
+fn failure(error: &'static str) -> ReceiverResponse {
     let result = Err(error);
-    Answer { result, excerpt: None, retry_after: None, unwanted: false, took: Duration::ZERO }
+    ReceiverResponse {
+        result,
+        excerpt: None,
+        retry_after: None,
+        abort: false,
+        elapsed: Duration::ZERO,
+    }
 }
 
-/// Reads an answer as far as it is read at all; what is beyond is left, and the connection closed.
-async fn read(mut body: Incoming, kept: &mut Vec<u8>) {
-    let mut read = 0;
+/// Reads the beginning of a response body. If there is more than the limit, the rest is not read and the connection is
+/// closed.
+async fn read_excerpt(mut body: Incoming, excerpt: &mut Vec<u8>) {
+    let mut bytes_read = 0;
     while let Some(Ok(frame)) = body.frame().await {
         let Some(data) = frame.data_ref() else { continue };
-        read += data.len();
-        kept.extend_from_slice(&data[..data.len().min(KEPT - kept.len())]);
-        if read >= READ {
+        bytes_read += data.len();
+        excerpt.extend_from_slice(&data[..data.len().min(MAX_EXCERPT_BYTES - excerpt.len())]);
+        if bytes_read >= MAX_READ_BYTES {
             break;
         }
     }
 }
 
-/// Text that can be kept and shown, whatever the receiver sent.
+/// The bytes as text that can be stored and shown, with control characters and invalid UTF-8 replaced.
 fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     text.chars()
@@ -137,11 +153,11 @@ fn printable(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Why an attempt failed, in one word, and nothing of our network.
-fn class(error: &legacy::Error) -> &'static str {
+/// The class of an error, such as `timeout`. It reveals nothing about our network.
+fn error_class(error: &legacy::Error) -> &'static str {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        if let Some(Refused(class)) = error.downcast_ref() {
+        if let Some(ConnectError(class)) = error.downcast_ref() {
             return class;
         }
         if let Some(error) = error.downcast_ref::<hyper::Error>()
@@ -154,9 +170,9 @@ fn class(error: &legacy::Error) -> &'static str {
     if error.is_connect() { "connection_failed" } else { "connection_lost" }
 }
 
-/// Encryption that trusts public authorities, and the one the operator names.
-fn encryption(config: &Config) -> Result<TlsConnector, String> {
-    let trusting = store::tls::trusting(config.webhook_authority.as_deref());
-    let trusting = trusting.map_err(|fault| format!("webhook_authority: {fault}"))?;
-    Ok(TlsConnector::from(Arc::new(trusting)))
+/// A TLS connector that trusts public certificate authorities and the one that the operator configured.
+fn tls_connector(config: &Config) -> Result<TlsConnector, String> {
+    let tls_config = store::tls::client_config(config.webhook_authority.as_deref());
+    let tls_config = tls_config.map_err(|error| format!("webhook_authority: {error}"))?;
+    Ok(TlsConnector::from(Arc::new(tls_config)))
 }

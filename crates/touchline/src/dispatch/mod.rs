@@ -1,21 +1,21 @@
-//! The dispatcher: takes what happened from the accounts' logs to their webhooks, beside requests, on every
+//! The webhook dispatcher: sends notifications from each account's log to its webhooks, in the background, on every
 //! node.
 //!
-//! Nothing is queued: a webhook has come so far in its account's log, and the bell says when there is more. A
-//! carrier works for one webhook as long as there is something to send; the dispatcher sees to it that one is
-//! at work for each webhook of the node's share that needs it, and wakes it when a delivery is due again.
+//! There is no queue. Each webhook stores its position in the account's log, and the store's change notifier reports
+//! new entries. A delivery worker serves one webhook while there is something to send. The dispatcher runs one worker
+//! for each webhook that needs it and whose slot this node has leased, and starts it again when a retry is due.
 
-mod carrier;
+mod delivery_worker;
 pub mod client;
-mod desks;
-mod excerpt;
-mod letter;
-mod looking;
-mod places;
+mod batcher;
+mod log_window;
+mod disabled_email;
+mod plan_batcher;
+mod concurrency_limiter;
 mod plan;
-mod road;
+mod in_flight;
 mod slots;
-mod writing;
+mod report_writer;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,50 +28,51 @@ use tokio::sync::{Notify, watch};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::MissedTickBehavior;
 
-use self::carrier::{ACTOR, Carrier, Errand};
 use self::client::Client;
-use self::looking::Looks;
-use self::places::Places;
-use self::plan::Rest;
-use self::slots::Held;
-use self::writing::Reports;
+use self::concurrency_limiter::ConcurrencyLimiter;
+use self::delivery_worker::{ACTOR, DeliveryJob, DeliveryWorker};
+use self::plan::Idle;
+use self::plan_batcher::PlanBatcher;
+use self::report_writer::ReportBatcher;
+use self::slots::Leases;
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, NodeId, WebhookId};
-use crate::web::server::told;
-use crate::webhooks::outcome::Rules;
+use crate::web::server::stop_requested;
+use crate::webhooks::outcome::RetryPolicy;
 use crate::webhooks::webhook::{self, Reason};
 
-/// How often a node says that it is alive.
-const SHARE_EVERY: Duration = Duration::from_secs(5);
-/// While something is still to be handed over, it is not to lie with nobody for long.
-const HAND_OVER: Duration = Duration::from_millis(500);
-/// How often it is looked whether something was missed, such as another node's bell.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-const LOOK_SELDOM: Duration = Duration::from_secs(5);
-/// How long it is remembered which webhooks an account has: whoever makes one waits no longer for its first news.
-const KNOWN_FOR: Duration = Duration::from_millis(100);
-/// How long attempts under way may take when the service stops.
-const FAREWELL: Duration = Duration::from_secs(8);
+/// How often a node sends its heartbeat and renews its slot leases.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(5);
+/// How soon leases are renewed again while slots still have to move between nodes, so that no slot stays unserved long.
+const REBALANCE_INTERVAL: Duration = Duration::from_millis(500);
+/// How often to poll for work that was not announced, for example because another node's wake-up was lost.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// The poll interval on SQLite, where there is only one node. Also the longest time that anything waits for a timer.
+const SLOW_POLL_INTERVAL: Duration = Duration::from_secs(5);
+/// How long an account's list of webhooks is cached. A new webhook gets its first notification at most this much later.
+const WEBHOOK_CACHE_TTL: Duration = Duration::from_millis(100);
+/// How long attempts in flight may still take when the service stops.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// The dispatcher of a node. Cheap to clone.
+/// A node's webhook dispatcher. Cheap to clone.
 #[derive(Clone)]
 pub struct Dispatcher {
     app: App,
     client: Client,
-    rules: Arc<Rules>,
+    retry_policy: Arc<RetryPolicy>,
     node: NodeId,
-    /// The slots this node holds, and until when.
-    held: Arc<Mutex<Held>>,
-    places: Arc<Places>,
-    looks: Arc<Looks>,
-    reports: Arc<Reports>,
+    /// The slots that this node has leased, and when each lease ends.
+    leases: Arc<Mutex<Leases>>,
+    limiter: Arc<ConcurrencyLimiter>,
+    plan_batcher: Arc<PlanBatcher>,
+    report_batcher: Arc<ReportBatcher>,
 }
 
 row! {
     /// A webhook that may have something to send.
     #[derive(Debug, Clone, Copy)]
-    struct Known {
+    struct WebhookRef {
         account_id: AccountId,
         id: WebhookId,
         slot: i64,
@@ -80,9 +81,9 @@ row! {
 }
 
 row! {
-    /// A webhook that has not come to the end of its log, or has something to be sent again.
+    /// A webhook that has not reached the end of its log, or has deliveries to retry or replay.
     #[derive(Debug, Clone, Copy)]
-    struct Behind {
+    struct LaggingWebhook {
         account_id: AccountId,
         id: WebhookId,
         slot: i64,
@@ -93,286 +94,298 @@ row! {
     }
 }
 
-/// A carrier at work.
-struct Busy {
+/// A running delivery worker.
+struct RunningWorker {
     slot: i64,
     task: tokio::task::Id,
-    /// Rings when there may be more to do.
-    called: Arc<Notify>,
+    /// Notified when there may be more to send.
+    wake: Arc<Notify>,
 }
 
-/// What is going on.
+/// What the dispatcher knows about its workers and webhooks.
 #[derive(Default)]
-struct Work {
-    carriers: JoinSet<(Errand, Result<Rest>)>,
-    /// The webhooks with a carrier at work.
-    busy: HashMap<WebhookId, Busy>,
-    /// When webhooks are to be looked at again.
-    due: BTreeMap<(Timestamp, WebhookId), Known>,
-    /// How far the log was looked at.
-    seen: HashMap<WebhookId, i64>,
-    /// Which webhooks accounts have, and when that was looked up.
-    known: HashMap<AccountId, (Instant, Vec<Known>)>,
-    /// Accounts whose webhooks were taken from memory: they may have more by now.
-    trusted: HashSet<AccountId>,
+struct DispatchState {
+    workers: JoinSet<(DeliveryJob, Result<Idle>)>,
+    /// The webhooks that have a running worker.
+    running: HashMap<WebhookId, RunningWorker>,
+    /// When to start a worker for a webhook again.
+    scheduled: BTreeMap<(Timestamp, WebhookId), WebhookRef>,
+    /// The last sequence number of the log that was scanned for each webhook.
+    scanned_to: HashMap<WebhookId, i64>,
+    /// The webhooks of recently active accounts, and when they were read.
+    webhook_cache: HashMap<AccountId, (Instant, Vec<WebhookRef>)>,
+    /// Accounts whose webhooks were taken from the cache. They may have more webhooks now, so they are checked again.
+    served_from_cache: HashSet<AccountId>,
 }
 
 impl Dispatcher {
-    /// The dispatcher as the settings want it.
+    /// A dispatcher with the configured settings.
     pub fn new(app: App) -> std::result::Result<Self, String> {
         let config = &app.config;
-        let rules = Rules {
-            retries: config.webhook_schedule.retries().to_vec(),
-            patience: config.webhook_patience,
+        let retry_policy = RetryPolicy {
+            retry_delays: config.webhook_schedule.retries().to_vec(),
+            disable_after: config.webhook_disable_after,
         };
         for net in &config.webhook_allow_cidrs {
-            tracing::warn!(%net, "webhooks may reach this network");
+            tracing::warn!(%net, "webhooks can connect to this network (webhook_allow_cidrs)");
         }
         Ok(Self {
             client: Client::new(config)?,
-            rules: Arc::new(rules),
-            node: NodeId::from_bits(u128::from_le_bytes(app.dice.bytes())),
-            held: Arc::default(),
-            places: Arc::new(Places::new(config.webhook_deliveries.get())),
-            looks: Arc::default(),
-            reports: Arc::default(),
+            retry_policy: Arc::new(retry_policy),
+            node: NodeId::from_bits(u128::from_le_bytes(app.rng.bytes())),
+            leases: Arc::default(),
+            limiter: Arc::new(ConcurrencyLimiter::new(config.webhook_deliveries.get())),
+            plan_batcher: Arc::default(),
+            report_batcher: Arc::default(),
             app,
         })
     }
 
-    /// The same dispatcher, waiting this long for a receiver.
+    /// The same dispatcher with another timeout for requests to receivers.
     #[must_use]
-    pub fn patience(self, patience: Duration) -> Self {
-        Self { client: self.client.clone().patience(patience), ..self }
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self { client: self.client.clone().with_timeout(timeout), ..self }
     }
 
     /// Delivers until the service stops.
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
-        self.begin().await;
-        let mut work = Work::default();
-        let own = self.app.db.dialect() == Dialect::Sqlite;
-        let mut look = tokio::time::interval(if own { LOOK_SELDOM } else { LOOK_EVERY });
-        let mut share = tokio::time::interval(SHARE_EVERY);
-        let mut remember = tokio::time::interval(KNOWN_FOR);
-        remember.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        self.clear_stale_leases().await;
+        let mut state = DispatchState::default();
+        let single_node = self.app.db.dialect() == Dialect::Sqlite;
+        let mut poll =
+            tokio::time::interval(if single_node { SLOW_POLL_INTERVAL } else { POLL_INTERVAL });
+        let mut heartbeat = tokio::time::interval(HEARTBEAT_INTERVAL);
+        let mut recheck = tokio::time::interval(WEBHOOK_CACHE_TTL);
+        recheck.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let due = work.due.first_key_value().map(|((at, _), _)| self.until(*at));
+            let due = state.scheduled.first_key_value().map(|((at, _), _)| self.time_until(*at));
             tokio::select! {
-                accounts = self.app.db.bell().heard() => self.called(&mut work, accounts).await,
-                Some(ended) = work.carriers.join_next() => {
-                    let ended = self.ended(&mut work, ended);
-                    ended.unwrap_or_else(|error| warn(&error, "could not deliver to a webhook"));
+                accounts = self.app.db.change_notifier().wait_for_changes() => self.on_account_changes(&mut state, accounts).await,
+                Some(joined) = state.workers.join_next() => {
+                    let result = self.on_worker_exit(&mut state, joined);
+                    result.unwrap_or_else(|error| warn(&error, "could not deliver to a webhook"));
                 }
-                () = tokio::time::sleep(due.unwrap_or(LOOK_SELDOM)), if due.is_some() => self.wake(&mut work),
-                _ = look.tick() => self.look(&mut work).await,
-                _ = share.tick() => {
-                    let (more, settled) = self.share(&work).await;
-                    if more {
-                        self.look(&mut work).await;
+                () = tokio::time::sleep(due.unwrap_or(SLOW_POLL_INTERVAL)), if due.is_some() => self.start_due(&mut state),
+                _ = poll.tick() => self.poll(&mut state).await,
+                _ = heartbeat.tick() => {
+                    let (has_new_slots, balanced) = self.renew_leases(&state).await;
+                    if has_new_slots {
+                        self.poll(&mut state).await;
                     }
-                    if !settled {
-                        share.reset_after(HAND_OVER);
+                    if !balanced {
+                        heartbeat.reset_after(REBALANCE_INTERVAL);
                     }
                 }
-                _ = remember.tick(), if !work.trusted.is_empty() => self.doubt(&mut work).await,
-                () = told(&mut stop) => break,
+                _ = recheck.tick(), if !state.served_from_cache.is_empty() => self.recheck_cached(&mut state).await,
+                () = stop_requested(&mut stop) => break,
             }
         }
-        let ended = async { while work.carriers.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(FAREWELL, ended).await;
-        // Nothing may be under way any more when another node can take over.
-        work.carriers.shutdown().await;
+        let drain = async { while state.workers.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, drain).await;
+        // No attempt may be in flight once another node can take over.
+        state.workers.shutdown().await;
         let node = self.node;
-        let gone = self.app.db.write(Scope::system(ACTOR), move |tx| slots::let_go(tx, node)).await;
-        gone.unwrap_or_else(|error| warn(&error, "could not hand the webhooks on"));
+        let released =
+            self.app.db.write(Scope::system(ACTOR), move |tx| slots::release_all(tx, node)).await;
+        released.unwrap_or_else(|error| {
+            warn(&error, "could not release the webhook slots of this node");
+        });
     }
 
     /// Delivers everything that is due now.
     pub async fn deliver(&self) -> Result<()> {
-        self.begin().await;
-        let mut work = Work::default();
-        self.share(&work).await;
-        self.look(&mut work).await;
-        while let Some(ended) = work.carriers.join_next().await {
-            self.ended(&mut work, ended)?;
-            self.wake(&mut work);
+        self.clear_stale_leases().await;
+        let mut state = DispatchState::default();
+        self.renew_leases(&state).await;
+        self.poll(&mut state).await;
+        while let Some(joined) = state.workers.join_next().await {
+            self.on_worker_exit(&mut state, joined)?;
+            self.start_due(&mut state);
         }
         Ok(())
     }
 
-    async fn begin(&self) {
-        let begun = self.app.db.write(Scope::system(ACTOR), slots::begin).await;
-        begun.unwrap_or_else(|error| warn(&error, "could not begin to deliver"));
+    async fn clear_stale_leases(&self) {
+        let cleared = self.app.db.write(Scope::system(ACTOR), slots::clear_on_sqlite).await;
+        cleared.unwrap_or_else(|error| warn(&error, "could not clear old webhook slot leases"));
     }
 
-    /// Says that this node is alive and learns which webhooks are its own. Says whether there are more of them, and
-    /// whether everything is with the node it belongs to, as far as this one can tell.
-    async fn share(&self, work: &Work) -> (bool, bool) {
+    /// Sends this node's heartbeat and renews its slot leases. Returns whether the node got new slots, and whether
+    /// this node has all of its slots and no slot of another node.
+    async fn renew_leases(&self, state: &DispatchState) -> (bool, bool) {
         let node = self.node;
-        let at_work: Vec<i64> = work.busy.values().map(|busy| busy.slot).collect();
-        let share = move |tx: &store::Tx<'_>| slots::share(tx, node, &at_work);
-        let shared = match self.app.db.write(Scope::system(ACTOR), share).await {
-            Ok(shared) => shared,
+        let busy_slots: Vec<i64> = state.running.values().map(|worker| worker.slot).collect();
+        let renew = move |tx: &store::Tx<'_>| slots::renew(tx, node, &busy_slots);
+        let renewed = match self.app.db.write(Scope::system(ACTOR), renew).await {
+            Ok(renewed) => renewed,
             Err(error) => {
-                // What is held is held until its time is up.
-                warn(&error, "could not say that this node delivers");
+                // The current leases stay valid until they expire.
+                warn(&error, "could not renew the webhook slot leases of this node");
                 return (false, true);
             }
         };
-        let ends = self.ends();
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = |slot: &i64| held.get(slot).is_none_or(|until| *until <= ends);
-        let more = shared.held.keys().any(is_new);
-        *held = shared.held;
-        (more, shared.settled)
+        let attempt_end = self.attempt_deadline();
+        let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = |slot: &i64| leases.get(slot).is_none_or(|until| *until <= attempt_end);
+        let has_new_slots = renewed.leases.keys().any(is_new);
+        *leases = renewed.leases;
+        (has_new_slots, renewed.is_balanced)
     }
 
-    /// Whether this node may begin an attempt for a webhook of this slot: it must end before the node could
-    /// lose the slot.
-    fn holds(&self, slot: i64) -> bool {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.get(&slot).is_some_and(|until| self.ends() < *until)
+    /// Whether this node may start an attempt for a webhook in this slot: the attempt must end before the lease does.
+    fn holds_lease(&self, slot: i64) -> bool {
+        let leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
+        leases.get(&slot).is_some_and(|until| self.attempt_deadline() < *until)
     }
 
-    /// When an attempt that began now would have ended for certain.
-    fn ends(&self) -> Timestamp {
-        self.app.clock.now().plus(self.app.config.webhook_timeout.0 + SHARE_EVERY)
+    /// When an attempt that starts now has certainly ended.
+    fn attempt_deadline(&self) -> Timestamp {
+        self.app.clock.now().plus(self.app.config.webhook_timeout.0 + HEARTBEAT_INTERVAL)
     }
 
-    /// Sees to webhooks of accounts with news.
-    async fn called(&self, work: &mut Work, accounts: Vec<AccountId>) {
-        work.known.retain(|_, (at, _)| at.elapsed() < KNOWN_FOR);
-        let (known, unknown): (Vec<_>, Vec<_>) =
-            accounts.into_iter().partition(|id| work.known.contains_key(id));
-        for id in known {
-            work.trusted.insert(id);
-            let webhooks = work.known.get(&id).map(|(_, known)| known.clone()).unwrap_or_default();
-            for known in webhooks {
-                self.start(work, known);
+    /// Starts workers for the webhooks of accounts that have new notifications.
+    async fn on_account_changes(&self, state: &mut DispatchState, accounts: Vec<AccountId>) {
+        state.webhook_cache.retain(|_, (read_at, _)| read_at.elapsed() < WEBHOOK_CACHE_TTL);
+        let (cached, uncached): (Vec<_>, Vec<_>) =
+            accounts.into_iter().partition(|id| state.webhook_cache.contains_key(id));
+        for id in cached {
+            state.served_from_cache.insert(id);
+            let webhooks = state
+                .webhook_cache
+                .get(&id)
+                .map(|(_, webhooks)| webhooks.clone())
+                .unwrap_or_default();
+            for webhook in webhooks {
+                self.start_worker(state, webhook);
             }
         }
-        self.ask(work, unknown).await;
+        self.refresh_webhooks(state, uncached).await;
     }
 
-    /// Looks again where webhooks were taken from memory: one may have been made just before the news.
-    async fn doubt(&self, work: &mut Work) {
-        let accounts = work.trusted.drain().collect();
-        self.ask(work, accounts).await;
+    /// Reads the webhooks of accounts again that were served from the cache: a webhook may have been created just
+    /// before the notification.
+    async fn recheck_cached(&self, state: &mut DispatchState) {
+        let accounts = state.served_from_cache.drain().collect();
+        self.refresh_webhooks(state, accounts).await;
     }
 
-    /// Asks which webhooks accounts have, and sees to them.
-    async fn ask(&self, work: &mut Work, accounts: Vec<AccountId>) {
+    /// Reads the webhooks of accounts into the cache and starts workers for them.
+    async fn refresh_webhooks(&self, state: &mut DispatchState, accounts: Vec<AccountId>) {
         if accounts.is_empty() {
             return;
         }
-        let asked = accounts.clone();
-        let read = self.app.db.read(Scope::system(ACTOR), move |db| of_accounts(db, asked));
-        let found = match read.await {
-            Ok(found) => found,
+        let ids = accounts.clone();
+        let read = self.app.db.read(Scope::system(ACTOR), move |db| enabled_webhooks(db, ids));
+        let webhooks = match read.await {
+            Ok(webhooks) => webhooks,
             Err(error) => {
-                work.trusted.extend(accounts);
-                return warn(&error, "could not look for webhooks");
+                state.served_from_cache.extend(accounts);
+                return warn(&error, "could not read webhooks");
             }
         };
         let now = Instant::now();
-        work.known.extend(accounts.into_iter().map(|id| (id, (now, Vec::new()))));
-        for known in found {
-            if let Some((_, own)) = work.known.get_mut(&known.account_id) {
-                own.push(known);
+        state.webhook_cache.extend(accounts.into_iter().map(|id| (id, (now, Vec::new()))));
+        for webhook in webhooks {
+            if let Some((_, cached)) = state.webhook_cache.get_mut(&webhook.account_id) {
+                cached.push(webhook);
             }
-            self.start(work, known);
+            self.start_worker(state, webhook);
         }
     }
 
-    /// Sees to webhooks that may have something to send, whether or not anybody called.
-    async fn look(&self, work: &mut Work) {
-        let found = match self.app.db.read(Scope::system(ACTOR), behind).await {
-            Ok(found) => found,
-            Err(error) => return warn(&error, "could not look for what is to be delivered"),
+    /// Starts workers for webhooks that have something to send, announced or not.
+    async fn poll(&self, state: &mut DispatchState) {
+        let lagging = match self.app.db.read(Scope::system(ACTOR), lagging_webhooks).await {
+            Ok(lagging) => lagging,
+            Err(error) => return warn(&error, "could not look for due webhook deliveries"),
         };
         let now = self.app.clock.now();
-        for Behind { account_id, id, slot, position, replay_after, next_due, sequence } in found {
-            let seen = work.seen.get(&id).copied().unwrap_or(0).max(position);
-            let again = replay_after.is_some() || next_due.is_some_and(|due| due <= now);
-            if again || seen < sequence {
-                self.start(work, Known { account_id, id, slot, position });
+        for LaggingWebhook { account_id, id, slot, position, replay_after, next_due, sequence } in
+            lagging
+        {
+            let scanned_to = state.scanned_to.get(&id).copied().unwrap_or(0).max(position);
+            let is_due = replay_after.is_some() || next_due.is_some_and(|due| due <= now);
+            if is_due || scanned_to < sequence {
+                self.start_worker(state, WebhookRef { account_id, id, slot, position });
             }
         }
     }
 
-    /// Sees to webhooks with deliveries that are due again.
-    fn wake(&self, work: &mut Work) {
+    /// Starts workers for webhooks whose next delivery is due.
+    fn start_due(&self, state: &mut DispatchState) {
         let now = self.app.clock.now();
-        while let Some(first) = work.due.first_entry().filter(|first| first.key().0 <= now) {
-            let known = first.remove();
-            self.start(work, known);
+        while let Some(first) = state.scheduled.first_entry().filter(|first| first.key().0 <= now) {
+            let webhook = first.remove();
+            self.start_worker(state, webhook);
         }
     }
 
-    /// Puts a carrier to work for a webhook of this node's share, unless one is.
-    fn start(&self, work: &mut Work, known: Known) {
-        if let Some(busy) = work.busy.get(&known.id) {
-            return busy.called.notify_one();
+    /// Starts a worker for a webhook if this node has leased its slot, or wakes the worker that is running.
+    fn start_worker(&self, state: &mut DispatchState, webhook: WebhookRef) {
+        if let Some(worker) = state.running.get(&webhook.id) {
+            return worker.wake.notify_one();
         }
-        if !self.holds(known.slot) {
+        if !self.holds_lease(webhook.slot) {
             return;
         }
-        let seen = work.seen.get(&known.id).copied().unwrap_or(0).max(known.position);
-        let Known { account_id, id, slot, .. } = known;
-        let errand = Errand { account: account_id, webhook: id, slot, seen };
-        let called = Arc::new(Notify::new());
-        let carrier = Carrier::new(Arc::new(self.clone()), errand, called.clone());
-        let carry = async move { (errand, carrier.carry().await) };
-        let task = work.carriers.spawn(carry).id();
-        work.busy.insert(id, Busy { slot, task, called });
+        let scanned_to =
+            state.scanned_to.get(&webhook.id).copied().unwrap_or(0).max(webhook.position);
+        let WebhookRef { account_id, id, slot, .. } = webhook;
+        let job = DeliveryJob { account: account_id, webhook: id, slot, scanned_to };
+        let wake = Arc::new(Notify::new());
+        let worker = DeliveryWorker::new(Arc::new(self.clone()), job, wake.clone());
+        let run = async move { (job, worker.run().await) };
+        let task = state.workers.spawn(run).id();
+        state.running.insert(id, RunningWorker { slot, task, wake });
     }
 
-    /// A carrier has nothing more to do for now, or could not do it.
-    fn ended(
+    /// Handles a worker that has nothing more to send for now, or that failed.
+    fn on_worker_exit(
         &self,
-        work: &mut Work,
-        ended: std::result::Result<(Errand, Result<Rest>), JoinError>,
+        state: &mut DispatchState,
+        joined: std::result::Result<(DeliveryJob, Result<Idle>), JoinError>,
     ) -> Result<()> {
-        let (errand, rest) = match ended {
-            Ok(ended) => ended,
+        let (job, result) = match joined {
+            Ok(finished) => finished,
             Err(error) => {
-                // Looking around finds what it has not done.
-                work.busy.retain(|_, busy| busy.task != error.id());
-                return Err(Error::internal("a carrier panicked"));
+                // The next poll finds what the worker has not sent.
+                state.running.retain(|_, worker| worker.task != error.id());
+                return Err(Error::internal("a webhook delivery worker panicked"));
             }
         };
-        let Errand { account, webhook: id, slot, .. } = errand;
-        let busy = work.busy.remove(&id);
-        let again = busy.is_some_and(|busy| busy.called.notified().now_or_never().is_some());
-        let (Rest { until, seen }, outcome) = match rest {
-            Ok(rest) => (rest, Ok(())),
+        let DeliveryJob { account, webhook: id, slot, .. } = job;
+        let worker = state.running.remove(&id);
+        let was_woken =
+            worker.is_some_and(|worker| worker.wake.notified().now_or_never().is_some());
+        let (Idle { until, scanned_to }, outcome) = match result {
+            Ok(idle) => (idle, Ok(())),
             Err(error) => {
-                let until = Some(self.app.clock.now().plus(SHARE_EVERY));
-                (Rest { until, seen: errand.seen }, Err(error))
+                let until = Some(self.app.clock.now().plus(HEARTBEAT_INTERVAL));
+                (Idle { until, scanned_to: job.scanned_to }, Err(error))
             }
         };
-        work.seen.insert(id, seen);
-        let known = Known { account_id: account, id, slot, position: seen };
-        if again && outcome.is_ok() {
-            self.start(work, known);
+        state.scanned_to.insert(id, scanned_to);
+        let webhook = WebhookRef { account_id: account, id, slot, position: scanned_to };
+        if was_woken && outcome.is_ok() {
+            self.start_worker(state, webhook);
         } else if let Some(until) = until {
-            work.due.insert((until, id), known);
+            state.scheduled.insert((until, id), webhook);
         }
         outcome
     }
 
-    fn until(&self, at: Timestamp) -> Duration {
+    fn time_until(&self, at: Timestamp) -> Duration {
         let micros = at.micros() - self.app.clock.now().micros();
-        // A clock that was set may be far off; a look now and then costs nothing.
-        Duration::from_micros(u64::try_from(micros).unwrap_or(0)).min(LOOK_SELDOM)
+        // The system clock may be changed while this waits, so the wait is capped. An extra wake-up costs nothing.
+        Duration::from_micros(u64::try_from(micros).unwrap_or(0)).min(SLOW_POLL_INTERVAL)
     }
 
-    /// Turns a webhook off and tells whoever looks after the club.
+    /// Turns a webhook off and sends an email to the club's owners and admins.
     async fn turn_off(&self, account: AccountId, id: WebhookId, reason: Reason) -> Result<()> {
         let scope = Scope::account(account, ACTOR);
-        let home = self.app.home.clone();
+        let home = self.app.base_url.clone();
         let turn_off = move |tx: &store::Tx<'_>| match webhook::disable(tx, id, reason)? {
-            Some(webhook) => letter::write(tx, &webhook, home.as_str()).map(|()| true),
+            Some(webhook) => disabled_email::enqueue(tx, &webhook, home.as_str()).map(|()| true),
             None => Ok(false),
         };
         if self.app.db.write(scope, turn_off).await? {
@@ -382,8 +395,8 @@ impl Dispatcher {
     }
 }
 
-/// The webhooks of these accounts that are told anything.
-fn of_accounts(db: &Reader<'_>, accounts: Vec<AccountId>) -> Result<Vec<Known>> {
+/// The enabled webhooks of these accounts.
+fn enabled_webhooks(db: &Reader<'_>, accounts: Vec<AccountId>) -> Result<Vec<WebhookRef>> {
     Ok(db.all(
         "select account_id, id, slot, position from webhook
          where status = 'enabled' and account_id in (:accounts) /* any account */",
@@ -391,9 +404,9 @@ fn of_accounts(db: &Reader<'_>, accounts: Vec<AccountId>) -> Result<Vec<Known>> 
     )?)
 }
 
-/// The webhooks that have not come to the end of their log, or have deliveries to be tried again, unless they are
-/// left in peace.
-fn behind(db: &Reader<'_>) -> Result<Vec<Behind>> {
+/// The webhooks that have not reached the end of their log, or have deliveries to retry or replay. Paused webhooks are
+/// left out.
+fn lagging_webhooks(db: &Reader<'_>) -> Result<Vec<LaggingWebhook>> {
     Ok(db.all(
         "select w.account_id, w.id, w.slot, w.position, w.replay_after,
              (select min(d.next_attempt_at) from delivery d
@@ -403,7 +416,7 @@ fn behind(db: &Reader<'_>) -> Result<Vec<Behind>> {
          from webhook w
          join journal j on j.account_id = w.account_id
          where w.status = 'enabled' and w.slot >= 0
-           and (w.resting_until is null or w.resting_until <= :now)
+           and (w.paused_until is null or w.paused_until <= :now)
            and (w.position < j.sequence or w.replay_after is not null
                 or exists (select 1 from delivery d
                            where d.account_id = w.account_id and d.webhook_id = w.id
@@ -413,6 +426,6 @@ fn behind(db: &Reader<'_>) -> Result<Vec<Behind>> {
     )?)
 }
 
-fn warn(error: &Error, what: &str) {
-    tracing::warn!(cause = ?error.cause, "{what}");
+fn warn(error: &Error, message: &str) {
+    tracing::warn!(cause = ?error.cause, "{message}");
 }

@@ -1,4 +1,4 @@
-//! What is to be done next for webhooks of an account: looked up in one read.
+//! Plans what to do next for webhooks of an account, in one read transaction.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -7,253 +7,281 @@ use bytes::Bytes;
 use kit::Timestamp;
 use store::Reader;
 
-use super::excerpt::Excerpt;
+use super::log_window::LogWindow;
 use crate::error::Result;
 use crate::ids::{NotificationId, WebhookId};
 use crate::signals::{self, Notification};
 use crate::webhooks::delivery::{self, Due};
-use crate::webhooks::ears::Ears;
 use crate::webhooks::health::Health;
 use crate::webhooks::kinds;
-use crate::webhooks::outcome::Parcel;
+use crate::webhooks::outcome::OutgoingMessage;
+use crate::webhooks::visibility::EventVisibility;
 use crate::webhooks::webhook::{self, Ordering, Reason, Status, Webhook};
 
-/// How many notifications are looked at together, at first.
+/// How many notifications are read at once, at first.
 pub(super) const BATCH: i64 = 64;
-/// And how many once a receiver takes everything and there is more: the fewer looks and the fewer entries in the
-/// books, the sooner it has caught up.
+/// How many are read at once while a receiver accepts everything and the log has more. Fewer reads and writes make the
+/// webhook catch up sooner.
 pub(super) const LARGE_BATCH: i64 = 512;
-/// A webhook's place in the log is written down at least every so many numbers that it was not told of.
-const SKIPPED: i64 = 1_000;
+/// A webhook's position is stored at the latest after this many notifications that it does not receive.
+const MAX_UNSAVED_SKIP: i64 = 1_000;
 
-/// From where on it is looked what is to be done.
+/// What a plan is made for.
 #[derive(Debug, Clone)]
-pub(super) struct Look {
-    /// How far the log was looked at.
-    pub seen: i64,
-    /// How many notifications are looked at together.
-    pub many: i64,
-    /// What is under way, and must not be sent again meanwhile.
-    pub under_way: Vec<NotificationId>,
+pub(super) struct PlanQuery {
+    /// The last sequence number of the log that was scanned.
+    pub scanned_to: i64,
+    /// How many notifications to read at once.
+    pub batch_size: i64,
+    /// Notifications in flight, which must not be sent again meanwhile.
+    pub in_flight: Vec<NotificationId>,
 }
 
-/// Nothing is to be done until then, if ever; the log was looked at up to this number.
+/// Nothing is due.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rest {
+pub(super) struct Idle {
+    /// When the next delivery is due; `None` if none is pending.
     pub until: Option<Timestamp>,
-    pub seen: i64,
+    /// The last sequence number of the log that was scanned.
+    pub scanned_to: i64,
 }
 
-/// What is to be done next for a webhook.
+/// What to do next for a webhook.
 pub(super) enum Plan {
-    /// Nothing for now.
-    Wait(Rest),
-    /// Telling again comes first.
+    /// Nothing is due now.
+    Wait(Idle),
+    /// Continue a replay first.
     Replay,
-    /// The webhook is to be turned off.
+    /// Turn the webhook off.
     TurnOff(Reason),
-    /// These are to be sent.
-    Send(Box<Load>),
+    /// Send these messages.
+    Send(Box<SendBatch>),
 }
 
-/// What is to be sent to a webhook.
-pub(super) struct Load {
+/// Messages to send to a webhook.
+pub(super) struct SendBatch {
     pub webhook: Webhook,
-    pub parcels: Vec<Parcel>,
-    /// How far the webhook has come once all of them are written down.
+    pub messages: Vec<OutgoingMessage>,
+    /// The webhook's position in the log after all of them are recorded.
     pub position: i64,
-    /// Whether this is the end: what is to be done then, if all goes well and nobody calls meanwhile.
-    pub last: Option<Rest>,
+    /// Set if the log has no more for now: what follows if all are accepted and the worker is not woken meanwhile.
+    pub then_idle: Option<Idle>,
 }
 
-impl Load {
-    /// Whether everything is sent for the first time.
-    pub(super) fn is_new(&self) -> bool {
-        self.parcels.iter().all(|parcel| parcel.delivery.is_none())
+impl SendBatch {
+    /// Whether all messages are sent for the first time.
+    pub(super) fn is_first_attempt(&self) -> bool {
+        self.messages.iter().all(|message| message.delivery.is_none())
     }
 
-    /// Whether one thing is sent after the other.
+    /// Whether messages are sent one after the other.
     pub(super) fn is_strict(&self) -> bool {
         self.webhook.ordering == Ordering::Strict
     }
 }
 
-/// Looks what is to be done next for some webhooks of an account. Fails only where it fails for all of them.
-pub(super) fn plans(db: &Reader<'_>, looks: &[(WebhookId, Look)]) -> Result<Vec<Result<Plan>>> {
-    let ids: Vec<_> = looks.iter().map(|(id, _)| *id).collect();
-    // Mostly they are well, nothing is to be tried again, and these are what is wanted.
-    delivery::next_due_ahead(db, &ids)?;
-    // Those who have not come so far first: what is read of the log for them is what the others want.
-    let mut order: Vec<_> = (0..looks.len()).collect();
-    order.sort_by_key(|place| looks[*place].1.seen);
+/// Plans what to do next for some webhooks of an account. The outer result fails only if planning fails for all.
+pub(super) fn plan_all(
+    db: &Reader<'_>,
+    queries: &[(WebhookId, PlanQuery)],
+) -> Result<Vec<Result<Plan>>> {
+    let ids: Vec<_> = queries.iter().map(|(id, _)| *id).collect();
+    // In the usual case, healthy webhooks without retries, these prefetched queries are all that is needed.
+    delivery::prefetch_next_due(db, &ids)?;
+    // The webhooks that are furthest behind come first: the part of the log that is read for them serves the others too.
+    let mut order: Vec<_> = (0..queries.len()).collect();
+    order.sort_by_key(|index| queries[*index].1.scanned_to);
     if let Some(first) = order.first() {
-        let Look { seen, many, .. } = looks[*first].1;
-        signals::notifications_ahead(db, seen, many)?;
+        let PlanQuery { scanned_to, batch_size, .. } = queries[*first].1;
+        signals::prefetch_notifications(db, scanned_to, batch_size)?;
     }
-    signals::sequence_ahead(db)?;
-    webhook::some_ahead(db, &ids)?;
-    // First of all: what happens later is looked at the next time, as the webhooks may want other things by then.
+    signals::prefetch_sequence(db)?;
+    webhook::prefetch_many(db, &ids)?;
+    // Read before the webhooks: newer notifications are left for the next plan, because the webhooks may have other
+    // subscriptions by then.
     let until = signals::sequence(db)?;
-    let webhooks = webhook::some(db, &ids)?;
-    let mut sight = Sight {
+    let webhooks = webhook::find_many(db, &ids)?;
+    let mut planner = Planner {
         db,
         next_due: delivery::next_due(db, &ids)?,
-        ears: HashMap::new(),
-        log: Excerpt::new(until),
+        visibility: HashMap::new(),
+        log: LogWindow::new(until),
     };
-    let mut plans: Vec<_> = looks.iter().map(|(_, look)| Ok(nothing(look.seen))).collect();
-    for place in order {
-        let (id, look) = &looks[place];
+    let mut plans: Vec<_> =
+        queries.iter().map(|(_, query)| Ok(nothing_due(query.scanned_to))).collect();
+    for index in order {
+        let (id, query) = &queries[index];
         if let Some(webhook) = webhooks.get(id) {
-            plans[place] = sight.plan(webhook.clone(), look);
+            plans[index] = planner.plan(webhook.clone(), query);
         }
     }
     Ok(plans)
 }
 
-/// Nothing will be due for a webhook that has come so far.
-fn nothing(seen: i64) -> Plan {
-    Plan::Wait(Rest { until: None, seen })
+/// The plan for a webhook for which nothing is due.
+fn nothing_due(scanned_to: i64) -> Plan {
+    Plan::Wait(Idle { until: None, scanned_to })
 }
 
-/// What webhooks of an account have in common is looked up once.
-struct Sight<'a> {
+/// Makes plans, and reads what the webhooks of an account have in common only once.
+struct Planner<'a> {
     db: &'a Reader<'a>,
     next_due: HashMap<WebhookId, Timestamp>,
-    /// What creators of webhooks may be told, alone or through an app.
-    ears: HashMap<(String, Option<String>), Option<Ears>>,
-    log: Excerpt,
+    /// What each creator of a webhook can see, directly or through an app. `None` if they can no longer have webhooks.
+    visibility: HashMap<(String, Option<String>), Option<EventVisibility>>,
+    log: LogWindow,
 }
 
-impl Sight<'_> {
-    fn plan(&mut self, webhook: Webhook, look: &Look) -> Result<Plan> {
+impl Planner<'_> {
+    fn plan(&mut self, webhook: Webhook, query: &PlanQuery) -> Result<Plan> {
         let now = self.db.now();
-        let seen = look.seen.max(webhook.position);
+        let scanned_to = query.scanned_to.max(webhook.position);
         if webhook.status == Status::Disabled {
-            return Ok(nothing(seen));
+            return Ok(nothing_due(scanned_to));
         }
-        if let Some(until) = webhook.resting_until.filter(|until| *until > now) {
-            return Ok(Plan::Wait(Rest { until: Some(until), seen }));
+        if let Some(until) = webhook.paused_until.filter(|until| *until > now) {
+            return Ok(Plan::Wait(Idle { until: Some(until), scanned_to }));
         }
-        let Some(ears) = self.ears_of(&webhook)? else {
-            return Ok(Plan::TurnOff(Reason::CreatorGone));
+        let Some(visibility) = self.visibility_of(&webhook)? else {
+            return Ok(Plan::TurnOff(Reason::CreatorRemoved));
         };
         let next = self.next_due.get(&webhook.id).copied();
-        match next.map_or(Ok(Again::Not), |next| again(self.db, &webhook, next, look))? {
-            Again::Now(due) => {
+        match next.map_or(Ok(RetryState::NothingDue), |next| {
+            check_retries(self.db, &webhook, next, query)
+        })? {
+            RetryState::Due(due) => {
                 let position = webhook.position;
-                let parcels = due.into_iter().map(|due| checked(due, &ears)).collect();
-                Ok(Plan::Send(Box::new(Load { webhook, parcels, position, last: None })))
+                let messages = due.into_iter().map(|due| retry_message(due, &visibility)).collect();
+                Ok(Plan::Send(Box::new(SendBatch { webhook, messages, position, then_idle: None })))
             }
-            Again::Not if webhook.replay_after.is_some() => Ok(Plan::Replay),
-            Again::Not => self.news_for(webhook, &ears, (seen, look.many), next),
-            Again::Held(until) => Ok(Plan::Wait(Rest { until: Some(until), seen })),
+            RetryState::NothingDue if webhook.replay_after.is_some() => Ok(Plan::Replay),
+            RetryState::NothingDue => {
+                self.plan_new(webhook, &visibility, (scanned_to, query.batch_size), next)
+            }
+            RetryState::Blocked(until) => Ok(Plan::Wait(Idle { until: Some(until), scanned_to })),
         }
     }
 
-    /// What the webhook wants of what is new.
-    fn news_for(
+    /// Plans the new notifications that the webhook should receive.
+    fn plan_new(
         &mut self,
         webhook: Webhook,
-        ears: &Ears,
-        (mut seen, many): (i64, i64),
+        visibility: &EventVisibility,
+        (mut scanned_to, batch_size): (i64, i64),
         next_due: Option<Timestamp>,
     ) -> Result<Plan> {
         loop {
-            let (news, more) = self.log.after(self.db, seen, many)?;
-            let Some((last, _)) = news.last() else { break };
-            let wanted = news.iter().filter(|(news, _)| webhook.wants(ears, news));
-            let parcels: Vec<_> = wanted.map(|(_, parcel)| parcel.clone()).collect();
-            seen = last.sequence;
-            if !parcels.is_empty() || seen - webhook.position > SKIPPED {
-                let last = (!more).then_some(Rest { until: next_due, seen });
-                return Ok(Plan::Send(Box::new(Load { webhook, parcels, position: seen, last })));
+            let (entries, has_more) = self.log.entries_after(self.db, scanned_to, batch_size)?;
+            let Some((last, _)) = entries.last() else { break };
+            let wanted =
+                entries.iter().filter(|(entry, _)| webhook.should_receive(visibility, entry));
+            let messages: Vec<_> = wanted.map(|(_, message)| message.clone()).collect();
+            scanned_to = last.sequence;
+            if !messages.is_empty() || scanned_to - webhook.position > MAX_UNSAVED_SKIP {
+                let idle = Idle { until: next_due, scanned_to };
+                return Ok(Plan::Send(Box::new(SendBatch {
+                    webhook,
+                    messages,
+                    position: scanned_to,
+                    then_idle: (!has_more).then_some(idle),
+                })));
             }
         }
-        Ok(Plan::Wait(Rest { until: next_due, seen }))
+        Ok(Plan::Wait(Idle { until: next_due, scanned_to }))
     }
 
-    /// What whoever made the webhook may be told of the teams it is for; `None` if they may have no webhooks any more.
-    fn ears_of(&mut self, webhook: &Webhook) -> Result<Option<Ears>> {
+    /// What the webhook's creator can see of the webhook's teams; `None` if they can no longer have webhooks.
+    fn visibility_of(&mut self, webhook: &Webhook) -> Result<Option<EventVisibility>> {
         let creator = (webhook.creator.clone(), webhook.creator_app.clone());
-        let ears = match self.ears.entry(creator) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(webhook.creators_ears(self.db)?),
+        let visibility = match self.visibility.entry(creator) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(webhook.creator_visibility(self.db)?),
         };
-        Ok(ears.clone().map(|ears| webhook.narrow(ears)))
+        Ok(visibility.clone().map(|visibility| webhook.limit_to_teams(visibility)))
     }
 }
 
-/// What of a webhook's deliveries is to be tried again.
-enum Again {
-    Now(Vec<Due>),
+/// Whether deliveries of a webhook have to be retried.
+enum RetryState {
+    /// These are due.
+    Due(Vec<Due>),
     /// Nothing is due.
-    Not,
-    /// In strict order, one that is not due yet holds up everything.
-    Held(Timestamp),
+    NothingDue,
+    /// With strict ordering: a delivery that is not due yet blocks everything after it until then.
+    Blocked(Timestamp),
 }
 
-/// Looks what is to be tried again, the first of it at `next`.
-fn again(db: &Reader<'_>, webhook: &Webhook, next: Timestamp, look: &Look) -> Result<Again> {
-    // Somebody waits for the answer to a ping.
-    let mut pings = if next <= db.now() { delivery::pings(db, webhook.id)? } else { Vec::new() };
-    // Somebody may ask for it once more while it is under way: what becomes of that answers both.
-    let idle = |due: &Due| !look.under_way.contains(&due.notification_id);
-    pings.retain(idle);
+/// Finds the deliveries to retry. The first one is due at `next`.
+fn check_retries(
+    db: &Reader<'_>,
+    webhook: &Webhook,
+    next: Timestamp,
+    query: &PlanQuery,
+) -> Result<RetryState> {
+    // Pings come first, because somebody is waiting for the result.
+    let mut pings =
+        if next <= db.now() { delivery::due_pings(db, webhook.id)? } else { Vec::new() };
+    // A redelivery can be requested while an attempt is in flight. That attempt then counts for both.
+    let is_not_in_flight = |due: &Due| !query.in_flight.contains(&due.notification_id);
+    pings.retain(is_not_in_flight);
     if !pings.is_empty() {
-        return Ok(Again::Now(pings));
+        return Ok(RetryState::Due(pings));
     }
-    // What is told again is told in its order: what lies ahead of it waits until it has come so far.
-    let ahead = |due: &Due| webhook.replay_after.is_some_and(|after| due.sequence > Some(after));
+    // A replay sends in the order of the log, so later deliveries wait until the replay has reached them.
+    let is_after_replay =
+        |due: &Due| webhook.replay_after.is_some_and(|after| due.sequence > Some(after));
     if webhook.ordering == Ordering::Strict {
-        return Ok(match delivery::first(db, webhook.id)? {
-            Some((due, _)) if ahead(&due) => Again::Not,
-            Some((due, at)) if at <= db.now() => Again::Now(vec![due]),
-            // What comes after it in the log may be long due.
-            Some((_, at)) => Again::Held(if next > db.now() { next } else { at }),
-            None => Again::Not,
+        return Ok(match delivery::first_pending(db, webhook.id)? {
+            Some((due, _)) if is_after_replay(&due) => RetryState::NothingDue,
+            Some((due, at)) if at <= db.now() => RetryState::Due(vec![due]),
+            // If `next` is past, it belongs to a later delivery, which is blocked by this one.
+            Some((_, at)) => RetryState::Blocked(if next > db.now() { next } else { at }),
+            None => RetryState::NothingDue,
         });
     }
     if next > db.now() {
-        return Ok(Again::Not);
+        return Ok(RetryState::NothingDue);
     }
     let mut due = delivery::due(db, webhook.id, BATCH)?;
-    due.retain(|due| idle(due) && !ahead(due));
-    Ok(if due.is_empty() { Again::Not } else { Again::Now(due) })
+    due.retain(|due| is_not_in_flight(due) && !is_after_replay(due));
+    Ok(if due.is_empty() { RetryState::NothingDue } else { RetryState::Due(due) })
 }
 
-/// A delivery as it is tried again, unless it is no longer kept or may not be told any more.
-fn checked(due: Due, ears: &Ears) -> Parcel {
+/// The message of a delivery to retry. It is skipped if its body is no longer stored, or if the webhook's creator can no
+/// longer see it.
+fn retry_message(due: Due, visibility: &EventVisibility) -> OutgoingMessage {
     let Due { id, sequence, notification_id, kind, body } = due;
-    let barred = match &body {
+    let skip_reason = match &body {
         None => Some("not_kept"),
-        Some(body) if kind != kinds::PING && !ears.hear(&kind, body) => Some("not_allowed"),
+        Some(body) if kind != kinds::PING && !visibility.can_see(&kind, body) => {
+            Some("not_allowed")
+        }
         Some(_) => None,
     };
     let (kind, body) = (kind.into(), body.unwrap_or_default().into());
-    Parcel { delivery: Some(id), sequence, notification_id, kind, body, barred }
+    OutgoingMessage { delivery: Some(id), sequence, notification_id, kind, body, skip_reason }
 }
 
-impl From<&Notification> for Parcel {
-    fn from(news: &Notification) -> Self {
+impl From<&Notification> for OutgoingMessage {
+    fn from(notification: &Notification) -> Self {
         Self {
             delivery: None,
-            sequence: Some(news.sequence),
-            notification_id: news.id,
-            kind: news.kind.as_str().into(),
-            body: Bytes::copy_from_slice(news.body.as_bytes()),
-            barred: None,
+            sequence: Some(notification.sequence),
+            notification_id: notification.id,
+            kind: notification.kind.as_str().into(),
+            body: Bytes::copy_from_slice(notification.body.as_bytes()),
+            skip_reason: None,
         }
     }
 }
 
 impl Webhook {
-    /// How its receiver has been doing.
+    /// The health of its receiver.
     pub(super) fn health(&self) -> Health {
         Health {
             failures: self.failures,
             failing_since: self.failing_since,
-            resting_until: self.resting_until,
+            paused_until: self.paused_until,
             recovered_at: self.recovered_at,
         }
     }

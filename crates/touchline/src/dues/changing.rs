@@ -1,152 +1,164 @@
-//! Changing a due while nothing was paid, and waiving what is open of it.
+//! Updating a due before anything is paid, and waiving its open balance.
 
 use kit::{Change, Day};
 use store::Tx;
 use utoipa::ToSchema;
 
 use super::charging;
-use super::due::{self, Category, Due, LateFee, Shown, Status, Whole};
+use super::due::{self, Category, Due, DueView, DueWithPlan, LateFee, Status};
 use super::plan::{self, Part};
 use super::reminders;
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result};
-use crate::expected::Expected;
 use crate::ids::{DueId, PersonId};
-use crate::mail::letter;
+use crate::if_match::IfMatch;
+use crate::mail::email;
 use crate::metadata::Metadata;
 use crate::money::ledger::{self, Book, Movement};
-use crate::signals::Tell;
+use crate::signals::Publish;
 use crate::teams::team;
 
-/// What is to be changed: members that are left out stay, `null` clears.
+/// Changes to a due. Omitted fields stay unchanged; `null` clears a field.
 #[derive(Debug, Default, ToSchema)]
+#[schema(as = UpdateDueRequest)]
 pub struct DueChange {
+    /// What the due is for, shown to payers.
     #[schema(value_type = Option<String>, min_length = 1, max_length = 120)]
     pub title: Option<String>,
+    /// What kind of charge it is.
     #[schema(value_type = Option<Category>)]
     pub category: Option<Category>,
+    /// Note shown to payers; `null` removes it.
     #[schema(value_type = Option<String>, max_length = 1000)]
     pub note: Change<String>,
-    /// Before any discount, which stays.
+    /// Amount in minor units, before the discount. The discount stays unchanged.
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 1_000_000_000_000_i64)]
     pub amount: Option<i64>,
-    /// Of a due in one part.
+    /// New due date of a due with a single installment. If there are several, send `installments` instead.
     #[schema(value_type = Option<String>, format = Date)]
     pub due_on: Option<Day>,
-    /// Put in the place of those there are. With another amount and without these, each changes in proportion.
+    /// Replaces all installments. If only `amount` changes, the existing installments are scaled in proportion.
     #[schema(value_type = Option<Vec<Part>>, max_items = 60)]
-    pub instalments: Option<Vec<Part>>,
-    /// One of the member's guardians, or the member.
+    pub installments: Option<Vec<Part>>,
+    /// ID of the person who pays: the member or one of their guardians.
     #[schema(value_type = Option<PersonId>)]
     pub payer: Option<PersonId>,
-    /// `null`: none.
+    /// Late fee that is added once when the due becomes overdue; `null` removes it.
     #[schema(value_type = Option<LateFee>)]
     pub late_fee: Change<LateFee>,
-    /// Replaces all pairs; `null` clears them.
+    /// Replaces all metadata; `null` clears it.
     #[schema(value_type = Option<Metadata>)]
     pub metadata: Change<Metadata>,
 }
 
-/// Why something need not be paid any more.
+/// A waiver of a due's open balance.
 #[derive(Debug, ToSchema)]
-pub struct Waiver {
+#[schema(as = WaiveDueRequest)]
+pub struct WaiveRequest {
+    /// Why the balance is waived. The family can read it.
     #[schema(examples("Moved away"), min_length = 1, max_length = 500)]
     pub reason: String,
 }
 
-/// Changes a due of which nothing was paid.
+/// Updates a due that has no payments.
 pub fn change(
     tx: &Tx<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     id: DueId,
-    expected: &Expected,
+    expected: &IfMatch,
     change: DueChange,
-) -> Result<Shown> {
-    let before = expected.check(due::managed(tx, reach, id))?;
+) -> Result<DueView> {
+    let before = expected.check(due::find_managed(tx, access, id))?;
     if before.due.status != Status::Open {
-        return Err(Error::invalid_state("Only a due of which nothing was paid can be changed."));
+        let detail =
+            "This due cannot be changed because it is already paid, partly paid or waived.";
+        return Err(Error::invalid_state(detail));
     }
     if change.late_fee != Change::Keep && before.due.late_fee_at.is_some() {
-        return Err(Error::invalid_state("The late fee was added already."));
+        return Err(Error::invalid_state(
+            "The late fee cannot be changed because it was already added.",
+        ));
     }
     let zone = team::find(tx, before.due.team_id)?.timezone;
-    let (due, parts) = changed(tx, &before, change)?;
-    let plan = plan::kept(tx, id, &zone, &parts)?;
-    let after = Whole { due, plan }.settled();
+    let (due, parts) = apply_change(tx, &before, change)?;
+    let plan = plan::build(tx, id, &zone, &parts)?;
+    let after = DueWithPlan { due, plan }.recalculate();
     if after == before {
-        return Ok(before.shown(tx.now()));
+        return Ok(before.view(tx.now()));
     }
     if after.plan != before.plan {
         plan::replace(tx, id, &after.plan)?;
     }
-    correct(tx, &before.due, &after.due)?;
+    post_correction(tx, &before.due, &after.due)?;
     let after = due::save(tx, after)?;
-    reminders::call_back(tx, id)?;
-    tx.tell_change("dues.updated", &before.told(tx.now()), &after.told(tx.now()))?;
-    Ok(after.shown(tx.now()))
+    reminders::cancel_after_change(tx, id)?;
+    tx.publish_change("dues.updated", &before.snapshot(tx.now()), &after.snapshot(tx.now()))?;
+    Ok(after.view(tx.now()))
 }
 
-/// The due and its plan as they would be.
-fn changed(tx: &Tx<'_>, before: &Whole, change: DueChange) -> Result<(Due, Vec<Part>)> {
-    let was = &before.due;
+/// The due and its installments after the change, or everything that is wrong with it.
+fn apply_change(tx: &Tx<'_>, before: &DueWithPlan, change: DueChange) -> Result<(Due, Vec<Part>)> {
+    let old = &before.due;
     let mut faults = Vec::new();
-    let amount = change.amount.unwrap_or(was.amount);
-    let payer_id = change.payer.unwrap_or(was.payer_id);
-    if payer_id != was.payer_id && !may_pay(tx, was.person_id, payer_id)? {
-        let detail = "The payer is neither the member nor one of their guardians.";
+    let amount = change.amount.unwrap_or(old.amount);
+    let payer_id = change.payer.unwrap_or(old.payer_id);
+    if payer_id != old.payer_id && !may_pay(tx, old.person_id, payer_id)? {
+        let detail = "The payer must be the member or one of their guardians.";
         faults.push(Fault::new("/payer", "not_a_payer", detail));
     }
-    if amount <= was.discount {
-        let detail = format!("The discount of {} would leave nothing to pay.", was.discount);
+    if amount <= old.discount {
+        let detail = format!("The amount must be greater than the discount of {}.", old.discount);
         faults.push(Fault::new("/amount", "nothing_left", detail));
         return Err(Error::invalid(faults));
     }
     let parts =
-        replanned(before, amount - was.discount, change.due_on, change.instalments, &mut faults);
+        new_plan(before, amount - old.discount, change.due_on, change.installments, &mut faults);
     if !faults.is_empty() {
         return Err(Error::invalid(faults));
     }
-    let fee = LateFee { amount: was.late_fee_amount, percent_bp: was.late_fee_bp };
-    let fee = change.late_fee.apply_or(fee, LateFee { amount: None, percent_bp: None });
+    let fee = LateFee { amount: old.late_fee_amount, percent_bps: old.late_fee_bps };
+    let fee = change.late_fee.apply_or(fee, LateFee { amount: None, percent_bps: None });
     let due = Due {
-        title: change.title.unwrap_or_else(|| was.title.clone()),
-        category: change.category.unwrap_or(was.category),
-        note: change.note.apply(was.note.clone()),
+        title: change.title.unwrap_or_else(|| old.title.clone()),
+        category: change.category.unwrap_or(old.category),
+        note: change.note.apply(old.note.clone()),
         amount,
         payer_id,
         late_fee_amount: fee.amount,
-        late_fee_bp: fee.percent_bp,
-        due_on: parts.first().map_or(was.due_on, |part| part.due_on),
-        metadata: change.metadata.apply_or(was.metadata.clone(), Metadata::default()),
-        ..was.clone()
+        late_fee_bps: fee.percent_bps,
+        due_on: parts.first().map_or(old.due_on, |part| part.due_on),
+        metadata: change.metadata.apply_or(old.metadata.clone(), Metadata::default()),
+        ..old.clone()
     };
     Ok((due, parts))
 }
 
-/// The plan after a change of days or amounts.
-fn replanned(
-    before: &Whole,
+/// The installments after a change of due dates or amounts.
+fn new_plan(
+    before: &DueWithPlan,
     net: i64,
     due_on: Option<Day>,
-    instalments: Option<Vec<Part>>,
+    installments: Option<Vec<Part>>,
     faults: &mut Vec<Fault>,
 ) -> Vec<Part> {
-    if let Some(parts) = instalments {
-        faults.extend(plan::faults(&parts, net));
+    if let Some(parts) = installments {
+        faults.extend(plan::validate(&parts, net));
         if due_on.is_some_and(|day| parts.first().is_some_and(|part| part.due_on != day)) {
-            let detail = "The day is that of the first instalment; leave one of them out.";
-            faults.push(Fault::new("/due_on", "differs", detail));
+            let detail = "`due_on` must be the due date of the first installment. Leave out `due_on` or `installments`.";
+            faults.push(Fault::new("/due_on", "mismatch", detail));
         }
         return parts;
     }
-    let now = before.plan.iter();
-    let now: Vec<_> = now.map(|part| Part { due_on: part.due_on, amount: part.amount }).collect();
-    let parts = if net == before.due.net() { now } else { plan::scaled(&now, net) };
+    let current = before.plan.iter();
+    let current: Vec<_> =
+        current.map(|part| Part { due_on: part.due_on, amount: part.amount }).collect();
+    let parts = if net == before.due.net() { current } else { plan::scale(&current, net) };
     match (due_on, parts.as_slice()) {
         (Some(due_on), [only]) => vec![Part { due_on, ..*only }],
         (Some(_), _) => {
-            let detail = "This due has several instalments; give their days with them.";
-            faults.push(Fault::new("/instalments", "required", detail));
+            let detail =
+                "This due has several installments. Set their due dates in `installments`.";
+            faults.push(Fault::new("/installments", "required", detail));
             parts
         }
         (None, _) => parts,
@@ -158,8 +170,8 @@ fn may_pay(tx: &Tx<'_>, person: PersonId, payer: PersonId) -> Result<bool> {
     Ok(payer == person || guardians.get(&person).is_some_and(|own| own.contains(&payer)))
 }
 
-/// Moves in the ledger what a change has changed: a new payer owes everything, the old one nothing.
-fn correct(tx: &Tx<'_>, before: &Due, after: &Due) -> Result<()> {
+/// Posts the difference to the ledger. If the payer changes, the whole amount moves from the old payer to the new one.
+fn post_correction(tx: &Tx<'_>, before: &Due, after: &Due) -> Result<()> {
     let all = |due: &Due| {
         [
             (Book::Owed, due.net() + due.late_fee),
@@ -169,38 +181,38 @@ fn correct(tx: &Tx<'_>, before: &Due, after: &Due) -> Result<()> {
         ]
     };
     if before.payer_id != after.payer_id {
-        let back = all(before).map(|(book, amount)| (book, -amount));
-        ledger::enter(tx, Movement::Correction, &before.about(), None, &back)?;
-        return ledger::enter(tx, Movement::Correction, &after.about(), None, &all(after));
+        let reversed = all(before).map(|(book, amount)| (book, -amount));
+        ledger::post(tx, Movement::Correction, &before.entry_context(), None, &reversed)?;
+        return ledger::post(tx, Movement::Correction, &after.entry_context(), None, &all(after));
     }
-    let more = after.amount - before.amount;
-    let moved = [(Book::Owed, more), (Book::Dues, -more)];
-    ledger::enter(tx, Movement::Correction, &after.about(), None, &moved)
+    let difference = after.amount - before.amount;
+    let amounts = [(Book::Owed, difference), (Book::Dues, -difference)];
+    ledger::post(tx, Movement::Correction, &after.entry_context(), None, &amounts)
 }
 
-/// Waives what is open of a due.
+/// Waives the open balance of a due.
 pub fn waive(
     tx: &Tx<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     id: DueId,
-    expected: &Expected,
-    new: Waiver,
-) -> Result<Shown> {
-    let before = expected.check(due::managed(tx, reach, id))?;
+    expected: &IfMatch,
+    new: WaiveRequest,
+) -> Result<DueView> {
+    let before = expected.check(due::find_managed(tx, access, id))?;
     let open = before.due.balance();
     if open == 0 {
         let refusal = match before.due.status {
-            Status::Waived => "The due was waived already.",
-            _ => "The due is paid; give something back instead.",
+            Status::Waived => "This due is already waived.",
+            _ => "This due is fully paid. Refund a payment instead.",
         };
         return Err(Error::invalid_state(refusal));
     }
     let waived = before.due.waived + open;
     let due = Due { waived, waive_reason: Some(new.reason), ..before.due.clone() };
-    let moved = [(Book::Waived, open), (Book::Owed, -open)];
-    ledger::enter(tx, Movement::Waiver, &due.about(), None, &moved)?;
-    let after = due::save(tx, Whole { due, ..before.clone() })?;
-    letter::cancel(tx, &id.to_string())?;
-    tx.tell_change("dues.waived", &before.told(tx.now()), &after.told(tx.now()))?;
-    Ok(after.shown(tx.now()))
+    let amounts = [(Book::Waived, open), (Book::Owed, -open)];
+    ledger::post(tx, Movement::Waiver, &due.entry_context(), None, &amounts)?;
+    let after = due::save(tx, DueWithPlan { due, ..before.clone() })?;
+    email::cancel(tx, &id.to_string())?;
+    tx.publish_change("dues.waived", &before.snapshot(tx.now()), &after.snapshot(tx.now()))?;
+    Ok(after.view(tx.now()))
 }

@@ -1,4 +1,4 @@
-//! Charging: one member, some of them or a whole team, all in one job.
+//! Charging one member, several members or a whole team in one transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,89 +6,99 @@ use kit::{Currency, Day, Money};
 use store::{Tx, bind};
 use utoipa::ToSchema;
 
-use super::due::{self, Category, Due, LateFee, Shown, Status, Whole};
+use super::due::{self, Category, Due, DueView, DueWithPlan, LateFee, Status};
 use super::paying;
 use super::plan::{self, Part};
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result};
 use crate::ids::{ChargeId, MemberId, PersonId, TeamId};
 use crate::metadata::Metadata;
 use crate::money::ledger::{self, Book, Movement};
 use crate::money::settings;
-use crate::signals::Tell;
+use crate::signals::Publish;
 use crate::teams::team::{self, Team};
 
-/// How many members can be named in one charge.
-pub const MEMBERS: usize = 5_000;
-const SIBLINGS: &str = "Sibling discount";
+/// Maximum number of members in one charge.
+pub const MAX_MEMBERS: usize = 5_000;
+const SIBLING_DISCOUNT_REASON: &str = "Sibling discount";
 
-/// What is taken off before anything is paid.
+/// A discount on the charged amount.
 #[derive(Debug, Clone, PartialEq, Eq, ToSchema)]
 pub struct DueDiscount {
-    /// Either this or `percent_bp`.
+    /// Discount in minor units. Set either this or `percent_bps`.
     #[schema(minimum = 1)]
     pub amount: Option<i64>,
-    /// Hundredths of a per cent of the amount.
+    /// Discount in basis points (hundredths of a percent) of the amount.
     #[schema(minimum = 1, maximum = 9_999)]
-    pub percent_bp: Option<i64>,
+    pub percent_bps: Option<i64>,
+    /// Why the discount is granted.
     #[schema(max_length = 500)]
     pub reason: Option<String>,
 }
 
-/// Something to be charged. Name whom with one of `member_id`, `member_ids` and `all`.
+/// A charge. Set exactly one of `member_id`, `member_ids` and `all` to choose who is charged.
 #[derive(Debug, ToSchema)]
+#[schema(as = ChargeDuesRequest)]
 pub struct NewCharge {
     pub team_id: TeamId,
+    /// ID of the only member to charge.
     pub member_id: Option<MemberId>,
+    /// IDs of the members to charge, at most 5,000.
     #[schema(max_items = 5_000)]
     pub member_ids: Option<Vec<MemberId>>,
-    /// `true`: every player of the team who is active or injured.
+    /// Set to `true` to charge every player of the team who is active or injured.
     #[schema(required = false)]
     pub all: bool,
+    /// What the due is for, shown to payers.
     #[schema(examples("Season fee 2026/27"), min_length = 1, max_length = 120)]
     pub title: String,
-    /// `dues` if left out.
+    /// What kind of charge it is. Default: `dues`.
     #[schema(required = false)]
     pub category: Category,
-    /// What each of them is charged, in minor units.
+    /// Amount charged to each member, in minor units.
     #[schema(examples(15000), minimum = 1, maximum = 1_000_000_000_000_i64)]
     pub amount: i64,
-    /// The account's if left out.
+    /// Currency of the amount. Default: the account's currency.
     pub currency: Option<Currency>,
-    /// The day by which it must have been paid, or the first instalment. Required without `instalments`.
+    /// Due date, or due date of the first installment. Required without `installments`.
     pub due_on: Option<Day>,
-    /// The days and amounts by which it is paid; together the amount less discount.
+    /// Installments with their own due dates. Their amounts must add up to the amount less the discount.
     #[schema(max_items = 60)]
-    pub instalments: Option<Vec<Part>>,
-    /// So many equal parts, a month apart from `due_on`; the first ones carry the remainder.
+    pub installments: Option<Vec<Part>>,
+    /// Number of equal monthly installments, starting at `due_on`. If the amount
+    /// cannot be divided evenly, the first installments are one minor unit larger.
     #[schema(minimum = 1, maximum = 60)]
-    pub instalment_count: Option<i64>,
-    /// Who pays: one of the member's guardians, or the member. If left out, the first guardian, else the member.
+    pub installment_count: Option<i64>,
+    /// ID of the person who pays: the member or one of their guardians. Default: the first guardian, or the member if
+    /// they have none.
     pub payer: Option<PersonId>,
+    /// Discount that reduces the amount; `null` for none.
     pub discount: Option<DueDiscount>,
-    /// Hundredths of a per cent off for every member but the first with the same payer in this charge.
+    /// Sibling discount in basis points. Applies to every member after the first with the same payer in this charge.
     #[schema(minimum = 1, maximum = 9_999)]
-    pub sibling_discount_bp: Option<i64>,
+    pub sibling_discount_bps: Option<i64>,
+    /// Fee that is added when a payment is late; `null` for none.
     pub late_fee: Option<LateFee>,
-    /// `false`: what payers have paid ahead is left as it is.
+    /// Whether the payers' credit is applied to the new dues. Default: `true`.
     #[schema(required = false)]
     pub use_credit: bool,
+    /// Note shown to payers.
     #[schema(max_length = 1000)]
     pub note: Option<String>,
     #[schema(required = false)]
     pub metadata: Metadata,
 }
 
-/// Somebody who is charged, and who pays for them.
-struct Charged {
+/// A member who is charged, and the person who pays.
+struct ChargeTarget {
     member: MemberId,
     person: PersonId,
     payer: PersonId,
-    /// Whether somebody before them in this charge has the same payer.
+    /// Whether an earlier member in this charge has the same payer.
     sibling: bool,
 }
 
-/// What everybody is charged alike.
+/// The terms that are the same for every member.
 struct Terms {
     charge: ChargeId,
     currency: Currency,
@@ -96,47 +106,54 @@ struct Terms {
     parts: Vec<Part>,
 }
 
-/// What a charge would make, and how much of what the payer has paid ahead it would use.
+/// A due that a charge would create, and how much of the payer's credit it would use.
 #[derive(Debug)]
 pub struct Preview {
-    pub whole: Whole,
+    pub record: DueWithPlan,
     pub credit: i64,
 }
 
-/// The dues that a charge would make; nothing is written down.
-pub fn preview(tx: &Tx<'_>, reach: &Reach, new: &NewCharge) -> Result<Vec<Preview>> {
-    let dues = planned(tx, reach, new)?;
-    let mut credit = if new.use_credit { paying::credits(tx, &dues)? } else { BTreeMap::new() };
-    let shown = dues.into_iter().map(|whole| {
-        let used = paying::of_credit(&mut credit, &whole.due);
-        Preview { whole, credit: used }
+/// The dues that a charge would create. Writes nothing.
+pub fn preview(tx: &Tx<'_>, access: &TeamAccess, new: &NewCharge) -> Result<Vec<Preview>> {
+    let dues = build_dues(tx, access, new)?;
+    let mut credit =
+        if new.use_credit { paying::available_credit(tx, &dues)? } else { BTreeMap::new() };
+    let previews = dues.into_iter().map(|record| {
+        let used = paying::take_credit(&mut credit, &record.due);
+        Preview { record, credit: used }
     });
-    Ok(shown.collect())
+    Ok(previews.collect())
 }
 
-/// Charges members of a team, and uses what their payers have paid ahead.
-pub fn create(tx: &Tx<'_>, reach: &Reach, new: &NewCharge) -> Result<Vec<Shown>> {
-    let dues = planned(tx, reach, new)?;
+/// Charges members of a team and applies their payers' credit.
+pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: &NewCharge) -> Result<Vec<DueView>> {
+    let dues = build_dues(tx, access, new)?;
     due::insert(tx, &dues)?;
     let mut entries = Vec::new();
-    for Whole { due, .. } in &dues {
+    for DueWithPlan { due, .. } in &dues {
         let Due { amount, discount, .. } = *due;
-        let moved = [(Book::Owed, due.net()), (Book::Discounts, discount), (Book::Dues, -amount)];
-        entries.extend(ledger::moved(tx, Movement::Charge, &due.about(), None, &moved)?);
+        let amounts = [(Book::Owed, due.net()), (Book::Discounts, discount), (Book::Dues, -amount)];
+        entries.extend(ledger::build_entries(
+            tx,
+            Movement::Charge,
+            &due.entry_context(),
+            None,
+            &amounts,
+        )?);
     }
-    ledger::enter_all(tx, &entries)?;
-    let told: Vec<_> = dues.iter().map(|whole| whole.told(tx.now())).collect();
-    let told: Vec<_> = told.iter().map(|due| (None, due)).collect();
-    tx.tell_all("dues.charged", &told)?;
+    ledger::post_all(tx, &entries)?;
+    let snapshots: Vec<_> = dues.iter().map(|record| record.snapshot(tx.now())).collect();
+    let snapshots: Vec<_> = snapshots.iter().map(|due| (None, due)).collect();
+    tx.publish_all("dues.charged", &snapshots)?;
     let dues = if new.use_credit { paying::use_credit(tx, dues)? } else { dues };
-    Ok(dues.iter().map(|whole| whole.shown(tx.now())).collect())
+    Ok(dues.iter().map(|record| record.view(tx.now())).collect())
 }
 
-/// The dues as they are to be made, or everything that stands against it.
-fn planned(tx: &Tx<'_>, reach: &Reach, new: &NewCharge) -> Result<Vec<Whole>> {
-    let here = |error: Error| error.at("/team_id");
-    reach.check(new.team_id).map_err(here)?;
-    let team = team::playing(tx, new.team_id).map_err(here)?;
+/// Builds the dues to create, or reports everything that is wrong with the request.
+fn build_dues(tx: &Tx<'_>, access: &TeamAccess, new: &NewCharge) -> Result<Vec<DueWithPlan>> {
+    let at_team = |error: Error| error.at("/team_id");
+    access.check(new.team_id).map_err(at_team)?;
+    let team = team::find_active(tx, new.team_id).map_err(at_team)?;
     let mut faults = Vec::new();
     let members = members(tx, new, &mut faults)?;
     let charged = payers(tx, new, members, &mut faults)?;
@@ -144,10 +161,10 @@ fn planned(tx: &Tx<'_>, reach: &Reach, new: &NewCharge) -> Result<Vec<Whole>> {
     if !faults.is_empty() {
         return Err(Error::invalid(faults));
     }
-    charged.iter().map(|one| one_due(tx, &team, new, &terms, one)).collect()
+    charged.iter().map(|target| build_due(tx, &team, new, &terms, target)).collect()
 }
 
-/// The members who are meant, with the persons they are, in the order they were named or joined.
+/// The members to charge with their person ids, in the order of the request, or in roster order for `all`.
 fn members(
     tx: &Tx<'_>,
     new: &NewCharge,
@@ -163,11 +180,11 @@ fn members(
             bind! { team },
         )?;
         if players.is_empty() {
-            faults.push(Fault::new("/all", "nobody", "The team has no players to charge."));
+            faults.push(Fault::new("/all", "no_members", "The team has no players to charge."));
         }
-        if players.len() > MEMBERS {
+        if players.len() > MAX_MEMBERS {
             let detail = format!(
-                "The team has {} players; {MEMBERS} can be charged at once. Name them in parts, with member_ids.",
+                "The team has {} players, but one charge can include at most {MAX_MEMBERS}. Choose the members and charge them in several steps.",
                 players.len()
             );
             faults.push(Fault::new("/all", "too_many", detail));
@@ -176,137 +193,138 @@ fn members(
     }
     let single = new.member_id.map(|member| ("/member_id".to_owned(), member));
     let several = new.member_ids.iter().flatten().enumerate();
-    let several = several.map(|(place, member)| (format!("/member_ids/{place}"), *member));
+    let several = several.map(|(index, member)| (format!("/member_ids/{index}"), *member));
     let named: Vec<_> = single.into_iter().chain(several).collect();
     let ids: Vec<_> = named.iter().map(|(_, member)| *member).collect();
-    let found: Vec<(MemberId, PersonId)> = tx.all(
+    let people: Vec<(MemberId, PersonId)> = tx.all(
         "select id, person_id from member
          where account_id = :account and id in (:ids) and team_id = :team and status <> 'removed'",
         bind! { ids, team },
     )?;
-    let found: BTreeMap<_, _> = found.into_iter().collect();
+    let people: BTreeMap<_, _> = people.into_iter().collect();
     let mut members = Vec::with_capacity(named.len());
-    for (place, member) in named {
-        if let Some(person) = found.get(&member) {
+    for (pointer, member) in named {
+        if let Some(person) = people.get(&member) {
             members.push((member, *person));
         } else {
-            let detail = "There is no such member on the team.";
-            faults.push(Fault::new(place, "unknown_member", detail));
+            let detail = "This member is not on the team.";
+            faults.push(Fault::new(pointer, "unknown_member", detail));
         }
     }
     Ok(members)
 }
 
-/// Who pays for each of them: whoever is named, else the first guardian, else they themselves.
+/// The payer for each member: the one in the request, else the first guardian, else the member.
 fn payers(
     tx: &Tx<'_>,
     new: &NewCharge,
     members: Vec<(MemberId, PersonId)>,
     faults: &mut Vec<Fault>,
-) -> Result<Vec<Charged>> {
+) -> Result<Vec<ChargeTarget>> {
     let guardians = guardians(tx, members.iter().map(|(_, person)| *person).collect())?;
     let mut families = BTreeSet::new();
     let mut charged = Vec::with_capacity(members.len());
     for (member, person) in members {
-        let own = guardians.get(&person).map(Vec::as_slice).unwrap_or_default();
-        let payer = new.payer.unwrap_or_else(|| own.first().copied().unwrap_or(person));
-        if payer != person && !own.contains(&payer) {
-            let detail = format!("The payer is neither {member} nor one of their guardians.");
+        let own_guardians = guardians.get(&person).map(Vec::as_slice).unwrap_or_default();
+        let payer = new.payer.unwrap_or_else(|| own_guardians.first().copied().unwrap_or(person));
+        if payer != person && !own_guardians.contains(&payer) {
+            let detail =
+                format!("The payer must be the member {member} or one of their guardians.");
             faults.push(Fault::new("/payer", "not_a_payer", detail));
             break;
         }
-        charged.push(Charged { member, person, payer, sibling: !families.insert(payer) });
+        charged.push(ChargeTarget { member, person, payer, sibling: !families.insert(payer) });
     }
     Ok(charged)
 }
 
-/// The guardians of these people, in the order they were given.
+/// The guardians of these people, by their position.
 pub fn guardians(tx: &Tx<'_>, people: Vec<PersonId>) -> Result<BTreeMap<PersonId, Vec<PersonId>>> {
-    let ties: Vec<(PersonId, PersonId)> = tx.all(
+    let guardianships: Vec<(PersonId, PersonId)> = tx.all(
         "select person_id, guardian_id from guardianship
          where account_id = :account and person_id in (:people) order by person_id, position",
         bind! { people },
     )?;
     let mut guardians: BTreeMap<PersonId, Vec<PersonId>> = BTreeMap::new();
-    for (person, guardian) in ties {
+    for (person, guardian) in guardianships {
         guardians.entry(person).or_default().push(guardian);
     }
     Ok(guardians)
 }
 
-/// What everybody is charged alike, with everything that is wrong with it.
+/// The common terms of the charge. Adds everything that is wrong with them to `faults`.
 fn terms(tx: &Tx<'_>, new: &NewCharge, faults: &mut Vec<Fault>) -> Result<Terms> {
     let currency = match new.currency {
         Some(currency) => currency,
-        None => settings::of(tx)?.currency,
+        None => settings::load(tx)?.currency,
     };
-    let whole = Money { minor: new.amount, currency };
+    let amount = Money { minor: new.amount, currency };
     let discount = new.discount.as_ref().map_or(0, |discount| {
-        discount.amount.unwrap_or_else(|| share(whole, discount.percent_bp.unwrap_or(0)))
+        discount.amount.unwrap_or_else(|| share(amount, discount.percent_bps.unwrap_or(0)))
     });
     let net = new.amount - discount;
     if net <= 0 {
-        let detail = "The discount leaves nothing to pay.";
+        let detail = "The discount must be less than the amount.";
         faults.push(Fault::new("/discount", "nothing_left", detail));
-    } else if siblings(new, net, currency) >= net {
-        let detail = "The discount for siblings leaves nothing to pay.";
-        faults.push(Fault::new("/sibling_discount_bp", "nothing_left", detail));
+    } else if sibling_discount(new, net, currency) >= net {
+        let detail = "The sibling discount must be less than the amount after the other discount.";
+        faults.push(Fault::new("/sibling_discount_bps", "nothing_left", detail));
     }
     let parts = parts(new, net, currency, faults);
     Ok(Terms { charge: tx.new_id(), currency, discount, parts })
 }
 
-/// The plan for what is to be paid.
+/// The installments of the charge.
 fn parts(new: &NewCharge, net: i64, currency: Currency, faults: &mut Vec<Fault>) -> Vec<Part> {
-    if let Some(parts) = &new.instalments {
-        faults.extend(plan::faults(parts, net));
+    if let Some(parts) = &new.installments {
+        faults.extend(plan::validate(parts, net));
         let first = parts.first().map(|part| part.due_on);
         if new.due_on.is_some() && new.due_on != first {
-            let detail = "The day is that of the first instalment; leave one of them out.";
-            faults.push(Fault::new("/due_on", "differs", detail));
+            let detail = "`due_on` must be the due date of the first installment. Leave out `due_on` or `installments`.";
+            faults.push(Fault::new("/due_on", "mismatch", detail));
         }
         return parts.clone();
     }
-    let count = new.instalment_count.unwrap_or(1);
+    let count = new.installment_count.unwrap_or(1);
     if net > 0 && count > net {
-        let detail = "There are more instalments than there is to pay.";
-        faults.push(Fault::new("/instalment_count", "too_many", detail));
+        let detail = "The amount is too small for this many installments.";
+        faults.push(Fault::new("/installment_count", "too_many", detail));
     }
     let count = u32::try_from(count).unwrap_or(1);
     let Some(first) = new.due_on else { return Vec::new() };
     plan::monthly(first, net.max(1), count, currency).unwrap_or_else(|| {
-        let detail = format!("An instalment would be due beyond the year {}.", plan::YEARS.end());
-        faults.push(Fault::new("/instalment_count", "out_of_range", detail));
+        let detail = format!("An installment would be due after the year {}.", plan::YEARS.end());
+        faults.push(Fault::new("/installment_count", "out_of_range", detail));
         Vec::new()
     })
 }
 
-/// What is taken off for siblings of what is left after the discount for all.
-fn siblings(new: &NewCharge, net: i64, currency: Currency) -> i64 {
-    share(Money { minor: net, currency }, new.sibling_discount_bp.unwrap_or(0))
+/// The sibling discount, calculated on the amount after the common discount.
+fn sibling_discount(new: &NewCharge, net: i64, currency: Currency) -> i64 {
+    share(Money { minor: net, currency }, new.sibling_discount_bps.unwrap_or(0))
 }
 
-/// So many basis points of an amount.
+/// A share of an amount, in basis points.
 pub fn share(of: Money, basis_points: i64) -> i64 {
     of.share(u32::try_from(basis_points).unwrap_or(0)).minor
 }
 
-fn one_due(
+fn build_due(
     tx: &Tx<'_>,
     team: &Team,
     new: &NewCharge,
     terms: &Terms,
-    one: &Charged,
-) -> Result<Whole> {
-    let alike = new.amount - terms.discount;
-    let more = if one.sibling { siblings(new, alike, terms.currency) } else { 0 };
+    target: &ChargeTarget,
+) -> Result<DueWithPlan> {
+    let net = new.amount - terms.discount;
+    let extra = if target.sibling { sibling_discount(new, net, terms.currency) } else { 0 };
     let parts =
-        if more > 0 { plan::scaled(&terms.parts, alike - more) } else { terms.parts.clone() };
-    let given = new.discount.as_ref().and_then(|discount| discount.reason.clone());
-    let discount_reason = match (given, more > 0) {
-        (given, false) => given,
-        (None, true) => Some(SIBLINGS.to_owned()),
-        (Some(given), true) => Some(format!("{given}; {SIBLINGS}")),
+        if extra > 0 { plan::scale(&terms.parts, net - extra) } else { terms.parts.clone() };
+    let reason = new.discount.as_ref().and_then(|discount| discount.reason.clone());
+    let discount_reason = match (reason, extra > 0) {
+        (reason, false) => reason,
+        (None, true) => Some(SIBLING_DISCOUNT_REASON.to_owned()),
+        (Some(reason), true) => Some(format!("{reason}; {SIBLING_DISCOUNT_REASON}")),
     };
     let id = tx.new_id();
     let first = parts.first().map(|part| part.due_on).or(new.due_on);
@@ -315,25 +333,25 @@ fn one_due(
         id,
         charge_id: terms.charge,
         team_id: team.id,
-        member_id: one.member,
-        person_id: one.person,
-        payer_id: one.payer,
+        member_id: target.member,
+        person_id: target.person,
+        payer_id: target.payer,
         title: new.title.clone(),
         category: new.category,
         note: new.note.clone(),
         currency: terms.currency,
         amount: new.amount,
-        discount: terms.discount + more,
+        discount: terms.discount + extra,
         discount_reason,
         late_fee: 0,
         late_fee_amount: new.late_fee.and_then(|fee| fee.amount),
-        late_fee_bp: new.late_fee.and_then(|fee| fee.percent_bp),
+        late_fee_bps: new.late_fee.and_then(|fee| fee.percent_bps),
         late_fee_at: None,
         late_at: None,
         paid: 0,
         waived: 0,
         waive_reason: None,
-        due_on: first.ok_or_else(|| Error::internal("a due without a day"))?,
+        due_on: first.ok_or_else(|| Error::internal("a due without a due date"))?,
         next_due_on: None,
         overdue_at: None,
         ends_at: tx.now(),
@@ -343,6 +361,6 @@ fn one_due(
         updated_at: tx.now(),
         version: 1,
     };
-    let plan = plan::kept(tx, id, &team.timezone, &parts)?;
-    Ok(Whole { due, plan }.settled())
+    let plan = plan::build(tx, id, &team.timezone, &parts)?;
+    Ok(DueWithPlan { due, plan }.recalculate())
 }

@@ -1,21 +1,21 @@
-//! The due: what a member owes, how it stands, who sees it.
+//! The due record: what a member owes, its status, and who may see it.
 
-use kit::{Currency, Day, Timestamp, text, words};
+use kit::{Currency, Day, Timestamp, string_enum, text};
 use serde::Serialize;
-use store::{Reader, Tx, bind, record, sql, word_column};
+use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
-use super::plan::{self, Instalment, ShownPart};
-use crate::accounts::rights::Reach;
+use super::plan::{self, Installment, InstallmentView};
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, ChargeId, DueId, MemberId, PersonId, TeamId};
 use crate::metadata::Metadata;
-use crate::money::ledger::About;
+use crate::money::ledger::EntryContext;
 use crate::paging::{Order, Page};
+use crate::resource::impl_resource;
 use crate::teams::team;
-use crate::thing::thing;
 
-words! {
+string_enum! {
     /// What a due is for.
     pub enum Category as DueCategory {
         Dues = "dues",
@@ -27,21 +27,21 @@ words! {
     }
 }
 
-words! {
-    /// How a due stands.
+string_enum! {
+    /// The payment status of a due.
     pub enum Status as DueStatus {
-        /// Nothing was paid yet.
+        /// Nothing has been paid yet.
         Open = "open",
         PartiallyPaid = "partially_paid",
         Paid = "paid",
-        /// What was open need not be paid any more.
+        /// The open balance was waived.
         Waived = "waived",
     }
 }
-word_column!(Category, Status);
+enum_column!(Category, Status);
 
 record! {
-    /// What a member owes, as it is kept.
+    /// A due as stored in the database.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Due in due {
         pub account_id: AccountId,
@@ -51,19 +51,22 @@ record! {
         pub member_id: MemberId,
         pub person_id: PersonId,
         pub payer_id: PersonId,
+        /// What the due is for, shown to payers.
         pub title: String,
         pub category: Category,
         pub note: Option<String>,
         pub currency: Currency,
         pub amount: i64,
+        /// Discount that reduces the amount, in minor units; 0 if there is none.
         pub discount: i64,
         pub discount_reason: Option<String>,
         pub late_fee: i64,
         pub late_fee_amount: Option<i64>,
-        pub late_fee_bp: Option<i64>,
+        pub late_fee_bps: Option<i64>,
         pub late_fee_at: Option<Timestamp>,
         pub late_at: Option<Timestamp>,
         pub paid: i64,
+        /// Part of the amount that was waived.
         pub waived: i64,
         pub waive_reason: Option<String>,
         pub due_on: Day,
@@ -78,22 +81,22 @@ record! {
     }
 }
 
-thing!(Due by DueId: Versioned);
+impl_resource!(Due by DueId: Versioned);
 
 impl Due {
-    /// What is to be paid without a late fee.
+    /// The amount after discount, without the late fee.
     pub fn net(&self) -> i64 {
         self.amount - self.discount
     }
 
-    /// What is still owed.
+    /// The open balance: what is still owed.
     pub fn balance(&self) -> i64 {
         self.net() + self.late_fee - self.paid - self.waived
     }
 
-    /// What is moved for it, as the ledger names it.
-    pub fn about(&self) -> About {
-        About {
+    /// The subject, people and currency that ledger entries for this due carry.
+    pub fn entry_context(&self) -> EntryContext {
+        EntryContext {
             subject: self.id.to_string(),
             team_id: Some(self.team_id),
             person_id: Some(self.person_id),
@@ -103,90 +106,105 @@ impl Due {
     }
 }
 
-/// What is added once when something is overdue: an amount, or a part of what is overdue.
+/// A late fee, added once when the due becomes overdue: either a fixed amount or a percentage of the overdue amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 pub struct LateFee {
+    /// Fixed fee in minor units. Set either this or `percent_bps`.
     #[schema(examples(500), minimum = 1)]
     pub amount: Option<i64>,
-    /// Hundredths of a per cent of what is overdue.
+    /// Fee in basis points (hundredths of a percent) of the overdue amount.
     #[schema(minimum = 1, maximum = 10_000)]
-    pub percent_bp: Option<i64>,
+    pub percent_bps: Option<i64>,
 }
 
-/// What a member owes.
+/// An amount that a member owes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(tag = "object", rename = "due")]
 #[schema(as = Due)]
-pub struct Shown {
+pub struct DueView {
     pub id: DueId,
-    /// What was charged together has the same.
+    /// ID of the charge. All dues that were created by one request share it.
     pub charge_id: ChargeId,
     pub team_id: TeamId,
     pub member_id: MemberId,
+    /// ID of the person behind the member.
     pub person_id: PersonId,
-    /// Who pays: a guardian, or the person themselves.
+    /// ID of the person who pays: a guardian, or the member themselves.
     pub payer_id: PersonId,
+    /// What the due is for, shown to payers.
     #[schema(examples("Season fee 2026/27"), max_length = 120)]
     pub title: String,
+    /// What kind of charge it is.
     pub category: Category,
-    /// Not part of notifications.
+    /// Note shown to payers; `null` in notifications.
     #[schema(max_length = 1000)]
     pub note: Option<String>,
     pub currency: Currency,
-    /// As it was charged, before any discount.
+    /// Amount charged in minor units, before any discount.
     #[schema(examples(15000))]
     pub amount: i64,
+    /// Discount that reduces the amount, in minor units; 0 if there is none.
+    #[schema(examples(1500))]
     pub discount: i64,
-    /// Not part of notifications.
+    /// Why the discount was granted; `null` in notifications.
     #[schema(max_length = 500)]
     pub discount_reason: Option<String>,
-    /// What is added once when something is overdue.
+    /// Late fee that is added once when the due becomes overdue.
     pub late_fee: Option<LateFee>,
-    /// As much as was added.
+    /// Late fee that was added, in minor units; 0 if none was.
+    #[schema(examples(0))]
     pub late_fee_charged: i64,
+    /// When the late fee was added; `null` if it was not.
     pub late_fee_at: Option<Timestamp>,
-    /// What was paid, less what was given back.
+    /// Amount paid, less refunds, in minor units.
+    #[schema(examples(0))]
     pub paid: i64,
+    /// Part of the amount that was waived, in minor units.
+    #[schema(examples(0))]
     pub waived: i64,
-    /// Not part of notifications.
+    /// Why the balance was waived; `null` in notifications.
     #[schema(max_length = 500)]
     pub waive_reason: Option<String>,
-    /// What is still owed.
+    /// Open balance: the amount still owed, in minor units.
+    #[schema(examples(13500))]
     pub balance: i64,
-    /// The day by which the first of it must have been paid.
+    /// Due date of the first installment.
     pub due_on: Day,
-    /// The day by which the next of it must have been paid; `null` when nothing is open.
+    /// Due date of the next unpaid installment; `null` when nothing is owed.
     pub next_due_on: Option<Day>,
+    /// Payment status: `open` (nothing is paid yet), `partially_paid`, `paid`, or `waived` (the open balance was
+    /// waived).
     pub status: Status,
-    /// Whether that day has passed where the team is.
+    /// Whether `next_due_on` has passed in the team's time zone.
     pub overdue: bool,
-    pub instalments: Vec<ShownPart>,
+    /// Installments with their due dates and amounts.
+    pub installments: Vec<InstallmentView>,
     pub metadata: Metadata,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// Rises with every change.
+    /// Increases with every change.
     pub version: i64,
 }
 
-thing!(Shown by DueId: Subject Versioned Paged);
+impl_resource!(DueView by DueId: Subject Versioned Paged);
 
-/// A due with its instalments.
+/// A due with its installments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Whole {
+pub struct DueWithPlan {
     pub due: Due,
-    pub plan: Vec<Instalment>,
+    pub plan: Vec<Installment>,
 }
 
-impl crate::expected::Versioned for Whole {
+impl crate::if_match::Versioned for DueWithPlan {
     fn version(&self) -> i64 {
         self.due.version
     }
 }
 
-impl Whole {
-    /// The due as it stands after what was changed in it: its state, and the day that comes next.
+impl DueWithPlan {
+    /// Recomputes the fields that follow from the amounts and the plan: status, next due date and overdue times.
     #[must_use]
-    pub fn settled(self) -> Self {
+    pub fn recalculate(self) -> Self {
         let Self { due, plan } = self;
         let balance = due.balance();
         let status = match (balance, due.waived, due.paid) {
@@ -195,25 +213,25 @@ impl Whole {
             (_, _, 0) => Status::Open,
             _ => Status::PartiallyPaid,
         };
-        let next = plan::next(&plan, due.paid).filter(|_| balance > 0);
+        let next = plan::next_unpaid(&plan, due.paid).filter(|_| balance > 0);
         let (next_due_on, overdue_at) =
             (next.map(|part| part.due_on), next.map(|part| part.overdue_at));
         let ends_at = plan.last().map_or(due.ends_at, |part| part.overdue_at);
-        let ruled = due.late_fee_amount.is_some() || due.late_fee_bp.is_some();
-        let late_at = overdue_at.filter(|_| ruled && due.late_fee_at.is_none());
+        let has_late_fee = due.late_fee_amount.is_some() || due.late_fee_bps.is_some();
+        let late_at = overdue_at.filter(|_| has_late_fee && due.late_fee_at.is_none());
         Self { due: Due { late_at, next_due_on, overdue_at, ends_at, status, ..due }, plan }
     }
 
-    /// The due as it is shown at a moment.
-    pub fn shown(&self, now: Timestamp) -> Shown {
+    /// The API representation of the due at `now`.
+    pub fn view(&self, now: Timestamp) -> DueView {
         let due = self.due.clone();
-        let done = due.balance() == 0;
-        let late_fee = LateFee { amount: due.late_fee_amount, percent_bp: due.late_fee_bp };
-        Shown {
+        let is_closed = due.balance() == 0;
+        let late_fee = LateFee { amount: due.late_fee_amount, percent_bps: due.late_fee_bps };
+        DueView {
             balance: due.balance(),
             overdue: due.overdue_at.is_some_and(|at| at <= now),
-            instalments: plan::shown(&self.plan, due.paid, done, now),
-            late_fee: (late_fee.amount.is_some() || late_fee.percent_bp.is_some())
+            installments: plan::allocate(&self.plan, due.paid, is_closed, now),
+            late_fee: (late_fee.amount.is_some() || late_fee.percent_bps.is_some())
                 .then_some(late_fee),
             late_fee_charged: due.late_fee,
             late_fee_at: due.late_fee_at,
@@ -243,86 +261,93 @@ impl Whole {
         }
     }
 
-    /// Whether something of it became overdue since it was changed last.
-    pub fn has_aged(&self, now: Timestamp) -> bool {
+    /// Whether an installment has passed its due date since the due was last updated.
+    pub fn became_overdue_since_update(&self, now: Timestamp) -> bool {
         let since = self.due.updated_at;
         self.plan.iter().any(|part| part.overdue_at > since && part.overdue_at <= now)
     }
 
-    /// The due as subscribers are told of it: reasons and notes may say something of a family's means.
-    pub fn told(&self, now: Timestamp) -> Shown {
-        Shown { note: None, discount_reason: None, waive_reason: None, ..self.shown(now) }
+    /// The due as published to webhook subscribers, without note and reasons: they can reveal a family's finances.
+    pub fn snapshot(&self, now: Timestamp) -> DueView {
+        DueView { note: None, discount_reason: None, waive_reason: None, ..self.view(now) }
     }
 }
 
-/// Which dues to list.
+/// Filters for listing dues.
 #[derive(Debug, Default)]
 pub struct DueFilter {
     pub team_id: Option<TeamId>,
+    /// Dues of these teams; empty if there are fewer than two.
+    pub team_ids: Vec<TeamId>,
     pub member_id: Option<MemberId>,
     pub payer_id: Option<PersonId>,
     pub charge_id: Option<ChargeId>,
     pub status: Option<Status>,
     pub overdue: Option<bool>,
-    /// Whether something is still owed.
+    /// Changed at or after this time.
+    pub updated_since: Option<Timestamp>,
+    /// Whether the due has an open balance.
     pub unpaid: Option<bool>,
-    /// Whether something was paid and not refunded.
+    /// Whether the due has payments that were not refunded.
     pub received: Option<bool>,
     pub currency: Option<Currency>,
     pub category: Option<Category>,
-    /// Part of the title, or of the name of whoever owes or pays it, whatever its case.
+    /// Case-insensitive part of the title, or of the name of the member or payer.
     pub q: Option<String>,
 }
 
-/// One due, whoever asks.
-pub fn whole(db: &Reader<'_>, id: DueId) -> Result<Whole> {
+/// Loads one due, without an access check.
+pub fn load(db: &Reader<'_>, id: DueId) -> Result<DueWithPlan> {
     let due =
         db.one(sql!(Due::SELECT, " where account_id = :account and id = :id"), bind! { id })?;
-    Ok(Whole { due, plan: plan::of(db, vec![id])? })
+    Ok(DueWithPlan { due, plan: plan::for_dues(db, vec![id])? })
 }
 
-/// One due that the caller may see: of a team that is open to them, or of their family. Others answer as if
-/// they did not exist.
-pub fn find(db: &Reader<'_>, reach: &Reach, id: DueId) -> Result<Whole> {
-    let whole = whole(db, id)?;
-    let Due { team_id, person_id, payer_id, .. } = whole.due;
-    let seen = reach.opens(team_id) || reach.is_family(person_id) || reach.is_family(payer_id);
-    if seen { Ok(whole) } else { Err(Error::not_found()) }
+/// One due that the caller may see: of a team they can access, or of their family. For other dues the error is
+/// "not found".
+pub fn find(db: &Reader<'_>, access: &TeamAccess, id: DueId) -> Result<DueWithPlan> {
+    let record = load(db, id)?;
+    let Due { team_id, person_id, payer_id, .. } = record.due;
+    let visible = access.has_full_access(team_id)
+        || access.is_family(person_id)
+        || access.is_family(payer_id);
+    if visible { Ok(record) } else { Err(Error::not_found()) }
 }
 
-/// One due of a team on which the caller may do what they are about to do.
-pub fn managed(db: &Reader<'_>, reach: &Reach, id: DueId) -> Result<Whole> {
-    let whole = whole(db, id)?;
-    reach.check(whole.due.team_id)?;
-    Ok(whole)
+/// One due of a team that the caller may manage.
+pub fn find_managed(db: &Reader<'_>, access: &TeamAccess, id: DueId) -> Result<DueWithPlan> {
+    let record = load(db, id)?;
+    access.check(record.due.team_id)?;
+    Ok(record)
 }
 
-/// These dues with their instalments, in their order.
-pub fn wholes(db: &Reader<'_>, dues: Vec<Due>) -> Result<Vec<Whole>> {
-    let parts = plan::of(db, dues.iter().map(|due| due.id).collect())?;
-    let of = |id| {
+/// Adds the installments to these dues, keeping the order of the dues.
+pub fn with_plans(db: &Reader<'_>, dues: Vec<Due>) -> Result<Vec<DueWithPlan>> {
+    let parts = plan::for_dues(db, dues.iter().map(|due| due.id).collect())?;
+    let plan_of = |id| {
         let first = parts.partition_point(|part| part.due_id < id);
         parts[first..].iter().take_while(|part| part.due_id == id).cloned().collect()
     };
-    Ok(dues.into_iter().map(|due| Whole { plan: of(due.id), due }).collect())
+    Ok(dues.into_iter().map(|due| DueWithPlan { plan: plan_of(due.id), due }).collect())
 }
 
-/// A page of dues, in order of charging.
+/// A page of dues in the order they were charged.
 pub fn list(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     filter: &DueFilter,
     page: &Page<DueId>,
-) -> Result<Vec<Shown>> {
+) -> Result<Vec<DueView>> {
     let DueFilter { team_id, member_id, payer_id, charge_id, status, overdue, category, .. } =
         filter;
-    let DueFilter { unpaid, received, currency, .. } = filter;
+    let DueFilter { team_ids, updated_since, unpaid, received, currency, .. } = filter;
+    let several_teams = !team_ids.is_empty();
     let pattern = filter.q.as_deref().map(text::contains_pattern);
-    let after = page.after(DueId::LEAST, DueId::GREATEST);
-    let limit = page.fetch();
-    let (everything, teams) = opened(reach);
-    let (_, family) = reach.kin();
-    // Whose it is narrows most, then what was charged together, then the team: each has its index.
+    let after = page.after(DueId::MIN, DueId::MAX);
+    let limit = page.fetch_limit();
+    let (everything, teams) = access.managed_filter();
+    let (_, family) = access.own_and_family_ids();
+    // The most selective filter decides which index is used: member or payer, then charge, then team.
     let statement = match (member_id, payer_id, charge_id, team_id, page.order) {
         (Some(_), .., Order::Asc) => sql!(Due::SELECT, OF_MEMBER, FILTER, ASCENDING),
         (Some(_), .., Order::Desc) => sql!(Due::SELECT, OF_MEMBER, FILTER, DESCENDING),
@@ -337,19 +362,11 @@ pub fn list(
     };
     let dues = db.all(
         statement,
-        bind! { after, limit, team_id, member_id, payer_id, charge_id, status, overdue, unpaid,
-        received, currency, category, pattern, everything, teams, family },
+        bind! { after, limit, team_id, several_teams, team_ids, member_id, payer_id, charge_id,
+        status, overdue, updated_since, unpaid, received, currency, category, pattern, everything,
+        teams, family },
     )?;
-    Ok(wholes(db, dues)?.iter().map(|whole| whole.shown(db.now())).collect())
-}
-
-/// The teams of which the caller sees every due: all if the first value says so.
-pub fn opened(reach: &Reach) -> (bool, Vec<TeamId>) {
-    match reach {
-        Reach::Everywhere => (true, Vec::new()),
-        Reach::Teams(teams) => (false, teams.clone()),
-        Reach::User(place) => (false, place.leads.clone()),
-    }
+    Ok(with_plans(db, dues)?.iter().map(|record| record.view(db.now())).collect())
 }
 
 pub(super) const OF_ALL: &str = " where account_id = :account";
@@ -361,12 +378,14 @@ pub(super) const FILTER: &str = "
       and (cast(:everything as boolean) or team_id in (:teams) or person_id in (:family)
            or payer_id in (:family))
       and (cast(:team_id as bytea) is null or team_id = :team_id)
+      and (not cast(:several_teams as boolean) or team_id in (:team_ids))
       and (cast(:member_id as bytea) is null or member_id = :member_id)
       and (cast(:payer_id as bytea) is null or payer_id = :payer_id)
       and (cast(:charge_id as bytea) is null or charge_id = :charge_id)
       and (cast(:status as text) is null or status = :status)
       and (cast(:overdue as boolean) is null
            or (overdue_at is not null and overdue_at <= :now) = :overdue)
+      and (cast(:updated_since as bigint) is null or updated_at >= :updated_since)
       and (cast(:unpaid as boolean) is null
            or (status in ('open', 'partially_paid')) = :unpaid)
       and (cast(:received as boolean) is null or (paid > 0) = :received)
@@ -380,47 +399,47 @@ pub(super) const FILTER: &str = "
 const ASCENDING: &str = " and id > :after order by id limit :limit";
 const DESCENDING: &str = " and id < :after order by id desc limit :limit";
 
-/// Writes new dues down.
-pub fn insert(tx: &Tx<'_>, dues: &[Whole]) -> Result<()> {
-    let rows: Vec<_> = dues.iter().map(|whole| whole.due.bind()).collect();
-    tx.later_all(Due::INSERT, &rows)?;
-    plan::insert(tx, dues.iter().flat_map(|whole| &whole.plan))
+/// Inserts new dues and their installments.
+pub fn insert(tx: &Tx<'_>, dues: &[DueWithPlan]) -> Result<()> {
+    let rows: Vec<_> = dues.iter().map(|record| record.due.bind()).collect();
+    tx.execute_deferred_all(Due::INSERT, &rows)?;
+    plan::insert(tx, dues.iter().flat_map(|record| &record.plan))
 }
 
-/// Keeps what has changed of a due, with a new version, as it stands now. Its instalments are kept by whoever
-/// changes them.
-pub fn save(tx: &Tx<'_>, whole: Whole) -> Result<Whole> {
-    let Whole { due, plan } = whole.settled();
+/// Saves a changed due with a new version and recomputed status. Does not save the installments: callers that change
+/// them use `plan::replace`.
+pub fn save(tx: &Tx<'_>, changed: DueWithPlan) -> Result<DueWithPlan> {
+    let DueWithPlan { due, plan } = changed.recalculate();
     let due = Due { updated_at: tx.now(), version: due.version + 1, ..due };
-    tx.run(
+    tx.execute(
         "update due set payer_id = :payer_id, title = :title, category = :category, note = :note,
              amount = :amount, late_fee = :late_fee, late_fee_amount = :late_fee_amount,
-             late_fee_bp = :late_fee_bp, late_fee_at = :late_fee_at, late_at = :late_at,
+             late_fee_bps = :late_fee_bps, late_fee_at = :late_fee_at, late_at = :late_at,
              paid = :paid, waived = :waived, waive_reason = :waive_reason, due_on = :due_on,
              next_due_on = :next_due_on, overdue_at = :overdue_at, ends_at = :ends_at, status = :status,
              metadata = :metadata, updated_at = :updated_at, version = :version
          where account_id = :account and id = :id",
         &due.bind(),
     )?;
-    Ok(Whole { due, plan })
+    Ok(DueWithPlan { due, plan })
 }
 
-/// The team may be in another zone now: its days end at other moments.
-pub fn moved(tx: &Tx<'_>, team: TeamId) -> Result<()> {
+/// Recomputes when open dues become overdue, after a team's time zone may have changed.
+pub fn update_time_zone(tx: &Tx<'_>, team: TeamId) -> Result<()> {
     let zone = team::find(tx, team)?.timezone;
     let text = sql!(
         Due::SELECT,
         " where account_id = :account and team_id = :team and overdue_at is not null"
     );
     let open = tx.all(text, bind! { team })?;
-    for Whole { due, plan } in wholes(tx, open)? {
+    for DueWithPlan { due, plan } in with_plans(tx, open)? {
         let ends = plan.iter().map(|part| {
-            Ok(Instalment { overdue_at: plan::end_of(&zone, part.due_on)?, ..part.clone() })
+            Ok(Installment { overdue_at: plan::end_of_day(&zone, part.due_on)?, ..part.clone() })
         });
         let ends = ends.collect::<Result<Vec<_>>>()?;
         if ends != plan {
             plan::replace(tx, due.id, &ends)?;
-            save(tx, Whole { due, plan: ends })?;
+            save(tx, DueWithPlan { due, plan: ends })?;
         }
     }
     Ok(())

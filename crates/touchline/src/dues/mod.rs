@@ -1,14 +1,14 @@
-//! Dues: what members owe, in instalments or at once, and what becomes of it.
+//! Dues: amounts that members owe, payable at once or in installments.
 //!
-//! A charge makes a due for each member. What is paid covers the instalments in their order, a late fee last;
-//! what is more than owed becomes the payer's credit. Every amount moves through the ledger.
+//! A charge creates one due per member. Payments cover the installments in order of their due dates, then the late
+//! fee. An overpayment becomes the payer's credit. Every amount is recorded in the ledger.
 
 pub mod api;
 pub mod changing;
 pub mod charging;
 pub mod due;
-pub mod held;
-pub mod late;
+pub mod personal_data;
+pub mod late_fee;
 pub mod pages;
 pub mod paying;
 pub mod plan;

@@ -1,7 +1,7 @@
-//! Reminders: by the schedule of the account, in the morning where the team is, and by hand.
+//! Payment reminders: scheduled (in the morning of the team's time zone) and manual.
 //!
-//! That somebody was reminded is written down in the transaction that writes the letter, so nobody is
-//! reminded twice of the same day; whatever is paid calls letters back that were not sent yet.
+//! A reminder is recorded in the same transaction that queues its email, so each scheduled reminder is sent only once.
+//! A payment cancels emails that are not sent yet.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,63 +12,64 @@ use serde_json::json;
 use store::{Reader, Tx, bind, row, sql};
 use utoipa::ToSchema;
 
-use super::due::{self, Due, Whole};
+use super::due::{self, Due, DueWithPlan};
 use super::plan;
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
-use crate::expected::Expected;
 use crate::ids::{AccountId, DueId, PersonId, TeamId};
-use crate::mail::letter::{self, NewLetter};
+use crate::if_match::IfMatch;
+use crate::mail::email::{self, NewEmail};
 use crate::messages::people;
 use crate::money::settings;
 use crate::roster::person::{self, Person};
 use crate::roster::{guardian, safeguarding};
-use crate::signals::Tell;
+use crate::signals::Publish;
 use crate::teams::team::{self, Team};
 
-/// The hour from which families are reminded.
-const MORNING: i8 = 8;
-/// A reminder that could not be sent for so long is not sent any more.
-const CATCH_UP: Duration = Duration::from_secs(2 * 86_400);
-/// Nobody gets another letter about the same due within this time, whatever the schedule says.
-const BETWEEN: Duration = Duration::from_secs(12 * 3600);
-/// How often somebody can be reminded by hand.
-const BY_HAND: Duration = Duration::from_secs(3600);
-/// Reminding a whole team is about what is due within this time, or overdue.
-const SOON: Duration = Duration::from_secs(7 * 86_400);
-/// How many are looked up at once.
-const STEP: i64 = 100;
+/// Local hour from which scheduled reminders are sent.
+const SEND_HOUR: i8 = 8;
+/// A scheduled reminder that is late by more than this is skipped.
+const MAX_DELAY: Duration = Duration::from_secs(2 * 86_400);
+/// Minimum time between an email about a due and the next scheduled one.
+const MIN_INTERVAL: Duration = Duration::from_secs(12 * 3600);
+/// Minimum time between an email about a due and a manual reminder.
+const MIN_MANUAL_INTERVAL: Duration = Duration::from_secs(3600);
+/// A reminder to a team covers dues that are overdue or due within this time.
+const UPCOMING_WINDOW: Duration = Duration::from_secs(7 * 86_400);
+/// How many rows are loaded per query.
+const BATCH_SIZE: i64 = 100;
 
-/// Whom to remind.
+/// Which team to remind.
 #[derive(Debug, ToSchema)]
-pub struct Remind {
+#[schema(as = RemindTeamRequest)]
+pub struct RemindRequest {
     pub team_id: TeamId,
 }
 
-/// Who was reminded.
+/// The reminders that were queued.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "object", rename = "reminders")]
-pub struct Reminded {
+pub struct ReminderResult {
     pub team_id: TeamId,
-    /// The dues that somebody was reminded of.
+    /// The dues that reminders were created for.
     pub due_ids: Vec<DueId>,
-    /// How many letters are written: none for families without an address of mail. Where no mail server is set up, they
-    /// stay unsent.
-    pub letters: i64,
+    /// Number of queued emails. Families without an email address get none. Emails stay queued until a mail server is
+    /// configured.
+    pub emails: i64,
 }
 
-/// Accounts after this one.
+/// The next batch of account ids after `last`.
 pub fn accounts(db: &Reader<'_>, last: AccountId) -> Result<Vec<AccountId>> {
-    let found: Vec<(AccountId,)> = db.all(
+    let accounts: Vec<(AccountId,)> = db.all(
         "select id from account where id > :last order by id limit :limit /* any account */",
-        bind! { last, limit: STEP },
+        bind! { last, limit: BATCH_SIZE },
     )?;
-    Ok(found.into_iter().map(|(id,)| id).collect())
+    Ok(accounts.into_iter().map(|(id,)| id).collect())
 }
 
-/// The days of the account's schedule.
+/// The account's reminder schedule: days relative to the due date.
 pub fn schedule(db: &Reader<'_>) -> Result<Vec<i64>> {
-    Ok(settings::of(db)?.reminder_days.0)
+    Ok(settings::load(db)?.reminder_days.0)
 }
 
 row! {
@@ -80,23 +81,27 @@ row! {
     }
 }
 
-/// What a look for reminders found: those whose time has come, and after which day and due to look on.
+/// A batch of scheduled reminders: those to send now, and the position to continue from.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct ReminderBatch {
     pub ready: Vec<(DueId, Day)>,
     pub last: Option<(Day, DueId)>,
 }
 
-/// The instalments, after this day and due, of which families are to be reminded now by one day of the schedule.
-pub fn due_now(db: &Reader<'_>, offset: i64, after: Option<(Day, DueId)>) -> Result<Found> {
+/// The next batch of installments after `after` whose reminder for one day of the schedule must be sent now.
+pub fn list_ready(
+    db: &Reader<'_>,
+    offset: i64,
+    after: Option<(Day, DueId)>,
+) -> Result<ReminderBatch> {
     let today = Zone::utc().day(db.now());
     let (from, to) = (today.plus_days(-3 - offset), today.plus_days(1 - offset));
-    let (Some(from), Some(to)) = (from, to) else { return Ok(Found::default()) };
-    let (from, after) = after.unwrap_or((from, DueId::LEAST));
-    // Instalments are paid in their order: those from the next day on are open.
+    let (Some(from), Some(to)) = (from, to) else { return Ok(ReminderBatch::default()) };
+    let (from, after) = after.unwrap_or((from, DueId::MIN));
+    // Installments are paid in order, so those from `next_due_on` on are unpaid.
     let candidates: Vec<Candidate> = db.all(
         "select i.due_id, i.due_on, t.timezone, d.created_at
-         from instalment i
+         from installment i
          join due d on d.account_id = i.account_id and d.id = i.due_id
          join team t on t.account_id = d.account_id and t.id = d.team_id
          where i.account_id = :account and (i.due_on, i.due_id) > (:from, :after)
@@ -105,187 +110,208 @@ pub fn due_now(db: &Reader<'_>, offset: i64, after: Option<(Day, DueId)>) -> Res
                where r.account_id = i.account_id and r.due_id = i.due_id and r.due_on = i.due_on
                  and r.occasion = :occasion)
          order by i.due_on, i.due_id limit :limit",
-        bind! { from, to, after, occasion: offset.to_string(), limit: STEP },
+        bind! { from, to, after, occasion: offset.to_string(), limit: BATCH_SIZE },
     )?;
     let last = candidates.last().map(|one| (one.due_on, one.due_id));
     let ready = candidates.into_iter().filter(|one| is_time(one, offset, db.now()));
-    Ok(Found { ready: ready.map(|one| (one.due_id, one.due_on)).collect(), last })
+    Ok(ReminderBatch { ready: ready.map(|one| (one.due_id, one.due_on)).collect(), last })
 }
 
-/// Whether it is the morning of the day, or lately was. Nobody is reminded on the day they were charged.
+/// Whether the send time has come and is not too long ago. No reminder is sent on the day of the charge.
 fn is_time(one: &Candidate, offset: i64, now: Timestamp) -> bool {
     let day = one.due_on.plus_days(offset);
-    let morning = day.and_then(|day| LocalTime::new(day, MORNING, 0, 0));
-    let morning = morning.and_then(|local| one.timezone.nearest(local));
+    let morning = day.and_then(|day| LocalTime::new(day, SEND_HOUR, 0, 0));
+    let morning = morning.and_then(|local| one.timezone.resolve(local));
     let charged_before = day.is_some_and(|day| one.timezone.day(one.created_at) < day);
-    morning.is_some_and(|at| at <= now && now < at.plus(CATCH_UP)) && charged_before
+    morning.is_some_and(|at| at <= now && now < at.plus(MAX_DELAY)) && charged_before
 }
 
-/// Reminds of these instalments by a day of the schedule, unless somebody was quicker or it was paid.
-pub fn remind_all(tx: &Tx<'_>, offset: i64, ready: &[(DueId, Day)]) -> Result<()> {
+/// Sends scheduled reminders for these installments, except those already sent or paid meanwhile.
+pub fn send_scheduled(tx: &Tx<'_>, offset: i64, ready: &[(DueId, Day)]) -> Result<()> {
     for (id, day) in ready {
-        let whole = due::whole(tx, *id)?;
-        let open = whole.due.next_due_on.is_some_and(|next| next <= *day);
+        let record = due::load(tx, *id)?;
+        let open = record.due.next_due_on.is_some_and(|next| next <= *day);
         if !open {
             continue;
         }
-        let lately = was_reminded(tx, *id, BETWEEN)?;
-        let readers = if lately { Vec::new() } else { readers(tx, &whole.due)? };
-        if note(tx, *id, *day, &offset.to_string(), &readers)? {
-            let team = team::find(tx, whole.due.team_id)?;
-            write(tx, &team, &whole, *day, readers)?;
+        let too_soon = was_reminded(tx, *id, MIN_INTERVAL)?;
+        let recipients = if too_soon { Vec::new() } else { recipients(tx, &record.due)? };
+        if record_reminder(tx, *id, *day, &offset.to_string(), &recipients)? {
+            let team = team::find(tx, record.due.team_id)?;
+            queue_emails(tx, &team, &record, *day, recipients)?;
         }
     }
     Ok(())
 }
 
-/// Writes down that these are reminded, and says whether nobody had.
-fn note(tx: &Tx<'_>, due: DueId, due_on: Day, occasion: &str, readers: &[Person]) -> Result<bool> {
-    let noted = tx.run(
-        "insert into reminder (account_id, due_id, due_on, occasion, letters, created_at)
-         values (:account, :due, :due_on, :occasion, :letters, :now) on conflict do nothing",
-        bind! { due, due_on, occasion, letters: count(readers) },
+/// Records a reminder. Returns `false` if it was already recorded.
+fn record_reminder(
+    tx: &Tx<'_>,
+    due: DueId,
+    due_on: Day,
+    occasion: &str,
+    recipients: &[Person],
+) -> Result<bool> {
+    let inserted = tx.execute(
+        "insert into reminder (account_id, due_id, due_on, occasion, emails, created_at)
+         values (:account, :due, :due_on, :occasion, :emails, :now) on conflict do nothing",
+        bind! { due, due_on, occasion, emails: count(recipients) },
     )?;
-    Ok(noted > 0)
+    Ok(inserted > 0)
 }
 
-/// Whether a letter about a due was written within some time, before this moment.
+/// Whether a reminder with an email was recorded for a due within this time.
 fn was_reminded(tx: &Tx<'_>, due: DueId, within: Duration) -> Result<bool> {
     let since = tx.now().minus(within);
-    Ok(last(tx, due)?.is_some_and(|last| last > since))
+    Ok(last_reminded_at(tx, due)?.is_some_and(|last| last > since))
 }
 
-/// Calls letters back that were not sent yet, as what they say is no longer so. If nobody got one, nobody was reminded,
-/// and the schedule reminds them of what it is now.
-pub fn call_back(tx: &Tx<'_>, due: DueId) -> Result<()> {
-    let unsent = unsent(tx, due)?;
-    tx.run(sql!("delete from reminder", THE_LAST), bind! { due, unsent })?;
+/// Cancels unsent emails after a due was changed, since their content is outdated. If no email of the last reminder was
+/// sent, its record is deleted, so that the schedule sends it again with the new content.
+pub fn cancel_after_change(tx: &Tx<'_>, due: DueId) -> Result<()> {
+    let unsent = cancel_unsent_emails(tx, due)?;
+    tx.execute(sql!("delete from reminder", WHERE_LAST_UNSENT), bind! { due, unsent })?;
     Ok(())
 }
 
-/// Calls letters back that were not sent yet, as something was paid. The schedule does not write once more to somebody who
-/// paid a minute ago; but if nobody got one, nobody was reminded, and somebody may do so by hand.
-pub fn hold_back(tx: &Tx<'_>, due: DueId) -> Result<()> {
-    let unsent = unsent(tx, due)?;
-    tx.run(sql!("update reminder set letters = 0", THE_LAST), bind! { due, unsent })?;
+/// Cancels unsent emails after a payment. The record of the reminder stays, so that the schedule does not email a payer
+/// who has just paid. If none of its emails was sent, it counts as no reminder, and a manual one is possible at once.
+pub fn cancel_after_payment(tx: &Tx<'_>, due: DueId) -> Result<()> {
+    let unsent = cancel_unsent_emails(tx, due)?;
+    tx.execute(sql!("update reminder set emails = 0", WHERE_LAST_UNSENT), bind! { due, unsent })?;
     Ok(())
 }
 
-/// Calls letters back, and says how many.
-fn unsent(tx: &Tx<'_>, due: DueId) -> Result<i64> {
-    Ok(i64::try_from(letter::cancel(tx, &due.to_string())?).unwrap_or(i64::MAX))
+/// Cancels the unsent emails about a due and returns their number.
+fn cancel_unsent_emails(tx: &Tx<'_>, due: DueId) -> Result<i64> {
+    Ok(i64::try_from(email::cancel(tx, &due.to_string())?).unwrap_or(i64::MAX))
 }
 
-/// The last reminder of a due, if none of its letters was sent.
-const THE_LAST: &str = "
-    where account_id = :account and due_id = :due and letters = :unsent
-        and letters > 0 and created_at =
+/// Selects the last reminder of a due if none of its emails was sent.
+const WHERE_LAST_UNSENT: &str = "
+    where account_id = :account and due_id = :due and emails = :unsent
+        and emails > 0 and created_at =
             (select max(r.created_at) from reminder r
-             where r.account_id = :account and r.due_id = :due and r.letters > 0)";
+             where r.account_id = :account and r.due_id = :due and r.emails > 0)";
 
-/// When somebody was last reminded of a due, before this moment.
-pub fn last(db: &Reader<'_>, due: DueId) -> Result<Option<Timestamp>> {
+/// When the last reminder of a due was created, not counting the current transaction.
+pub fn last_reminded_at(db: &Reader<'_>, due: DueId) -> Result<Option<Timestamp>> {
     let (last,): (Option<Timestamp>,) = db.one(
         "select max(created_at) as last from reminder
-         where account_id = :account and due_id = :due and letters > 0 and created_at < :now",
+         where account_id = :account and due_id = :due and emails > 0 and created_at < :now",
         bind! { due },
     )?;
     Ok(last)
 }
 
-/// Reminds of one due by hand.
-pub fn remind(tx: &Tx<'_>, reach: &Reach, id: DueId, expected: &Expected) -> Result<Reminded> {
-    let whole = expected.check(due::managed(tx, reach, id))?;
-    if whole.due.balance() == 0 {
-        return Err(Error::invalid_state("Nothing of this due is open."));
+/// Sends a manual reminder for one due.
+pub fn remind(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    id: DueId,
+    expected: &IfMatch,
+) -> Result<ReminderResult> {
+    let record = expected.check(due::find_managed(tx, access, id))?;
+    if record.due.balance() == 0 {
+        return Err(Error::invalid_state("This due has no open balance."));
     }
-    let team = team::find(tx, whole.due.team_id)?;
-    let Some(letters) = by_hand(tx, &team, &whole)? else {
-        return Err(Error::invalid_state("They were reminded within the last hour."));
+    let team = team::find(tx, record.due.team_id)?;
+    let Some(emails) = send_manually(tx, &team, &record)? else {
+        return Err(Error::invalid_state("A reminder for this due was sent within the last hour."));
     };
-    Ok(Reminded { team_id: team.id, due_ids: vec![id], letters })
+    Ok(ReminderResult { team_id: team.id, due_ids: vec![id], emails })
 }
 
-/// Reminds everybody on a team of what is overdue or due within a week, but those who were lately.
-pub fn remind_team(tx: &Tx<'_>, reach: &Reach, new: &Remind) -> Result<Reminded> {
-    let here = |error: Error| error.at("/team_id");
-    reach.check(new.team_id).map_err(here)?;
-    let team = team::find(tx, new.team_id).map_err(here)?;
+/// Sends reminders for a team's dues that are overdue or due within a week, except those reminded within the last hour.
+pub fn remind_team(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    new: &RemindRequest,
+) -> Result<ReminderResult> {
+    let at_team = |error: Error| error.at("/team_id");
+    access.check(new.team_id).map_err(at_team)?;
+    let team = team::find(tx, new.team_id).map_err(at_team)?;
     let text = sql!(
         Due::SELECT,
         " where account_id = :account and team_id = :team and overdue_at <= :soon order by id"
     );
-    let dues = tx.all(text, bind! { team: team.id, soon: tx.now().plus(SOON) })?;
-    let mut reminded = Reminded { team_id: team.id, due_ids: Vec::new(), letters: 0 };
-    for whole in due::wholes(tx, dues)? {
-        if let Some(letters) = by_hand(tx, &team, &whole)? {
-            reminded.due_ids.push(whole.due.id);
-            reminded.letters += letters;
+    let dues = tx.all(text, bind! { team: team.id, soon: tx.now().plus(UPCOMING_WINDOW) })?;
+    let mut reminded = ReminderResult { team_id: team.id, due_ids: Vec::new(), emails: 0 };
+    for record in due::with_plans(tx, dues)? {
+        if let Some(emails) = send_manually(tx, &team, &record)? {
+            reminded.due_ids.push(record.due.id);
+            reminded.emails += emails;
         }
     }
     Ok(reminded)
 }
 
-/// Reminds everybody in the account of what is overdue, but those who were lately. Says how many dues that
-/// were, and how many letters.
-pub fn remind_late(tx: &Tx<'_>) -> Result<(i64, i64)> {
-    let (mut dues, mut letters) = (0, 0);
-    for whole in due::wholes(tx, late(tx)?)? {
-        let team = team::find(tx, whole.due.team_id)?;
-        if let Some(written) = by_hand(tx, &team, &whole)? {
+/// Sends reminders for all overdue dues of the account, except those reminded within the last hour. Returns the number
+/// of dues and of emails.
+pub fn remind_overdue(tx: &Tx<'_>) -> Result<(i64, i64)> {
+    let (mut dues, mut emails) = (0, 0);
+    for record in due::with_plans(tx, list_overdue(tx)?)? {
+        let team = team::find(tx, record.due.team_id)?;
+        if let Some(queued) = send_manually(tx, &team, &record)? {
             dues += 1;
-            letters += written;
+            emails += queued;
         }
     }
-    Ok((dues, letters))
+    Ok((dues, emails))
 }
 
-/// Every due of which something is overdue.
-pub fn late(db: &Reader<'_>) -> Result<Vec<Due>> {
+/// All overdue dues of the account.
+pub fn list_overdue(db: &Reader<'_>) -> Result<Vec<Due>> {
     let text = sql!(Due::SELECT, " where account_id = :account and overdue_at <= :now order by id");
     Ok(db.all(text, bind! {})?)
 }
 
-/// How many letters were written; `None` if somebody was reminded of it lately.
-fn by_hand(tx: &Tx<'_>, team: &Team, whole: &Whole) -> Result<Option<i64>> {
-    let Some(day) = whole.due.next_due_on else { return Ok(None) };
-    let occasion = format!("by hand at {}", tx.now());
-    let id = whole.due.id;
-    if was_reminded(tx, id, BY_HAND)? {
+/// Sends a manual reminder and returns the number of emails; `None` if one was sent within the last hour.
+fn send_manually(tx: &Tx<'_>, team: &Team, record: &DueWithPlan) -> Result<Option<i64>> {
+    let Some(day) = record.due.next_due_on else { return Ok(None) };
+    let occasion = format!("manual at {}", tx.now());
+    let id = record.due.id;
+    if was_reminded(tx, id, MIN_MANUAL_INTERVAL)? {
         return Ok(None);
     }
-    let readers = readers(tx, &whole.due)?;
-    let letters = count(&readers);
-    if !note(tx, id, day, &occasion, &readers)? {
+    let recipients = recipients(tx, &record.due)?;
+    let emails = count(&recipients);
+    if !record_reminder(tx, id, day, &occasion, &recipients)? {
         return Ok(None);
     }
-    write(tx, team, whole, day, readers)?;
-    tx.audit("dues.reminded", &id.to_string(), &json!({ "letters": letters }))?;
-    Ok(Some(letters))
+    queue_emails(tx, team, record, day, recipients)?;
+    tx.audit("dues.reminded", &id.to_string(), &json!({ "emails": emails }))?;
+    Ok(Some(emails))
 }
 
-fn count(readers: &[Person]) -> i64 {
-    i64::try_from(readers.len()).unwrap_or(i64::MAX)
+fn count(recipients: &[Person]) -> i64 {
+    i64::try_from(recipients.len()).unwrap_or(i64::MAX)
 }
 
-/// Writes to these about a due.
-fn write(tx: &Tx<'_>, team: &Team, whole: &Whole, day: Day, readers: Vec<Person>) -> Result<()> {
-    let due = &whole.due;
+/// Queues the reminder emails about a due.
+fn queue_emails(
+    tx: &Tx<'_>,
+    team: &Team,
+    record: &DueWithPlan,
+    day: Day,
+    recipients: Vec<Person>,
+) -> Result<()> {
+    let due = &record.due;
     let member = person::display_name(&person::find(tx, due.person_id)?);
-    let subject = format!("[{}] {}: {}", team.name, due.title, open(due, due.balance()));
-    for reader in readers {
-        let to_name = person::display_name(&reader);
-        let Some(to_address) = reader.email else { continue };
-        let text_body = text(whole, day, tx.now(), &to_name, &member);
-        letter::put(
+    let subject = format!("[{}] {}: {}", team.name, due.title, money(due, due.balance()));
+    for recipient in recipients {
+        let to_name = person::display_name(&recipient);
+        let Some(to_address) = recipient.email else { continue };
+        let body_text = email_body(record, day, tx.now(), &to_name, &member);
+        email::enqueue(
             tx,
-            NewLetter {
-                person_id: Some(reader.id),
+            NewEmail {
+                person_id: Some(recipient.id),
                 about: due.id.to_string(),
                 to_name,
                 to_address,
                 subject: subject.clone(),
-                text_body,
+                body_text,
                 html_body: None,
             },
         )?;
@@ -294,40 +320,42 @@ fn write(tx: &Tx<'_>, team: &Team, whole: &Whole, day: Day, readers: Vec<Person>
 }
 
 /// Who gets the email: the payer, and the guardians who get messages if the payer is a minor or has no address. If the
-/// payer's address is that of a minor, the guardians of that minor get it, too.
-fn readers(tx: &Tx<'_>, due: &Due) -> Result<Vec<Person>> {
+/// payer's address is also the address of a minor, the guardians of that minor get it too.
+fn recipients(tx: &Tx<'_>, due: &Due) -> Result<Vec<Person>> {
     let payer = person::find(tx, due.payer_id)?;
     let minors = safeguarding::minors_at(tx, &payer)?;
-    let mut readers: BTreeSet<PersonId> = [payer.id].into();
+    let mut recipients: BTreeSet<PersonId> = [payer.id].into();
     if payer.email.is_none() || !minors.is_empty() {
-        let wards: Vec<_> = minors.into_iter().chain([payer.id, due.person_id]).collect();
-        let links = guardian::of(tx, &wards)?.into_iter();
-        let receiving = links.filter(|link| link.tie.receives_messages);
-        readers.extend(receiving.map(|link| link.guardian.id));
+        let dependents: Vec<_> = minors.into_iter().chain([payer.id, due.person_id]).collect();
+        let links = guardian::list_for(tx, &dependents)?.into_iter();
+        let receiving = links.filter(|link| link.guardianship.receives_messages);
+        recipients.extend(receiving.map(|link| link.guardian.id));
     }
-    people::addressees(tx, &readers, |_| true)
+    people::email_recipients(tx, &recipients, |_| true)
 }
 
-fn open(due: &Due, minor: i64) -> Money {
+fn money(due: &Due, minor: i64) -> Money {
     Money { minor, currency: due.currency }
 }
 
-/// What the letter says: what is open, since when or until when, for whom, and how to pay it.
-fn text(whole: &Whole, day: Day, now: Timestamp, to: &str, member: &str) -> String {
-    let due = &whole.due;
-    let until = whole.plan.iter().filter(|part| part.due_on <= day);
+/// The email text: what is owed, for whom, the due date, and how to pay.
+fn email_body(record: &DueWithPlan, day: Day, now: Timestamp, to: &str, member: &str) -> String {
+    let due = &record.due;
+    let until = record.plan.iter().filter(|part| part.due_on <= day);
     let by_then = until.map(|part| part.amount).sum::<i64>() - due.paid;
     let by_then = if by_then > 0 { by_then } else { due.balance() };
-    let gone = plan::next(&whole.plan, due.paid).is_some_and(|part| part.overdue_at <= now);
-    let due_by = if gone { "was due by" } else { "is due by" };
+    let overdue =
+        plan::next_unpaid(&record.plan, due.paid).is_some_and(|part| part.overdue_at <= now);
+    let due_on = if overdue { "was due on" } else { "is due on" };
     let note = due.note.as_ref().map(|note| format!("{note}\n\n")).unwrap_or_default();
     format!(
-        "Hello {to},\n\nthis is a reminder of what is open for {member}:\n\n\
-         {title}\n{part} {due_by} {day}\nOpen in all: {all}\n\n{note}\
-         To pay, use the way your club has told you, and name \"{title}, {member}\" so that it is found. \
-         If you have paid already, thank you; there is nothing more to do.\n",
+        "Hello {to},\n\nThis is a payment reminder for {member}:\n\n\
+         {title}\n{part} {due_on} {date}\nOpen balance: {all}\n\n{note}\
+         Please follow your club's payment instructions, and use \"{title}, {member}\" as the payment reference. \
+         If you have already paid, thank you. You do not need to do anything else.\n",
         title = due.title,
-        part = open(due, by_then),
-        all = open(due, due.balance()),
+        part = money(due, by_then),
+        date = day.format_text(),
+        all = money(due, due.balance()),
     )
 }

@@ -1,5 +1,5 @@
-//! Statements: what a team or a family was charged, what was paid and what is open. Every sum is the
-//! database's, over the ledger; what is overdue comes from the days of the dues.
+//! Statements of teams and families: amounts charged, paid and open. The database sums them from the ledger; overdue
+//! amounts come from the due dates.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,38 +8,51 @@ use serde::Serialize;
 use store::{Reader, bind, row, sql};
 use utoipa::ToSchema;
 
-use super::due;
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{DueId, MovementId, PersonId, TeamId};
 use crate::money::ledger::{self, Book, Movement};
 use crate::roster::person;
 use crate::teams::team;
 
-/// How many lines the statement of a family has at most; the newest come first.
-const LINES: usize = 1000;
+/// Maximum number of lines in a family's statement, newest first.
+const MAX_LINES: usize = 1000;
 
-/// The sums of a statement in one currency.
+/// The amounts of a statement in one currency, in minor units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Sums {
-    /// As it was charged, before discounts.
+    /// Amount charged, before discounts.
+    #[schema(examples(15000))]
     pub charged: i64,
+    /// Total of all discounts.
+    #[schema(examples(1500))]
     pub discounted: i64,
+    /// Total of all late fees.
+    #[schema(examples(0))]
     pub late_fees: i64,
+    /// Total of all waived balances.
+    #[schema(examples(0))]
     pub waived: i64,
-    /// The money that came in, what was paid ahead included.
+    /// Money received, including overpayments.
+    #[schema(examples(5000))]
     pub paid: i64,
-    /// As much of what was paid as was more than owed.
-    pub credited: i64,
-    /// As much as was paid with what had been paid ahead.
-    pub credit_used: i64,
-    /// The money that was given back.
+    /// Overpayments that became credit.
+    #[schema(examples(0))]
+    pub overpaid: i64,
+    /// Amount paid from credit.
+    #[schema(examples(0))]
+    pub credit_applied: i64,
+    /// Total amount refunded.
+    #[schema(examples(0))]
     pub refunded: i64,
-    /// What is still owed.
-    pub open: i64,
-    /// As much of what is open as should have been paid by now.
+    /// Open balance: the amount still owed.
+    #[schema(examples(8500))]
+    pub outstanding: i64,
+    /// The part of the open balance that is overdue.
+    #[schema(examples(0))]
     pub overdue: i64,
-    /// What the payers have paid ahead now, whichever team it was paid for: the next due uses it.
+    /// The payers' current credit, from any team. The next charge uses it.
+    #[schema(examples(0))]
     pub credit: i64,
 }
 
@@ -50,7 +63,7 @@ impl Sums {
             Book::Discounts => self.discounted += amount,
             Book::LateFees => self.late_fees -= amount,
             Book::Waived => self.waived += amount,
-            Book::Owed => self.open += amount,
+            Book::Owed => self.outstanding += amount,
             Book::Credit => self.credit -= amount,
             _ => {}
         }
@@ -58,44 +71,50 @@ impl Sums {
             (Movement::Payment, Book::Owed) => self.paid -= amount,
             (Movement::Payment, Book::Credit) => {
                 self.paid -= amount;
-                self.credited -= amount;
+                self.overpaid -= amount;
             }
-            (Movement::CreditUse, Book::Owed) => self.credit_used -= amount,
-            // What goes back to what is paid ahead has not left the club.
+            (Movement::CreditApplied, Book::Owed) => self.credit_applied -= amount,
+            // Restored credit is a `CreditApplied`, not a refund: the money has not left the club.
             (Movement::Refund, Book::Owed | Book::Credit) => self.refunded += amount,
             _ => {}
         }
     }
 
-    fn join(&mut self, other: &Self) {
+    fn merge(&mut self, other: &Self) {
         self.charged += other.charged;
         self.discounted += other.discounted;
         self.late_fees += other.late_fees;
         self.waived += other.waived;
         self.paid += other.paid;
-        self.credited += other.credited;
-        self.credit_used += other.credit_used;
+        self.overpaid += other.overpaid;
+        self.credit_applied += other.credit_applied;
         self.refunded += other.refunded;
-        self.open += other.open;
+        self.outstanding += other.outstanding;
         self.overdue += other.overdue;
         self.credit += other.credit;
     }
 }
 
-/// The sums in one currency.
+/// Totals in one currency. All amounts are in minor units.
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = CurrencyTotals)]
 pub struct Total {
+    /// Currency of the amounts.
     pub currency: Currency,
     #[serde(flatten)]
     pub sums: Sums,
 }
 
-/// What one payer owes and has paid.
+/// What one payer owes and has paid, in one currency. All amounts are in minor units.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PayerTotals)]
 pub struct Family {
+    /// ID of the person who pays.
     pub payer_id: PersonId,
+    /// Name of the person who pays.
     #[schema(examples("Nini Duarte"))]
     pub payer_name: String,
+    /// Currency of the amounts.
     pub currency: Currency,
     #[serde(flatten)]
     pub sums: Sums,
@@ -106,28 +125,37 @@ pub struct Family {
 #[serde(tag = "object", rename = "team_statement")]
 pub struct TeamStatement {
     pub team_id: TeamId,
-    /// When it was drawn up; nothing in it has changed since.
+    /// When the statement was created.
     pub at: Timestamp,
-    /// A row for each currency.
+    /// One row per currency.
     pub totals: Vec<Total>,
-    /// A row for each payer and currency.
-    pub families: Vec<Family>,
+    /// One row per payer and currency.
+    pub payers: Vec<Family>,
 }
 
-/// Something that was moved.
+/// A line of a statement: one movement of money.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = StatementLine)]
 pub struct Line {
+    /// When the money moved.
     pub at: Timestamp,
+    /// What happened: `charge`, `correction` (an unpaid due was changed), `late_fee`, `waiver`, `payment`,
+    /// `credit_applied` (credit paid for a due) or `refund`.
     pub kind: Movement,
-    /// The due or order it is about.
+    /// ID of the due or order.
     #[schema(examples("due_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
     pub subject: String,
+    /// What the money was for.
+    #[schema(examples("Season fee 2026/27"))]
     pub title: Option<String>,
+    /// Currency of the amounts.
     pub currency: Currency,
-    /// How much more is owed since; negative: less.
-    pub owed: i64,
-    /// How much more is paid ahead since; negative: less.
-    pub credit: i64,
+    /// Change of the amount owed, in minor units; negative if it decreased.
+    #[schema(examples(-5000))]
+    pub balance_change: i64,
+    /// Change of the credit, in minor units; negative if it decreased.
+    #[schema(examples(0))]
+    pub credit_change: i64,
 }
 
 /// The statement of a family.
@@ -135,18 +163,18 @@ pub struct Line {
 #[serde(tag = "object", rename = "statement")]
 pub struct Statement {
     pub person_id: PersonId,
-    /// Whose payments it is about: for users who ask for their own, the whole family's.
+    /// The payers whose dues are included. For users who request their own statement: everyone in their family.
     pub payer_ids: Vec<PersonId>,
-    /// When it was drawn up; nothing in it has changed since.
+    /// When the statement was created.
     pub at: Timestamp,
-    /// A row for each currency.
+    /// One row per currency.
     pub totals: Vec<Total>,
-    /// What was moved, the newest first; at most 1,000.
+    /// Movements of money, newest first; at most 1,000.
     pub lines: Vec<Line>,
 }
 
 row! {
-    struct Moved {
+    struct LedgerSum {
         payer_id: PersonId,
         currency: Currency,
         kind: Movement,
@@ -155,18 +183,18 @@ row! {
     }
 }
 
-const MOVED: &str = "
+const LEDGER_SUMS: &str = "
     currency, kind, book, cast(sum(amount) as bigint) as amount
     from ledger_entry
     where account_id = :account
       and book in ('owed', 'credit', 'dues', 'late_fees', 'discounts', 'waived')";
 const BY_PAYER_AND_BOOK: &str = " group by payer_id, currency, kind, book";
-/// What should have been paid by now and was not: all that is open once the last day is over, else the instalments
-/// whose days are. A late fee comes after all of them.
-const LATE: &str = "
+/// The overdue amount: after the last due date the whole open balance, before that the unpaid installments whose due
+/// date has passed. The late fee is due after all installments.
+const OVERDUE_SUMS: &str = "
     d.currency, cast(sum(
         case when d.ends_at <= :now then d.amount - d.discount + d.late_fee - d.waived
-        else (select sum(i.amount) from instalment i
+        else (select sum(i.amount) from installment i
               where i.account_id = d.account_id and i.due_id = d.id and i.overdue_at <= :now) end
         - d.paid) as bigint) as overdue
     from due d
@@ -175,37 +203,37 @@ const BY_PAYER: &str = " group by d.payer_id, d.currency";
 
 type ByPayer = BTreeMap<(PersonId, String), (Currency, Sums)>;
 
-/// Sums by payer. What is paid ahead is the payer's, so it is the same in every team's statement.
-fn gathered(
+/// Sums by payer and currency. Credit belongs to the payer, so it is the same in every team's statement.
+fn sum_by_payer(
     db: &Reader<'_>,
-    moved: Vec<Moved>,
+    ledger_sums: Vec<LedgerSum>,
     overdue: Vec<(PersonId, Currency, i64)>,
 ) -> Result<ByPayer> {
     let mut sums = ByPayer::new();
     let key = |payer, currency: Currency| (payer, currency.code().to_owned());
-    for Moved { payer_id, currency, kind, book, amount } in moved {
-        let place = sums.entry(key(payer_id, currency));
-        place.or_insert((currency, Sums::default())).1.add(kind, book, amount);
+    for LedgerSum { payer_id, currency, kind, book, amount } in ledger_sums {
+        let entry = sums.entry(key(payer_id, currency));
+        entry.or_insert((currency, Sums::default())).1.add(kind, book, amount);
     }
     for (payer, currency, amount) in overdue {
-        let place = sums.entry(key(payer, currency));
-        place.or_insert((currency, Sums::default())).1.overdue += amount;
+        let entry = sums.entry(key(payer, currency));
+        entry.or_insert((currency, Sums::default())).1.overdue += amount;
     }
     let payers: BTreeSet<_> = sums.keys().map(|(payer, _)| *payer).collect();
-    let credits = ledger::credits(db, payers.into_iter().collect())?.into_iter();
-    let ahead: HashMap<_, _> =
+    let credits = ledger::credit_balances(db, payers.into_iter().collect())?.into_iter();
+    let credits: HashMap<_, _> =
         credits.map(|(payer, currency, amount)| (key(payer, currency), amount)).collect();
-    for (key, (_, own)) in &mut sums {
-        own.credit = ahead.get(key).copied().unwrap_or(0);
+    for (key, (_, payer_sums)) in &mut sums {
+        payer_sums.credit = credits.get(key).copied().unwrap_or(0);
     }
     Ok(sums)
 }
 
 fn totals(sums: &ByPayer) -> Vec<Total> {
     let mut totals: BTreeMap<&str, Total> = BTreeMap::new();
-    for ((_, code), (currency, own)) in sums {
+    for ((_, code), (currency, payer_sums)) in sums {
         let total = Total { currency: *currency, sums: Sums::default() };
-        totals.entry(code).or_insert(total).sums.join(own);
+        totals.entry(code).or_insert(total).sums.merge(payer_sums);
     }
     totals.into_values().collect()
 }
@@ -213,22 +241,22 @@ fn totals(sums: &ByPayer) -> Vec<Total> {
 /// The statement of a team.
 pub fn of_team(db: &Reader<'_>, team: TeamId) -> Result<TeamStatement> {
     team::find(db, team)?;
-    let moved = db.all(
+    let ledger_sums = db.all(
         sql!(
             "select payer_id,",
-            MOVED,
+            LEDGER_SUMS,
             " and team_id = :team and payer_id is not null",
             BY_PAYER_AND_BOOK
         ),
         bind! { team },
     )?;
     let overdue = db.all(
-        sql!("select d.payer_id,", LATE, " and d.team_id = :team", BY_PAYER),
+        sql!("select d.payer_id,", OVERDUE_SUMS, " and d.team_id = :team", BY_PAYER),
         bind! { team },
     )?;
-    let sums = gathered(db, moved, overdue)?;
+    let sums = sum_by_payer(db, ledger_sums, overdue)?;
     let names = names(db, sums.keys().map(|(payer, _)| *payer).collect())?;
-    let families = sums.iter().map(|((payer, _), (currency, sums))| Family {
+    let payers = sums.iter().map(|((payer, _), (currency, sums))| Family {
         payer_id: *payer,
         payer_name: names.get(payer).cloned().unwrap_or_default(),
         currency: *currency,
@@ -238,45 +266,45 @@ pub fn of_team(db: &Reader<'_>, team: TeamId) -> Result<TeamStatement> {
         team_id: team,
         at: db.now(),
         totals: totals(&sums),
-        families: families.collect(),
+        payers: payers.collect(),
     })
 }
 
-/// When a statement may say something else though nothing was moved: something becomes overdue when a day begins,
-/// and wherever one is, days begin on a quarter of an hour.
-pub fn next_look(now: Timestamp) -> Timestamp {
+/// Until when a statement stays valid if no money moves. Dues become overdue at midnight in the team's time zone, and
+/// all time zone offsets are multiples of a quarter of an hour.
+pub fn valid_until(now: Timestamp) -> Timestamp {
     const QUARTER: i64 = 15 * 60 * 1_000_000;
     Timestamp::from_micros((now.micros().div_euclid(QUARTER) + 1) * QUARTER)
 }
 
-/// What people are called, read from no more than their names.
+/// The display names of people, without loading their full records.
 pub fn names(db: &Reader<'_>, people: Vec<PersonId>) -> Result<BTreeMap<PersonId, String>> {
-    let named: Vec<(PersonId, String, Option<String>)> = db.all(
+    let rows: Vec<(PersonId, String, Option<String>)> = db.all(
         "select id, coalesce(preferred_name, first_name) as first, last_name from person
          where account_id = :account and id in (:people)",
         bind! { people },
     )?;
-    let whole = |first: String, last: Option<String>| match last {
+    let full_name = |first: String, last: Option<String>| match last {
         Some(last) => format!("{first} {last}"),
         None => first,
     };
-    Ok(named.into_iter().map(|(id, first, last)| (id, whole(first, last))).collect())
+    Ok(rows.into_iter().map(|(id, first, last)| (id, full_name(first, last))).collect())
 }
 
-/// The statement of a family: what one person pays for, or for users who ask for their own, everything of
-/// their family. Of other people, a caller sees the teams that are open to them.
-pub fn of_person(db: &Reader<'_>, reach: &Reach, id: PersonId) -> Result<Statement> {
-    let reach = reach.around(id)?;
-    person::reachable(db, &reach, id)?;
-    let (mut everything, teams) = due::opened(&reach);
-    everything |= reach.is_family(id);
-    let payers = if reach.is_own(id) { reach.kin().1 } else { vec![id] };
+/// The statement of a payer, or of the whole family for users who request their own. For other people it is limited to
+/// the teams that the caller can access.
+pub fn of_person(db: &Reader<'_>, access: &TeamAccess, id: PersonId) -> Result<Statement> {
+    let access = access.for_private_data_of(id)?;
+    person::find_visible(db, &access, id)?;
+    let (mut everything, teams) = access.managed_filter();
+    everything |= access.is_family(id);
+    let payers = if access.is_self(id) { access.own_and_family_ids().1 } else { vec![id] };
     let totals = of_payers(db, &payers, everything, &teams)?;
     let lines = lines(db, &payers, everything, &teams)?;
     Ok(Statement { person_id: id, payer_ids: payers, at: db.now(), totals, lines })
 }
 
-/// The sums of what these people pay, of all teams or of some; a row for each currency.
+/// Totals for these payers, for all teams or for some; one row per currency.
 pub fn of_payers(
     db: &Reader<'_>,
     payers: &[PersonId],
@@ -284,10 +312,10 @@ pub fn of_payers(
     teams: &[TeamId],
 ) -> Result<Vec<Total>> {
     let (payers, teams) = (payers.to_vec(), teams.to_vec());
-    let moved = db.all(
+    let ledger_sums = db.all(
         sql!(
             "select payer_id,",
-            MOVED,
+            LEDGER_SUMS,
             " and payer_id in (:payers) and (cast(:everything as boolean) or team_id in (:teams))",
             BY_PAYER_AND_BOOK
         ),
@@ -296,17 +324,17 @@ pub fn of_payers(
     let overdue = db.all(
         sql!(
             "select d.payer_id,",
-            LATE,
+            OVERDUE_SUMS,
             " and d.payer_id in (:payers) and (cast(:everything as boolean) or d.team_id in (:teams))",
             BY_PAYER
         ),
         bind! { payers, everything, teams },
     )?;
-    Ok(totals(&gathered(db, moved, overdue)?))
+    Ok(totals(&sum_by_payer(db, ledger_sums, overdue)?))
 }
 
 row! {
-    struct Step {
+    struct LedgerStep {
         movement_id: MovementId,
         created_at: Timestamp,
         kind: Movement,
@@ -317,7 +345,7 @@ row! {
     }
 }
 
-/// What was moved between what payers owe, have paid ahead and everything else.
+/// The movements that changed what these payers owe or their credit, newest first.
 fn lines(
     db: &Reader<'_>,
     payers: &[PersonId],
@@ -325,8 +353,8 @@ fn lines(
     teams: &[TeamId],
 ) -> Result<Vec<Line>> {
     let (payers, teams) = (payers.to_vec(), teams.to_vec());
-    // In no order, so that only what is the payers' is read.
-    let steps: Vec<Step> = db.all(
+    // Sorting happens in memory, so that the database uses the index by payer.
+    let steps: Vec<LedgerStep> = db.all(
         "select movement_id, created_at, kind, subject, currency, book, amount
          from ledger_entry
          where account_id = :account and payer_id in (:payers)
@@ -342,19 +370,19 @@ fn lines(
             subject: step.subject,
             title: None,
             currency: step.currency,
-            owed: 0,
-            credit: 0,
+            balance_change: 0,
+            credit_change: 0,
         });
         match step.book {
-            Book::Owed => line.owed += step.amount,
-            _ => line.credit -= step.amount,
+            Book::Owed => line.balance_change += step.amount,
+            _ => line.credit_change -= step.amount,
         }
     }
-    titled(db, lines.into_values().rev().take(LINES).collect())
+    with_titles(db, lines.into_values().rev().take(MAX_LINES).collect())
 }
 
-/// The lines, with the titles of the dues they are about.
-fn titled(db: &Reader<'_>, mut lines: Vec<Line>) -> Result<Vec<Line>> {
+/// Adds the titles of the dues to the lines.
+fn with_titles(db: &Reader<'_>, mut lines: Vec<Line>) -> Result<Vec<Line>> {
     let dues: Vec<DueId> = lines.iter().filter_map(|line| line.subject.parse().ok()).collect();
     let titles: Vec<(DueId, String)> = db.all(
         "select id, title from due where account_id = :account and id in (:dues)",

@@ -1,29 +1,29 @@
-//! A feed's events as calendar programs read them (RFC 5545).
+//! Calendar feeds in the iCalendar format (RFC 5545).
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use kit::Timestamp;
 use kit::ics::{self, Calendar, Entry};
-use kit::word::Word;
+use kit::string_enum::StringEnum;
 use store::{Reader, bind, sql};
 
 use super::event::{Event, Status};
-use super::feed::{self, Subscribed};
+use super::feed::{self, Subscription};
 use super::location::{self, Location};
 use crate::error::Result;
 use crate::ids::TeamId;
 
-/// Events that ended longer ago are left out.
-const PAST: Duration = Duration::from_secs(366 * 86_400);
-/// No calendar has more events.
-const MOST: i64 = 10_000;
-/// How often programs are asked to look again.
-const REFRESH: Duration = Duration::from_secs(3600);
+/// Older events are left out.
+const MAX_AGE: Duration = Duration::from_secs(366 * 86_400);
+/// Maximum number of events in a calendar.
+const MAX_EVENTS: i64 = 10_000;
+/// The refresh interval suggested to calendar apps.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// The text of a feed's calendar.
-pub fn write(db: &Reader<'_>, feed: &Subscribed) -> Result<String> {
-    feed::check_maker(db, feed)?;
+/// Renders the calendar of a feed.
+pub fn render(db: &Reader<'_>, feed: &Subscription) -> Result<String> {
+    feed::check_creator(db, feed)?;
     let teams = match (feed.team_id, feed.person_id) {
         (Some(team), _) => vec![team],
         (None, Some(person)) => feed::teams_of(db, person)?,
@@ -34,7 +34,7 @@ pub fn write(db: &Reader<'_>, feed: &Subscribed) -> Result<String> {
         bind! { teams },
     )?;
     let events = events(db, teams, feed.games_only)?;
-    let places = location::find_all(db, events.iter().filter_map(|event| event.location_id))?;
+    let locations = location::find_all(db, events.iter().filter_map(|event| event.location_id))?;
     let of_person = feed.person_id.is_some();
     let (base, games) = match (&names[..], of_person) {
         ([(_, name)], false) => (name.as_str(), feed.games_only),
@@ -43,16 +43,16 @@ pub fn write(db: &Reader<'_>, feed: &Subscribed) -> Result<String> {
     let name = if games { format!("{base} (games)").into() } else { base.into() };
     let product = "-//Touchline//Calendar//EN".into();
     let entries = events.iter().map(|event| {
-        let place = places.iter().find(|place| Some(place.id) == event.location_id);
+        let location = locations.iter().find(|location| Some(location.id) == event.location_id);
         let team = names.iter().find(|(id, _)| *id == event.team_id).filter(|_| of_person);
-        entry(event, place, team.map(|(_, name)| name.as_str()))
+        entry(event, location, team.map(|(_, name)| name.as_str()))
     });
     let entries = entries.collect();
-    Ok(Calendar { name, product, refresh: REFRESH, entries }.text())
+    Ok(Calendar { name, product, refresh: REFRESH_INTERVAL, entries }.text())
 }
 
 fn events(db: &Reader<'_>, teams: Vec<TeamId>, games_only: bool) -> Result<Vec<Event>> {
-    let (since, limit) = (db.now().minus(PAST), MOST);
+    let (since, limit) = (db.now().minus(MAX_AGE), MAX_EVENTS);
     Ok(db.all(
         sql!(
             Event::SELECT,
@@ -64,7 +64,7 @@ fn events(db: &Reader<'_>, teams: Vec<TeamId>, games_only: bool) -> Result<Vec<E
     )?)
 }
 
-fn entry<'a>(event: &'a Event, place: Option<&'a Location>, team: Option<&str>) -> Entry<'a> {
+fn entry<'a>(event: &'a Event, location: Option<&'a Location>, team: Option<&str>) -> Entry<'a> {
     let zone = &event.timezone;
     let when = if event.all_day {
         let (first, last_exclusive) = (zone.day(event.starts_at), zone.day(event.ends_at));
@@ -80,41 +80,41 @@ fn entry<'a>(event: &'a Event, place: Option<&'a Location>, team: Option<&str>) 
         last_modified: event.revised_at,
         summary: summary(event, team),
         description: description(event),
-        location: place.map(address),
-        geo: place.and_then(|place| Some((place.latitude?, place.longitude?))),
-        url: place.and_then(|place| place.url.as_deref()).map(Cow::Borrowed),
+        location: location.map(address),
+        geo: location.and_then(|location| Some((location.latitude?, location.longitude?))),
+        url: location.and_then(|location| location.url.as_deref()).map(Cow::Borrowed),
         status: match event.status {
             Status::Scheduled | Status::Completed => ics::Status::Confirmed,
             Status::Postponed => ics::Status::Tentative,
             Status::Cancelled => ics::Status::Cancelled,
         },
         when,
-        categories: vec![event.kind.word().into()],
+        categories: vec![event.kind.as_str().into()],
     }
 }
 
-/// The event's title; programs that show cancelled events like any other should not mislead.
+/// The event's title, prefixed with the status: some calendar apps show cancelled events like any other.
 fn summary<'a>(event: &'a Event, team: Option<&str>) -> Cow<'a, str> {
-    let standing = match event.status {
+    let prefix = match event.status {
         Status::Cancelled => "Cancelled: ",
         Status::Postponed => "Postponed: ",
         Status::Scheduled | Status::Completed => "",
     };
-    match (standing, team) {
+    match (prefix, team) {
         ("", None) => Cow::Borrowed(&event.title),
-        (standing, None) => format!("{standing}{}", event.title).into(),
-        (standing, Some(team)) => format!("{standing}{team}: {}", event.title).into(),
+        (prefix, None) => format!("{prefix}{}", event.title).into(),
+        (prefix, Some(team)) => format!("{prefix}{team}: {}", event.title).into(),
     }
 }
 
-fn address(place: &Location) -> Cow<'_, str> {
-    match &place.address {
-        Some(address) => format!("{}, {}", place.name, address.replace('\n', ", ")).into(),
-        None => Cow::Borrowed(&place.name),
+fn address(location: &Location) -> Cow<'_, str> {
+    match &location.address {
+        Some(address) => format!("{}, {}", location.name, address.replace('\n', ", ")).into(),
+        None => Cow::Borrowed(&location.name),
     }
 }
 
-/// What people want to read on the day: when to be there, what to wear, and the notes.
+/// What people need on the day: arrival time, uniform and notes.
 fn description(event: &Event) -> Option<Cow<'_, str>> {
     let mut lines: Vec<Cow<'_, str>> = Vec::new();
     if let Some(reason) = &event.cancel_reason {
@@ -122,7 +122,7 @@ fn description(event: &Event) -> Option<Cow<'_, str>> {
     }
     if let Some(minutes) = event.arrival_minutes.filter(|_| !event.all_day) {
         let early = Duration::from_secs(u64::try_from(minutes).unwrap_or(0) * 60);
-        lines.push(format!("Be there at {}.", clock(event, event.starts_at.minus(early))).into());
+        lines.push(format!("Arrive by {}.", clock(event, event.starts_at.minus(early))).into());
     }
     lines.extend(event.uniform.as_ref().map(|uniform| format!("Uniform: {uniform}").into()));
     lines.extend(event.notes.as_deref().map(Cow::Borrowed));
@@ -133,7 +133,7 @@ fn description(event: &Event) -> Option<Cow<'_, str>> {
     }
 }
 
-/// What the clocks show, without the day.
+/// The local time of day.
 fn clock(event: &Event, moment: Timestamp) -> String {
     let local = event.timezone.local(moment);
     format!("{:02}:{:02}", local.hour(), local.minute())

@@ -1,52 +1,55 @@
-//! Conflicts: which other events overlap for the same team, location or person.
+//! Scheduling conflicts: events that overlap for the same team, location or person.
 
 use std::collections::HashSet;
 
-use kit::{Timestamp, words};
+use kit::{Timestamp, string_enum};
 use serde::Serialize;
 use store::{Reader, bind, row};
 use utoipa::ToSchema;
 
 use super::event::Event;
-use super::when;
-use crate::accounts::rights::Reach;
+use super::event_time;
+use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{EventId, LocationId, PersonId, TeamId};
 
-words! {
-    /// What two events have in common.
-    pub enum Shared {
+string_enum! {
+    /// What two overlapping events have in common.
+    pub enum ConflictType {
         Team = "team",
         Location = "location",
         Person = "person",
     }
 }
 
-/// Something that should be looked at.
+/// A warning that an event overlaps with another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = EventConflict)]
 pub struct Warning {
-    /// What it is; `overlap` for now.
+    /// Kind of the warning. Currently always `overlap`.
     #[schema(examples("overlap"))]
     pub code: &'static str,
+    /// The warning as a sentence.
+    #[schema(examples("The event overlaps with \"Practice\" (same team)."))]
     pub detail: String,
-    /// The event of this request that overlaps.
+    /// The event of this request.
     pub event_id: EventId,
-    /// The event it overlaps with; `null` if it belongs to a team that the key does not reach.
+    /// The event it overlaps with; `null` if the caller cannot access its team.
     pub other_event_id: Option<EventId>,
-    /// What the two have in common.
-    pub shares: Vec<Shared>,
-    /// The people who would have to be at both.
+    /// What the two events have in common: the `team`, the `location` or a `person` who is expected at both.
+    pub conflict_types: Vec<ConflictType>,
+    /// The people who are expected at both events.
     pub person_ids: Vec<PersonId>,
 }
 
-/// At most so many warnings are told.
-const MOST: usize = 50;
-/// At most so many events are looked at for one cause.
-const LOOKED_AT: i64 = 5000;
+/// Maximum number of warnings.
+const MAX_WARNINGS: usize = 50;
+/// Maximum number of events checked per query.
+const MAX_CANDIDATES: i64 = 5000;
 
 row! {
-    /// What of another event matters here.
-    struct Other {
+    /// The columns of another event that matter here.
+    struct OtherEvent {
         id: EventId,
         team_id: TeamId,
         location_id: Option<LocationId>,
@@ -60,29 +63,33 @@ const COLUMNS: &str = "select id, team_id, location_id, title, starts_at, ends_a
     where account_id = :account and status = 'scheduled'
       and starts_at > :earliest and starts_at < :until and ends_at > :since";
 
-/// Which events overlap with these, which are all of one team.
-pub fn of(db: &Reader<'_>, reach: &Reach, events: &[Event]) -> Result<Vec<Warning>> {
+/// Warnings about events that overlap with these. All of these must belong to the same team.
+pub fn find_overlaps(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    events: &[Event],
+) -> Result<Vec<Warning>> {
     let Some(first) = events.first() else { return Ok(Vec::new()) };
     let since = events.iter().map(|event| event.starts_at).min().unwrap_or(first.starts_at);
     let until = events.iter().map(|event| event.ends_at).max().unwrap_or(first.ends_at);
-    let busy = busy(db, first.team_id)?;
+    let busy = people_on_other_teams(db, first.team_id)?;
     let mut teams: Vec<_> = busy.iter().map(|(_, team)| *team).chain([first.team_id]).collect();
     teams.sort_unstable();
     teams.dedup();
-    let mut places: Vec<_> = events.iter().filter_map(|event| event.location_id).collect();
-    places.sort_unstable();
-    places.dedup();
-    let own: HashSet<_> = events.iter().map(|event| event.id).collect();
-    let mut others = others(db, teams, places, (since, until))?;
-    others.retain(|other| !own.contains(&other.id));
+    let mut locations: Vec<_> = events.iter().filter_map(|event| event.location_id).collect();
+    locations.sort_unstable();
+    locations.dedup();
+    let own_ids: HashSet<_> = events.iter().map(|event| event.id).collect();
+    let mut others = candidates(db, teams, locations, (since, until))?;
+    others.retain(|other| !own_ids.contains(&other.id));
     let mut warnings = Vec::new();
     for event in events {
         let overlapping = others
             .iter()
             .filter(|other| other.starts_at < event.ends_at && other.ends_at > event.starts_at);
         for other in overlapping {
-            warnings.extend(warning(reach, event, other, &busy));
-            if warnings.len() == MOST {
+            warnings.extend(warning(access, event, other, &busy));
+            if warnings.len() == MAX_WARNINGS {
                 return Ok(warnings);
             }
         }
@@ -90,8 +97,8 @@ pub fn of(db: &Reader<'_>, reach: &Reach, events: &[Event]) -> Result<Vec<Warnin
     Ok(warnings)
 }
 
-/// The people of a team who are on other teams too, with those teams.
-fn busy(db: &Reader<'_>, team: TeamId) -> Result<Vec<(PersonId, TeamId)>> {
+/// The people of a team who are also on other teams, with those teams.
+fn people_on_other_teams(db: &Reader<'_>, team: TeamId) -> Result<Vec<(PersonId, TeamId)>> {
     let mut busy: Vec<_> = db.all(
         "select own.person_id, other.team_id from member own
          join member other on other.account_id = own.account_id
@@ -101,65 +108,65 @@ fn busy(db: &Reader<'_>, team: TeamId) -> Result<Vec<(PersonId, TeamId)>> {
            and own.status in ('active', 'injured')",
         bind! { team },
     )?;
-    // Sorted here: asked to sort, SQLite walks through everybody in the account by person.
+    // Sorted in memory: with `order by`, SQLite would scan all members of the account by person.
     busy.sort_unstable();
     Ok(busy)
 }
 
-/// The events of these teams, and those at these places, that touch a stretch of time. They are sorted by
-/// what no index has: otherwise SQLite would walk through all events of the account in that time.
-fn others(
+/// The events of these teams or at these locations that overlap a period. `starts_at + 0` keeps SQLite from using the
+/// index by start, with which it would scan all events of the account in that period.
+fn candidates(
     db: &Reader<'_>,
     teams: Vec<TeamId>,
-    places: Vec<LocationId>,
+    locations: Vec<LocationId>,
     (since, until): (Timestamp, Timestamp),
-) -> Result<Vec<Other>> {
-    // No event lasts longer, so none that began earlier can still be going on.
-    let (earliest, limit) = (since.minus(when::LONGEST), LOOKED_AT);
-    let mut others: Vec<Other> = db.all(
+) -> Result<Vec<OtherEvent>> {
+    // No event lasts longer, so earlier ones are over.
+    let (earliest, limit) = (since.minus(event_time::MAX_DURATION), MAX_CANDIDATES);
+    let mut others: Vec<OtherEvent> = db.all(
         store::sql!(COLUMNS, " and team_id in (:teams) order by starts_at + 0 limit :limit"),
         bind! { teams, earliest, since, until, limit },
     )?;
-    if !places.is_empty() {
-        let there: Vec<Other> = db.all(
+    if !locations.is_empty() {
+        let at_locations: Vec<OtherEvent> = db.all(
             store::sql!(
                 COLUMNS,
                 " and location_id in (:places) order by starts_at + 0 limit :limit"
             ),
-            bind! { places, earliest, since, until, limit },
+            bind! { places: locations, earliest, since, until, limit },
         )?;
         let known: HashSet<_> = others.iter().map(|other| other.id).collect();
-        others.extend(there.into_iter().filter(|other| !known.contains(&other.id)));
+        others.extend(at_locations.into_iter().filter(|other| !known.contains(&other.id)));
     }
     Ok(others)
 }
 
 fn warning(
-    reach: &Reach,
+    access: &TeamAccess,
     event: &Event,
-    other: &Other,
+    other: &OtherEvent,
     busy: &[(PersonId, TeamId)],
 ) -> Option<Warning> {
     let people = busy.iter().filter(|(_, team)| *team == other.team_id);
     let person_ids: Vec<_> = people.map(|(person, _)| *person).collect();
-    let same_place = event.location_id.is_some() && event.location_id == other.location_id;
-    let mut shares = Vec::new();
-    shares.extend((event.team_id == other.team_id).then_some(Shared::Team));
-    shares.extend(same_place.then_some(Shared::Location));
-    shares.extend((!person_ids.is_empty()).then_some(Shared::Person));
-    if shares.is_empty() {
+    let same_location = event.location_id.is_some() && event.location_id == other.location_id;
+    let mut conflict_types = Vec::new();
+    conflict_types.extend((event.team_id == other.team_id).then_some(ConflictType::Team));
+    conflict_types.extend(same_location.then_some(ConflictType::Location));
+    conflict_types.extend((!person_ids.is_empty()).then_some(ConflictType::Person));
+    if conflict_types.is_empty() {
         return None;
     }
-    let visible = reach.check(other.team_id).is_ok();
+    let visible = access.check(other.team_id).is_ok();
     let title =
         if visible { format!("\"{}\"", other.title) } else { "another team's event".into() };
-    let words: Vec<_> = shares.iter().map(ToString::to_string).collect();
+    let words: Vec<_> = conflict_types.iter().map(ToString::to_string).collect();
     Some(Warning {
         code: "overlap",
-        detail: format!("It overlaps with {title} (same {}).", words.join(" and ")),
+        detail: format!("The event overlaps with {title} (same {}).", words.join(" and ")),
         event_id: event.id,
         other_event_id: visible.then_some(other.id),
-        shares,
+        conflict_types,
         person_ids,
     })
 }

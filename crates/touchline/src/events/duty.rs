@@ -1,40 +1,44 @@
-//! Duties: what volunteers are needed for at an event, and who has taken them.
+//! Volunteer duties of an event and their assignees.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize, Serializer};
-use store::{Bound, Column, Tx, Value};
+use store::{Column, ToValue, Tx, Value};
 use utoipa::ToSchema;
 
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{DutyId, PersonId};
 
-/// Something volunteers are needed for.
+/// A volunteer duty at an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Duty {
     pub id: DutyId,
+    /// Name of the duty.
     #[schema(examples("Bring oranges"), max_length = 120)]
     pub name: String,
-    /// How many volunteers are needed.
+    /// Number of volunteers needed.
     #[schema(minimum = 1, maximum = 100)]
-    pub needed: i64,
-    /// The people who have taken it, in the order they did.
-    pub taken_by: Vec<PersonId>,
+    pub slots: i64,
+    /// People who have taken the duty, in the order they took it.
+    pub assignees: Vec<PersonId>,
 }
 
-/// A duty of a new or changed event. One with the `id` or the name of a duty that was there before is
-/// that duty, and whoever has taken it keeps it.
+/// A duty of a new or updated event. A duty with the `id` or the name of an existing one replaces it and keeps its
+/// volunteers.
 #[derive(Debug, Clone, ToSchema)]
+#[schema(as = DutyInput)]
 pub struct NewDuty {
+    /// ID of an existing duty to keep or change; omit it for a new duty.
     pub id: Option<DutyId>,
+    /// Name of the duty.
     #[schema(examples("Bring oranges"), min_length = 1, max_length = 120)]
     pub name: String,
-    /// 1 if left out.
+    /// Number of volunteers needed. Default: 1.
     #[schema(minimum = 1, maximum = 100, required = false)]
-    pub needed: i64,
+    pub slots: i64,
 }
 
-/// The duties of an event, kept as JSON in its row.
+/// The duties of an event, stored as JSON in its row.
 #[derive(Debug, Clone, PartialEq, Eq, Default, ToSchema)]
 pub struct Duties(pub Vec<Duty>);
 
@@ -44,109 +48,114 @@ impl Serialize for Duties {
     }
 }
 
-impl Bound for Duties {
-    fn write(&self) -> Value<'_> {
+impl ToValue for Duties {
+    fn to_value(&self) -> Value<'_> {
         Value::Text(serde_json::to_string(&self.0).expect("duties are plain data").into())
     }
 }
 
 impl Column for Duties {
-    fn read(value: Value<'_>) -> store::Result<Self> {
+    fn from_value(value: Value<'_>) -> store::Result<Self> {
         #[derive(Deserialize)]
-        struct Kept {
+        struct StoredDuty {
             id: DutyId,
             name: String,
-            needed: i64,
-            taken_by: Vec<PersonId>,
+            slots: i64,
+            assignees: Vec<PersonId>,
         }
         let text = match &value {
             Value::Text(text) if text == "[]" => return Ok(Self::default()),
             Value::Text(text) => text,
             other => return Err(store::Error::Corrupt(format!("{other:?} for duties"))),
         };
-        let kept: Vec<Kept> = serde_json::from_str(text)
+        let stored: Vec<StoredDuty> = serde_json::from_str(text)
             .map_err(|error| store::Error::Corrupt(format!("duties: {error}")))?;
-        let duty = |Kept { id, name, needed, taken_by }| Duty { id, name, needed, taken_by };
-        Ok(Self(kept.into_iter().map(duty).collect()))
+        let duty = |StoredDuty { id, name, slots, assignees }| Duty { id, name, slots, assignees };
+        Ok(Self(stored.into_iter().map(duty).collect()))
     }
 }
 
 impl Duties {
-    /// These duties, with whatever was taken of the ones before.
-    pub fn renewed(&self, tx: &Tx<'_>, new: &[NewDuty]) -> Result<Self> {
+    /// Replaces the duties, keeping the volunteers of those that existed before.
+    pub fn replace(&self, tx: &Tx<'_>, new: &[NewDuty]) -> Result<Self> {
         let mut faults = Vec::new();
         let mut duties: Vec<Duty> = Vec::new();
         for (position, wanted) in new.iter().enumerate() {
-            let place = |member: &str| format!("/duties/{position}/{member}");
-            let named = |duty: &Duty| new.iter().any(|other| other.id == Some(duty.id));
+            let pointer = |field: &str| format!("/duties/{position}/{field}");
+            let has_id = |duty: &Duty| new.iter().any(|other| other.id == Some(duty.id));
             let known = |duty: &&Duty| match wanted.id {
                 Some(id) => duty.id == id,
-                None => duty.name == wanted.name && !named(duty),
+                None => duty.name == wanted.name && !has_id(duty),
             };
             let before = self.0.iter().find(known);
             if wanted.id.is_some() && before.is_none() {
-                faults.push(Fault::new(place("id"), "unknown", "The event has no such duty."));
+                faults.push(Fault::new(
+                    pointer("id"),
+                    "unknown",
+                    "The event has no duty with this ID.",
+                ));
             }
             if wanted.id.is_some_and(|id| duties.iter().any(|duty| duty.id == id)) {
-                faults.push(Fault::new(place("id"), "repeated", "This duty is named twice."));
+                faults.push(Fault::new(pointer("id"), "repeated", "This duty is listed twice."));
             }
             if duties.iter().any(|duty| duty.name == wanted.name) {
-                faults.push(Fault::new(place("name"), "repeated", "Two duties have this name."));
+                faults.push(Fault::new(pointer("name"), "repeated", "Two duties have this name."));
             }
-            let taken_by = before.map(|duty| duty.taken_by.clone()).unwrap_or_default();
-            if usize::try_from(wanted.needed).is_ok_and(|needed| needed < taken_by.len()) {
-                let detail = "More people than that have already taken it.";
-                faults.push(Fault::new(place("needed"), "already_taken", detail));
+            let assignees = before.map(|duty| duty.assignees.clone()).unwrap_or_default();
+            if usize::try_from(wanted.slots).is_ok_and(|slots| slots < assignees.len()) {
+                let detail =
+                    "`slots` must not be less than the number of people who have taken the duty.";
+                faults.push(Fault::new(pointer("slots"), "already_taken", detail));
             }
             let id = before.map_or_else(|| tx.new_id(), |duty| duty.id);
-            duties.push(Duty { id, name: wanted.name.clone(), needed: wanted.needed, taken_by });
+            duties.push(Duty { id, name: wanted.name.clone(), slots: wanted.slots, assignees });
         }
         if faults.is_empty() { Ok(Self(duties)) } else { Err(Error::invalid(faults)) }
     }
 
-    /// What is wanted of these duties, as it is said of another event of the series. A duty's id
-    /// belongs to one event; elsewhere the name it had says which is meant.
-    pub fn elsewhere(&self, there: &Self, new: &[NewDuty]) -> Vec<NewDuty> {
-        let named = |id: DutyId| self.0.iter().find(|duty| duty.id == id).map(|duty| &duty.name);
-        let there = |name: &String| there.0.iter().find(|duty| duty.name == *name);
-        let said = |duty: &NewDuty| {
-            let id = duty.id.and_then(named).and_then(there).map(|duty| duty.id);
+    /// Translates new duties of this event to another event of the series. A duty's id belongs to one event, so in the
+    /// other event the duty with the same previous name is used.
+    pub fn for_other_event(&self, other: &Self, new: &[NewDuty]) -> Vec<NewDuty> {
+        let name_of = |id: DutyId| self.0.iter().find(|duty| duty.id == id).map(|duty| &duty.name);
+        let in_other = |name: &String| other.0.iter().find(|duty| duty.name == *name);
+        let translate = |duty: &NewDuty| {
+            let id = duty.id.and_then(name_of).and_then(in_other).map(|duty| duty.id);
             NewDuty { id, ..duty.clone() }
         };
-        new.iter().map(said).collect()
+        new.iter().map(translate).collect()
     }
 
-    /// The duties once this person has taken one of them.
-    pub fn taken(&self, id: DutyId, person: PersonId) -> Result<Self> {
+    /// The duties after this person has taken one of them.
+    pub fn assign(&self, id: DutyId, person: PersonId) -> Result<Self> {
         let mut duties = self.clone();
         let duty = duties.0.iter_mut().find(|duty| duty.id == id).ok_or_else(Error::not_found)?;
-        if duty.taken_by.contains(&person) {
+        if duty.assignees.contains(&person) {
             return Ok(duties);
         }
-        if usize::try_from(duty.needed).is_ok_and(|needed| needed <= duty.taken_by.len()) {
-            return Err(Error::new(Code::Conflict, "Enough people have already taken this duty."));
+        if usize::try_from(duty.slots).is_ok_and(|slots| slots <= duty.assignees.len()) {
+            return Err(Error::new(Code::Conflict, "This duty already has enough volunteers."));
         }
-        duty.taken_by.push(person);
+        duty.assignees.push(person);
         Ok(duties)
     }
 
-    /// The duties once this person has given one of them back.
-    pub fn released(&self, id: DutyId, person: PersonId) -> Result<Self> {
+    /// The duties after this person has given up one of them.
+    pub fn unassign(&self, id: DutyId, person: PersonId) -> Result<Self> {
         let mut duties = self.clone();
         let duty = duties.0.iter_mut().find(|duty| duty.id == id).ok_or_else(Error::not_found)?;
-        let place = duty.taken_by.iter().position(|taker| *taker == person);
-        duty.taken_by.remove(place.ok_or_else(Error::not_found)?);
+        let index = duty.assignees.iter().position(|taker| *taker == person);
+        duty.assignees.remove(index.ok_or_else(Error::not_found)?);
         Ok(duties)
     }
 
-    /// Everybody who has taken one of them, once.
-    pub fn takers(&self) -> BTreeSet<PersonId> {
-        self.0.iter().flat_map(|duty| duty.taken_by.iter().copied()).collect()
+    /// Everybody who has taken at least one duty.
+    pub fn assignees(&self) -> BTreeSet<PersonId> {
+        self.0.iter().flat_map(|duty| duty.assignees.iter().copied()).collect()
     }
 
-    /// The duties once this person has given all of them back.
-    pub fn without(mut self, person: PersonId) -> Self {
-        self.0.iter_mut().for_each(|duty| duty.taken_by.retain(|taker| *taker != person));
+    /// The duties after this person has given up all of them.
+    pub fn without_person(mut self, person: PersonId) -> Self {
+        self.0.iter_mut().for_each(|duty| duty.assignees.retain(|taker| *taker != person));
         self
     }
 }

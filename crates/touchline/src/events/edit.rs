@@ -1,154 +1,179 @@
-//! Changing what was planned: one event, the following ones of its series, or all of them.
+//! Updating, cancelling, postponing and deleting events: a single one, the following ones of its series, or all.
 
-use kit::{Change, Zone, words};
+use kit::{Change, Zone, string_enum};
 use store::{Tx, bind};
 use utoipa::ToSchema;
 
 use super::conflicts;
 use super::duty::NewDuty;
-use super::event::{self, Event, HomeAway, Kind, Shown, Status};
-use super::moving::{NewPlan, Times};
+use super::event::{self, Event, EventView, HomeAway, Kind, Status};
+use super::event_time::EventTime;
+use super::rescheduling::{Rescheduling, Times};
 use super::rsvp;
 use super::schedule;
-use super::when::When;
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result};
-use crate::expected::Expected;
 use crate::ids::{EventId, LocationId};
+use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
-use crate::signals::Tell;
+use crate::signals::Publish;
 use crate::teams::team;
 
-words! {
-    /// Which events of a series are meant.
+string_enum! {
+    /// Which events of a series a change applies to.
     pub enum ApplyTo {
-        /// Only this one.
+        /// Only this event.
         This = "this",
-        /// This one and those after it.
+        /// This event and the later ones.
         Following = "following",
-        /// The whole series.
+        /// All events of the series.
         All = "all",
     }
 }
 
-/// What is to be changed: members that are left out stay, `null` clears.
+/// Changes to an event. Omitted fields stay unchanged; `null` clears a field.
 #[derive(Debug, ToSchema)]
+#[schema(as = UpdateEventRequest)]
 pub struct EventChange {
+    /// Type of the event.
     #[schema(value_type = Option<Kind>, rename = "type")]
     pub kind: Option<Kind>,
-    /// `null` makes one from the type and the opponent.
+    /// Title of the event; `null` generates one from the type and the opponent.
     #[schema(value_type = Option<String>, max_length = 120)]
     pub title: Change<String>,
-    /// Moves the event; it keeps its length unless `ends_at` is given too.
-    #[schema(value_type = Option<When>)]
-    pub starts_at: Option<When>,
-    #[schema(value_type = Option<When>)]
-    pub ends_at: Option<When>,
-    /// Keeps what the clocks show; `null` is the team's zone.
+    /// New start. The event keeps its length unless `ends_at` is also set.
+    #[schema(value_type = Option<EventTime>)]
+    pub starts_at: Option<EventTime>,
+    /// New end. Must be after the start.
+    #[schema(value_type = Option<EventTime>)]
+    pub ends_at: Option<EventTime>,
+    /// New time zone. The local times stay unchanged. `null` sets the team's time zone.
     #[schema(value_type = Option<Zone>)]
     pub timezone: Change<Zone>,
+    /// Whether the event lasts whole days.
     pub all_day: Option<bool>,
+    /// How many minutes before the start members should arrive.
     #[schema(value_type = Option<i64>, minimum = 0, maximum = 600)]
     pub arrival_minutes: Change<i64>,
     #[schema(value_type = Option<LocationId>)]
     pub location_id: Change<LocationId>,
+    /// Name of the opponent; `null` if there is none.
     #[schema(value_type = Option<String>, max_length = 120)]
     pub opponent: Change<String>,
+    /// Whether the game is at home, away or on neutral ground; `null` if it does not apply.
     #[schema(value_type = Option<HomeAway>)]
     pub home_away: Change<HomeAway>,
+    /// What to wear; `null` if it does not matter.
     #[schema(value_type = Option<String>, max_length = 120)]
     pub uniform: Change<String>,
+    /// Notes for members.
     #[schema(value_type = Option<String>, max_length = 10000)]
     pub notes: Change<String>,
-    pub asks_rsvp: Option<bool>,
-    /// Moves along with the event if left out.
-    #[schema(value_type = Option<When>)]
-    pub rsvp_deadline: Change<When>,
+    /// Whether members are asked for an RSVP.
+    pub rsvp_enabled: Option<bool>,
+    /// New RSVP deadline. If left out, it moves together with the start.
+    #[schema(value_type = Option<EventTime>)]
+    pub rsvp_deadline: Change<EventTime>,
+    /// Maximum number of members who can attend; `null` for no limit. Members who answer yes after that are waitlisted.
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 100_000)]
     pub capacity: Change<i64>,
-    /// Replaces all duties.
+    /// Replaces all duties. Duties with the `id` or name of an existing one keep their volunteers.
     #[schema(max_items = 50)]
     pub duties: Option<Vec<NewDuty>>,
-    /// Only for one event.
+    /// ID of the event in another system; unique in the account. Not allowed if `apply_to` selects several events.
     #[schema(value_type = Option<String>, max_length = 120)]
     pub external_id: Change<String>,
-    /// Replaces all pairs; `null` clears them.
+    /// Replaces all metadata; `null` clears it.
     #[schema(value_type = Option<Metadata>)]
     pub metadata: Change<Metadata>,
-    /// Which events of its series; `this` if left out.
+    /// Which events of the series to change. Default: `this`.
     #[schema(value_type = Option<ApplyTo>)]
     pub apply_to: ApplyTo,
-    /// Whether events that were changed by themselves follow too, in what this change names; `false` if
-    /// left out.
+    /// Whether events of the series that were changed individually are changed too, in the fields of this request.
+    /// Default: `false`.
     #[schema(required = false)]
-    pub overwrite_edits: bool,
+    pub override_exceptions: bool,
 }
 
-/// An event that the caller reaches and expects, of a team that plays.
-fn open(tx: &Tx<'_>, reach: &Reach, id: EventId, expected: &Expected) -> Result<Event> {
-    let event = expected.check(event::find(tx, reach, id))?;
-    team::playing(tx, event.team_id)?;
+/// An event that the caller can access, in the expected version, of an active team.
+fn find_editable(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    id: EventId,
+    expected: &IfMatch,
+) -> Result<Event> {
+    let event = expected.check(event::find(tx, access, id))?;
+    team::find_active(tx, event.team_id)?;
     Ok(event)
 }
 
-/// Changes an event, and those of its series that are meant; answers with the event.
+/// Updates an event and the selected events of its series. Returns the event.
 pub fn change(
     tx: &Tx<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     id: EventId,
-    expected: &Expected,
+    expected: &IfMatch,
     change: EventChange,
-) -> Result<Shown> {
-    let before = open(tx, reach, id, expected)?;
+) -> Result<EventView> {
+    let before = find_editable(tx, access, id, expected)?;
     if before.status == Status::Cancelled {
         return Err(Error::invalid_state("A cancelled event cannot be changed."));
     }
-    let plan = NewPlan::read(tx, reach, &before, &change)?;
-    let alone = change.apply_to == ApplyTo::This && before.series_id.is_some();
-    let overwrites = change.apply_to != ApplyTo::This && change.overwrite_edits;
+    let plan = Rescheduling::read(tx, access, &before, &change)?;
+    let becomes_exception = change.apply_to == ApplyTo::This && before.series_id.is_some();
+    let overwrites = change.apply_to != ApplyTo::This && change.override_exceptions;
     let mut changed = Vec::new();
     for target in targets(tx, &before, change.apply_to)? {
         let times = plan.times(&target)?;
         let (occurrence, edited) = (times.occurrence, target.edited && !overwrites);
-        let keeps = edited && target.id != id;
-        let after = if target.status == Status::Cancelled || keeps {
+        let is_exception = edited && target.id != id;
+        let after = if target.status == Status::Cancelled || is_exception {
             target.clone()
         } else {
-            applied(tx, &target, times, &before, &change)?
+            apply_change(tx, &target, times, &before, &change)?
         };
         if after == target {
-            event::place(tx, &target, occurrence, edited)?;
+            event::set_occurrence(tx, &target, occurrence, edited)?;
         } else {
-            changed.push((target, Event { occurrence, edited: edited || alone, ..after }));
+            changed
+                .push((target, Event { occurrence, edited: edited || becomes_exception, ..after }));
         }
     }
     let moved: Vec<_> = changed
         .iter()
-        .filter(|(was, is)| was.span() != is.span() || was.location_id != is.location_id)
-        .map(|(_, is)| is.clone())
+        .filter(|(before, after)| {
+            before.span() != after.span() || before.location_id != after.location_id
+        })
+        .map(|(_, after)| after.clone())
         .collect();
-    let warnings = conflicts::of(tx, reach, &moved)?;
+    let warnings = conflicts::find_overlaps(tx, access, &moved)?;
     save(tx, "event.updated", changed)?;
-    let event = event::show_one(tx, event::find(tx, reach, id)?)?;
-    Ok(Shown { warnings, ..event })
+    let event = event::view(tx, event::find(tx, access, id)?)?;
+    Ok(EventView { warnings, ..event })
 }
 
-/// What is wrong with where a change reaches, if anything: only a series has others that can be meant.
+/// The fault if `apply_to` selects other events although the event has no series.
 pub(super) fn series_fault(event: &Event, apply_to: ApplyTo) -> Option<Fault> {
-    let alone = event.series_id.is_none() && apply_to != ApplyTo::This;
-    alone.then(|| Fault::new("/apply_to", "no_series", "The event is not part of a series."))
+    let no_series = event.series_id.is_none() && apply_to != ApplyTo::This;
+    no_series.then(|| {
+        Fault::new(
+            "/apply_to",
+            "no_series",
+            "This event is not part of a series. Leave out `apply_to` or set it to `this`.",
+        )
+    })
 }
 
-/// The events that are called off with this one. What is over was held, and stays, unless the event that
-/// is called off is over itself.
-fn called_off(tx: &Tx<'_>, event: &Event, apply_to: ApplyTo) -> Result<Vec<Event>> {
+/// The events to cancel or delete together with this one. Events that are over are skipped, unless this event is over
+/// itself.
+fn cancellation_targets(tx: &Tx<'_>, event: &Event, apply_to: ApplyTo) -> Result<Vec<Event>> {
     let now = tx.now();
-    let mut meant = targets(tx, event, apply_to)?;
-    meant.retain(|other| event.is_over(now) || !other.is_over(now));
-    Ok(meant)
+    let mut targets = targets(tx, event, apply_to)?;
+    targets.retain(|other| event.is_over(now) || !other.is_over(now));
+    Ok(targets)
 }
 
-/// The events that are meant, the given one included, in order.
+/// The events that a change applies to, including the given one, in order.
 fn targets(tx: &Tx<'_>, event: &Event, apply_to: ApplyTo) -> Result<Vec<Event>> {
     if let Some(fault) = series_fault(event, apply_to) {
         return Err(Error::invalid(vec![fault]));
@@ -157,12 +182,13 @@ fn targets(tx: &Tx<'_>, event: &Event, apply_to: ApplyTo) -> Result<Vec<Event>> 
         (ApplyTo::This, _) | (_, None) => return Ok(vec![event.clone()]),
         (_, Some(series)) => event::of_series(tx, series)?,
     };
-    let meant = |other: &Event| apply_to == ApplyTo::All || other.occurrence >= event.occurrence;
-    Ok(series.into_iter().filter(meant).collect())
+    let is_selected =
+        |other: &Event| apply_to == ApplyTo::All || other.occurrence >= event.occurrence;
+    Ok(series.into_iter().filter(is_selected).collect())
 }
 
-/// One of the meant events after the change that was sent to `origin`.
-fn applied(
+/// A target event after the change that was sent to `origin`.
+fn apply_change(
     tx: &Tx<'_>,
     target: &Event,
     times: Times,
@@ -174,18 +200,18 @@ fn applied(
     let opponent = change.opponent.clone().apply(target.opponent.clone());
     let home_away = change.home_away.clone().apply(target.home_away);
     let title = match &change.title {
-        Change::Clear => schedule::title(kind, opponent.as_deref(), home_away),
+        Change::Clear => schedule::default_title(kind, opponent.as_deref(), home_away),
         Change::Set(title) => title.clone(),
         Change::Keep => target.title.clone(),
     };
     let duties = match &change.duties {
         Some(new) if target.id != origin.id => {
-            target.duties.renewed(tx, &origin.duties.elsewhere(&target.duties, new))?
+            target.duties.replace(tx, &origin.duties.for_other_event(&target.duties, new))?
         }
-        Some(new) => target.duties.renewed(tx, new)?,
+        Some(new) => target.duties.replace(tx, new)?,
         None => target.duties.clone(),
     };
-    let again = target.status == Status::Postponed && span.starts_at != target.starts_at;
+    let rescheduled = target.status == Status::Postponed && span.starts_at != target.starts_at;
     Ok(Event {
         kind,
         title,
@@ -199,19 +225,19 @@ fn applied(
         home_away,
         uniform: change.uniform.clone().apply(target.uniform.clone()),
         notes: change.notes.clone().apply(target.notes.clone()),
-        asks_rsvp: change.asks_rsvp.unwrap_or(target.asks_rsvp),
+        rsvp_enabled: change.rsvp_enabled.unwrap_or(target.rsvp_enabled),
         rsvp_deadline: deadline,
         capacity: change.capacity.clone().apply(target.capacity),
         duties,
-        status: if again { Status::Scheduled } else { target.status },
+        status: if rescheduled { Status::Scheduled } else { target.status },
         external_id: change.external_id.clone().apply(target.external_id.clone()),
         metadata: change.metadata.clone().apply_or(target.metadata.clone(), Metadata::default()),
         ..target.clone()
     })
 }
 
-/// Keeps what has changed, tells it, and lets people move up where there is room now.
-fn save(tx: &Tx<'_>, news: &'static str, changed: Vec<(Event, Event)>) -> Result<()> {
+/// Saves and publishes changed events, and promotes members from the waiting list where the capacity has grown.
+fn save(tx: &Tx<'_>, notification: &'static str, changed: Vec<(Event, Event)>) -> Result<()> {
     let (before, after): (Vec<_>, Vec<_>) = changed.into_iter().unzip();
     let revised = |event: Event| Event {
         revision: event.revision + 1,
@@ -221,46 +247,51 @@ fn save(tx: &Tx<'_>, news: &'static str, changed: Vec<(Event, Event)>) -> Result
         ..event
     };
     let after: Vec<_> = after.into_iter().map(revised).collect();
-    after.iter().try_for_each(|event| event::store(tx, event))?;
-    let (was, is) = (event::show(tx, before)?, event::show(tx, after)?);
-    let pairs: Vec<_> = was.iter().zip(&is).map(|(was, is)| (Some(was), is)).collect();
-    tx.tell_all(news, &pairs)?;
-    for (was, is) in was.iter().zip(&is) {
-        if was.event.capacity != is.event.capacity {
-            rsvp::promote(tx, is.event.clone())?;
+    after.iter().try_for_each(|event| event::update(tx, event))?;
+    let (before, after) = (event::views(tx, before)?, event::views(tx, after)?);
+    let pairs: Vec<_> =
+        before.iter().zip(&after).map(|(before, after)| (Some(before), after)).collect();
+    tx.publish_all(notification, &pairs)?;
+    for (before, after) in before.iter().zip(&after) {
+        if before.event.capacity != after.event.capacity {
+            rsvp::promote_waitlisted(tx, after.event.clone())?;
         }
-        if was.event.ends_at <= tx.now() && is.event.ends_at > tx.now() {
-            rsvp::catch_up(tx, &is.event)?;
+        if before.event.ends_at <= tx.now() && after.event.ends_at > tx.now() {
+            rsvp::sync_with_roster(tx, &after.event)?;
         }
     }
     Ok(())
 }
 
-/// Why and what to cancel.
+/// Reason and scope of a cancellation.
 #[derive(Debug, ToSchema)]
+#[schema(as = CancelEventRequest)]
 pub struct Cancellation {
+    /// Why the event is cancelled; shown to members.
     #[schema(examples("Pitch under water"), max_length = 500)]
     pub reason: Option<String>,
-    /// Which events of its series; `this` if left out.
+    /// Which events of the series to cancel. Default: `this`.
     #[schema(value_type = Option<ApplyTo>)]
     pub apply_to: ApplyTo,
 }
 
-/// Cancels an event, and those of its series that are meant. They stay visible.
+/// Cancels an event and the selected events of its series. They stay visible.
 pub fn cancel(
     tx: &Tx<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     id: EventId,
-    expected: &Expected,
+    expected: &IfMatch,
     cancellation: Cancellation,
-) -> Result<Shown> {
-    let before = open(tx, reach, id, expected)?;
+) -> Result<EventView> {
+    let before = find_editable(tx, access, id, expected)?;
     match before.status {
         Status::Cancelled => return Err(Error::invalid_state("The event is already cancelled.")),
-        Status::Completed => return Err(Error::invalid_state("The event is completed.")),
+        Status::Completed => {
+            return Err(Error::invalid_state("A completed event cannot be cancelled."));
+        }
         Status::Scheduled | Status::Postponed => {}
     }
-    let targets = called_off(tx, &before, cancellation.apply_to)?;
+    let targets = cancellation_targets(tx, &before, cancellation.apply_to)?;
     let open = |event: &Event| matches!(event.status, Status::Scheduled | Status::Postponed);
     let cancelled = |event: Event| {
         let after = Event {
@@ -272,45 +303,50 @@ pub fn cancel(
         (event, after)
     };
     save(tx, "event.cancelled", targets.into_iter().filter(open).map(cancelled).collect())?;
-    event::show_one(tx, event::find(tx, reach, id)?)
+    event::view(tx, event::find(tx, access, id)?)
 }
 
-/// Says that an event is held at another time, not yet known. Giving it a new start schedules it again.
-pub fn postpone(tx: &Tx<'_>, reach: &Reach, id: EventId, expected: &Expected) -> Result<Shown> {
-    let before = open(tx, reach, id, expected)?;
+/// Postpones an event to a time that is not known yet. Setting a new start schedules it again.
+pub fn postpone(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    id: EventId,
+    expected: &IfMatch,
+) -> Result<EventView> {
+    let before = find_editable(tx, access, id, expected)?;
     if before.status != Status::Scheduled {
-        let detail = format!("The event is {}; only a scheduled one is postponed.", before.status);
+        let detail =
+            format!("Only a scheduled event can be postponed. This event is {}.", before.status);
         return Err(Error::invalid_state(detail));
     }
     let edited = before.series_id.is_some();
     let after = Event { status: Status::Postponed, edited, ..before.clone() };
     save(tx, "event.updated", vec![(before, after)])?;
-    event::show_one(tx, event::find(tx, reach, id)?)
+    event::view(tx, event::find(tx, access, id)?)
 }
 
-/// Removes events as if they had never been planned, as long as nobody has answered. Those that are
-/// cancelled stay.
+/// Deletes events that have no RSVPs. Cancelled events stay.
 pub fn delete(
     tx: &Tx<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     id: EventId,
-    expected: &Expected,
+    expected: &IfMatch,
     apply_to: ApplyTo,
-) -> Result<Shown> {
-    let before = open(tx, reach, id, expected)?;
+) -> Result<EventView> {
+    let before = find_editable(tx, access, id, expected)?;
     if before.status == Status::Cancelled {
-        return Err(Error::invalid_state("A cancelled event stays visible."));
+        return Err(Error::invalid_state("A cancelled event cannot be deleted."));
     }
-    let mut targets = called_off(tx, &before, apply_to)?;
+    let mut targets = cancellation_targets(tx, &before, apply_to)?;
     targets.retain(|event| event.status != Status::Cancelled);
     let ids: Vec<_> = targets.iter().map(|event| event.id).collect();
-    if rsvp::any_answered(tx, ids.clone())? {
-        let detail = "Somebody has answered; cancel the event instead of deleting it.";
+    if rsvp::has_answers(tx, ids.clone())? {
+        let detail = "The event has RSVPs. Cancel it instead of deleting it.";
         return Err(Error::invalid_state(detail));
     }
-    let shown = event::show(tx, targets)?;
-    tx.run("delete from event where account_id = :account and id in (:ids)", bind! { ids })?;
-    let news: Vec<_> = shown.iter().map(|event| (None, event)).collect();
-    tx.tell_all("event.deleted", &news)?;
-    shown.into_iter().find(|shown| shown.event.id == id).ok_or_else(Error::not_found)
+    let deleted = event::views(tx, targets)?;
+    tx.execute("delete from event where account_id = :account and id in (:ids)", bind! { ids })?;
+    let notifications: Vec<_> = deleted.iter().map(|event| (None, event)).collect();
+    tx.publish_all("event.deleted", &notifications)?;
+    deleted.into_iter().find(|deleted| deleted.event.id == id).ok_or_else(Error::not_found)
 }

@@ -1,25 +1,26 @@
-//! The event: what a team meets for, when and where.
+//! The event record: a game, practice or other meeting of a team.
 
-use kit::{LocalTime, Timestamp, Zone, words};
+use kit::string_enum::StringEnum;
+use kit::{LocalTime, Timestamp, Zone, string_enum};
 use serde::Serialize;
-use store::{Reader, Tx, bind, record, sql, word_column};
+use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
 use super::conflicts::Warning;
 use super::duty::Duties;
+use super::event_time::Span;
 use super::location::{self, Location};
-use super::when::Span;
-use crate::accounts::rights::Reach;
-use crate::error::{Result, TakenExt};
-use crate::expected::Versioned;
+use crate::accounts::rights::TeamAccess;
+use crate::error::{Result, UniqueViolationExt};
 use crate::ids::{AccountId, EventId, LocationId, MemberId, SeriesId, TeamId};
+use crate::if_match::Versioned;
 use crate::metadata::Metadata;
 use crate::paging::{Order, Page, Paged};
+use crate::resource::impl_resource;
 use crate::signals::Subject;
-use crate::thing::thing;
 
-words! {
-    /// What a team meets for.
+string_enum! {
+    /// The type of an event.
     pub enum Kind as EventType {
         Game = "game",
         Practice = "practice",
@@ -29,32 +30,32 @@ words! {
     }
 }
 
-words! {
-    /// How an event stands.
+string_enum! {
+    /// The status of an event.
     pub enum Status as EventStatus {
-        /// It will be held, or was.
+        /// The event takes place at its time, or took place.
         Scheduled = "scheduled",
-        /// It is not held; it stays visible.
+        /// The event does not take place. It stays visible.
         Cancelled = "cancelled",
-        /// Its result was recorded.
+        /// The result of the event is recorded.
         Completed = "completed",
-        /// It will be held at a time not yet known.
+        /// The event takes place at a later time that is not known yet.
         Postponed = "postponed",
     }
 }
 
-words! {
-    /// Whose ground a game is played on.
+string_enum! {
+    /// Whether a game is at home, away or on neutral ground.
     pub enum HomeAway {
         Home = "home",
         Away = "away",
         Neutral = "neutral",
     }
 }
-word_column!(Kind, Status, HomeAway);
+enum_column!(Kind, Status, HomeAway);
 
 record! {
-    /// What is kept of an event.
+    /// An event as stored in the database.
     #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
     #[schema(as = EventRecord)]
     pub struct Event in event {
@@ -62,48 +63,63 @@ record! {
         #[serde(skip)]
         pub account_id: AccountId,
         pub team_id: TeamId,
-        /// The series it belongs to, if it was made by a rule.
+        /// The series that the event belongs to, if it was created by a recurrence rule.
         pub series_id: Option<SeriesId>,
-        /// The rule the series was made with (RFC 5545).
+        /// Recurrence rule of the series (RFC 5545).
         #[schema(examples("FREQ=WEEKLY;BYDAY=TU,TH;COUNT=20"))]
         pub recurrence: Option<String>,
         #[serde(skip)]
         pub occurrence: Option<LocalTime>,
         #[serde(skip)]
         pub edited: bool,
+        /// Type of the event.
         #[serde(rename = "type")]
         pub kind: Kind,
+        /// Title of the event.
         #[schema(examples("vs Breakwater"), max_length = 120)]
         pub title: String,
+        /// When the event starts.
         pub starts_at: Timestamp,
+        /// When the event ends.
         pub ends_at: Timestamp,
-        /// The zone in which it was planned.
+        /// Time zone in which the event was planned.
         pub timezone: Zone,
-        /// It takes whole days, from midnight to midnight in its zone.
+        /// Whether the event lasts whole days, from midnight to midnight in its time zone.
         pub all_day: bool,
-        /// How many minutes before the start people are to be there.
+        /// How many minutes before the start people should arrive.
         #[schema(examples(30), minimum = 0, maximum = 600)]
         pub arrival_minutes: Option<i64>,
         pub location_id: Option<LocationId>,
+        /// Name of the opponent; `null` if there is none.
         #[schema(max_length = 120)]
         pub opponent: Option<String>,
+        /// Whether a game is at home, away or on neutral ground; `null` if it does not apply.
         pub home_away: Option<HomeAway>,
+        /// What to wear; `null` if it does not matter.
         #[schema(examples("blue"), max_length = 120)]
         pub uniform: Option<String>,
+        /// Notes for members; `null` if there are none.
         #[schema(max_length = 10000)]
         pub notes: Option<String>,
-        /// Whether people are asked if they come.
-        pub asks_rsvp: bool,
-        /// Answers are taken until then.
+        /// Whether members are asked for an RSVP.
+        #[schema(examples(true))]
+        pub rsvp_enabled: bool,
+        /// Time until which RSVPs are accepted; `null` for no deadline before the event ends.
         pub rsvp_deadline: Option<Timestamp>,
-        /// How many can come; whoever says yes after that waits.
+        /// Maximum number of members who can attend; `null` for no limit. Members who answer yes after that are put on
+        /// the waiting list.
         #[schema(minimum = 1, maximum = 100_000)]
         pub capacity: Option<i64>,
+        /// Duties that members can take on.
         #[schema(value_type = Vec<super::duty::Duty>)]
         pub duties: Duties,
+        /// Status of the event: `scheduled`, `cancelled` (it does not take place), `completed` (its result is recorded)
+        /// or `postponed` (the new time is not known yet).
         pub status: Status,
+        /// Why the event was cancelled; `null` if no reason was given or it was not cancelled.
         #[schema(max_length = 500)]
         pub cancel_reason: Option<String>,
+        /// When the event was cancelled; `null` if it was not.
         pub cancelled_at: Option<Timestamp>,
         #[serde(skip)]
         pub asked_count: i64,
@@ -114,24 +130,24 @@ record! {
         #[serde(skip)]
         pub maybe_count: i64,
         #[serde(skip)]
-        pub waiting_count: i64,
+        pub waitlisted_count: i64,
         #[serde(skip)]
         pub revision: i64,
         #[serde(skip)]
         pub revised_at: Timestamp,
-        /// The event's id in another system, unique in the account.
+        /// ID of the event in another system; unique in the account.
         #[schema(max_length = 120)]
         pub external_id: Option<String>,
         pub metadata: Metadata,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
-        /// Rises with every change and every answer.
+        /// Increases with every change and every RSVP.
         pub version: i64,
     }
 }
 
 impl Event {
-    /// From when to when it is.
+    /// Start, end and time zone of the event.
     pub fn span(&self) -> Span {
         Span {
             starts_at: self.starts_at,
@@ -141,94 +157,113 @@ impl Event {
         }
     }
 
-    /// Whether it has ended.
+    /// Whether the event has ended.
     pub fn is_over(&self, now: Timestamp) -> bool {
         self.ends_at <= now
     }
 }
 
-thing!(Event by EventId: Versioned);
+impl_resource!(Event by EventId: Versioned);
 
-/// How many answered what.
+/// Number of RSVPs by answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = RsvpCounts)]
 pub struct Counts {
+    /// Number of members who accepted.
+    #[schema(examples(9))]
     pub yes: i64,
+    /// Number of members who declined.
+    #[schema(examples(2))]
     pub no: i64,
+    /// Number of members who answered maybe.
+    #[schema(examples(1))]
     pub maybe: i64,
-    /// Those who would come but wait for a place.
-    pub waiting: i64,
-    /// Those on the roster who have not answered.
+    /// Number of members on the waiting list.
+    #[schema(examples(0))]
+    pub waitlisted: i64,
+    /// Number of members on the roster who have not answered.
+    #[schema(examples(3))]
     pub unanswered: i64,
 }
 
-/// Something a team meets for.
+/// An event of a team, such as a game or a practice.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = Event)]
+#[schema(as = TeamEvent)]
 #[serde(tag = "object", rename = "event")]
-pub struct Shown {
+pub struct EventView {
     #[serde(flatten)]
     pub event: Event,
-    /// What the clocks show in its zone when it starts.
+    /// Local start time in `timezone`.
     pub starts_local: LocalTime,
-    /// What the clocks show in its zone when it ends.
+    /// Local end time in `timezone`.
     pub ends_local: LocalTime,
+    /// The location of the event.
     pub location: Option<Location>,
+    /// Number of RSVPs by answer.
     pub rsvp_counts: Counts,
-    /// How it ended; `null` until that is recorded.
+    /// Result of the event; `null` until it is recorded.
     #[schema(value_type = Option<Object>)]
     pub result: (),
-    /// What should be looked at, told when an event is created or moved.
+    /// Warnings about overlapping events. Only set in the response to creating or moving an event.
     pub warnings: Vec<Warning>,
 }
 
-impl Subject for Shown {
+impl Subject for EventView {
     fn subject(&self) -> String {
         self.event.id.to_string()
     }
 }
 
-impl Versioned for Shown {
+impl Versioned for EventView {
     fn version(&self) -> i64 {
         self.event.version
     }
 }
 
-impl Paged for Shown {
-    type Place = (Timestamp, EventId);
+impl Paged for EventView {
+    type SortKey = (Timestamp, EventId);
 
-    fn place(&self) -> Self::Place {
+    fn sort_key(&self) -> Self::SortKey {
         (self.event.starts_at, self.event.id)
     }
 }
 
-/// Which events to list.
+/// Filters for listing events.
 #[derive(Debug, Default)]
 pub struct EventFilter {
+    /// Only events of this team.
     pub team_id: Option<TeamId>,
-    /// Only events that start at this moment or later.
+    /// Only events of these teams; empty if there are fewer than two.
+    pub team_ids: Vec<TeamId>,
+    /// Only events that start at this time or later.
     pub from: Option<Timestamp>,
-    /// Only events that start before this moment.
+    /// Only events that start before this time.
     pub to: Option<Timestamp>,
+    /// Only events of this type.
     pub kind: Option<Kind>,
+    /// Only events of these types; empty if there are fewer than two.
+    pub kinds: Vec<Kind>,
     pub status: Option<Status>,
     pub series_id: Option<SeriesId>,
     pub location_id: Option<LocationId>,
     pub external_id: Option<String>,
-    /// Only events that ask for answers and lack some.
-    pub needs_answer: bool,
-    /// Together with `needs_answer`: lacks the answer of this member.
+    /// Only events that changed at or after this time.
+    pub updated_since: Option<Timestamp>,
+    /// Only events with missing RSVPs.
+    pub needs_rsvp: bool,
+    /// With `needs_rsvp`: only events without an RSVP of this member.
     pub member_id: Option<MemberId>,
 }
 
-/// One event of a team that the caller reaches.
-pub fn find(db: &Reader<'_>, reach: &Reach, id: EventId) -> Result<Event> {
+/// One event of a team that the caller can access.
+pub fn find(db: &Reader<'_>, access: &TeamAccess, id: EventId) -> Result<Event> {
     let text = sql!(Event::SELECT, " where account_id = :account and id = :id");
     let event: Event = db.one(text, bind! { id })?;
-    reach.check(event.team_id)?;
+    access.check(event.team_id)?;
     Ok(event)
 }
 
-/// Every event of a series, in order.
+/// All events of a series, in order.
 pub fn of_series(db: &Reader<'_>, series_id: SeriesId) -> Result<Vec<Event>> {
     let text = sql!(
         Event::SELECT,
@@ -237,27 +272,32 @@ pub fn of_series(db: &Reader<'_>, series_id: SeriesId) -> Result<Vec<Event>> {
     Ok(db.all(text, bind! { series_id })?)
 }
 
-/// A page of events by start, as they are shown.
+/// A page of events, ordered by start.
 pub fn list(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     filter: &EventFilter,
     page: &Page<(Timestamp, EventId)>,
-) -> Result<Vec<Shown>> {
+) -> Result<Vec<EventView>> {
     let (from, to) = (filter.from.unwrap_or(LEAST), filter.to.unwrap_or(GREATEST));
-    // The bounds are part of the place where the page begins, so that no index is walked in vain.
+    // The bounds are part of the start position of the page, so that the index scan skips rows outside of them.
     let (after_time, after_id) = match page.order {
-        Order::Asc => page.after((from, EventId::LEAST), PLACES_END).max((from, EventId::LEAST)),
-        Order::Desc => page.after(PLACES_START, (to, EventId::LEAST)).min((to, EventId::LEAST)),
+        Order::Asc => page.after((from, EventId::MIN), LAST_POSITION).max((from, EventId::MIN)),
+        Order::Desc => page.after(FIRST_POSITION, (to, EventId::MIN)).min((to, EventId::MIN)),
     };
     let EventFilter { kind, status, series_id, location_id, external_id, member_id, .. } = filter;
-    let (needs, limit) = (filter.needs_answer, page.fetch());
-    let teams = match (filter.team_id, reach) {
-        (Some(team), reach) => reach.check(team).map(|()| vec![team])?,
-        (None, reach) => reach.narrowing().1,
+    let (needs, updated_since) = (filter.needs_rsvp, filter.updated_since);
+    let kinds: Vec<_> = filter.kinds.iter().map(|kind| kind.as_str()).collect();
+    let (several_kinds, limit) = (!kinds.is_empty(), page.fetch_limit());
+    let several_teams = !filter.team_ids.is_empty();
+    access.check_all(&filter.team_ids)?;
+    let teams = match filter.team_id {
+        Some(team) => access.check(team).map(|()| vec![team])?,
+        None if several_teams => filter.team_ids.clone(),
+        None => access.team_filter().1,
     };
     let team_id = teams.first().copied();
-    let narrowed = *reach != Reach::Everywhere;
+    let narrowed = several_teams || *access != TeamAccess::AllTeams;
     let text = match (teams.len(), narrowed, page.order) {
         (1, _, Order::Asc) => sql!(Event::SELECT, OF_TEAM, FILTER, ASCENDING_OF_TEAM),
         (1, _, Order::Desc) => sql!(Event::SELECT, OF_TEAM, FILTER, DESCENDING_OF_TEAM),
@@ -266,31 +306,33 @@ pub fn list(
         (_, false, Order::Asc) => sql!(Event::SELECT, OF_ALL, FILTER, ASCENDING),
         (_, false, Order::Desc) => sql!(Event::SELECT, OF_ALL, FILTER, DESCENDING),
     };
-    let found = db.all(
+    let events = db.all(
         text,
-        bind! { team_id, teams, kind, status, series_id, location_id, external_id, needs,
-        member_id, from, to, after_time, after_id, limit },
+        bind! { team_id, teams, kind, several_kinds, kinds, status, series_id, location_id,
+        external_id, updated_since, needs, member_id, from, to, after_time, after_id, limit },
     )?;
-    show(db, found)
+    views(db, events)
 }
 
 const LEAST: Timestamp = Timestamp::from_micros(i64::MIN);
 const GREATEST: Timestamp = Timestamp::from_micros(i64::MAX);
-const PLACES_START: (Timestamp, EventId) = (LEAST, EventId::LEAST);
-const PLACES_END: (Timestamp, EventId) = (GREATEST, EventId::GREATEST);
+const FIRST_POSITION: (Timestamp, EventId) = (LEAST, EventId::MIN);
+const LAST_POSITION: (Timestamp, EventId) = (GREATEST, EventId::MAX);
 
 const OF_TEAM: &str = " where account_id = :account and team_id = :team_id";
 const OF_TEAMS: &str = " where account_id = :account and team_id in (:teams)";
 const OF_ALL: &str = " where account_id = :account";
 const FILTER: &str = "
       and (cast(:kind as text) is null or kind = :kind)
+      and (not cast(:several_kinds as boolean) or kind in (:kinds))
       and (cast(:status as text) is null or status = :status)
       and (cast(:series_id as bytea) is null or series_id = :series_id)
       and (cast(:location_id as bytea) is null or location_id = :location_id)
       and (cast(:external_id as text) is null or external_id = :external_id)
-      and (not cast(:needs as boolean) or (asks_rsvp and status = 'scheduled'
+      and (cast(:updated_since as bigint) is null or updated_at >= :updated_since)
+      and (not cast(:needs as boolean) or (rsvp_enabled and status = 'scheduled'
           and case when cast(:member_id as bytea) is null
-              then yes_count + no_count + maybe_count + waiting_count < asked_count
+              then yes_count + no_count + maybe_count + waitlisted_count < asked_count
               else team_id = (
                   select member.team_id from member
                   where member.account_id = event.account_id and member.id = :member_id
@@ -305,8 +347,8 @@ const ASCENDING: &str = " and starts_at < :to and (starts_at, id) > (:after_time
 const DESCENDING: &str = " and starts_at >= :from and (starts_at, id) < (:after_time, :after_id)
     order by starts_at desc, id desc limit :limit";
 
-// A bound that no index can use: with two, SQLite takes the index of all the account's events by start
-// for better than the team's own.
+// `+ 0` keeps the bound out of the index choice: with two bounds on `starts_at`, SQLite would use the index of all
+// events of the account instead of the index by team.
 const ASCENDING_OF_TEAM: &str =
     " and starts_at + 0 < :to and (starts_at, id) > (:after_time, :after_id)
     order by starts_at, id limit :limit";
@@ -314,41 +356,45 @@ const DESCENDING_OF_TEAM: &str =
     " and starts_at + 0 >= :from and (starts_at, id) < (:after_time, :after_id)
     order by starts_at desc, id desc limit :limit";
 
-/// Events as they are shown: with local times, their locations and counts.
-pub fn show(db: &Reader<'_>, events: Vec<Event>) -> Result<Vec<Shown>> {
-    let places = location::find_all(db, events.iter().filter_map(|event| event.location_id))?;
-    let shown = events.into_iter().map(|event| {
-        let place = places.iter().find(|place| Some(place.id) == event.location_id);
+/// The API representations of events, with local times, locations and RSVP counts.
+pub fn views(db: &Reader<'_>, events: Vec<Event>) -> Result<Vec<EventView>> {
+    let locations = location::find_all(db, events.iter().filter_map(|event| event.location_id))?;
+    let views = events.into_iter().map(|event| {
+        let location = locations.iter().find(|location| Some(location.id) == event.location_id);
         let Event {
-            yes_count: yes, no_count: no, maybe_count: maybe, waiting_count: waiting, ..
+            yes_count: yes,
+            no_count: no,
+            maybe_count: maybe,
+            waitlisted_count: waitlisted,
+            ..
         } = event;
-        let answered = yes + no + maybe + waiting;
-        let asked = if event.asks_rsvp { event.asked_count } else { 0 };
+        let answered = yes + no + maybe + waitlisted;
+        let asked = if event.rsvp_enabled { event.asked_count } else { 0 };
         let unanswered = (asked - answered).max(0);
-        Shown {
+        EventView {
             starts_local: event.timezone.local(event.starts_at),
             ends_local: event.timezone.local(event.ends_at),
-            location: place.cloned(),
-            rsvp_counts: Counts { yes, no, maybe, waiting, unanswered },
+            location: location.cloned(),
+            rsvp_counts: Counts { yes, no, maybe, waitlisted, unanswered },
             result: (),
             warnings: Vec::new(),
             event,
         }
     });
-    Ok(shown.collect())
+    Ok(views.collect())
 }
 
-/// One event as it is shown.
-pub fn show_one(db: &Reader<'_>, event: Event) -> Result<Shown> {
-    Ok(show(db, vec![event])?.remove(0))
+/// The API representation of one event.
+pub fn view(db: &Reader<'_>, event: Event) -> Result<EventView> {
+    Ok(views(db, vec![event])?.remove(0))
 }
 
-/// Notes how many people are on the team's roster now, in the events that are not over. The events
-/// show how many of them have not answered, so their versions rise.
-pub fn recount(tx: &Tx<'_>, team: TeamId) -> Result<()> {
-    // No event lasts longer, so none that began earlier can still be going on.
-    let earliest = tx.now().minus(super::when::LONGEST);
-    tx.run(
+/// Updates the number of invited members in a team's events that are not over, after the roster has changed. The
+/// number of missing RSVPs depends on it, so the versions of the events increase.
+pub fn update_roster_count(tx: &Tx<'_>, team: TeamId) -> Result<()> {
+    // No event lasts longer, so earlier ones are over.
+    let earliest = tx.now().minus(super::event_time::MAX_DURATION);
+    tx.execute(
         "update event set version = version + 1, updated_at = :now,
              asked_count = (select roster_count from team
                  where account_id = :account and id = :team)
@@ -360,9 +406,9 @@ pub fn recount(tx: &Tx<'_>, team: TeamId) -> Result<()> {
     Ok(())
 }
 
-/// Notes that a location has changed, in the events there: they show it, and calendars do too.
-pub fn relocated(tx: &Tx<'_>, location: LocationId) -> Result<()> {
-    tx.run(
+/// Increases the versions of all events at a location after it has changed, since events and calendars contain it.
+pub fn touch_at_location(tx: &Tx<'_>, location: LocationId) -> Result<()> {
+    tx.execute(
         "update event set version = version + 1, updated_at = :now, revision = revision + 1,
              revised_at = :now
          where account_id = :account and location_id = :location",
@@ -371,29 +417,29 @@ pub fn relocated(tx: &Tx<'_>, location: LocationId) -> Result<()> {
     Ok(())
 }
 
-/// Writes what has changed in an event's row.
-pub fn store(tx: &Tx<'_>, event: &Event) -> Result<()> {
-    let done = tx.run(
+/// Updates the row of an event.
+pub fn update(tx: &Tx<'_>, event: &Event) -> Result<()> {
+    let result = tx.execute(
         "update event set occurrence = :occurrence, edited = :edited, kind = :kind, title = :title, starts_at = :starts_at,
              ends_at = :ends_at, timezone = :timezone, all_day = :all_day,
              arrival_minutes = :arrival_minutes, location_id = :location_id, opponent = :opponent,
-             home_away = :home_away, uniform = :uniform, notes = :notes, asks_rsvp = :asks_rsvp,
+             home_away = :home_away, uniform = :uniform, notes = :notes, rsvp_enabled = :rsvp_enabled,
              rsvp_deadline = :rsvp_deadline, capacity = :capacity, duties = :duties,
              status = :status, cancel_reason = :cancel_reason, cancelled_at = :cancelled_at,
              yes_count = :yes_count, no_count = :no_count, maybe_count = :maybe_count,
-             waiting_count = :waiting_count, revision = :revision, revised_at = :revised_at,
+             waitlisted_count = :waitlisted_count, revision = :revision, revised_at = :revised_at,
              external_id = :external_id, metadata = :metadata, updated_at = :updated_at,
              version = :version
          where account_id = :account and id = :id",
         &event.bind(),
     );
-    unique(done)?;
+    map_unique_violation(result)?;
     Ok(())
 }
 
-/// Notes where its series has an event that stays as it is, and whether it still goes its own way.
-/// Nobody sees that.
-pub fn place(
+/// Updates the position of an event in its series, and whether it is an exception to the series. Both are internal,
+/// so the version stays the same.
+pub fn set_occurrence(
     tx: &Tx<'_>,
     event: &Event,
     occurrence: Option<LocalTime>,
@@ -402,7 +448,7 @@ pub fn place(
     if (event.occurrence, event.edited) == (occurrence, edited) {
         return Ok(());
     }
-    tx.run(
+    tx.execute(
         "update event set occurrence = :occurrence, edited = :edited
          where account_id = :account and id = :id",
         bind! { occurrence, edited, id: event.id },
@@ -410,8 +456,8 @@ pub fn place(
     Ok(())
 }
 
-/// What the unique rule of the table means to the caller.
-pub fn unique(done: store::Result<u64>) -> Result<u64> {
-    let others = "Another event already has this external id.";
-    done.taken("event_account_id_external_id_key", "/external_id", others)
+/// Turns a violation of the unique constraint into an error for the caller.
+pub fn map_unique_violation(result: store::Result<u64>) -> Result<u64> {
+    let detail = "Another event already has this external ID.";
+    result.on_unique_violation("event_account_id_external_id_key", "/external_id", detail)
 }

@@ -1,7 +1,7 @@
-//! Calendar feeds: unguessable addresses under which calendar programs find a team's or a person's events.
+//! Calendar feeds: secret URLs for calendar apps to subscribe to the events of a team or a person.
 //!
-//! The address is a secret of its own, shown once; only its hash is kept. Whoever has it sees the
-//! schedule and nothing else, until it is revoked.
+//! The URL is the only credential. It is shown once, and only its hash is stored. It gives access to the schedule and
+//! nothing else, until it is revoked.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,96 +11,101 @@ use serde::Serialize;
 use store::{Reader, Tx, bind, record, row, sql};
 use utoipa::ToSchema;
 
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::accounts::user;
 use crate::error::{Error, Fault, Result};
-use crate::expected::{Expected, Versioned};
 use crate::ids::{AccountId, FeedId, PersonId, TeamId, UserId};
+use crate::if_match::{IfMatch, Versioned};
 use crate::paging::{Order, Page};
-use crate::roster::standing;
-use crate::signals::Tell;
+use crate::resource::impl_resource;
+use crate::roster::access;
+use crate::signals::Publish;
 use crate::teams::team;
-use crate::thing::thing;
 
 record! {
-    /// A calendar that can be subscribed to.
+    /// A calendar that calendar apps can subscribe to.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "calendar_feed")]
+    #[schema(as = CalendarFeed)]
     pub struct Feed in calendar_feed {
         pub id: FeedId,
         #[serde(skip)]
         pub account_id: AccountId,
         #[serde(skip)]
         pub token_hash: [u8; 32],
+        /// Name of the feed; `null` if it has none.
         #[schema(examples("For the parents"), max_length = 120)]
         pub name: Option<String>,
-        /// The team whose events it shows.
+        /// Team whose events the feed contains; `null` for a feed of a person.
         pub team_id: Option<TeamId>,
-        /// The person whose teams' events it shows: their own and those of the children they look after.
+        /// Person whose events the feed contains: those of their own teams and of their dependents' teams; `null` for a
+        /// feed of a team.
         pub person_id: Option<PersonId>,
-        /// Whether it shows games and tournaments only.
+        /// Whether the feed contains only games and tournaments.
         pub games_only: bool,
-        /// Who made it.
+        /// ID of the user or key that created the feed.
         #[schema(examples("key_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
         pub created_by: String,
-        /// Since when its address no longer works.
+        /// When the feed was revoked and its URL stopped working; `null` if it was not.
         pub revoked_at: Option<Timestamp>,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
-        /// Rises with every change.
+        /// Increases with every change.
         pub version: i64,
     }
 }
 
-/// A feed that was just made, with the address that is shown only now.
+/// A new feed with its URL, which is shown only once.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = NewFeedAnswer)]
-pub struct Made {
+#[schema(as = CreatedCalendarFeed)]
+pub struct CreatedFeed {
     #[serde(flatten)]
     pub feed: Feed,
-    /// The address to subscribe to. It is shown only now; where an `Idempotency-Key` repeats the answer,
-    /// it is left out.
+    /// URL to subscribe to. It is shown only in this response, and left out when an `Idempotency-Key` repeats the
+    /// response.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false, examples("https://club.example.org/calendar/3q2-7w….ics"))]
     pub url: Option<String>,
 }
 
-impl Versioned for Made {
+impl Versioned for CreatedFeed {
     fn version(&self) -> i64 {
         self.feed.version
     }
 }
 
-/// A feed to be made: of a team, or of a person.
+/// A new feed of a team or a person.
 #[derive(Debug, ToSchema)]
+#[schema(as = CreateCalendarFeedRequest)]
 pub struct NewFeed {
+    /// Name of the feed; `null` if it has none.
     #[schema(max_length = 120)]
     pub name: Option<String>,
-    /// Give this or `person_id`.
+    /// Team of the feed. Set either this or `person_id`.
     pub team_id: Option<TeamId>,
-    /// Give this or `team_id`.
+    /// Person of the feed. Set either this or `team_id`.
     pub person_id: Option<PersonId>,
-    /// `false` if left out.
+    /// Whether the feed contains only games and tournaments. Default: `false`.
     #[schema(required = false)]
     pub games_only: bool,
 }
 
-/// Which feeds to list.
+/// Filters for listing feeds.
 #[derive(Debug, Default)]
 pub struct FeedFilter {
     pub team_id: Option<TeamId>,
     pub person_id: Option<PersonId>,
 }
 
-/// Makes a feed; the second value is the secret part of its address.
-pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewFeed) -> Result<(Feed, String)> {
-    if let Some(fault) = subject_fault(tx, reach, &new)? {
+/// Creates a feed. The second value is the secret token of its URL.
+pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewFeed) -> Result<(Feed, String)> {
+    if let Some(fault) = subject_fault(tx, access, &new)? {
         return Err(Error::invalid(vec![fault]));
     }
     if let Some(team) = new.team_id {
-        team::playing(tx, team)?;
+        team::find_active(tx, team)?;
     }
-    let token = URL_SAFE_NO_PAD.encode(tx.dice().bytes::<32>());
+    let token = URL_SAFE_NO_PAD.encode(tx.rng().bytes::<32>());
     let feed = Feed {
         id: tx.new_id(),
         account_id: tx.account(),
@@ -115,49 +120,53 @@ pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewFeed) -> Result<(Feed, String)
         updated_at: tx.now(),
         version: 1,
     };
-    tx.run(Feed::INSERT, &feed.bind())?;
-    tx.tell("calendar_feed.created", &feed)?;
+    tx.execute(Feed::INSERT, &feed.bind())?;
+    tx.publish("calendar_feed.created", &feed)?;
     Ok((feed, token))
 }
 
-thing!(Feed by FeedId: Subject Versioned Paged);
+impl_resource!(Feed by FeedId: Subject Versioned Paged);
 
-/// A feed is of one team or of one person, whom the caller reaches.
-fn subject_fault(tx: &Tx<'_>, reach: &Reach, new: &NewFeed) -> Result<Option<Fault>> {
-    let (pointer, found) = match (new.team_id, new.person_id) {
-        (Some(team), None) => ("/team_id", reach.check(team).is_ok() && known_team(tx, team)?),
-        (None, Some(person)) if reach.is_family(person) => {
-            ("/person_id", known_person(tx, person)?)
+/// Checks that a new feed has exactly one subject, which exists and which the caller can access.
+fn subject_fault(tx: &Tx<'_>, access: &TeamAccess, new: &NewFeed) -> Result<Option<Fault>> {
+    let (pointer, exists) = match (new.team_id, new.person_id) {
+        (Some(team), None) => ("/team_id", access.check(team).is_ok() && team_exists(tx, team)?),
+        (None, Some(person)) if access.is_family(person) => {
+            ("/person_id", person_exists(tx, person)?)
         }
-        (None, Some(_)) if matches!(reach, Reach::User(_)) => return Err(Error::forbidden()),
-        (None, Some(_)) if *reach != Reach::Everywhere => {
-            let detail = "A person may join other teams, which this key does not reach.";
+        (None, Some(_)) if matches!(access, TeamAccess::User(_)) => return Err(Error::forbidden()),
+        (None, Some(_)) if *access != TeamAccess::AllTeams => {
+            let detail =
+                "This key is limited to certain teams, so it can only create feeds of teams.";
             return Ok(Some(Fault::new("/person_id", "not_allowed", detail)));
         }
-        (None, Some(person)) => ("/person_id", known_person(tx, person)?),
+        (None, Some(person)) => ("/person_id", person_exists(tx, person)?),
         _ => {
-            let detail = "Give either team_id or person_id.";
+            let detail = "Set either `team_id` or `person_id`.";
             return Ok(Some(Fault::new("/team_id", "required", detail)));
         }
     };
-    let unknown = || Fault::new(pointer, "unknown", "There is nothing with this id.");
-    Ok((!found).then(unknown))
+    let detail = match pointer {
+        "/team_id" => "There is no team with this ID.",
+        _ => "There is no person with this ID.",
+    };
+    Ok((!exists).then(|| Fault::new(pointer, "unknown", detail)))
 }
 
-fn known_team(db: &Reader<'_>, id: TeamId) -> Result<bool> {
+fn team_exists(db: &Reader<'_>, id: TeamId) -> Result<bool> {
     let text = "select id from team where account_id = :account and id = :id";
-    Ok(db.maybe::<(TeamId,)>(text, bind! { id })?.is_some())
+    Ok(db.optional::<(TeamId,)>(text, bind! { id })?.is_some())
 }
 
-fn known_person(db: &Reader<'_>, id: PersonId) -> Result<bool> {
+fn person_exists(db: &Reader<'_>, id: PersonId) -> Result<bool> {
     let text = "select id from person
         where account_id = :account and id = :id and erased_at is null";
-    Ok(db.maybe::<(PersonId,)>(text, bind! { id })?.is_some())
+    Ok(db.optional::<(PersonId,)>(text, bind! { id })?.is_some())
 }
 
-/// The teams a person is on, and those of the children they look after.
+/// The teams of a person and of their dependents.
 pub fn teams_of(db: &Reader<'_>, person: PersonId) -> Result<Vec<TeamId>> {
-    let own: Vec<(TeamId,)> = db.all(
+    let teams: Vec<(TeamId,)> = db.all(
         "select distinct team_id from member
          where account_id = :account and status in ('active', 'injured')
            and (person_id = :person or person_id in (
@@ -166,41 +175,42 @@ pub fn teams_of(db: &Reader<'_>, person: PersonId) -> Result<Vec<TeamId>> {
          order by team_id",
         bind! { person },
     )?;
-    Ok(own.into_iter().map(|(team,)| team).collect())
+    Ok(teams.into_iter().map(|(team,)| team).collect())
 }
 
-/// One feed.
-pub fn find(db: &Reader<'_>, reach: &Reach, id: FeedId) -> Result<Feed> {
+/// One feed that the caller may see.
+pub fn find(db: &Reader<'_>, access: &TeamAccess, id: FeedId) -> Result<Feed> {
     let text = sql!(Feed::SELECT, " where account_id = :account and id = :id");
     let feed: Feed = db.one(text, bind! { id })?;
-    let open = match reach {
-        Reach::Everywhere => true,
-        Reach::User(_) if feed.created_by == db.actor() => true,
-        _ => feed.team_id.is_some_and(|team| reach.opens(team)),
+    let visible = match access {
+        TeamAccess::AllTeams => true,
+        TeamAccess::User(_) if feed.created_by == db.actor() => true,
+        _ => feed.team_id.is_some_and(|team| access.has_full_access(team)),
     };
-    if open { Ok(feed) } else { Err(Error::not_found()) }
+    if visible { Ok(feed) } else { Err(Error::not_found()) }
 }
 
 /// A page of feeds, in order of creation.
 pub fn list(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     filter: &FeedFilter,
     page: &Page<FeedId>,
 ) -> Result<Vec<Feed>> {
     let FeedFilter { team_id, person_id } = filter;
-    let (after, limit) = (page.after(FeedId::LEAST, FeedId::GREATEST), page.fetch());
-    let (narrowed, teams) = match reach {
-        Reach::User(place) => (true, place.leads.clone()),
-        _ => reach.narrowing(),
+    let (after, limit) = (page.after(FeedId::MIN, FeedId::MAX), page.fetch_limit());
+    let (narrowed, teams) = match access {
+        TeamAccess::User(place) => (true, place.managed_team_ids.clone()),
+        _ => access.team_filter(),
     };
-    // What users made is their own, also of teams that others lead.
-    let made_by = matches!(reach, Reach::User(_)).then(|| db.actor());
+    // Users also see the feeds they created, even for teams that they do not manage.
+    let creator = matches!(access, TeamAccess::User(_)).then(|| db.actor());
     let text = match page.order {
         Order::Asc => sql!(Feed::SELECT, FILTER, " and id > :after order by id limit :limit"),
         Order::Desc => sql!(Feed::SELECT, FILTER, " and id < :after order by id desc limit :limit"),
     };
-    Ok(db.all(text, bind! { team_id, person_id, narrowed, teams, made_by, after, limit })?)
+    Ok(db
+        .all(text, bind! { team_id, person_id, narrowed, teams, made_by: creator, after, limit })?)
 }
 
 const FILTER: &str = " where account_id = :account
@@ -208,9 +218,9 @@ const FILTER: &str = " where account_id = :account
     and (cast(:person_id as bytea) is null or person_id = :person_id)
     and (not cast(:narrowed as boolean) or team_id in (:teams) or created_by = cast(:made_by as text))";
 
-/// Revokes a feed: its address stops working at once.
-pub fn revoke(tx: &Tx<'_>, reach: &Reach, id: FeedId, expected: &Expected) -> Result<Feed> {
-    let before = expected.check(find(tx, reach, id))?;
+/// Revokes a feed: its URL stops working at once.
+pub fn revoke(tx: &Tx<'_>, access: &TeamAccess, id: FeedId, expected: &IfMatch) -> Result<Feed> {
+    let before = expected.check(find(tx, access, id))?;
     if before.revoked_at.is_some() {
         return Err(Error::invalid_state("The feed is already revoked."));
     }
@@ -220,49 +230,49 @@ pub fn revoke(tx: &Tx<'_>, reach: &Reach, id: FeedId, expected: &Expected) -> Re
         version: before.version + 1,
         ..before.clone()
     };
-    tx.run(
+    tx.execute(
         "update calendar_feed set revoked_at = :revoked_at, updated_at = :updated_at,
              version = :version
          where account_id = :account and id = :id",
         &after.bind(),
     )?;
-    tx.tell_change("calendar_feed.revoked", &before, &after)?;
+    tx.publish_change("calendar_feed.revoked", &before, &after)?;
     Ok(after)
 }
 
-/// Every feed of a person.
+/// All feeds of a person.
 pub fn of_person(db: &Reader<'_>, person: PersonId) -> Result<Vec<Feed>> {
     let text =
         sql!(Feed::SELECT, " where account_id = :account and person_id = :person order by id");
     Ok(db.all(text, bind! { person })?)
 }
 
-/// Revokes every feed of a person.
+/// Revokes all feeds of a person.
 pub fn revoke_all_of(tx: &Tx<'_>, person: PersonId) -> Result<()> {
     for feed in of_person(tx, person)? {
         if feed.revoked_at.is_none() {
-            revoke(tx, &Reach::Everywhere, feed.id, &Expected::Anything)?;
+            revoke(tx, &TeamAccess::AllTeams, feed.id, &IfMatch::Absent)?;
         }
     }
     Ok(())
 }
 
 row! {
-    /// What the secret part of an address leads to.
+    /// A feed that was found by the token of its URL.
     #[derive(Debug, Clone)]
-    pub struct Subscribed {
+    pub struct Subscription {
         pub account_id: AccountId,
         pub team_id: Option<TeamId>,
         pub person_id: Option<PersonId>,
         pub games_only: bool,
         pub created_by: String,
-        /// How often anything in the account has changed.
+        /// Number of changes in the account; used to invalidate the cached calendar.
         pub sequence: i64,
     }
 }
 
-/// The feed behind the secret part of an address, if it works.
-pub fn subscribed(db: &Reader<'_>, token: &str) -> Result<Subscribed> {
+/// The feed with this token, unless it is revoked.
+pub fn find_by_token(db: &Reader<'_>, token: &str) -> Result<Subscription> {
     let hash = sha256(token.as_bytes());
     Ok(db.one(
         "select f.account_id, f.team_id, f.person_id, f.games_only, f.created_by, j.sequence
@@ -272,16 +282,16 @@ pub fn subscribed(db: &Reader<'_>, token: &str) -> Result<Subscribed> {
     )?)
 }
 
-/// A feed that a user made works only as long as that user sees what it shows.
-pub fn check_maker(db: &Reader<'_>, feed: &Subscribed) -> Result<()> {
+/// Checks that the user who created the feed may still see its events.
+pub fn check_creator(db: &Reader<'_>, feed: &Subscription) -> Result<()> {
     let Ok(user) = feed.created_by.parse::<UserId>() else { return Ok(()) };
     match user::role_of(db, user)? {
         None => return Err(Error::not_found()),
         Some(user::Role::Owner | user::Role::Admin) => return Ok(()),
         Some(user::Role::Member) => {}
     }
-    let standing = standing::of(db, user)?;
-    let seen = feed.team_id.is_some_and(|team| standing.sees.contains(&team))
-        || feed.person_id.is_some_and(|person| standing.family().contains(&person));
-    if seen { Ok(()) } else { Err(Error::not_found()) }
+    let access = access::for_user(db, user)?;
+    let visible = feed.team_id.is_some_and(|team| access.visible_team_ids.contains(&team))
+        || feed.person_id.is_some_and(|person| access.family_person_ids().contains(&person));
+    if visible { Ok(()) } else { Err(Error::not_found()) }
 }

@@ -1,4 +1,4 @@
-//! What members answered over time, and who has not answered at all.
+//! The history of RSVPs, and members who have not answered.
 
 use kit::Timestamp;
 use serde::Serialize;
@@ -12,92 +12,103 @@ use crate::ids::{EventId, MemberId, PersonId};
 use crate::paging::{Order, Page, Paged};
 
 row! {
-    /// An answer as it once was.
+    /// An entry in the history of a member's RSVP.
     #[derive(Debug, Clone, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "rsvp_change")]
-    pub struct Answered {
+    #[schema(as = RsvpHistoryEntry)]
+    pub struct RsvpChange {
         pub event_id: EventId,
         pub member_id: MemberId,
-        /// Counts the member's answers to this event, from 1.
+        /// Number of the entry among the member's answers to this event, starting at 1.
         pub position: i64,
-        /// `null` where the answer was taken back because the member left.
+        /// The answer; `null` if it was withdrawn because the member left the team.
         pub answer: Option<Answer>,
+        /// Note that came with the answer.
         pub note: Option<String>,
-        /// Who answered.
+        /// ID of the person, user or key that answered.
         pub answered_by: String,
+        /// When the answer was given.
         pub answered_at: Timestamp,
     }
 }
 
-impl Paged for Answered {
-    type Place = i64;
+impl Paged for RsvpChange {
+    type SortKey = i64;
 
-    fn place(&self) -> i64 {
+    fn sort_key(&self) -> i64 {
         self.position
     }
 }
 
 row! {
-    /// A member whose answer is missing.
+    /// A member who has not answered.
     #[derive(Debug, Clone, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "unanswered")]
+    #[schema(as = UnansweredMember)]
     pub struct Unanswered {
         #[serde(rename = "member_id")]
         pub id: MemberId,
         pub person_id: PersonId,
+        /// Role on the team.
         #[schema(examples("player"))]
         pub role: String,
+        /// First name of the member.
         pub first_name: String,
+        /// Last name of the member.
         pub last_name: Option<String>,
     }
 }
 
 impl Paged for Unanswered {
-    type Place = MemberId;
+    type SortKey = MemberId;
 
-    fn place(&self) -> MemberId {
+    fn sort_key(&self) -> MemberId {
         self.id
     }
 }
 
-/// A page of everything a member answered to an event, oldest first.
+/// A page of a member's answers to an event, oldest first.
 pub fn list(
     db: &Reader<'_>,
     event: EventId,
     member: MemberId,
     page: &Page<i64>,
-) -> Result<Vec<Answered>> {
-    let (after, limit) = (page.after(0, i64::MAX), page.fetch());
+) -> Result<Vec<RsvpChange>> {
+    let (after, limit) = (page.after(0, i64::MAX), page.fetch_limit());
     let text = match page.order {
-        Order::Asc => sql!(ANSWERED, " and position > :after order by position limit :limit"),
-        Order::Desc => sql!(ANSWERED, " and position < :after order by position desc limit :limit"),
+        Order::Asc => sql!(SELECT_HISTORY, " and position > :after order by position limit :limit"),
+        Order::Desc => {
+            sql!(SELECT_HISTORY, " and position < :after order by position desc limit :limit")
+        }
     };
     Ok(db.all(text, bind! { event, member, after, limit })?)
 }
 
-const ANSWERED: &str =
+const SELECT_HISTORY: &str =
     "select event_id, member_id, position, answer, note, answered_by, answered_at
     from rsvp_change where account_id = :account and event_id = :event and member_id = :member";
 
-/// A page of the members who could answer an event and have not.
+/// A page of the members who have not answered an event.
 pub fn unanswered(
     db: &Reader<'_>,
     event: &Event,
     page: &Page<MemberId>,
 ) -> Result<Vec<Unanswered>> {
-    if !event.asks_rsvp {
+    if !event.rsvp_enabled {
         return Ok(Vec::new());
     }
     let (event, team) = (event.id, event.team_id);
-    let (after, limit) = (page.after(MemberId::LEAST, MemberId::GREATEST), page.fetch());
+    let (after, limit) = (page.after(MemberId::MIN, MemberId::MAX), page.fetch_limit());
     let text = match page.order {
-        Order::Asc => sql!(SILENT, " and m.id > :after order by m.id limit :limit"),
-        Order::Desc => sql!(SILENT, " and m.id < :after order by m.id desc limit :limit"),
+        Order::Asc => sql!(SELECT_UNANSWERED, " and m.id > :after order by m.id limit :limit"),
+        Order::Desc => {
+            sql!(SELECT_UNANSWERED, " and m.id < :after order by m.id desc limit :limit")
+        }
     };
     Ok(db.all(text, bind! { event, team, after, limit })?)
 }
 
-const SILENT: &str = "select m.id, m.person_id, m.role, p.first_name, p.last_name
+const SELECT_UNANSWERED: &str = "select m.id, m.person_id, m.role, p.first_name, p.last_name
     from member m join person p on p.account_id = m.account_id and p.id = m.person_id
     where m.account_id = :account and m.team_id = :team and m.status in ('active', 'injured')
       and not exists (select 1 from rsvp r

@@ -1,97 +1,109 @@
-//! The location: where events are held.
+//! Locations where events take place.
 //!
-//! A location belongs to the club, but it may be the home of a family. So only callers who reach the whole club see
-//! every location. Others see the locations of their teams' events and those they added themselves; coaches and
-//! managers also see the locations that are shared with every team, to plan with.
+//! A location belongs to the club, but it may be a family's home. So only callers with access to the whole club see
+//! every location. Others see the locations of their teams' events and those they created. Coaches and managers also
+//! see the locations that are shared with every team, to plan events there.
 
 use std::collections::BTreeSet;
 
-use kit::{Change, Timestamp, text, words};
+use kit::{Change, Timestamp, string_enum, text};
 use serde::Serialize;
-use store::{Reader, Tx, bind, record, sql, word_column};
+use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
 use super::event;
-use crate::accounts::rights::Reach;
-use crate::error::{Error, Fault, Result, TakenExt};
-use crate::expected::Expected;
+use crate::accounts::rights::TeamAccess;
+use crate::error::{Error, Fault, Result, UniqueViolationExt};
 use crate::ids::{AccountId, LocationId, TeamId};
+use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
 use crate::paging::{Order, Page};
-use crate::signals::Tell;
-use crate::thing::thing;
+use crate::resource::impl_resource;
+use crate::signals::Publish;
 
-words! {
+string_enum! {
     /// Whether a location is in use.
     pub enum Status as LocationStatus {
-        /// It can be chosen.
+        /// The location can be used for events.
         Active = "active",
-        /// It is no longer offered; events that were there still name it.
+        /// The location can no longer be used for new events. Existing events keep it.
         Archived = "archived",
     }
 }
-word_column!(Status);
+enum_column!(Status);
 
 record! {
-    /// A place where events are held.
+    /// A location where events take place.
     #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "location")]
+    #[schema(as = EventLocation)]
     pub struct Location in location {
         pub id: LocationId,
         #[serde(skip)]
         pub account_id: AccountId,
+        /// Name of the location.
         #[schema(examples("Lower pitch"), max_length = 120)]
         pub name: String,
         #[serde(skip)]
         pub name_folded: String,
+        /// Postal address of the location.
         #[schema(examples("12 Quay Street, Harbour"), max_length = 500)]
         pub address: Option<String>,
+        /// Latitude in degrees, from -90 to 90.
         #[schema(examples(38.7071), minimum = -90, maximum = 90)]
         pub latitude: Option<f64>,
+        /// Longitude in degrees, from -180 to 180.
         #[schema(examples(-9.1355), minimum = -180, maximum = 180)]
         pub longitude: Option<f64>,
-        /// A page about it, such as a map.
+        /// A web page about the location, such as a map.
         #[schema(max_length = 1000)]
         pub url: Option<String>,
-        /// How to get in, where to park.
+        /// Notes, such as directions or parking.
         #[schema(max_length = 10000)]
         pub notes: Option<String>,
+        /// Status of the location: `active`, or `archived` (it cannot be used for new events).
         pub status: Status,
-        /// Whether coaches and managers of every team see it. Otherwise only teams with an event there do.
+        /// Whether coaches and managers of every team see the location. Otherwise only teams with an event there do.
         pub shared: bool,
         #[serde(skip)]
         pub created_by: String,
-        /// The location's id in another system, unique in the account.
+        /// ID of the location in another system; unique in the account.
         #[schema(max_length = 120)]
         pub external_id: Option<String>,
         pub metadata: Metadata,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
-        /// Rises with every change.
+        /// Increases with every change.
         pub version: i64,
     }
 }
 
-thing!(Location by LocationId: Subject Versioned Paged);
+impl_resource!(Location by LocationId: Subject Versioned Paged);
 
-/// A location to be created.
+/// A new location.
 #[derive(Debug, ToSchema)]
+#[schema(as = CreateLocationRequest)]
 pub struct NewLocation {
+    /// Name of the location.
     #[schema(examples("Lower pitch"), min_length = 1, max_length = 120)]
     pub name: String,
+    /// Postal address of the location.
     #[schema(max_length = 500)]
     pub address: Option<String>,
-    /// Given together with `longitude`, or not at all.
+    /// Latitude in degrees, from -90 to 90. Must be set together with `longitude`.
     #[schema(minimum = -90, maximum = 90)]
     pub latitude: Option<f64>,
+    /// Longitude in degrees, from -180 to 180.
     #[schema(minimum = -180, maximum = 180)]
     pub longitude: Option<f64>,
+    /// Web page of the location.
     #[schema(max_length = 1000)]
     pub url: Option<String>,
+    /// Notes for members.
     #[schema(max_length = 10000)]
     pub notes: Option<String>,
-    /// Whether coaches and managers of every team see it. `true` if left out; `false` for callers who reach some
-    /// teams only, who cannot share. Set `false` for a private address.
+    /// Whether coaches and managers of every team see the location. Set it to `false` for a private address. Default:
+    /// `true`. Callers limited to certain teams cannot share locations; for them it is always `false`.
     pub shared: Option<bool>,
     #[schema(max_length = 120)]
     pub external_id: Option<String>,
@@ -99,52 +111,61 @@ pub struct NewLocation {
     pub metadata: Metadata,
 }
 
-/// What is to be changed: members that are left out stay, `null` clears.
+/// Changes to a location. Omitted fields stay unchanged; `null` clears a field.
 #[derive(Debug, ToSchema)]
+#[schema(as = UpdateLocationRequest)]
 pub struct LocationChange {
+    /// Name of the location.
     #[schema(value_type = Option<String>, min_length = 1, max_length = 120)]
     pub name: Option<String>,
+    /// Postal address of the location.
     #[schema(value_type = Option<String>, max_length = 500)]
     pub address: Change<String>,
+    /// Latitude in degrees, from -90 to 90.
     #[schema(value_type = Option<f64>, minimum = -90, maximum = 90)]
     pub latitude: Change<f64>,
+    /// Longitude in degrees, from -180 to 180.
     #[schema(value_type = Option<f64>, minimum = -180, maximum = 180)]
     pub longitude: Change<f64>,
+    /// Web page of the location.
     #[schema(value_type = Option<String>, max_length = 1000)]
     pub url: Change<String>,
+    /// Notes for members.
     #[schema(value_type = Option<String>, max_length = 10000)]
     pub notes: Change<String>,
-    /// `null` sets `true`.
+    /// Whether coaches and managers of every team see the location; `null` sets it to `true`.
     #[schema(value_type = Option<bool>)]
     pub shared: Change<bool>,
     #[schema(value_type = Option<String>, max_length = 120)]
     pub external_id: Change<String>,
-    /// Replaces all pairs; `null` clears them.
+    /// Replaces all metadata; `null` clears it.
     #[schema(value_type = Option<Metadata>)]
     pub metadata: Change<Metadata>,
 }
 
-/// Which locations to list.
+/// Filters for listing locations.
 #[derive(Debug, Default)]
 pub struct LocationFilter {
-    /// `None` is every status.
+    /// `None` for all statuses.
     pub status: Option<Status>,
     pub external_id: Option<String>,
-    /// Part of the name, whatever its case.
+    /// Changed at or after this time.
+    pub updated_since: Option<Timestamp>,
+    /// Case-insensitive part of the name.
     pub q: Option<String>,
 }
 
-/// Creates a location. Only callers who reach the whole club share it with every team.
-pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewLocation) -> Result<Location> {
-    let whole_club = *reach == Reach::Everywhere;
+/// Creates a location. Only callers with access to the whole club can share it with every team.
+pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewLocation) -> Result<Location> {
+    let whole_club = *access == TeamAccess::AllTeams;
     if !whole_club && new.shared == Some(true) {
-        let detail = "Only callers who reach the whole club can share a location with every team.";
+        let detail = "You need access to the whole club to share a location with every team.";
         return Err(Error::invalid(vec![Fault::new("/shared", "not_allowed", detail)]));
     }
     let location = Location {
         id: tx.new_id(),
         account_id: tx.account(),
-        name_folded: text::folded(&new.name),
+        name_folded: text::fold_case(&new.name),
         name: new.name,
         address: new.address,
         latitude: new.latitude,
@@ -160,38 +181,40 @@ pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewLocation) -> Result<Location> 
         updated_at: tx.now(),
         version: 1,
     };
-    whole(&location)?;
-    unique(tx.run(Location::INSERT, &location.bind()))?;
-    tx.tell("location.created", &location)?;
+    check_coordinates(&location)?;
+    map_unique_violation(tx.execute(Location::INSERT, &location.bind()))?;
+    tx.publish("location.created", &location)?;
     Ok(location)
 }
 
-/// One location that the caller sees.
-pub fn find(db: &Reader<'_>, reach: &Reach, id: LocationId) -> Result<Location> {
-    if *reach == Reach::Everywhere {
+/// One location that the caller may see.
+pub fn find(db: &Reader<'_>, access: &TeamAccess, id: LocationId) -> Result<Location> {
+    if *access == TeamAccess::AllTeams {
         let text = sql!(Location::SELECT, " where account_id = :account and id = :id");
         return Ok(db.one(text, bind! { id })?);
     }
-    let Visibility { teams, plans, creator } = Visibility::of(db, reach);
+    let Visibility { teams, plans, creator } = Visibility::of(db, access);
     let text = sql!(Location::SELECT, " where account_id = :account and id = :id", VISIBLE);
     Ok(db.one(text, bind! { id, teams, plans, creator })?)
 }
 
-/// What a caller who reaches some teams only sees, as statements ask.
+/// Query parameters that limit locations to what a caller with access to certain teams may see.
 struct Visibility {
-    /// The teams whose events they see.
+    /// The teams whose events the caller sees.
     teams: Vec<TeamId>,
-    /// They lead a team, so they see what is shared.
+    /// Whether the caller manages a team and so sees shared locations.
     plans: bool,
-    /// They see what they added.
+    /// The caller, who sees the locations they created.
     creator: String,
 }
 
 impl Visibility {
-    fn of(db: &Reader<'_>, reach: &Reach) -> Self {
-        let (teams, plans) = match reach {
-            Reach::User(place) => (place.sees.clone(), !place.leads.is_empty()),
-            _ => (reach.narrowing().1, false),
+    fn of(db: &Reader<'_>, access: &TeamAccess) -> Self {
+        let (teams, plans) = match access {
+            TeamAccess::User(place) => {
+                (place.visible_team_ids.clone(), !place.managed_team_ids.is_empty())
+            }
+            _ => (access.team_filter().1, false),
         };
         Self { teams, plans, creator: db.actor().to_owned() }
     }
@@ -202,7 +225,7 @@ const VISIBLE: &str = "
           select location_id from event
           where account_id = :account and team_id in (:teams) and location_id is not null))";
 
-/// Those of these locations that exist, each once.
+/// The locations with these ids, without duplicates.
 pub fn find_all(db: &Reader<'_>, ids: impl Iterator<Item = LocationId>) -> Result<Vec<Location>> {
     let ids: Vec<_> = ids.collect::<BTreeSet<_>>().into_iter().collect();
     if ids.is_empty() {
@@ -215,22 +238,23 @@ pub fn find_all(db: &Reader<'_>, ids: impl Iterator<Item = LocationId>) -> Resul
 /// A page of locations, in order of creation.
 pub fn list(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     filter: &LocationFilter,
     page: &Page<LocationId>,
 ) -> Result<Vec<Location>> {
-    let LocationFilter { status, external_id, .. } = filter;
+    let LocationFilter { status, external_id, updated_since, .. } = filter;
     let pattern = filter.q.as_deref().map(text::contains_pattern);
-    let after = page.after(LocationId::LEAST, LocationId::GREATEST);
-    let limit = page.fetch();
-    let text = match (reach, page.order) {
-        (Reach::Everywhere, Order::Asc) => sql!(Location::SELECT, FILTER, ASCENDING),
-        (Reach::Everywhere, Order::Desc) => sql!(Location::SELECT, FILTER, DESCENDING),
+    let after = page.after(LocationId::MIN, LocationId::MAX);
+    let limit = page.fetch_limit();
+    let text = match (access, page.order) {
+        (TeamAccess::AllTeams, Order::Asc) => sql!(Location::SELECT, FILTER, ASCENDING),
+        (TeamAccess::AllTeams, Order::Desc) => sql!(Location::SELECT, FILTER, DESCENDING),
         (_, Order::Asc) => sql!(Location::SELECT, FILTER, VISIBLE, ASCENDING),
         (_, Order::Desc) => sql!(Location::SELECT, FILTER, VISIBLE, DESCENDING),
     };
-    let Visibility { teams, plans, creator } = Visibility::of(db, reach);
-    let values = bind! { after, limit, status, external_id, pattern, teams, plans, creator };
+    let Visibility { teams, plans, creator } = Visibility::of(db, access);
+    let values = bind! { after, limit, status, external_id, updated_since, pattern, teams, plans,
+    creator };
     Ok(db.all(text, values)?)
 }
 
@@ -241,22 +265,23 @@ const FILTER: &str = "
     where account_id = :account
       and (cast(:status as text) is null or status = :status)
       and (cast(:external_id as text) is null or external_id = :external_id)
+      and (cast(:updated_since as bigint) is null or updated_at >= :updated_since)
       and (cast(:pattern as text) is null or name_folded like :pattern escape '\\')";
 
-/// Changes a location, for callers who reach the whole club. Events there show the change at once.
+/// Updates a location, for callers with access to the whole club. Events there show the change at once.
 pub fn change(
     tx: &Tx<'_>,
     id: LocationId,
-    expected: &Expected,
+    expected: &IfMatch,
     change: LocationChange,
 ) -> Result<Location> {
-    let before = expected.check(find(tx, &Reach::Everywhere, id))?;
+    let before = expected.check(find(tx, &TeamAccess::AllTeams, id))?;
     if before.status == Status::Archived {
         return Err(Error::invalid_state("An archived location cannot be changed."));
     }
     let name = change.name.unwrap_or_else(|| before.name.clone());
     let after = Location {
-        name_folded: text::folded(&name),
+        name_folded: text::fold_case(&name),
         name,
         address: change.address.apply(before.address.clone()),
         latitude: change.latitude.apply(before.latitude),
@@ -268,16 +293,16 @@ pub fn change(
         metadata: change.metadata.apply_or(before.metadata.clone(), Metadata::default()),
         ..before.clone()
     };
-    whole(&after)?;
+    check_coordinates(&after)?;
     if after == before {
         return Ok(before);
     }
     update(tx, "location.updated", &before, after)
 }
 
-/// Archives a location: it can no longer be chosen; events that were there still name it.
-pub fn archive(tx: &Tx<'_>, id: LocationId, expected: &Expected) -> Result<Location> {
-    let before = expected.check(find(tx, &Reach::Everywhere, id))?;
+/// Archives a location: it can no longer be used for new events. Existing events keep it.
+pub fn archive(tx: &Tx<'_>, id: LocationId, expected: &IfMatch) -> Result<Location> {
+    let before = expected.check(find(tx, &TeamAccess::AllTeams, id))?;
     if before.status == Status::Archived {
         return Err(Error::invalid_state("The location is already archived."));
     }
@@ -285,9 +310,14 @@ pub fn archive(tx: &Tx<'_>, id: LocationId, expected: &Expected) -> Result<Locat
     update(tx, "location.archived", &before, after)
 }
 
-fn update(tx: &Tx<'_>, news: &'static str, before: &Location, after: Location) -> Result<Location> {
+fn update(
+    tx: &Tx<'_>,
+    notification: &'static str,
+    before: &Location,
+    after: Location,
+) -> Result<Location> {
     let after = Location { updated_at: tx.now(), version: before.version + 1, ..after };
-    unique(tx.run(
+    map_unique_violation(tx.execute(
         "update location set name = :name, name_folded = :name_folded, address = :address,
              latitude = :latitude, longitude = :longitude, url = :url, notes = :notes,
              status = :status, shared = :shared, external_id = :external_id, metadata = :metadata,
@@ -295,23 +325,24 @@ fn update(tx: &Tx<'_>, news: &'static str, before: &Location, after: Location) -
          where account_id = :account and id = :id",
         &after.bind(),
     ))?;
-    event::relocated(tx, after.id)?;
-    tx.tell_change(news, before, &after)?;
+    event::touch_at_location(tx, after.id)?;
+    tx.publish_change(notification, before, &after)?;
     Ok(after)
 }
 
-/// One coordinate alone is no place.
-fn whole(location: &Location) -> Result<()> {
+/// Checks that a location has both coordinates or none.
+fn check_coordinates(location: &Location) -> Result<()> {
     let missing = match (location.latitude, location.longitude) {
         (Some(_), None) => "/longitude",
         (None, Some(_)) => "/latitude",
         _ => return Ok(()),
     };
-    let detail = "Latitude and longitude are given together.";
+    let detail = "`latitude` and `longitude` must be set together.";
     Err(Error::invalid(vec![Fault::new(missing, "required", detail)]))
 }
 
-fn unique(done: store::Result<u64>) -> Result<u64> {
-    let others = "Another location already has this external id.";
-    done.taken("location_account_id_external_id_key", "/external_id", others)
+/// Turns a violation of the unique constraint into an error for the caller.
+fn map_unique_violation(result: store::Result<u64>) -> Result<u64> {
+    let detail = "Another location already has this external ID.";
+    result.on_unique_violation("location_account_id_external_id_key", "/external_id", detail)
 }

@@ -1,4 +1,4 @@
-//! The schedule: events, where they are, who comes, and calendars of them.
+//! The schedule: events, locations, RSVPs, volunteer duties and calendar feeds.
 
 pub mod api;
 pub mod calendar;
@@ -7,11 +7,12 @@ pub mod duty;
 pub mod edit;
 pub mod event;
 pub mod feed;
-pub mod held;
+pub mod personal_data;
 pub mod history;
 pub mod location;
-mod moving;
+mod rescheduling;
 pub mod rsvp;
+pub mod rsvp_snapshot;
 pub mod schedule;
 pub mod volunteers;
-pub mod when;
+pub mod event_time;

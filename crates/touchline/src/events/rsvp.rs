@@ -1,44 +1,45 @@
-//! Answers: who comes, who waits for a place, and everything anybody answered before.
+//! RSVPs: answers, the waiting list, and the history of answers.
 
-use kit::{Timestamp, words};
+use kit::{Timestamp, string_enum};
 use serde::Serialize;
-use store::{Reader, Tx, bind, record, row, sql, word_column};
+use store::{Reader, Tx, bind, enum_column, record, row, sql};
 use utoipa::ToSchema;
 
 use super::event::{self, Event, Status};
+use super::rsvp_snapshot::RsvpSnapshot;
 use super::volunteers;
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result};
-use crate::expected::Expected;
 use crate::ids::{AccountId, EventId, MemberId, PersonId, RsvpId, TeamId};
+use crate::if_match::IfMatch;
 use crate::paging::{Order, Page, Paged};
-use crate::signals::{Subject, Tell};
+use crate::resource::impl_resource;
+use crate::signals::Publish;
 use crate::teams::team;
-use crate::thing::thing;
 
-words! {
+string_enum! {
     /// What a member can answer.
-    pub enum Choice {
+    pub enum Choice as RsvpChoice {
         Yes = "yes",
         No = "no",
         Maybe = "maybe",
     }
 }
 
-words! {
-    /// What is kept of an answer.
-    pub enum Answer {
+string_enum! {
+    /// The stored answer of an RSVP.
+    pub enum Answer as RsvpAnswer {
         Yes = "yes",
         No = "no",
         Maybe = "maybe",
-        /// Yes, but the event is full; given by us, and turned into yes in order.
-        Waiting = "waiting",
+        /// The member answered yes, but the event is full. Becomes `yes` in order when places become free.
+        Waitlisted = "waitlisted",
     }
 }
-word_column!(Answer);
+enum_column!(Answer);
 
 record! {
-    /// A member's answer to an event.
+    /// A member's RSVP to an event.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "rsvp")]
     pub struct Rsvp in rsvp {
@@ -47,150 +48,117 @@ record! {
         pub account_id: AccountId,
         pub event_id: EventId,
         pub member_id: MemberId,
+        /// Answer of the member: `yes`, `no`, `maybe`, or `waitlisted` (a yes to a full event; becomes `yes`, in order,
+        /// when places become free).
         pub answer: Answer,
-        /// Not part of notifications, since it may say something about a person's health.
+        /// Note of the member. Not included in notifications, because it can contain health information.
         #[schema(max_length = 500)]
         pub note: Option<String>,
         #[serde(skip)]
         pub place: Option<i64>,
-        /// Who answered: the person named by the caller, or the credential that was used.
+        /// ID of the person in `on_behalf_of`, or of the user or key that answered.
         #[schema(examples("per_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
         pub answered_by: String,
+        /// When the answer was given.
         pub answered_at: Timestamp,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
-        /// Rises with every change.
+        /// Increases with every change.
         pub version: i64,
     }
 }
 
-/// An answer as subscribers are told of it: the note may say something about a person's health.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "rsvp")]
-#[schema(as = RsvpNews)]
-pub struct News {
-    pub id: RsvpId,
-    pub event_id: EventId,
-    /// The team whose event it is.
-    pub team_id: TeamId,
-    pub member_id: MemberId,
-    /// `null` once it was taken back, because the member left.
-    pub answer: Option<Answer>,
-    #[schema(examples("per_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
-    pub answered_by: String,
-    pub answered_at: Timestamp,
-    pub created_at: Timestamp,
-    pub updated_at: Timestamp,
-    pub version: i64,
-}
-
-impl News {
-    fn of(rsvp: &Rsvp, team_id: TeamId) -> Self {
-        Self {
-            id: rsvp.id,
-            event_id: rsvp.event_id,
-            team_id,
-            member_id: rsvp.member_id,
-            answer: Some(rsvp.answer),
-            answered_by: rsvp.answered_by.clone(),
-            answered_at: rsvp.answered_at,
-            created_at: rsvp.created_at,
-            updated_at: rsvp.updated_at,
-            version: rsvp.version,
-        }
-    }
-}
-
-impl Subject for News {
-    fn subject(&self) -> String {
-        self.id.to_string()
-    }
-}
-
-thing!(Rsvp by RsvpId: Versioned);
+impl_resource!(Rsvp by RsvpId: Versioned);
 
 impl Paged for Rsvp {
-    type Place = MemberId;
+    type SortKey = MemberId;
 
-    fn place(&self) -> MemberId {
+    fn sort_key(&self) -> MemberId {
         self.member_id
     }
 }
 
-/// What a member answers.
+/// An answer to an event.
 #[derive(Debug, ToSchema)]
+#[schema(as = AnswerRsvpRequest)]
 pub struct NewAnswer {
+    /// The answer of the member.
     pub answer: Choice,
+    /// Note of the member, shown to coaches.
     #[schema(examples("Ten minutes late"), max_length = 500)]
     pub note: Option<String>,
-    /// The person who answers: the member, one of the member's guardians, or somebody of the team's staff.
+    /// The person who answers: the member, one of their guardians, or a staff member of the team.
     pub on_behalf_of: Option<PersonId>,
 }
 
-/// Which answers to list.
+/// Filters for listing RSVPs.
 #[derive(Debug, Default)]
 pub struct RsvpFilter {
     pub answer: Option<Answer>,
 }
 
 row! {
-    /// What of a member matters here.
-    struct Invited {
+    /// The columns of a member that matter here.
+    struct InvitedMember {
         team_id: TeamId,
         person_id: PersonId,
         status: String,
     }
 }
 
-/// One member's answer.
-pub fn find(db: &Reader<'_>, reach: &Reach, event: EventId, member: MemberId) -> Result<Rsvp> {
-    let team = event::find(db, reach, event)?.team_id;
-    let found = maybe(db, event, member)?.ok_or_else(Error::not_found)?;
-    within(db, reach, team, vec![found])?.pop().ok_or_else(Error::not_found)
+/// The RSVP of one member.
+pub fn find(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    event: EventId,
+    member: MemberId,
+) -> Result<Rsvp> {
+    let team = event::find(db, access, event)?.team_id;
+    let rsvp = find_optional(db, event, member)?.ok_or_else(Error::not_found)?;
+    redact_notes(db, access, team, vec![rsvp])?.pop().ok_or_else(Error::not_found)
 }
 
-/// Answers to an event of a team as a caller with this reach may see them: a family sees everybody's
-/// answer, but notes of its own people only.
-pub fn within(
+/// Removes the notes that the caller may not see: families see all answers, but only the notes of their own family.
+pub fn redact_notes(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     team: TeamId,
     mut answers: Vec<Rsvp>,
 ) -> Result<Vec<Rsvp>> {
-    if reach.opens(team) {
+    if access.has_full_access(team) {
         return Ok(answers);
     }
-    let (_, family) = reach.kin();
-    let own: Vec<(MemberId,)> = db.all(
+    let (_, family) = access.own_and_family_ids();
+    let own_members: Vec<(MemberId,)> = db.all(
         "select id from member
          where account_id = :account and person_id in (:family) and team_id = :team",
         bind! { family, team },
     )?;
     for answer in &mut answers {
-        if !own.contains(&(answer.member_id,)) {
+        if !own_members.contains(&(answer.member_id,)) {
             answer.note = None;
         }
     }
     Ok(answers)
 }
 
-fn maybe(db: &Reader<'_>, event: EventId, member: MemberId) -> Result<Option<Rsvp>> {
+fn find_optional(db: &Reader<'_>, event: EventId, member: MemberId) -> Result<Option<Rsvp>> {
     let text = sql!(
         Rsvp::SELECT,
         " where account_id = :account and event_id = :event and member_id = :member"
     );
-    Ok(db.maybe(text, bind! { event, member })?)
+    Ok(db.optional(text, bind! { event, member })?)
 }
 
-/// A page of an event's answers, in the order of the roster.
+/// A page of an event's RSVPs, in roster order.
 pub fn list(
     db: &Reader<'_>,
     event: EventId,
     filter: &RsvpFilter,
     page: &Page<MemberId>,
 ) -> Result<Vec<Rsvp>> {
-    let (answer, limit) = (filter.answer, page.fetch());
-    let after = page.after(MemberId::LEAST, MemberId::GREATEST);
+    let (answer, limit) = (filter.answer, page.fetch_limit());
+    let after = page.after(MemberId::MIN, MemberId::MAX);
     let text = match page.order {
         Order::Asc => sql!(Rsvp::SELECT, FILTER, ASCENDING),
         Order::Desc => sql!(Rsvp::SELECT, FILTER, DESCENDING),
@@ -203,86 +171,89 @@ const FILTER: &str = " where account_id = :account and event_id = :event
 const ASCENDING: &str = " and member_id > :after order by member_id limit :limit";
 const DESCENDING: &str = " and member_id < :after order by member_id desc limit :limit";
 
-/// Keeps a member's answer. Who says yes to a full event waits; who makes room lets the next one in.
+/// Records a member's answer. A yes to a full event goes on the waiting list. If a place becomes free, the next member
+/// on the waiting list is promoted.
 pub fn answer(
     tx: &Tx<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     (event, member): (EventId, MemberId),
-    expected: &Expected,
+    expected: &IfMatch,
     new: NewAnswer,
 ) -> Result<Rsvp> {
-    let event = event::find(tx, reach, event)?;
-    let person = invited(tx, &event, member)?;
-    reach.check_person(event.team_id, person)?;
-    team::playing(tx, event.team_id)?;
-    takes_answers(tx, &event)?;
-    let by = answering(tx, &event, person, new.on_behalf_of)?;
-    if *expected != Expected::Anything {
-        let before = maybe(tx, event.id, member)?;
+    let event = event::find(tx, access, event)?;
+    let person = find_invited_person(tx, &event, member)?;
+    access.check_person(event.team_id, person)?;
+    team::find_active(tx, event.team_id)?;
+    check_accepts_answers(tx, &event)?;
+    let answered_by = resolve_answered_by(tx, &event, person, new.on_behalf_of)?;
+    if *expected != IfMatch::Absent {
+        let before = find_optional(tx, event.id, member)?;
         expected.check(before.ok_or_else(Error::not_found))?;
     }
-    settle(tx, event, member, new, &by)
+    record_answer(tx, event, member, new, &answered_by)
 }
 
-/// Keeps an answer that may be given, whoever gives it, to an event as it is now.
-pub fn settle(
+/// Records an answer without permission checks. `event` must be the current state of the event.
+pub fn record_answer(
     tx: &Tx<'_>,
     event: Event,
     member: MemberId,
     new: NewAnswer,
     by: &str,
 ) -> Result<Rsvp> {
-    let before = maybe(tx, event.id, member)?;
-    let was = before.as_ref().map(|before| before.answer);
-    let answer = settled(&event, was, new.answer);
+    let before = find_optional(tx, event.id, member)?;
+    let previous_answer = before.as_ref().map(|before| before.answer);
+    let answer = resolve_answer(&event, previous_answer, new.answer);
     if let Some(before) = &before
         && (before.answer, &before.note) == (answer, &new.note)
     {
         return Ok(before.clone());
     }
-    let place = match (answer, was) {
-        (Answer::Waiting, Some(Answer::Waiting)) => before.as_ref().and_then(|rsvp| rsvp.place),
-        (Answer::Waiting, _) => Some(next_place(tx, event.id)?),
+    let position = match (answer, previous_answer) {
+        (Answer::Waitlisted, Some(Answer::Waitlisted)) => {
+            before.as_ref().and_then(|rsvp| rsvp.place)
+        }
+        (Answer::Waitlisted, _) => Some(next_waitlist_position(tx, event.id)?),
         _ => None,
     };
-    let first = before.as_ref();
+    let previous = before.as_ref();
     let after = Rsvp {
-        id: first.map_or_else(|| tx.new_id(), |rsvp| rsvp.id),
+        id: previous.map_or_else(|| tx.new_id(), |rsvp| rsvp.id),
         account_id: tx.account(),
         event_id: event.id,
         member_id: member,
         answer,
         note: new.note,
-        place,
+        place: position,
         answered_by: by.to_owned(),
         answered_at: tx.now(),
-        created_at: first.map_or(tx.now(), |rsvp| rsvp.created_at),
+        created_at: previous.map_or(tx.now(), |rsvp| rsvp.created_at),
         updated_at: tx.now(),
         version: next_version(tx, event.id, member)?,
     };
-    let event = keep(tx, event, before.as_ref(), &after)?;
-    if was == Some(Answer::Yes) && answer != Answer::Yes {
-        promote(tx, event)?;
+    let event = store_answer(tx, event, before.as_ref(), &after)?;
+    if previous_answer == Some(Answer::Yes) && answer != Answer::Yes {
+        promote_waitlisted(tx, event)?;
     }
     Ok(after)
 }
 
-/// What becomes of a choice: yes is kept by whoever has a place, and waits where there is none.
-fn settled(event: &Event, was: Option<Answer>, choice: Choice) -> Answer {
-    match (choice, was) {
+/// The stored answer for a choice: yes becomes `Waitlisted` if the event is full and the member has no place yet.
+fn resolve_answer(event: &Event, previous: Option<Answer>, choice: Choice) -> Answer {
+    match (choice, previous) {
         (Choice::No, _) => Answer::No,
         (Choice::Maybe, _) => Answer::Maybe,
         (Choice::Yes, Some(Answer::Yes)) => Answer::Yes,
-        (Choice::Yes, _) if event.capacity.is_some_and(|most| event.yes_count >= most) => {
-            Answer::Waiting
+        (Choice::Yes, _) if event.capacity.is_some_and(|max| event.yes_count >= max) => {
+            Answer::Waitlisted
         }
         (Choice::Yes, _) => Answer::Yes,
     }
 }
 
-/// The person behind a member who can be expected at the event.
-fn invited(tx: &Tx<'_>, event: &Event, member: MemberId) -> Result<PersonId> {
-    let invited: Invited = tx.one(
+/// The person of a member, if the member is invited to the event.
+fn find_invited_person(tx: &Tx<'_>, event: &Event, member: MemberId) -> Result<PersonId> {
+    let invited: InvitedMember = tx.one(
         "select team_id, person_id, status from member
          where account_id = :account and id = :member",
         bind! { member },
@@ -291,29 +262,37 @@ fn invited(tx: &Tx<'_>, event: &Event, member: MemberId) -> Result<PersonId> {
         return Err(Error::not_found());
     }
     if !matches!(invited.status.as_str(), "active" | "injured") {
-        let detail = format!("The member is {} and cannot answer.", invited.status);
+        let detail = format!(
+            "Only active or injured members can answer. This member is {}.",
+            invited.status
+        );
         return Err(Error::invalid_state(detail));
     }
     Ok(invited.person_id)
 }
 
-fn takes_answers(tx: &Tx<'_>, event: &Event) -> Result<()> {
-    let refused = if !event.asks_rsvp {
-        "The event does not ask for answers."
+fn check_accepts_answers(tx: &Tx<'_>, event: &Event) -> Result<()> {
+    let detail = if !event.rsvp_enabled {
+        "RSVPs are turned off for this event."
     } else if event.status != Status::Scheduled {
-        "Only a scheduled event takes answers."
+        "The event is not scheduled, so it does not accept RSVPs."
     } else if event.rsvp_deadline.is_some_and(|deadline| tx.now() > deadline) {
-        "The deadline for answers has passed."
+        "The RSVP deadline has passed."
     } else if tx.now() > event.ends_at {
         "The event is over."
     } else {
         return Ok(());
     };
-    Err(Error::invalid_state(refused))
+    Err(Error::invalid_state(detail))
 }
 
-/// Who answers: somebody who may answer for the member, or the credential itself.
-fn answering(tx: &Tx<'_>, event: &Event, person: PersonId, by: Option<PersonId>) -> Result<String> {
+/// Who answers: the person in `on_behalf_of` if they may answer for the member, else the caller.
+fn resolve_answered_by(
+    tx: &Tx<'_>,
+    event: &Event,
+    person: PersonId,
+    by: Option<PersonId>,
+) -> Result<String> {
     let Some(by) = by else { return Ok(tx.actor().to_owned()) };
     let team = event.team_id;
     let (allowed,): (i64,) = tx.one(
@@ -328,13 +307,13 @@ fn answering(tx: &Tx<'_>, event: &Event, person: PersonId, by: Option<PersonId>)
         bind! { by, person, team },
     )?;
     if allowed == 0 {
-        let detail = "This must be the member, a guardian of the member, or staff of the team.";
+        let detail = "`on_behalf_of` must be the member, a guardian of the member, or a staff member of the team.";
         return Err(Error::invalid(vec![Fault::new("/on_behalf_of", "not_allowed", detail)]));
     }
     Ok(by.to_string())
 }
 
-fn next_place(tx: &Tx<'_>, event: EventId) -> Result<i64> {
+fn next_waitlist_position(tx: &Tx<'_>, event: EventId) -> Result<i64> {
     let (last,): (Option<i64>,) = tx.one(
         "select max(place) from rsvp where account_id = :account and event_id = :event",
         bind! { event },
@@ -342,8 +321,7 @@ fn next_place(tx: &Tx<'_>, event: EventId) -> Result<i64> {
     Ok(last.unwrap_or(0) + 1)
 }
 
-/// The version of a member's next answer. It goes on where an answer that was taken back had ended, so
-/// that no two answers share one.
+/// The version of a member's next answer. It continues after a withdrawn answer, so that versions are never reused.
 fn next_version(tx: &Tx<'_>, event: EventId, member: MemberId) -> Result<i64> {
     let (last,): (Option<i64>,) = tx.one(
         "select max(position) from rsvp_change
@@ -353,8 +331,8 @@ fn next_version(tx: &Tx<'_>, event: EventId, member: MemberId) -> Result<i64> {
     Ok(last.unwrap_or(0) + 1)
 }
 
-/// Keeps an answer, its history and the event's counts, and tells it.
-fn keep(tx: &Tx<'_>, event: Event, before: Option<&Rsvp>, after: &Rsvp) -> Result<Event> {
+/// Stores an answer, its history entry and the event's counts, and publishes it.
+fn store_answer(tx: &Tx<'_>, event: Event, before: Option<&Rsvp>, after: &Rsvp) -> Result<Event> {
     let text = match before {
         None => Rsvp::INSERT,
         Some(_) => {
@@ -364,18 +342,21 @@ fn keep(tx: &Tx<'_>, event: Event, before: Option<&Rsvp>, after: &Rsvp) -> Resul
              where account_id = :account and event_id = :event_id and member_id = :member_id"
         }
     };
-    tx.later(text, &after.bind())?;
-    remember(tx, after, Some(after.answer), &after.answered_by)?;
-    let event = counted(tx, event, before.map(|rsvp| rsvp.answer), Some(after.answer))?;
-    let was = before.map(|before| News::of(before, event.team_id));
-    tx.tell_all("rsvp.answered", &[(was.as_ref(), &News::of(after, event.team_id))])?;
+    tx.execute_deferred(text, &after.bind())?;
+    add_history_entry(tx, after, Some(after.answer), &after.answered_by)?;
+    let event = update_counts(tx, event, before.map(|rsvp| rsvp.answer), Some(after.answer))?;
+    let previous = before.map(|before| RsvpSnapshot::new(before, event.team_id));
+    tx.publish_all(
+        "rsvp.answered",
+        &[(previous.as_ref(), &RsvpSnapshot::new(after, event.team_id))],
+    )?;
     Ok(event)
 }
 
 /// Adds an entry to the history of a member's answers.
-fn remember(tx: &Tx<'_>, rsvp: &Rsvp, answer: Option<Answer>, by: &str) -> Result<()> {
+fn add_history_entry(tx: &Tx<'_>, rsvp: &Rsvp, answer: Option<Answer>, by: &str) -> Result<()> {
     let (event, member, note) = (rsvp.event_id, rsvp.member_id, &rsvp.note);
-    tx.later(
+    tx.execute_deferred(
         "insert into rsvp_change
              (account_id, event_id, member_id, position, answer, note, answered_by, answered_at)
          values (:account, :event, :member,
@@ -387,27 +368,27 @@ fn remember(tx: &Tx<'_>, rsvp: &Rsvp, answer: Option<Answer>, by: &str) -> Resul
     Ok(())
 }
 
-/// The event with one answer less and one more.
-fn counted(
+/// Updates the event's counts after one answer was replaced by another.
+fn update_counts(
     tx: &Tx<'_>,
     mut event: Event,
-    less: Option<Answer>,
-    more: Option<Answer>,
+    removed: Option<Answer>,
+    added: Option<Answer>,
 ) -> Result<Event> {
-    for (answer, step) in [(less, -1), (more, 1)] {
+    for (answer, step) in [(removed, -1), (added, 1)] {
         match answer {
             Some(Answer::Yes) => event.yes_count += step,
             Some(Answer::No) => event.no_count += step,
             Some(Answer::Maybe) => event.maybe_count += step,
-            Some(Answer::Waiting) => event.waiting_count += step,
+            Some(Answer::Waitlisted) => event.waitlisted_count += step,
             None => {}
         }
     }
     event.version += 1;
     event.updated_at = tx.now();
-    tx.later(
+    tx.execute_deferred(
         "update event set yes_count = :yes_count, no_count = :no_count,
-             maybe_count = :maybe_count, waiting_count = :waiting_count,
+             maybe_count = :maybe_count, waitlisted_count = :waitlisted_count,
              updated_at = :updated_at, version = :version
          where account_id = :account and id = :id",
         &event.bind(),
@@ -415,10 +396,10 @@ fn counted(
     Ok(event)
 }
 
-/// Gives free places to those who wait, in the order they came.
-pub fn promote(tx: &Tx<'_>, mut event: Event) -> Result<Event> {
-    while event.waiting_count > 0 && event.capacity.is_none_or(|most| event.yes_count < most) {
-        let next: Option<Rsvp> = tx.maybe(
+/// Promotes members from the waiting list to free places, in order.
+pub fn promote_waitlisted(tx: &Tx<'_>, mut event: Event) -> Result<Event> {
+    while event.waitlisted_count > 0 && event.capacity.is_none_or(|max| event.yes_count < max) {
+        let next: Option<Rsvp> = tx.optional(
             sql!(
                 Rsvp::SELECT,
                 " where account_id = :account and event_id = :event and place is not null
@@ -434,14 +415,14 @@ pub fn promote(tx: &Tx<'_>, mut event: Event) -> Result<Event> {
             version: before.version + 1,
             ..before.clone()
         };
-        event = keep(tx, event, Some(&before), &after)?;
+        event = store_answer(tx, event, Some(&before), &after)?;
     }
     Ok(event)
 }
 
-/// Takes back the answers of a member who has left: their places at coming events become free.
+/// Withdraws the answers of a member who has left the team: their places at upcoming events become free.
 pub fn withdraw(tx: &Tx<'_>, member: MemberId) -> Result<()> {
-    let coming: Vec<Event> = tx.all(
+    let upcoming: Vec<Event> = tx.all(
         sql!(
             Event::SELECT,
             " where account_id = :account and ends_at > :now and status in ('scheduled', 'postponed')
@@ -450,44 +431,48 @@ pub fn withdraw(tx: &Tx<'_>, member: MemberId) -> Result<()> {
         ),
         bind! { member },
     )?;
-    for event in coming {
-        let Some(rsvp) = maybe(tx, event.id, member)? else { continue };
-        tx.later(
+    for event in upcoming {
+        let Some(rsvp) = find_optional(tx, event.id, member)? else { continue };
+        tx.execute_deferred(
             "delete from rsvp
              where account_id = :account and event_id = :event_id and member_id = :member_id",
             &rsvp.bind(),
         )?;
-        let gone = Rsvp { note: None, version: rsvp.version + 1, ..rsvp.clone() };
-        remember(tx, &gone, None, tx.actor())?;
-        let event = counted(tx, event, Some(rsvp.answer), None)?;
-        let was = News::of(&rsvp, event.team_id);
-        let news = News { answer: None, updated_at: tx.now(), ..News::of(&gone, event.team_id) };
-        tx.tell_change("rsvp.answered", &was, &news)?;
-        promote(tx, event)?;
+        let withdrawn = Rsvp { note: None, version: rsvp.version + 1, ..rsvp.clone() };
+        add_history_entry(tx, &withdrawn, None, tx.actor())?;
+        let event = update_counts(tx, event, Some(rsvp.answer), None)?;
+        let previous = RsvpSnapshot::new(&rsvp, event.team_id);
+        let snapshot = RsvpSnapshot {
+            answer: None,
+            updated_at: tx.now(),
+            ..RsvpSnapshot::new(&withdrawn, event.team_id)
+        };
+        tx.publish_change("rsvp.answered", &previous, &snapshot)?;
+        promote_waitlisted(tx, event)?;
     }
     Ok(())
 }
 
-/// Does for an event that was over, and now is to come again, what was left undone since: whoever left
-/// the team makes room, and whoever joined it is asked.
-pub fn catch_up(tx: &Tx<'_>, event: &Event) -> Result<()> {
-    let left: Vec<(MemberId,)> = tx.all(
+/// Applies roster changes to an event that was over and has been moved to the future: answers and duties of people who
+/// left the team are removed, and members who joined are invited.
+pub fn sync_with_roster(tx: &Tx<'_>, event: &Event) -> Result<()> {
+    let former_members: Vec<(MemberId,)> = tx.all(
         "select id from member
          where account_id = :account and status not in ('active', 'injured')
            and id in (select member_id from rsvp
                where account_id = :account and event_id = :event)",
         bind! { event: event.id },
     )?;
-    left.into_iter().try_for_each(|(member,)| withdraw(tx, member))?;
-    volunteers::let_go(tx, event.team_id)?;
-    event::recount(tx, event.team_id)
+    former_members.into_iter().try_for_each(|(member,)| withdraw(tx, member))?;
+    volunteers::release_former_members(tx, event.team_id)?;
+    event::update_roster_count(tx, event.team_id)
 }
 
-/// Whether anybody has ever answered one of these events.
-pub fn any_answered(db: &Reader<'_>, events: Vec<EventId>) -> Result<bool> {
-    let found: Option<(i64,)> = db.maybe(
+/// Whether any of these events has ever had an answer.
+pub fn has_answers(db: &Reader<'_>, events: Vec<EventId>) -> Result<bool> {
+    let row: Option<(i64,)> = db.optional(
         "select 1 from rsvp_change where account_id = :account and event_id in (:events) limit 1",
         bind! { events },
     )?;
-    Ok(found.is_some())
+    Ok(row.is_some())
 }

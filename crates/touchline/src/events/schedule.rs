@@ -1,4 +1,4 @@
-//! Planning: a new event, or a series of them by a rule.
+//! Creating a single event, or a series by a recurrence rule.
 
 use kit::recurrence::Rule;
 use kit::{LocalTime, Timestamp, Zone};
@@ -7,53 +7,63 @@ use utoipa::ToSchema;
 
 use super::conflicts;
 use super::duty::{Duties, NewDuty};
-use super::event::{self, Event, HomeAway, Kind, Shown, Status};
+use super::event::{self, Event, EventView, HomeAway, Kind, Status};
+use super::event_time::{self, EventTime, Span};
 use super::location;
-use super::when::{self, Span, When};
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{LocationId, TeamId};
 use crate::metadata::Metadata;
-use crate::signals::Tell;
+use crate::signals::Publish;
 use crate::teams::team::{self, Team};
 
-/// An event to be created.
+/// A new event.
 #[derive(Debug, ToSchema)]
+#[schema(as = CreateEventRequest)]
 pub struct NewEvent {
     pub team_id: TeamId,
+    /// Type of the event.
     #[schema(rename = "type")]
     pub kind: Kind,
-    /// Made from the type and the opponent if left out.
+    /// Title of the event. Default: generated from the type and the opponent.
     #[schema(examples("vs Breakwater"), max_length = 120)]
     pub title: Option<String>,
-    pub starts_at: When,
-    /// An hour after the start if left out; for whole days, the same day. A day is included.
-    pub ends_at: Option<When>,
-    /// The team's zone if left out.
+    pub starts_at: EventTime,
+    /// End of the event. Default: one hour after the start, or the same day for all-day events. A date is inclusive.
+    pub ends_at: Option<EventTime>,
+    /// Time zone of the event. Default: the team's time zone.
     pub timezone: Option<Zone>,
-    /// `false` if left out.
+    /// Whether the event lasts whole days. Default: `false`.
     #[schema(required = false)]
     pub all_day: bool,
+    /// How many minutes before the start members should arrive.
     #[schema(minimum = 0, maximum = 600)]
     pub arrival_minutes: Option<i64>,
     pub location_id: Option<LocationId>,
+    /// Name of the opponent; `null` if there is none.
     #[schema(max_length = 120)]
     pub opponent: Option<String>,
+    /// Whether the game is at home, away or on neutral ground; `null` if it does not apply.
     pub home_away: Option<HomeAway>,
+    /// What to wear; `null` if it does not matter.
     #[schema(max_length = 120)]
     pub uniform: Option<String>,
+    /// Notes for members.
     #[schema(max_length = 10000)]
     pub notes: Option<String>,
-    /// `true` if left out.
+    /// Whether members are asked for an RSVP. Default: `true`.
     #[schema(required = false)]
-    pub asks_rsvp: bool,
-    pub rsvp_deadline: Option<When>,
+    pub rsvp_enabled: bool,
+    /// Time until which members can answer; `null` for no deadline.
+    pub rsvp_deadline: Option<EventTime>,
+    /// Maximum number of members who can attend; further answers are waitlisted.
     #[schema(minimum = 1, maximum = 100_000)]
     pub capacity: Option<i64>,
+    /// Duties that members can take on.
     #[schema(required = false, max_items = 50)]
     pub duties: Vec<NewDuty>,
-    /// A rule of RFC 5545 with an end, and `EXDATE` lines if some days are left out. At most 400
-    /// events; each keeps the local time across changes of the clocks.
+    /// Recurrence rule (RFC 5545) with an end, and optional `EXDATE` lines for excluded dates. At most 400 events. All
+    /// events have the same local time, across clock changes.
     #[schema(examples("FREQ=WEEKLY;BYDAY=TU,TH;COUNT=20"), max_length = 10000)]
     pub recurrence: Option<String>,
     #[schema(max_length = 120)]
@@ -62,43 +72,48 @@ pub struct NewEvent {
     pub metadata: Metadata,
 }
 
-/// Creates an event, or every event of a series; answers with the first.
-pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewEvent) -> Result<Shown> {
-    let team = team_of(tx, reach, new.team_id)?;
+/// Creates an event or all events of a series. Returns the first one.
+pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewEvent) -> Result<EventView> {
+    let team = find_team(tx, access, new.team_id)?;
     let zone = new.timezone.clone().unwrap_or_else(|| team.timezone.clone());
-    let plan = Plan::read(tx, reach, &new, &zone)?;
-    let duties = Duties::default().renewed(tx, &new.duties)?;
-    let first = first(tx, &team, new, &plan, duties);
+    let plan = Plan::read(tx, access, &new, &zone)?;
+    let duties = Duties::default().replace(tx, &new.duties)?;
+    let first = build_event(tx, &team, new, &plan, duties);
     let events = match &plan.occurrences {
         None => vec![first],
-        Some(starts) => series(tx, &plan, &first, starts)?,
+        Some(starts) => build_series(tx, &plan, &first, starts)?,
     };
     match &events[..] {
-        [one] => drop(event::unique(tx.run(Event::INSERT, &one.bind()))?),
-        many => tx.later_all(Event::INSERT, &many.iter().map(Event::bind).collect::<Vec<_>>())?,
+        [single] => drop(event::map_unique_violation(tx.execute(Event::INSERT, &single.bind()))?),
+        all => tx.execute_deferred_all(
+            Event::INSERT,
+            &all.iter().map(Event::bind).collect::<Vec<_>>(),
+        )?,
     }
-    let warnings = conflicts::of(tx, reach, &events)?;
-    let shown = event::show(tx, events)?;
-    let news: Vec<_> = shown.iter().map(|event| (None, event)).collect();
-    tx.tell_all("event.created", &news)?;
-    let answer = shown.into_iter().next();
-    answer
-        .map(|first| Shown { warnings, ..first })
+    let warnings = conflicts::find_overlaps(tx, access, &events)?;
+    let created = event::views(tx, events)?;
+    let notifications: Vec<_> = created.iter().map(|event| (None, event)).collect();
+    tx.publish_all("event.created", &notifications)?;
+    let first = created.into_iter().next();
+    first
+        .map(|first| EventView { warnings, ..first })
         .ok_or_else(|| Error::internal("a series without events"))
 }
 
-/// The team of a new event, which must be there, reached and active.
-fn team_of(tx: &Tx<'_>, reach: &Reach, id: TeamId) -> Result<Team> {
-    let found = reach.check(id).and_then(|()| team::playing(tx, id));
-    found.map_err(|error| match error.code {
-        Code::NotFound => {
-            Error::invalid(vec![Fault::new("/team_id", "unknown", "There is no such team.")])
-        }
+/// The team of a new event. It must exist, be active, and be accessible to the caller.
+fn find_team(tx: &Tx<'_>, access: &TeamAccess, id: TeamId) -> Result<Team> {
+    let team = access.check(id).and_then(|()| team::find_active(tx, id));
+    team.map_err(|error| match error.code {
+        Code::NotFound => Error::invalid(vec![Fault::new(
+            "/team_id",
+            "unknown",
+            "There is no team with this ID.",
+        )]),
         _ => error,
     })
 }
 
-/// When an event is to be, once every fault of that was told.
+/// The validated times of a new event or series.
 struct Plan {
     span: Span,
     deadline: Option<Timestamp>,
@@ -107,27 +122,27 @@ struct Plan {
 }
 
 impl Plan {
-    fn read(tx: &Tx<'_>, reach: &Reach, new: &NewEvent, zone: &Zone) -> Result<Self> {
+    fn read(tx: &Tx<'_>, access: &TeamAccess, new: &NewEvent, zone: &Zone) -> Result<Self> {
         let mut faults = Vec::new();
         let span = Span::read(zone.clone(), new.all_day, new.starts_at, new.ends_at);
-        let span = span.map_err(|found| faults.extend(found)).ok();
-        let deadline = new.rsvp_deadline.map(|when| deadline(zone, when, span.as_ref()));
-        let deadline = deadline.transpose().map_err(|found| faults.push(found)).ok().flatten();
-        faults.extend(location_fault(tx, reach, new.location_id)?);
+        let span = span.map_err(|errors| faults.extend(errors)).ok();
+        let deadline = new.rsvp_deadline.map(|when| resolve_deadline(zone, when, span.as_ref()));
+        let deadline = deadline.transpose().map_err(|error| faults.push(error)).ok().flatten();
+        faults.extend(location_fault(tx, access, new.location_id)?);
         let rule = new.recurrence.as_deref().map(str::parse::<Rule>);
-        let refused = |fault: kit::recurrence::RuleFault| {
+        let rule_fault = |fault: kit::recurrence::RuleFault| {
             Fault::new("/recurrence", "invalid_recurrence", fault.to_string())
         };
-        let rule = rule.transpose().map_err(|fault| faults.push(refused(fault))).ok().flatten();
+        let rule = rule.transpose().map_err(|fault| faults.push(rule_fault(fault))).ok().flatten();
         let occurrences = match (&rule, &span) {
             (Some(rule), Some(span)) => rule
                 .occurrences(span.starts_local(), zone)
-                .map_err(|fault| faults.push(refused(fault)))
+                .map_err(|fault| faults.push(rule_fault(fault)))
                 .ok(),
             _ => None,
         };
         if rule.is_some() && new.external_id.is_some() {
-            let detail = "Events of a series cannot share an external id.";
+            let detail = "`external_id` can only be set for a single event. Leave out `recurrence` or `external_id`.";
             faults.push(Fault::new("/external_id", "not_for_series", detail));
         }
         match span {
@@ -137,36 +152,40 @@ impl Plan {
     }
 }
 
-/// The moment until which answers are taken.
-pub(super) fn deadline(zone: &Zone, when: When, span: Option<&Span>) -> Result<Timestamp, Fault> {
+/// Resolves the RSVP deadline of a request.
+pub(super) fn resolve_deadline(
+    zone: &Zone,
+    when: EventTime,
+    span: Option<&Span>,
+) -> Result<Timestamp, Fault> {
     let fault = |(code, detail)| Fault::new("/rsvp_deadline", code, detail);
-    let deadline = when::moment(zone, when).map_err(fault)?;
+    let deadline = event_time::moment(zone, when).map_err(fault)?;
     if span.is_some_and(|span| deadline > span.ends_at) {
-        let detail = "Answers are taken until the event ends at the latest.".to_owned();
+        let detail = "`rsvp_deadline` must not be after the end of the event.".to_owned();
         return Err(fault(("after_end", detail)));
     }
     Ok(deadline)
 }
 
-/// What is wrong with a location, if anything. One that the caller does not see answers as if it did not exist:
-/// an event there would show its address.
+/// The fault if a location cannot be used. A location that the caller may not see is treated as unknown, since an event
+/// there would reveal its address.
 pub(super) fn location_fault(
     tx: &Tx<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     id: Option<LocationId>,
 ) -> Result<Option<Fault>> {
     let Some(id) = id else { return Ok(None) };
-    let detail = match location::find(tx, reach, id) {
-        Ok(found) if found.status == location::Status::Active => return Ok(None),
-        Ok(_) => "This location is archived.",
-        Err(error) if error.code == Code::NotFound => "There is no such location.",
+    let detail = match location::find(tx, access, id) {
+        Ok(location) if location.status == location::Status::Active => return Ok(None),
+        Ok(_) => "This location is archived. Choose an active one.",
+        Err(error) if error.code == Code::NotFound => "There is no location with this ID.",
         Err(error) => return Err(error),
     };
     Ok(Some(Fault::new("/location_id", "unknown", detail)))
 }
 
-fn first(tx: &Tx<'_>, team: &Team, new: NewEvent, plan: &Plan, duties: Duties) -> Event {
-    let given = new.title;
+fn build_event(tx: &Tx<'_>, team: &Team, new: NewEvent, plan: &Plan, duties: Duties) -> Event {
+    let requested_title = new.title;
     Event {
         id: tx.new_id(),
         account_id: tx.account(),
@@ -176,7 +195,8 @@ fn first(tx: &Tx<'_>, team: &Team, new: NewEvent, plan: &Plan, duties: Duties) -
         occurrence: None,
         edited: false,
         kind: new.kind,
-        title: given.unwrap_or_else(|| title(new.kind, new.opponent.as_deref(), new.home_away)),
+        title: requested_title
+            .unwrap_or_else(|| default_title(new.kind, new.opponent.as_deref(), new.home_away)),
         starts_at: plan.span.starts_at,
         ends_at: plan.span.ends_at,
         timezone: plan.span.zone.clone(),
@@ -187,7 +207,7 @@ fn first(tx: &Tx<'_>, team: &Team, new: NewEvent, plan: &Plan, duties: Duties) -
         home_away: new.home_away,
         uniform: new.uniform,
         notes: new.notes,
-        asks_rsvp: new.asks_rsvp,
+        rsvp_enabled: new.rsvp_enabled,
         rsvp_deadline: plan.deadline,
         capacity: new.capacity,
         duties,
@@ -198,7 +218,7 @@ fn first(tx: &Tx<'_>, team: &Team, new: NewEvent, plan: &Plan, duties: Duties) -
         yes_count: 0,
         no_count: 0,
         maybe_count: 0,
-        waiting_count: 0,
+        waitlisted_count: 0,
         revision: 0,
         revised_at: tx.now(),
         external_id: new.external_id,
@@ -209,14 +229,19 @@ fn first(tx: &Tx<'_>, team: &Team, new: NewEvent, plan: &Plan, duties: Duties) -
     }
 }
 
-/// Every event of a series: the first one's clothes at each of these local times.
-fn series(tx: &Tx<'_>, plan: &Plan, first: &Event, starts: &[LocalTime]) -> Result<Vec<Event>> {
+/// Builds all events of a series: copies of the first one at each of these local times.
+fn build_series(
+    tx: &Tx<'_>,
+    plan: &Plan,
+    first: &Event,
+    starts: &[LocalTime],
+) -> Result<Vec<Event>> {
     let series_id = Some(tx.new_id());
     let recurrence = plan.rule.as_ref().map(ToString::to_string);
     let mut events = Vec::with_capacity(starts.len());
     for start in starts {
-        let span = plan.span.moved(*start).ok_or_else(|| {
-            let detail = "The series goes beyond the year 2199.";
+        let span = plan.span.moved_to(*start).ok_or_else(|| {
+            let detail = "The series must end before the year 2200.";
             Error::invalid(vec![Fault::new("/recurrence", "out_of_range", detail)])
         })?;
         let mut duties = first.duties.clone();
@@ -228,7 +253,7 @@ fn series(tx: &Tx<'_>, plan: &Plan, first: &Event, starts: &[LocalTime]) -> Resu
             occurrence: Some(*start),
             starts_at: span.starts_at,
             ends_at: span.ends_at,
-            rsvp_deadline: plan.deadline.map(|deadline| span.beside(&plan.span, deadline)),
+            rsvp_deadline: plan.deadline.map(|deadline| span.shift_timestamp(&plan.span, deadline)),
             duties,
             ..first.clone()
         });
@@ -236,11 +261,17 @@ fn series(tx: &Tx<'_>, plan: &Plan, first: &Event, starts: &[LocalTime]) -> Resu
     Ok(events)
 }
 
-/// What an event is called if nobody gave it a name.
-pub(super) fn title(kind: Kind, opponent: Option<&str>, home_away: Option<HomeAway>) -> String {
-    let against = if home_away == Some(HomeAway::Away) { "at" } else { "vs" };
+/// The default title of an event.
+pub(super) fn default_title(
+    kind: Kind,
+    opponent: Option<&str>,
+    home_away: Option<HomeAway>,
+) -> String {
+    let preposition = if home_away == Some(HomeAway::Away) { "at" } else { "vs" };
     match (kind, opponent) {
-        (Kind::Game, Some(opponent)) => format!("{against} {opponent}").chars().take(120).collect(),
+        (Kind::Game, Some(opponent)) => {
+            format!("{preposition} {opponent}").chars().take(120).collect()
+        }
         (Kind::Game, None) => "Game".to_owned(),
         (Kind::Practice, _) => "Practice".to_owned(),
         (Kind::Meeting, _) => "Meeting".to_owned(),

@@ -1,49 +1,64 @@
-//! Volunteers: who takes a duty of an event, and who gives one back.
+//! Taking and giving up volunteer duties.
 
 use store::{Tx, bind, sql};
 
 use super::duty::Duties;
-use super::event::{self, Event, Shown, Status};
-use super::when::LONGEST;
-use crate::accounts::rights::Reach;
+use super::event::{self, Event, EventView, Status};
+use super::event_time::MAX_DURATION;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
-use crate::expected::Expected;
 use crate::ids::{DutyId, EventId, PersonId, TeamId};
-use crate::signals::Tell;
+use crate::if_match::IfMatch;
+use crate::signals::Publish;
 use crate::teams::team;
 
-/// A duty of an event and a person who takes it or gives it back.
+/// A duty of an event and the person who takes it or gives it up.
 #[derive(Debug, Clone, Copy)]
-pub struct Taking {
+pub struct DutyAssignment {
     pub event: EventId,
     pub duty: DutyId,
     pub person: PersonId,
 }
 
-/// Somebody of the team, or a guardian of somebody, takes a duty. Taking it twice changes nothing.
-pub fn take(tx: &Tx<'_>, reach: &Reach, taking: Taking, expected: &Expected) -> Result<Shown> {
-    let before = open(tx, reach, taking, expected)?;
-    if !belongs(tx, &before, taking.person)? {
+/// Assigns a duty to a member of the team or a guardian of one. Assigning it twice changes nothing.
+pub fn take(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    assignment: DutyAssignment,
+    expected: &IfMatch,
+) -> Result<EventView> {
+    let before = find_open_event(tx, access, assignment, expected)?;
+    if !belongs_to_team(tx, &before, assignment.person)? {
         return Err(Error::not_found());
     }
-    let duties = before.duties.taken(taking.duty, taking.person)?;
+    let duties = before.duties.assign(assignment.duty, assignment.person)?;
     update(tx, before, duties)
 }
 
-/// Somebody gives a duty back.
-pub fn release(tx: &Tx<'_>, reach: &Reach, taking: Taking, expected: &Expected) -> Result<Shown> {
-    let before = open(tx, reach, taking, expected)?;
-    let duties = before.duties.released(taking.duty, taking.person)?;
+/// Removes a person from a duty.
+pub fn release(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    assignment: DutyAssignment,
+    expected: &IfMatch,
+) -> Result<EventView> {
+    let before = find_open_event(tx, access, assignment, expected)?;
+    let duties = before.duties.unassign(assignment.duty, assignment.person)?;
     update(tx, before, duties)
 }
 
-fn open(tx: &Tx<'_>, reach: &Reach, taking: Taking, expected: &Expected) -> Result<Event> {
-    let found = event::find(tx, reach, taking.event).and_then(|event| {
-        reach.check_person(event.team_id, taking.person)?;
+fn find_open_event(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    assignment: DutyAssignment,
+    expected: &IfMatch,
+) -> Result<Event> {
+    let event = event::find(tx, access, assignment.event).and_then(|event| {
+        access.check_person(event.team_id, assignment.person)?;
         Ok(event)
     });
-    let event = expected.check(found)?;
-    team::playing(tx, event.team_id)?;
+    let event = expected.check(event)?;
+    team::find_active(tx, event.team_id)?;
     if event.status == Status::Cancelled {
         return Err(Error::invalid_state("The event is cancelled."));
     }
@@ -53,11 +68,11 @@ fn open(tx: &Tx<'_>, reach: &Reach, taking: Taking, expected: &Expected) -> Resu
     Ok(event)
 }
 
-/// Frees the duties at a team's coming events of those who no longer belong to it.
-pub fn let_go(tx: &Tx<'_>, team: TeamId) -> Result<()> {
-    // No event lasts longer, so none that began earlier can still be going on.
-    let earliest = tx.now().minus(LONGEST);
-    let coming: Vec<Event> = tx.all(
+/// Removes people who no longer belong to a team from the duties of its upcoming events.
+pub fn release_former_members(tx: &Tx<'_>, team: TeamId) -> Result<()> {
+    // No event lasts longer, so earlier ones are over.
+    let earliest = tx.now().minus(MAX_DURATION);
+    let upcoming: Vec<Event> = tx.all(
         sql!(
             Event::SELECT,
             " where account_id = :account and team_id = :team and starts_at > :earliest
@@ -66,11 +81,11 @@ pub fn let_go(tx: &Tx<'_>, team: TeamId) -> Result<()> {
         ),
         bind! { team, earliest },
     )?;
-    for event in coming {
+    for event in upcoming {
         let mut duties = event.duties.clone();
-        for person in event.duties.takers() {
-            if !belongs(tx, &event, person)? {
-                duties = duties.without(person);
+        for person in event.duties.assignees() {
+            if !belongs_to_team(tx, &event, person)? {
+                duties = duties.without_person(person);
             }
         }
         update(tx, event, duties)?;
@@ -78,10 +93,10 @@ pub fn let_go(tx: &Tx<'_>, team: TeamId) -> Result<()> {
     Ok(())
 }
 
-/// Whether the person is on the team, or looks after somebody who is.
-fn belongs(tx: &Tx<'_>, event: &Event, person: PersonId) -> Result<bool> {
+/// Whether the person is on the event's team, or is a guardian of somebody who is.
+fn belongs_to_team(tx: &Tx<'_>, event: &Event, person: PersonId) -> Result<bool> {
     let team = event.team_id;
-    let found: Option<(PersonId,)> = tx.maybe(
+    let member: Option<(PersonId,)> = tx.optional(
         "select person_id from member
          where account_id = :account and team_id = :team and status in ('active', 'injured')
            and (person_id = :person or person_id in (
@@ -90,17 +105,17 @@ fn belongs(tx: &Tx<'_>, event: &Event, person: PersonId) -> Result<bool> {
          limit 1",
         bind! { team, person },
     )?;
-    Ok(found.is_some())
+    Ok(member.is_some())
 }
 
-fn update(tx: &Tx<'_>, before: Event, duties: Duties) -> Result<Shown> {
+fn update(tx: &Tx<'_>, before: Event, duties: Duties) -> Result<EventView> {
     if duties == before.duties {
-        return event::show_one(tx, before);
+        return event::view(tx, before);
     }
     let after =
         Event { duties, updated_at: tx.now(), version: before.version + 1, ..before.clone() };
-    event::store(tx, &after)?;
-    let (before, after) = (event::show_one(tx, before)?, event::show_one(tx, after)?);
-    tx.tell_change("event.updated", &before, &after)?;
+    event::update(tx, &after)?;
+    let (before, after) = (event::view(tx, before)?, event::view(tx, after)?);
+    tx.publish_change("event.updated", &before, &after)?;
     Ok(after)
 }

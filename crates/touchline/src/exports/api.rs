@@ -1,4 +1,4 @@
-//! The files that can be downloaded.
+//! Endpoints of the CSV exports.
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -16,15 +16,16 @@ use super::ledger::LedgerTable;
 use super::orders::OrdersTable;
 use super::roster::RosterTable;
 use super::rsvps::RsvpsTable;
-use super::table::{Sheet, Table};
-use crate::accounts::rights::Reach;
+use super::table::{CsvWriter, Table};
+use crate::accounts::rights::TeamAccess;
 use crate::app::App;
 use crate::error::Result;
 use crate::events::event::EventFilter;
 use crate::ids::TeamId;
-use crate::signals::Tell;
-use crate::web::caller::{Caller, EventsOversee, LedgerRead, Needs, OrdersOversee, PeopleRead};
-use crate::web::docs::Problems;
+use crate::signals::Publish;
+use crate::web::caller::{
+    Caller, EventsOversee, LedgerRead, OrdersOversee, PeopleRead, Permission,
+};
 use crate::web::query::{FromQuery, Params, Query};
 use crate::web::routes::Routes;
 
@@ -38,158 +39,160 @@ pub fn routes(routes: Routes) -> Routes {
         .with(routes!(ledger))
 }
 
-/// Download the roster
+/// Export the roster
 ///
-/// A row for each membership. Columns: `member_id`, `person_id`, `team_id`, `team`, `first_name`,
+/// One row per membership. Columns: `member_id`, `person_id`, `team_id`, `team`, `first_name`,
 /// `last_name`, `preferred_name`, `role`, `jersey_number`, `positions`, `status`, `joined_on`, `left_on`,
 /// `external_id`, `created_at`; with `include=private` also `birth_date`, `email`, `phone`, `address`,
-/// `emergency_contact`, `medical_note`, `guardians` (how many there are) and, for the first three of them,
+/// `emergency_contact`, `medical_note`, `guardians` (number of guardians) and, for the first three of them,
 /// `guardian_1_name`, `guardian_1_relationship`, `guardian_1_email`, `guardian_1_phone`,
-/// `guardian_1_may_pick_up`, `guardian_1_receives_messages` and so on. Text that a spreadsheet would take
-/// for a formula begins with a single quote.
+/// `guardian_1_can_pick_up`, `guardian_1_receives_messages` and so on. Text that a
+/// spreadsheet would read as a formula is prefixed with a single quote.
 #[utoipa::path(get, path = "/exports/roster.csv", operation_id = "exports_roster", tag = "Exports",
     params(
         ("team_id" = Option<TeamId>, Query, description = "Only this team."),
-        ("removed" = Option<bool>, Query, description = "`true`: also those who have left."),
-        ("include" = Option<String>, Query, description = "`private`: with private columns."),
-        ("bom" = Option<bool>, Query, description = "`true`: begin with the mark by which some spreadsheets know UTF-8.")),
-    responses((status = 200, description = "The file.", content_type = "text/csv", body = String), Problems),
+        ("include_removed" = Option<bool>, Query, description = "Set to `true` to include members who have left."),
+        ("include" = Option<String>, Query, description = "Set to `private` to include the private columns."),
+        ("bom" = Option<bool>, Query, description = "Set to `true` to start the file with a byte order mark, which some spreadsheets need to detect UTF-8.")),
+    responses((status = 200, description = "The CSV file.", content_type = "text/csv", body = String)),
     security(("key" = ["roster:read"])))]
 async fn roster(
     caller: Caller<PeopleRead>,
-    Query(Download { table, mark }): Query<Download<RosterTable>>,
+    Query(Download { table, bom }): Query<Download<RosterTable>>,
 ) -> Result<Response> {
     if let Some(team) = table.team_id {
-        caller.reaches(team)?;
+        caller.require_team(team)?;
     }
     if table.private {
         let details = json!({ "file": "roster.csv", "team_id": table.team_id });
         let account = caller.credential().account_id.to_string();
-        let enter = move |tx: &store::Tx<'_>| tx.audit("roster.medical_read", &account, &details);
-        caller.app().db.write(caller.scope(), enter).await?;
+        let audit = move |tx: &store::Tx<'_>| tx.audit("roster.medical_read", &account, &details);
+        caller.app().db.write(caller.scope(), audit).await?;
     }
-    send(&caller, "roster.csv", table, mark).await
+    send(&caller, "roster.csv", table, bom).await
 }
 
-/// Download the schedule
+/// Export the schedule
 ///
-/// A row for each event, by start. Columns: `event_id`, `team_id`, `team`, `type`, `title`, `status`,
+/// One row per event, ordered by start. Columns: `event_id`, `team_id`, `team`, `type`, `title`, `status`,
 /// `starts_at`, `ends_at`, `starts_local`, `ends_local`, `timezone`, `all_day`, `arrival_minutes`, `location`,
 /// `address`, `opponent`, `home_away`, `uniform`, `notes`, `rsvp_deadline`, `capacity`, `yes`, `no`, `maybe`,
-/// `waiting`, `unanswered`, `series_id`, `cancel_reason`, `external_id`.
+/// `waitlisted`, `unanswered`, `series_id`, `cancel_reason`, `external_id`.
 #[utoipa::path(get, path = "/exports/events.csv", operation_id = "exports_events", tag = "Exports",
     params(
         ("team_id" = Option<TeamId>, Query, description = "Only this team."),
-        ("from" = Option<Timestamp>, Query, description = "Only events that start at this moment or later; a day is its beginning in UTC."),
-        ("to" = Option<Timestamp>, Query, description = "Only events that start before this moment; a day is its beginning in UTC."),
-        ("bom" = Option<bool>, Query, description = "`true`: begin with the mark by which some spreadsheets know UTF-8.")),
-    responses((status = 200, description = "The file.", content_type = "text/csv", body = String), Problems),
+        ("from" = Option<Timestamp>, Query, description = "Only events that start at this time or later. A date means the start of that day in UTC."),
+        ("to" = Option<Timestamp>, Query, description = "Only events that start before this time. A date means the start of that day in UTC."),
+        ("bom" = Option<bool>, Query, description = "Set to `true` to start the file with a byte order mark, which some spreadsheets need to detect UTF-8.")),
+    responses((status = 200, description = "The CSV file.", content_type = "text/csv", body = String)),
     security(("key" = ["events:read"])))]
 async fn events(
     caller: Caller<EventsOversee>,
-    Query(Download { table, mark }): Query<Download<EventsTable>>,
+    Query(Download { table, bom }): Query<Download<EventsTable>>,
 ) -> Result<Response> {
-    send(&caller, "events.csv", table, mark).await
+    send(&caller, "events.csv", table, bom).await
 }
 
-/// Download the answers to events
+/// Export RSVPs
 ///
-/// A row for each member's answer. Columns: `event_id`, `team_id`, `team`, `event`, `event_status`,
+/// One row per RSVP. Columns: `event_id`, `team_id`, `team`, `event`, `event_status`,
 /// `starts_at`, `starts_local`, `member_id`, `first_name`, `last_name`, `role`, `answer`, `note`, `answered_by`,
 /// `answered_at`.
 #[utoipa::path(get, path = "/exports/rsvps.csv", operation_id = "exports_rsvps", tag = "Exports",
     params(
         ("team_id" = Option<TeamId>, Query, description = "Only this team."),
-        ("from" = Option<Timestamp>, Query, description = "Only events that start at this moment or later; a day is its beginning in UTC."),
-        ("to" = Option<Timestamp>, Query, description = "Only events that start before this moment; a day is its beginning in UTC."),
-        ("bom" = Option<bool>, Query, description = "`true`: begin with the mark by which some spreadsheets know UTF-8.")),
-    responses((status = 200, description = "The file.", content_type = "text/csv", body = String), Problems),
+        ("from" = Option<Timestamp>, Query, description = "Only events that start at this time or later. A date means the start of that day in UTC."),
+        ("to" = Option<Timestamp>, Query, description = "Only events that start before this time. A date means the start of that day in UTC."),
+        ("bom" = Option<bool>, Query, description = "Set to `true` to start the file with a byte order mark, which some spreadsheets need to detect UTF-8.")),
+    responses((status = 200, description = "The CSV file.", content_type = "text/csv", body = String)),
     security(("key" = ["events:read"])))]
 async fn rsvps(
     caller: Caller<EventsOversee>,
-    Query(Download { table, mark }): Query<Download<RsvpsTable>>,
+    Query(Download { table, bom }): Query<Download<RsvpsTable>>,
 ) -> Result<Response> {
     if let Some(team) = table.team_id {
-        caller.reaches(team)?;
+        caller.require_team(team)?;
     }
-    send(&caller, "rsvps.csv", table, mark).await
+    send(&caller, "rsvps.csv", table, bom).await
 }
 
-/// Download orders
+/// Export orders
 ///
-/// A row for each line of each order, in order of creation. Columns: `order_id`, `number`, `team_id`, `team`,
+/// One row per order line, in order of creation. Columns: `order_id`, `number`, `team_id`, `team`,
 /// `status`, `created_at`, `paid_at`, `fulfilled_at`, `cancelled_at`, `buyer_member_id`, `buyer`, `buyer_email`, `note`,
 /// `discount_code`, `currency`, `order_total`, `order_paid`, `order_refunded`, `line_id`, `product_id`, `product`,
-/// `variant`, `unit_price`, `quantity`, `discount`, `tax_rate_bp`, `tax_included`, `tax`, `total`, `fulfilled`, `returned`,
-/// `refunded`, `external_id`. Amounts are whole minor units of the currency.
+/// `variant`, `unit_price`, `quantity`, `discount`, `tax_rate_bps`, `tax_included`, `tax`, `total`, `fulfilled`, `returned`,
+/// `refunded`, `external_id`. Amounts are in minor units of the currency.
 #[utoipa::path(get, path = "/exports/orders.csv", operation_id = "exports_orders", tag = "Exports",
     params(
-        ("team_id" = Option<TeamId>, Query, description = "Only what this team sold."),
-        ("from" = Option<Timestamp>, Query, description = "Only what was placed at this moment or later; a day is its beginning in UTC."),
-        ("to" = Option<Timestamp>, Query, description = "Only what was placed before this moment; a day is its beginning in UTC."),
-        ("bom" = Option<bool>, Query, description = "`true`: begin with the mark by which some spreadsheets know UTF-8.")),
-    responses((status = 200, description = "The file.", content_type = "text/csv", body = String), Problems),
+        ("team_id" = Option<TeamId>, Query, description = "Only orders of this team."),
+        ("from" = Option<Timestamp>, Query, description = "Only orders placed at this time or later. A date means the start of that day in UTC."),
+        ("to" = Option<Timestamp>, Query, description = "Only orders placed before this time. A date means the start of that day in UTC."),
+        ("bom" = Option<bool>, Query, description = "Set to `true` to start the file with a byte order mark, which some spreadsheets need to detect UTF-8.")),
+    responses((status = 200, description = "The CSV file.", content_type = "text/csv", body = String)),
     security(("key" = ["orders:read"])))]
 async fn orders(
     caller: Caller<OrdersOversee>,
-    Query(Download { table, mark }): Query<Download<OrdersTable>>,
+    Query(Download { table, bom }): Query<Download<OrdersTable>>,
 ) -> Result<Response> {
     if let Some(team) = table.team_id {
-        caller.reaches(team)?;
+        caller.require_team(team)?;
     }
-    send(&caller, "orders.csv", table, mark).await
+    send(&caller, "orders.csv", table, bom).await
 }
 
-/// Download dues
+/// Export dues
 ///
-/// A row for each due; amounts in minor units. Columns: `due_id`, `charge_id`, `team_id`, `team`, `member_id`,
+/// One row per due. Amounts are in minor units of the currency. Columns: `due_id`, `charge_id`, `team_id`, `team`, `member_id`,
 /// `first_name`, `last_name`, `payer_id`, `payer_first_name`, `payer_last_name`, `title`, `category`, `currency`,
 /// `amount`, `discount`, `late_fee`, `paid`, `waived`, `balance`, `status`, `overdue`, `due_on`, `next_due_on`,
 /// `created_at`.
 #[utoipa::path(get, path = "/exports/dues.csv", operation_id = "exports_dues", tag = "Exports",
     params(
         ("team_id" = Option<TeamId>, Query, description = "Only this team."),
-        ("bom" = Option<bool>, Query, description = "`true`: begin with the mark by which some spreadsheets know UTF-8.")),
-    responses((status = 200, description = "The file.", content_type = "text/csv", body = String), Problems),
+        ("bom" = Option<bool>, Query, description = "Set to `true` to start the file with a byte order mark, which some spreadsheets need to detect UTF-8.")),
+    responses((status = 200, description = "The CSV file.", content_type = "text/csv", body = String)),
     security(("key" = ["orders:read"])))]
 async fn dues(
     caller: Caller<OrdersOversee>,
-    Query(Download { table, mark }): Query<Download<DuesTable>>,
+    Query(Download { table, bom }): Query<Download<DuesTable>>,
 ) -> Result<Response> {
     if let Some(team) = table.team_id {
-        caller.reaches(team)?;
+        caller.require_team(team)?;
     }
-    send(&caller, "dues.csv", table, mark).await
+    send(&caller, "dues.csv", table, bom).await
 }
 
-/// Download the ledger
+/// Export the ledger
 ///
-/// A row for each entry of the account's ledger, in order; amounts in minor units. The entries of a movement
-/// have as much debit as credit. Columns: `movement_id`, `line`, `created_at`, `kind`, `subject`, `reference`,
-/// `team_id`, `person_id`, `payer_id`, `book`, `currency`, `debit`, `credit`, `actor`. A key that is narrowed to
-/// certain teams cannot do this.
+/// One row per ledger entry, in order. Amounts are in minor units of the currency. The debits and credits of a movement
+/// add up to the same amount. Columns: `movement_id`, `line`, `created_at`, `kind`, `subject`, `reference`,
+/// `team_id`, `person_id`, `payer_id`, `book`, `currency`, `debit`, `credit`, `actor`. Not
+/// available to keys that are limited to certain teams.
 #[utoipa::path(get, path = "/exports/ledger.csv", operation_id = "exports_ledger", tag = "Exports",
     params(
-        ("bom" = Option<bool>, Query, description = "`true`: begin with the mark by which some spreadsheets know UTF-8.")),
-    responses((status = 200, description = "The file.", content_type = "text/csv", body = String), Problems),
+        ("from" = Option<Timestamp>, Query, description = "Only entries created at or after this time. A date means the start of that day in UTC."),
+        ("to" = Option<Timestamp>, Query, description = "Only entries created before this time. A date means the start of that day in UTC."),
+        ("bom" = Option<bool>, Query, description = "Set to `true` to start the file with a byte order mark, which some spreadsheets need to detect UTF-8.")),
+    responses((status = 200, description = "The CSV file.", content_type = "text/csv", body = String)),
     security(("key" = ["orders:read"])))]
 async fn ledger(
     caller: Caller<LedgerRead>,
-    Query(Download { table, mark }): Query<Download<LedgerTable>>,
+    Query(Download { table, bom }): Query<Download<LedgerTable>>,
 ) -> Result<Response> {
-    caller.reaches_all()?;
-    send(&caller, "ledger.csv", table, mark).await
+    caller.require_all_teams()?;
+    send(&caller, "ledger.csv", table, bom).await
 }
 
-/// A table and how it is to be sent.
+/// The query of an export: the table, and whether the file starts with a byte order mark.
 struct Download<T> {
     table: T,
-    mark: bool,
+    bom: bool,
 }
 
 impl<T: FromQuery> FromQuery for Download<T> {
     fn read(params: &mut Params) -> Self {
-        Self { mark: params.flag("bom").unwrap_or(false), table: T::read(params) }
+        Self { bom: params.flag("bom").unwrap_or(false), table: T::read(params) }
     }
 }
 
@@ -197,11 +200,11 @@ impl FromQuery for RosterTable {
     fn read(params: &mut Params) -> Self {
         let include = params.take("include");
         if include.as_ref().is_some_and(|include| include != "private") {
-            params.fault("include", "unknown_value", "This must be private.");
+            params.fault("include", "unknown_value", "`include` must be `private`.");
         }
         Self {
             team_id: params.id("team_id"),
-            removed: params.flag("removed").unwrap_or(false),
+            include_removed: params.flag("include_removed").unwrap_or(false),
             private: include.is_some(),
         }
     }
@@ -210,7 +213,7 @@ impl FromQuery for RosterTable {
 impl FromQuery for EventsTable {
     fn read(params: &mut Params) -> Self {
         let (team_id, from, to) =
-            (params.id("team_id"), params.moment("from"), params.moment("to"));
+            (params.id("team_id"), params.timestamp("from"), params.timestamp("to"));
         Self(EventFilter { team_id, from, to, ..EventFilter::default() })
     }
 }
@@ -222,87 +225,99 @@ impl FromQuery for DuesTable {
 }
 
 impl FromQuery for LedgerTable {
-    fn read(_: &mut Params) -> Self {
-        Self
+    fn read(params: &mut Params) -> Self {
+        Self { from: params.timestamp("from"), to: params.timestamp("to") }
     }
 }
 
 impl FromQuery for RsvpsTable {
     fn read(params: &mut Params) -> Self {
-        Self { team_id: params.id("team_id"), from: params.moment("from"), to: params.moment("to") }
+        Self {
+            team_id: params.id("team_id"),
+            from: params.timestamp("from"),
+            to: params.timestamp("to"),
+        }
     }
 }
 
 impl FromQuery for OrdersTable {
     fn read(params: &mut Params) -> Self {
-        Self { team_id: params.id("team_id"), from: params.moment("from"), to: params.moment("to") }
+        Self {
+            team_id: params.id("team_id"),
+            from: params.timestamp("from"),
+            to: params.timestamp("to"),
+        }
     }
 }
 
-/// Where a download is read, and for whom.
+/// Where an export is read from, and the caller's access.
 #[derive(Clone)]
-pub struct Source {
+pub struct ExportSource {
     pub app: App,
     pub scope: Scope,
-    pub reach: Reach,
+    pub access: TeamAccess,
 }
 
-impl<N: Needs> From<&Caller<N>> for Source {
+impl<N: Permission> From<&Caller<N>> for ExportSource {
     fn from(caller: &Caller<N>) -> Self {
-        Self { app: caller.app().clone(), scope: caller.scope(), reach: caller.reach() }
+        Self { app: caller.app().clone(), scope: caller.scope(), access: caller.team_access() }
     }
 }
 
-/// A download under way: where it reads and how far it came.
-struct Reading<T: Table> {
-    source: Source,
+/// An export in progress: its source and the position of the next chunk.
+struct ExportStream<T: Table> {
+    source: ExportSource,
     table: std::sync::Arc<T>,
-    next: Option<T::Place>,
+    next: Option<T::Position>,
 }
 
-/// Sends a table piece by piece. Each piece is read when the one before was taken, so a slow reader holds
-/// neither memory nor a connection to the database.
+/// Streams a table in chunks. Each chunk is read after the client has taken the one before, so a slow client holds
+/// neither memory nor a database connection.
 pub async fn send<T: Table>(
-    source: impl Into<Source>,
+    source: impl Into<ExportSource>,
     file: &'static str,
     table: T,
-    mark: bool,
+    bom: bool,
 ) -> Result<Response> {
-    let reading = Reading { source: source.into(), table: table.into(), next: None };
-    // The first piece is read before anything is sent, so that a refusal still is a problem.
-    let (first, reading) = piece(reading, Some(mark)).await?;
-    let rest = stream::unfold(Some(reading), |reading| async {
-        let reading = reading.filter(|reading| reading.next.is_some())?;
-        match piece(reading, None).await {
-            Ok((bytes, reading)) => Some((Ok(bytes), Some(reading))),
-            // What was begun cannot become a problem; breaking off tells that it is not whole.
+    let export = ExportStream { source: source.into(), table: table.into(), next: None };
+    // The first chunk is read before the response starts, so that an error still gives an error response.
+    let (first, export) = read_chunk(export, Some(bom)).await?;
+    let rest = stream::unfold(Some(export), |export| async {
+        let export = export.filter(|export| export.next.is_some())?;
+        match read_chunk(export, None).await {
+            Ok((bytes, export)) => Some((Ok(bytes), Some(export))),
+            // The status is already sent; aborting the body tells the client that the file is incomplete.
             Err(error) => {
-                tracing::warn!(cause = ?error.cause, "a download was broken off");
-                Some((Err(std::io::Error::other("broken off")), None))
+                tracing::warn!(cause = ?error.cause, "export aborted");
+                Some((Err(std::io::Error::other("export aborted")), None))
             }
         }
     });
-    let whole = stream::StreamExt::chain(stream::iter([Ok(first)]), rest);
+    let chunks = stream::StreamExt::chain(stream::iter([Ok(first)]), rest);
     let headers = [
         (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
         (CONTENT_DISPOSITION, format!("attachment; filename=\"{file}\"")),
         (CACHE_CONTROL, "private, no-store".to_owned()),
     ];
-    Ok((headers, Body::from_stream(whole)).into_response())
+    Ok((headers, Body::from_stream(chunks)).into_response())
 }
 
-/// The next rows as bytes; the first piece has the names of the columns.
-async fn piece<T: Table>(reading: Reading<T>, first: Option<bool>) -> Result<(Bytes, Reading<T>)> {
-    let Reading { source, table, next } = reading;
-    let (table_there, reach_there) = (table.clone(), source.reach.clone());
+/// Reads the next chunk. `bom` is only set for the first one, which starts with the header row; its value says whether a
+/// byte order mark comes first.
+async fn read_chunk<T: Table>(
+    export: ExportStream<T>,
+    bom: Option<bool>,
+) -> Result<(Bytes, ExportStream<T>)> {
+    let ExportStream { source, table, next } = export;
+    let (chunk_table, access) = (table.clone(), source.access.clone());
     let work = move |db: &store::Reader<'_>| {
-        let mut sheet = Sheet::new(first == Some(true));
-        if first.is_some() {
-            sheet.row(table_there.columns())?;
+        let mut writer = CsvWriter::new(bom == Some(true));
+        if bom.is_some() {
+            writer.row(chunk_table.columns())?;
         }
-        let next = table_there.write(db, &reach_there, next, &mut sheet)?;
-        Ok::<_, crate::error::Error>((Bytes::from(sheet.finish()?), next))
+        let next = chunk_table.write(db, &access, next, &mut writer)?;
+        Ok::<_, crate::error::Error>((Bytes::from(writer.finish()?), next))
     };
     let (bytes, next) = source.app.db.read(source.scope.clone(), work).await?;
-    Ok((bytes, Reading { source, table, next }))
+    Ok((bytes, ExportStream { source, table, next }))
 }

@@ -1,16 +1,16 @@
-//! Dues as a table: a row for each.
+//! Export of dues: one row per due.
 
 use std::borrow::Cow;
 
 use kit::{Currency, Day, Timestamp};
 use store::{Reader, bind, row};
 
-use super::table::{self, ROWS, Sheet, Table, cell, maybe};
-use crate::accounts::rights::Reach;
+use super::table::{self, CHUNK_ROWS, CsvWriter, Table, cell, optional_cell};
+use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{ChargeId, DueId, MemberId, PersonId, TeamId};
 
-/// Which dues to write.
+/// Which dues to export.
 #[derive(Debug, Default)]
 pub struct DuesTable {
     pub team_id: Option<TeamId>,
@@ -72,7 +72,7 @@ const COLUMNS: [&str; 24] = [
 ];
 
 impl Table for DuesTable {
-    type Place = DueId;
+    type Position = DueId;
 
     fn columns(&self) -> Vec<Cow<'static, str>> {
         COLUMNS.map(Cow::Borrowed).to_vec()
@@ -81,12 +81,12 @@ impl Table for DuesTable {
     fn write(
         &self,
         db: &Reader<'_>,
-        reach: &Reach,
+        access: &TeamAccess,
         after: Option<DueId>,
-        sheet: &mut Sheet,
+        writer: &mut CsvWriter,
     ) -> Result<Option<DueId>> {
-        let (narrowed, teams) = reach.narrowing();
-        let (team_id, after, limit) = (self.team_id, after.unwrap_or(DueId::LEAST), ROWS);
+        let (narrowed, teams) = access.team_filter();
+        let (team_id, after, limit) = (self.team_id, after.unwrap_or(DueId::MIN), CHUNK_ROWS);
         let lines: Vec<Line> = db.all(
             "select d.id, d.charge_id, d.team_id, t.name as team, d.member_id, p.first_name,
                  p.last_name, d.payer_id, g.first_name as payer_first_name,
@@ -103,8 +103,8 @@ impl Table for DuesTable {
              order by d.id limit :limit",
             bind! { after, team_id, narrowed, teams, limit },
         )?;
-        let next = table::next(lines.len(), lines.last().map(|line| line.id));
-        lines.into_iter().try_for_each(|line| sheet.row(cells(line, db.now())))?;
+        let next = table::next_position(lines.len(), lines.last().map(|line| line.id));
+        lines.into_iter().try_for_each(|line| writer.row(cells(line, db.now())))?;
         Ok(next)
     }
 }
@@ -118,10 +118,10 @@ fn cells(line: Line, now: Timestamp) -> [Cow<'static, str>; 24] {
         line.team.into(),
         cell(line.member_id),
         line.first_name.into(),
-        maybe(line.last_name),
+        optional_cell(line.last_name),
         cell(line.payer_id),
         line.payer_first_name.into(),
-        maybe(line.payer_last_name),
+        optional_cell(line.payer_last_name),
         line.title.into(),
         line.category.into(),
         cell(line.currency.code()),
@@ -134,7 +134,7 @@ fn cells(line: Line, now: Timestamp) -> [Cow<'static, str>; 24] {
         line.status.into(),
         cell(line.overdue_at.is_some_and(|at| at <= now)),
         cell(line.due_on),
-        maybe(line.next_due_on),
+        optional_cell(line.next_due_on),
         cell(line.created_at),
     ]
 }

@@ -1,18 +1,18 @@
-//! The schedule as a table: a row for each event.
+//! Export of the schedule: one row per event.
 
 use std::borrow::Cow;
 
 use kit::Timestamp;
 use store::{Reader, bind};
 
-use super::table::{self, ROWS, Sheet, Table, cell, maybe};
-use crate::accounts::rights::Reach;
+use super::table::{self, CHUNK_ROWS, CsvWriter, Table, cell, optional_cell};
+use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
-use crate::events::event::{self, EventFilter, Shown};
+use crate::events::event::{self, EventFilter, EventView};
 use crate::ids::{EventId, TeamId};
 use crate::paging::{Order, Page, Paged};
 
-/// Which events to write.
+/// Which events to export.
 #[derive(Debug, Default)]
 pub struct EventsTable(pub EventFilter);
 
@@ -41,7 +41,7 @@ const COLUMNS: [&str; 29] = [
     "yes",
     "no",
     "maybe",
-    "waiting",
+    "waitlisted",
     "unanswered",
     "series_id",
     "cancel_reason",
@@ -49,7 +49,7 @@ const COLUMNS: [&str; 29] = [
 ];
 
 impl Table for EventsTable {
-    type Place = (Timestamp, EventId);
+    type Position = (Timestamp, EventId);
 
     fn columns(&self) -> Vec<Cow<'static, str>> {
         COLUMNS.map(Cow::Borrowed).to_vec()
@@ -58,31 +58,31 @@ impl Table for EventsTable {
     fn write(
         &self,
         db: &Reader<'_>,
-        reach: &Reach,
-        after: Option<Self::Place>,
-        sheet: &mut Sheet,
-    ) -> Result<Option<Self::Place>> {
-        // A page asks for one row more than it shows.
-        let page = Page { limit: ROWS - 1, order: Order::Asc, last: after };
-        let events = event::list(db, reach, &self.0, &page)?;
-        let mut teams: Vec<_> = events.iter().map(|shown| shown.event.team_id).collect();
+        access: &TeamAccess,
+        after: Option<Self::Position>,
+        writer: &mut CsvWriter,
+    ) -> Result<Option<Self::Position>> {
+        // `list` reads one row more than the limit, to detect whether there is a next page.
+        let page = Page { limit: CHUNK_ROWS - 1, order: Order::Asc, last: after };
+        let events = event::list(db, access, &self.0, &page)?;
+        let mut teams: Vec<_> = events.iter().map(|view| view.event.team_id).collect();
         teams.sort_unstable();
         teams.dedup();
         let names: Vec<(TeamId, String)> = db.all(
             "select id, name from team where account_id = :account and id in (:teams)",
             bind! { teams },
         )?;
-        for shown in &events {
-            let name = names.iter().find(|(team, _)| *team == shown.event.team_id);
-            sheet.row(cells(shown, name.map_or("", |(_, name)| name.as_str())))?;
+        for view in &events {
+            let name = names.iter().find(|(team, _)| *team == view.event.team_id);
+            writer.row(cells(view, name.map_or("", |(_, name)| name.as_str())))?;
         }
-        Ok(table::next(events.len(), events.last().map(Paged::place)))
+        Ok(table::next_position(events.len(), events.last().map(Paged::sort_key)))
     }
 }
 
-fn cells<'a>(shown: &'a Shown, team: &'a str) -> [Cow<'a, str>; 29] {
-    let (event, counts) = (&shown.event, &shown.rsvp_counts);
-    let place = shown.location.as_ref();
+fn cells<'a>(view: &'a EventView, team: &'a str) -> [Cow<'a, str>; 29] {
+    let (event, counts) = (&view.event, &view.rsvp_counts);
+    let location = view.location.as_ref();
     [
         cell(event.id),
         cell(event.team_id),
@@ -92,26 +92,26 @@ fn cells<'a>(shown: &'a Shown, team: &'a str) -> [Cow<'a, str>; 29] {
         cell(event.status),
         cell(event.starts_at),
         cell(event.ends_at),
-        cell(shown.starts_local),
-        cell(shown.ends_local),
+        cell(view.starts_local),
+        cell(view.ends_local),
         event.timezone.name().into(),
         cell(event.all_day),
-        maybe(event.arrival_minutes),
-        place.map_or("", |place| place.name.as_str()).into(),
-        maybe(place.and_then(|place| place.address.as_ref())),
-        maybe(event.opponent.as_ref()),
-        maybe(event.home_away),
-        maybe(event.uniform.as_ref()),
-        maybe(event.notes.as_ref()),
-        maybe(event.rsvp_deadline),
-        maybe(event.capacity),
+        optional_cell(event.arrival_minutes),
+        location.map_or("", |location| location.name.as_str()).into(),
+        optional_cell(location.and_then(|location| location.address.as_ref())),
+        optional_cell(event.opponent.as_ref()),
+        optional_cell(event.home_away),
+        optional_cell(event.uniform.as_ref()),
+        optional_cell(event.notes.as_ref()),
+        optional_cell(event.rsvp_deadline),
+        optional_cell(event.capacity),
         cell(counts.yes),
         cell(counts.no),
         cell(counts.maybe),
-        cell(counts.waiting),
+        cell(counts.waitlisted),
         cell(counts.unanswered),
-        maybe(event.series_id),
-        maybe(event.cancel_reason.as_ref()),
-        maybe(event.external_id.as_ref()),
+        optional_cell(event.series_id),
+        optional_cell(event.cancel_reason.as_ref()),
+        optional_cell(event.external_id.as_ref()),
     ]
 }

@@ -1,4 +1,4 @@
-//! What the club holds, as CSV files.
+//! CSV exports.
 
 pub mod api;
 pub mod dues;

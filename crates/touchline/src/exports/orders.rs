@@ -1,27 +1,27 @@
-//! Orders as a table: a row for each line.
+//! Export of orders: one row per order line.
 
 use std::borrow::Cow;
 
 use kit::Timestamp;
 use store::{Reader, bind, row};
 
-use super::table::{self, ROWS, Sheet, Table, cell, maybe};
-use crate::accounts::rights::Reach;
+use super::table::{self, CHUNK_ROWS, CsvWriter, Table, cell, optional_cell};
+use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{LineId, MemberId, OrderId, ProductId, TeamId};
 
-/// Which orders to write.
+/// Which orders to export.
 #[derive(Debug, Default)]
 pub struct OrdersTable {
     pub team_id: Option<TeamId>,
-    /// Only what was placed at this moment or later.
+    /// Only orders placed at this time or later.
     pub from: Option<Timestamp>,
-    /// Only what was placed before this moment.
+    /// Only orders placed before this time.
     pub to: Option<Timestamp>,
 }
 
 row! {
-    struct Sold {
+    struct OrderLineRow {
         order_id: OrderId,
         number: i64,
         team_id: Option<TeamId>,
@@ -47,7 +47,7 @@ row! {
         unit_price: i64,
         quantity: i64,
         discount: i64,
-        tax_rate_bp: i64,
+        tax_rate_bps: i64,
         tax_included: bool,
         tax: i64,
         total: i64,
@@ -84,7 +84,7 @@ const COLUMNS: [&str; 33] = [
     "unit_price",
     "quantity",
     "discount",
-    "tax_rate_bp",
+    "tax_rate_bps",
     "tax_included",
     "tax",
     "total",
@@ -95,7 +95,7 @@ const COLUMNS: [&str; 33] = [
 ];
 
 impl Table for OrdersTable {
-    type Place = (OrderId, LineId);
+    type Position = (OrderId, LineId);
 
     fn columns(&self) -> Vec<Cow<'static, str>> {
         COLUMNS.map(Cow::Borrowed).to_vec()
@@ -104,14 +104,14 @@ impl Table for OrdersTable {
     fn write(
         &self,
         db: &Reader<'_>,
-        reach: &Reach,
-        after: Option<Self::Place>,
-        sheet: &mut Sheet,
-    ) -> Result<Option<Self::Place>> {
-        let lines = self.lines(db, reach, after)?;
+        access: &TeamAccess,
+        after: Option<Self::Position>,
+        writer: &mut CsvWriter,
+    ) -> Result<Option<Self::Position>> {
+        let lines = self.lines(db, access, after)?;
         let last = lines.last().map(|line| (line.order_id, line.line_id));
-        let next = table::next(lines.len(), last);
-        lines.into_iter().try_for_each(|line| sheet.row(cells(line)))?;
+        let next = table::next_position(lines.len(), last);
+        lines.into_iter().try_for_each(|line| writer.row(cells(line)))?;
         Ok(next)
     }
 }
@@ -120,21 +120,21 @@ impl OrdersTable {
     fn lines(
         &self,
         db: &Reader<'_>,
-        reach: &Reach,
+        access: &TeamAccess,
         after: Option<(OrderId, LineId)>,
-    ) -> Result<Vec<Sold>> {
+    ) -> Result<Vec<OrderLineRow>> {
         let Self { team_id, from, to } = self;
-        let (narrowed, teams) = reach.narrowing();
-        let (order, line) = after.unwrap_or((OrderId::LEAST, LineId::LEAST));
-        let limit = ROWS;
-        // The ids of an order's lines rise in their order.
+        let (narrowed, teams) = access.team_filter();
+        let (order, line) = after.unwrap_or((OrderId::MIN, LineId::MIN));
+        let limit = CHUNK_ROWS;
+        // The ids of an order's lines increase with their position.
         Ok(db.all(
             "select l.order_id, o.number, o.team_id, t.name as team, o.status, o.created_at, o.paid_at,
                  o.fulfilled_at, o.cancelled_at, o.buyer_member_id, o.buyer_name as
                  buyer, o.buyer_email, o.note, o.discount_code, o.currency, o.total as
                  order_total, o.paid as order_paid, o.refunded as order_refunded, l.id
                  as line_id, l.product_id, l.name as product, l.variant_name as variant,
-                 l.unit_price, l.quantity, l.discount, l.tax_rate_bp, l.tax_included,
+                 l.unit_price, l.quantity, l.discount, l.tax_rate_bps, l.tax_included,
                  l.tax, l.total, l.fulfilled, l.returned, l.refunded, o.external_id
              from shop_order o
              join order_line l on l.account_id = o.account_id and l.order_id = o.id
@@ -150,22 +150,22 @@ impl OrdersTable {
     }
 }
 
-fn cells(line: Sold) -> [Cow<'static, str>; 33] {
+fn cells(line: OrderLineRow) -> [Cow<'static, str>; 33] {
     [
         cell(line.order_id),
         cell(line.number),
-        maybe(line.team_id),
-        maybe(line.team),
+        optional_cell(line.team_id),
+        optional_cell(line.team),
         line.status.into(),
         cell(line.created_at),
-        maybe(line.paid_at),
-        maybe(line.fulfilled_at),
-        maybe(line.cancelled_at),
-        maybe(line.buyer_member_id),
+        optional_cell(line.paid_at),
+        optional_cell(line.fulfilled_at),
+        optional_cell(line.cancelled_at),
+        optional_cell(line.buyer_member_id),
         line.buyer.into(),
-        maybe(line.buyer_email),
-        maybe(line.note),
-        maybe(line.discount_code),
+        optional_cell(line.buyer_email),
+        optional_cell(line.note),
+        optional_cell(line.discount_code),
         line.currency.into(),
         cell(line.order_total),
         cell(line.order_paid),
@@ -173,17 +173,17 @@ fn cells(line: Sold) -> [Cow<'static, str>; 33] {
         cell(line.line_id),
         cell(line.product_id),
         line.product.into(),
-        maybe(line.variant),
+        optional_cell(line.variant),
         cell(line.unit_price),
         cell(line.quantity),
         cell(line.discount),
-        cell(line.tax_rate_bp),
+        cell(line.tax_rate_bps),
         cell(line.tax_included),
         cell(line.tax),
         cell(line.total),
         cell(line.fulfilled),
         cell(line.returned),
         cell(line.refunded),
-        maybe(line.external_id),
+        optional_cell(line.external_id),
     ]
 }

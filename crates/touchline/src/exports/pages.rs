@@ -1,18 +1,18 @@
-//! The files of money, for those who keep the club's books and have no program that asks for them.
+//! Downloads of the money exports in the admin area.
 
 use axum::Router;
 use axum::response::Response;
 use axum::routing::get;
 
-use super::api::{Source, send};
+use super::api::{ExportSource, send};
 use super::dues::DuesTable;
 use super::ledger::LedgerTable;
 use super::orders::OrdersTable;
 use super::table::Table;
-use crate::accounts::permits::AdminArea;
-use crate::accounts::rights::Reach;
+use crate::accounts::permissions::AdminArea;
+use crate::accounts::rights::TeamAccess;
 use crate::app::App;
-use crate::web::visitor::{Outcome, Visitor};
+use crate::web::visitor::{PageResult, Visitor};
 
 type Treasurer = Visitor<AdminArea>;
 
@@ -23,22 +23,26 @@ pub fn router() -> Router<App> {
         .route("/admin/exports/ledger.csv", get(ledger))
 }
 
-async fn orders(visitor: Treasurer) -> Outcome<Response> {
+async fn orders(visitor: Treasurer) -> PageResult<Response> {
     let table = OrdersTable { team_id: None, from: None, to: None };
     download(&visitor, "orders.csv", table).await
 }
 
-async fn dues(visitor: Treasurer) -> Outcome<Response> {
+async fn dues(visitor: Treasurer) -> PageResult<Response> {
     download(&visitor, "dues.csv", DuesTable { team_id: None }).await
 }
 
-async fn ledger(visitor: Treasurer) -> Outcome<Response> {
-    download(&visitor, "ledger.csv", LedgerTable).await
+async fn ledger(visitor: Treasurer) -> PageResult<Response> {
+    download(&visitor, "ledger.csv", LedgerTable::default()).await
 }
 
-/// Sends a file of the whole club, with the mark by which spreadsheets know how it is written.
-async fn download(visitor: &Treasurer, file: &'static str, table: impl Table) -> Outcome<Response> {
+/// Sends an export of the whole club, with a byte order mark for spreadsheets.
+async fn download(
+    visitor: &Treasurer,
+    file: &'static str,
+    table: impl Table,
+) -> PageResult<Response> {
     let (app, scope) = (visitor.app().clone(), visitor.scope()?);
-    let source = Source { app, scope, reach: Reach::Everywhere };
+    let source = ExportSource { app, scope, access: TeamAccess::AllTeams };
     Ok(send(source, file, table, true).await?)
 }

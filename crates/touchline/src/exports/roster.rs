@@ -1,4 +1,4 @@
-//! The roster as a table: a row for each membership.
+//! Export of the roster: one row per membership.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,24 +6,24 @@ use std::collections::HashMap;
 use kit::Timestamp;
 use store::{Reader, bind, row};
 
-use super::table::{self, ROWS, Sheet, Table, cell, maybe};
-use crate::accounts::rights::Reach;
+use super::table::{self, CHUNK_ROWS, CsvWriter, Table, cell, optional_cell};
+use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{MemberId, PersonId, TeamId};
 
-/// How many guardians have columns of their own; that there are more is seen from their number.
-const GUARDIANS: usize = 3;
-/// What is said of each.
-const GUARDIAN: [&str; 6] =
-    ["name", "relationship", "email", "phone", "may_pick_up", "receives_messages"];
+/// Number of guardians with their own columns. The column `guardians` has the total number.
+const GUARDIAN_COLUMN_SETS: usize = 3;
+/// Columns of each guardian.
+const GUARDIAN_COLUMNS: [&str; 6] =
+    ["name", "relationship", "email", "phone", "can_pick_up", "receives_messages"];
 
-/// Which memberships to write.
+/// Which memberships to export.
 #[derive(Debug, Default)]
 pub struct RosterTable {
     pub team_id: Option<TeamId>,
-    /// Also those who have left.
-    pub removed: bool,
-    /// Birth dates, contact, medical notes and guardians too.
+    /// Whether to include members who have left.
+    pub include_removed: bool,
+    /// Whether to include birth dates, contact data, medical notes and guardians.
     pub private: bool,
 }
 
@@ -67,7 +67,7 @@ impl Line {
     }
 }
 
-const PLAIN: [&str; 15] = [
+const PUBLIC_COLUMNS: [&str; 15] = [
     "member_id",
     "person_id",
     "team_id",
@@ -84,7 +84,7 @@ const PLAIN: [&str; 15] = [
     "external_id",
     "created_at",
 ];
-const PRIVATE: [&str; 6] =
+const PRIVATE_COLUMNS: [&str; 6] =
     ["birth_date", "email", "phone", "address", "emergency_contact", "medical_note"];
 
 row! {
@@ -95,21 +95,23 @@ row! {
         relationship: Option<String>,
         email: Option<String>,
         phone: Option<String>,
-        may_pick_up: bool,
+        can_pick_up: bool,
         receives_messages: bool,
     }
 }
 
 impl Table for RosterTable {
-    type Place = MemberId;
+    type Position = MemberId;
 
     fn columns(&self) -> Vec<Cow<'static, str>> {
-        let mut names: Vec<_> = PLAIN.map(Cow::Borrowed).to_vec();
+        let mut names: Vec<_> = PUBLIC_COLUMNS.map(Cow::Borrowed).to_vec();
         if self.private {
-            names.extend(PRIVATE.map(Cow::Borrowed));
+            names.extend(PRIVATE_COLUMNS.map(Cow::Borrowed));
             names.push("guardians".into());
-            for number in 1..=GUARDIANS {
-                names.extend(GUARDIAN.map(|part| format!("guardian_{number}_{part}").into()));
+            for number in 1..=GUARDIAN_COLUMN_SETS {
+                names.extend(
+                    GUARDIAN_COLUMNS.map(|part| format!("guardian_{number}_{part}").into()),
+                );
             }
         }
         names
@@ -118,30 +120,35 @@ impl Table for RosterTable {
     fn write(
         &self,
         db: &Reader<'_>,
-        reach: &Reach,
+        access: &TeamAccess,
         after: Option<MemberId>,
-        sheet: &mut Sheet,
+        writer: &mut CsvWriter,
     ) -> Result<Option<MemberId>> {
-        let lines = self.lines(db, reach, after)?;
+        let lines = self.lines(db, access, after)?;
         let people = lines.iter().map(|line| line.person_id).collect();
         let guardians = if self.private { guardians(db, people)? } else { HashMap::new() };
-        let next = table::next(lines.len(), lines.last().map(|line| line.id));
+        let next = table::next_position(lines.len(), lines.last().map(|line| line.id));
         for line in lines {
-            // Of those who have left, a key of certain teams no longer learns what is private.
-            let left = line.status == "removed" && *reach != Reach::Everywhere;
-            let own = guardians.get(&line.person_id).filter(|_| !left);
-            let line = if left { line.without_private() } else { line };
-            sheet.row(self.cells(line, own.map(Vec::as_slice).unwrap_or_default()))?;
+            // A key limited to certain teams may not see private data of members who have left.
+            let hide_private = line.status == "removed" && *access != TeamAccess::AllTeams;
+            let guardians = guardians.get(&line.person_id).filter(|_| !hide_private);
+            let line = if hide_private { line.without_private() } else { line };
+            writer.row(self.cells(line, guardians.map(Vec::as_slice).unwrap_or_default()))?;
         }
         Ok(next)
     }
 }
 
 impl RosterTable {
-    fn lines(&self, db: &Reader<'_>, reach: &Reach, after: Option<MemberId>) -> Result<Vec<Line>> {
-        let (team_id, removed, limit) = (self.team_id, self.removed, ROWS);
-        let (narrowed, teams) = reach.narrowing();
-        let after = after.unwrap_or(MemberId::LEAST);
+    fn lines(
+        &self,
+        db: &Reader<'_>,
+        access: &TeamAccess,
+        after: Option<MemberId>,
+    ) -> Result<Vec<Line>> {
+        let (team_id, include_removed, limit) = (self.team_id, self.include_removed, CHUNK_ROWS);
+        let (narrowed, teams) = access.team_filter();
+        let after = after.unwrap_or(MemberId::MIN);
         Ok(db.all(
             "select m.id, m.person_id, m.team_id, t.name as team, p.first_name, p.last_name,
                  p.preferred_name, m.role, m.jersey_number, m.positions, m.status, m.joined_on,
@@ -153,14 +160,14 @@ impl RosterTable {
              where m.account_id = :account and m.id > :after
                and (cast(:team_id as bytea) is null or m.team_id = :team_id)
                and (not cast(:narrowed as boolean) or m.team_id in (:teams))
-               and (cast(:removed as boolean) or m.status <> 'removed')
+               and (cast(:include_removed as boolean) or m.status <> 'removed')
              order by m.id limit :limit",
-            bind! { after, team_id, narrowed, teams, removed, limit },
+            bind! { after, team_id, narrowed, teams, include_removed, limit },
         )?)
     }
 
     fn cells(&self, line: Line, guardians: &[Guardian]) -> Vec<Cow<'static, str>> {
-        // Positions are kept as a list in JSON.
+        // Positions are stored as a JSON array.
         let positions: Vec<String> = serde_json::from_str(&line.positions).unwrap_or_default();
         let mut cells = vec![
             cell(line.id),
@@ -168,28 +175,28 @@ impl RosterTable {
             cell(line.team_id),
             line.team.into(),
             line.first_name.into(),
-            maybe(line.last_name),
-            maybe(line.preferred_name),
+            optional_cell(line.last_name),
+            optional_cell(line.preferred_name),
             line.role.into(),
-            maybe(line.jersey_number),
+            optional_cell(line.jersey_number),
             positions.join(", ").into(),
             line.status.into(),
-            maybe(line.joined_on),
-            maybe(line.left_on),
-            maybe(line.external_id),
+            optional_cell(line.joined_on),
+            optional_cell(line.left_on),
+            optional_cell(line.external_id),
             cell(line.created_at),
         ];
         if self.private {
             cells.extend([
-                maybe(line.birth_date),
-                maybe(line.email),
-                maybe(line.phone),
-                maybe(line.address),
-                maybe(line.emergency_contact),
-                maybe(line.medical_note),
+                optional_cell(line.birth_date),
+                optional_cell(line.email),
+                optional_cell(line.phone),
+                optional_cell(line.address),
+                optional_cell(line.emergency_contact),
+                optional_cell(line.medical_note),
             ]);
             cells.push(cell(guardians.len()));
-            for number in 0..GUARDIANS {
+            for number in 0..GUARDIAN_COLUMN_SETS {
                 cells.extend(contact(guardians.get(number)));
             }
         }
@@ -197,27 +204,27 @@ impl RosterTable {
     }
 }
 
-fn contact(guardian: Option<&Guardian>) -> [Cow<'static, str>; GUARDIAN.len()] {
-    let Some(guardian) = guardian else { return [""; GUARDIAN.len()].map(Cow::Borrowed) };
+fn contact(guardian: Option<&Guardian>) -> [Cow<'static, str>; GUARDIAN_COLUMNS.len()] {
+    let Some(guardian) = guardian else { return [""; GUARDIAN_COLUMNS.len()].map(Cow::Borrowed) };
     let last = guardian.last_name.as_deref().unwrap_or_default();
     [
         format!("{} {last}", guardian.first_name).trim().to_owned().into(),
-        maybe(guardian.relationship.as_ref()),
-        maybe(guardian.email.as_ref()),
-        maybe(guardian.phone.as_ref()),
-        cell(guardian.may_pick_up),
+        optional_cell(guardian.relationship.as_ref()),
+        optional_cell(guardian.email.as_ref()),
+        optional_cell(guardian.phone.as_ref()),
+        cell(guardian.can_pick_up),
         cell(guardian.receives_messages),
     ]
 }
 
 fn guardians(db: &Reader<'_>, people: Vec<PersonId>) -> Result<HashMap<PersonId, Vec<Guardian>>> {
-    let mut found: HashMap<_, Vec<Guardian>> = HashMap::new();
+    let mut guardians: HashMap<_, Vec<Guardian>> = HashMap::new();
     if people.is_empty() {
-        return Ok(found);
+        return Ok(guardians);
     }
     let links: Vec<Guardian> = db.all(
         "select g.person_id, p.first_name, p.last_name, g.relationship, p.email, p.phone,
-             g.may_pick_up, g.receives_messages
+             g.can_pick_up, g.receives_messages
          from guardianship g
          join person p on p.account_id = g.account_id and p.id = g.guardian_id
          where g.account_id = :account and g.person_id in (:people)
@@ -225,7 +232,7 @@ fn guardians(db: &Reader<'_>, people: Vec<PersonId>) -> Result<HashMap<PersonId,
         bind! { people },
     )?;
     for link in links {
-        found.entry(link.person_id).or_default().push(link);
+        guardians.entry(link.person_id).or_default().push(link);
     }
-    Ok(found)
+    Ok(guardians)
 }

@@ -1,22 +1,22 @@
-//! Answers as a table: a row for each member's answer to each event.
+//! Export of RSVPs: one row per member and event.
 
 use std::borrow::Cow;
 
 use kit::{Timestamp, Zone};
 use store::{Reader, bind, row};
 
-use super::table::{self, ROWS, Sheet, Table, cell, maybe};
-use crate::accounts::rights::Reach;
+use super::table::{self, CHUNK_ROWS, CsvWriter, Table, cell, optional_cell};
+use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{EventId, MemberId, TeamId};
 
-/// Which answers to write.
+/// Which RSVPs to export.
 #[derive(Debug, Default)]
 pub struct RsvpsTable {
     pub team_id: Option<TeamId>,
-    /// Only of events that start at this moment or later.
+    /// Only for events that start at this time or later.
     pub from: Option<Timestamp>,
-    /// Only of events that start before this moment.
+    /// Only for events that start before this time.
     pub to: Option<Timestamp>,
 }
 
@@ -59,7 +59,7 @@ const COLUMNS: [&str; 15] = [
 ];
 
 impl Table for RsvpsTable {
-    type Place = (EventId, MemberId);
+    type Position = (EventId, MemberId);
 
     fn columns(&self) -> Vec<Cow<'static, str>> {
         COLUMNS.map(Cow::Borrowed).to_vec()
@@ -68,14 +68,14 @@ impl Table for RsvpsTable {
     fn write(
         &self,
         db: &Reader<'_>,
-        reach: &Reach,
-        after: Option<Self::Place>,
-        sheet: &mut Sheet,
-    ) -> Result<Option<Self::Place>> {
-        let lines = self.lines(db, reach, after)?;
+        access: &TeamAccess,
+        after: Option<Self::Position>,
+        writer: &mut CsvWriter,
+    ) -> Result<Option<Self::Position>> {
+        let lines = self.lines(db, access, after)?;
         let last = lines.last().map(|line| (line.event_id, line.member_id));
-        let next = table::next(lines.len(), last);
-        lines.into_iter().try_for_each(|line| sheet.row(cells(line)))?;
+        let next = table::next_position(lines.len(), last);
+        lines.into_iter().try_for_each(|line| writer.row(cells(line)))?;
         Ok(next)
     }
 }
@@ -84,13 +84,13 @@ impl RsvpsTable {
     fn lines(
         &self,
         db: &Reader<'_>,
-        reach: &Reach,
+        access: &TeamAccess,
         after: Option<(EventId, MemberId)>,
     ) -> Result<Vec<Line>> {
         let Self { team_id, from, to } = self;
-        let (narrowed, teams) = reach.narrowing();
-        let (event, member) = after.unwrap_or((EventId::LEAST, MemberId::LEAST));
-        let limit = ROWS;
+        let (narrowed, teams) = access.team_filter();
+        let (event, member) = after.unwrap_or((EventId::MIN, MemberId::MIN));
+        let limit = CHUNK_ROWS;
         Ok(db.all(
             "select r.event_id, r.member_id, e.team_id, t.name as team, e.title, e.status,
                  e.starts_at, e.timezone, p.first_name, p.last_name, m.role, r.answer, r.note,
@@ -123,10 +123,10 @@ fn cells(line: Line) -> [Cow<'static, str>; 15] {
         cell(local),
         cell(line.member_id),
         line.first_name.into(),
-        maybe(line.last_name),
+        optional_cell(line.last_name),
         line.role.into(),
         line.answer.into(),
-        maybe(line.note),
+        optional_cell(line.note),
         line.answered_by.into(),
         cell(line.answered_at),
     ]

@@ -1,45 +1,46 @@
-//! A table that is written as CSV, so many rows at a time that memory does not grow with it.
+//! Tables that are exported as CSV in chunks, so that memory use does not depend on their size.
 
 use std::borrow::Cow;
 
 use store::Reader;
 
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 
-/// How many rows are read and sent at once.
-pub const ROWS: i64 = 1000;
+/// Number of rows per chunk.
+pub const CHUNK_ROWS: i64 = 1000;
 
-/// Something that can be written as a table.
+/// A table that can be exported.
 pub trait Table: Send + Sync + 'static {
-    /// The sort values by which the next rows are found.
-    type Place: Send + 'static;
+    /// The position of a row in the sort order, from which the next chunk continues.
+    type Position: Send + 'static;
 
     /// The names of the columns.
     fn columns(&self) -> Vec<Cow<'static, str>>;
 
-    /// Writes up to [`ROWS`] rows after a place; `None` as a result if there are no more.
+    /// Writes up to [`CHUNK_ROWS`] rows after a position. Returns the position of the last row, or `None` if there are
+    /// no more rows.
     fn write(
         &self,
         db: &Reader<'_>,
-        reach: &Reach,
-        after: Option<Self::Place>,
-        sheet: &mut Sheet,
-    ) -> Result<Option<Self::Place>>;
+        access: &TeamAccess,
+        after: Option<Self::Position>,
+        writer: &mut CsvWriter,
+    ) -> Result<Option<Self::Position>>;
 }
 
-/// Where the next piece begins: after the last row of a full one, nowhere after a shorter one.
-pub fn next<P>(rows: usize, last: Option<P>) -> Option<P> {
-    last.filter(|_| i64::try_from(rows).is_ok_and(|rows| rows == ROWS))
+/// The position to continue from: the last row of a full chunk; `None` after a shorter one.
+pub fn next_position<P>(rows: usize, last: Option<P>) -> Option<P> {
+    last.filter(|_| i64::try_from(rows).is_ok_and(|rows| rows == CHUNK_ROWS))
 }
 
-/// Rows of CSV (RFC 4180).
-pub struct Sheet(csv::Writer<Vec<u8>>);
+/// Writes rows of CSV (RFC 4180).
+pub struct CsvWriter(csv::Writer<Vec<u8>>);
 
-impl Sheet {
-    /// An empty sheet. Some spreadsheets take a file for UTF-8 only if it begins with a mark.
-    pub fn new(mark: bool) -> Self {
-        let bytes = if mark { "\u{feff}".as_bytes().to_vec() } else { Vec::new() };
+impl CsvWriter {
+    /// A writer without rows. Some spreadsheets detect UTF-8 only with a byte order mark.
+    pub fn new(bom: bool) -> Self {
+        let bytes = if bom { "\u{feff}".as_bytes().to_vec() } else { Vec::new() };
         let writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(bytes);
         Self(writer)
     }
@@ -47,25 +48,24 @@ impl Sheet {
     /// Adds a row.
     pub fn row<'a>(&mut self, cells: impl IntoIterator<Item = Cow<'a, str>>) -> Result<()> {
         for cell in cells {
-            self.0.write_field(harmless(cell).as_bytes()).map_err(broken)?;
+            self.0.write_field(escape_formula(cell).as_bytes()).map_err(csv_error)?;
         }
-        self.0.write_record(None::<&[u8]>).map_err(broken)
+        self.0.write_record(None::<&[u8]>).map_err(csv_error)
     }
 
-    /// The rows as text.
+    /// The rows as UTF-8.
     pub fn finish(self) -> Result<Vec<u8>> {
         self.0.into_inner().map_err(|error| Error::internal(format!("CSV: {error}")))
     }
 }
 
-fn broken(error: csv::Error) -> Error {
+fn csv_error(error: csv::Error) -> Error {
     Error::internal(format!("CSV: {error}"))
 }
 
-/// A spreadsheet takes text that begins like a formula for one and carries it out. A quote in front
-/// makes it text.
-fn harmless(cell: Cow<'_, str>) -> Cow<'_, str> {
-    match cell.trim_start_matches(unseen).chars().next() {
+/// Prefixes cells that a spreadsheet would run as a formula with a quote, which makes them text.
+fn escape_formula(cell: Cow<'_, str>) -> Cow<'_, str> {
+    match cell.trim_start_matches(is_invisible).chars().next() {
         Some('=' | '+' | '-' | '@' | '\u{ff1d}' | '\u{ff0b}' | '\u{ff0d}' | '\u{ff20}') => {
             format!("'{cell}").into()
         }
@@ -74,8 +74,8 @@ fn harmless(cell: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Whether a character leaves no ink: spaces, and those that a spreadsheet may drop when it reads a cell.
-fn unseen(char: char) -> bool {
+/// Whether a character is invisible: whitespace, and characters that a spreadsheet may drop when it reads a cell.
+fn is_invisible(char: char) -> bool {
     let (soft_hyphen, grapheme_joiner, letter_mark) = ('\u{ad}', '\u{34f}', '\u{61c}');
     char.is_whitespace()
         || char.is_control()
@@ -89,12 +89,12 @@ fn unseen(char: char) -> bool {
         || matches!(char, '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Something that may be missing, as a cell.
-pub fn maybe<T: ToString>(value: Option<T>) -> Cow<'static, str> {
+/// A cell for an optional value.
+pub fn optional_cell<T: ToString>(value: Option<T>) -> Cow<'static, str> {
     value.map(|value| value.to_string()).unwrap_or_default().into()
 }
 
-/// Anything that can be shown, as a cell.
+/// A cell for a value.
 pub fn cell<T: ToString>(value: T) -> Cow<'static, str> {
     value.to_string().into()
 }
@@ -103,23 +103,23 @@ pub fn cell<T: ToString>(value: T) -> Cow<'static, str> {
 mod tests {
     use super::*;
 
-    fn sheet(mark: bool, cells: &[&'static str]) -> String {
-        let mut sheet = Sheet::new(mark);
-        sheet.row(cells.iter().map(|cell| Cow::Borrowed(*cell))).unwrap();
-        String::from_utf8(sheet.finish().unwrap()).unwrap()
+    fn csv(bom: bool, cells: &[&'static str]) -> String {
+        let mut writer = CsvWriter::new(bom);
+        writer.row(cells.iter().map(|cell| Cow::Borrowed(*cell))).unwrap();
+        String::from_utf8(writer.finish().unwrap()).unwrap()
     }
 
     #[test]
-    fn cells_are_quoted_where_they_must_be() {
+    fn cells_with_special_characters_are_quoted() {
         assert_eq!(
-            sheet(false, &["a", "b,c", "say \"x\"", "two\nlines", ""]),
+            csv(false, &["a", "b,c", "say \"x\"", "two\nlines", ""]),
             "a,\"b,c\",\"say \"\"x\"\"\",\"two\nlines\",\r\n"
         );
-        assert_eq!(sheet(true, &["Zoë"]), "\u{feff}Zoë\r\n");
+        assert_eq!(csv(true, &["Zoë"]), "\u{feff}Zoë\r\n");
     }
 
     #[test]
-    fn formulas_become_text() {
+    fn formulas_are_escaped() {
         for formula in [
             "=1+1",
             "+351 912",
@@ -130,14 +130,18 @@ mod tests {
             "\u{200b}=1",
             "\u{feff} \u{2060}@a",
         ] {
-            assert_eq!(sheet(false, &[formula]), format!("'{formula}\r\n"));
+            assert_eq!(csv(false, &[formula]), format!("'{formula}\r\n"));
         }
-        for unseen in
+        for invisible in
             "\u{ad}\u{200b}\u{200f}\u{202e}\u{2060}\u{2069}\u{feff}\u{3164}\u{fe0f}\u{1}".chars()
         {
-            let formula = format!("{unseen}=1");
-            assert_eq!(harmless(Cow::Borrowed(&formula)), format!("'{formula}"), "{formula:?}");
+            let formula = format!("{invisible}=1");
+            assert_eq!(
+                escape_formula(Cow::Borrowed(&formula)),
+                format!("'{formula}"),
+                "{formula:?}"
+            );
         }
-        assert_eq!(sheet(false, &["2-1", "a=b", "\u{200b}a"]), "2-1,a=b,\u{200b}a\r\n");
+        assert_eq!(csv(false, &["2-1", "a=b", "\u{200b}a"]), "2-1,a=b,\u{200b}a\r\n");
     }
 }

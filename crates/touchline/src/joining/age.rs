@@ -1,4 +1,4 @@
-//! Children who want to sign in themselves: below thirteen, somebody who looks after them comes first.
+//! The minimum age for signing in: under 13, a guardian has to join first.
 
 use kit::Day;
 use store::Reader;
@@ -8,31 +8,33 @@ use crate::roster::guardian;
 use crate::roster::person::Person;
 use crate::teams::age_group::ADULT_AGE;
 
-/// Below this age, a guardian must have joined before.
-const ALONE: i64 = 13;
+/// Minimum age to sign in without a guardian who has joined, in years.
+const MIN_AGE_ALONE: i64 = 13;
 
-/// How old a person is today, if it is known.
-pub fn of(db: &Reader<'_>, person: &Person) -> Option<i64> {
+/// The age of a person today in years, if the birth date is known.
+pub fn age_of(db: &Reader<'_>, person: &Person) -> Option<i64> {
     let today: Option<Day> = db.now().to_string().get(..10).and_then(|day| day.parse().ok());
     person.birth_date?.age_on(today?)
 }
 
-/// What those who agree should know of the age of somebody who wants to sign in and is no adult.
-pub fn remark(db: &Reader<'_>, person: &Person) -> Option<String> {
-    let age = of(db, person)?;
-    (age < ADULT_AGE).then(|| format!("{age} years old. Make sure that a parent knows of this."))
+/// A note about the age of a minor, for the person who decides about the request to join.
+pub fn minor_note(db: &Reader<'_>, person: &Person) -> Option<String> {
+    let age = age_of(db, person)?;
+    (age < ADULT_AGE).then(|| {
+        format!("This player is {age} years old. Make sure that a parent knows about this request.")
+    })
 }
 
-/// Refuses a child whose guardians have not joined yet.
+/// Fails for a child under 13 if no guardian has joined yet.
 pub fn check(db: &Reader<'_>, person: &Person) -> Result<()> {
-    if of(db, person).is_none_or(|age| age >= ALONE) {
+    if age_of(db, person).is_none_or(|age| age >= MIN_AGE_ALONE) {
         return Ok(());
     }
-    let guardians = guardian::of(db, &[person.id])?;
+    let guardians = guardian::list_for(db, &[person.id])?;
     if guardians.iter().any(|link| link.guardian.user_id.is_some()) {
         return Ok(());
     }
-    let detail = "Players under 13 join together with a parent. Ask a parent to join first; \
-                  then come back to this link.";
+    let detail = "Players under 13 need a parent who has already joined. Ask a parent to join first. \
+                  Then open this link again.";
     Err(Error::invalid_state(detail))
 }

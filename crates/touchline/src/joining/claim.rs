@@ -1,40 +1,40 @@
-//! The claim: somebody who came by a team's link says who they are. A coach of the team or an admin says
-//! whether that is so. Until then they see nothing but this.
+//! The claim: a request to join. A user who opened a team's link says which person on the roster they are, or are a
+//! guardian of. A coach of the team or an admin approves or refuses it. Until then the user sees nothing of the club.
 
-use kit::{Timestamp, text, words};
-use store::{Reader, Tx, bind, record, row, sql, word_column};
+use kit::{Timestamp, string_enum, text};
+use store::{Reader, Tx, bind, enum_column, record, row, sql};
 
 use super::age;
-use super::extent::{self, Decision, Wish};
-use super::invitation::{self, Found, Relation};
-use crate::accounts::belonging;
+use super::claim_policy::{self, Decision, RequestedAccess};
+use super::invitation::{self, InvitationLink, Relation};
+use crate::accounts::roles;
 use crate::accounts::user::{self, Role};
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, ClaimId, InvitationId, PersonId, TeamId, UserId};
 use crate::paging::Page;
-use crate::roster::membership::Role as Place;
+use crate::resource::impl_resource;
+use crate::roster::access::RosterAccess;
+use crate::roster::membership::Role as TeamRole;
 use crate::roster::person;
-use crate::roster::standing::Standing;
-use crate::roster::{arrival, linking, safeguarding, standing, trust};
-use crate::signals::Tell;
+use crate::roster::{access, enrollment, guards, linking, safeguarding};
+use crate::signals::Publish;
 use crate::signin::session;
-use crate::thing::thing;
 
-/// How many claims of one user can be open in a club.
-const MOST: i64 = 10;
+/// Maximum number of open claims of one user in a club.
+const MAX_OPEN_CLAIMS: i64 = 10;
 
-words! {
-    /// What has become of a claim.
+string_enum! {
+    /// The status of a claim.
     pub enum ClaimStatus {
         Open = "open",
         Approved = "approved",
         Refused = "refused",
     }
 }
-word_column!(ClaimStatus);
+enum_column!(ClaimStatus);
 
 record! {
-    /// Somebody's word that they are, or look after, somebody on a roster.
+    /// A request to join: a user claims to be, or to be a guardian of, a person on the roster.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Claim in claim {
         pub account_id: AccountId,
@@ -54,7 +54,7 @@ record! {
 }
 
 row! {
-    /// Somebody on a team's roster, as a newcomer may pick them out.
+    /// A person on a team's roster whom a new user can choose.
     #[derive(Debug, Clone)]
     pub struct Choice {
         pub person_id: PersonId,
@@ -64,48 +64,48 @@ row! {
 }
 
 impl Choice {
-    /// The first name and the first letter of the last: enough to know one's own child.
+    /// The first name and the initial of the last name. Enough to recognize your own child.
     pub fn label(&self) -> String {
-        let letter = self.last_name.as_deref().and_then(|last| last.trim().chars().next());
-        match letter {
-            Some(letter) => format!("{} {}.", self.first_name, letter.to_uppercase()),
+        let initial = self.last_name.as_deref().and_then(|last| last.trim().chars().next());
+        match initial {
+            Some(initial) => format!("{} {}.", self.first_name, initial.to_uppercase()),
             None => self.first_name.clone(),
         }
     }
 }
 
-/// Whom a newcomer can pick on a team: their child among the players, themselves among those whom nobody
-/// signs in as yet.
+/// The people on a team whom a new user can choose: any player as their child, or themselves among the people who are
+/// not linked to a user yet.
 pub fn choices(db: &Reader<'_>, team: TeamId, relation: Relation) -> Result<Vec<Choice>> {
     let players = relation != Relation::Coach;
-    let taken = relation == Relation::Guardian;
-    let player = Place::Player;
+    let include_linked = relation == Relation::Guardian;
+    let player = TeamRole::Player;
     Ok(db.all(
         "select p.id as person_id, p.first_name, p.last_name
          from member m join person p on p.account_id = m.account_id and p.id = m.person_id
          where m.account_id = :account and m.team_id = :team and m.status <> 'removed'
            and (m.role = :player) = :players and p.erased_at is null
-           and (:taken or p.user_id is null)
+           and (:include_linked or p.user_id is null)
          order by p.name_folded, p.id limit 500",
-        bind! { team, player, players, taken },
+        bind! { team, player, players, include_linked },
     )?)
 }
 
-/// Somebody says who they are.
+/// A new claim.
 #[derive(Debug, Clone)]
 pub struct NewClaim {
     pub relation: Relation,
-    /// The roster's person; a coach may not be on the roster yet.
+    /// The person on the roster. `None` for a coach who is not on the roster yet.
     pub person: Option<PersonId>,
     pub note: Option<String>,
 }
 
-/// Notes what somebody who came by a team's link says. Saying the same again changes nothing.
-pub fn make(tx: &Tx<'_>, link: &Found, user: UserId, new: NewClaim) -> Result<Claim> {
-    let team = link.team_id.ok_or_else(invitation::gone)?;
-    invitation::use_up(tx, link.id)?;
+/// Creates a claim for a user who opened a team's link. An open claim with the same content is returned unchanged.
+pub fn create(tx: &Tx<'_>, link: &InvitationLink, user: UserId, new: NewClaim) -> Result<Claim> {
+    let team = link.team_id.ok_or_else(invitation::link_expired)?;
+    invitation::redeem(tx, link.id)?;
     let (relation, person) = (new.relation, new.person);
-    check(tx, team, relation, person)?;
+    validate(tx, team, relation, person)?;
     let open: Vec<Claim> = tx.all(
         sql!(
             Claim::SELECT,
@@ -116,11 +116,12 @@ pub fn make(tx: &Tx<'_>, link: &Found, user: UserId, new: NewClaim) -> Result<Cl
     let same = |claim: &&Claim| {
         (claim.team_id, claim.relation, claim.person_id) == (team, relation, person)
     };
-    if let Some(known) = open.iter().find(same) {
-        return Ok(known.clone());
+    if let Some(existing) = open.iter().find(same) {
+        return Ok(existing.clone());
     }
-    if i64::try_from(open.len()).unwrap_or(MOST) >= MOST {
-        let detail = "You have asked often enough. Wait until somebody has answered.";
+    if i64::try_from(open.len()).unwrap_or(MAX_OPEN_CLAIMS) >= MAX_OPEN_CLAIMS {
+        let detail =
+            "You have too many open requests. Wait until the club has answered some of them.";
         return Err(Error::invalid_state(detail));
     }
     let claim = Claim {
@@ -130,9 +131,12 @@ pub fn make(tx: &Tx<'_>, link: &Found, user: UserId, new: NewClaim) -> Result<Cl
         team_id: team,
         person_id: person,
         relation,
-        note: new.note.map(|note| text::line(&note, 300)).transpose().map_err(|_| {
-            Error::new(Code::ValidationFailed, "Write at most 300 characters on one line.")
-                .at("/note")
+        note: new.note.map(|note| text::normalize_line(&note, 300)).transpose().map_err(|_| {
+            Error::new(
+                Code::ValidationFailed,
+                "The note must be one line of at most 300 characters.",
+            )
+            .at("/note")
         })?,
         status: ClaimStatus::Open,
         decided_by: None,
@@ -141,7 +145,7 @@ pub fn make(tx: &Tx<'_>, link: &Found, user: UserId, new: NewClaim) -> Result<Cl
         updated_at: tx.now(),
         version: 1,
     };
-    tx.run(Claim::INSERT, &claim.bind())?;
+    tx.execute(Claim::INSERT, &claim.bind())?;
     audit(tx, "claim.made", &claim, link.id)?;
     Ok(claim)
 }
@@ -154,8 +158,8 @@ fn audit(tx: &Tx<'_>, action: &'static str, claim: &Claim, link: InvitationId) -
     tx.audit(action, &claim.id.to_string(), &details)
 }
 
-/// Whether somebody can say this at all: whom they name is on the team, and is nobody else's account.
-fn check(
+/// Fails if the person is not on the team, is already linked to another user, or is too young.
+fn validate(
     db: &Reader<'_>,
     team: TeamId,
     relation: Relation,
@@ -166,18 +170,18 @@ fn check(
             return Ok(());
         }
         return Err(
-            Error::new(Code::ValidationFailed, "Choose somebody from the list.").at("/person")
+            Error::new(Code::ValidationFailed, "Choose a person from the list.").at("/person")
         );
     };
     let person = person::find(db, id)?;
     if relation != Relation::Guardian && person.user_id.is_some() {
-        let detail = "Somebody else already signs in as this person. Ask a coach for help.";
+        let detail = "Another user already signs in as this person. Ask a coach for help.";
         return Err(Error::invalid_state(detail).at("/person"));
     }
     if !choices(db, team, relation)?.iter().any(|choice| choice.person_id == id) {
         return Err(Error::not_found());
     }
-    if relation == Relation::Itself { age::check(db, &person) } else { Ok(()) }
+    if relation == Relation::SamePerson { age::check(db, &person) } else { Ok(()) }
 }
 
 /// One claim.
@@ -186,50 +190,59 @@ pub fn find(db: &Reader<'_>, id: ClaimId) -> Result<Claim> {
     Ok(db.one(text, bind! { id })?)
 }
 
-/// Says yes. The user belongs to the club and is on the roster from now on.
+/// Approves a claim: the user becomes a member of the club and is linked to a person on the roster.
 pub fn approve(tx: &Tx<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
-    let claim = decidable(tx, by, id)?;
-    check(tx, claim.team_id, claim.relation, claim.person_id)?;
+    let claim = find_decidable(tx, by, id)?;
+    validate(tx, claim.team_id, claim.relation, claim.person_id)?;
     let user = user::find(tx, claim.user_id)?;
-    belonging::admit(tx, user.id, Role::Member)?;
+    roles::ensure_role(tx, user.id, Role::Member)?;
     session::show_club(tx, user.id)?;
     let by_admin = matches!(user::role_of(tx, by)?, Some(Role::Owner | Role::Admin));
-    let by_guardian = extent::is_guardian(tx, &standing::of(tx, by)?, wish(&claim))?;
+    let by_guardian = claim_policy::can_decide_as_guardian(
+        tx,
+        &access::for_user(tx, by)?,
+        requested_access(&claim),
+    )?;
     let person = match (claim.relation, claim.person_id) {
         (Relation::Guardian, Some(child)) => {
-            arrival::as_guardian(tx, child, &user, by_admin || by_guardian)?
+            enrollment::enroll_guardian(tx, child, &user, by_admin || by_guardian)?
         }
         (_, Some(person)) => linking::link(tx, person, user.id)?,
-        (_, None) => arrival::as_coach(tx, claim.team_id, &user)?,
+        (_, None) => enrollment::enroll_coach(tx, claim.team_id, &user)?,
     };
     match claim.relation {
-        // Nobody but an admin says that the adult whom an admin knows is this user.
-        Relation::Itself if !by_admin => safeguarding::withdraw_confirmation(tx, person.id)?,
+        // Only an admin can say that a confirmed adult is this user.
+        Relation::SamePerson if !by_admin => safeguarding::withdraw_confirmation(tx, person.id)?,
         Relation::Guardian | Relation::Coach if by_admin => {
             safeguarding::confirm_new_adult(tx, person.id)?;
         }
         _ => {}
     }
-    decide(tx, by, &claim, ClaimStatus::Approved)
+    record_decision(tx, by, &claim, ClaimStatus::Approved)
 }
 
-/// Says no.
+/// Refuses a claim.
 pub fn refuse(tx: &Tx<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
-    let claim = decidable(tx, by, id)?;
-    decide(tx, by, &claim, ClaimStatus::Refused)
+    let claim = find_decidable(tx, by, id)?;
+    record_decision(tx, by, &claim, ClaimStatus::Refused)
 }
 
-/// The claim, if it is open and this user may decide it: admins decide everything, others as
-/// [`extent::decision`] says.
-fn decidable(db: &Reader<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
+/// The claim, if it is open and this user may decide it. Admins decide all claims, other users as in
+/// [`claim_policy::decision`].
+fn find_decidable(db: &Reader<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
     let claim = find(db, id)?;
     match user::role_of(db, by)? {
         Some(Role::Owner | Role::Admin) => {}
         Some(Role::Member) => {
-            let standing = standing::of(db, by)?;
-            match extent::decision(db, (by, &standing), claim.team_id, wish(&claim))? {
+            let access = access::for_user(db, by)?;
+            match claim_policy::decision(
+                db,
+                (by, &access),
+                claim.team_id,
+                requested_access(&claim),
+            )? {
                 Decision::AdminOnly if claim.status == ClaimStatus::Open => {
-                    return Err(trust::admin_decides());
+                    return Err(guards::admin_only());
                 }
                 Decision::Allowed | Decision::AdminOnly => {}
                 Decision::Hidden => return Err(Error::not_found()),
@@ -238,18 +251,18 @@ fn decidable(db: &Reader<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
         None => return Err(Error::not_found()),
     }
     if claim.status != ClaimStatus::Open {
-        return Err(Error::invalid_state("Somebody has already decided this."));
+        return Err(Error::invalid_state("This request was already approved or refused."));
     }
     Ok(claim)
 }
 
-fn wish(claim: &Claim) -> Wish {
-    Wish { user: claim.user_id, relation: claim.relation, person: claim.person_id }
+fn requested_access(claim: &Claim) -> RequestedAccess {
+    RequestedAccess { user: claim.user_id, relation: claim.relation, person: claim.person_id }
 }
 
-fn decide(tx: &Tx<'_>, by: UserId, claim: &Claim, status: ClaimStatus) -> Result<Claim> {
+fn record_decision(tx: &Tx<'_>, by: UserId, claim: &Claim, status: ClaimStatus) -> Result<Claim> {
     let id = claim.id;
-    tx.run(
+    tx.execute(
         "update claim set status = :status, decided_by = :by, decided_at = :now, updated_at = :now,
              version = version + 1
          where account_id = :account and id = :id",
@@ -262,9 +275,9 @@ fn decide(tx: &Tx<'_>, by: UserId, claim: &Claim, status: ClaimStatus) -> Result
 }
 
 row! {
-    /// A claim as those who decide see it.
+    /// An open claim with the data of its user and team.
     #[derive(Debug, Clone)]
-    pub struct Waiting {
+    pub struct OpenClaim {
         pub id: ClaimId,
         pub user_id: UserId,
         pub name: String,
@@ -279,9 +292,9 @@ row! {
     }
 }
 
-thing!(Waiting by ClaimId: Paged);
+impl_resource!(OpenClaim by ClaimId: Paged);
 
-const WAITING: &str = "
+const SELECT_OPEN: &str = "
     select c.id, c.user_id, u.name, u.email, u.email_verified_at, c.team_id, t.name as team, c.relation,
            c.person_id, c.note, c.created_at
     from claim c
@@ -289,32 +302,36 @@ const WAITING: &str = "
     join team t on t.account_id = c.account_id and t.id = c.team_id
     where c.account_id = :account and c.status = 'open'";
 
-/// A page of the claims that wait for an answer, oldest first.
-pub fn open(db: &Reader<'_>, page: &Page<ClaimId>) -> Result<Vec<Waiting>> {
-    let after = page.after(ClaimId::LEAST, ClaimId::GREATEST);
-    let text = sql!(WAITING, " and c.id > :after order by c.id limit :limit");
-    Ok(db.all(text, bind! { after, limit: page.fetch() })?)
+/// A page of open claims, oldest first.
+pub fn list_open(db: &Reader<'_>, page: &Page<ClaimId>) -> Result<Vec<OpenClaim>> {
+    let after = page.after(ClaimId::MIN, ClaimId::MAX);
+    let text = sql!(SELECT_OPEN, " and c.id > :after order by c.id limit :limit");
+    Ok(db.all(text, bind! { after, limit: page.fetch_limit() })?)
 }
 
-/// A page of the claims that concern somebody who is no admin, oldest first: those on teams they coach, and
-/// those about guardians of their children.
-pub fn open_of(db: &Reader<'_>, standing: &Standing, page: &Page<ClaimId>) -> Result<Vec<Waiting>> {
-    let (teams, children) = (standing.leads.clone(), standing.wards.clone());
+/// A page of the open claims that concern a user who is not an admin, oldest first: claims on teams they coach, and
+/// claims to be a guardian of their children.
+pub fn list_open_for(
+    db: &Reader<'_>,
+    access: &RosterAccess,
+    page: &Page<ClaimId>,
+) -> Result<Vec<OpenClaim>> {
+    let (teams, children) = (access.managed_team_ids.clone(), access.dependent_ids.clone());
     if teams.is_empty() && children.is_empty() {
         return Ok(Vec::new());
     }
-    let after = page.after(ClaimId::LEAST, ClaimId::GREATEST);
+    let after = page.after(ClaimId::MIN, ClaimId::MAX);
     let text = sql!(
-        WAITING,
+        SELECT_OPEN,
         " and (c.relation <> 'coach' and c.team_id in (:teams)
                or c.relation = 'guardian' and c.person_id in (:children))
           and c.id > :after
           order by c.id limit :limit"
     );
-    Ok(db.all(text, bind! { teams, children, after, limit: page.fetch() })?)
+    Ok(db.all(text, bind! { teams, children, after, limit: page.fetch_limit() })?)
 }
 
-/// How many claims wait for an answer.
+/// Number of open claims.
 pub fn count_open(db: &Reader<'_>) -> Result<i64> {
     let (count,) = db.one(
         "select count(*) from claim where account_id = :account and status = 'open'",
@@ -323,9 +340,9 @@ pub fn count_open(db: &Reader<'_>) -> Result<i64> {
     Ok(count)
 }
 
-/// Takes back what somebody who leaves the club has asked for.
+/// Deletes the open claims of a user who leaves the club.
 pub fn withdraw(tx: &Tx<'_>, user: UserId) -> Result<()> {
-    tx.run(
+    tx.execute(
         "delete from claim where account_id = :account and user_id = :user and status = 'open'",
         bind! { user },
     )?;
@@ -333,9 +350,9 @@ pub fn withdraw(tx: &Tx<'_>, user: UserId) -> Result<()> {
 }
 
 row! {
-    /// A claim as its own user sees it: nothing but what has become of it.
+    /// A claim as its own user sees it.
     #[derive(Debug, Clone)]
-    pub struct Own {
+    pub struct OwnClaim {
         pub club: String,
         pub team: String,
         pub relation: Relation,
@@ -344,8 +361,8 @@ row! {
     }
 }
 
-/// What a user has asked for, in whatever club, newest first.
-pub fn of_user(db: &Reader<'_>, user: UserId) -> Result<Vec<Own>> {
+/// The latest claims of a user in all clubs, newest first.
+pub fn list_by_user(db: &Reader<'_>, user: UserId) -> Result<Vec<OwnClaim>> {
     Ok(db.all(
         "select a.name as club, t.name as team, c.relation, c.status, c.created_at
          from claim c

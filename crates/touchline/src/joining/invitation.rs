@@ -1,48 +1,47 @@
-//! The invitation: a link for one person, or one that a whole team may use.
+//! The invitation: a personal link for one user, or a link that everybody on a team can use.
 //!
-//! Of a link only a hash is kept. A link that is unknown, expired, used up or revoked is the same to
-//! whoever follows it.
+//! Only the hash of a link's token is stored. Unknown, expired, used and revoked links all give the same answer.
 
 use std::time::Duration;
 
 use kit::secret::{Token, TokenKind};
-use kit::{Timestamp, contact, text, words};
-use store::{Reader, Tx, bind, record, row, sql, word_column};
+use kit::{Timestamp, contact, string_enum, text};
+use store::{Reader, Tx, bind, enum_column, record, row, sql};
 
 use super::age;
 use crate::accounts::account;
-use crate::accounts::belonging;
+use crate::accounts::roles;
 use crate::accounts::user::{self, Role, User};
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{AccountId, InvitationId, PersonId, TeamId, UserId};
-use crate::mail::letter::{self, NewLetter};
+use crate::mail::email::{self, NewEmail};
 use crate::paging::Page;
+use crate::resource::impl_resource;
 use crate::roster::person::{self, Person};
-use crate::roster::{arrival, guardian, linking, safeguarding, standing, trust};
-use crate::signals::Tell;
+use crate::roster::{access, enrollment, guardian, guards, linking, safeguarding};
+use crate::signals::Publish;
 use crate::teams::team;
-use crate::thing::thing;
 
-/// How long an invitation for one person can be used.
-pub const PERSONAL: Duration = Duration::from_secs(72 * 3600);
-/// How long a team's link can be used.
-pub const TEAM: Duration = Duration::from_secs(7 * 86_400);
+/// How long a personal invitation is valid.
+pub const PERSONAL_TTL: Duration = Duration::from_secs(72 * 3600);
+/// How long a team's link is valid.
+pub const TEAM_LINK_TTL: Duration = Duration::from_secs(7 * 86_400);
 
-words! {
-    /// What somebody who joins is to a person on the roster.
+string_enum! {
+    /// How a user who joins is related to a person on the roster.
     pub enum Relation {
-        /// They look after a player.
+        /// The user is a guardian of the person.
         Guardian = "guardian",
-        /// They are that person.
-        Itself = "self",
-        /// They coach the team.
+        /// The user is the person.
+        SamePerson = "self",
+        /// The user coaches the team.
         Coach = "coach",
     }
 }
-word_column!(Relation);
+enum_column!(Relation);
 
 record! {
-    /// An invitation into the club.
+    /// An invitation to join the club.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Invitation in invitation {
         pub account_id: AccountId,
@@ -50,11 +49,12 @@ record! {
         pub token_hash: [u8; 32],
         pub role: Role,
         pub email: Option<String>,
-        /// The address as addresses are compared.
+        /// The address, case-folded for comparison.
         pub email_folded: Option<String>,
         pub team_id: Option<TeamId>,
         pub relation: Option<Relation>,
         pub person_id: Option<PersonId>,
+        /// `None` for a team's link, which has no limit.
         pub uses_left: Option<i64>,
         pub created_by: String,
         pub expires_at: Timestamp,
@@ -66,68 +66,68 @@ record! {
     }
 }
 
-thing!(Invitation by InvitationId: Paged);
+impl_resource!(Invitation by InvitationId: Paged);
 
-/// An invitation for one person.
+/// A new personal invitation.
 #[derive(Debug, Clone)]
 pub struct NewInvitation {
     pub email: String,
     pub role: Role,
-    /// Whom on the roster they are, or look after.
-    pub tie: Option<(Relation, PersonId)>,
+    /// The person on the roster that the user is related to, and how.
+    pub relation_to: Option<(Relation, PersonId)>,
 }
 
-/// Invites somebody. Hands out the link's token, this once.
+/// Creates a personal invitation. The token of the link is returned only here.
 pub fn invite(tx: &Tx<'_>, by: UserId, new: NewInvitation) -> Result<(Invitation, Token)> {
-    belonging::may_give(tx, by, new.role)?;
-    let email = text::normalised(new.email.trim()).into_owned();
+    roles::check_can_assign(tx, by, new.role)?;
+    let email = text::to_nfc(new.email.trim()).into_owned();
     if !contact::is_email(&email) {
-        let detail = "This is not an address of mail, such as ana@example.org.";
+        let detail = "Enter an email address, such as ana@example.org.";
         return Err(Error::invalid(vec![Fault::new("/email", "invalid_email", detail)]));
     }
-    if let Some(tie) = new.tie {
-        check_tie(tx, tie)?;
+    if let Some(relation) = new.relation_to {
+        check_relation(tx, relation)?;
     } else if let Some(user) = user::find_by_email(tx, &email)?
         && user::role_of(tx, user.id)?.is_some()
     {
-        let detail = "Somebody with this address already belongs to the club.";
+        let detail = "A user with this email address is already a member of the club.";
         return Err(Error::new(Code::Taken, detail).at("/email"));
     }
-    let (relation, person_id) = new.tie.unzip();
-    let made = Invitation {
+    let (relation, person_id) = new.relation_to.unzip();
+    let invitation = Invitation {
         role: new.role,
-        email_folded: Some(text::folded(&email)),
+        email_folded: Some(text::fold_case(&email)),
         email: Some(email),
         relation,
         person_id,
         uses_left: Some(1),
-        ..blank(tx, PERSONAL)
+        ..default_invitation(tx, PERSONAL_TTL)
     };
-    keep(tx, made)
+    insert(tx, invitation)
 }
 
-/// Makes the link of a team, in place of the one it had.
-pub fn open_team(tx: &Tx<'_>, by: UserId, team: TeamId) -> Result<(Invitation, Token)> {
-    let team = team::playing(tx, team)?.id;
-    may_open(tx, by, team)?;
-    for before in team_links(tx, team)? {
-        end(tx, &before)?;
+/// Creates the link of a team and revokes the previous one.
+pub fn create_team_link(tx: &Tx<'_>, by: UserId, team: TeamId) -> Result<(Invitation, Token)> {
+    let team = team::find_active(tx, team)?.id;
+    check_can_create_team_link(tx, by, team)?;
+    for previous in team_links(tx, team)? {
+        mark_revoked(tx, &previous)?;
     }
-    keep(tx, Invitation { team_id: Some(team), ..blank(tx, TEAM) })
+    insert(tx, Invitation { team_id: Some(team), ..default_invitation(tx, TEAM_LINK_TTL) })
 }
 
-/// Whether somebody may let others come by a team's link: admins, and whoever leads the team. To others
-/// the team does not exist.
-pub fn may_open(db: &Reader<'_>, by: UserId, team: TeamId) -> Result<()> {
+/// Fails unless the user may create a link of this team: admins, and coaches and managers of the team may. For others
+/// the team is not found.
+pub fn check_can_create_team_link(db: &Reader<'_>, by: UserId, team: TeamId) -> Result<()> {
     match user::role_of(db, by)? {
         Some(Role::Owner | Role::Admin) => Ok(()),
-        Some(Role::Member) if standing::of(db, by)?.leads.contains(&team) => Ok(()),
+        Some(Role::Member) if access::for_user(db, by)?.managed_team_ids.contains(&team) => Ok(()),
         _ => Err(Error::not_found()),
     }
 }
 
-/// An invitation of which nothing was said yet.
-fn blank(tx: &Tx<'_>, life: Duration) -> Invitation {
+/// An invitation with default values.
+fn default_invitation(tx: &Tx<'_>, ttl: Duration) -> Invitation {
     Invitation {
         account_id: tx.account(),
         id: tx.new_id(),
@@ -140,7 +140,7 @@ fn blank(tx: &Tx<'_>, life: Duration) -> Invitation {
         person_id: None,
         uses_left: None,
         created_by: tx.actor().to_owned(),
-        expires_at: tx.now().plus(life),
+        expires_at: tx.now().plus(ttl),
         revoked_at: None,
         last_used_at: None,
         created_at: tx.now(),
@@ -149,29 +149,29 @@ fn blank(tx: &Tx<'_>, life: Duration) -> Invitation {
     }
 }
 
-fn keep(tx: &Tx<'_>, invitation: Invitation) -> Result<(Invitation, Token)> {
-    let token = Token::make(TokenKind::Invitation, tx.dice());
-    let made = Invitation { token_hash: token.hash(), ..invitation };
-    tx.run(Invitation::INSERT, &made.bind())?;
+fn insert(tx: &Tx<'_>, invitation: Invitation) -> Result<(Invitation, Token)> {
+    let token = Token::generate(TokenKind::Invitation, tx.rng());
+    let new = Invitation { token_hash: token.hash(), ..invitation };
+    tx.execute(Invitation::INSERT, &new.bind())?;
     let details = serde_json::json!({
-        "role": made.role, "team": made.team_id, "relation": made.relation, "person": made.person_id,
+        "role": new.role, "team": new.team_id, "relation": new.relation, "person": new.person_id,
     });
-    tx.audit("invitation.created", &made.id.to_string(), &details)?;
-    Ok((made, token))
+    tx.audit("invitation.created", &new.id.to_string(), &details)?;
+    Ok((new, token))
 }
 
-/// The person whom somebody is invited for, if that can be.
-fn check_tie(db: &Reader<'_>, (relation, id): (Relation, PersonId)) -> Result<Person> {
+/// The person on the roster. Fails if the user cannot have this relation to the person.
+fn check_relation(db: &Reader<'_>, (relation, id): (Relation, PersonId)) -> Result<Person> {
     let person = person::find(db, id)?;
-    let free = relation != Relation::Itself || person.user_id.is_none();
+    let is_available = relation != Relation::SamePerson || person.user_id.is_none();
     if person.erased_at.is_some() {
         return Err(Error::not_found());
     }
-    if !free {
-        let detail = "Somebody already signs in as this person.";
+    if !is_available {
+        let detail = "Another user already signs in as this person.";
         return Err(Error::invalid_state(detail).at("/person"));
     }
-    if relation == Relation::Itself {
+    if relation == Relation::SamePerson {
         age::check(db, &person)?;
     }
     Ok(person)
@@ -183,19 +183,19 @@ pub fn find(db: &Reader<'_>, id: InvitationId) -> Result<Invitation> {
     Ok(db.one(text, bind! { id })?)
 }
 
-/// A page of the invitations that can still be used, newest first.
-pub fn open(db: &Reader<'_>, page: &Page<InvitationId>) -> Result<Vec<Invitation>> {
-    let after = page.after(InvitationId::LEAST, InvitationId::GREATEST);
+/// A page of open invitations, newest first.
+pub fn list_open(db: &Reader<'_>, page: &Page<InvitationId>) -> Result<Vec<Invitation>> {
+    let after = page.after(InvitationId::MIN, InvitationId::MAX);
     let text = sql!(
         Invitation::SELECT,
         " where account_id = :account and id < :after and revoked_at is null and expires_at > :now
             and (uses_left is null or uses_left > 0)
           order by id desc limit :limit"
     );
-    Ok(db.all(text, bind! { after, limit: page.fetch() })?)
+    Ok(db.all(text, bind! { after, limit: page.fetch_limit() })?)
 }
 
-/// How many invitations can still be used.
+/// Number of open invitations.
 pub fn count_open(db: &Reader<'_>) -> Result<i64> {
     let (count,) = db.one(
         "select count(*) from invitation
@@ -206,7 +206,7 @@ pub fn count_open(db: &Reader<'_>) -> Result<i64> {
     Ok(count)
 }
 
-/// The links of a team that can still be used; there is one at most.
+/// The valid links of a team. There is at most one.
 pub fn team_links(db: &Reader<'_>, team: TeamId) -> Result<Vec<Invitation>> {
     let text = sql!(
         Invitation::SELECT,
@@ -216,34 +216,34 @@ pub fn team_links(db: &Reader<'_>, team: TeamId) -> Result<Vec<Invitation>> {
     Ok(db.all(text, bind! { team })?)
 }
 
-/// Takes an invitation back. Doing it twice is harmless.
+/// Revokes an invitation. Idempotent.
 pub fn revoke(tx: &Tx<'_>, by: UserId, id: InvitationId) -> Result<Invitation> {
     let invitation = find(tx, id)?;
     match invitation.team_id {
-        Some(team) => may_open(tx, by, team)?,
-        None => belonging::may_give(tx, by, invitation.role)?,
+        Some(team) => check_can_create_team_link(tx, by, team)?,
+        None => roles::check_can_assign(tx, by, invitation.role)?,
     }
-    end(tx, &invitation)?;
+    mark_revoked(tx, &invitation)?;
     find(tx, id)
 }
 
-fn end(tx: &Tx<'_>, invitation: &Invitation) -> Result<()> {
+fn mark_revoked(tx: &Tx<'_>, invitation: &Invitation) -> Result<()> {
     let id = invitation.id;
-    let ended = tx.run(
+    let changed = tx.execute(
         "update invitation set revoked_at = :now, updated_at = :now, version = version + 1
          where account_id = :account and id = :id and revoked_at is null",
         bind! { id },
     )?;
-    if ended > 0 {
+    if changed > 0 {
         tx.audit("invitation.revoked", &id.to_string(), &serde_json::json!({}))?;
     }
     Ok(())
 }
 
 row! {
-    /// What somebody who follows a link is told before anything else.
+    /// An invitation as the pages behind its link need it.
     #[derive(Debug, Clone)]
-    pub struct Found {
+    pub struct InvitationLink {
         pub id: InvitationId,
         pub account_id: AccountId,
         pub club: String,
@@ -257,21 +257,21 @@ row! {
     }
 }
 
-impl Found {
-    /// Whether this is the address the invitation was made for, whatever its case.
+impl InvitationLink {
+    /// Whether this is the invited email address (case-insensitive).
     pub fn is_for(&self, email: &str) -> bool {
-        self.email.as_deref().is_some_and(|own| text::folded(own) == text::folded(email))
+        self.email.as_deref().is_some_and(|own| text::fold_case(own) == text::fold_case(email))
     }
 
-    /// The address the invitation was made for.
+    /// The invited email address. Empty for a team's link.
     pub fn email(&self) -> &str {
         self.email.as_deref().unwrap_or_default()
     }
 }
 
-/// The invitation a link stands for, if it can be used now.
-pub fn follow(db: &Reader<'_>, token: &Token) -> Result<Option<Found>> {
-    Ok(db.maybe(
+/// The invitation with this token, if it is valid.
+pub fn find_by_token(db: &Reader<'_>, token: &Token) -> Result<Option<InvitationLink>> {
+    Ok(db.optional(
         "select i.id, i.account_id, a.name as club, i.team_id, t.name as team, i.role, i.relation,
                 i.person_id, i.email, i.token_hash
          from invitation i
@@ -284,14 +284,14 @@ pub fn follow(db: &Reader<'_>, token: &Token) -> Result<Option<Found>> {
     )?)
 }
 
-/// What a link that cannot be used answers, whatever the reason.
-pub fn gone() -> Error {
+/// The error for every link that is not valid, regardless of the reason.
+pub fn link_expired() -> Error {
     Error::new(Code::Gone, "This link has expired or was already used. Ask for a new one.")
 }
 
-/// Notes that an invitation was used once more. Of two who come at once, one is too late.
-pub fn use_up(tx: &Tx<'_>, id: InvitationId) -> Result<Invitation> {
-    let used = tx.run(
+/// Counts one use of an invitation. Of two concurrent uses of a personal invitation, one fails.
+pub fn redeem(tx: &Tx<'_>, id: InvitationId) -> Result<Invitation> {
+    let used = tx.execute(
         "update invitation
          set uses_left = uses_left - 1, last_used_at = :now, updated_at = :now, version = version + 1
          where account_id = :account and id = :id and revoked_at is null and expires_at > :now
@@ -299,56 +299,57 @@ pub fn use_up(tx: &Tx<'_>, id: InvitationId) -> Result<Invitation> {
         bind! { id },
     )?;
     if used == 0 {
-        return Err(gone());
+        return Err(link_expired());
     }
     let invitation = find(tx, id)?;
-    honoured(tx, &invitation)?;
+    check_creator(tx, &invitation)?;
     Ok(invitation)
 }
 
-/// Refuses an invitation whose maker could not make it any more: nobody keeps a way back in, or up. What
-/// the command line made stays good.
-pub fn honoured(db: &Reader<'_>, invitation: &Invitation) -> Result<()> {
-    let Ok(maker) = invitation.created_by.parse::<UserId>() else { return Ok(()) };
-    let may = match invitation.team_id {
-        Some(team) => may_open(db, maker, team),
-        None => belonging::may_give(db, maker, invitation.role),
+/// Fails if the creator of an invitation could not create it anymore, so that nobody can use an old invitation to
+/// return to the club or to get a higher role. Invitations from the command line stay valid.
+pub fn check_creator(db: &Reader<'_>, invitation: &Invitation) -> Result<()> {
+    let Ok(creator) = invitation.created_by.parse::<UserId>() else { return Ok(()) };
+    let result = match invitation.team_id {
+        Some(team) => check_can_create_team_link(db, creator, team),
+        None => roles::check_can_assign(db, creator, invitation.role),
     };
-    may.map_err(|error| match error.code {
-        Code::Forbidden | Code::NotFound => gone(),
+    result.map_err(|error| match error.code {
+        Code::Forbidden | Code::NotFound => link_expired(),
         _ => error,
     })
 }
 
-/// Takes back the open invitations that somebody made and could not make any more.
-pub fn revoke_outgrown(tx: &Tx<'_>, maker: UserId) -> Result<()> {
+/// Revokes the open invitations of a user who could not create them anymore.
+pub fn revoke_disallowed(tx: &Tx<'_>, creator: UserId) -> Result<()> {
     let text = sql!(
         Invitation::SELECT,
-        " where account_id = :account and created_by = :maker and revoked_at is null
+        " where account_id = :account and created_by = :creator and revoked_at is null
             and expires_at > :now and (uses_left is null or uses_left > 0)
           order by id"
     );
-    let made: Vec<Invitation> = tx.all(text, bind! { maker: maker.to_string() })?;
-    for invitation in made {
-        match honoured(tx, &invitation) {
-            Err(error) if error.code == Code::Gone => end(tx, &invitation)?,
-            honoured => honoured?,
+    let open: Vec<Invitation> = tx.all(text, bind! { creator: creator.to_string() })?;
+    for invitation in open {
+        match check_creator(tx, &invitation) {
+            Err(error) if error.code == Code::Gone => mark_revoked(tx, &invitation)?,
+            result => result?,
         }
     }
     Ok(())
 }
 
-/// Accepts a personal invitation: the user belongs to the club, as whom they were invited. `mailed` says
-/// that the link came by mail to the address it was made for, `can_confirm` that this server sends email.
+/// Accepts a personal invitation: the user becomes a member of the club and is linked to the person of the invitation.
+/// `mailed` says that the user opened the link in the email to the invited address, `can_confirm` that this server
+/// sends email.
 pub fn accept(
     tx: &Tx<'_>,
     id: InvitationId,
     user: &User,
     (mailed, can_confirm): (bool, bool),
 ) -> Result<Role> {
-    let invitation = use_up(tx, id)?;
+    let invitation = redeem(tx, id)?;
     if invitation.team_id.is_some() {
-        return Err(gone());
+        return Err(link_expired());
     }
     let matches = invitation.email_folded.as_ref() == Some(&user.email_folded);
     if mailed && matches {
@@ -356,97 +357,103 @@ pub fn accept(
     }
     let user = &user::find(tx, user.id)?;
     let is_confirmed = user.email_verified_at.is_some();
-    check_address(tx, &invitation, Address { matches, is_confirmed, can_confirm })?;
-    let role = belonging::admit(tx, user.id, invitation.role)?;
+    check_address(tx, &invitation, AddressCheck { matches, is_confirmed, can_confirm })?;
+    let role = roles::ensure_role(tx, user.id, invitation.role)?;
     let details = serde_json::json!({ "user": user.id, "address_matches": matches });
     tx.audit("invitation.accepted", &id.to_string(), &details)?;
     if !matches {
-        tell_inviter(tx, &invitation, user)?;
+        notify_inviter(tx, &invitation, user)?;
     }
     let Some((relation, person)) = invitation.relation.zip(invitation.person_id) else {
         return Ok(role);
     };
-    check_tie(tx, (relation, person)).or_else(|error| match error.code {
-        // They are that person already: they accept only the role.
-        Code::InvalidState if is_own(tx, person, user.id)? => person::find(tx, person),
+    check_relation(tx, (relation, person)).or_else(|error| match error.code {
+        // The user is already linked to the person and only accepts the role.
+        Code::InvalidState if is_linked(tx, person, user.id)? => person::find(tx, person),
         _ => Err(error),
     })?;
-    // The admin who made the invitation knows whoever can read what is sent to that address.
+    // The admin who created the invitation knows the owner of the invited address.
     let is_invited = matches && is_confirmed;
     let person = match relation {
-        Relation::Guardian => arrival::as_guardian(tx, person, user, is_invited)?,
-        Relation::Itself | Relation::Coach => linking::link(tx, person, user.id)?,
+        Relation::Guardian => enrollment::enroll_guardian(tx, person, user, is_invited)?,
+        Relation::SamePerson | Relation::Coach => linking::link(tx, person, user.id)?,
     };
     if !is_invited {
         safeguarding::withdraw_confirmation(tx, person.id)?;
-    } else if relation != Relation::Itself {
+    } else if relation != Relation::SamePerson {
         safeguarding::confirm_new_adult(tx, person.id)?;
     }
     Ok(role)
 }
 
-/// What is known about the address of whoever wants to accept an invitation.
+/// Facts about the email address of a user who wants to accept an invitation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Address {
-    /// Whether it is the one that was invited.
+pub struct AddressCheck {
+    /// Whether it is the invited address.
     pub matches: bool,
-    /// Whether they have confirmed that it is theirs.
+    /// Whether the user has confirmed it.
     pub is_confirmed: bool,
-    /// Whether this server sends email, so that addresses can be confirmed.
+    /// Whether this server sends email, so that users can confirm their addresses.
     pub can_confirm: bool,
 }
 
-/// Refuses an invitation that only the invited address may accept: one that makes somebody an owner or
-/// admin, or that is for a minor, a guardian of one, or somebody who leads a team. They have to confirm the address; where
-/// no email can be sent, this holds for owners and admins only.
-pub fn check_address(db: &Reader<'_>, invitation: &Invitation, address: Address) -> Result<()> {
-    let runs_club = invitation.role != Role::Member;
-    let is_trusted = || -> Result<bool> {
+/// Fails if only the invited address may accept the invitation and the user has another one or has not confirmed it.
+/// This applies to invitations for owners, admins, minors, guardians of minors, coaches and managers. If the server
+/// sends no email, only owners and admins must have confirmed the address.
+pub fn check_address(
+    db: &Reader<'_>,
+    invitation: &Invitation,
+    address: AddressCheck,
+) -> Result<()> {
+    let is_admin_role = invitation.role != Role::Member;
+    let needs_invited_address = || -> Result<bool> {
         let Some(id) = invitation.person_id else { return Ok(false) };
-        let wards = guardian::children(db, &[id])?.into_iter().map(|tie| tie.person_id).collect();
+        let links = guardian::list_by_guardian(db, &[id])?;
+        let dependents = links.into_iter().map(|link| link.person_id).collect();
         Ok(safeguarding::is_minor(db, id)?
-            || trust::is_leader(db, id)?
-            || !safeguarding::minors(db, &wards)?.is_empty())
+            || guards::is_coach_or_manager(db, id)?
+            || !safeguarding::minors(db, &dependents)?.is_empty())
     };
-    if !address.matches && (runs_club || is_trusted()?) {
+    if !address.matches && (is_admin_role || needs_invited_address()?) {
         let detail = "This invitation is for another email address. Sign in with that address, or ask the \
                       club to invite the address you use.";
         return Err(Error::invalid_state(detail));
     }
-    if !address.is_confirmed && (runs_club || (address.can_confirm && is_trusted()?)) {
-        let detail = "You have to confirm your email address before you can accept this invitation. You can do \
+    if !address.is_confirmed && (is_admin_role || (address.can_confirm && needs_invited_address()?))
+    {
+        let detail = "Confirm your email address before you accept this invitation. You can do \
                       that under My account.";
         return Err(Error::invalid_state(detail));
     }
     Ok(())
 }
 
-/// Writes to whoever made an invitation that somebody with another address accepted it.
-fn tell_inviter(tx: &Tx<'_>, invitation: &Invitation, user: &User) -> Result<()> {
-    let Ok(maker) = invitation.created_by.parse::<UserId>() else { return Ok(()) };
-    let maker = user::find(tx, maker)?;
+/// Emails the creator of an invitation that a user with another address accepted it.
+fn notify_inviter(tx: &Tx<'_>, invitation: &Invitation, user: &User) -> Result<()> {
+    let Ok(creator) = invitation.created_by.parse::<UserId>() else { return Ok(()) };
+    let creator = user::find(tx, creator)?;
     let club = account::find(tx)?.name;
     let invited = invitation.email.as_deref().unwrap_or_default();
     let text = format!(
-        "You invited {invited} to {club}. Somebody who signs in with another address accepted the \
+        "You invited {invited} to {club}. Somebody with another email address accepted the \
          invitation:\n\n{} ({})\n\nIf you do not know them, remove them under Members in the admin area.\n",
         user.name, user.email
     );
-    letter::put(
+    email::enqueue(
         tx,
-        NewLetter {
+        NewEmail {
             person_id: None,
             about: invitation.id.to_string(),
-            to_name: maker.name,
-            to_address: maker.email,
-            subject: format!("[{club}] Your invitation was accepted from another address"),
-            text_body: text,
+            to_name: creator.name,
+            to_address: creator.email,
+            subject: format!("[{club}] Your invitation was accepted with another email address"),
+            body_text: text,
             html_body: None,
         },
     )
     .map(drop)
 }
 
-fn is_own(db: &Reader<'_>, person: PersonId, user: UserId) -> Result<bool> {
+fn is_linked(db: &Reader<'_>, person: PersonId, user: UserId) -> Result<bool> {
     Ok(person::find(db, person)?.user_id == Some(user))
 }

@@ -1,12 +1,12 @@
-//! Joining a club: invitations, and people who say who they are on a roster.
+//! Joining a club: invitations and claims (requests to join).
 //!
-//! Whoever was invited in person is let in with the role they were invited for. Whoever comes by a
-//! team's link says who they are and sees nothing until a coach of the team or an admin agrees.
+//! A user with a personal invitation joins at once, with the role of the invitation. A user who opens a team's link
+//! makes a claim and sees nothing of the club until a coach of the team or an admin approves it.
 
 pub mod age;
 pub mod claim;
-pub mod desk;
-pub mod extent;
+pub mod claim_list;
+pub mod claim_policy;
 pub mod invitation;
-pub mod waiting;
+pub mod pending_invitations;
 pub mod pages;

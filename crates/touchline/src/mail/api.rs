@@ -1,71 +1,71 @@
-//! The JSON endpoints of the outbox.
+//! The JSON endpoints of emails.
 
 use axum::response::Response;
 use utoipa_axum::routes;
 
-use super::letter::{self, Letter, LetterFilter, Status};
+use super::email::{self, Email, EmailFilter, Status};
 use crate::error::Result;
-use crate::ids::{MailId, PersonId};
+use crate::ids::{EmailId, PersonId};
 use crate::paging::Order;
 use crate::web::caller::{Caller, OutboxRead};
 use crate::web::cursor::Paging;
-use crate::web::docs::Problems;
-use crate::web::path::At;
-use crate::web::query::{FromQuery, Nothing, Params, Query};
-use crate::web::reply::{Many, One};
+use crate::web::path::PathParams;
+use crate::web::query::{FromQuery, NoQuery, Params, Query};
+use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
-/// The longest id that a letter can be about.
-const ABOUT: usize = 60;
+/// Maximum length of the `about` filter, in characters.
+const MAX_ABOUT_CHARS: usize = 60;
 
-/// Everything below `/outbox`.
+/// Routes below `/emails`.
 pub fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list)).with(routes!(find))
 }
 
-/// List letters
+/// List emails
 ///
-/// What went out by mail and what waits, newest first. Keys that are narrowed to certain teams cannot
-/// see it.
-#[utoipa::path(get, path = "/outbox", operation_id = "outbox_list", tag = "Messages",
+/// Returns sent and pending emails, newest first. API keys that are limited to certain teams cannot use this endpoint.
+#[utoipa::path(get, path = "/emails", operation_id = "emails_list", tag = "Messages",
     params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many letters to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<Order>, Query, description = "`desc` if left out."),
-        ("status" = Option<Status>, Query, description = "Only letters of which this has become."),
-        ("about" = Option<String>, Query, description = "Only letters about the object with this id."),
-        ("person_id" = Option<PersonId>, Query, description = "Only letters to this person.")),
-    responses((status = 200, description = "A page of letters.", body = Many<Letter>), Problems),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of emails per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<Order>, Query, description = "Sort order. Default: `desc`."),
+        ("status" = Option<Status>, Query, description = "Filter by status."),
+        ("about" = Option<String>, Query, description = "Only emails about the object with this ID, such as a message."),
+        ("person_id" = Option<PersonId>, Query, description = "Only emails to this person.")),
+    responses((status = 200, description = "A page of emails.", body = ListResponse<Email>)),
     security(("key" = ["messages:read"])))]
 async fn list(
     caller: Caller<OutboxRead>,
-    Query(paging): Query<Paging<LetterFilter>>,
+    Query(paging): Query<Paging<EmailFilter>>,
 ) -> Result<Response> {
-    caller.reaches_all()?;
-    caller.afresh().page(paging, letter::list).await
+    caller.require_all_teams()?;
+    caller.bypass_cache().page(paging, email::list).await
 }
 
-/// Get a letter
-#[utoipa::path(get, path = "/outbox/{mail_id}", operation_id = "outbox_get", tag = "Messages",
-    params(("mail_id" = MailId, Path)),
-    responses((status = 200, description = "The letter.", body = One<Letter>), Problems),
+/// Retrieve an email
+///
+/// Returns an email with its delivery status.
+#[utoipa::path(get, path = "/emails/{email_id}", operation_id = "emails_get", tag = "Messages",
+    params(("email_id" = EmailId, Path, description = "ID of the email.")),
+    responses((status = 200, description = "The email.", body = ObjectResponse<Email>)),
     security(("key" = ["messages:read"])))]
 async fn find(
     caller: Caller<OutboxRead>,
-    At(id): At<MailId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<EmailId>,
+    Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
-    caller.reaches_all()?;
-    caller.afresh().one(move |db| letter::find(db, id)).await
+    caller.require_all_teams()?;
+    caller.bypass_cache().one(move |db| email::find(db, id)).await
 }
 
-impl FromQuery for LetterFilter {
+impl FromQuery for EmailFilter {
     const ORDER: Order = Order::Desc;
 
     fn read(params: &mut Params) -> Self {
         Self {
-            status: params.word("status"),
-            about: params.line("about", ABOUT),
+            status: params.enum_value("status"),
+            about: params.line("about", MAX_ABOUT_CHARS),
             person_id: params.id("person_id"),
         }
     }

@@ -1,7 +1,7 @@
-//! Letters to people: written with what caused them, sent afterwards, and how people stop them.
+//! Emails to people: the outbox, emails to guardians, and unsubscribing. [`crate::mailer`] sends them.
 
 pub mod api;
 pub mod guardian_notice;
-pub mod letter;
+pub mod email;
 pub mod pages;
 pub mod unsubscribe;

@@ -1,7 +1,7 @@
-//! The page on which somebody stops our letters, and the address their mail program calls for it.
+//! `/unsubscribe/{token}`: the page to unsubscribe from emails, and the one-click URL for mail programs (RFC 8058).
 //!
-//! Opening the page changes nothing: mail programs and virus scanners open every link. Only the button
-//! does, or the one click of RFC 8058. The link in the letter is all the authority there is.
+//! `GET` changes nothing, because mail programs and virus scanners open every link. Only `POST` does. The link in the
+//! email is the only credential.
 
 use askama::Template;
 use axum::Router;
@@ -16,63 +16,64 @@ use crate::accounts::account;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, PersonId};
-use crate::mail::unsubscribe::LinkKey;
+use crate::mail::unsubscribe::UnsubscribeKey;
 use crate::roster::preferences::{self, Preferences};
 use crate::web::body;
 use crate::web::page::{self, Frame};
-use crate::web::path::At;
+use crate::web::path::PathParams;
 
-/// The largest body that a mail program sends with its click.
-const LARGEST: usize = 1024;
+/// Maximum size of a request body, in bytes.
+const MAX_BODY_BYTES: usize = 1024;
 
 /// `/unsubscribe/{token}`. The token is the credential.
 pub fn router() -> Router<App> {
-    Router::new().route("/unsubscribe/{token}", get(show).post(choose))
+    Router::new().route("/unsubscribe/{token}", get(show).post(update))
 }
 
-/// Asks, and changes nothing.
-async fn show(State(app): State<App>, At(token): At<String>) -> Result<Response> {
-    let Some((account, person)) = LinkKey::parse(&token) else { return unknown() };
-    let links = app.links.clone();
-    let look = move |db: &Reader<'_>| {
-        check(&links, &token, &preferences::find(db, person)?)?;
-        Ok((preferences::find(db, person)?, account::find(db)?.name))
+/// Shows the confirmation page. Changes nothing.
+async fn show(State(app): State<App>, PathParams(token): PathParams<String>) -> Result<Response> {
+    let Some((account, person)) = UnsubscribeKey::parse(&token) else { return not_found() };
+    let key = app.unsubscribe_key.clone();
+    let read = move |db: &Reader<'_>| {
+        let preferences = preferences::find(db, person)?;
+        check_token(&key, &token, &preferences)?;
+        Ok((preferences, account::find(db)?.name))
     };
-    let found = app.db.read(scope(account, person), look).await;
-    answer(found, |wants| if wants { Page::Ask } else { Page::Stopped })
+    let preferences = app.db.read(scope(account, person), read).await;
+    respond(preferences, |wants| if wants { Page::Ask } else { Page::Stopped })
 }
 
-/// Stops the letters or, with `?again`, lets them come again. What the body says is no matter: a form,
-/// or the one click of a mail program.
-async fn choose(
+/// Unsubscribes the person or, with `?again`, subscribes them again. The body is ignored: it is a form, or the
+/// one-click body of a mail program.
+async fn update(
     State(app): State<App>,
-    At(token): At<String>,
+    PathParams(token): PathParams<String>,
     request: Request,
 ) -> Result<Response> {
-    let Some((account, person)) = LinkKey::parse(&token) else { return unknown() };
-    let links = app.links.clone();
+    let Some((account, person)) = UnsubscribeKey::parse(&token) else { return not_found() };
+    let key = app.unsubscribe_key.clone();
     let again = request.uri().query() == Some("again");
-    body::read(request, &app, LARGEST).await?;
+    body::read(request, &app, MAX_BODY_BYTES).await?;
     let change = move |tx: &Tx<'_>| {
-        check(&links, &token, &preferences::find(tx, person)?)?;
-        Ok((preferences::want_email(tx, person, again)?, account::find(tx)?.name))
+        check_token(&key, &token, &preferences::find(tx, person)?)?;
+        Ok((preferences::set_email_opt_in(tx, person, again)?, account::find(tx)?.name))
     };
-    let done = app.db.write(scope(account, person), change).await;
-    answer(done, |wants| if wants { Page::Resumed } else { Page::Stopped })
+    let preferences = app.db.write(scope(account, person), change).await;
+    respond(preferences, |wants| if wants { Page::Resumed } else { Page::Stopped })
 }
 
-/// Fails if a link is not ours, or was sent to an address that the person no longer has.
-fn check(links: &LinkKey, token: &str, person: &Preferences) -> Result<()> {
-    let is_theirs = person.email.as_deref().is_some_and(|email| links.is_for(token, email));
-    if is_theirs { Ok(()) } else { Err(Error::not_found()) }
+/// Fails if the signature of a token is not valid, or if the link was sent to an address that the person no longer has.
+fn check_token(key: &UnsubscribeKey, token: &str, person: &Preferences) -> Result<()> {
+    let is_valid = person.email.as_deref().is_some_and(|email| key.verify(token, email));
+    if is_valid { Ok(()) } else { Err(Error::not_found()) }
 }
 
-/// Whoever follows the link acts as the person it was sent to.
+/// Anyone with the link acts as the person it was sent to.
 fn scope(account: AccountId, person: PersonId) -> Scope {
     Scope::account(account, person.to_string())
 }
 
-/// What the page can say.
+/// The variants of the page.
 #[derive(Clone, Copy)]
 enum Page {
     Ask,
@@ -81,19 +82,19 @@ enum Page {
     Unknown,
 }
 
-fn answer(
-    found: Result<(Preferences, String)>,
+fn respond(
+    preferences: Result<(Preferences, String)>,
     page: impl FnOnce(bool) -> Page,
 ) -> Result<Response> {
-    match found {
-        Ok((person, club)) => tell(page(person.wants_email), &person, club),
-        // The person or the whole club is gone: there is nobody to write to.
-        Err(error) if error.code == Code::NotFound => unknown(),
+    match preferences {
+        Ok((person, club)) => render(page(person.email_opt_in), &person, club),
+        // The person or the club no longer exists.
+        Err(error) if error.code == Code::NotFound => not_found(),
         Err(error) => Err(error),
     }
 }
 
-/// The page, whatever it says. It has no script and needs no session.
+/// The page. It has no script and needs no session.
 #[derive(Template)]
 #[template(path = "unsubscribe.html")]
 struct Unsubscribe {
@@ -103,21 +104,21 @@ struct Unsubscribe {
     page: Page,
 }
 
-fn tell(page: Page, person: &Preferences, club: String) -> Result<Response> {
-    let address = person.email.as_deref().map_or("your address".to_owned(), masked);
-    send(StatusCode::OK, page, club, address)
+fn render(page: Page, person: &Preferences, club: String) -> Result<Response> {
+    let address = person.email.as_deref().map_or("your email address".to_owned(), mask);
+    send_page(StatusCode::OK, page, club, address)
 }
 
-fn unknown() -> Result<Response> {
-    send(StatusCode::NOT_FOUND, Page::Unknown, String::new(), String::new())
+fn not_found() -> Result<Response> {
+    send_page(StatusCode::NOT_FOUND, Page::Unknown, String::new(), String::new())
 }
 
-/// The address of the page is the key to it, so not even our own pages are told where a visitor came from.
-fn send(status: StatusCode, page: Page, club: String, address: String) -> Result<Response> {
+/// Responds with the page. Its URL is a credential, so the browser must not send it as the referrer.
+fn send_page(status: StatusCode, page: Page, club: String, address: String) -> Result<Response> {
     let frame = Frame::plain(match page {
-        Page::Ask => "Stop these emails?",
-        Page::Stopped => "No more emails",
-        Page::Resumed => "Emails come again",
+        Page::Ask => "Stop emails?",
+        Page::Stopped => "Emails stopped",
+        Page::Resumed => "Emails resumed",
         Page::Unknown => "Link not found",
     });
     let mut response = page::html(status, &Unsubscribe { frame, club, address, page })?;
@@ -125,8 +126,8 @@ fn send(status: StatusCode, page: Page, club: String, address: String) -> Result
     Ok(response)
 }
 
-/// An address that its owner knows again and nobody else learns: `a***@example.org`.
-fn masked(address: &str) -> String {
+/// Masks an email address so that only its owner recognizes it: `a***@example.org`.
+fn mask(address: &str) -> String {
     let (name, domain) = address.rsplit_once('@').unwrap_or((address, ""));
     let first: String = name.chars().take(1).collect();
     format!("{first}***@{domain}")
@@ -137,8 +138,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_known_to_its_owner_only() {
-        assert_eq!(masked("ana@example.org"), "a***@example.org");
-        assert_eq!(masked("éa@x.org"), "é***@x.org");
+    fn mask_keeps_the_first_character_and_the_domain() {
+        assert_eq!(mask("ana@example.org"), "a***@example.org");
+        assert_eq!(mask("éa@x.org"), "é***@x.org");
     }
 }

@@ -1,7 +1,8 @@
-//! The address by which somebody stops our letters without signing in: who they are, sealed.
+//! Tokens of unsubscribe links: a signed pair of account and person, so that nobody has to sign in.
 //!
-//! Nothing is stored. Whoever has the link may stop the letters, or want them again, and no more. It is sealed together
-//! with the address it was sent to, so it stops working when the person has another one.
+//! Nothing is stored. A token only allows the holder to unsubscribe the person and to subscribe them again. The
+//! signature includes the address that the link was sent to, so a link is no longer valid when the person's address
+//! changes.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,48 +12,50 @@ use sha2::Sha256;
 
 use crate::ids::{AccountId, PersonId};
 
-/// How many bytes of the seal are kept.
-const SEAL: usize = 16;
-/// The length of every token: two ids and the seal, in base64.
-const LENGTH: usize = 64;
+/// Length of the truncated signature, in bytes.
+const SIGNATURE_BYTES: usize = 16;
+/// Length of a token in characters: two ids and the signature, in base64.
+const TOKEN_CHARS: usize = 64;
 
-/// The key that seals the links; all nodes of an installation share it.
+/// The key that signs the links. All nodes of an installation share it.
 #[derive(Clone)]
-pub struct LinkKey([u8; 32]);
+pub struct UnsubscribeKey([u8; 32]);
 
-impl LinkKey {
-    /// A key of its own, made from the installation's, so that nothing sealed for another purpose is
-    /// ever a link.
+impl UnsubscribeKey {
+    /// Derives the key from the key of the installation, so that signatures for other purposes are not valid here.
     pub fn derive(installation: &[u8; 32]) -> Self {
         Self(mac(installation, b"touchline unsubscribe link").finalize().into_bytes().into())
     }
 
-    /// The token that stands for this person of this account, at this address.
+    /// The token for a person of an account who has this email address.
     pub fn token(&self, account: AccountId, person: PersonId, email: &str) -> String {
         let mut bytes = [account.bits().to_be_bytes(), person.bits().to_be_bytes()].concat();
-        let seal = self.seal(&bytes, email).finalize().into_bytes();
-        bytes.extend_from_slice(&seal[..SEAL]);
+        let signature = self.signature(&bytes, email).finalize().into_bytes();
+        bytes.extend_from_slice(&signature[..SIGNATURE_BYTES]);
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    fn seal(&self, ids: &[u8], email: &str) -> Hmac<Sha256> {
+    fn signature(&self, ids: &[u8], email: &str) -> Hmac<Sha256> {
         let mut mac = mac(&self.0, ids);
-        mac.update(text::folded(email).as_bytes());
+        mac.update(text::fold_case(email).as_bytes());
         mac
     }
 
-    /// Whether we made this token for somebody with this address.
-    pub fn is_for(&self, token: &str, email: &str) -> bool {
+    /// Whether the signature of a token is valid for this email address.
+    pub fn verify(&self, token: &str, email: &str) -> bool {
         let Ok(bytes) = URL_SAFE_NO_PAD.decode(token) else { return false };
-        let Some((ids, seal)) = bytes.len().checked_sub(SEAL).map(|at| bytes.split_at(at)) else {
+        let Some((ids, signature)) =
+            bytes.len().checked_sub(SIGNATURE_BYTES).map(|at| bytes.split_at(at))
+        else {
             return false;
         };
-        self.seal(ids, email).verify_truncated_left(seal).is_ok()
+        self.signature(ids, email).verify_truncated_left(signature).is_ok()
     }
 
-    /// Whom a token names. Whether we made it is known once their address is: see [`Self::is_for`].
+    /// The account and person of a token. Does not check the signature, because that needs the person's address: see
+    /// [`Self::verify`].
     pub fn parse(token: &str) -> Option<(AccountId, PersonId)> {
-        let token = Some(token).filter(|token| token.len() == LENGTH)?;
+        let token = Some(token).filter(|token| token.len() == TOKEN_CHARS)?;
         let bytes = URL_SAFE_NO_PAD.decode(token).ok()?;
         let (account, rest) = bytes.split_first_chunk()?;
         let (person, _) = rest.split_first_chunk()?;
@@ -62,7 +65,7 @@ impl LinkKey {
 }
 
 fn mac(key: &[u8; 32], text: &[u8]) -> Hmac<Sha256> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key of any length fits");
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC accepts keys of any length");
     mac.update(text);
     mac
 }
@@ -75,39 +78,40 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_link_leads_back_to_its_person(account: u128, person: u128, key: [u8; 32]) {
-            let key = LinkKey::derive(&key);
+        fn a_token_round_trips(account: u128, person: u128, key: [u8; 32]) {
+            let key = UnsubscribeKey::derive(&key);
             let ids = (AccountId::from_bits(account), PersonId::from_bits(person));
             let token = key.token(ids.0, ids.1, "Ana@example.org");
-            prop_assert_eq!(token.len(), LENGTH);
-            prop_assert_eq!(LinkKey::parse(&token), Some(ids));
-            prop_assert!(key.is_for(&token, "ana@example.org"));
-            prop_assert!(!key.is_for(&token, "other@example.org"));
+            prop_assert_eq!(token.len(), TOKEN_CHARS);
+            prop_assert_eq!(UnsubscribeKey::parse(&token), Some(ids));
+            prop_assert!(key.verify(&token, "ana@example.org"));
+            prop_assert!(!key.verify(&token, "other@example.org"));
         }
 
         #[test]
-        fn a_flipped_bit_is_noticed(person: u128, at in 0usize..48, bit in 0u8..8) {
-            let key = LinkKey::derive(&[7; 32]);
+        fn a_flipped_bit_invalidates_the_token(person: u128, at in 0usize..48, bit in 0u8..8) {
+            let key = UnsubscribeKey::derive(&[7; 32]);
             let token = key.token(AccountId::from_bits(1), PersonId::from_bits(person), "a@b.org");
             let mut bytes = URL_SAFE_NO_PAD.decode(token).unwrap();
             bytes[at] ^= 1 << bit;
-            prop_assert!(!key.is_for(&URL_SAFE_NO_PAD.encode(bytes), "a@b.org"));
+            prop_assert!(!key.verify(&URL_SAFE_NO_PAD.encode(bytes), "a@b.org"));
         }
 
         #[test]
-        fn no_text_breaks_the_reader(text in "\\PC{0,90}") {
-            prop_assert!(!LinkKey::derive(&[7; 32]).is_for(&text, "a@b.org"));
-            let _ = LinkKey::parse(&text);
+        fn arbitrary_text_is_rejected(text in "\\PC{0,90}") {
+            prop_assert!(!UnsubscribeKey::derive(&[7; 32]).verify(&text, "a@b.org"));
+            // Must not panic.
+            let _ = UnsubscribeKey::parse(&text);
         }
     }
 
     #[test]
-    fn another_installation_does_not_open_our_links() {
-        let token = LinkKey::derive(&[7; 32]).token(
+    fn a_token_of_another_installation_is_rejected() {
+        let token = UnsubscribeKey::derive(&[7; 32]).token(
             AccountId::from_bits(1),
             PersonId::from_bits(2),
             "a@b.org",
         );
-        assert!(!LinkKey::derive(&[8; 32]).is_for(&token, "a@b.org"));
+        assert!(!UnsubscribeKey::derive(&[8; 32]).verify(&token, "a@b.org"));
     }
 }

@@ -1,34 +1,36 @@
 //! The JSON endpoints of messages.
 
 use axum::response::Response;
-use kit::Change;
+use kit::{Change, Timestamp};
 use utoipa_axum::routes;
 
-use super::audience::{Audience, To};
-use super::listing::{self, MessageFilter, Standing};
-use super::message::{self, Kind, Message, MessageChange, NewMessage};
+use super::audience::{Audience, AudienceKind};
+use super::editing::{self, MessageChange};
+use super::listing::{self, MessageFilter, StatusFilter};
+use super::message::{self, Kind, Message, NewMessage};
 use super::posting;
-use super::receipt::{self, Receipt, ReceiptFilter, Unread};
+use super::receipt::{self, Receipt, ReceiptFilter, UnreadCounts};
 use crate::error::Result;
 use crate::ids::{MessageId, PersonId, TeamId};
 use crate::paging::Order;
-use crate::web::body::{Body, MaybeBody, NoBody};
+use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, MessagesRead, MessagesWrite};
 use crate::web::cursor::Paging;
-use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
 use crate::web::idempotency;
-use crate::web::path::At;
-use crate::web::query::{FromQuery, Nothing, Params, Query};
-use crate::web::reply::{Many, One};
+use crate::web::path::PathParams;
+use crate::web::query::{FromQuery, MAX_IDS, NoQuery, Params, Query, one_or_several};
+use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
-const SUBJECT: usize = 200;
-const BODY: usize = 10_000;
-/// So many members can be named in an audience.
-const NAMED: usize = 500;
+/// Maximum length of a subject, in characters.
+const MAX_SUBJECT_CHARS: usize = 200;
+/// Maximum length of a body, in characters.
+const MAX_BODY_CHARS: usize = 10_000;
+/// Maximum number of `member_ids` in an audience.
+const MAX_MEMBER_IDS: usize = 500;
 
-/// Everything below `/messages`.
+/// Routes below `/messages`.
 pub fn routes(routes: Routes) -> Routes {
     routes
         .with(routes!(list, create))
@@ -40,23 +42,24 @@ pub fn routes(routes: Routes) -> Routes {
 
 /// List messages
 ///
-/// Newest first: by when they were published, or are to be. What is scheduled is listed only when
-/// `status` asks for it; what was retracted is listed without what it said. Users see what has reached
-/// them or those they look after and what they wrote; coaches and managers everything of their teams.
+/// Returns messages, most recently published first. Scheduled messages are only listed if you filter by `status`.
+/// Retracted messages are listed without their content. Users see the messages that they or their dependents received
+/// and the messages they wrote. Coaches and managers see all messages of their teams.
 #[utoipa::path(get, path = "/messages", operation_id = "messages_list", tag = "Messages",
     params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many messages to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<Order>, Query, description = "`desc` if left out."),
-        ("team_id" = Option<TeamId>, Query, description = "Only messages of this team."),
-        ("kind" = Option<Kind>, Query, description = "Only announcements, or only messages of conversations."),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of messages per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<Order>, Query, description = "Sort order. Default: `desc`."),
+        ("team_id" = Option<Vec<TeamId>>, Query, style = Form, explode = false, description = "Only objects of these teams, separated by commas; at most 50."),
+        ("kind" = Option<Kind>, Query, description = "Only announcements, or only messages in conversations."),
         ("parent_id" = Option<MessageId>, Query, description = "Only replies to this message."),
-        ("thread_id" = Option<MessageId>, Query, description = "Only the conversation that began with this message."),
-        ("status" = Option<String>, Query, description = "`posted` (if left out: published, also if retracted since), `published`, `scheduled`, `retracted` or `all`."),
-        ("pinned" = Option<bool>, Query, description = "Only what is pinned, or is not."),
-        ("person_id" = Option<PersonId>, Query, description = "Only messages that reached this person."),
-        ("unread" = Option<bool>, Query, description = "With `person_id`: only what the person has not read yet, or has.")),
-    responses((status = 200, description = "A page of messages.", body = Many<Message>), Problems),
+        ("thread_id" = Option<MessageId>, Query, description = "Only the conversation that starts with this message."),
+        ("status" = Option<String>, Query, description = "Filter by status: `posted` (default; published messages, including those retracted later), `published`, `scheduled`, `retracted` or `all`."),
+        ("pinned" = Option<bool>, Query, description = "Only pinned messages (`true`) or only messages that are not pinned (`false`)."),
+        ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time."),
+        ("person_id" = Option<PersonId>, Query, description = "Only messages that this person received."),
+        ("unread" = Option<bool>, Query, description = "Only messages that the person has not read (`true`) or has read (`false`). Requires `person_id`.")),
+    responses((status = 200, description = "A page of messages.", body = ListResponse<Message>)),
     security(("key" = ["messages:read"])))]
 async fn list(
     caller: Caller<MessagesRead>,
@@ -67,93 +70,97 @@ async fn list(
 
 /// Post a message
 ///
-/// An announcement, the first message of a conversation, or a reply (`parent_id`). Guardians of minors get
-/// what the minors get. A conversation with a minor, or an announcement to one alone, needs two adults; guardians are added if that helps,
-/// otherwise the answer is 409 with the fault `second_adult_required`. Users write as themselves;
-/// only coaches and managers announce and pin.
+/// Posts an announcement, the first message of a conversation, or a reply (`parent_id`). Guardians of minors receive
+/// the messages to the minors. A conversation with a minor, or an announcement to a single minor, needs two adults. If
+/// necessary, guardians are added to the recipients. If there are still fewer than two adults, the request fails with
+/// 409 `conflict` and the error code `second_adult_required`. Users post in their own name. Only coaches and managers
+/// can post announcements and pin messages.
 #[utoipa::path(post, path = "/messages", operation_id = "messages_create", tag = "Messages",
     request_body(content = NewMessage, example = json!({
         "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "kind": "announcement", "subject": "Training moves to 6 pm",
         "body": "Bring **water**.", "audience": { "to": "all" } })),
-    responses((status = 201, description = "The new message.", body = One<Message>), Problems),
+    responses((status = 201, description = "The new message.", body = ObjectResponse<Message>)),
     security(("key" = ["messages:write"])))]
 async fn create(
     caller: Caller<MessagesWrite>,
-    Query(Nothing): Query<Nothing>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<NewMessage>,
 ) -> Result<Response> {
-    let (reach, voice) = (caller.reach(), caller.voice().await?);
-    caller.create(body, move |tx, new| posting::create(tx, &reach, &voice, new)).await
+    let (access, sender) = (caller.team_access(), caller.sender_identity().await?);
+    caller.create(body, move |tx, new| posting::create(tx, &access, &sender, new)).await
 }
 
 /// Count unread messages
 ///
-/// How many published messages a person has not read yet, team by team.
+/// Returns the number of published messages that a person has not read, in total and by team.
 #[utoipa::path(get, path = "/messages/unread", operation_id = "messages_unread", tag = "Messages",
-    params(("person_id" = PersonId, Query)),
-    responses((status = 200, description = "The counts.", body = One<Unread>), Problems),
+    params(("person_id" = PersonId, Query, description = "Person whose unread messages are counted.")),
+    responses((status = 200, description = "The number of unread messages.", body = ObjectResponse<UnreadCounts>)),
     security(("key" = ["messages:read"])))]
 async fn unread(
     caller: Caller<MessagesRead>,
-    Query(Reader(person)): Query<Reader>,
+    Query(UnreadQuery(person)): Query<UnreadQuery>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.look(move |db| receipt::unread(db, &reach, person)).await
+    let access = caller.team_access();
+    caller.read(move |db| receipt::count_unread(db, &access, person)).await
 }
 
-/// Get a message
+/// Retrieve a message
+///
+/// Returns a message. The content of a retracted message is left out.
 #[utoipa::path(get, path = "/messages/{message_id}", operation_id = "messages_get", tag = "Messages",
-    params(("message_id" = MessageId, Path)),
-    responses((status = 200, description = "The message.", body = One<Message>), Problems),
+    params(("message_id" = MessageId, Path, description = "ID of the message.")),
+    responses((status = 200, description = "The message.", body = ObjectResponse<Message>)),
     security(("key" = ["messages:read"])))]
 async fn find(
     caller: Caller<MessagesRead>,
-    At(id): At<MessageId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<MessageId>,
+    Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.one(move |db| message::find(db, &reach, id)).await
+    let access = caller.team_access();
+    caller.one(move |db| message::find(db, &access, id)).await
 }
 
-/// Change a message
+/// Update a message
 ///
-/// `pinned` and `metadata` at any time; what it says, to whom and when only while it is scheduled.
+/// `pinned` and `metadata` can always be changed. All other fields can only be changed while the message is scheduled.
+/// Omitted fields stay unchanged.
 #[utoipa::path(patch, path = "/messages/{message_id}", operation_id = "messages_update", tag = "Messages",
-    params(("message_id" = MessageId, Path)),
+    params(("message_id" = MessageId, Path, description = "ID of the message.")),
     request_body(content = MessageChange, example = json!({ "pinned": true })),
-    responses((status = 200, description = "The message after the change.", body = One<Message>), Problems),
+    responses((status = 200, description = "The updated message.", body = ObjectResponse<Message>)),
     security(("key" = ["messages:write"])))]
 async fn change(
     caller: Caller<MessagesWrite>,
-    At(id): At<MessageId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<MessageId>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<MessageChange>,
 ) -> Result<Response> {
-    let reach = caller.reach();
+    let access = caller.team_access();
     caller
-        .change(body, move |tx, new, expected| message::change(tx, &reach, id, expected, new))
+        .change(body, move |tx, new, expected| editing::change(tx, &access, id, expected, new))
         .await
 }
 
 /// Retract a message
 ///
-/// What it said is no longer shown; that it was there, and who retracted it, is. Mail that was not sent yet is
-/// not sent. A scheduled message is never published.
+/// The content of a retracted message is no longer shown. The message stays in lists, with who retracted it and when.
+/// Pending emails about it are cancelled, unless a minor received it. A scheduled message is not published.
 #[utoipa::path(delete, path = "/messages/{message_id}", operation_id = "messages_retract", tag = "Messages",
-    params(("message_id" = MessageId, Path)),
-    responses((status = 200, description = "What is left of the message.", body = One<Message>), Problems),
+    params(("message_id" = MessageId, Path, description = "ID of the message.")),
+    responses((status = 200, description = "The retracted message, without its content.", body = ObjectResponse<Message>)),
     security(("key" = ["messages:write"])))]
 async fn retract(
     caller: Caller<MessagesWrite>,
-    At(id): At<MessageId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NoBody>,
+    PathParams(id): PathParams<MessageId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NoBody>,
 ) -> Result<Response> {
-    let reach = caller.reach();
+    let access = caller.team_access();
     caller
         .change(body, move |tx, NoBody, expected| {
-            let retracted = message::retract(tx, &reach, id, expected)?;
-            idempotency::amend(tx, &id.to_string(), &retracted)?;
+            let retracted = editing::retract(tx, &access, id, expected)?;
+            idempotency::replace_stored(tx, &id.to_string(), &retracted)?;
             Ok(retracted)
         })
         .await
@@ -161,59 +168,60 @@ async fn retract(
 
 /// List receipts
 ///
-/// Whom the message reached, and who has read it. For its author and whoever leads the team.
+/// Lists who received the message and who has read it. Only for the author and for coaches and managers of the team.
 #[utoipa::path(get, path = "/messages/{message_id}/receipts", operation_id = "messages_receipts", tag = "Messages",
     params(
-        ("message_id" = MessageId, Path),
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many receipts to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<Order>, Query, description = "`asc` if left out."),
-        ("read" = Option<bool>, Query, description = "Only those who have read it, or have not.")),
-    responses((status = 200, description = "A page of receipts.", body = Many<Receipt>), Problems),
+        ("message_id" = MessageId, Path, description = "ID of the message."),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of receipts per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
+        ("read" = Option<bool>, Query, description = "Only people who have read the message (`true`) or have not (`false`).")),
+    responses((status = 200, description = "A page of receipts.", body = ListResponse<Receipt>)),
     security(("key" = ["messages:read"])))]
 async fn receipts(
     caller: Caller<MessagesRead>,
-    At(id): At<MessageId>,
+    PathParams(id): PathParams<MessageId>,
     Query(paging): Query<Paging<ReceiptFilter>>,
 ) -> Result<Response> {
     caller
-        .page(paging, move |db, reach, filter, page| receipt::list(db, reach, (id, filter), page))
+        .page(paging, move |db, access, filter, page| receipt::list(db, access, (id, filter), page))
         .await
 }
 
 /// Mark a message as read
 ///
-/// The first time counts; after that nothing changes. Users say it of themselves and of those they look
-/// after.
-#[utoipa::path(put, path = "/messages/{message_id}/receipts/{person_id}", operation_id = "messages_read", tag = "Messages",
-    params(("message_id" = MessageId, Path), ("person_id" = PersonId, Path)),
-    responses((status = 200, description = "The receipt.", body = One<Receipt>), Problems),
+/// Idempotent: `read_at` stays the time of the first request. Users can mark messages as read for themselves and their
+/// dependents.
+#[utoipa::path(put, path = "/messages/{message_id}/receipts/{person_id}", operation_id = "messages_mark_read", tag = "Messages",
+    params(("message_id" = MessageId, Path, description = "ID of the message."),
+        ("person_id" = PersonId, Path, description = "Person who has read the message.")),
+    responses((status = 200, description = "The receipt.", body = ObjectResponse<Receipt>)),
     security(("key" = ["messages:write"])))]
 async fn read(
     caller: Caller<MessagesWrite>,
-    At(place): At<(MessageId, PersonId)>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NoBody>,
+    PathParams(ids): PathParams<(MessageId, PersonId)>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NoBody>,
 ) -> Result<Response> {
-    let reach = caller.reach();
+    let access = caller.team_access();
     caller
-        .change(body, move |tx, NoBody, expected| receipt::read(tx, &reach, place, expected))
+        .change(body, move |tx, NoBody, expected| receipt::mark_read(tx, &access, ids, expected))
         .await
 }
 
 impl FromBody for NewMessage {
     fn read(fields: &mut Fields) -> Self {
         let team_id = fields.id("team_id");
-        let kind = fields.word("kind");
-        let subject = fields.line("subject", SUBJECT).apply(None);
-        let body = fields.block("body", BODY);
+        let kind = fields.enum_value("kind");
+        let subject = fields.line("subject", MAX_SUBJECT_CHARS).apply(None);
+        let body = fields.block("body", MAX_BODY_CHARS);
         let body = fields.required("body", body).unwrap_or_default();
         let audience = audience(fields).apply(None);
         let parent_id = fields.id("parent_id").apply(None);
         let is_reply = parent_id.is_some() || fields.is_faulty("parent_id");
         let (team_id, kind) = if is_reply {
             if kind == Change::Set(Kind::Announcement) {
-                fields.fault("kind", "not_applicable", "A reply is a message.");
+                fields.fault("kind", "not_applicable", "A reply must have the kind `message`.");
             }
             (team_id.apply(None), Kind::Message)
         } else {
@@ -221,7 +229,7 @@ impl FromBody for NewMessage {
             (fields.required("team_id", team_id), kind)
         };
         if kind == Kind::Announcement && subject.is_none() && !fields.is_faulty("subject") {
-            fields.fault("subject", "required", "An announcement needs a subject.");
+            fields.fault("subject", "required", "An announcement must have a subject.");
         }
         Self {
             team_id,
@@ -231,7 +239,7 @@ impl FromBody for NewMessage {
             audience,
             parent_id,
             pinned: fields.flag("pinned").apply_or(false, false),
-            publish_at: fields.moment("publish_at").apply(None),
+            publish_at: fields.timestamp("publish_at").apply(None),
             on_behalf_of: fields.id("on_behalf_of").apply(None),
             metadata: fields.metadata("metadata").apply(None).unwrap_or_default(),
         }
@@ -240,39 +248,41 @@ impl FromBody for NewMessage {
 
 impl FromBody for MessageChange {
     fn read(fields: &mut Fields) -> Self {
-        let body = fields.block("body", BODY);
+        let body = fields.block("body", MAX_BODY_CHARS);
         Self {
             pinned: fields.flag("pinned"),
-            subject: fields.line("subject", SUBJECT),
-            body: fields.kept("body", body),
+            subject: fields.line("subject", MAX_SUBJECT_CHARS),
+            body: fields.non_null("body", body),
             audience: audience(fields),
-            publish_at: fields.moment("publish_at"),
+            publish_at: fields.timestamp("publish_at"),
             metadata: fields.metadata("metadata"),
         }
     }
 }
 
-/// An audience names members or an event only where its word asks for them.
+/// Reads an audience. `member_ids` and `event_id` are only allowed with the matching value of `to`.
 fn audience(fields: &mut Fields) -> Change<Audience> {
     fields.object("audience", |fields| {
-        let to = fields.word("to").apply_or(To::All, To::All);
-        let member_ids: Option<Vec<_>> = fields.ids("member_ids", NAMED).apply(None);
+        let to = fields.enum_value("to").apply_or(AudienceKind::All, AudienceKind::All);
+        let member_ids: Option<Vec<_>> = fields.ids("member_ids", MAX_MEMBER_IDS).apply(None);
         let event_id = fields.id("event_id").apply(None);
-        let clear = !fields.is_faulty("to");
-        let named = member_ids.as_ref().is_some_and(|ids| !ids.is_empty());
-        let mut expect = |name: &str, wanted: bool, given: bool| {
-            if !clear || wanted == given || fields.is_faulty(name) {
+        let to_is_valid = !fields.is_faulty("to");
+        let has_member_ids = member_ids.as_ref().is_some_and(|ids| !ids.is_empty());
+        let mut check = |name: &str, is_required: bool, is_present: bool| {
+            if !to_is_valid || is_required == is_present || fields.is_faulty(name) {
                 return;
             }
-            if wanted {
-                fields.fault(name, "required", format!("The audience {to} needs this."));
+            if is_required {
+                let detail = format!("This field is required if `to` is `{to}`.");
+                fields.fault(name, "required", detail);
             } else {
-                fields.fault(name, "not_applicable", format!("The audience {to} takes none."));
+                let detail = format!("This field is not allowed if `to` is `{to}`.");
+                fields.fault(name, "not_applicable", detail);
             }
         };
-        expect("member_ids", to == To::Members, named);
-        expect("event_id", to == To::Unanswered, event_id.is_some());
-        Audience { to, member_ids: member_ids.filter(|_| named), event_id }
+        check("member_ids", to == AudienceKind::Members, has_member_ids);
+        check("event_id", to == AudienceKind::Unanswered, event_id.is_some());
+        Audience { to, member_ids: member_ids.filter(|_| has_member_ids), event_id }
     })
 }
 
@@ -283,18 +293,21 @@ impl FromQuery for MessageFilter {
         let person_id = params.id("person_id");
         let unread = params.flag("unread");
         if unread.is_some() && person_id.is_none() {
-            params.fault("unread", "needs_person", "This needs person_id beside it.");
+            params.fault("unread", "needs_person", "`unread` requires `person_id`.");
         }
-        let standing = params.word_or_all("status", Standing::Posted);
-        // Nobody has to read what was taken back.
-        let only_published = unread == Some(true) && standing == Some(Standing::Posted);
+        let status = params.enum_or_all("status", StatusFilter::Posted);
+        // A retracted message does not count as unread.
+        let only_published = unread == Some(true) && status == Some(StatusFilter::Posted);
+        let (team_id, team_ids) = one_or_several(params.ids("team_id", MAX_IDS));
         Self {
-            team_id: params.id("team_id"),
-            kind: params.word("kind"),
+            team_id,
+            team_ids,
+            kind: params.enum_value("kind"),
             parent_id: params.id("parent_id"),
             thread_id: params.id("thread_id"),
-            standing: if only_published { Some(Standing::Published) } else { standing },
+            status: if only_published { Some(StatusFilter::Published) } else { status },
             pinned: params.flag("pinned"),
+            updated_since: params.timestamp("updated_since"),
             person_id,
             unread,
         }
@@ -307,10 +320,10 @@ impl FromQuery for ReceiptFilter {
     }
 }
 
-/// Whose unread messages are counted.
-struct Reader(PersonId);
+/// The query of the unread count: the person whose messages are counted.
+struct UnreadQuery(PersonId);
 
-impl FromQuery for Reader {
+impl FromQuery for UnreadQuery {
     fn read(params: &mut Params) -> Self {
         Self(params.required_id("person_id"))
     }

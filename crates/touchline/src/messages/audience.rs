@@ -1,94 +1,99 @@
-//! The audience of a message: whom its author has in mind on the team.
+//! The audience of a message: the people on the team that it is addressed to.
 
 use std::collections::BTreeSet;
 
-use kit::word::Word;
-use kit::words;
+use kit::string_enum;
+use kit::string_enum::StringEnum;
 use serde::{Deserialize, Serialize};
-use store::{Bound, Column, Reader, Value, bind};
+use store::{Column, Reader, ToValue, Value, bind};
 use utoipa::ToSchema;
 
-use super::people::{self, OnTeam};
+use super::people::{self, TeamMember};
 use crate::error::{Fault, Result};
 use crate::ids::{EventId, MemberId, PersonId, TeamId};
 use crate::roster::membership::Role;
 
-words! {
-    /// Whom a message is for.
-    pub enum To {
-        /// The members of the team, and the guardians of its players.
+string_enum! {
+    /// The groups that a message can be addressed to.
+    pub enum AudienceKind {
+        /// All members of the team, and the guardians of its players.
         All = "all",
+        /// The players of the team.
         Players = "players",
         /// The guardians of the players.
         Guardians = "guardians",
         /// Coaches, managers and other staff.
         Staff = "staff",
-        /// The members that are named.
+        /// The members in `member_ids`.
         Members = "members",
-        /// The members who have not answered an event.
+        /// The members who have not answered the event `event_id`.
         Unanswered = "unanswered",
     }
 }
 
-/// Whom a message is for. Guardians of minors who are among them get it too.
+/// The audience of a message. Guardians of minors in the audience also receive the message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Audience {
-    /// `all` if left out.
-    pub to: To,
-    /// With `members`: the members it is for.
+    /// Group that the message is addressed to: `all` (members and the guardians of players), `players`, `guardians`,
+    /// `staff` (coaches, managers and other staff), `members` (those in `member_ids`) or `unanswered` (members who have
+    /// not answered `event_id`). Default: `all`.
+    pub to: AudienceKind,
+    /// Members that the message is addressed to. Required if `to` is `members`, otherwise not allowed.
     #[schema(min_items = 1, max_items = 500)]
     pub member_ids: Option<Vec<MemberId>>,
-    /// With `unanswered`: the event they have not answered.
+    /// Event whose members without an RSVP receive the message. Required if `to` is `unanswered`, otherwise not
+    /// allowed.
     pub event_id: Option<EventId>,
 }
 
 impl Default for Audience {
     fn default() -> Self {
-        Self { to: To::All, member_ids: None, event_id: None }
+        Self { to: AudienceKind::All, member_ids: None, event_id: None }
     }
 }
 
-impl Bound for Audience {
-    fn write(&self) -> Value<'_> {
-        let text = serde_json::to_string(self).expect("words and ids can be written as JSON");
+impl ToValue for Audience {
+    fn to_value(&self) -> Value<'_> {
+        let text = serde_json::to_string(self).expect("an audience can be serialized as JSON");
         Value::Text(text.into())
     }
 }
 
 impl Column for Audience {
-    fn read(value: Value<'_>) -> store::Result<Self> {
+    fn from_value(value: Value<'_>) -> store::Result<Self> {
         #[derive(Deserialize)]
-        struct Kept {
+        struct StoredAudience {
             to: String,
             member_ids: Option<Vec<MemberId>>,
             event_id: Option<EventId>,
         }
-        let text = String::read(value)?;
-        let kept = serde_json::from_str::<Kept>(&text).ok();
-        let audience = kept.and_then(|Kept { to, member_ids, event_id }| {
-            Some(Self { to: To::parse(&to)?, member_ids, event_id })
+        let text = String::from_value(value)?;
+        let stored = serde_json::from_str::<StoredAudience>(&text).ok();
+        let audience = stored.and_then(|StoredAudience { to, member_ids, event_id }| {
+            Some(Self { to: AudienceKind::parse(&to)?, member_ids, event_id })
         });
-        audience.ok_or_else(|| store::Error::Corrupt(format!("the audience {text:?}")))
+        audience.ok_or_else(|| store::Error::Corrupt(format!("audience {text:?}")))
     }
 }
 
-/// What is wrong with an audience on this team: members or an event that are not its own.
-pub fn faults(db: &Reader<'_>, team: TeamId, audience: &Audience) -> Result<Vec<Fault>> {
+/// Validates an audience: its members and its event must belong to the team.
+pub fn validate(db: &Reader<'_>, team: TeamId, audience: &Audience) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
     if let Some(ids) = &audience.member_ids {
         let known: BTreeSet<_> =
-            people::on_team(db, team)?.iter().map(|member| member.id).collect();
-        for (place, _) in ids.iter().enumerate().filter(|(_, id)| !known.contains(id)) {
-            let pointer = format!("/audience/member_ids/{place}");
-            faults.push(Fault::new(pointer, "unknown_member", "This is no member of the team."));
+            people::team_members(db, team)?.iter().map(|member| member.id).collect();
+        for (index, _) in ids.iter().enumerate().filter(|(_, id)| !known.contains(id)) {
+            let pointer = format!("/audience/member_ids/{index}");
+            let detail = "The team has no member with this ID.";
+            faults.push(Fault::new(pointer, "unknown_member", detail));
         }
     }
     if let Some(event) = audience.event_id {
         let fault = |code, detail| Fault::new("/audience/event_id", code, detail);
-        faults.extend(match asks(db, team, event)? {
-            None => Some(fault("unknown_event", "This is no event of the team.")),
+        faults.extend(match accepts_rsvps(db, team, event)? {
+            None => Some(fault("unknown_event", "The team has no event with this ID.")),
             Some(false) => {
-                Some(fault("asks_nobody", "This event is cancelled or asks nobody for an answer."))
+                Some(fault("no_recipients", "This event is cancelled or does not ask for RSVPs."))
             }
             Some(true) => None,
         });
@@ -96,54 +101,57 @@ pub fn faults(db: &Reader<'_>, team: TeamId, audience: &Audience) -> Result<Vec<
     Ok(faults)
 }
 
-/// Whether an event of the team waits for answers; `None` if it is no event of the team.
-fn asks(db: &Reader<'_>, team_id: TeamId, id: EventId) -> Result<Option<bool>> {
-    let found: Option<(bool,)> = db.maybe(
-        "select asks_rsvp and status <> 'cancelled' as asks from event
+/// Whether an event of the team accepts RSVPs. `None` if the team has no such event.
+fn accepts_rsvps(db: &Reader<'_>, team_id: TeamId, id: EventId) -> Result<Option<bool>> {
+    let row: Option<(bool,)> = db.optional(
+        "select rsvp_enabled and status <> 'cancelled' as asks from event
          where account_id = :account and id = :id and team_id = :team_id",
         bind! { id, team_id },
     )?;
-    Ok(found.map(|(asks,)| asks))
+    Ok(row.map(|(asks,)| asks))
 }
 
-/// The people an audience means at present, before those who come along for a child's sake.
+/// The people in an audience at present, without guardians who are added for minors.
 pub fn people(db: &Reader<'_>, team: TeamId, audience: &Audience) -> Result<BTreeSet<PersonId>> {
-    let members = people::on_team(db, team)?;
-    let persons = |wanted: &dyn Fn(&OnTeam) -> bool| -> BTreeSet<PersonId> {
-        members.iter().filter(|member| wanted(member)).map(|member| member.person_id).collect()
+    let members = people::team_members(db, team)?;
+    let select = |filter: &dyn Fn(&TeamMember) -> bool| -> BTreeSet<PersonId> {
+        members.iter().filter(|member| filter(member)).map(|member| member.person_id).collect()
     };
-    let players = || persons(&|member| member.present && member.role == Role::Player);
+    let players = || select(&|member| member.present && member.role == Role::Player);
     Ok(match audience.to {
-        To::All => {
-            let mut all = persons(&|member| member.present);
-            all.extend(parents(db, &players())?);
+        AudienceKind::All => {
+            let mut all = select(&|member| member.present);
+            all.extend(receiving_guardians(db, &players())?);
             all
         }
-        To::Players => players(),
-        To::Guardians => parents(db, &players())?,
-        To::Staff => persons(&|member| member.present && member.role != Role::Player),
-        To::Members => {
-            let named = audience.member_ids.as_deref().unwrap_or_default();
-            persons(&|member| named.contains(&member.id))
+        AudienceKind::Players => players(),
+        AudienceKind::Guardians => receiving_guardians(db, &players())?,
+        AudienceKind::Staff => select(&|member| member.present && member.role != Role::Player),
+        AudienceKind::Members => {
+            let member_ids = audience.member_ids.as_deref().unwrap_or_default();
+            select(&|member| member_ids.contains(&member.id))
         }
-        To::Unanswered => match audience.event_id {
-            Some(event) if asks(db, team, event)? == Some(true) => {
-                let answered = answered(db, event)?;
-                persons(&|member| member.present && !answered.contains(&member.id))
+        AudienceKind::Unanswered => match audience.event_id {
+            Some(event) if accepts_rsvps(db, team, event)? == Some(true) => {
+                let answered = members_with_rsvp(db, event)?;
+                select(&|member| member.present && !answered.contains(&member.id))
             }
-            // Nobody is asked to answer an event that is gone or called off.
+            // The event was deleted or cancelled, or no longer asks for RSVPs.
             _ => BTreeSet::new(),
         },
     })
 }
 
 /// The guardians of these people who receive messages.
-fn parents(db: &Reader<'_>, players: &BTreeSet<PersonId>) -> Result<BTreeSet<PersonId>> {
+fn receiving_guardians(
+    db: &Reader<'_>,
+    players: &BTreeSet<PersonId>,
+) -> Result<BTreeSet<PersonId>> {
     let guardians = people::guardians(db, players)?.into_iter();
     Ok(guardians.filter(|one| one.receives_messages).map(|one| one.guardian_id).collect())
 }
 
-fn answered(db: &Reader<'_>, event_id: EventId) -> Result<BTreeSet<MemberId>> {
+fn members_with_rsvp(db: &Reader<'_>, event_id: EventId) -> Result<BTreeSet<MemberId>> {
     let rows: Vec<(MemberId,)> = db.all(
         "select member_id from rsvp where account_id = :account and event_id = :event_id",
         bind! { event_id },

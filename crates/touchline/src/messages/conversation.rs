@@ -1,89 +1,93 @@
-//! Conversations: a message that starts one, and the replies that go to everybody on it.
+//! Conversations: a first message, and replies that go to all participants.
 
 use std::collections::BTreeSet;
 
 use store::{Reader, bind};
 
 use super::audience::Audience;
-use super::message::{self, Kind, Status, Stored};
+use super::message::{self, Kind, MessageRecord, Status};
 use super::people;
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result};
 use crate::ids::{MessageId, PersonId, TeamId};
 use crate::roster::membership::Role;
 
-/// Who is on a conversation. Every message of it goes to all of them, so the last one knows.
-pub fn people(db: &Reader<'_>, id: MessageId) -> Result<BTreeSet<PersonId>> {
+/// The participants of a conversation: author and recipients of its last message, since every message goes to all
+/// participants.
+pub fn participants(db: &Reader<'_>, id: MessageId) -> Result<BTreeSet<PersonId>> {
     let (last, author): (MessageId, Option<PersonId>) = db.one(
         "select id, author_person_id from message
          where account_id = :account and thread_id = :id and published_at is not null
          order by listed_at desc, id desc limit 1",
         bind! { id },
     )?;
-    let reached: Vec<(PersonId,)> = db.all(
+    let recipients: Vec<(PersonId,)> = db.all(
         "select person_id from receipt where account_id = :account and message_id = :last",
         bind! { last },
     )?;
-    Ok(reached.into_iter().map(|(person,)| person).chain(author).collect())
+    Ok(recipients.into_iter().map(|(person,)| person).chain(author).collect())
 }
 
-/// The message that a reply answers, if it can be answered.
-pub fn parent(db: &Reader<'_>, reach: &Reach, id: MessageId) -> Result<Stored> {
-    let parent = message::stored(db, reach, id)?;
+/// The message that a reply answers. Fails if the message cannot be answered.
+pub fn find_parent(db: &Reader<'_>, access: &TeamAccess, id: MessageId) -> Result<MessageRecord> {
+    let parent = message::find_record(db, access, id)?;
     if parent.kind == Kind::Announcement {
-        let detail = "An announcement cannot be answered; start a conversation instead.";
+        let detail = "You cannot reply to an announcement. Start a conversation instead.";
         return Err(Error::invalid_state(detail));
     }
     match parent.status {
         Status::Published => Ok(parent),
         Status::Scheduled => {
-            Err(Error::invalid_state("This message is not published yet; it cannot be answered."))
+            Err(Error::invalid_state("You cannot reply to a message that is not published yet."))
         }
-        Status::Retracted => {
-            Err(Error::invalid_state("This message was retracted; it cannot be answered."))
-        }
+        Status::Retracted => Err(Error::invalid_state("You cannot reply to a retracted message.")),
     }
 }
 
-/// A reply stays on its team and with its audience; saying otherwise is a fault.
-pub fn departures(
-    parent: &Stored,
+/// Validates that a reply has the team and the audience of its conversation.
+pub fn validate_reply(
+    parent: &MessageRecord,
     team: Option<TeamId>,
     audience: Option<&Audience>,
 ) -> Vec<Fault> {
-    let fault = |pointer, detail| Fault::new(pointer, "not_of_the_conversation", detail);
+    let fault = |pointer, detail| Fault::new(pointer, "not_in_conversation", detail);
     let mut faults = Vec::new();
     if team.is_some_and(|team| team != parent.team_id) {
-        faults.push(fault("/team_id", "A reply belongs to the team of its conversation."));
+        let detail = "A reply must have the team of its conversation. Leave this field out.";
+        faults.push(fault("/team_id", detail));
     }
     if audience.is_some_and(|audience| *audience != parent.audience) {
-        faults.push(fault("/audience", "A reply goes to everybody on its conversation."));
+        let detail = "A reply goes to all participants of its conversation. Leave this field out.";
+        faults.push(fault("/audience", detail));
     }
     faults
 }
 
-/// What stands against a person who speaks in a message: they belong to the team, to answer they are on
-/// the conversation too, and to announce they are its staff.
-pub fn speaker_fault(
+/// Validates the author of a message. The author must belong to the team. To reply, they must be in the conversation.
+/// To announce, they must be staff of the team. `team_people` are the people who belong to the team at present.
+pub fn validate_author(
     db: &Reader<'_>,
-    message: &Stored,
+    message: &MessageRecord,
     person: PersonId,
-    belonging: &BTreeSet<PersonId>,
+    team_people: &BTreeSet<PersonId>,
 ) -> Result<Option<Fault>> {
     let is_reply = message.parent_id.is_some();
     let fault = |code, detail| Some(Fault::new("/on_behalf_of", code, detail));
-    Ok(if !belonging.contains(&person) {
-        fault("not_on_team", "This person is neither on the team nor a guardian there.")
-    } else if is_reply && !people(db, message.thread_id)?.contains(&person) {
-        fault("not_on_team", "This person is not on the conversation.")
+    Ok(if !team_people.contains(&person) {
+        fault(
+            "not_on_team",
+            "This person is neither on the team nor a guardian of one of its members.",
+        )
+    } else if is_reply && !participants(db, message.thread_id)?.contains(&person) {
+        fault("not_on_team", "This person is not in the conversation.")
     } else if message.kind == Kind::Announcement && !is_staff(db, message.team_id, person)? {
-        fault("not_staff", "Only coaches, managers and staff of the team announce something.")
+        fault("not_staff", "Only coaches, managers and staff of the team can post announcements.")
     } else {
         None
     })
 }
 
 fn is_staff(db: &Reader<'_>, team: TeamId, person: PersonId) -> Result<bool> {
-    let mut members = people::on_team(db, team)?.into_iter().filter(|one| one.present);
+    let mut members = people::team_members(db, team)?.into_iter().filter(|one| one.present);
     Ok(members.any(|one| one.person_id == person && one.role != Role::Player))
 }

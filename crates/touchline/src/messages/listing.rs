@@ -1,18 +1,18 @@
-//! Lists of messages, narrowed to what somebody wants to see.
+//! Lists of messages with filters.
 
-use kit::{Timestamp, words};
+use kit::{Timestamp, string_enum};
 use store::{Reader, bind, sql};
 
-use super::message::{self, Kind, Message, Status, Stored};
-use crate::accounts::rights::Reach;
+use super::message::{self, Kind, Message, MessageRecord, Status};
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Result};
 use crate::ids::{MessageId, PersonId, TeamId};
 use crate::paging::{Order, Page};
 
-words! {
-    /// Which messages to list, by where they stand.
-    pub enum Standing {
-        /// Everything that was published, also what was retracted since.
+string_enum! {
+    /// Filter by status.
+    pub enum StatusFilter {
+        /// Published messages, including those that were retracted later.
         Posted = "posted",
         Published = "published",
         Scheduled = "scheduled",
@@ -20,73 +20,82 @@ words! {
     }
 }
 
-/// Which messages to list.
+/// Filters for listing messages.
 #[derive(Debug, Default)]
 pub struct MessageFilter {
+    /// Only messages of this team.
     pub team_id: Option<TeamId>,
+    /// Only messages of these teams; empty if there are fewer than two.
+    pub team_ids: Vec<TeamId>,
     pub kind: Option<Kind>,
     pub parent_id: Option<MessageId>,
     pub thread_id: Option<MessageId>,
-    /// `None` is every status.
-    pub standing: Option<Standing>,
+    /// `None` for all statuses.
+    pub status: Option<StatusFilter>,
     pub pinned: Option<bool>,
-    /// Only what reached this person.
+    /// Only messages that changed at or after this time.
+    pub updated_since: Option<Timestamp>,
+    /// Only messages that this person received.
     pub person_id: Option<PersonId>,
-    /// Only what the person has not read yet, or has.
+    /// Only messages that the person has not read (`true`) or has read (`false`).
     pub unread: Option<bool>,
 }
 
-/// A page of messages, by when they were published or are to be.
+/// A page of messages, sorted by the time of publication.
 pub fn list(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     filter: &MessageFilter,
     page: &Page<(Timestamp, MessageId)>,
 ) -> Result<Vec<Message>> {
     let MessageFilter { team_id, kind, parent_id, pinned, person_id, unread, .. } = filter;
-    team_id.map_or(Ok(()), |team| reach.check(team))?;
+    let (team_ids, updated_since) = (&filter.team_ids, filter.updated_since);
+    team_id.map_or(Ok(()), |team| access.check(team))?;
+    access.check_all(team_ids)?;
+    let several_teams = !team_ids.is_empty();
     let thread_id = match (filter.thread_id, parent_id) {
-        // Replies are found by their conversation, which has an order of its own.
-        (None, Some(parent)) => match message::stored(db, reach, *parent) {
+        // Replies are read by their thread, which has an index.
+        (None, Some(parent)) => match message::find_record(db, access, *parent) {
             Ok(parent) => Some(parent.thread_id),
             Err(error) if error.code == Code::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
         },
         (thread, _) => thread,
     };
-    let (posted, status) = match filter.standing {
-        Some(Standing::Posted) => (true, None),
-        Some(Standing::Published) => (false, Some(Status::Published)),
-        Some(Standing::Scheduled) => (false, Some(Status::Scheduled)),
-        Some(Standing::Retracted) => (false, Some(Status::Retracted)),
+    let (posted, status) = match filter.status {
+        Some(StatusFilter::Posted) => (true, None),
+        Some(StatusFilter::Published) => (false, Some(Status::Published)),
+        Some(StatusFilter::Scheduled) => (false, Some(Status::Scheduled)),
+        Some(StatusFilter::Retracted) => (false, Some(Status::Retracted)),
         None => (false, None),
     };
-    let reach = person_id.map_or_else(|| Ok(reach.clone()), |person| reach.around(person))?;
-    let (narrowed, teams) = reach.narrowing();
-    let ((open, leads), (own, family)) = (reach.opening(), reach.kin());
-    let least = (Timestamp::from_micros(i64::MIN), MessageId::LEAST);
-    let greatest = (Timestamp::from_micros(i64::MAX), MessageId::GREATEST);
+    let access = person_id
+        .map_or_else(|| Ok(access.clone()), |person| access.for_private_data_of(person))?;
+    let (narrowed, teams) = access.team_filter();
+    let ((open, leads), (own, family)) = (access.full_access_filter(), access.own_and_family_ids());
+    let least = (Timestamp::from_micros(i64::MIN), MessageId::MIN);
+    let greatest = (Timestamp::from_micros(i64::MAX), MessageId::MAX);
     let (after, after_id) = page.after(least, greatest);
-    let limit = page.fetch();
+    let limit = page.fetch_limit();
     let rows = db.all(
-        text(page.order, person_id.is_some(), thread_id.is_some(), team_id.is_some()),
-        bind! { narrowed, teams, open, leads, own, family, team_id, kind, parent_id, thread_id, posted, status, pinned,
-        person_id, unread, after, after_id, limit },
+        select_statement(page.order, person_id.is_some(), thread_id.is_some(), team_id.is_some()),
+        bind! { narrowed, teams, open, leads, own, family, team_id, several_teams, team_ids, kind, parent_id, thread_id,
+        posted, status, pinned, updated_since, person_id, unread, after, after_id, limit },
     )?;
-    message::all_shown(db, &reach, rows)
+    message::with_authors(db, &access, rows)
 }
 
-/// The statement whose narrowest filter an index answers.
-fn text(order: Order, person: bool, thread: bool, team: bool) -> &'static str {
+/// The statement for the most selective filter that has an index.
+fn select_statement(order: Order, person: bool, thread: bool, team: bool) -> &'static str {
     match (order, person, thread, team) {
-        (Order::Asc, true, ..) => sql!(Stored::SELECT, FILTER, OF_PERSON, ASCENDING),
-        (Order::Desc, true, ..) => sql!(Stored::SELECT, FILTER, OF_PERSON, DESCENDING),
-        (Order::Asc, _, true, _) => sql!(Stored::SELECT, FILTER, OF_THREAD, ASCENDING),
-        (Order::Desc, _, true, _) => sql!(Stored::SELECT, FILTER, OF_THREAD, DESCENDING),
-        (Order::Asc, _, _, true) => sql!(Stored::SELECT, FILTER, OF_TEAM, ASCENDING),
-        (Order::Desc, _, _, true) => sql!(Stored::SELECT, FILTER, OF_TEAM, DESCENDING),
-        (Order::Asc, ..) => sql!(Stored::SELECT, FILTER, ASCENDING),
-        (Order::Desc, ..) => sql!(Stored::SELECT, FILTER, DESCENDING),
+        (Order::Asc, true, ..) => sql!(MessageRecord::SELECT, FILTER, OF_PERSON, ASCENDING),
+        (Order::Desc, true, ..) => sql!(MessageRecord::SELECT, FILTER, OF_PERSON, DESCENDING),
+        (Order::Asc, _, true, _) => sql!(MessageRecord::SELECT, FILTER, OF_THREAD, ASCENDING),
+        (Order::Desc, _, true, _) => sql!(MessageRecord::SELECT, FILTER, OF_THREAD, DESCENDING),
+        (Order::Asc, _, _, true) => sql!(MessageRecord::SELECT, FILTER, OF_TEAM, ASCENDING),
+        (Order::Desc, _, _, true) => sql!(MessageRecord::SELECT, FILTER, OF_TEAM, DESCENDING),
+        (Order::Asc, ..) => sql!(MessageRecord::SELECT, FILTER, ASCENDING),
+        (Order::Desc, ..) => sql!(MessageRecord::SELECT, FILTER, DESCENDING),
     }
 }
 
@@ -98,12 +107,14 @@ const FILTER: &str = "
                       where r.account_id = message.account_id and r.message_id = message.id
                         and r.person_id in (:family)))
       and (cast(:team_id as bytea) is null or team_id = :team_id)
+      and (not cast(:several_teams as boolean) or team_id in (:team_ids))
       and (cast(:kind as text) is null or kind = :kind)
       and (cast(:parent_id as bytea) is null or parent_id = :parent_id)
       and (cast(:thread_id as bytea) is null or thread_id = :thread_id)
       and (cast(:status as text) is null or status = :status)
       and (not cast(:posted as boolean) or published_at is not null)
-      and (cast(:pinned as boolean) is null or pinned = :pinned)";
+      and (cast(:pinned as boolean) is null or pinned = :pinned)
+      and (cast(:updated_since as bigint) is null or updated_at >= :updated_since)";
 const OF_PERSON: &str = "
       and id in (select message_id from receipt
                  where account_id = :account and person_id = :person_id

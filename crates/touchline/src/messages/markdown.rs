@@ -1,69 +1,71 @@
-//! The text of a message as HTML: a small part of Markdown, and nothing that could run or load.
+//! Renders the body of a message as HTML: a safe subset of Markdown without scripts and external resources.
 //!
-//! Paragraphs, line breaks, emphasis, lists, links, headings, code and quotes. HTML that somebody
-//! typed is shown as the text it is; an image becomes the words that describe it; a link keeps its
-//! address only if it leads to a web page or to mail.
+//! Supports paragraphs, line breaks, emphasis, lists, links, headings, code and quotes. HTML in the text is escaped, an
+//! image is replaced by its alternative text, and only `http`, `https` and `mailto` links stay links.
 
 use pulldown_cmark::{
     CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html,
 };
 
-/// The text as HTML that can be put into any page.
+/// Renders Markdown as safe HTML.
 pub fn html(text: &str) -> String {
     let mut page = String::with_capacity(text.len() * 3 / 2);
     let mut links = Vec::new();
     let events = Parser::new_ext(text, Options::empty());
-    html::push_html(&mut page, events.filter_map(|event| kept(event, &mut links)));
+    html::push_html(&mut page, events.filter_map(|event| sanitize(event, &mut links)));
     page
 }
 
-/// The event as it may be shown. `links` says of every link that is open whether it is one.
-fn kept<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Option<Event<'a>> {
+/// The sanitized event, or `None` to drop it. `links` has an entry for every open link: whether it stays a link.
+fn sanitize<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Option<Event<'a>> {
     match event {
         Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
-        Event::Start(tag) => opened(tag, links),
-        Event::End(tag) => closed(tag, links),
-        // Whoever starts a new line means a new line.
+        Event::Start(tag) => sanitize_start(tag, links),
+        Event::End(tag) => sanitize_end(tag, links),
+        // A single line break in the text is a line break in the output.
         Event::SoftBreak => Some(Event::HardBreak),
         Event::Rule => None,
         other => Some(other),
     }
 }
 
-fn opened<'a>(tag: Tag<'a>, links: &mut Vec<bool>) -> Option<Event<'a>> {
-    let shown = match tag {
+fn sanitize_start<'a>(tag: Tag<'a>, links: &mut Vec<bool>) -> Option<Event<'a>> {
+    let sanitized = match tag {
         Tag::HtmlBlock => Tag::Paragraph,
-        Tag::Heading { level, .. } => {
-            Tag::Heading { level: lower(level), id: None, classes: Vec::new(), attrs: Vec::new() }
-        }
+        Tag::Heading { level, .. } => Tag::Heading {
+            level: demote_heading(level),
+            id: None,
+            classes: Vec::new(),
+            attrs: Vec::new(),
+        },
         Tag::CodeBlock(_) => Tag::CodeBlock(CodeBlockKind::Indented),
         Tag::Image { .. } => return None,
         Tag::Link { link_type, dest_url, .. } => {
-            let address = address(link_type, dest_url);
-            links.push(address.is_some());
-            return address.map(|address| {
-                let link = format!("<a href=\"{address}\" rel=\"nofollow noopener noreferrer\">");
+            let href = safe_href(link_type, dest_url);
+            links.push(href.is_some());
+            return href.map(|href| {
+                let link = format!("<a href=\"{href}\" rel=\"nofollow noopener noreferrer\">");
                 Event::InlineHtml(link.into())
             });
         }
         other => other,
     };
-    Some(Event::Start(shown))
+    Some(Event::Start(sanitized))
 }
 
-fn closed<'a>(tag: TagEnd, links: &mut Vec<bool>) -> Option<Event<'a>> {
-    let shown = match tag {
+fn sanitize_end<'a>(tag: TagEnd, links: &mut Vec<bool>) -> Option<Event<'a>> {
+    let sanitized = match tag {
         TagEnd::HtmlBlock => TagEnd::Paragraph,
-        TagEnd::Heading(level) => TagEnd::Heading(lower(level)),
+        TagEnd::Heading(level) => TagEnd::Heading(demote_heading(level)),
         TagEnd::Image => return None,
         TagEnd::Link if links.pop() != Some(true) => return None,
         other => other,
     };
-    Some(Event::End(shown))
+    Some(Event::End(sanitized))
 }
 
-/// A message is a part of a page: its headings stand below those of the page.
-fn lower(level: HeadingLevel) -> HeadingLevel {
+/// Lowers a heading by two levels: a message is part of a page, whose headings are higher.
+fn demote_heading(level: HeadingLevel) -> HeadingLevel {
     match level {
         HeadingLevel::H1 => HeadingLevel::H3,
         HeadingLevel::H2 => HeadingLevel::H4,
@@ -72,17 +74,17 @@ fn lower(level: HeadingLevel) -> HeadingLevel {
     }
 }
 
-/// Where a link leads, ready to stand between quotes, if it leads to a web page or to mail.
-fn address(kind: LinkType, written: CowStr<'_>) -> Option<String> {
-    let mail = if kind == LinkType::Email { "mailto:" } else { "" };
-    let address = format!("{mail}{written}");
-    let begins = |scheme: &str| {
-        address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+/// The escaped value of `href`, if the link is a web or email address.
+fn safe_href(kind: LinkType, destination: CowStr<'_>) -> Option<String> {
+    let prefix = if kind == LinkType::Email { "mailto:" } else { "" };
+    let url = format!("{prefix}{destination}");
+    let has_scheme = |scheme: &str| {
+        url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     };
-    let known = ["http://", "https://", "mailto:"].iter().any(|scheme| begins(scheme));
-    known.then(|| {
-        let quoted = address.replace('&', "&amp;").replace('"', "&quot;");
-        quoted.replace('\'', "&#39;").replace('<', "&lt;").replace('>', "&gt;")
+    let is_allowed = ["http://", "https://", "mailto:"].iter().any(|scheme| has_scheme(scheme));
+    is_allowed.then(|| {
+        let escaped = url.replace('&', "&amp;").replace('"', "&quot;");
+        escaped.replace('\'', "&#39;").replace('<', "&lt;").replace('>', "&gt;")
     })
 }
 
@@ -92,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    /// Every tag that may come out, as it is written.
+    /// All tags that the output may contain.
     const TAGS: &[&str] = &[
         "p",
         "/p",
@@ -124,7 +126,7 @@ mod tests {
         "/a",
     ];
 
-    /// The tags of a page; every `<` begins one, since those of the text are escaped.
+    /// The tags in the output. Every `<` starts a tag, since those in the text are escaped.
     fn tags(page: &str) -> Vec<&str> {
         page.split('<').skip(1).map(|rest| rest.split('>').next().unwrap()).collect()
     }
@@ -132,21 +134,21 @@ mod tests {
     fn is_harmless(tag: &str) -> bool {
         let rel = "\" rel=\"nofollow noopener noreferrer\"";
         let link = tag.strip_prefix("a href=\"").and_then(|rest| rest.strip_suffix(rel));
-        let leads = |address: &str| {
-            let address = address.to_lowercase();
-            let known = ["http://", "https://", "mailto:"].iter().any(|s| address.starts_with(s));
-            known && !address.contains('"')
+        let is_safe_url = |url: &str| {
+            let url = url.to_lowercase();
+            let is_known = ["http://", "https://", "mailto:"].iter().any(|s| url.starts_with(s));
+            is_known && !url.contains('"')
         };
         let start = tag.strip_prefix("ol start=\"").and_then(|rest| rest.strip_suffix('"'));
         TAGS.contains(&tag)
-            || link.is_some_and(leads)
+            || link.is_some_and(is_safe_url)
             || start.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
     }
 
     fn assert_harmless(text: &str) -> std::result::Result<(), TestCaseError> {
         let page = html(text);
         for tag in tags(&page) {
-            prop_assert!(is_harmless(tag), "<{}> came of {:?}: {}", tag, text, page);
+            prop_assert!(is_harmless(tag), "<{}> from {:?}: {}", tag, text, page);
         }
         prop_assert!(!page.to_lowercase().contains("<script"));
         Ok(())
@@ -154,12 +156,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_becomes_anything_that_runs_or_loads(text in "\\PC{0,200}") {
+        fn arbitrary_text_renders_as_safe_html(text in "\\PC{0,200}") {
             assert_harmless(&text)?;
         }
 
         #[test]
-        fn no_mixture_of_what_is_dangerous_becomes_anything_that_runs_or_loads(
+        fn combinations_of_dangerous_fragments_render_as_safe_html(
             pieces in prop::collection::vec(prop::sample::select(vec![
                 "<script>", "</script>", "<img src=x onerror=alert(1)>", "<a onclick='x'>", "[a](", ")", "](",
                 "javascript:alert(1)", "java&#115;cript:", "jAvAsCrIpT&colon;", "data:text/html,x", "![", "<http://x.org>",
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_type_is_shown_as_they_mean_it() {
+    fn supported_markdown_renders_as_expected() {
         for (text, page) in [
             ("One\ntwo", "<p>One<br />\ntwo</p>\n"),
             ("*a* **b** `c`", "<p><em>a</em> <strong>b</strong> <code>c</code></p>\n"),

@@ -1,4 +1,4 @@
-//! Posting: a message is checked, published at once or when its time has come, and delivered.
+//! Posting a message: validation, publication at once or at a scheduled time, and delivery.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,54 +7,60 @@ use kit::Timestamp;
 use serde_json::json;
 use store::{Reader, Tx, bind, row};
 
-use super::message::{self, Kind, Message, NewMessage, Status, Stored};
-use super::{audience, circle, conversation, people, post, receipt};
-use crate::accounts::rights::{Reach, Voice};
+use super::editing;
+use super::message::{self, Kind, Message, MessageRecord, NewMessage, Status};
+use super::{audience, conversation, emails, people, receipt, recipients};
+use crate::accounts::rights::{SenderIdentity, TeamAccess};
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{AccountId, MessageId, PersonId, TeamId};
-use crate::signals::Tell;
+use crate::signals::Publish;
 use crate::teams::team::{self, Team};
 
 /// How far ahead a message can be scheduled.
-const AHEAD: Duration = Duration::from_secs(366 * 24 * 60 * 60);
-/// How many messages whose time has come are looked up at once.
-const STEP: i64 = 100;
+const MAX_SCHEDULE_AHEAD: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+/// Number of due messages to read at once.
+const BATCH_SIZE: i64 = 100;
 
-/// Posts a message, now or when its time comes.
-pub fn create(tx: &Tx<'_>, reach: &Reach, voice: &Voice, new: NewMessage) -> Result<Message> {
-    voice.check(new.on_behalf_of)?;
-    let (draft, mut faults) = draft(tx, reach, new)?;
-    let draft = spoken(tx, reach, voice, draft)?;
-    faults.extend(timing(tx, draft.publish_at));
+/// Posts a message: publishes it now, or stores it until its scheduled time.
+pub fn create(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    sender: &SenderIdentity,
+    new: NewMessage,
+) -> Result<Message> {
+    sender.check(new.on_behalf_of)?;
+    let (draft, mut faults) = draft(tx, access, new)?;
+    let draft = resolve_author(tx, access, sender, draft)?;
+    faults.extend(validate_publish_at(tx, draft.publish_at));
     if draft.parent_id.is_none() {
-        faults.extend(audience::faults(tx, draft.team_id, &draft.audience)?);
+        faults.extend(audience::validate(tx, draft.team_id, &draft.audience)?);
     }
-    let (team, readers) = check(tx, &draft, faults)?;
+    let (team, recipients) = check(tx, &draft, faults)?;
     if draft.publish_at.is_some() {
-        tx.run(Stored::INSERT, &draft.bind())?;
-        tx.tell("message.scheduled", &Message::told(&draft))?;
-        return message::one_shown(tx, draft);
+        tx.execute(MessageRecord::INSERT, &draft.bind())?;
+        tx.publish("message.scheduled", &Message::snapshot(&draft))?;
+        return message::with_author(tx, draft);
     }
-    let published = published(tx, draft, &readers)?;
-    tx.run(Stored::INSERT, &published.bind())?;
-    deliver(tx, &team, &published, &readers)?;
-    message::one_shown(tx, published)
+    let published = to_published(tx, draft, &recipients)?;
+    tx.execute(MessageRecord::INSERT, &published.bind())?;
+    deliver(tx, &team, &published, &recipients)?;
+    message::with_author(tx, published)
 }
 
-/// The message as it would be kept, and where it departs from the conversation that it continues.
-fn draft(tx: &Tx<'_>, reach: &Reach, new: NewMessage) -> Result<(Stored, Vec<Fault>)> {
+/// The record of a new message, and validation errors of a reply that does not fit its conversation.
+fn draft(tx: &Tx<'_>, access: &TeamAccess, new: NewMessage) -> Result<(MessageRecord, Vec<Fault>)> {
     let id = tx.new_id();
     let (team_id, audience, thread_id, faults) = if let Some(parent) = new.parent_id {
-        let parent = conversation::parent(tx, reach, parent);
+        let parent = conversation::find_parent(tx, access, parent);
         let parent = parent.map_err(|error| error.at("/parent_id"))?;
-        let faults = conversation::departures(&parent, new.team_id, new.audience.as_ref());
+        let faults = conversation::validate_reply(&parent, new.team_id, new.audience.as_ref());
         (parent.team_id, parent.audience, parent.thread_id, faults)
     } else {
         let team = new.team_id.ok_or_else(|| Error::internal("a message without a team"))?;
-        reach.check(team).map_err(|error| error.at("/team_id"))?;
+        access.check(team).map_err(|error| error.at("/team_id"))?;
         (team, new.audience.unwrap_or_default(), id, Vec::new())
     };
-    let draft = Stored {
+    let draft = MessageRecord {
         id,
         account_id: tx.account(),
         team_id,
@@ -71,7 +77,7 @@ fn draft(tx: &Tx<'_>, reach: &Reach, new: NewMessage) -> Result<(Stored, Vec<Fau
         author_id: tx.actor().to_owned(),
         author_person_id: new.on_behalf_of,
         by_key: false,
-        by_club: *reach == Reach::Everywhere,
+        by_club: *access == TeamAccess::AllTeams,
         status: Status::Scheduled,
         retracted_by: None,
         retracted_at: None,
@@ -85,138 +91,158 @@ fn draft(tx: &Tx<'_>, reach: &Reach, new: NewMessage) -> Result<(Stored, Vec<Fau
     Ok((draft, faults))
 }
 
-/// The draft with its author. Users speak as who they are on the team; whoever is nobody there speaks
-/// for the club if they run it, and else not at all.
-fn spoken(tx: &Tx<'_>, reach: &Reach, voice: &Voice, draft: Stored) -> Result<Stored> {
+/// Sets the author of a draft. Users post as their own person. An admin whose person is not on the team posts for the
+/// club; other users without a person cannot post.
+fn resolve_author(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    sender: &SenderIdentity,
+    draft: MessageRecord,
+) -> Result<MessageRecord> {
     let mut author = draft.author_person_id;
-    if let (Voice::Own(own), None) = (voice, author) {
+    if let (SenderIdentity::OneOf(own), None) = (sender, author) {
         author = own.first().copied();
-        if *reach == Reach::Everywhere {
-            let belonging = people::belonging(tx, draft.team_id)?;
-            let fault = |person| conversation::speaker_fault(tx, &draft, person, &belonging.people);
-            let fault = author.map(fault).transpose()?;
+        if *access == TeamAccess::AllTeams {
+            let team_people = people::team_people(tx, draft.team_id)?.people;
+            let validate = |person| conversation::validate_author(tx, &draft, person, &team_people);
+            let fault = author.map(validate).transpose()?;
             author = author.filter(|_| fault == Some(None));
         }
     }
-    let is_user = matches!(reach, Reach::User(_));
+    let is_user = matches!(access, TeamAccess::User(_));
     if is_user && author.is_none() {
-        let detail = "You are not on a roster of the club, so you cannot write to a team.";
+        let detail = "You are not on a roster of the club, so you cannot post messages.";
         return Err(Error::new(Code::Forbidden, detail));
     }
-    if is_user && draft.kind == Kind::Announcement && !reach.opens(draft.team_id) {
-        let detail = "Only coaches and managers of the team announce something.";
+    if is_user && draft.kind == Kind::Announcement && !access.has_full_access(draft.team_id) {
+        let detail = "Only coaches and managers of the team can post announcements.";
         return Err(Error::new(Code::Forbidden, detail));
     }
     if draft.pinned {
-        may_pin(reach, draft.team_id)?;
+        check_can_pin(access, draft.team_id)?;
     }
     let author_id = author.map_or_else(|| draft.author_id.clone(), |person| person.to_string());
-    let by_key = *voice == Voice::Anybodys;
-    Ok(Stored { author_id, author_person_id: author, by_key, ..draft })
+    let by_key = *sender == SenderIdentity::Anybody;
+    Ok(MessageRecord { author_id, author_person_id: author, by_key, ..draft })
 }
 
-/// Refuses to pin messages to those who do not lead the team.
-pub fn may_pin(reach: &Reach, team: TeamId) -> Result<()> {
-    if reach.opens(team) {
+/// Fails unless the caller may pin messages of the team: coaches, managers and admins may.
+pub fn check_can_pin(access: &TeamAccess, team: TeamId) -> Result<()> {
+    if access.has_full_access(team) {
         return Ok(());
     }
-    Err(Error::new(Code::Forbidden, "Only coaches and managers of the team pin messages."))
+    Err(Error::new(Code::Forbidden, "Only coaches and managers of the team can pin messages."))
 }
 
-/// What is wrong with the time at which a message is to be published.
-pub fn timing(db: &Reader<'_>, publish_at: Option<Timestamp>) -> Option<Fault> {
+/// Validates the scheduled time of publication.
+pub fn validate_publish_at(db: &Reader<'_>, publish_at: Option<Timestamp>) -> Option<Fault> {
     let at = publish_at?;
     let (code, detail) = if at <= db.now() {
-        ("in_the_past", "A message can only be scheduled for the future.")
-    } else if at > db.now().plus(AHEAD) {
-        ("too_far", "A message can be scheduled at most a year ahead.")
+        ("in_the_past", "`publish_at` must be in the future.")
+    } else if at > db.now().plus(MAX_SCHEDULE_AHEAD) {
+        ("too_far", "`publish_at` must be at most a year ahead.")
     } else {
         return None;
     };
     Some(Fault::new("/publish_at", code, detail))
 }
 
-/// Whether a message could be published now: its team, and everybody who would get it. All that is
-/// wrong with it is told together with the faults that are known already.
+/// Validates that a message could be published now and returns its team and its recipients. Validation errors are
+/// reported together with `faults`, those found before.
 pub fn check(
     db: &Reader<'_>,
-    message: &Stored,
+    message: &MessageRecord,
     mut faults: Vec<Fault>,
 ) -> Result<(Team, BTreeSet<PersonId>)> {
-    let team = team::playing(db, message.team_id).map_err(|error| error.at("/team_id"))?;
+    let team = team::find_active(db, message.team_id).map_err(|error| error.at("/team_id"))?;
     if let Some(parent) = message.parent_id {
-        conversation::parent(db, &Reach::Everywhere, parent)?;
+        conversation::find_parent(db, &TeamAccess::AllTeams, parent)?;
     }
-    let belonging = people::belonging(db, team.id)?;
+    let team_people = people::team_people(db, team.id)?;
     if let Some(person) = message.author_person_id {
-        faults.extend(conversation::speaker_fault(db, message, person, &belonging.people)?);
+        faults.extend(conversation::validate_author(db, message, person, &team_people.people)?);
     }
     if !faults.is_empty() {
-        let error = Error::new(Code::ValidationFailed, "Some members of the body are not valid.");
-        return Err(Error { faults, ..error });
+        return Err(Error::invalid(faults));
     }
-    let readers = circle::recipients(db, &team, message, &belonging)?;
-    Ok((team, readers))
+    let recipients = recipients::resolve(db, &team, message, &team_people)?;
+    Ok((team, recipients))
 }
 
-fn published(tx: &Tx<'_>, draft: Stored, readers: &BTreeSet<PersonId>) -> Result<Stored> {
-    let delivered_count = i64::try_from(readers.len())
-        .map_err(|_| Error::internal("more readers than can be counted"))?;
+fn to_published(
+    tx: &Tx<'_>,
+    draft: MessageRecord,
+    recipients: &BTreeSet<PersonId>,
+) -> Result<MessageRecord> {
+    let delivered_count = i64::try_from(recipients.len())
+        .map_err(|_| Error::internal("the number of recipients does not fit into 64 bits"))?;
     let (published_at, listed_at) = (Some(tx.now()), tx.now());
-    Ok(Stored { status: Status::Published, published_at, listed_at, delivered_count, ..draft })
+    Ok(MessageRecord {
+        status: Status::Published,
+        published_at,
+        listed_at,
+        delivered_count,
+        ..draft
+    })
 }
 
-/// Brings a published message to everybody who gets it.
-fn deliver(tx: &Tx<'_>, team: &Team, message: &Stored, readers: &BTreeSet<PersonId>) -> Result<()> {
-    receipt::deliver(tx, message.id, readers)?;
-    post::send(tx, team, message, readers)?;
-    tx.tell("message.posted", &Message::told(message))
+/// Delivers a published message to its recipients.
+fn deliver(
+    tx: &Tx<'_>,
+    team: &Team,
+    message: &MessageRecord,
+    recipients: &BTreeSet<PersonId>,
+) -> Result<()> {
+    receipt::create_all(tx, message.id, recipients)?;
+    emails::send(tx, team, message, recipients)?;
+    tx.publish("message.posted", &Message::snapshot(message))
 }
 
-/// Publishes a scheduled message before its time.
-pub fn publish_now(tx: &Tx<'_>, scheduled: Stored) -> Result<Stored> {
-    let (team, readers) = check(tx, &scheduled, Vec::new())?;
-    let after = message::update(tx, published(tx, scheduled, &readers)?)?;
-    deliver(tx, &team, &after, &readers)?;
+/// Publishes a scheduled message now.
+pub fn publish_now(tx: &Tx<'_>, scheduled: MessageRecord) -> Result<MessageRecord> {
+    let (team, recipients) = check(tx, &scheduled, Vec::new())?;
+    let after = message::update(tx, to_published(tx, scheduled, &recipients)?)?;
+    deliver(tx, &team, &after, &recipients)?;
     Ok(after)
 }
 
 row! {
-    /// A scheduled message whose time has come.
+    /// A scheduled message that is due.
     #[derive(Debug, Clone, Copy)]
-    pub struct Due {
+    pub struct DueMessage {
         pub account_id: AccountId,
         pub id: MessageId,
         pub publish_at: Timestamp,
     }
 }
 
-/// The messages whose time has come, after this one; one that cannot be published is passed by.
-pub fn due(db: &Reader<'_>, last: Option<Due>) -> Result<Vec<Due>> {
+/// Due messages of all accounts, sorted by time. `last` is the last message of the previous batch, so that a message
+/// that cannot be published does not block the others.
+pub fn list_due(db: &Reader<'_>, last: Option<DueMessage>) -> Result<Vec<DueMessage>> {
     let after = last.map_or(Timestamp::from_micros(0), |due| due.publish_at);
-    let after_id = last.map_or(MessageId::LEAST, |due| due.id);
+    let after_id = last.map_or(MessageId::MIN, |due| due.id);
     Ok(db.all(
         "select account_id, id, publish_at from message
          where status = 'scheduled' and publish_at <= :now
            and (publish_at, id) > (:after, :after_id)
          order by publish_at, id limit :limit /* any account */",
-        bind! { after, after_id, limit: STEP },
+        bind! { after, after_id, limit: BATCH_SIZE },
     )?)
 }
 
-/// Publishes a scheduled message whose time has come, unless somebody was quicker. What may no longer
-/// be sent, such as to a team that was archived, is taken back instead.
+/// Publishes a due message, unless it was published or changed in the meantime. A message that can no longer be
+/// published, for example because the team was archived, is retracted instead.
 pub fn publish_due(tx: &Tx<'_>, id: MessageId) -> Result<()> {
-    let message = message::stored(tx, &Reach::Everywhere, id)?;
-    let waits = message.status == Status::Scheduled;
-    if !waits || message.publish_at.is_none_or(|at| at > tx.now()) {
+    let message = message::find_record(tx, &TeamAccess::AllTeams, id)?;
+    let is_scheduled = message.status == Status::Scheduled;
+    if !is_scheduled || message.publish_at.is_none_or(|at| at > tx.now()) {
         return Ok(());
     }
     match publish_now(tx, message.clone()) {
-        Err(refusal) if refusal.code.status().is_client_error() => {
-            let details = json!({ "reason": refusal.detail, "errors": refusal.faults });
+        Err(error) if error.code.status().is_client_error() => {
+            let details = json!({ "reason": error.detail, "errors": error.faults });
             tx.audit("message.withheld", &id.to_string(), &details)?;
-            message::take_back(tx, message).map(drop)
+            editing::mark_retracted(tx, message).map(drop)
         }
         outcome => outcome.map(drop),
     }

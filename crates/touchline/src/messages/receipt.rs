@@ -1,4 +1,4 @@
-//! Receipts: whom a message reached, and when they read it.
+//! Receipts: who received a message, and when they read it.
 
 use std::collections::BTreeSet;
 
@@ -9,45 +9,49 @@ use utoipa::ToSchema;
 
 use super::message::{self, Status};
 use super::people;
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Result};
-use crate::expected::{Expected, Versioned};
 use crate::ids::{MessageId, PersonId, TeamId};
+use crate::if_match::{IfMatch, Versioned};
 use crate::paging::{Order, Page, Paged};
 use crate::roster::person;
-use crate::signals::{Subject, Tell};
+use crate::signals::{Publish, Subject};
 
-/// That a message reached a person.
+/// The receipt of a message by one person.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(tag = "object", rename = "receipt")]
+#[schema(as = ReadReceipt)]
 pub struct Receipt {
+    /// Message that was received.
     pub message_id: MessageId,
+    /// Person who received the message.
     pub person_id: PersonId,
-    /// How the person is called.
+    /// Display name of the person.
     #[schema(examples("Ana Sousa"))]
     pub name: Option<String>,
+    /// When the message was delivered.
     pub delivered_at: Timestamp,
-    /// When they read it, if they did.
+    /// When the person read the message; `null` if they have not.
     pub read_at: Option<Timestamp>,
 }
 
 impl Versioned for Receipt {
-    /// A receipt changes once: when the message is read.
+    /// A receipt changes only once, when the message is read.
     fn version(&self) -> i64 {
         1 + i64::from(self.read_at.is_some())
     }
 }
 
 impl Paged for Receipt {
-    type Place = PersonId;
+    type SortKey = PersonId;
 
-    fn place(&self) -> PersonId {
+    fn sort_key(&self) -> PersonId {
         self.person_id
     }
 }
 
 row! {
-    struct Kept {
+    struct ReceiptRow {
         message_id: MessageId,
         person_id: PersonId,
         delivered_at: Timestamp,
@@ -55,54 +59,64 @@ row! {
     }
 }
 
-impl Kept {
+impl ReceiptRow {
     const SELECT: &'static str = "select message_id, person_id, delivered_at, read_at from receipt";
 }
 
-/// Somebody has read a message, as news tell it: without names, and without the message once more.
+/// A receipt in a notification: the message was read by the person. It contains no names and no content.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "object", rename = "receipt")]
-#[schema(as = ReceiptNews)]
-pub struct ReadNews {
+#[schema(as = ReceiptSnapshot)]
+pub struct ReceiptSnapshot {
+    /// Message that was read.
     pub message_id: MessageId,
+    /// Team of the message.
     pub team_id: TeamId,
+    /// Person who read the message.
     pub person_id: PersonId,
+    /// When the message was delivered.
     pub delivered_at: Timestamp,
+    /// When the person read the message.
     pub read_at: Timestamp,
 }
 
-impl Subject for ReadNews {
+impl Subject for ReceiptSnapshot {
     fn subject(&self) -> String {
         self.message_id.to_string()
     }
 }
 
-/// Which receipts to list.
+/// Filters for listing receipts.
 #[derive(Debug, Default)]
 pub struct ReceiptFilter {
-    /// Only those of people who have read the message, or have not.
+    /// Only people who have read the message (`true`) or have not (`false`).
     pub read: Option<bool>,
 }
 
-/// What a person has not read yet.
+/// The number of unread messages of a person.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Unread {
+pub struct UnreadCounts {
+    /// Person whose unread messages are counted.
     pub person_id: PersonId,
+    /// Number of unread messages in all teams.
     pub total: i64,
-    pub teams: Vec<UnreadOfTeam>,
+    /// Unread messages by team. Teams without unread messages are left out.
+    pub teams: Vec<TeamUnreadCount>,
 }
 
 row! {
-    /// How many messages of a team a person has not read yet.
+    /// The number of unread messages in one team.
     #[derive(Debug, Serialize, ToSchema)]
-    pub struct UnreadOfTeam {
+    pub struct TeamUnreadCount {
+        /// Team of the messages.
         pub team_id: TeamId,
+        /// Number of unread messages in the team.
         pub count: i64,
     }
 }
 
-/// Everybody who got a message.
-pub fn readers(db: &Reader<'_>, message_id: MessageId) -> Result<BTreeSet<PersonId>> {
+/// The recipients of a message.
+pub fn recipients(db: &Reader<'_>, message_id: MessageId) -> Result<BTreeSet<PersonId>> {
     let rows: Vec<(PersonId,)> = db.all(
         "select person_id from receipt where account_id = :account and message_id = :message_id",
         bind! { message_id },
@@ -110,10 +124,14 @@ pub fn readers(db: &Reader<'_>, message_id: MessageId) -> Result<BTreeSet<Person
     Ok(rows.into_iter().map(|(person,)| person).collect())
 }
 
-/// Notes that a message has reached these people.
-pub fn deliver(tx: &Tx<'_>, message_id: MessageId, readers: &BTreeSet<PersonId>) -> Result<()> {
-    for person_id in readers {
-        tx.later(
+/// Creates the receipts of a published message.
+pub fn create_all(
+    tx: &Tx<'_>,
+    message_id: MessageId,
+    recipients: &BTreeSet<PersonId>,
+) -> Result<()> {
+    for person_id in recipients {
+        tx.execute_deferred(
             "insert into receipt (account_id, message_id, person_id, delivered_at, read_at)
              values (:account, :message_id, :person_id, :now, null)",
             bind! { message_id, person_id },
@@ -125,49 +143,53 @@ pub fn deliver(tx: &Tx<'_>, message_id: MessageId, readers: &BTreeSet<PersonId>)
 /// A page of a message's receipts.
 pub fn list(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     (message_id, filter): (MessageId, &ReceiptFilter),
     page: &Page<PersonId>,
 ) -> Result<Vec<Receipt>> {
-    message::owned(db, reach, message_id)?;
-    let after = page.after(PersonId::LEAST, PersonId::GREATEST);
-    let (read, limit) = (filter.read, page.fetch());
+    message::find_managed(db, access, message_id)?;
+    let after = page.after(PersonId::MIN, PersonId::MAX);
+    let (read, limit) = (filter.read, page.fetch_limit());
     let text = match page.order {
         Order::Asc => {
-            sql!(Kept::SELECT, FILTER, " and person_id > :after order by person_id limit :limit")
+            sql!(
+                ReceiptRow::SELECT,
+                FILTER,
+                " and person_id > :after order by person_id limit :limit"
+            )
         }
         Order::Desc => sql!(
-            Kept::SELECT,
+            ReceiptRow::SELECT,
             FILTER,
             " and person_id < :after order by person_id desc limit :limit"
         ),
     };
-    let rows: Vec<Kept> = db.all(text, bind! { message_id, read, after, limit })?;
+    let rows: Vec<ReceiptRow> = db.all(text, bind! { message_id, read, after, limit })?;
     let mut names = people::names(db, rows.iter().map(|row| row.person_id).collect())?;
-    Ok(rows.into_iter().map(|row| shown(&row, names.remove(&row.person_id))).collect())
+    Ok(rows.into_iter().map(|row| from_row(&row, names.remove(&row.person_id))).collect())
 }
 
 const FILTER: &str = "
     where account_id = :account and message_id = :message_id
       and (cast(:read as boolean) is null or (read_at is not null) = :read)";
 
-fn shown(row: &Kept, name: Option<String>) -> Receipt {
-    let Kept { message_id, person_id, delivered_at, read_at } = *row;
+fn from_row(row: &ReceiptRow, name: Option<String>) -> Receipt {
+    let ReceiptRow { message_id, person_id, delivered_at, read_at } = *row;
     Receipt { message_id, person_id, name, delivered_at, read_at }
 }
 
-/// Notes that a person has read a message. The first time counts.
-pub fn read(
+/// Records that a person has read a message. Only the first call changes the receipt.
+pub fn mark_read(
     tx: &Tx<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     (message_id, person_id): (MessageId, PersonId),
-    expected: &Expected,
+    expected: &IfMatch,
 ) -> Result<Receipt> {
-    let message = message::stored(tx, reach, message_id)?;
-    if matches!(reach, Reach::User(_)) && !reach.is_family(person_id) {
+    let message = message::find_record(tx, access, message_id)?;
+    if matches!(access, TeamAccess::User(_)) && !access.is_family(person_id) {
         return Err(Error::new(
             Code::Forbidden,
-            "You can only say that your own people have read it.",
+            "You can mark messages as read only for yourself and the people you are a guardian of.",
         ));
     }
     let before = expected.check(find(tx, message_id, person_id))?;
@@ -175,40 +197,44 @@ pub fn read(
         return Ok(before);
     }
     if message.status == Status::Retracted {
-        return Err(Error::invalid_state("The message was retracted before it was read."));
+        return Err(Error::invalid_state("A retracted message cannot be marked as read."));
     }
-    tx.run(
+    tx.execute(
         "update receipt set read_at = :now
          where account_id = :account and message_id = :message_id and person_id = :person_id",
         bind! { message_id, person_id },
     )?;
     let (team_id, read_count) = (message.team_id, message.read_count + 1);
-    message::update(tx, message::Stored { read_count, ..message })?;
+    message::update(tx, message::MessageRecord { read_count, ..message })?;
     let after = Receipt { read_at: Some(tx.now()), ..before };
     let (delivered_at, read_at) = (after.delivered_at, tx.now());
-    let news = ReadNews { message_id, team_id, person_id, delivered_at, read_at };
-    tx.tell("message.read", &news)?;
+    let snapshot = ReceiptSnapshot { message_id, team_id, person_id, delivered_at, read_at };
+    tx.publish("message.read", &snapshot)?;
     Ok(after)
 }
 
 fn find(db: &Reader<'_>, message_id: MessageId, person_id: PersonId) -> Result<Receipt> {
-    let row: Kept = db.one(
+    let row: ReceiptRow = db.one(
         sql!(
-            Kept::SELECT,
+            ReceiptRow::SELECT,
             " where account_id = :account and message_id = :message_id and person_id = :person_id"
         ),
         bind! { message_id, person_id },
     )?;
     let name = people::names(db, vec![person_id])?.remove(&person_id);
-    Ok(shown(&row, name))
+    Ok(from_row(&row, name))
 }
 
-/// How much a person has not read yet, team by team.
-pub fn unread(db: &Reader<'_>, reach: &Reach, person_id: PersonId) -> Result<Unread> {
-    let reach = reach.around(person_id)?;
-    person::reachable(db, &reach, person_id)?;
-    let (narrowed, teams) = reach.narrowing();
-    let teams: Vec<UnreadOfTeam> = db.all(
+/// Counts the unread messages of a person by team.
+pub fn count_unread(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    person_id: PersonId,
+) -> Result<UnreadCounts> {
+    let access = access.for_private_data_of(person_id)?;
+    person::find_visible(db, &access, person_id)?;
+    let (narrowed, teams) = access.team_filter();
+    let teams: Vec<TeamUnreadCount> = db.all(
         "select message.team_id, count(*) as count
          from receipt
          join message on message.account_id = receipt.account_id
@@ -219,5 +245,5 @@ pub fn unread(db: &Reader<'_>, reach: &Reach, person_id: PersonId) -> Result<Unr
          group by message.team_id order by message.team_id",
         bind! { person_id, narrowed, teams },
     )?;
-    Ok(Unread { person_id, total: teams.iter().map(|team| team.count).sum(), teams })
+    Ok(UnreadCounts { person_id, total: teams.iter().map(|team| team.count).sum(), teams })
 }

@@ -1,28 +1,28 @@
-//! Keeping children safe: no adult writes to a minor without a second adult who can read it.
+//! The two-adult rule: no adult writes to a minor without a second adult who can read the message.
 //!
-//! The rule is always on. Wherever a minor is on a conversation, at least two adults who count are too,
-//! whoever wrote first, or each minor has a guardian of their own there. If there are too few, the
-//! guardians of the minors join. If there still are too few, nothing is sent. Only people count: an API
-//! key reads nothing. Who is a minor and who counts is decided in `roster::safeguarding`.
+//! The rule cannot be turned off. A conversation with a minor needs at least two adults, or a guardian of each minor,
+//! regardless of who starts it. If there are too few adults, the guardians of the minors are added. If there are still
+//! too few, the message is rejected. API keys do not count as adults. [`crate::roster::safeguarding`] decides who is a
+//! minor and which adults count.
 
 use std::collections::BTreeSet;
 
 use crate::ids::PersonId;
 
-/// How many adults must see what is said to a minor.
-const ADULTS: usize = 2;
+/// Minimum number of adults in a conversation with a minor.
+const MIN_ADULTS: usize = 2;
 
-/// Whether these minors are safe among these adults: there are two, or each minor has a guardian among
-/// them. `guardianships` are pairs of a minor and a guardian.
+/// Whether the rule is met: there are two adults, or each minor has a guardian among the adults. `guardianships` are
+/// pairs of a minor and a guardian.
 pub fn is_safe(
     minors: &BTreeSet<PersonId>,
     adults: &BTreeSet<PersonId>,
     guardianships: &[(PersonId, PersonId)],
 ) -> bool {
     let has_guardian = |minor| {
-        guardianships.iter().any(|(ward, guardian)| ward == minor && adults.contains(guardian))
+        guardianships.iter().any(|(child, guardian)| child == minor && adults.contains(guardian))
     };
-    adults.len() >= ADULTS || minors.iter().all(has_guardian)
+    adults.len() >= MIN_ADULTS || minors.iter().all(has_guardian)
 }
 
 #[cfg(test)]
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_minor_needs_two_adults_or_a_guardian_and_adults_need_nobody() {
+    fn a_minor_needs_two_adults_or_a_guardian() {
         let people = |bits: &[u128]| bits.iter().map(|n| PersonId::from_bits(*n)).collect();
         let (mia, leo, father) = (1, 2, 8);
         let guardianships = [(PersonId::from_bits(mia), PersonId::from_bits(father))];

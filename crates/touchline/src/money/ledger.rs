@@ -1,69 +1,69 @@
-//! The ledger: double entry, only ever added to. Every movement is some entries that sum to nothing, so whatever
-//! lies in one book has come out of others, and no sum can be off without another being off too.
+//! The ledger: double-entry and append-only. The entries of every movement sum to zero, so the balance of one book
+//! always matches the balances of the others.
 
-use kit::{Currency, Timestamp, words};
+use kit::{Currency, Timestamp, string_enum};
 use serde::Serialize;
-use store::{Reader, Tx, bind, record, sql, word_column};
+use store::{Reader, Tx, bind, enum_column, record, sql};
 
 use super::payment::Method;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, MovementId, PersonId, TeamId};
 
-words! {
-    /// Where money is, or what it is for. What comes into a book is positive, what goes out of it negative: money
-    /// that came in is positive in `cash`, and what it was paid for negative in `sales`.
+string_enum! {
+    /// A ledger account: where money is, or what it is for. Debits are positive, credits negative. A cash sale is
+    /// positive in `cash` and negative in `sales`.
     pub enum Book {
         Cash = "cash",
         Bank = "bank",
         Card = "card",
         Other = "other",
-        /// What families owe.
+        /// Receivables from families.
         Owed = "owed",
-        /// What families have paid ahead: negative as long as the club has it.
+        /// Credit of families from overpayments; negative as long as the club holds it.
         Credit = "credit",
         Dues = "dues",
         LateFees = "late_fees",
-        /// What was taken off dues.
+        /// Discounts on dues.
         Discounts = "discounts",
-        /// What was owed and need not be paid any more.
+        /// Dues that were waived.
         Waived = "waived",
-        /// What was sold, without tax and after discounts.
+        /// Sales after discounts, without tax.
         Sales = "sales",
         Tax = "tax",
     }
 }
-word_column!(Book);
+enum_column!(Book);
 
-words! {
-    /// What moves money.
-    pub enum Movement {
+string_enum! {
+    /// The kind of a movement.
+    pub enum Movement as LedgerMovement {
         Charge = "charge",
         /// An unpaid due was changed.
         Correction = "correction",
         LateFee = "late_fee",
         Waiver = "waiver",
         Payment = "payment",
-        /// What was paid ahead is used.
-        CreditUse = "credit_use",
+        /// Credit is applied to a due.
+        CreditApplied = "credit_applied",
         Refund = "refund",
     }
 }
-word_column!(Movement);
+enum_column!(Movement);
 
 record! {
-    /// One line of a movement.
+    /// One entry of a movement.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
     pub struct Entry in ledger_entry {
         pub account_id: AccountId,
         pub movement_id: MovementId,
         pub line: i64,
         pub kind: Movement,
-        /// The id of the order or due it is about.
+        /// ID of the order or due.
         pub subject: String,
-        /// The part of it that moved, such as a payment.
+        /// ID of the payment, refund or other part of the subject that moved the money.
         pub reference: Option<String>,
         pub team_id: Option<TeamId>,
-        /// Whose it is, and who pays for them.
+        /// The person the subject is for, and the person who pays.
         pub person_id: Option<PersonId>,
         pub payer_id: Option<PersonId>,
         pub book: Book,
@@ -74,9 +74,9 @@ record! {
     }
 }
 
-/// What money is moved for.
+/// What an entry is for and who it concerns.
 #[derive(Debug, Clone)]
-pub struct About {
+pub struct EntryContext {
     pub subject: String,
     pub team_id: Option<TeamId>,
     pub person_id: Option<PersonId>,
@@ -85,11 +85,11 @@ pub struct About {
 }
 
 impl Book {
-    /// The book in which money of this kind lies.
-    pub fn of(method: Method) -> Self {
+    /// The book for money received with this payment method.
+    pub fn for_method(method: Method) -> Self {
         match method {
             Method::Cash => Self::Cash,
-            Method::Transfer => Self::Bank,
+            Method::BankTransfer => Self::Bank,
             Method::Card => Self::Card,
             Method::Other => Self::Other,
             Method::Credit => Self::Credit,
@@ -97,50 +97,50 @@ impl Book {
     }
 }
 
-/// Moves money between books. What does not sum to nothing is refused, and with it the whole job; amounts of
-/// zero are left out.
-pub fn enter(
+/// Posts a movement between books. Fails, and thereby rolls back the job, if the amounts do not sum to zero. Zero
+/// amounts are skipped.
+pub fn post(
     tx: &Tx<'_>,
     kind: Movement,
-    about: &About,
+    context: &EntryContext,
     reference: Option<String>,
     amounts: &[(Book, i64)],
 ) -> Result<()> {
-    enter_all(tx, &moved(tx, kind, about, reference, amounts)?)
+    post_all(tx, &build_entries(tx, kind, context, reference, amounts)?)
 }
 
-/// Writes the entries of some movements down.
-pub fn enter_all(tx: &Tx<'_>, entries: &[Entry]) -> Result<()> {
+/// Inserts the entries of one or more movements.
+pub fn post_all(tx: &Tx<'_>, entries: &[Entry]) -> Result<()> {
     let rows: Vec<_> = entries.iter().map(Entry::bind).collect();
-    Ok(tx.later_all(Entry::INSERT, &rows)?)
+    Ok(tx.execute_deferred_all(Entry::INSERT, &rows)?)
 }
 
-/// The entries of a movement, as [`enter`] writes them down.
-pub fn moved(
+/// Builds the entries of a movement, as [`post`] inserts them.
+pub fn build_entries(
     tx: &Tx<'_>,
     kind: Movement,
-    about: &About,
+    context: &EntryContext,
     reference: Option<String>,
     amounts: &[(Book, i64)],
 ) -> Result<Vec<Entry>> {
     let sum: i128 = amounts.iter().map(|(_, amount)| i128::from(*amount)).sum();
     if sum != 0 {
-        return Err(Error::internal("a movement of money does not sum to nothing"));
+        return Err(Error::internal("the entries of a ledger movement do not sum to zero"));
     }
     let movement_id: MovementId = tx.new_id();
-    let moved = amounts.iter().filter(|(_, amount)| *amount != 0);
-    let entries = (1..).zip(moved).map(|(line, (book, amount))| Entry {
+    let nonzero = amounts.iter().filter(|(_, amount)| *amount != 0);
+    let entries = (1..).zip(nonzero).map(|(line, (book, amount))| Entry {
         account_id: tx.account(),
         movement_id,
         line,
         kind,
-        subject: about.subject.clone(),
+        subject: context.subject.clone(),
         reference: reference.clone(),
-        team_id: about.team_id,
-        person_id: about.person_id,
-        payer_id: about.payer_id,
+        team_id: context.team_id,
+        person_id: context.person_id,
+        payer_id: context.payer_id,
         book: *book,
-        currency: about.currency,
+        currency: context.currency,
         amount: *amount,
         actor: tx.actor().to_owned(),
         created_at: tx.now(),
@@ -148,8 +148,8 @@ pub fn moved(
     Ok(entries.collect())
 }
 
-/// How much of a currency a payer has paid ahead.
-pub fn credit(db: &Reader<'_>, payer: PersonId, currency: Currency) -> Result<i64> {
+/// The credit of a payer in one currency.
+pub fn credit_balance(db: &Reader<'_>, payer: PersonId, currency: Currency) -> Result<i64> {
     let (sum,): (Option<i64>,) = db.one(
         "select cast(sum(amount) as bigint) from ledger_entry
          where account_id = :account and payer_id = :payer and currency = :currency and book = 'credit'",
@@ -158,8 +158,11 @@ pub fn credit(db: &Reader<'_>, payer: PersonId, currency: Currency) -> Result<i6
     Ok(-sum.unwrap_or(0))
 }
 
-/// How much these payers have paid ahead, in each currency, whatever they paid for.
-pub fn credits(db: &Reader<'_>, payers: Vec<PersonId>) -> Result<Vec<(PersonId, Currency, i64)>> {
+/// The credit of these payers in each currency.
+pub fn credit_balances(
+    db: &Reader<'_>,
+    payers: Vec<PersonId>,
+) -> Result<Vec<(PersonId, Currency, i64)>> {
     Ok(db.all(
         "select payer_id, currency, cast(-sum(amount) as bigint) as credit from ledger_entry
          where account_id = :account and payer_id in (:payers) and book = 'credit'
@@ -168,19 +171,24 @@ pub fn credits(db: &Reader<'_>, payers: Vec<PersonId>) -> Result<Vec<(PersonId, 
     )?)
 }
 
-/// How much has come into a book for an order or a due, or for one part of it; negative: has gone out.
-pub fn within(db: &Reader<'_>, subject: &str, book: Book, part: Option<String>) -> Result<i64> {
+/// The balance of a book for an order or a due, or only for the entries with this reference.
+pub fn balance(
+    db: &Reader<'_>,
+    subject: &str,
+    book: Book,
+    reference: Option<String>,
+) -> Result<i64> {
     let (sum,): (Option<i64>,) = db.one(
         "select cast(sum(amount) as bigint) from ledger_entry
          where account_id = :account and subject = :subject and book = :book
-           and (cast(:part as text) is null or reference = :part)",
-        bind! { subject, book, part },
+           and (cast(:reference as text) is null or reference = :reference)",
+        bind! { subject, book, reference },
     )?;
     Ok(sum.unwrap_or(0))
 }
 
-/// Everything that was moved for an order or a due, in order.
-pub fn of_subject(db: &Reader<'_>, subject: &str) -> Result<Vec<Entry>> {
+/// All entries for an order or a due, in chronological order.
+pub fn find_by_subject(db: &Reader<'_>, subject: &str) -> Result<Vec<Entry>> {
     Ok(db.all(
         sql!(
             Entry::SELECT,

@@ -1,13 +1,14 @@
-//! Money, whatever it is for: the ledger, what was paid and given back, and how an account handles it.
+//! Money of orders and dues: the ledger, payments and refunds, and the payment settings of an account.
 //!
-//! Amounts are whole minor units; nothing is ever reckoned in fractions. What rooms below sell or charge they
-//! move through the ledger, in the transaction of the change.
+//! Amounts are whole minor units, never fractions. The modules that sell or charge post their movements to the ledger
+//! in the same transaction as the change.
 
 pub mod api;
 pub mod ledger;
+pub mod listing;
 pub mod pages;
 pub mod payment;
 pub mod settings;
 
-/// The largest amount there can be: whatever is summed up stays far below what can be kept.
-pub const MOST: i64 = 1_000_000_000_000;
+/// Largest amount allowed, in minor units. Sums of such amounts stay far below the range of `i64`.
+pub const MAX_AMOUNT: i64 = 1_000_000_000_000;

@@ -1,179 +1,208 @@
-//! Payments and refunds, whether for an order or a due.
+//! Payments and refunds of orders and dues.
 
-use kit::{Currency, Timestamp, words};
+use kit::{Currency, Timestamp, string_enum};
 use serde::{Deserialize, Serialize};
-use store::{Bound, Column, Reader, Tx, Value, bind, record, row, sql, word_column};
+use store::{Column, Reader, ToValue, Tx, Value, bind, enum_column, record, row, sql};
 use utoipa::ToSchema;
 
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, LineId, PaymentId, PersonId, RefundId, TeamId};
-use crate::money::ledger::About;
+use crate::money::ledger::EntryContext;
 use crate::paging::{Order, Page};
-use crate::signals::Tell;
-use crate::thing::thing;
+use crate::resource::impl_resource;
+use crate::signals::Publish;
 
-words! {
-    /// How something was paid.
+string_enum! {
+    /// The method of a payment or refund.
     pub enum Method as PaymentMethod {
         Cash = "cash",
-        Transfer = "transfer",
+        BankTransfer = "bank_transfer",
         Card = "card",
         Other = "other",
-        /// With what was paid ahead.
+        /// From the payer's credit.
         Credit = "credit",
     }
 }
-word_column!(Method);
+enum_column!(Method);
 
-words! {
-    /// What has become of money that is given back.
+string_enum! {
+    /// The status of a refund.
     pub enum RefundStatus {
-        /// The provider was asked and has not answered yet.
+        /// Requested from the payment provider and not completed yet.
         Pending = "pending",
-        Done = "done",
-        /// The provider could not do it: the money is still here, and has to be given back in another way.
+        Succeeded = "succeeded",
+        /// The payment provider could not complete it. The money is still with the club and must be refunded in
+        /// another way.
         Failed = "failed",
     }
 }
-words! {
-    /// What has become of a payment that the payer's bank asks to have back.
+string_enum! {
+    /// The status of a dispute (chargeback).
     pub enum Dispute as PaymentDispute {
-        /// It is to be answered, or decided.
+        /// Waiting for a response or a decision.
         Open = "open",
-        /// The money stays here.
+        /// The club keeps the money.
         Won = "won",
+        /// The payer's bank got the money back.
         Lost = "lost",
     }
 }
-word_column!(RefundStatus, Dispute);
+enum_column!(RefundStatus, Dispute);
 
 record! {
-    /// Money that came in.
+    /// A payment for an order or a due.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "payment")]
     pub struct Payment in payment {
+        /// Unique ID of the payment.
         pub id: PaymentId,
         #[serde(skip)]
         pub account_id: AccountId,
-        /// The order or due it was made for.
+        /// ID of the order or due that was paid.
         #[schema(examples("due_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
         pub subject: String,
-        /// The team it concerns; `null`: the whole club.
+        /// Team that the order or due belongs to; `null` for the club.
         pub team_id: Option<TeamId>,
+        /// Person who paid; `null` if unknown.
         pub payer_id: Option<PersonId>,
+        /// Currency of the amounts.
         pub currency: Currency,
+        /// Amount paid, in minor units.
+        #[schema(examples(5000))]
         pub amount: i64,
-        /// As much of it as was more than what was owed: the payer's next due can use it.
-        pub credited: i64,
+        /// Part of the amount that exceeded the outstanding balance, in minor units. It became credit for the payer's
+        /// next due.
+        #[schema(examples(0))]
+        pub overpaid: i64,
+        /// Amount refunded so far, in minor units.
+        #[schema(examples(0))]
         pub refunded: i64,
+        /// How it was paid. `credit` means from the payer's credit.
         pub method: Method,
-        /// What the payment is called elsewhere, such as on a bank statement.
+        /// Reference of the payment in another system, such as on a bank statement.
         pub reference: Option<String>,
+        /// When it was paid.
         pub paid_at: Timestamp,
         #[serde(skip)]
         pub provider_id: Option<String>,
-        /// Whether the payer's bank asks for it back, and what came of that; `null`: it does not.
+        /// Status of the dispute (chargeback): `open`, `won` (the club keeps the money) or `lost` (the payer's bank got
+        /// the money back); `null` if the payment was never disputed.
         pub dispute: Option<Dispute>,
         #[serde(skip)]
         pub actor: String,
+        /// When the payment was created.
         pub created_at: Timestamp,
+        /// When the payment was last changed.
         pub updated_at: Timestamp,
-        /// Rises with every change.
+        /// Version of the payment; increases with every change.
         pub version: i64,
     }
 }
 
-thing!(Payment by PaymentId: Subject Versioned Paged);
+impl_resource!(Payment by PaymentId: Subject Versioned Paged);
 
 record! {
-    /// Money that was given back.
+    /// A refund of a payment.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "refund")]
     pub struct Refund in refund {
+        /// Unique ID of the refund.
         pub id: RefundId,
         #[serde(skip)]
         pub account_id: AccountId,
-        /// The order or due that was paid.
+        /// ID of the order or due that was paid.
         #[schema(examples("ord_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
         pub subject: String,
-        /// The team it concerns; `null`: the whole club.
+        /// Team that the order or due belongs to; `null` for the club.
         pub team_id: Option<TeamId>,
+        /// Payment that is refunded.
         pub payment_id: PaymentId,
+        /// Currency of the amount.
         pub currency: Currency,
+        /// Amount refunded, in minor units.
+        #[schema(examples(1000))]
         pub amount: i64,
-        /// Which lines of an order it was for, if lines were named or everything was given back.
+        /// Refunded amounts by order line; empty if the refund is not assigned to lines.
         pub lines: RefundLines,
-        /// How it was given back.
+        /// How the money is refunded.
         pub method: Method,
+        /// Why the money is refunded.
         pub reason: Option<String>,
+        /// Status of the refund: `pending` (the payment provider has not completed it), `succeeded`, or `failed` (the
+        /// payment provider could not complete it; refund the money in another way).
         pub status: RefundStatus,
         #[serde(skip)]
         pub provider_id: Option<String>,
         #[serde(skip)]
         pub actor: String,
+        /// When the refund was created.
         pub created_at: Timestamp,
+        /// When the refund was last changed.
         pub updated_at: Timestamp,
     }
 }
 
-thing!(Refund by RefundId: Subject Paged);
+impl_resource!(Refund by RefundId: Subject Paged);
 
-/// What was given back for a line of an order.
+/// The refunded amount of an order line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RefundLine {
+    /// Line of the order.
     pub line_id: LineId,
+    /// Amount refunded for the line, in minor units.
+    #[schema(examples(1000))]
     pub amount: i64,
 }
 
-/// Which lines a refund was for.
+/// Refunded amounts by order line.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(transparent)]
 pub struct RefundLines(pub Vec<RefundLine>);
 
-impl Bound for RefundLines {
-    fn write(&self) -> Value<'_> {
+impl ToValue for RefundLines {
+    fn to_value(&self) -> Value<'_> {
         let text = serde_json::to_string(&self.0).expect("ids and amounts are plain");
         Value::Text(text.into())
     }
 }
 
 impl Column for RefundLines {
-    fn read(value: Value<'_>) -> store::Result<Self> {
-        let lines = serde_json::from_str(&String::read(value)?);
+    fn from_value(value: Value<'_>) -> store::Result<Self> {
+        let lines = serde_json::from_str(&String::from_value(value)?);
         lines.map(Self).map_err(|_| store::Error::Corrupt("lines of a refund".to_owned()))
     }
 }
 
-/// What somebody says of a payment, whether for an order or a due.
+/// Details of a payment to record for an order or a due.
 #[derive(Debug, Clone)]
-pub struct Paid {
-    /// `None`: all that is owed.
+pub struct PaymentDetails {
+    /// The whole outstanding amount if `None`.
     pub amount: Option<i64>,
     pub method: Method,
     pub reference: Option<String>,
-    /// Now, if nobody says otherwise.
+    /// The current time if `None`.
     pub paid_at: Option<Timestamp>,
-    /// The provider's name of it, if it was paid through one.
+    /// The provider's ID of the payment, if it was made through one.
     pub provider_id: Option<String>,
 }
 
-/// Money that came in, to be written down.
+/// A payment to insert.
 #[derive(Debug, Clone)]
 pub struct NewPayment {
-    pub about: About,
+    pub context: EntryContext,
     pub amount: i64,
-    pub credited: i64,
+    pub overpaid: i64,
     pub method: Method,
     pub reference: Option<String>,
-    /// Now, if nobody says otherwise.
+    /// The current time if `None`.
     pub paid_at: Option<Timestamp>,
     pub provider_id: Option<String>,
 }
 
-/// A page of what was paid for an order or a due.
-pub fn page(db: &Reader<'_>, subject: &str, page: &Page<PaymentId>) -> Result<Vec<Payment>> {
-    let limit = page.fetch();
-    let after = page.after(PaymentId::LEAST, PaymentId::GREATEST);
+/// A page of the payments for an order or a due.
+pub fn list(db: &Reader<'_>, subject: &str, page: &Page<PaymentId>) -> Result<Vec<Payment>> {
+    let limit = page.fetch_limit();
+    let after = page.after(PaymentId::MIN, PaymentId::MAX);
     let text = match page.order {
         Order::Asc => sql!(Payment::SELECT, OF_SUBJECT, ASCENDING),
         Order::Desc => sql!(Payment::SELECT, OF_SUBJECT, DESCENDING),
@@ -181,10 +210,10 @@ pub fn page(db: &Reader<'_>, subject: &str, page: &Page<PaymentId>) -> Result<Ve
     Ok(db.all(text, bind! { subject, after, limit })?)
 }
 
-/// A page of what was given back for an order or a due.
-pub fn refunds_page(db: &Reader<'_>, subject: &str, page: &Page<RefundId>) -> Result<Vec<Refund>> {
-    let limit = page.fetch();
-    let after = page.after(RefundId::LEAST, RefundId::GREATEST);
+/// A page of the refunds for an order or a due.
+pub fn list_refunds(db: &Reader<'_>, subject: &str, page: &Page<RefundId>) -> Result<Vec<Refund>> {
+    let limit = page.fetch_limit();
+    let after = page.after(RefundId::MIN, RefundId::MAX);
     let text = match page.order {
         Order::Asc => sql!(Refund::SELECT, OF_SUBJECT, ASCENDING),
         Order::Desc => sql!(Refund::SELECT, OF_SUBJECT, DESCENDING),
@@ -196,17 +225,17 @@ const OF_SUBJECT: &str = " where account_id = :account and subject = :subject";
 const ASCENDING: &str = " and id > :after order by id limit :limit";
 const DESCENDING: &str = " and id < :after order by id desc limit :limit";
 
-/// Writes a payment down.
+/// Inserts a payment.
 pub fn create(tx: &Tx<'_>, new: NewPayment) -> Result<Payment> {
     let payment = Payment {
         id: tx.new_id(),
         account_id: tx.account(),
-        subject: new.about.subject,
-        team_id: new.about.team_id,
-        payer_id: new.about.payer_id,
-        currency: new.about.currency,
+        subject: new.context.subject,
+        team_id: new.context.team_id,
+        payer_id: new.context.payer_id,
+        currency: new.context.currency,
         amount: new.amount,
-        credited: new.credited,
+        overpaid: new.overpaid,
         refunded: 0,
         method: new.method,
         reference: new.reference,
@@ -218,51 +247,51 @@ pub fn create(tx: &Tx<'_>, new: NewPayment) -> Result<Payment> {
         updated_at: tx.now(),
         version: 1,
     };
-    tx.run(Payment::INSERT, &payment.bind())?;
+    tx.execute(Payment::INSERT, &payment.bind())?;
     Ok(payment)
 }
 
-/// One payment.
+/// A payment by ID.
 pub fn find(db: &Reader<'_>, id: PaymentId) -> Result<Payment> {
     Ok(db.one(sql!(Payment::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
-/// What was paid for an order or a due, in order.
-pub fn of_subject(db: &Reader<'_>, subject: &str) -> Result<Vec<Payment>> {
+/// All payments for an order or a due, in chronological order.
+pub fn find_by_subject(db: &Reader<'_>, subject: &str) -> Result<Vec<Payment>> {
     Ok(db.all(
         sql!(Payment::SELECT, " where account_id = :account and subject = :subject order by id"),
         bind! { subject },
     )?)
 }
 
-/// What was given back for an order or a due, in order.
-pub fn refunds_of(db: &Reader<'_>, subject: &str) -> Result<Vec<Refund>> {
+/// All refunds for an order or a due, in chronological order.
+pub fn find_refunds_by_subject(db: &Reader<'_>, subject: &str) -> Result<Vec<Refund>> {
     Ok(db.all(
         sql!(Refund::SELECT, " where account_id = :account and subject = :subject order by id"),
         bind! { subject },
     )?)
 }
 
-/// Money that is to be given back.
+/// A refund to record.
 #[derive(Debug, Clone)]
-pub struct Giving {
+pub struct RefundRequest {
     pub amount: i64,
-    /// The way it came, if nobody says otherwise.
+    /// The method of the payment if `None`.
     pub method: Option<Method>,
     pub reason: Option<String>,
-    /// The lines of an order it is for.
+    /// Refunded amounts by order line.
     pub lines: RefundLines,
 }
 
-/// Writes down that so much of a payment is given back: never more than is left of it. What was paid through a
-/// provider is pending until the provider has given it back, unless it is given back in another way.
-pub fn refund(tx: &Tx<'_>, payment: &Payment, giving: Giving) -> Result<(Payment, Refund)> {
-    let Giving { amount, method, reason, lines } = giving;
+/// Records a refund of a payment, which cannot exceed what is left of it. A refund through the payment provider is
+/// pending until the provider completes it.
+pub fn refund(tx: &Tx<'_>, payment: &Payment, request: RefundRequest) -> Result<(Payment, Refund)> {
+    let RefundRequest { amount, method, reason, lines } = request;
     if amount <= 0 || amount > payment.amount - payment.refunded {
-        return Err(Error::invalid_state("That is more than is left of the payment."));
+        return Err(Error::invalid_state("The refund exceeds what is left of the payment."));
     }
     let method = method.unwrap_or(payment.method);
-    let payment = count_refunded(tx, payment, payment.refunded + amount)?;
+    let payment = set_refunded(tx, payment, payment.refunded + amount)?;
     let online = payment.provider_id.is_some() && method == payment.method;
     let refund = Refund {
         id: tx.new_id(),
@@ -275,29 +304,29 @@ pub fn refund(tx: &Tx<'_>, payment: &Payment, giving: Giving) -> Result<(Payment
         lines,
         method,
         reason,
-        status: if online { RefundStatus::Pending } else { RefundStatus::Done },
+        status: if online { RefundStatus::Pending } else { RefundStatus::Succeeded },
         provider_id: None,
         actor: tx.actor().to_owned(),
         created_at: tx.now(),
         updated_at: tx.now(),
     };
-    tx.run(Refund::INSERT, &refund.bind())?;
+    tx.execute(Refund::INSERT, &refund.bind())?;
     Ok((payment, refund))
 }
 
-/// Money whose refund has failed is part of its payment again.
-pub fn come_back(tx: &Tx<'_>, refund: &Refund) -> Result<Payment> {
+/// Adds the amount of a failed refund back to its payment.
+pub fn revert_failed_refund(tx: &Tx<'_>, refund: &Refund) -> Result<Payment> {
     let payment = find(tx, refund.payment_id)?;
-    count_refunded(tx, &payment, payment.refunded - refund.amount)
+    set_refunded(tx, &payment, payment.refunded - refund.amount)
 }
 
-fn count_refunded(tx: &Tx<'_>, payment: &Payment, refunded: i64) -> Result<Payment> {
+fn set_refunded(tx: &Tx<'_>, payment: &Payment, refunded: i64) -> Result<Payment> {
     update(tx, Payment { refunded, ..payment.clone() })
 }
 
 fn update(tx: &Tx<'_>, payment: Payment) -> Result<Payment> {
     let payment = Payment { updated_at: tx.now(), version: payment.version + 1, ..payment };
-    tx.run(
+    tx.execute(
         "update payment set refunded = :refunded, dispute = :dispute, updated_at = :updated_at,
              version = :version
          where account_id = :account and id = :id",
@@ -306,24 +335,24 @@ fn update(tx: &Tx<'_>, payment: Payment) -> Result<Payment> {
     Ok(payment)
 }
 
-/// Notes that the payer's bank asks for a payment back, or what came of that. Says whether anything has changed.
-pub fn disputed(tx: &Tx<'_>, before: &Payment, dispute: Dispute) -> Result<Option<Payment>> {
+/// Records the status of a dispute. Returns the payment if the status has changed.
+pub fn record_dispute(tx: &Tx<'_>, before: &Payment, dispute: Dispute) -> Result<Option<Payment>> {
     if before.dispute == Some(dispute) {
         return Ok(None);
     }
     let after = update(tx, Payment { dispute: Some(dispute), ..before.clone() })?;
-    tx.tell_change("payment.disputed", before, &after)?;
+    tx.publish_change("payment.disputed", before, &after)?;
     Ok(Some(after))
 }
 
-/// Lets go of what people wrote beside payments and refunds of an order or a due.
-pub fn forget_words(tx: &Tx<'_>, subject: &str) -> Result<()> {
-    tx.run(
+/// Erases the free text of payments and refunds for an order or a due.
+pub fn clear_free_text(tx: &Tx<'_>, subject: &str) -> Result<()> {
+    tx.execute(
         "update payment set reference = null, updated_at = :now, version = version + 1
          where account_id = :account and subject = :subject and reference is not null",
         bind! { subject },
     )?;
-    tx.run(
+    tx.execute(
         "update refund set reason = null, updated_at = :now
          where account_id = :account and subject = :subject and reason is not null",
         bind! { subject },
@@ -331,46 +360,51 @@ pub fn forget_words(tx: &Tx<'_>, subject: &str) -> Result<()> {
     Ok(())
 }
 
-/// One refund.
+/// A refund by ID.
 pub fn find_refund(db: &Reader<'_>, id: RefundId) -> Result<Refund> {
     Ok(db.one(sql!(Refund::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
-/// The payment that a provider knows by this name.
+/// The payment with this ID at the payment provider.
 pub fn find_by_provider(db: &Reader<'_>, provider_id: &str) -> Result<Option<Payment>> {
-    Ok(db.maybe(
+    Ok(db.optional(
         sql!(Payment::SELECT, " where account_id = :account and provider_id = :provider_id"),
         bind! { provider_id },
     )?)
 }
 
 row! {
-    /// A refund that a provider has not ended yet, and what it needs to know of it.
+    /// A refund to process at the payment provider.
     #[derive(Debug, Clone)]
-    pub struct Waiting {
+    pub struct PendingRefund {
         pub account_id: AccountId,
         pub id: RefundId,
         pub currency: Currency,
         pub amount: i64,
         pub created_at: Timestamp,
-        /// The provider's name of the refund, once it has given one.
+        /// The provider's ID of the refund, once it exists there.
         pub provider_id: Option<String>,
-        /// The provider's name of the payment.
+        /// The provider's ID of the payment.
         pub payment: Option<String>,
     }
 }
 
-const WAITING: &str = "select r.account_id, r.id, r.currency, r.amount, r.created_at,
+const SELECT_PROVIDER_REFUND: &str =
+    "select r.account_id, r.id, r.currency, r.amount, r.created_at,
         r.provider_id, p.provider_id as payment
     from refund r
     join payment p on p.account_id = r.account_id and p.id = r.payment_id";
 
-/// A pile of refunds that providers have not ended yet, whoever's they are, after the last of the pile before.
-pub fn waiting(db: &Reader<'_>, after: (AccountId, RefundId), limit: i64) -> Result<Vec<Waiting>> {
+/// The next batch of pending refunds of all accounts, after the last one of the previous batch.
+pub fn list_pending_refunds(
+    db: &Reader<'_>,
+    after: (AccountId, RefundId),
+    limit: i64,
+) -> Result<Vec<PendingRefund>> {
     let (last_account, last) = after;
     Ok(db.all(
         sql!(
-            WAITING,
+            SELECT_PROVIDER_REFUND,
             " where r.status = 'pending' and (r.account_id, r.id) > (:last_account, :last)
               order by r.account_id, r.id limit :limit /* any account */"
         ),
@@ -378,41 +412,40 @@ pub fn waiting(db: &Reader<'_>, after: (AccountId, RefundId), limit: i64) -> Res
     )?)
 }
 
-/// What a provider needs to know of one refund, whatever has become of it: not of one that it has refused and
-/// never made.
-pub fn as_waiting(db: &Reader<'_>, id: RefundId) -> Result<Waiting> {
+/// A refund in any status, unless the provider rejected it without creating it.
+pub fn find_provider_refund(db: &Reader<'_>, id: RefundId) -> Result<PendingRefund> {
     let text = sql!(
-        WAITING,
+        SELECT_PROVIDER_REFUND,
         " where r.account_id = :account and r.id = :id
             and (r.status <> 'failed' or r.provider_id is not null)"
     );
     Ok(db.one(text, bind! { id })?)
 }
 
-/// The refunds of a payment that its provider has not ended yet.
-pub fn waiting_of(db: &Reader<'_>, payment_id: PaymentId) -> Result<Vec<Waiting>> {
+/// The pending refunds of a payment.
+pub fn find_pending_refunds(db: &Reader<'_>, payment_id: PaymentId) -> Result<Vec<PendingRefund>> {
     Ok(db.all(
         sql!(
-            WAITING,
+            SELECT_PROVIDER_REFUND,
             " where r.account_id = :account and r.status = 'pending' and r.payment_id = :payment_id"
         ),
         bind! { payment_id },
     )?)
 }
 
-/// Whether a provider is still giving back some of what was paid for something.
-pub fn is_being_given_back(db: &Reader<'_>, subject: &str) -> Result<bool> {
-    let waiting: Option<(i64,)> = db.maybe(
+/// Whether a refund for an order or a due is pending.
+pub fn has_pending_refund(db: &Reader<'_>, subject: &str) -> Result<bool> {
+    let pending: Option<(i64,)> = db.optional(
         "select 1 from refund
          where account_id = :account and subject = :subject and status = 'pending' limit 1",
         bind! { subject },
     )?;
-    Ok(waiting.is_some())
+    Ok(pending.is_some())
 }
 
-/// Notes what a provider made of a refund, under the name it gave it. Money that was given back can still come
-/// back to us, but nothing else changes once it has ended. Says whether anything has changed.
-pub fn ended(
+/// Records the status of a refund at the provider and its ID there. A completed refund can still fail later; apart from
+/// that, a final status does not change. Returns the refund if its status has changed.
+pub fn record_refund_status(
     tx: &Tx<'_>,
     id: RefundId,
     status: RefundStatus,
@@ -420,23 +453,24 @@ pub fn ended(
 ) -> Result<Option<Refund>> {
     let before = find_refund(tx, id)?;
     let provider_id = provider_id.or_else(|| before.provider_id.clone());
-    let further = match (before.status, status) {
-        (RefundStatus::Pending, _) | (RefundStatus::Done, RefundStatus::Failed) => true,
-        (RefundStatus::Done | RefundStatus::Failed, _) => false,
+    let is_transition = match (before.status, status) {
+        (RefundStatus::Pending, _) | (RefundStatus::Succeeded, RefundStatus::Failed) => true,
+        (RefundStatus::Succeeded | RefundStatus::Failed, _) => false,
     };
     let after = Refund { status, provider_id, updated_at: tx.now(), ..before.clone() };
-    if !further || (after.status, &after.provider_id) == (before.status, &before.provider_id) {
+    if !is_transition || (after.status, &after.provider_id) == (before.status, &before.provider_id)
+    {
         return Ok(None);
     }
-    tx.run(
+    tx.execute(
         "update refund set status = :status, provider_id = :provider_id, updated_at = :updated_at
          where account_id = :account and id = :id",
         &after.bind(),
     )?;
     match after.status {
         RefundStatus::Pending => {}
-        RefundStatus::Done => tx.tell_change("refund.completed", &before, &after)?,
-        RefundStatus::Failed => tx.tell_change("refund.failed", &before, &after)?,
+        RefundStatus::Succeeded => tx.publish_change("refund.completed", &before, &after)?,
+        RefundStatus::Failed => tx.publish_change("refund.failed", &before, &after)?,
     }
     Ok((after.status != before.status).then_some(after))
 }

@@ -1,82 +1,91 @@
-//! How an account handles money: its currency, how long unpaid orders wait, when families are reminded.
+//! Payment settings of an account: currency, expiry of unpaid orders, and reminders.
 
 use kit::{Currency, Timestamp};
 use serde::{Serialize, Serializer};
 use store::{Reader, Tx, bind, record, sql};
 use utoipa::ToSchema;
 
-use crate::accounts::rights::Listed;
+use crate::accounts::rights::SpaceSeparated;
 use crate::error::Result;
-use crate::expected::{Expected, Versioned};
 use crate::ids::AccountId;
-use crate::signals::{Subject, Tell};
+use crate::if_match::{IfMatch, Versioned};
+use crate::signals::{Publish, Subject};
 
-/// Two days.
-const HOLD: i64 = 2 * 24 * 60;
-/// A week and a day before, a day and two weeks after.
-const REMINDERS: [i64; 4] = [-7, -1, 1, 14];
-const CURRENCY: &str = "EUR";
+/// Two days, in minutes.
+const DEFAULT_HOLD_MINUTES: i64 = 2 * 24 * 60;
+/// A week and a day before the due date, a day and two weeks after it.
+const DEFAULT_REMINDER_DAYS: [i64; 4] = [-7, -1, 1, 14];
+const DEFAULT_CURRENCY: &str = "EUR";
 
 record! {
-    /// How an account handles money.
+    /// Payment settings of the account.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "money_settings")]
-    pub struct MoneySettings in money_settings {
-        /// The account's: it has these settings once.
+    #[serde(tag = "object", rename = "payment_settings")]
+    pub struct PaymentSettings in payment_settings {
+        /// ID of the account, which has exactly one of these objects.
         #[serde(rename = "id")]
         pub account_id: AccountId,
-        /// What prices and dues are in where nobody says otherwise.
+        /// Default currency of prices and dues.
         pub currency: Currency,
-        /// After so many minutes an order that nobody paid is cancelled and its stock given back; `null`: never.
+        /// Minutes after which an unpaid order is cancelled and its stock restored; `null` for never.
         #[schema(minimum = 1)]
-        pub order_hold_minutes: Option<i64>,
-        /// The days before (negative) and after a due date on which families are reminded.
+        pub unpaid_order_ttl_minutes: Option<i64>,
+        /// Days before (negative) and after a due date on which families get a reminder.
         #[schema(value_type = Vec<i64>)]
-        #[serde(serialize_with = "numbers")]
-        pub reminder_days: Listed<i64>,
+        #[serde(serialize_with = "serialize_days")]
+        pub reminder_days: SpaceSeparated<i64>,
         #[serde(skip)]
         pub order_number: i64,
+        /// When the settings were created.
         pub created_at: Timestamp,
+        /// When the settings were last changed.
         pub updated_at: Timestamp,
-        /// Rises with every change.
+        /// Version of the settings; increases with every change.
         pub version: i64,
     }
 }
 
-/// What is to be changed: members that are left out stay.
+/// Changes to the payment settings. Omitted fields stay unchanged.
 #[derive(Debug, ToSchema)]
-pub struct MoneySettingsChange {
+#[schema(as = UpdatePaymentSettingsRequest)]
+pub struct PaymentSettingsChange {
+    /// Default currency of prices and dues.
     pub currency: Option<Currency>,
-    /// `null`: unpaid orders wait for ever.
+    /// Minutes after which an unpaid order is cancelled; `null` for never.
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 525_600)]
-    pub order_hold_minutes: kit::Change<i64>,
+    pub unpaid_order_ttl_minutes: kit::Change<i64>,
+    /// Days before (negative) and after a due date on which families get a reminder; at most 10, from -365 to 365.
     pub reminder_days: Option<Vec<i64>>,
 }
 
-impl Subject for MoneySettings {
+impl Subject for PaymentSettings {
     fn subject(&self) -> String {
         self.account_id.to_string()
     }
 }
 
-impl Versioned for MoneySettings {
+impl Versioned for PaymentSettings {
     fn version(&self) -> i64 {
         self.version
     }
 }
 
-fn numbers<S: Serializer>(days: &Listed<i64>, to: S) -> std::result::Result<S::Ok, S::Error> {
+fn serialize_days<S: Serializer>(
+    days: &SpaceSeparated<i64>,
+    to: S,
+) -> std::result::Result<S::Ok, S::Error> {
     days.0.serialize(to)
 }
 
-/// How the account handles money: as it was set, or as it is if nobody has set anything.
-pub fn of(db: &Reader<'_>) -> Result<MoneySettings> {
-    let kept = db.maybe(sql!(MoneySettings::SELECT, " where account_id = :account"), bind! {})?;
-    Ok(kept.unwrap_or_else(|| MoneySettings {
+/// The settings of the account, or the defaults if none were saved.
+pub fn load(db: &Reader<'_>) -> Result<PaymentSettings> {
+    let saved =
+        db.optional(sql!(PaymentSettings::SELECT, " where account_id = :account"), bind! {})?;
+    Ok(saved.unwrap_or_else(|| PaymentSettings {
         account_id: db.account(),
-        currency: CURRENCY.parse().expect("a currency"),
-        order_hold_minutes: Some(HOLD),
-        reminder_days: Listed(REMINDERS.to_vec()),
+        currency: DEFAULT_CURRENCY.parse().expect("a currency"),
+        unpaid_order_ttl_minutes: Some(DEFAULT_HOLD_MINUTES),
+        reminder_days: SpaceSeparated(DEFAULT_REMINDER_DAYS.to_vec()),
         order_number: 0,
         created_at: db.now(),
         updated_at: db.now(),
@@ -84,52 +93,56 @@ pub fn of(db: &Reader<'_>) -> Result<MoneySettings> {
     }))
 }
 
-/// Changes how the account handles money.
+/// Changes the settings.
 pub fn change(
     tx: &Tx<'_>,
-    expected: &Expected,
-    change: MoneySettingsChange,
-) -> Result<MoneySettings> {
-    let before = expected.check(of(tx))?;
-    let after = MoneySettings {
+    expected: &IfMatch,
+    change: PaymentSettingsChange,
+) -> Result<PaymentSettings> {
+    let before = expected.check(load(tx))?;
+    let after = PaymentSettings {
         currency: change.currency.unwrap_or(before.currency),
-        order_hold_minutes: change.order_hold_minutes.apply(before.order_hold_minutes),
-        reminder_days: change.reminder_days.map_or_else(|| before.reminder_days.clone(), Listed),
+        unpaid_order_ttl_minutes: change
+            .unpaid_order_ttl_minutes
+            .apply(before.unpaid_order_ttl_minutes),
+        reminder_days: change
+            .reminder_days
+            .map_or_else(|| before.reminder_days.clone(), SpaceSeparated),
         ..before.clone()
     };
     if after == before {
         return Ok(before);
     }
-    let after = MoneySettings { updated_at: tx.now(), version: before.version + 1, ..after };
-    keep(tx, &after)?;
-    tx.tell_change("money_settings.updated", &before, &after)?;
+    let after = PaymentSettings { updated_at: tx.now(), version: before.version + 1, ..after };
+    upsert(tx, &after)?;
+    tx.publish_change("payment_settings.updated", &before, &after)?;
     Ok(after)
 }
 
-const NEXT_ORDER: &str = "update money_settings set order_number = order_number + 1
-    where account_id = :account returning order_number, order_hold_minutes";
+const NEXT_ORDER: &str = "update payment_settings set order_number = order_number + 1
+    where account_id = :account returning order_number, unpaid_order_ttl_minutes";
 
-/// For a job that will want the number once it has asked for other things: it comes with them.
-pub fn next_order_ahead(tx: &Tx<'_>) -> Result<()> {
-    Ok(tx.ahead(NEXT_ORDER, bind! {})?)
+/// Sends the statement of [`next_order`] early, so that its result arrives together with those of other statements.
+pub fn prefetch_next_order(tx: &Tx<'_>) -> Result<()> {
+    Ok(tx.prefetch(NEXT_ORDER, bind! {})?)
 }
 
-/// The number of the next order, and for how many minutes it waits to be paid.
+/// Allocates the number of the next order. Also returns after how many minutes the order expires.
 pub fn next_order(tx: &Tx<'_>) -> Result<(i64, Option<i64>)> {
-    if let Some(next) = tx.maybe(NEXT_ORDER, bind! {})? {
+    if let Some(next) = tx.optional(NEXT_ORDER, bind! {})? {
         return Ok(next);
     }
-    let first = MoneySettings { order_number: 1, ..of(tx)? };
-    keep(tx, &first)?;
-    Ok((first.order_number, first.order_hold_minutes))
+    let first = PaymentSettings { order_number: 1, ..load(tx)? };
+    upsert(tx, &first)?;
+    Ok((first.order_number, first.unpaid_order_ttl_minutes))
 }
 
-fn keep(tx: &Tx<'_>, settings: &MoneySettings) -> Result<()> {
-    tx.run(
+fn upsert(tx: &Tx<'_>, settings: &PaymentSettings) -> Result<()> {
+    tx.execute(
         sql!(
-            MoneySettings::INSERT,
+            PaymentSettings::INSERT,
             " on conflict (account_id) do update set currency = excluded.currency,
-                 order_hold_minutes = excluded.order_hold_minutes,
+                 unpaid_order_ttl_minutes = excluded.unpaid_order_ttl_minutes,
                  reminder_days = excluded.reminder_days, order_number = excluded.order_number,
                  updated_at = excluded.updated_at, version = excluded.version"
         ),

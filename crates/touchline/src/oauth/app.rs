@@ -1,31 +1,31 @@
-//! The app that asks to act for people.
+//! OAuth clients, called apps: programs that act for users.
 
-use kit::{Timestamp, text, words};
+use kit::{Timestamp, string_enum, text};
 use serde::Serialize;
-use store::{Reader, Tx, bind, record, sql, word_column};
+use store::{Reader, Tx, bind, enum_column, record, sql};
 
 use super::{code, grant, redirect};
-use crate::accounts::rights::{Listed, Scopes};
+use crate::accounts::rights::{Scopes, SpaceSeparated};
 use crate::error::{Error, Fault, Result};
-use crate::expected::{Expected, Versioned};
 use crate::ids::{AccountId, AppId};
-use crate::signals::Tell;
+use crate::if_match::{IfMatch, Versioned};
+use crate::signals::Publish;
 
-words! {
-    /// Where an app runs, and so whether it can keep a secret.
+string_enum! {
+    /// Where an app runs, which determines whether it can keep a secret.
     pub enum Kind as AppKind {
-        /// On a phone or a computer: no secret, PKCE.
+        /// On a phone or computer: a public client, which must use PKCE.
         Native = "native",
-        /// In a browser: no secret, PKCE.
+        /// In a browser: a public client, which must use PKCE.
         Spa = "spa",
-        /// On a server: has a secret.
+        /// On a server: a confidential client, which has a secret.
         Server = "server",
     }
 }
-word_column!(Kind);
+enum_column!(Kind);
 
 impl Kind {
-    /// Whether it can keep a secret.
+    /// Whether it is a confidential client, which authenticates with a secret.
     pub fn is_confidential(self) -> bool {
         self == Self::Server
     }
@@ -40,7 +40,7 @@ record! {
         pub account_id: AccountId,
         pub name: String,
         pub kind: Kind,
-        pub redirect_uris: Listed<String>,
+        pub redirect_uris: SpaceSeparated<String>,
         pub scopes: Scopes,
         pub created_by: String,
         pub disabled_at: Option<Timestamp>,
@@ -51,8 +51,8 @@ record! {
 }
 
 impl App {
-    /// Whether people may be sent back to it there.
-    pub fn may_be_sent_to(&self, uri: &str) -> bool {
+    /// Whether this redirect URI is registered for the app.
+    pub fn allows_redirect_uri(&self, uri: &str) -> bool {
         redirect::is_registered(&self.redirect_uris.0, self.kind, uri)
     }
 }
@@ -63,7 +63,7 @@ impl Versioned for App {
     }
 }
 
-/// An app to be registered.
+/// Input for [`create`].
 #[derive(Debug, Clone)]
 pub struct NewApp {
     pub name: String,
@@ -72,7 +72,7 @@ pub struct NewApp {
     pub scopes: Scopes,
 }
 
-/// What is to be different about an app; where it runs stays.
+/// Changes to an app; `None` leaves a field as it is. The kind cannot be changed.
 #[derive(Debug, Clone, Default)]
 pub struct AppChange {
     pub name: Option<String>,
@@ -80,15 +80,15 @@ pub struct AppChange {
     pub scopes: Option<Scopes>,
 }
 
-/// Registers an app. One on a server also needs a secret: see [`super::secret::add`].
+/// Registers an app. A confidential client also needs a secret: see [`super::secret::add`].
 pub fn create(tx: &Tx<'_>, new: NewApp) -> Result<App> {
-    let new = checked(new)?;
+    let new = validate(new)?;
     let app = App {
         id: tx.new_id(),
         account_id: tx.account(),
         name: new.name,
         kind: new.kind,
-        redirect_uris: Listed(new.redirect_uris),
+        redirect_uris: SpaceSeparated(new.redirect_uris),
         scopes: new.scopes,
         created_by: tx.actor().to_owned(),
         disabled_at: None,
@@ -96,16 +96,16 @@ pub fn create(tx: &Tx<'_>, new: NewApp) -> Result<App> {
         updated_at: tx.now(),
         version: 1,
     };
-    tx.run(App::INSERT, &app.bind())?;
-    tx.audit("oauth_app.created", &app.id.to_string(), &told(&app))?;
+    tx.execute(App::INSERT, &app.bind())?;
+    tx.audit("oauth_app.created", &app.id.to_string(), &audit_details(&app))?;
     Ok(app)
 }
 
-/// Changes an app. Scopes that are taken away are gone at once: every access token ends, and the app
-/// gets no other for what it may no longer do.
-pub fn change(tx: &Tx<'_>, id: AppId, change: AppChange, expected: &Expected) -> Result<App> {
+/// Updates an app. Removing scopes takes effect immediately: all access tokens of the app are revoked, and
+/// new ones do not include the removed scopes.
+pub fn change(tx: &Tx<'_>, id: AppId, change: AppChange, expected: &IfMatch) -> Result<App> {
     let before = expected.check(find(tx, id))?;
-    let new = checked(NewApp {
+    let new = validate(NewApp {
         name: change.name.unwrap_or_else(|| before.name.clone()),
         kind: before.kind,
         redirect_uris: change.redirect_uris.unwrap_or_else(|| before.redirect_uris.0.clone()),
@@ -116,36 +116,37 @@ pub fn change(tx: &Tx<'_>, id: AppId, change: AppChange, expected: &Expected) ->
     if same {
         return Ok(before);
     }
-    tx.run(
+    tx.execute(
         "update oauth_app set name = :name, redirect_uris = :uris, scopes = :scopes,
                 updated_at = :now, version = version + 1
          where account_id = :account and id = :id",
-        bind! { id, name: &new.name, uris: Listed(new.redirect_uris), scopes: new.scopes },
+        bind! { id, name: &new.name, uris: SpaceSeparated(new.redirect_uris), scopes: new.scopes },
     )?;
-    if !new.scopes.cover(before.scopes) {
-        grant::end_access_of_app(tx, id)?;
+    if !new.scopes.contains_all(before.scopes) {
+        grant::revoke_access_tokens_of_app(tx, id)?;
     }
     let after = find(tx, id)?;
-    let details = serde_json::json!({ "before": told(&before), "after": told(&after) });
+    let details =
+        serde_json::json!({ "before": audit_details(&before), "after": audit_details(&after) });
     tx.audit("oauth_app.updated", &id.to_string(), &details)?;
     Ok(after)
 }
 
-/// Takes an app out of service: everybody's tokens end at once. Doing so twice is harmless.
+/// Disables an app and revokes all its grants immediately. Idempotent.
 pub fn disable(tx: &Tx<'_>, id: AppId) -> Result<App> {
     let app = find(tx, id)?;
     if app.disabled_at.is_some() {
         return Ok(app);
     }
     set_disabled(tx, id, Some(tx.now()))?;
-    code::forget_of_app(tx, id)?;
-    let ended = grant::revoke_all_of_app(tx, id, "app_disabled")?;
-    let details = serde_json::json!({ "name": app.name, "grants_revoked": ended });
+    code::delete_unused_of_app(tx, id)?;
+    let revoked = grant::revoke_all_of_app(tx, id, "app_disabled")?;
+    let details = serde_json::json!({ "name": app.name, "grants_revoked": revoked });
     tx.audit("oauth_app.disabled", &id.to_string(), &details)?;
     find(tx, id)
 }
 
-/// Puts an app into service again. Its users are asked again.
+/// Enables an app again. Its users have to consent again.
 pub fn enable(tx: &Tx<'_>, id: AppId) -> Result<App> {
     let app = find(tx, id)?;
     if app.disabled_at.is_none() {
@@ -157,7 +158,7 @@ pub fn enable(tx: &Tx<'_>, id: AppId) -> Result<App> {
 }
 
 fn set_disabled(tx: &Tx<'_>, id: AppId, disabled_at: Option<Timestamp>) -> Result<()> {
-    tx.run(
+    tx.execute(
         "update oauth_app set disabled_at = :disabled_at, updated_at = :now, version = version + 1
          where account_id = :account and id = :id",
         bind! { id, disabled_at },
@@ -170,29 +171,29 @@ pub fn find(db: &Reader<'_>, id: AppId) -> Result<App> {
     Ok(db.one(sql!(App::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
-/// The account's apps, oldest first, those out of service included.
+/// The account's apps, oldest first, including disabled ones.
 pub fn list(db: &Reader<'_>) -> Result<Vec<App>> {
     Ok(db.all(sql!(App::SELECT, " where account_id = :account order by id"), bind! {})?)
 }
 
-/// The app with this `client_id`, whosever it is, if it is in service.
+/// The app with this `client_id`, of any account, if it is not disabled.
 pub fn find_client(db: &Reader<'_>, client_id: &str) -> Result<Option<App>> {
     let Ok(id) = client_id.parse::<AppId>() else { return Ok(None) };
-    let found: Option<App> =
-        db.maybe(sql!(App::SELECT, " where id = :id /* any account */"), bind! { id })?;
-    // An id has one spelling.
-    Ok(found.filter(|app| app.disabled_at.is_none() && app.id.to_string() == client_id))
+    let app: Option<App> =
+        db.optional(sql!(App::SELECT, " where id = :id /* any account */"), bind! { id })?;
+    // Accept only the canonical spelling of the id.
+    Ok(app.filter(|app| app.disabled_at.is_none() && app.id.to_string() == client_id))
 }
 
-/// The account that an app belongs to; the command line knows only the app.
+/// The account that an app belongs to, for the command line, which knows only the app.
 pub fn account_of(db: &Reader<'_>, id: AppId) -> Result<AccountId> {
     let (account,) =
         db.one("select account_id from oauth_app where id = :id /* any account */", bind! { id })?;
     Ok(account)
 }
 
-/// What the audit log keeps of an app.
-fn told(app: &App) -> serde_json::Value {
+/// The details of an app for the audit log.
+fn audit_details(app: &App) -> serde_json::Value {
     serde_json::json!({
         "name": app.name,
         "kind": app.kind,
@@ -201,25 +202,25 @@ fn told(app: &App) -> serde_json::Value {
     })
 }
 
-fn checked(new: NewApp) -> Result<NewApp> {
+fn validate(new: NewApp) -> Result<NewApp> {
     let mut faults = Vec::new();
-    let name = text::line(&new.name, 80).unwrap_or_else(|_| {
-        let detail = "A name has 1 to 80 characters and no control characters.";
+    let name = text::normalize_line(&new.name, 80).unwrap_or_else(|_| {
+        let detail = "The name must have 1 to 80 characters and no control characters.";
         faults.push(Fault::new("/name", "invalid_name", detail));
         String::new()
     });
-    if new.redirect_uris.is_empty() || new.redirect_uris.len() > redirect::MOST {
-        let detail = "An app has between 1 and 20 addresses to go back to.";
+    if new.redirect_uris.is_empty() || new.redirect_uris.len() > redirect::MAX_URIS {
+        let detail = "An app must have 1 to 20 redirect URIs.";
         faults.push(Fault::new("/redirect_uris", "invalid_redirect_uri", detail));
     }
-    for (place, uri) in new.redirect_uris.iter().enumerate() {
-        if let Some(detail) = redirect::fault(uri, new.kind) {
-            let pointer = format!("/redirect_uris/{place}");
+    for (index, uri) in new.redirect_uris.iter().enumerate() {
+        if let Some(detail) = redirect::find_problem(uri, new.kind) {
+            let pointer = format!("/redirect_uris/{index}");
             faults.push(Fault::new(pointer, "invalid_redirect_uri", detail));
         }
     }
-    if new.scopes.everything() || new.scopes.is_empty() {
-        let detail = "An app has named scopes; it cannot be given everything.";
+    if new.scopes.is_wildcard() || new.scopes.is_empty() {
+        let detail = "An app must have at least one named scope. The scope `*` is not allowed.";
         faults.push(Fault::new("/scopes", "invalid_scope", detail));
     }
     if faults.is_empty() { Ok(NewApp { name, ..new }) } else { Err(Error::invalid(faults)) }

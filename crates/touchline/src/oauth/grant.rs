@@ -1,7 +1,6 @@
-//! What a user allowed an app. Everything that comes of it ends with it.
+//! Grants: what a user has allowed an app. Revoking a grant revokes all its tokens.
 //!
-//! A grant and its tokens are always taken in this order, grant first: whoever ends grants and whoever
-//! uses one then wait for each other and never for ever.
+//! Transactions always lock a grant before its tokens, so that concurrent ones cannot deadlock.
 
 use std::time::Duration;
 
@@ -13,15 +12,15 @@ use super::code;
 use crate::accounts::rights::Scopes;
 use crate::error::Result;
 use crate::ids::{AccountId, AppId, GrantId, UserId};
-use crate::signals::Tell;
+use crate::signals::Publish;
 
-/// A grant ends after so long, however often it is used.
-pub const ABSOLUTE: Duration = Duration::from_secs(90 * 86_400);
-/// An ended grant is remembered so much longer.
-const REMEMBERED: Duration = Duration::from_secs(30 * 86_400);
+/// Maximum age of a grant, however often it is used.
+pub const MAX_AGE: Duration = Duration::from_secs(90 * 86_400);
+/// How long grants are stored after they expire.
+const RETENTION: Duration = Duration::from_secs(30 * 86_400);
 
 record! {
-    /// What a user allowed an app.
+    /// A grant of a user to an app.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Grant in oauth_grant {
         pub id: GrantId,
@@ -29,9 +28,9 @@ record! {
         pub app_id: AppId,
         pub user_id: UserId,
         pub scopes: Scopes,
-        /// Where the user knew the answer to go.
+        /// The redirect URI that the user consented to.
         pub redirect_uri: String,
-        /// How often its refresh token was replaced.
+        /// How often the refresh token was rotated.
         pub generation: i64,
         pub expires_at: Timestamp,
         pub last_used_at: Option<Timestamp>,
@@ -41,7 +40,7 @@ record! {
     }
 }
 
-/// Notes that a user allows an app these scopes, having seen where the answer goes.
+/// Creates a grant of these scopes, after the user consented with this redirect URI.
 pub fn create(
     tx: &Tx<'_>,
     app: &App,
@@ -57,100 +56,103 @@ pub fn create(
         scopes,
         redirect_uri: redirect_uri.to_owned(),
         generation: 0,
-        expires_at: tx.now().plus(ABSOLUTE),
+        expires_at: tx.now().plus(MAX_AGE),
         last_used_at: None,
         revoked_at: None,
         revoked_because: None,
         created_at: tx.now(),
     };
-    tx.run(Grant::INSERT, &grant.bind())?;
+    tx.execute(Grant::INSERT, &grant.bind())?;
     let details = serde_json::json!({ "app": app.id, "user": user, "scopes": scopes });
     tx.audit("oauth_grant.created", &grant.id.to_string(), &details)?;
     Ok(grant)
 }
 
-/// Ends a grant with every token that came of it, at once.
+/// Revokes a grant and deletes its tokens. Takes effect immediately.
 pub fn revoke(tx: &Tx<'_>, id: GrantId, because: &'static str) -> Result<()> {
-    let ended = tx.run(
+    let revoked = tx.execute(
         "update oauth_grant set revoked_at = :now, revoked_because = :because
          where account_id = :account and id = :id and revoked_at is null",
         bind! { id, because },
     )?;
-    // A token that is not there opens nothing: a request need not look at its grant.
-    tx.run("delete from oauth_token where account_id = :account and grant_id = :id", bind! { id })?;
-    if ended == 0 {
+    // Deleting the tokens saves every request from reading the grant.
+    tx.execute(
+        "delete from oauth_token where account_id = :account and grant_id = :id",
+        bind! { id },
+    )?;
+    if revoked == 0 {
         return Ok(());
     }
     tx.audit("oauth_grant.revoked", &id.to_string(), &serde_json::json!({ "because": because }))
 }
 
-fn revoke_each(tx: &Tx<'_>, live: &[(GrantId,)], because: &'static str) -> Result<usize> {
-    live.iter().try_for_each(|(id,)| revoke(tx, *id, because))?;
-    Ok(live.len())
+fn revoke_each(tx: &Tx<'_>, grants: &[(GrantId,)], because: &'static str) -> Result<usize> {
+    grants.iter().try_for_each(|(id,)| revoke(tx, *id, because))?;
+    Ok(grants.len())
 }
 
-/// Ends what everybody allowed an app, and says how many grants that were.
+/// Revokes all grants to an app. Returns their number.
 pub fn revoke_all_of_app(tx: &Tx<'_>, app: AppId, because: &'static str) -> Result<usize> {
-    let live: Vec<(GrantId,)> = tx.all(
+    let active: Vec<(GrantId,)> = tx.all(
         "select id from oauth_grant
          where account_id = :account and app_id = :app and revoked_at is null order by id",
         bind! { app },
     )?;
-    code::forget_of_app(tx, app)?;
-    revoke_each(tx, &live, because)
+    code::delete_unused_of_app(tx, app)?;
+    revoke_each(tx, &active, because)
 }
 
-/// Ends what a user allowed one app, and says how many grants that were.
+/// Revokes the grants of a user to one app. Returns their number.
 pub fn revoke_of_user_for_app(
     tx: &Tx<'_>,
     user: UserId,
     app: AppId,
     because: &'static str,
 ) -> Result<usize> {
-    let live: Vec<(GrantId,)> = tx.all(
+    let active: Vec<(GrantId,)> = tx.all(
         "select id from oauth_grant
          where account_id = :account and app_id = :app and user_id = :user and revoked_at is null
          order by id",
         bind! { app, user },
     )?;
-    code::forget_of_user(tx, user)?;
-    revoke_each(tx, &live, because)
+    code::delete_unused_of_user(tx, user)?;
+    revoke_each(tx, &active, because)
 }
 
-/// Ends what a user allowed apps of this club, because they leave it.
+/// Revokes the grants of a user to all apps of this club, because the user leaves it.
 pub fn revoke_all_in_club(tx: &Tx<'_>, user: UserId, because: &'static str) -> Result<usize> {
-    let live: Vec<(GrantId,)> = tx.all(
+    let active: Vec<(GrantId,)> = tx.all(
         "select id from oauth_grant
          where account_id = :account and user_id = :user and revoked_at is null order by id",
         bind! { user },
     )?;
-    code::forget_of_user(tx, user)?;
-    revoke_each(tx, &live, because)
+    code::delete_unused_of_user(tx, user)?;
+    revoke_each(tx, &active, because)
 }
 
-/// Ends what a user allowed any app of any club: they chose a new password, or may no longer sign in. It
-/// works in a job of no club too; whoever calls it enters the reason in the logs. End the user's sessions
-/// first: a code that is being exchanged meanwhile waits for them and then finds itself refused.
+/// Revokes all grants of a user in every club, because the password was changed or the user was disabled. Works in a
+/// transaction without an account, so the caller writes the audit log entry. End the user's sessions first: a concurrent
+/// exchange of a code waits for them and is then refused.
 pub fn revoke_all_of_user(tx: &Tx<'_>, user: UserId, because: &'static str) -> Result<u64> {
-    let ended = tx.run(
+    let revoked = tx.execute(
         "update oauth_grant set revoked_at = :now, revoked_because = :because
          where user_id = :user and revoked_at is null /* any account */",
         bind! { user, because },
     )?;
-    tx.run(
+    tx.execute(
         "delete from oauth_token
          where grant_id in (select g.id from oauth_grant g where g.user_id = :user)
            and account_id in (select g.account_id from oauth_grant g where g.user_id = :user)
          /* any account */",
         bind! { user },
     )?;
-    code::forget_everywhere(tx, user)?;
-    Ok(ended)
+    code::delete_unused_in_all_clubs(tx, user)?;
+    Ok(revoked)
 }
 
-/// Takes the access tokens of an app away; what it may do has become less.
-pub fn end_access_of_app(tx: &Tx<'_>, app: AppId) -> Result<()> {
-    tx.run(
+/// Revokes the access tokens of an app, because it lost scopes. The grants stay.
+pub fn revoke_access_tokens_of_app(tx: &Tx<'_>, app: AppId) -> Result<()> {
+    tx.execute(
         "delete from oauth_token
          where account_id = :account and kind = 'access'
            and grant_id in (select id from oauth_grant
@@ -165,19 +167,19 @@ pub fn find(db: &Reader<'_>, id: GrantId) -> Result<Grant> {
     Ok(db.one(sql!(Grant::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
-/// Whether a grant has neither been revoked nor expired, and its user is still in the account.
-pub fn is_live(db: &Reader<'_>, id: GrantId) -> Result<bool> {
-    let live: Option<(GrantId,)> = db.maybe(
+/// Whether a grant is neither revoked nor expired, and its user still belongs to the account.
+pub fn is_active(db: &Reader<'_>, id: GrantId) -> Result<bool> {
+    let grant: Option<(GrantId,)> = db.optional(
         "select g.id from oauth_grant g
          join account_user b on b.account_id = g.account_id and b.user_id = g.user_id
          where g.account_id = :account and g.id = :id and g.revoked_at is null and g.expires_at > :now",
         bind! { id },
     )?;
-    Ok(live.is_some())
+    Ok(grant.is_some())
 }
 
-/// How many people an app acts for.
-pub fn users_of(db: &Reader<'_>, app: AppId) -> Result<i64> {
+/// The number of users with an active grant to an app.
+pub fn count_users(db: &Reader<'_>, app: AppId) -> Result<i64> {
     let (count,) = db.one(
         "select count(distinct user_id) from oauth_grant
          where account_id = :account and app_id = :app and revoked_at is null and expires_at > :now",
@@ -186,7 +188,7 @@ pub fn users_of(db: &Reader<'_>, app: AppId) -> Result<i64> {
     Ok(count)
 }
 
-/// Whether a user allows an app all of these scopes already, with the answer going to this place.
+/// Whether the user has already granted the app all of these scopes, with this redirect URI.
 pub fn covers(
     db: &Reader<'_>,
     app: AppId,
@@ -199,14 +201,14 @@ pub fn covers(
         " where account_id = :account and app_id = :app and user_id = :user
             and redirect_uri = :redirect_uri and revoked_at is null and expires_at > :now"
     );
-    let live: Vec<Grant> = db.all(text, bind! { app, user, redirect_uri })?;
-    Ok(live.iter().any(|grant| grant.scopes.cover(scopes)))
+    let active: Vec<Grant> = db.all(text, bind! { app, user, redirect_uri })?;
+    Ok(active.iter().any(|grant| grant.scopes.contains_all(scopes)))
 }
 
 row! {
-    /// A grant with the names of those it is between.
+    /// A grant with the names of its club and app.
     #[derive(Debug, Clone)]
-    pub struct Held {
+    pub struct GrantSummary {
         pub id: GrantId,
         pub account_id: AccountId,
         pub club: String,
@@ -219,8 +221,8 @@ row! {
     }
 }
 
-/// What a user allows apps now, in every club, newest first.
-pub fn grants_of_user(db: &Reader<'_>, user: UserId) -> Result<Vec<Held>> {
+/// The active grants of a user in every club, newest first.
+pub fn grants_of_user(db: &Reader<'_>, user: UserId) -> Result<Vec<GrantSummary>> {
     Ok(db.all(
         "select g.id, g.account_id, c.name as club, g.app_id, a.name as app, g.scopes, g.created_at,
                 g.last_used_at, g.expires_at
@@ -233,10 +235,10 @@ pub fn grants_of_user(db: &Reader<'_>, user: UserId) -> Result<Vec<Held>> {
     )?)
 }
 
-/// Forgets grants that ended long ago, with all that is left of them. Says how many.
-pub fn forget(tx: &Tx<'_>) -> Result<u64> {
-    let before = tx.now().minus(REMEMBERED);
-    Ok(tx.run(
+/// Deletes a batch of grants that expired long ago. Returns the number of deleted grants.
+pub fn delete_expired(tx: &Tx<'_>) -> Result<u64> {
+    let before = tx.now().minus(RETENTION);
+    Ok(tx.execute(
         "delete from oauth_grant where (account_id, id) in
             (select account_id, id from oauth_grant where expires_at < :before limit 200)
          /* any account */",

@@ -1,84 +1,89 @@
-//! Where an app is sent back to: which addresses can be registered, and which one was asked for.
+//! Redirect URIs: which can be registered, and whether a requested one is registered.
 //!
-//! Addresses are compared as the bytes they are written in. A reader that tidies them up first (lower
-//! case, default ports, dots in paths) takes two for one sooner or later.
+//! URIs are compared byte by byte. Normalizing them first (lower case, default ports, dots in paths) can make different
+//! URIs equal.
 
 use kit::secret::hex;
 use url::Url;
 
 use super::app::Kind;
 
-/// An app has at most so many addresses, each at most so long.
-pub const MOST: usize = 20;
-pub const LONGEST: usize = 2048;
+/// Maximum number of redirect URIs per app.
+pub const MAX_URIS: usize = 20;
+/// Maximum length of a redirect URI, in bytes.
+pub const MAX_LENGTH: usize = 2048;
 
-/// The names by which this computer itself is reached.
+/// Hosts that refer to the user's own computer.
 const LOOPBACK: [&str; 3] = ["127.0.0.1", "[::1]", "localhost"];
-/// What we add to an address; it cannot have them already.
-const OURS: [&str; 5] = ["code", "state", "iss", "error", "error_description"];
+/// Parameters of the authorization response. A redirect URI must not contain them.
+const RESPONSE_PARAMETERS: [&str; 5] = ["code", "state", "iss", "error", "error_description"];
 
-/// Why an address cannot be registered for an app of this kind, if it cannot.
-pub fn fault(uri: &str, kind: Kind) -> Option<&'static str> {
-    if uri.len() > LONGEST {
-        return Some("An address has at most 2048 characters.");
+/// Why a redirect URI cannot be registered for an app of this kind; `None` if it can.
+pub fn find_problem(uri: &str, kind: Kind) -> Option<&'static str> {
+    if uri.len() > MAX_LENGTH {
+        return Some("A redirect URI must have at most 2048 characters.");
     }
     if !uri.bytes().all(|b| b.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&b)) {
-        return Some("An address has no spaces, quotes, backslashes or special letters.");
+        return Some(
+            "A redirect URI must be ASCII, without spaces and without \" < > \\ ^ ` { | }.",
+        );
     }
     if uri.contains('#') || uri.contains('*') {
-        return Some("An address has no fragment (#) and no wildcard (*).");
+        return Some("A redirect URI must not contain a fragment (#) or a wildcard (*).");
     }
     let Some((scheme, rest)) = uri.split_once(':').filter(|(scheme, _)| is_scheme(scheme)) else {
-        return Some("Write the whole address, such as https://app.example.org/callback.");
+        return Some("Enter an absolute URI, such as https://app.example.org/callback.");
     };
-    if has_ours(uri) {
-        return Some("The address cannot have code, state, iss or error in its query.");
+    if has_response_parameter(uri) {
+        return Some("The query must not contain code, state, iss, error or error_description.");
     }
     match scheme {
-        "https" | "http" => web_fault(uri, scheme, rest),
-        _ if kind != Kind::Native => Some("Only an app on a phone or computer has its own scheme."),
+        "https" | "http" => find_web_problem(uri, scheme, rest),
+        _ if kind != Kind::Native => Some("Only native apps can use a custom URI scheme."),
         _ if !scheme.contains('.') => {
-            Some("An own scheme is a domain of yours written backwards, such as org.example.app:/.")
+            Some("A custom scheme must be a domain name in reverse, such as org.example.app:/.")
         }
-        _ => (!rest.starts_with('/')).then_some("After an own scheme comes a slash."),
+        _ => (!rest.starts_with('/')).then_some("A custom scheme must be followed by a slash."),
     }
 }
 
 fn is_scheme(text: &str) -> bool {
-    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"+-.".contains(&b);
-    text.starts_with(|c: char| c.is_ascii_lowercase()) && text.bytes().all(plain)
+    let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"+-.".contains(&b);
+    text.starts_with(|c: char| c.is_ascii_lowercase()) && text.bytes().all(allowed)
 }
 
-fn has_ours(uri: &str) -> bool {
+fn has_response_parameter(uri: &str) -> bool {
     let query = uri.split_once('?').map_or("", |(_, query)| query);
-    form_urlencoded::parse(query.as_bytes()).any(|(name, _)| OURS.contains(&name.as_ref()))
+    form_urlencoded::parse(query.as_bytes())
+        .any(|(name, _)| RESPONSE_PARAMETERS.contains(&name.as_ref()))
 }
 
-fn web_fault(uri: &str, scheme: &str, rest: &str) -> Option<&'static str> {
+fn find_web_problem(uri: &str, scheme: &str, rest: &str) -> Option<&'static str> {
     let Some(rest) = rest.strip_prefix("//") else {
-        return Some("Write the whole address, such as https://app.example.org/callback.");
+        return Some("Enter an absolute URI, such as https://app.example.org/callback.");
     };
-    let (host, port, _) = taken_apart(rest);
+    let (host, port, _) = split_authority(rest);
     if host.contains('@') {
-        return Some("An address has no name or password in it.");
+        return Some("A redirect URI must not contain a user name or password.");
     }
-    // What is shown to people and what a browser makes of it must be the same host.
-    let read = Url::parse(uri).ok().and_then(|url| url.host_str().map(str::to_owned));
-    if read.as_deref() != Some(host) || port.is_some_and(|port| !is_port(port)) {
-        return Some("Write the host in lower case and as browsers do.");
+    // The host that users see must be the one that browsers open.
+    let parsed = Url::parse(uri).ok().and_then(|url| url.host_str().map(str::to_owned));
+    if parsed.as_deref() != Some(host) || port.is_some_and(|port| !is_port(port)) {
+        return Some("Enter the host in lower case and in its normalized form, with a valid port.");
     }
-    let near = LOOPBACK.contains(&host);
-    (scheme == "http" && !near).then_some("Use https; http is only for this computer (127.0.0.1).")
+    let is_loopback = LOOPBACK.contains(&host);
+    (scheme == "http" && !is_loopback)
+        .then_some("Use https. Only loopback addresses such as 127.0.0.1 can use http.")
 }
 
-/// Host, port and the rest of what follows `//`.
-fn taken_apart(rest: &str) -> (&str, Option<&str>, &str) {
+/// Splits what follows `//` into host, port and the rest.
+fn split_authority(rest: &str) -> (&str, Option<&str>, &str) {
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (place, path) = rest.split_at(end);
-    // The colons of an IPv6 address stand inside of brackets.
-    match place.rfind(':').filter(|colon| *colon > place.rfind(']').unwrap_or(0)) {
-        Some(colon) => (&place[..colon], Some(&place[colon + 1..]), path),
-        None => (place, None, path),
+    let (authority, path) = rest.split_at(end);
+    // The colons of an IPv6 address are inside brackets.
+    match authority.rfind(':').filter(|colon| *colon > authority.rfind(']').unwrap_or(0)) {
+        Some(colon) => (&authority[..colon], Some(&authority[colon + 1..]), path),
+        None => (authority, None, path),
     }
 }
 
@@ -87,39 +92,40 @@ fn is_port(text: &str) -> bool {
     digits && text.parse::<u16>().is_ok()
 }
 
-/// Whether an app may be sent to this address: one of those registered, to the byte. An app on a phone
-/// or computer that listens there itself cannot know its port beforehand.
-pub fn is_registered(known: &[String], kind: Kind, asked: &str) -> bool {
-    let loose = |uri: &String| kind == Kind::Native && is_same_but_port(uri, asked);
-    known.iter().any(|uri| uri == asked || loose(uri))
+/// Whether the requested redirect URI is one of the registered ones, byte by byte. For native apps the port of a
+/// loopback URI may differ, because they choose it at run time (RFC 8252 section 7.3).
+pub fn is_registered(registered: &[String], kind: Kind, requested: &str) -> bool {
+    let same_but_port =
+        |uri: &String| kind == Kind::Native && matches_ignoring_port(uri, requested);
+    registered.iter().any(|uri| uri == requested || same_but_port(uri))
 }
 
-fn is_same_but_port(known: &str, asked: &str) -> bool {
-    let apart = |uri: &'_ str| -> Option<(String, bool, String)> {
-        let (host, port, path) = taken_apart(uri.strip_prefix("http://")?);
+fn matches_ignoring_port(registered: &str, requested: &str) -> bool {
+    let split = |uri: &'_ str| -> Option<(String, bool, String)> {
+        let (host, port, path) = split_authority(uri.strip_prefix("http://")?);
         Some((host.to_owned(), port.is_none_or(is_port), path.to_owned()))
     };
-    match (apart(known), apart(asked)) {
-        (Some((known_host, _, known_path)), Some((host, right_port, path))) => {
+    match (split(registered), split(requested)) {
+        (Some((registered_host, _, registered_path)), Some((host, valid_port, path))) => {
             LOOPBACK.contains(&host.as_str())
-                && known_host == host
-                && right_port
-                && known_path == path
+                && registered_host == host
+                && valid_port
+                && registered_path == path
         }
         _ => false,
     }
 }
 
-/// The address with these parameters behind its own. The values are written as they are.
-pub fn with(uri: &str, parameters: &[(&str, &str)]) -> String {
+/// Appends parameters to the query of a URI. The values must already be percent-encoded.
+pub fn append_parameters(uri: &str, parameters: &[(&str, &str)]) -> String {
     let mut text = uri.to_owned();
     for (name, value) in parameters {
-        let glue = match text.find('?') {
+        let separator = match text.find('?') {
             None => "?",
             Some(_) if text.ends_with(['?', '&']) => "",
             Some(_) => "&",
         };
-        text.push_str(glue);
+        text.push_str(separator);
         text.push_str(name);
         text.push('=');
         text.push_str(value);
@@ -127,8 +133,8 @@ pub fn with(uri: &str, parameters: &[(&str, &str)]) -> String {
     text
 }
 
-/// Bytes as they stand in a query, so that every reader gets the same bytes back.
-pub fn encoded(bytes: &[u8]) -> String {
+/// Percent-encodes bytes for a query.
+pub fn percent_encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for byte in bytes {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
@@ -141,26 +147,26 @@ pub fn encoded(bytes: &[u8]) -> String {
     text
 }
 
-/// The host that people are shown; for an app with its own scheme, that scheme.
+/// The host that is shown to users; for a custom scheme, the scheme.
 pub fn host(uri: &str) -> &str {
     match uri.split_once("://") {
-        Some(("https" | "http", rest)) => taken_apart(rest).0,
+        Some(("https" | "http", rest)) => split_authority(rest).0,
         _ => uri.split(':').next().unwrap_or_default(),
     }
 }
 
-/// Whether it leads to a program on the user's own computer.
-pub fn is_near(uri: &str) -> bool {
+/// Whether the URI leads to a program on the user's own computer.
+pub fn is_loopback(uri: &str) -> bool {
     uri.starts_with("http://") && LOOPBACK.contains(&host(uri))
 }
 
-/// What a page's policy calls the place, so that its form may lead there.
-pub fn source(uri: &str) -> String {
+/// The source expression for the Content-Security-Policy directive `form-action`, so that the form may redirect there.
+pub fn csp_source(uri: &str) -> String {
     let Some((scheme, rest)) = uri.split_once(':') else { return String::new() };
-    let (host, port, _) = taken_apart(rest.trim_start_matches('/'));
+    let (host, port, _) = split_authority(rest.trim_start_matches('/'));
     let port = port.map(|port| format!(":{port}")).unwrap_or_default();
     match scheme {
-        // A policy has no way to write an IPv6 address.
+        // A Content-Security-Policy cannot contain an IPv6 address.
         "https" | "http" if !host.starts_with('[') => format!("{scheme}://{host}{port}"),
         _ => format!("{scheme}:"),
     }
@@ -215,8 +221,8 @@ mod tests {
     ];
 
     #[test]
-    fn only_safe_addresses_are_registered() {
-        let good = [
+    fn only_safe_redirect_uris_are_accepted() {
+        let valid = [
             "https://app.example.org/callback",
             "https://app.example.org",
             "https://app.example.org:8443/cb?from=touchline",
@@ -226,38 +232,38 @@ mod tests {
             "http://[::1]:7777/oauth/callback",
             "https://xn--bcher-kva.example/cb",
         ];
-        for uri in good {
+        for uri in valid {
             for kind in [Kind::Native, Kind::Spa, Kind::Server] {
-                assert_eq!(fault(uri, kind), None, "{uri}");
+                assert_eq!(find_problem(uri, kind), None, "{uri}");
             }
         }
-        assert_eq!(fault("org.example.app:/callback", Kind::Native), None);
-        assert_eq!(fault("org.example.app://done/callback", Kind::Native), None);
-        assert!(fault("org.example.app:/callback", Kind::Spa).is_some());
+        assert_eq!(find_problem("org.example.app:/callback", Kind::Native), None);
+        assert_eq!(find_problem("org.example.app://done/callback", Kind::Native), None);
+        assert!(find_problem("org.example.app:/callback", Kind::Spa).is_some());
         let long = format!("https://a.example/{}", "x".repeat(2048));
         for uri in UNSAFE.into_iter().chain([long.as_str()]) {
-            assert!(fault(uri, Kind::Native).is_some(), "{uri}");
+            assert!(find_problem(uri, Kind::Native).is_some(), "{uri}");
         }
     }
 
     #[test]
-    fn parameters_come_behind_those_that_are_there() {
-        let with = |uri| with(uri, &[("code", "a"), ("iss", "b")]);
-        assert_eq!(with("https://a.example/cb"), "https://a.example/cb?code=a&iss=b");
-        assert_eq!(with("https://a.example/cb?x=1"), "https://a.example/cb?x=1&code=a&iss=b");
-        assert_eq!(with("https://a.example/cb?"), "https://a.example/cb?code=a&iss=b");
-        assert_eq!(with("org.example.app:/cb"), "org.example.app:/cb?code=a&iss=b");
-        assert_eq!(encoded(b"a b+\xff\0/~\r\n"), "a%20b%2B%FF%00%2F~%0D%0A");
+    fn parameters_are_appended_to_the_query() {
+        let append = |uri| append_parameters(uri, &[("code", "a"), ("iss", "b")]);
+        assert_eq!(append("https://a.example/cb"), "https://a.example/cb?code=a&iss=b");
+        assert_eq!(append("https://a.example/cb?x=1"), "https://a.example/cb?x=1&code=a&iss=b");
+        assert_eq!(append("https://a.example/cb?"), "https://a.example/cb?code=a&iss=b");
+        assert_eq!(append("org.example.app:/cb"), "org.example.app:/cb?code=a&iss=b");
+        assert_eq!(percent_encode(b"a b+\xff\0/~\r\n"), "a%20b%2B%FF%00%2F~%0D%0A");
     }
 
     #[test]
-    fn a_place_has_a_name_for_people_and_one_for_policies() {
-        let both = |uri| (host(uri).to_owned(), source(uri));
+    fn a_uri_has_a_host_for_users_and_a_source_for_policies() {
+        let both = |uri| (host(uri).to_owned(), csp_source(uri));
         let pair = |host: &str, source: &str| (host.to_owned(), source.to_owned());
         assert_eq!(both("https://a.example:8443/cb"), pair("a.example", "https://a.example:8443"));
         assert_eq!(both("http://127.0.0.1:5/cb"), pair("127.0.0.1", "http://127.0.0.1:5"));
         assert_eq!(both("http://[::1]:5/cb"), pair("[::1]", "http:"));
         assert_eq!(both("org.example.app:/cb"), pair("org.example.app", "org.example.app:"));
-        assert!(is_near("http://localhost:1/") && !is_near("https://localhost/"));
+        assert!(is_loopback("http://localhost:1/") && !is_loopback("https://localhost/"));
     }
 }

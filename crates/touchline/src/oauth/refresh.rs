@@ -1,28 +1,28 @@
-//! Refresh tokens: replaced at every use, one living at a time.
+//! Refresh tokens. Each use rotates the token, so that a grant has one current refresh token.
 //!
-//! An app may lose our answer, or ask twice at once. So the token that was just replaced gives the same
-//! successor again for a short while: it is derived from the token itself, so that nobody has to keep
-//! it. After that, a replaced token gives another successor only if the first was never used, because
-//! then it was lost on the way; otherwise somebody else has it, and the whole grant ends.
+//! An app may lose our response, or send the same request twice. For a short grace period, a replaced token therefore
+//! returns the same successor again. The successor is derived from the token, so that it need not be stored. After the
+//! grace period, a replaced token gets a new successor only if the first one was never used, because then the response
+//! was lost. Otherwise the token was probably stolen, and the grant is revoked.
 
 use kit::Timestamp;
 use kit::secret::{Token, TokenKind};
 use store::{Reader, Tx, bind, row};
 
 use super::app::App;
-use super::ask;
+use super::authorization_request;
+use super::error::{ErrorCode, OAuthError, OAuthResult};
 use super::grant;
-use super::refusal::{Refusal, Told, Word};
-use super::token::{self, Kind, Lives, Pair};
+use super::token::{self, Kind, TokenLifetimes, TokenPair};
 use crate::accounts::rights::Scopes;
 use crate::error::Result;
 use crate::ids::{AppId, GrantId, UserId};
 use crate::secrets::SealKey;
-use crate::signals::Tell;
+use crate::signals::Publish;
 
 row! {
-    /// A refresh token with what it hangs on, in one look.
-    struct Found {
+    /// A refresh token with its grant and app, read in one query.
+    struct RefreshTokenRow {
         hash: [u8; 32],
         grant_id: GrantId,
         user_id: UserId,
@@ -31,68 +31,68 @@ row! {
         nonce: Option<[u8; 32]>,
         replaced_at: Option<Timestamp>,
         expires_at: Timestamp,
+        /// The scopes of the grant.
         scopes: Scopes,
-        /// The generation of the one that lives.
+        /// The generation of the grant's current refresh token.
         current: i64,
+        /// When the grant expires.
         ends_at: Timestamp,
-        /// What the app may ask for now.
+        /// The scopes that the app is registered for.
         open: Scopes,
-        /// Whether the user still belongs to the club and may sign in.
+        /// Whether the user still belongs to the club and is not disabled.
         belongs: bool,
     }
 }
 
-/// What an app sends for its next tokens.
+/// The parameters of a token request with a refresh token.
 #[derive(Debug, Clone)]
-pub struct Renewal {
+pub struct RefreshRequest {
     pub token: Token,
     pub scope: Option<String>,
 }
 
-/// Gives an app its next two tokens.
-pub fn renew(
+/// Issues the next tokens for a refresh token.
+pub fn refresh(
     tx: &Tx<'_>,
     app: &App,
-    sent: &Renewal,
+    request: &RefreshRequest,
     key: &SealKey,
-    lives: Lives,
-) -> Result<Told<Pair>> {
-    let refused = |why| Ok(Err(Refusal::invalid_grant(why)));
-    // Whose token it is comes first: a stranger who finds an old one must not end anything.
-    let known = find(tx, &sent.token)?.filter(|found| found.app_id == app.id);
-    let Some(found) = known else { return refused("The refresh token is not valid.") };
-    if !found.belongs {
-        grant::revoke(tx, found.grant_id, "user_left")?;
-        return refused("The user may no longer allow this.");
+    lifetimes: TokenLifetimes,
+) -> Result<OAuthResult<TokenPair>> {
+    let invalid_grant = |description| Ok(Err(OAuthError::invalid_grant(description)));
+    // Check the owner first, so that another client with a stolen old token cannot revoke the grant.
+    let token = find(tx, &request.token)?.filter(|token| token.app_id == app.id);
+    let Some(token) = token else { return invalid_grant("The refresh token is invalid.") };
+    if !token.belongs {
+        grant::revoke(tx, token.grant_id, "user_left")?;
+        return invalid_grant("The user was disabled or no longer belongs to the club.");
     }
-    let scopes = match wanted(&found, sent.scope.as_deref()) {
+    let scopes = match requested_scopes(&token, request.scope.as_deref()) {
         Ok(scopes) => scopes,
-        Err(refusal) => return Ok(Err(refusal)),
+        Err(error) => return Ok(Err(error)),
     };
-    let renewing = Renewing { found: &found, sent, key, lives, scopes };
-    match found.replaced_at {
-        _ if tx.now() >= found.ends_at => refused("The grant has expired."),
-        None if tx.now() >= found.expires_at => refused("The refresh token has expired."),
-        None => renewing.replace(tx).map(|pair| pair.ok_or(ENDED)),
-        Some(at) if tx.now() < at.plus(lives.grace) => {
-            renewing.repeat(tx).map(|pair| pair.ok_or(ENDED))
+    let rotation = Rotation { token: &token, request, key, lifetimes, scopes };
+    match token.replaced_at {
+        _ if tx.now() >= token.ends_at => invalid_grant("The grant has expired."),
+        None if tx.now() >= token.expires_at => invalid_grant("The refresh token has expired."),
+        None => rotation.rotate(tx).map(|pair| pair.ok_or(GRANT_REVOKED)),
+        Some(at) if tx.now() < at.plus(lifetimes.grace) => {
+            rotation.repeat(tx).map(|pair| pair.ok_or(GRANT_REVOKED))
         }
-        Some(_) if tx.now() < found.expires_at && is_lost(tx, &found)? => {
-            renewing.reissue(tx).map(Ok)
+        Some(_) if tx.now() < token.expires_at && is_successor_unused(tx, &token)? => {
+            rotation.reissue(tx).map(Ok)
         }
         Some(_) => {
-            reused(tx, &found)?;
-            refused(
-                "The refresh token was used before. Everything that came of the grant has ended.",
-            )
+            revoke_reused(tx, &token)?;
+            invalid_grant("The refresh token was already used. Its grant was revoked.")
         }
     }
 }
 
-const ENDED: Refusal = Refusal::invalid_grant("The grant has ended.");
+const GRANT_REVOKED: OAuthError = OAuthError::invalid_grant("The grant was revoked.");
 
-fn find(db: &Reader<'_>, token: &Token) -> Result<Option<Found>> {
-    Ok(db.maybe(
+fn find(db: &Reader<'_>, token: &Token) -> Result<Option<RefreshTokenRow>> {
+    Ok(db.optional(
         "select t.hash, t.grant_id, t.user_id, t.app_id, t.generation, t.nonce, t.replaced_at,
                 t.expires_at, g.scopes, g.generation as current, g.expires_at as ends_at,
                 a.scopes as open,
@@ -108,51 +108,53 @@ fn find(db: &Reader<'_>, token: &Token) -> Result<Option<Found>> {
     )?)
 }
 
-/// The scopes of the next access token: all that was granted, or fewer if the app says so.
-fn wanted(found: &Found, scope: Option<&str>) -> Told<Scopes> {
-    let scopes = scope.map_or(Ok(found.scopes), ask::listed)?;
-    if !found.scopes.cover(scopes) {
-        let description = "The user did not allow one of these scopes.";
-        return Err(Refusal::new(Word::InvalidScope, description));
+/// The scopes of the next access token: all granted scopes, or the subset that the app requests.
+fn requested_scopes(token: &RefreshTokenRow, scope: Option<&str>) -> OAuthResult<Scopes> {
+    let scopes = scope.map_or(Ok(token.scopes), authorization_request::parse_scopes)?;
+    if !token.scopes.contains_all(scopes) {
+        let description = "scope contains a scope that the user did not grant.";
+        return Err(OAuthError::new(ErrorCode::InvalidScope, description));
     }
-    if !found.open.cover(scopes) {
-        let description = "The app may no longer do what the user allowed it.";
-        return Err(Refusal::invalid_grant(description));
+    if !token.open.contains_all(scopes) {
+        let description = "The app is no longer registered for all granted scopes.";
+        return Err(OAuthError::invalid_grant(description));
     }
     Ok(scopes)
 }
 
-/// Whether the successor was never used: neither replaced itself, nor was its access token ever seen.
-fn is_lost(db: &Reader<'_>, found: &Found) -> Result<bool> {
-    let next = found.generation + 1;
-    let successor: Option<(Option<Timestamp>, Option<Timestamp>)> = db.maybe(
+/// Whether the successor was never used: it was not replaced itself, and its access token was not used.
+fn is_successor_unused(db: &Reader<'_>, token: &RefreshTokenRow) -> Result<bool> {
+    let next = token.generation + 1;
+    let successor: Option<(Option<Timestamp>, Option<Timestamp>)> = db.optional(
         "select replaced_at, used_at from oauth_token
          where account_id = :account and grant_id = :grant and kind = 'refresh' and generation = :next",
-        bind! { grant: found.grant_id, next },
+        bind! { grant: token.grant_id, next },
     )?;
-    Ok(found.current == next && successor == Some((None, None)))
+    Ok(token.current == next && successor == Some((None, None)))
 }
 
-fn reused(tx: &Tx<'_>, found: &Found) -> Result<()> {
-    let details = serde_json::json!({ "grant": found.grant_id, "user": found.user_id });
-    tx.audit("oauth_token.reused", &found.app_id.to_string(), &details)?;
-    grant::revoke(tx, found.grant_id, "refresh_token_reused")
+/// Revokes the grant of a refresh token that was used again.
+fn revoke_reused(tx: &Tx<'_>, token: &RefreshTokenRow) -> Result<()> {
+    let details = serde_json::json!({ "grant": token.grant_id, "user": token.user_id });
+    tx.audit("oauth_token.reused", &token.app_id.to_string(), &details)?;
+    grant::revoke(tx, token.grant_id, "refresh_token_reused")
 }
 
-struct Renewing<'a> {
-    found: &'a Found,
-    sent: &'a Renewal,
+/// The rotation of one refresh token.
+struct Rotation<'a> {
+    token: &'a RefreshTokenRow,
+    request: &'a RefreshRequest,
     key: &'a SealKey,
-    lives: Lives,
+    lifetimes: TokenLifetimes,
     scopes: Scopes,
 }
 
-impl Renewing<'_> {
-    /// A token that only this installation can make, and only with the one before at hand.
-    fn derived(&self, kind: TokenKind, nonce: [u8; 32]) -> Token {
-        let Found { grant_id, generation, .. } = self.found;
+impl Rotation<'_> {
+    /// A successor token. Only this installation can derive it, and only from the value of the current token.
+    fn derive_token(&self, kind: TokenKind, nonce: [u8; 32]) -> Token {
+        let RefreshTokenRow { grant_id, generation, .. } = self.token;
         let parts: [&[u8]; 5] = [
-            self.sent.token.reveal().as_bytes(),
+            self.request.token.reveal().as_bytes(),
             &grant_id.bits().to_be_bytes(),
             &generation.to_be_bytes(),
             &nonce,
@@ -161,112 +163,118 @@ impl Renewing<'_> {
         Token::from_bytes(kind, self.key.sign(&parts))
     }
 
-    fn pair(&self, nonce: [u8; 32]) -> (Token, Token) {
-        (self.derived(TokenKind::Access, nonce), self.derived(TokenKind::Refresh, nonce))
+    fn derive_pair(&self, nonce: [u8; 32]) -> (Token, Token) {
+        (self.derive_token(TokenKind::Access, nonce), self.derive_token(TokenKind::Refresh, nonce))
     }
 
-    /// The next generation takes over.
-    fn replace(&self, tx: &Tx<'_>) -> Result<Option<Pair>> {
-        let Found { grant_id, generation, hash, .. } = self.found;
+    /// Replaces the refresh token by the next generation. `None` if the grant was revoked or rotated in the meantime.
+    fn rotate(&self, tx: &Tx<'_>) -> Result<Option<TokenPair>> {
+        let RefreshTokenRow { grant_id, generation, hash, .. } = self.token;
         let next = generation + 1;
-        // The grant first: whoever ends it meanwhile waits for us, and we for them.
-        let current = tx.run(
+        // Locks the grant before its tokens; see the module `grant`.
+        let updated = tx.execute(
             "update oauth_grant set generation = :next, last_used_at = :now
              where account_id = :account and id = :grant and generation = :generation
                and revoked_at is null",
             bind! { grant: grant_id, next, generation },
         )?;
-        if current == 0 {
+        if updated == 0 {
             return Ok(None);
         }
-        tx.later(
+        tx.execute_deferred(
             "update oauth_token set replaced_at = :now where account_id = :account and hash = :hash",
             bind! { hash },
         )?;
-        self.give(tx, self.found.nonce.unwrap_or_default()).map(Some)
+        self.issue(tx, self.token.nonce.unwrap_or_default()).map(Some)
     }
 
-    /// The same two tokens as a moment ago.
-    fn repeat(&self, tx: &Tx<'_>) -> Result<Option<Pair>> {
-        let (access, refresh) = self.pair(self.found.nonce.unwrap_or_default());
-        let known = |token: &Token| -> Result<Option<(Scopes, Timestamp)>> {
-            Ok(tx.maybe(
+    /// Returns the same tokens as the previous request, within the grace period.
+    fn repeat(&self, tx: &Tx<'_>) -> Result<Option<TokenPair>> {
+        let (access, refresh) = self.derive_pair(self.token.nonce.unwrap_or_default());
+        let find = |token: &Token| -> Result<Option<(Scopes, Timestamp)>> {
+            Ok(tx.optional(
                 "select scopes, expires_at from oauth_token
                  where account_id = :account and hash = :hash",
                 bind! { hash: token.hash() },
             )?)
         };
-        if known(&refresh)?.is_none() {
+        if find(&refresh)?.is_none() {
             return Ok(None);
         }
-        if let Some((scopes, expires_at)) = known(&access)?.filter(|(_, end)| tx.now() < *end) {
-            return Ok(Some(Pair { access, refresh, scopes, expires_in: left(tx, expires_at) }));
+        if let Some((scopes, expires_at)) = find(&access)?.filter(|(_, end)| tx.now() < *end) {
+            return Ok(Some(TokenPair {
+                access,
+                refresh,
+                scopes,
+                expires_in: seconds_until(tx, expires_at),
+            }));
         }
-        // It was revoked by itself, or lives shorter than a minute: another one then.
-        let access = Token::make(TokenKind::Access, tx.dice());
-        let expires_at = self.keep(tx, &access, Kind::Access)?;
-        let expires_in = left(tx, expires_at);
-        Ok(Some(Pair { access, refresh, scopes: self.scopes, expires_in }))
+        // The access token was revoked separately, or its lifetime is shorter than the grace period. Issue another one.
+        let access = Token::generate(TokenKind::Access, tx.rng());
+        let expires_at = self.insert(tx, &access, Kind::Access)?;
+        let expires_in = seconds_until(tx, expires_at);
+        Ok(Some(TokenPair { access, refresh, scopes: self.scopes, expires_in }))
     }
 
-    /// Another successor in place of the one that was lost.
-    fn reissue(&self, tx: &Tx<'_>) -> Result<Pair> {
-        let Found { grant_id, generation, hash, .. } = self.found;
-        let nonce: [u8; 32] = tx.dice().bytes();
-        tx.run(
+    /// Replaces a successor that was lost by another one.
+    fn reissue(&self, tx: &Tx<'_>) -> Result<TokenPair> {
+        let RefreshTokenRow { grant_id, generation, hash, .. } = self.token;
+        let nonce: [u8; 32] = tx.rng().bytes();
+        tx.execute(
             "update oauth_grant set last_used_at = :now where account_id = :account and id = :grant",
             bind! { grant: grant_id },
         )?;
-        tx.run(
+        tx.execute(
             "delete from oauth_token
              where account_id = :account and grant_id = :grant and generation = :next",
             bind! { grant: grant_id, next: generation + 1 },
         )?;
-        tx.run(
+        tx.execute(
             "update oauth_token set replaced_at = :now, nonce = :nonce
              where account_id = :account and hash = :hash",
             bind! { hash, nonce },
         )?;
-        let details = serde_json::json!({ "user": self.found.user_id });
+        let details = serde_json::json!({ "user": self.token.user_id });
         tx.audit("oauth_grant.reissued", &grant_id.to_string(), &details)?;
-        self.give(tx, nonce)
+        self.issue(tx, nonce)
     }
 
-    fn give(&self, tx: &Tx<'_>, nonce: [u8; 32]) -> Result<Pair> {
-        let (access, refresh) = self.pair(nonce);
-        self.keep(tx, &refresh, Kind::Refresh)?;
-        let expires_at = self.keep(tx, &access, Kind::Access)?;
-        let expires_in = left(tx, expires_at);
-        Ok(Pair { access, refresh, scopes: self.scopes, expires_in })
+    fn issue(&self, tx: &Tx<'_>, nonce: [u8; 32]) -> Result<TokenPair> {
+        let (access, refresh) = self.derive_pair(nonce);
+        self.insert(tx, &refresh, Kind::Refresh)?;
+        let expires_at = self.insert(tx, &access, Kind::Access)?;
+        let expires_in = seconds_until(tx, expires_at);
+        Ok(TokenPair { access, refresh, scopes: self.scopes, expires_in })
     }
 
-    /// Notes a token of the next generation. A refresh token keeps everything that was granted.
-    fn keep(&self, tx: &Tx<'_>, token: &Token, kind: Kind) -> Result<Timestamp> {
-        let (life, scopes) = match kind {
-            Kind::Access => (self.lives.access, self.scopes),
-            Kind::Refresh => (self.lives.refresh, self.found.scopes),
+    /// Stores a token of the next generation and returns when it expires. A refresh token keeps all granted scopes,
+    /// even if the access token has fewer.
+    fn insert(&self, tx: &Tx<'_>, token: &Token, kind: Kind) -> Result<Timestamp> {
+        let (lifetime, scopes) = match kind {
+            Kind::Access => (self.lifetimes.access, self.scopes),
+            Kind::Refresh => (self.lifetimes.refresh, self.token.scopes),
         };
-        let kept = token::Kept {
+        let stored = token::StoredToken {
             account_id: tx.account(),
             hash: token.hash(),
             kind,
-            grant_id: self.found.grant_id,
-            user_id: self.found.user_id,
-            app_id: self.found.app_id,
+            grant_id: self.token.grant_id,
+            user_id: self.token.user_id,
+            app_id: self.token.app_id,
             scopes,
-            generation: self.found.generation + 1,
-            nonce: (kind == Kind::Refresh).then(|| tx.dice().bytes()),
+            generation: self.token.generation + 1,
+            nonce: (kind == Kind::Refresh).then(|| tx.rng().bytes()),
             replaced_at: None,
             used_at: None,
-            expires_at: tx.now().plus(life).min(self.found.ends_at),
+            expires_at: tx.now().plus(lifetime).min(self.token.ends_at),
             created_at: tx.now(),
         };
-        tx.later(token::Kept::INSERT, &kept.bind())?;
-        Ok(kept.expires_at)
+        tx.execute_deferred(token::StoredToken::INSERT, &stored.bind())?;
+        Ok(stored.expires_at)
     }
 }
 
-/// Whole seconds until then.
-pub(super) fn left(tx: &Tx<'_>, end: Timestamp) -> i64 {
+/// Whole seconds until `end`.
+pub(super) fn seconds_until(tx: &Tx<'_>, end: Timestamp) -> i64 {
     (end.micros() - tx.now().micros()) / 1_000_000
 }

@@ -1,24 +1,25 @@
-//! The secrets of a server-side app. Two may live side by side while one replaces the other.
+//! Client secrets of server-side apps. An app can have two active secrets, so that one can replace the other without
+//! downtime.
 
 use std::time::Duration;
 
 use kit::Timestamp;
-use kit::secret::{Token, TokenKind, same};
+use kit::secret::{Token, TokenKind, constant_time_eq};
 use serde::Serialize;
 use store::{Reader, Tx, bind, record, sql};
 
 use super::app;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, AppId, ClientSecretId};
-use crate::signals::Tell;
+use crate::signals::Publish;
 
-/// So many secrets of an app may live at once.
-pub const MOST: usize = 2;
-/// That a secret is in use is noted once in this time.
-const TOUCH_EVERY: Duration = Duration::from_secs(60);
+/// Maximum number of active secrets per app.
+pub const MAX_ACTIVE: usize = 2;
+/// How often `last_used_at` is updated, at most.
+const USE_UPDATE_INTERVAL: Duration = Duration::from_secs(60);
 
 record! {
-    /// What is kept of a secret.
+    /// A client secret. Only its hash is stored.
     #[derive(Debug, Clone, Serialize)]
     pub struct Secret in oauth_secret {
         pub account_id: AccountId,
@@ -26,7 +27,7 @@ record! {
         pub app_id: AppId,
         #[serde(skip)]
         pub hash: [u8; 32],
-        /// Its last letters, by which people know it again.
+        /// Its last characters, so that people can recognize it.
         pub hint: String,
         pub created_by: String,
         pub last_used_at: Option<Timestamp>,
@@ -35,17 +36,17 @@ record! {
     }
 }
 
-/// Gives a server-side app a secret, shown this once.
+/// Adds a secret to a server-side app. Returns it with its value, which cannot be read again.
 pub fn add(tx: &Tx<'_>, id: AppId) -> Result<(Secret, Token)> {
     let app = app::find(tx, id)?;
     if !app.kind.is_confidential() {
-        return Err(Error::invalid_state("Only an app on a server can keep a secret."));
+        return Err(Error::invalid_state("Only server-side apps can have a client secret."));
     }
-    if live(tx, id)?.len() >= MOST {
-        let detail = "The app has two secrets already. Revoke one of them first.";
+    if list_active(tx, id)?.len() >= MAX_ACTIVE {
+        let detail = "The app already has two active secrets. Revoke one of them first.";
         return Err(Error::invalid_state(detail));
     }
-    let token = Token::make(TokenKind::ClientSecret, tx.dice());
+    let token = Token::generate(TokenKind::ClientSecret, tx.rng());
     let secret = Secret {
         account_id: tx.account(),
         id: tx.new_id(),
@@ -57,14 +58,14 @@ pub fn add(tx: &Tx<'_>, id: AppId) -> Result<(Secret, Token)> {
         revoked_at: None,
         created_at: tx.now(),
     };
-    tx.run(Secret::INSERT, &secret.bind())?;
+    tx.execute(Secret::INSERT, &secret.bind())?;
     let details = serde_json::json!({ "secret": secret.id, "hint": secret.hint });
     tx.audit("oauth_app.secret_added", &id.to_string(), &details)?;
     Ok((secret, token))
 }
 
-/// The secrets of an app that live, oldest first.
-pub fn live(db: &Reader<'_>, app: AppId) -> Result<Vec<Secret>> {
+/// The active secrets of an app, oldest first.
+pub fn list_active(db: &Reader<'_>, app: AppId) -> Result<Vec<Secret>> {
     let text = sql!(
         Secret::SELECT,
         " where account_id = :account and app_id = :app and revoked_at is null order by id"
@@ -72,20 +73,20 @@ pub fn live(db: &Reader<'_>, app: AppId) -> Result<Vec<Secret>> {
     Ok(db.all(text, bind! { app })?)
 }
 
-/// Every secret an app ever had, oldest first.
+/// All secrets of an app, oldest first, including revoked ones.
 pub fn list(db: &Reader<'_>, app: AppId) -> Result<Vec<Secret>> {
     let text = sql!(Secret::SELECT, " where account_id = :account and app_id = :app order by id");
     Ok(db.all(text, bind! { app })?)
 }
 
-/// Revokes a secret of an app: the next request with it is refused. Doing so twice is harmless.
+/// Revokes a secret of an app: the next request with it is refused. Idempotent.
 pub fn revoke(tx: &Tx<'_>, app: AppId, id: ClientSecretId) -> Result<Secret> {
     let text = sql!(Secret::SELECT, " where account_id = :account and app_id = :app and id = :id");
     let secret: Secret = tx.one(text, bind! { app, id })?;
     if secret.revoked_at.is_some() {
         return Ok(secret);
     }
-    tx.run(
+    tx.execute(
         "update oauth_secret set revoked_at = :now where account_id = :account and id = :id",
         bind! { id },
     )?;
@@ -94,23 +95,23 @@ pub fn revoke(tx: &Tx<'_>, app: AppId, id: ClientSecretId) -> Result<Secret> {
     Ok(Secret { revoked_at: Some(tx.now()), ..secret })
 }
 
-/// The app's secret that this is, if it is one of those that live.
-pub fn verify(db: &Reader<'_>, app: AppId, told: &str) -> Result<Option<Secret>> {
-    let Some(token) = Token::parse(TokenKind::ClientSecret, told) else { return Ok(None) };
+/// The active secret of the app with this value, if there is one.
+pub fn verify(db: &Reader<'_>, app: AppId, value: &str) -> Result<Option<Secret>> {
+    let Some(token) = Token::parse(TokenKind::ClientSecret, value) else { return Ok(None) };
     let hash = token.hash();
-    Ok(live(db, app)?.into_iter().find(|secret| same(&secret.hash, &hash)))
+    Ok(list_active(db, app)?.into_iter().find(|secret| constant_time_eq(&secret.hash, &hash)))
 }
 
 impl Secret {
-    /// Whether it is time to note that the secret is in use.
-    pub fn is_due(&self, now: Timestamp) -> bool {
-        self.last_used_at.is_none_or(|last| last.plus(TOUCH_EVERY) <= now)
+    /// Whether it is time to update `last_used_at`.
+    pub fn should_record_use(&self, now: Timestamp) -> bool {
+        self.last_used_at.is_none_or(|last| last.plus(USE_UPDATE_INTERVAL) <= now)
     }
 }
 
-/// Notes that a secret is in use.
-pub fn touch(tx: &Tx<'_>, id: ClientSecretId) -> Result<()> {
-    tx.run(
+/// Records that a secret was used now.
+pub fn record_use(tx: &Tx<'_>, id: ClientSecretId) -> Result<()> {
+    tx.execute(
         "update oauth_secret set last_used_at = :now where account_id = :account and id = :id",
         bind! { id },
     )?;

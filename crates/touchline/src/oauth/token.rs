@@ -1,34 +1,34 @@
-//! Tokens: opaque, kept as hashes, looked up for every request.
+//! Access and refresh tokens. They are opaque, stored as hashes, and looked up for every request.
 
 use std::time::Duration;
 
 use kit::secret::{Token, TokenKind};
-use kit::{Timestamp, words};
-use store::{Reader, Tx, bind, record, row, sql, word_column};
+use kit::{Timestamp, string_enum};
+use store::{Reader, Tx, bind, enum_column, record, row, sql};
 
 use super::grant::{self, Grant};
-use super::refresh::left;
+use super::refresh::seconds_until;
 use crate::accounts::account::Tier;
 use crate::accounts::credential::{Credential, Holder};
 use crate::accounts::rights::Scopes;
 use crate::accounts::user::Role;
 use crate::error::Result;
 use crate::ids::{AccountId, AppId, GrantId, UserId};
-use crate::signals::Tell;
+use crate::signals::Publish;
 
-words! {
-    /// What a token is for.
+string_enum! {
+    /// The type of a token.
     pub enum Kind {
         Access = "access",
         Refresh = "refresh",
     }
 }
-word_column!(Kind);
+enum_column!(Kind);
 
 record! {
-    /// What is kept of a token.
+    /// A token. Only its hash is stored.
     #[derive(Debug, Clone)]
-    pub struct Kept in oauth_token {
+    pub struct StoredToken in oauth_token {
         pub account_id: AccountId,
         pub hash: [u8; 32],
         pub kind: Kind,
@@ -36,8 +36,11 @@ record! {
         pub user_id: UserId,
         pub app_id: AppId,
         pub scopes: Scopes,
+        /// How often the grant was refreshed before this token was issued.
         pub generation: i64,
+        /// Input for deriving the successor of a refresh token.
         pub nonce: Option<[u8; 32]>,
+        /// When a refresh token was replaced by its successor.
         pub replaced_at: Option<Timestamp>,
         pub used_at: Option<Timestamp>,
         pub expires_at: Timestamp,
@@ -45,45 +48,60 @@ record! {
     }
 }
 
-/// How long tokens live, and how long one that was replaced gives the same successor.
+/// Lifetimes of tokens.
 #[derive(Debug, Clone, Copy)]
-pub struct Lives {
+pub struct TokenLifetimes {
     pub access: Duration,
     pub refresh: Duration,
+    /// How long a replaced refresh token returns the same successor again.
     pub grace: Duration,
 }
 
-/// What an app gets.
+/// An access token and a refresh token for an app.
 #[derive(Debug, Clone)]
-pub struct Pair {
+pub struct TokenPair {
     pub access: Token,
     pub refresh: Token,
     pub scopes: Scopes,
-    /// The seconds for which the access token is good.
+    /// Lifetime of the access token, in seconds.
     pub expires_in: i64,
 }
 
-/// Gives out the first two tokens of a grant.
-pub fn give_first(tx: &Tx<'_>, grant: &Grant, lives: Lives) -> Result<Pair> {
-    let access = give_access(tx, grant, grant.scopes, lives.access)?;
-    let refresh = Token::make(TokenKind::Refresh, tx.dice());
-    let nonce = Some(tx.dice().bytes());
-    let kept = Kept { nonce, ..kept(tx, grant, &refresh, Kind::Refresh, lives.refresh) };
-    tx.run(Kept::INSERT, &kept.bind())?;
-    let expires_in = left(tx, tx.now().plus(lives.access).min(grant.expires_at));
-    Ok(Pair { access, refresh, scopes: grant.scopes, expires_in })
+/// Issues the first tokens of a grant.
+pub fn issue_pair(tx: &Tx<'_>, grant: &Grant, lifetimes: TokenLifetimes) -> Result<TokenPair> {
+    let access = issue_access_token(tx, grant, grant.scopes, lifetimes.access)?;
+    let refresh = Token::generate(TokenKind::Refresh, tx.rng());
+    let nonce = Some(tx.rng().bytes());
+    let stored = StoredToken {
+        nonce,
+        ..stored_token(tx, grant, &refresh, Kind::Refresh, lifetimes.refresh)
+    };
+    tx.execute(StoredToken::INSERT, &stored.bind())?;
+    let expires_in = seconds_until(tx, tx.now().plus(lifetimes.access).min(grant.expires_at));
+    Ok(TokenPair { access, refresh, scopes: grant.scopes, expires_in })
 }
 
-/// Gives out an access token of a grant, for these scopes and so long.
-pub fn give_access(tx: &Tx<'_>, grant: &Grant, scopes: Scopes, life: Duration) -> Result<Token> {
-    let token = Token::make(TokenKind::Access, tx.dice());
-    let kept = Kept { scopes, ..kept(tx, grant, &token, Kind::Access, life) };
-    tx.run(Kept::INSERT, &kept.bind())?;
+/// Issues an access token of a grant with these scopes and this lifetime.
+pub fn issue_access_token(
+    tx: &Tx<'_>,
+    grant: &Grant,
+    scopes: Scopes,
+    lifetime: Duration,
+) -> Result<Token> {
+    let token = Token::generate(TokenKind::Access, tx.rng());
+    let stored = StoredToken { scopes, ..stored_token(tx, grant, &token, Kind::Access, lifetime) };
+    tx.execute(StoredToken::INSERT, &stored.bind())?;
     Ok(token)
 }
 
-fn kept(tx: &Tx<'_>, grant: &Grant, token: &Token, kind: Kind, life: Duration) -> Kept {
-    Kept {
+fn stored_token(
+    tx: &Tx<'_>,
+    grant: &Grant,
+    token: &Token,
+    kind: Kind,
+    lifetime: Duration,
+) -> StoredToken {
+    StoredToken {
         account_id: tx.account(),
         hash: token.hash(),
         kind,
@@ -95,58 +113,58 @@ fn kept(tx: &Tx<'_>, grant: &Grant, token: &Token, kind: Kind, life: Duration) -
         nonce: None,
         replaced_at: None,
         used_at: None,
-        expires_at: tx.now().plus(life).min(grant.expires_at),
+        expires_at: tx.now().plus(lifetime).min(grant.expires_at),
         created_at: tx.now(),
     }
 }
 
-/// Reads a token of either kind, whatever it is said to be.
-fn of_either_kind(text: &str) -> Option<Token> {
-    let read = |kind| Token::parse(kind, text);
-    read(TokenKind::Access).or_else(|| read(TokenKind::Refresh))
+/// Parses an access or refresh token. `token_type_hint` is ignored, because the prefix tells the type.
+fn parse_any(text: &str) -> Option<Token> {
+    let parse = |kind| Token::parse(kind, text);
+    parse(TokenKind::Access).or_else(|| parse(TokenKind::Refresh))
 }
 
-/// What is kept of a token that an app shows us, if the token is its own.
-fn shown(db: &Reader<'_>, app: AppId, text: &str) -> Result<Option<Kept>> {
-    let Some(token) = of_either_kind(text) else { return Ok(None) };
-    let text = sql!(Kept::SELECT, " where account_id = :account and hash = :hash");
-    let kept: Option<Kept> = db.maybe(text, bind! { hash: token.hash() })?;
-    Ok(kept.filter(|kept| kept.app_id == app))
+/// The stored token with this value, if it belongs to the app.
+fn find_own(db: &Reader<'_>, app: AppId, text: &str) -> Result<Option<StoredToken>> {
+    let Some(token) = parse_any(text) else { return Ok(None) };
+    let text = sql!(StoredToken::SELECT, " where account_id = :account and hash = :hash");
+    let stored: Option<StoredToken> = db.optional(text, bind! { hash: token.hash() })?;
+    Ok(stored.filter(|token| token.app_id == app))
 }
 
-/// Takes back a token that its app no longer needs. With a refresh token the whole grant ends. A token
-/// that is unknown or another app's is left as it is, and nobody is told.
-pub fn give_back(tx: &Tx<'_>, app: AppId, text: &str) -> Result<()> {
-    let Some(kept) = shown(tx, app, text)? else { return Ok(()) };
-    if kept.kind == Kind::Refresh {
-        return grant::revoke(tx, kept.grant_id, "revoked_by_app");
+/// Revokes a token (RFC 7009). Revoking a refresh token revokes the whole grant. A token that is unknown or belongs to
+/// another app is silently ignored.
+pub fn revoke(tx: &Tx<'_>, app: AppId, text: &str) -> Result<()> {
+    let Some(token) = find_own(tx, app, text)? else { return Ok(()) };
+    if token.kind == Kind::Refresh {
+        return grant::revoke(tx, token.grant_id, "revoked_by_app");
     }
-    tx.run(
+    tx.execute(
         "delete from oauth_token where account_id = :account and hash = :hash",
-        bind! { hash: kept.hash },
+        bind! { hash: token.hash },
     )?;
     let details = serde_json::json!({ "app": app });
-    tx.audit("oauth_token.revoked", &kept.grant_id.to_string(), &details)
+    tx.audit("oauth_token.revoked", &token.grant_id.to_string(), &details)
 }
 
-/// What an app learns of an access token of its own that is good now.
-pub fn inspect(db: &Reader<'_>, app: AppId, text: &str) -> Result<Option<Kept>> {
-    let Some(kept) = shown(db, app, text)? else { return Ok(None) };
-    let belongs: Option<(UserId,)> = db.maybe(
+/// The app's access token with this value, if it is active (RFC 7662).
+pub fn introspect(db: &Reader<'_>, app: AppId, text: &str) -> Result<Option<StoredToken>> {
+    let Some(token) = find_own(db, app, text)? else { return Ok(None) };
+    let member: Option<(UserId,)> = db.optional(
         "select user_id from account_user where account_id = :account and user_id = :user",
-        bind! { user: kept.user_id },
+        bind! { user: token.user_id },
     )?;
-    let good = kept.kind == Kind::Access && db.now() < kept.expires_at && belongs.is_some();
-    Ok(good.then_some(kept))
+    let active = token.kind == Kind::Access && db.now() < token.expires_at && member.is_some();
+    Ok(active.then_some(token))
 }
 
-/// Notes that an access token is in use, with its grant and the refresh token that came with it.
-pub fn touch(tx: &Tx<'_>, grant: GrantId, generation: i64) -> Result<()> {
-    tx.run(
+/// Records that an access token was used now, on its grant and on all tokens of its generation.
+pub fn record_use(tx: &Tx<'_>, grant: GrantId, generation: i64) -> Result<()> {
+    tx.execute(
         "update oauth_grant set last_used_at = :now where account_id = :account and id = :grant",
         bind! { grant },
     )?;
-    tx.run(
+    tx.execute(
         "update oauth_token set used_at = :now
          where account_id = :account and grant_id = :grant and generation = :generation",
         bind! { grant, generation },
@@ -154,9 +172,9 @@ pub fn touch(tx: &Tx<'_>, grant: GrantId, generation: i64) -> Result<()> {
     Ok(())
 }
 
-/// Forgets tokens that have expired. Says how many.
-pub fn forget(tx: &Tx<'_>) -> Result<u64> {
-    Ok(tx.run(
+/// Deletes a batch of expired tokens. Returns the number of deleted rows.
+pub fn delete_expired(tx: &Tx<'_>) -> Result<u64> {
+    Ok(tx.execute(
         "delete from oauth_token where hash in
             (select hash from oauth_token where expires_at < :now limit 500) /* any account */",
         bind! {},
@@ -164,8 +182,8 @@ pub fn forget(tx: &Tx<'_>) -> Result<u64> {
 }
 
 row! {
-    /// What a request learns of its access token in one look.
-    struct Found {
+    /// What a request needs to know about its access token, read in one query.
+    struct AccessTokenRow {
         account_id: AccountId,
         user_id: UserId,
         app_id: AppId,
@@ -180,10 +198,10 @@ row! {
     }
 }
 
-/// The credential of an access token, if it is good now. Whoever ends a grant, takes an app out of
-/// service, disables a user or takes them out of the account also takes the tokens away.
+/// The credential of an access token, if it is valid. Revoking a grant, disabling an app or user, and removing a user
+/// from the account all delete the tokens, so that only the expiry is checked here.
 pub fn authenticate(db: &Reader<'_>, token: &Token) -> Result<Option<Credential>> {
-    let found: Option<Found> = db.maybe(
+    let row: Option<AccessTokenRow> = db.optional(
         "select t.account_id, t.user_id, t.app_id, t.grant_id, t.scopes, t.generation, t.used_at, t.expires_at,
                 u.role, a.tier, j.sequence
          from oauth_token t
@@ -193,19 +211,19 @@ pub fn authenticate(db: &Reader<'_>, token: &Token) -> Result<Option<Credential>
          where t.hash = :hash and t.kind = 'access' /* any account */",
         bind! { hash: token.hash() },
     )?;
-    let found = found.filter(|found| db.now() < found.expires_at);
-    Ok(found.map(|found| Credential {
+    let row = row.filter(|row| db.now() < row.expires_at);
+    Ok(row.map(|row| Credential {
         holder: Holder::App {
-            user: found.user_id,
-            app: found.app_id,
-            grant: found.grant_id,
-            role: found.role,
-            generation: found.generation,
-            last_used_at: found.used_at,
+            user: row.user_id,
+            app: row.app_id,
+            grant: row.grant_id,
+            role: row.role,
+            generation: row.generation,
+            last_used_at: row.used_at,
         },
-        account_id: found.account_id,
-        scopes: found.scopes,
-        tier: found.tier,
-        sequence: found.sequence,
+        account_id: row.account_id,
+        scopes: row.scopes,
+        tier: row.tier,
+        sequence: row.sequence,
     }))
 }

@@ -1,5 +1,5 @@
-//! What is held about a person: to be handed over, or to be erased.
+//! Export and erasure of personal data.
 
 pub mod api;
-pub mod dossier;
+pub mod person_export;
 pub mod erasure;

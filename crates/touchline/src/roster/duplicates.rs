@@ -1,65 +1,70 @@
-//! Duplicates: who may be the same person as somebody who is to be added.
+//! Duplicate detection: existing people who may be the same person as a new one.
 //!
-//! Two people look alike if they have the same name and were born on the same day, or if they have the
-//! same address of mail. Families share addresses: where one belongs to a guardian, it counts only
-//! together with the name, so that it never makes one child of two.
+//! Two people are similar if they have the same name and birth date, or the same email address. Families share email
+//! addresses, so the address of a guardian counts only together with the same name. Otherwise two siblings would look
+//! like one child.
 
 use store::Reader;
 
 use super::guardian;
 use super::membership::{self, MemberStatus};
 use super::person::{self, Person};
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Candidate, MatchedOn, Result};
 
-/// Everybody who looks like this person, each once. `shared` says that the address of mail is known
-/// to be a guardian's.
-pub fn of(db: &Reader<'_>, new: &Person, shared: bool) -> Result<Vec<(Person, MatchedOn)>> {
-    let mut alike = Vec::new();
+/// Existing people who are similar to this person, each once. `shared` says that the email address is known to be that
+/// of a guardian.
+pub fn find_similar(
+    db: &Reader<'_>,
+    new: &Person,
+    shared: bool,
+) -> Result<Vec<(Person, MatchedOn)>> {
+    let mut similar = Vec::new();
     if let Some(email) = &new.email_folded {
-        let others = person::with_email(db, email)?;
-        let shared = shared || guardian::any(db, others.iter().map(|other| other.id).collect())?;
-        let counts = |other: &Person| !shared || other.name_folded == new.name_folded;
-        alike.extend(others.into_iter().filter(counts).map(|other| (other, MatchedOn::Email)));
+        let others = person::find_by_email(db, email)?;
+        let shared =
+            shared || guardian::any_is_guardian(db, others.iter().map(|other| other.id).collect())?;
+        let matches = |other: &Person| !shared || other.name_folded == new.name_folded;
+        similar.extend(others.into_iter().filter(matches).map(|other| (other, MatchedOn::Email)));
     }
     if let Some(day) = new.birth_date {
-        let others = person::born_as(db, &new.name_folded, day)?.into_iter();
-        alike.extend(others.map(|other| (other, MatchedOn::NameAndBirthDate)));
+        let others = person::find_by_name_and_birth_date(db, &new.name_folded, day)?.into_iter();
+        similar.extend(others.map(|other| (other, MatchedOn::NameAndBirthDate)));
     }
-    let mut known = Vec::new();
-    alike.retain(|(other, _)| {
-        let first = !known.contains(&other.id);
-        known.push(other.id);
-        first
+    let mut seen = Vec::new();
+    similar.retain(|(other, _)| {
+        let is_first = !seen.contains(&other.id);
+        seen.push(other.id);
+        is_first
     });
-    Ok(alike)
+    Ok(similar)
 }
 
-/// The people who look alike, as far as the caller may know of them: without any contact data, and
-/// with no trace of those on teams that are out of reach.
+/// The similar people as this caller may see them: without contact data, and without people and teams that the caller
+/// has no access to.
 pub fn candidates(
     db: &Reader<'_>,
-    reach: &Reach,
-    alike: Vec<(Person, MatchedOn)>,
+    access: &TeamAccess,
+    similar: Vec<(Person, MatchedOn)>,
 ) -> Result<Vec<Candidate>> {
-    let ids: Vec<_> = alike.iter().map(|(person, _)| person.id).collect();
-    let reached = person::reached(db, reach, &ids)?;
-    let memberships = membership::of(db, ids)?;
+    let ids: Vec<_> = similar.iter().map(|(person, _)| person.id).collect();
+    let visible = person::filter_visible(db, access, &ids)?;
+    let memberships = membership::list_for(db, ids)?;
     let candidate = |(person, matched_on): (Person, MatchedOn)| {
         let teams = memberships.iter().filter(|membership| {
             membership.person_id == person.id
                 && membership.status != MemberStatus::Removed
-                && reach.check(membership.team_id).is_ok()
+                && access.check(membership.team_id).is_ok()
         });
         Candidate {
             pointer: String::new(),
             person_id: person.id,
-            teams: teams.map(|membership| membership.team_id).collect(),
+            team_ids: teams.map(|membership| membership.team_id).collect(),
             first_name: person.first_name,
             last_name: person.last_name,
             matched_on,
         }
     };
-    let alike = alike.into_iter().filter(|(person, _)| reached.contains(&person.id));
-    Ok(alike.map(candidate).collect())
+    let similar = similar.into_iter().filter(|(person, _)| visible.contains(&person.id));
+    Ok(similar.map(candidate).collect())
 }

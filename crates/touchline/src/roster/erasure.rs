@@ -1,4 +1,4 @@
-//! Erasure: what the roster holds about a person, told and taken back.
+//! Personal data on the roster: export and erasure of a person.
 
 use std::collections::BTreeMap;
 
@@ -7,75 +7,75 @@ use store::{Reader, Tx};
 
 use super::guardian;
 use super::member::{self, Member};
-use super::membership::{self, MemberStatus, Membership, Positions, counted};
+use super::membership::{self, MemberStatus, Membership, Positions, roster_count};
 use super::person::{self, Person};
 use super::profile;
-use super::ripple::Ripple;
-use crate::accounts::rights::Reach;
+use super::version_cascade::VersionCascade;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::ids::{PersonId, TeamId};
 use crate::metadata::Metadata;
-use crate::signals::Tell;
+use crate::signals::Publish;
 use crate::teams::team;
 
-/// Everything the roster holds about a person.
-pub fn dossier(db: &Reader<'_>, id: PersonId) -> Result<Value> {
-    let person = profile::show(db, &Reach::Everywhere, id)?;
-    let memberships = member::shown(db, membership::of(db, vec![id])?, false)?;
-    let looks_after = guardian::children(db, &[id])?.into_iter().map(|tie| {
+/// All data on the roster about a person.
+pub fn export_person(db: &Reader<'_>, id: PersonId) -> Result<Value> {
+    let person = profile::show(db, &TeamAccess::AllTeams, id)?;
+    let memberships = member::to_members(db, membership::list_for(db, vec![id])?, false)?;
+    let dependents = guardian::list_by_guardian(db, &[id])?.into_iter().map(|one| {
         json!({
-            "person_id": tie.person_id,
-            "relationship": tie.relationship,
-            "may_pick_up": tie.may_pick_up,
-            "receives_messages": tie.receives_messages,
-            "confirmed": tie.confirmed,
-            "since": tie.created_at,
+            "person_id": one.person_id,
+            "relationship": one.relationship,
+            "can_pick_up": one.can_pick_up,
+            "receives_messages": one.receives_messages,
+            "confirmed": one.confirmed,
+            "since": one.created_at,
         })
     });
-    let looks_after: Vec<_> = looks_after.collect();
-    Ok(json!({ "person": person, "memberships": memberships, "looks_after": looks_after }))
+    let dependents: Vec<_> = dependents.collect();
+    Ok(json!({ "person": person, "memberships": memberships, "looks_after": dependents }))
 }
 
-/// Takes everything away that tells who a person is. They leave every team and every family;
-/// guardians who are known only because of them go with them. Says who was erased.
+/// Erases all personal data of a person, ends their memberships and removes their guardianships. Guardians who have no
+/// other role in the club are erased too. Returns the erased people.
 pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<Vec<PersonId>> {
     let person = person::find(tx, id)?;
     if person.erased_at.is_some() {
         return Err(Error::invalid_state("The person is already erased."));
     }
-    let guardians = guardian::of(tx, &[id])?;
-    let mut ripple = Ripple::default();
-    for tie in guardian::children(tx, &[id])? {
-        ripple.shown(tie.person_id);
+    let guardians = guardian::list_for(tx, &[id])?;
+    let mut cascade = VersionCascade::default();
+    for guardianship in guardian::list_by_guardian(tx, &[id])? {
+        cascade.members_changed(guardianship.person_id);
     }
-    guardian::untie(tx, id)?;
-    let person = nobody(tx, person);
+    guardian::remove_all(tx, id)?;
+    let person = anonymize(tx, person);
     person::update(tx, &person)?;
-    person::raise(tx, vec![id])?;
-    if !leave(tx, &person)? {
-        // No team has anything to hear of somebody who was on none.
-        tx.tell("roster.person_updated", &profile::told(tx, id)?)?;
+    person::bump_versions(tx, vec![id])?;
+    if !remove_memberships(tx, &person)? {
+        // A person without memberships has no member notifications.
+        tx.publish("roster.person_updated", &profile::snapshot(tx, id)?)?;
     }
     let mut erased = vec![id];
     for link in guardians {
-        if is_unknown_otherwise(tx, &link.guardian)? {
+        if has_no_other_role(tx, &link.guardian)? {
             erased.extend(erase(tx, link.guardian.id)?);
         } else {
-            ripple.listed(link.guardian.id);
+            cascade.profile_changed(link.guardian.id);
         }
     }
-    ripple.settle(tx, None)?;
+    cascade.apply(tx, None)?;
     Ok(erased)
 }
 
-fn nobody(tx: &Tx<'_>, person: Person) -> Person {
+fn anonymize(tx: &Tx<'_>, person: Person) -> Person {
     let (first, last) = ("Erased", "person");
     Person {
         id: person.id,
         first_name: first.to_owned(),
         last_name: Some(last.to_owned()),
         name_folded: person::folded_name(first, Some(last)),
-        wants_email: false,
+        email_opt_in: false,
         user_id: None,
         erased_at: Some(tx.now()),
         created_at: person.created_at,
@@ -84,25 +84,25 @@ fn nobody(tx: &Tx<'_>, person: Person) -> Person {
     }
 }
 
-/// Whether a guardian is on no team, was on none, signs in as nobody and looks after nobody else.
-fn is_unknown_otherwise(tx: &Tx<'_>, guardian: &Person) -> Result<bool> {
+/// Whether a guardian was never on a team, is not linked to a user and has no other dependents.
+fn has_no_other_role(tx: &Tx<'_>, guardian: &Person) -> Result<bool> {
     Ok(guardian.erased_at.is_none()
         && guardian.user_id.is_none()
-        && membership::of(tx, vec![guardian.id])?.is_empty()
-        && guardian::children(tx, &[guardian.id])?.is_empty())
+        && membership::list_for(tx, vec![guardian.id])?.is_empty()
+        && guardian::list_by_guardian(tx, &[guardian.id])?.is_empty())
 }
 
-/// Ends every membership of an erased person and says whether there was one. What they were is not
-/// told again.
-fn leave(tx: &Tx<'_>, person: &Person) -> Result<bool> {
-    let mut left: BTreeMap<&'static str, Vec<Member>> = BTreeMap::new();
-    let mut fewer: BTreeMap<TeamId, i64> = BTreeMap::new();
-    for before in membership::of(tx, vec![person.id])? {
-        let news = match before.status {
+/// Ends all memberships of an erased person and returns whether there were any. The notifications do not contain the
+/// previous values.
+fn remove_memberships(tx: &Tx<'_>, person: &Person) -> Result<bool> {
+    let mut removed: BTreeMap<&'static str, Vec<Member>> = BTreeMap::new();
+    let mut count_changes: BTreeMap<TeamId, i64> = BTreeMap::new();
+    for before in membership::list_for(tx, vec![person.id])? {
+        let event_type = match before.status {
             MemberStatus::Removed => "roster.member_updated",
             _ => "roster.member_removed",
         };
-        *fewer.entry(before.team_id).or_default() -= counted(before.status);
+        *count_changes.entry(before.team_id).or_default() -= roster_count(before.status);
         let after = Membership {
             status: MemberStatus::Removed,
             left_on: before.left_on.or(Some(person::today(tx.now()))),
@@ -113,14 +113,14 @@ fn leave(tx: &Tx<'_>, person: &Person) -> Result<bool> {
             ..before
         };
         let after = membership::save(tx, after)?;
-        left.entry(news).or_default().push(Member::new(after, person));
+        removed.entry(event_type).or_default().push(Member::new(after, person));
     }
-    for (team, more) in fewer {
-        team::count_roster(tx, team, more)?;
+    for (team, change) in count_changes {
+        team::adjust_roster_count(tx, team, change)?;
     }
-    for (kind, members) in &left {
-        let news: Vec<_> = members.iter().map(|member| (None, member)).collect();
-        tx.tell_all(kind, &news)?;
+    for (event_type, members) in &removed {
+        let snapshots: Vec<_> = members.iter().map(|member| (None, member)).collect();
+        tx.publish_all(event_type, &snapshots)?;
     }
-    Ok(!left.is_empty())
+    Ok(!removed.is_empty())
 }

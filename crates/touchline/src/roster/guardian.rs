@@ -1,4 +1,4 @@
-//! Guardians: people who look after others. Siblings share them.
+//! Guardians of people, usually parents. Siblings share them.
 
 use std::collections::BTreeSet;
 
@@ -8,32 +8,33 @@ use serde_json::json;
 use store::{Reader, Tx, bind, record, sql};
 use utoipa::ToSchema;
 
+use super::guards::{self, Dependent};
 use super::person::{self, Person, PersonChange};
-use super::refusals::Refusals;
-use super::ripple::Ripple;
 use super::safeguarding;
-use super::trust::{self, Ward};
-use crate::accounts::rights::Reach;
+use super::version_cascade::VersionCascade;
+use super::violations::Violations;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, PersonId};
-use crate::signals::Tell;
+use crate::signals::Publish;
 
-/// How many guardians somebody can have.
-pub const MOST: usize = 10;
+/// Maximum number of guardians of a person.
+pub const MAX_GUARDIANS: usize = 10;
 
 record! {
-    /// That somebody looks after somebody, and how.
+    /// A guardian of a person, with their permissions.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Guardianship in guardianship {
         pub account_id: AccountId,
-        /// Who is looked after.
+        /// The dependent.
         pub person_id: PersonId,
         pub guardian_id: PersonId,
+        /// Position in the list of guardians, from 0.
         pub position: i64,
         pub relationship: Option<String>,
-        pub may_pick_up: bool,
+        pub can_pick_up: bool,
         pub receives_messages: bool,
-        /// Whether an admin, or a confirmed guardian of the same person, said that this is their guardian.
+        /// Whether an admin or a confirmed guardian of the same person confirmed the guardianship.
         pub confirmed: bool,
         pub created_at: Timestamp,
     }
@@ -41,84 +42,96 @@ record! {
 
 /// A guardianship with the person who is the guardian.
 #[derive(Debug, Clone)]
-pub struct Link {
-    pub tie: Guardianship,
+pub struct GuardianLink {
+    pub guardianship: Guardianship,
     pub guardian: Person,
 }
 
-impl Link {
-    /// Whether an admin knows the guardian, and it was confirmed that they look after this person.
+impl GuardianLink {
+    /// Whether both the guardianship and the guardian as an adult are confirmed.
     pub fn is_confirmed(&self) -> bool {
-        self.tie.confirmed && self.guardian.adult_confirmed_at.is_some()
+        self.guardianship.confirmed && self.guardian.adult_confirmed_at.is_some()
     }
 }
 
-/// A guardian, as they are shown with whom they look after.
+/// A guardian of a person.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Guardian {
+    /// ID of the guardian, who is a person too.
     pub id: PersonId,
+    /// First name of the guardian.
     pub first_name: String,
+    /// Last name of the guardian.
     pub last_name: Option<String>,
+    /// Relationship to the child, such as `mother`.
     #[schema(examples("mother"))]
     pub relationship: Option<String>,
+    /// Email address of the guardian.
     pub email: Option<String>,
+    /// Phone number of the guardian.
     pub phone: Option<String>,
-    /// Whether they may fetch the child.
-    pub may_pick_up: bool,
-    /// Whether they are written to when the child is.
+    /// Whether the guardian may pick up the child.
+    pub can_pick_up: bool,
+    /// Whether the guardian receives the messages to the child.
     pub receives_messages: bool,
-    /// Whether an admin, or another guardian whom an admin has confirmed, made them a guardian of this child. Until
-    /// then they do not count as one in conversations with the child.
+    /// Whether an admin or another confirmed guardian has confirmed the guardian. An unconfirmed guardian does not
+    /// count as a guardian in conversations with the child.
     pub confirmed: bool,
 }
 
-impl From<&Link> for Guardian {
-    fn from(Link { tie, guardian }: &Link) -> Self {
+impl From<&GuardianLink> for Guardian {
+    fn from(GuardianLink { guardianship, guardian }: &GuardianLink) -> Self {
         Self {
             id: guardian.id,
             first_name: guardian.first_name.clone(),
             last_name: guardian.last_name.clone(),
-            relationship: tie.relationship.clone(),
+            relationship: guardianship.relationship.clone(),
             email: guardian.email.clone(),
             phone: guardian.phone.clone(),
-            may_pick_up: tie.may_pick_up,
-            receives_messages: tie.receives_messages,
-            confirmed: tie.confirmed,
+            can_pick_up: guardianship.can_pick_up,
+            receives_messages: guardianship.receives_messages,
+            confirmed: guardianship.confirmed,
         }
     }
 }
 
-/// A guardian to be linked. With `id` it is that person, and only the members that are there change
-/// them. Without, it is a person with the same name and e-mail address if there is one, else a new one.
+/// A guardian to add or update. With `id` it is that person, and only the given fields change. Without `id` it is an
+/// existing person with the same name and email address, or a new person if there is none.
 #[derive(Debug, Default, ToSchema)]
+#[schema(as = GuardianInput)]
 pub struct NewGuardian {
+    /// ID of an existing person.
     pub id: Option<PersonId>,
-    /// Required without `id`.
+    /// First name of the guardian. Required without `id`.
     #[schema(value_type = Option<String>, min_length = 1, max_length = 120)]
     pub first_name: Option<String>,
+    /// Last name of the guardian.
     #[schema(value_type = Option<String>, max_length = 120)]
     pub last_name: Change<String>,
+    /// Relationship to the child, such as `mother`.
     #[schema(value_type = Option<String>, max_length = 60)]
     pub relationship: Change<String>,
+    /// Email address of the guardian.
     #[schema(value_type = Option<String>, format = Email, max_length = 254)]
     pub email: Change<String>,
+    /// Phone number of the guardian.
     #[schema(value_type = Option<String>, max_length = 40)]
     pub phone: Change<String>,
-    /// `true` if left out.
+    /// Whether the guardian may pick up the child. Default for new guardians: `true`.
     #[schema(value_type = Option<bool>)]
-    pub may_pick_up: Change<bool>,
-    /// `true` if left out.
+    pub can_pick_up: Change<bool>,
+    /// Whether the guardian receives the messages to the child. Default for new guardians: `true`.
     #[schema(value_type = Option<bool>)]
     pub receives_messages: Change<bool>,
-    /// Only an admin, or a guardian whom an admin has confirmed, can change it. If left out, it stays as it is;
-    /// for a new guardian it is `true` if one of these adds them.
+    /// Whether the guardian is confirmed. Only an admin or a confirmed guardian can change it. Default for new
+    /// guardians: `true` if an admin or a confirmed guardian adds them, otherwise `false`.
     #[schema(value_type = Option<bool>)]
     pub confirmed: Change<bool>,
 }
 
 impl NewGuardian {
-    /// What is said of the person, apart from how they are linked.
-    fn person(&mut self) -> PersonChange {
+    /// The changes to the person, as opposed to the guardianship.
+    fn person_change(&mut self) -> PersonChange {
         PersonChange {
             first_name: self.first_name.take(),
             last_name: std::mem::take(&mut self.last_name),
@@ -128,38 +141,39 @@ impl NewGuardian {
         }
     }
 
-    /// The guardianship with what is said of it.
-    fn tie(self, was: &Guardianship, position: usize) -> Guardianship {
+    /// Applies the changes to a guardianship.
+    fn apply_to(self, before: &Guardianship, position: usize) -> Guardianship {
         Guardianship {
             position: i64::try_from(position).unwrap_or(i64::MAX),
-            relationship: self.relationship.apply(was.relationship.clone()),
-            may_pick_up: self.may_pick_up.apply_or(was.may_pick_up, true),
-            receives_messages: self.receives_messages.apply_or(was.receives_messages, true),
-            confirmed: self.confirmed.apply_or(was.confirmed, was.confirmed),
-            ..was.clone()
+            relationship: self.relationship.apply(before.relationship.clone()),
+            can_pick_up: self.can_pick_up.apply_or(before.can_pick_up, true),
+            receives_messages: self.receives_messages.apply_or(before.receives_messages, true),
+            confirmed: self.confirmed.apply_or(before.confirmed, before.confirmed),
+            ..before.clone()
         }
     }
 }
 
-/// The guardians of these people, in the order they were given.
-pub fn of(db: &Reader<'_>, people: &[PersonId]) -> Result<Vec<Link>> {
-    let ties: Vec<Guardianship> = db.all(
+/// The guardians of these people, sorted by person and position.
+pub fn list_for(db: &Reader<'_>, people: &[PersonId]) -> Result<Vec<GuardianLink>> {
+    let guardianships: Vec<Guardianship> = db.all(
         sql!(
             Guardianship::SELECT,
             " where account_id = :account and person_id in (:people) order by person_id, position"
         ),
         bind! { people: people.to_vec() },
     )?;
-    let guardians = person::all(db, ties.iter().map(|tie| tie.guardian_id).collect())?;
-    let linked = |tie: Guardianship| {
-        let guardian = guardians.get(&tie.guardian_id)?.clone();
-        Some(Link { tie, guardian })
+    let guardians =
+        person::find_many(db, guardianships.iter().map(|one| one.guardian_id).collect())?;
+    let link = |guardianship: Guardianship| {
+        let guardian = guardians.get(&guardianship.guardian_id)?.clone();
+        Some(GuardianLink { guardianship, guardian })
     };
-    Ok(ties.into_iter().filter_map(linked).collect())
+    Ok(guardianships.into_iter().filter_map(link).collect())
 }
 
-/// Whom these people look after.
-pub fn children(db: &Reader<'_>, guardians: &[PersonId]) -> Result<Vec<Guardianship>> {
+/// The guardianships in which these people are the guardians.
+pub fn list_by_guardian(db: &Reader<'_>, guardians: &[PersonId]) -> Result<Vec<Guardianship>> {
     Ok(db.all(
         sql!(
             Guardianship::SELECT,
@@ -170,296 +184,314 @@ pub fn children(db: &Reader<'_>, guardians: &[PersonId]) -> Result<Vec<Guardians
     )?)
 }
 
-/// Whether one of these people is somebody's guardian.
-pub(super) fn any(db: &Reader<'_>, people: Vec<PersonId>) -> Result<bool> {
-    let found: Option<(i64,)> = db.maybe(
+/// Whether any of these people is a guardian.
+pub(super) fn any_is_guardian(db: &Reader<'_>, people: Vec<PersonId>) -> Result<bool> {
+    let row: Option<(i64,)> = db.optional(
         "select 1 from guardianship where account_id = :account and guardian_id in (:people) limit 1",
         bind! { people },
     )?;
-    Ok(found.is_some())
+    Ok(row.is_some())
 }
 
-/// A guardian that is going to be linked: the person as they are now, if they are there, and as they
-/// will be.
-pub(super) struct Planned {
+/// A guardian to save: the existing person, if there is one, the person after the change, and the guardianship.
+pub(super) struct PlannedGuardian {
     before: Option<Person>,
     after: Person,
-    tie: Guardianship,
+    guardianship: Guardianship,
 }
 
-/// Finds out who the guardians of a child are to be, without changing anything.
+/// Resolves and validates the new list of guardians of a child, without saving anything.
 pub(super) fn plan(
     tx: &Tx<'_>,
-    reach: &Reach,
-    ward: Ward<'_>,
-    wanted: Vec<NewGuardian>,
-    refusals: &mut Refusals,
-) -> Result<Vec<Planned>> {
-    let child = ward.now.id;
-    let now = of(tx, &[child])?;
-    let may_tie = trust::may_tie(tx, reach, ward)?;
-    let may_lower = safeguarding::may_lower(tx, reach, child)?;
-    let mut plan: Vec<Planned> = Vec::new();
-    for (position, mut item) in wanted.into_iter().enumerate() {
-        let place = format!("/guardians/{position}");
-        let Some((before, after)) = meant(tx, reach, child, &now, &mut item)? else {
-            refusals.missing(&format!("{place}/id"));
+    access: &TeamAccess,
+    dependent: Dependent<'_>,
+    items: Vec<NewGuardian>,
+    violations: &mut Violations,
+) -> Result<Vec<PlannedGuardian>> {
+    let child = dependent.after.id;
+    let current = list_for(tx, &[child])?;
+    let can_add = guards::can_add_guardian(tx, access, dependent)?;
+    let can_lower = safeguarding::can_lower_protection(tx, access, child)?;
+    let mut plan: Vec<PlannedGuardian> = Vec::new();
+    for (position, mut item) in items.into_iter().enumerate() {
+        let pointer = format!("/guardians/{position}");
+        let Some((before, after)) = resolve_person(tx, access, child, &current, &mut item)? else {
+            violations.not_found(&format!("{pointer}/id"));
             continue;
         };
-        let tied = now.iter().any(|link| link.guardian.id == after.id);
+        let is_current = current.iter().any(|link| link.guardian.id == after.id);
         if let Some(before) = &before
-            && let Some(member) = trust::foreign_contact(tx, reach, before, &after)?
+            && let Some(field) = guards::forbidden_contact_change(tx, access, before, &after)?
         {
-            refusals.admin_decides(&format!("{place}/{member}"));
+            violations.admin_only(&format!("{pointer}/{field}"));
         }
         let after = match &before {
-            Some(before) => safeguarding::with_new_email(tx, reach, before, after)?,
+            Some(before) => {
+                safeguarding::clear_confirmation_on_new_email(tx, access, before, after)?
+            }
             None => after,
         };
-        if reach.is_own(after.id) && !tied {
-            // Whoever looks after a child sees all its teams; nobody gives themselves that.
-            let detail = "You cannot make yourself a guardian; ask an admin of the club.";
-            refusals.invalid(&place, "not_allowed", detail);
-        } else if !tied && (!may_tie || is_unfit(tx, reach, before.as_ref())?) {
-            refusals.admin_decides(&place);
+        if access.is_self(after.id) && !is_current {
+            // A guardian sees all teams of the child, so nobody may give themselves this access.
+            let detail = "You cannot make yourself a guardian. Ask an admin of the club.";
+            violations.invalid(&pointer, "not_allowed", detail);
+        } else if !is_current && (!can_add || needs_admin(tx, access, before.as_ref())?) {
+            violations.admin_only(&pointer);
         } else if after.id == child {
-            refusals.invalid(&place, "own_guardian", "A person cannot be their own guardian.");
-        } else if plan.iter().any(|other| other.is_for(before.is_some(), &after)) {
-            refusals.invalid(&place, "repeated", "This guardian stands in the list before.");
+            violations.invalid(&pointer, "own_guardian", "A person cannot be their own guardian.");
+        } else if plan.iter().any(|other| other.is_same_guardian(before.is_some(), &after)) {
+            violations.invalid(
+                &pointer,
+                "repeated",
+                "This guardian is in the list more than once.",
+            );
         } else {
-            let tie = now.iter().find(|link| link.guardian.id == after.id);
-            let was = tie
-                .map_or_else(|| fresh(tx, (child, after.id), may_lower), |link| link.tie.clone());
-            let tie = item.tie(&was, position);
-            if !may_lower && tie.confirmed != was.confirmed {
-                refusals.guardian_decides(&format!("{place}/confirmed"));
+            let link = current.iter().find(|link| link.guardian.id == after.id);
+            let old = link.map_or_else(
+                || new_guardianship(tx, (child, after.id), can_lower),
+                |link| link.guardianship.clone(),
+            );
+            let guardianship = item.apply_to(&old, position);
+            if !can_lower && guardianship.confirmed != old.confirmed {
+                violations.guardian_only(&format!("{pointer}/confirmed"));
             }
-            plan.push(Planned { before, after, tie });
+            plan.push(PlannedGuardian { before, after, guardianship });
         }
     }
-    if !may_lower && safeguarding::is_minor(tx, child)? {
-        let before: Vec<_> = now.into_iter().map(|link| link.tie).collect();
-        let after: Vec<_> = plan.iter().map(|planned| planned.tie.clone()).collect();
-        refuse_changes(&before, &after, refusals);
+    if !can_lower && safeguarding::is_minor(tx, child)? {
+        let before: Vec<_> = current.into_iter().map(|link| link.guardianship).collect();
+        let after: Vec<_> = plan.iter().map(|planned| planned.guardianship.clone()).collect();
+        reject_protection_changes(&before, &after, violations);
     }
     Ok(plan)
 }
 
-/// Whether only an admin makes this person a guardian: a confirmed coach could then write to the child alone, and a
-/// minor would be written to in the place of an adult.
-fn is_unfit(db: &Reader<'_>, reach: &Reach, guardian: Option<&Person>) -> Result<bool> {
-    let Some(guardian) = guardian.filter(|_| *reach != Reach::Everywhere) else {
-        return Ok(false);
-    };
-    let leads = guardian.adult_confirmed_at.is_some() && trust::is_leader(db, guardian.id)?;
-    Ok(leads || safeguarding::is_minor(db, guardian.id)?)
+/// Whether only an admin may make this person a guardian, and the caller is not an admin. This applies to confirmed
+/// coaches, who could then write to the child alone, and to minors, who would get messages in place of an adult.
+fn needs_admin(db: &Reader<'_>, access: &TeamAccess, guardian: Option<&Person>) -> Result<bool> {
+    let guardian = guardian.filter(|_| *access != TeamAccess::AllTeams);
+    let Some(Person { id, adult_confirmed_at, .. }) = guardian else { return Ok(false) };
+    let is_confirmed_coach = adult_confirmed_at.is_some() && guards::is_coach_or_manager(db, *id)?;
+    Ok(is_confirmed_coach || safeguarding::is_minor(db, *id)?)
 }
 
-/// Refuses whatever lowers the protection of a minor.
-fn refuse_changes(before: &[Guardianship], after: &[Guardianship], refusals: &mut Refusals) {
-    let place = |id| after.iter().position(|tie| tie.guardian_id == id);
+/// Adds a violation for each change that lowers the protection of a minor.
+fn reject_protection_changes(
+    before: &[Guardianship],
+    after: &[Guardianship],
+    violations: &mut Violations,
+) {
+    let position_of = |id| after.iter().position(|one| one.guardian_id == id);
     for change in safeguarding::guardian_changes(before, after) {
-        let place = change.guardian().and_then(place);
-        let pointer = place.map_or("/guardians".to_owned(), |at| format!("/guardians/{at}"));
-        refusals.guardian_decides(&pointer);
+        let position = change.guardian().and_then(position_of);
+        let pointer = position.map_or("/guardians".to_owned(), |at| format!("/guardians/{at}"));
+        violations.guardian_only(&pointer);
     }
 }
 
-impl Planned {
-    /// Whether this is the same guardian: the same person, or one who is just as new and looks alike.
-    fn is_for(&self, known: bool, other: &Person) -> bool {
-        let alike = self.after.name_folded == other.name_folded
+impl PlannedGuardian {
+    /// Whether this is the same guardian: the same person, or two new people with the same name and email address.
+    /// `exists` says whether the other one is an existing person.
+    fn is_same_guardian(&self, exists: bool, other: &Person) -> bool {
+        let is_similar = self.after.name_folded == other.name_folded
             && self.after.email_folded.is_some()
             && self.after.email_folded == other.email_folded;
-        self.after.id == other.id || (!known && self.before.is_none() && alike)
+        self.after.id == other.id || (!exists && self.before.is_none() && is_similar)
     }
 }
 
-fn fresh(tx: &Tx<'_>, (child, guardian): (PersonId, PersonId), confirmed: bool) -> Guardianship {
+fn new_guardianship(
+    tx: &Tx<'_>,
+    (child, guardian): (PersonId, PersonId),
+    confirmed: bool,
+) -> Guardianship {
     Guardianship {
         account_id: tx.account(),
         person_id: child,
         guardian_id: guardian,
         position: 0,
         relationship: None,
-        may_pick_up: true,
+        can_pick_up: true,
         receives_messages: true,
         confirmed,
         created_at: tx.now(),
     }
 }
 
-/// The person who is meant, as they are and as they will be; `None` if an id leads nowhere.
-fn meant(
+/// The person of an item, before and after the change. `None` if the person does not exist or is not visible to the
+/// caller.
+fn resolve_person(
     tx: &Tx<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     child: PersonId,
-    now: &[Link],
+    current: &[GuardianLink],
     item: &mut NewGuardian,
 ) -> Result<Option<(Option<Person>, Person)>> {
-    let change = item.person();
+    let change = item.person_change();
     if let Some(id) = item.id {
-        let person = match person::reachable(tx, reach, id) {
+        let person = match person::find_visible(tx, access, id) {
             Err(error) if error.code == Code::NotFound => return Ok(None),
-            found => found?,
+            person => person?,
         };
         let after = change.apply(&person);
         return Ok(person.erased_at.is_none().then_some((Some(person), after)));
     }
-    let said = change.apply(&person::blank(tx));
-    let mut alike: Vec<_> = now.iter().map(|link| link.guardian.clone()).collect();
-    if let Some(email) = &said.email_folded {
-        alike.extend(person::with_email(tx, email)?);
+    let new = change.apply(&person::blank(tx));
+    let mut similar: Vec<_> = current.iter().map(|link| link.guardian.clone()).collect();
+    if let Some(email) = &new.email_folded {
+        similar.extend(person::find_by_email(tx, email)?);
     }
-    let ids: Vec<_> = alike.iter().map(|person| person.id).collect();
-    let reached = person::reached(tx, reach, &ids)?;
-    let found = alike.into_iter().find(|person| {
-        person.id != child && reached.contains(&person.id) && is_same(person, &said)
+    let ids: Vec<_> = similar.iter().map(|person| person.id).collect();
+    let visible = person::filter_visible(tx, access, &ids)?;
+    let existing = similar.into_iter().find(|person| {
+        person.id != child && visible.contains(&person.id) && is_match(person, &new)
     });
-    Ok(Some(match found {
+    Ok(Some(match existing {
         Some(person) => {
-            let after = completed(&person, said);
+            let after = fill_missing_contacts(&person, new);
             (Some(person), after)
         }
-        None => (None, said),
+        None => (None, new),
     }))
 }
 
-/// Whether somebody who was described is a person who is known: nothing that both say differs.
-fn is_same(known: &Person, said: &Person) -> bool {
+/// Whether a new person matches an existing one: same name, and no conflicting email address or phone number.
+fn is_match(existing: &Person, new: &Person) -> bool {
     let differ = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
-    known.name_folded == said.name_folded
-        && !differ(&known.email_folded, &said.email_folded)
-        && !differ(&known.phone_normalized, &said.phone_normalized)
+    existing.name_folded == new.name_folded
+        && !differ(&existing.email_folded, &new.email_folded)
+        && !differ(&existing.phone_normalized, &new.phone_normalized)
 }
 
-/// The known person, with what was not known of them before.
-fn completed(known: &Person, said: Person) -> Person {
-    let news = |known: &Option<String>, said: Option<String>| match said {
-        Some(said) if known.is_none() => Change::Set(said),
-        _ => Change::Keep,
+/// The existing person, with missing contact data filled in.
+fn fill_missing_contacts(existing: &Person, new: Person) -> Person {
+    let fill = |old: &Option<String>, new: Option<String>| {
+        new.filter(|_| old.is_none()).map_or(Change::Keep, Change::Set)
     };
     let change = PersonChange {
-        email: news(&known.email, said.email),
-        phone: news(&known.phone, said.phone),
+        email: fill(&existing.email, new.email),
+        phone: fill(&existing.phone, new.phone),
         ..PersonChange::default()
     };
-    change.apply(known)
+    change.apply(existing)
 }
 
-/// Makes these the guardians of a child, and nobody else. Returns those who are new.
+/// Replaces all guardians of a child. Returns the added ones.
 pub(super) fn replace(
     tx: &Tx<'_>,
     child: PersonId,
-    plan: Vec<Planned>,
-    ripple: &mut Ripple,
+    plan: Vec<PlannedGuardian>,
+    cascade: &mut VersionCascade,
 ) -> Result<Vec<PersonId>> {
-    let before: Vec<_> = of(tx, &[child])?.into_iter().map(|link| link.tie).collect();
-    let after: Vec<_> = plan.iter().map(|planned| planned.tie.clone()).collect();
-    for Planned { before, after, .. } in plan {
+    let before: Vec<_> =
+        list_for(tx, &[child])?.into_iter().map(|link| link.guardianship).collect();
+    let after: Vec<_> = plan.iter().map(|planned| planned.guardianship.clone()).collect();
+    for PlannedGuardian { before, after, .. } in plan {
         match before {
             None => {
                 person::insert(tx, &after)?;
-                ripple.made(after.id);
+                cascade.person_created(after.id);
             }
             Some(before) if before != after => {
                 safeguarding::record_change(tx, &before, &after)?;
                 person::update(tx, &after)?;
-                ripple.changed(before, &after);
+                cascade.person_changed(before, &after);
             }
             Some(_) => {}
         }
     }
-    store(tx, child, (&before, &after), ripple)
+    save_all(tx, child, (&before, &after), cascade)
 }
 
-/// Adds a guardian of a child. `confirmed` says whether an admin or a confirmed guardian decided it.
+/// Adds a guardian to a child. `confirmed` says whether an admin or a confirmed guardian made the decision.
 pub(super) fn add(
     tx: &Tx<'_>,
     (child, guardian): (PersonId, PersonId),
     confirmed: bool,
-    ripple: &mut Ripple,
+    cascade: &mut VersionCascade,
 ) -> Result<()> {
-    let before: Vec<_> = of(tx, &[child])?.into_iter().map(|link| link.tie).collect();
-    if before.len() >= MOST {
-        return Err(Error::invalid_state("This player has as many guardians as there can be."));
+    let before: Vec<_> =
+        list_for(tx, &[child])?.into_iter().map(|link| link.guardianship).collect();
+    if before.len() >= MAX_GUARDIANS {
+        return Err(Error::invalid_state("A person can have at most 10 guardians."));
     }
-    let last = before.iter().map(|tie| tie.position).max();
+    let last = before.iter().map(|one| one.position).max();
     let new = Guardianship {
         position: last.map_or(0, |last| last + 1),
-        ..fresh(tx, (child, guardian), confirmed)
+        ..new_guardianship(tx, (child, guardian), confirmed)
     };
     let after: Vec<_> = before.iter().cloned().chain([new]).collect();
-    store(tx, child, (&before, &after), ripple).map(drop)
+    save_all(tx, child, (&before, &after), cascade).map(drop)
 }
 
-/// Confirms that somebody is the guardian of those whom they look after, or only of this child.
+/// Confirms the guardianships of a guardian for all their dependents, or only for this child.
 pub fn confirm(tx: &Tx<'_>, guardian: PersonId, child: Option<PersonId>) -> Result<()> {
-    let ties = children(tx, &[guardian])?.into_iter().filter(|tie| !tie.confirmed);
-    let mut ripple = Ripple::default();
-    for tie in ties.filter(|tie| child.is_none_or(|child| child == tie.person_id)) {
-        tx.run(
+    let unconfirmed = list_by_guardian(tx, &[guardian])?.into_iter().filter(|one| !one.confirmed);
+    let mut cascade = VersionCascade::default();
+    for one in unconfirmed.filter(|one| child.is_none_or(|child| child == one.person_id)) {
+        tx.execute(
             "update guardianship set confirmed = true
              where account_id = :account and person_id = :child and guardian_id = :guardian",
-            bind! { child: tie.person_id, guardian },
+            bind! { child: one.person_id, guardian },
         )?;
-        ripple.shown(tie.person_id);
+        cascade.members_changed(one.person_id);
         let details = json!({ "guardian": guardian });
-        tx.audit("person.guardian_confirmed", &tie.person_id.to_string(), &details)?;
+        tx.audit("person.guardian_confirmed", &one.person_id.to_string(), &details)?;
     }
-    ripple.settle(tx, None)
+    cascade.apply(tx, None)
 }
 
-/// Says that somebody is not the guardian of those children of whom it was never confirmed.
+/// Removes the unconfirmed guardianships of a guardian.
 pub fn remove_unconfirmed(tx: &Tx<'_>, guardian: PersonId) -> Result<()> {
-    let mut ripple = Ripple::default();
-    for tie in children(tx, &[guardian])?.into_iter().filter(|tie| !tie.confirmed) {
-        let child = tie.person_id;
-        let before: Vec<_> = of(tx, &[child])?.into_iter().map(|link| link.tie).collect();
-        let after: Vec<_> = before.iter().filter(|one| **one != tie).cloned().collect();
-        store(tx, child, (&before, &after), &mut ripple)?;
+    let mut cascade = VersionCascade::default();
+    for removed in list_by_guardian(tx, &[guardian])?.into_iter().filter(|one| !one.confirmed) {
+        let child = removed.person_id;
+        let before: Vec<_> =
+            list_for(tx, &[child])?.into_iter().map(|link| link.guardianship).collect();
+        let after: Vec<_> = before.iter().filter(|one| **one != removed).cloned().collect();
+        save_all(tx, child, (&before, &after), &mut cascade)?;
     }
-    ripple.settle(tx, None)
+    cascade.apply(tx, None)
 }
 
-/// Keeps the new guardians of a child in place of those before. Returns those who are new.
-fn store(
+/// Saves the new guardianships of a child in place of the previous ones. Returns the added guardians.
+fn save_all(
     tx: &Tx<'_>,
     child: PersonId,
     (before, after): (&[Guardianship], &[Guardianship]),
-    ripple: &mut Ripple,
+    cascade: &mut VersionCascade,
 ) -> Result<Vec<PersonId>> {
     if before == after {
         return Ok(Vec::new());
     }
-    tx.run(
+    tx.execute(
         "delete from guardianship where account_id = :account and person_id = :child",
         bind! { child },
     )?;
-    for tie in after {
-        tx.run(Guardianship::INSERT, &tie.bind())?;
+    for guardianship in after {
+        tx.execute(Guardianship::INSERT, &guardianship.bind())?;
     }
-    ripple.shown(child);
+    cascade.members_changed(child);
     if safeguarding::is_minor(tx, child)? {
         for change in safeguarding::guardian_changes(before, after) {
             safeguarding::record(tx, child, &change)?;
         }
     }
     let ids =
-        |ties: &[Guardianship]| -> BTreeSet<_> { ties.iter().map(|tie| tie.guardian_id).collect() };
+        |list: &[Guardianship]| -> BTreeSet<_> { list.iter().map(|one| one.guardian_id).collect() };
     for guardian in ids(before).symmetric_difference(&ids(after)) {
-        ripple.listed(*guardian);
+        cascade.profile_changed(*guardian);
     }
     Ok(ids(after).difference(&ids(before)).copied().collect())
 }
 
-/// Unties a person from everybody who looks after them and from everybody they look after.
-pub(super) fn untie(tx: &Tx<'_>, person: PersonId) -> Result<()> {
-    tx.run(
+/// Removes all guardians and all dependents of a person.
+pub(super) fn remove_all(tx: &Tx<'_>, person: PersonId) -> Result<()> {
+    tx.execute(
         "delete from guardianship where account_id = :account and person_id = :person",
         bind! { person },
     )?;
-    tx.run(
+    tx.execute(
         "delete from guardianship where account_id = :account and guardian_id = :person",
         bind! { person },
     )?;

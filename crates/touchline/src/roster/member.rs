@@ -8,58 +8,72 @@ use store::{Reader, Tx, bind, sql};
 use utoipa::ToSchema;
 
 use super::guardian::{self, NewGuardian};
-use super::membership::{self, counted};
+use super::guards::{self, Dependent};
+use super::membership::{self, roster_count};
 pub use super::membership::{MemberStatus, Membership, MembershipChange, Positions, Role};
 use super::person::{self, Person, PersonChange};
 use super::profile::Private;
-use super::refusals::Refusals;
-use super::ripple::Ripple;
 use super::safeguarding;
-use super::trust::{self, Ward};
-use crate::accounts::rights::Reach;
+use super::version_cascade::VersionCascade;
+use super::violations::Violations;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
-use crate::expected::Expected;
 use crate::ids::{MemberId, PersonId, TeamId, UserId};
+use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
 use crate::paging::{Order, Page};
-use crate::signals::Tell;
+use crate::resource::impl_resource;
+use crate::signals::Publish;
 use crate::teams::team;
-use crate::thing::thing;
 
-/// A person on a team's roster, as they are shown.
+/// A person on a team's roster.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(tag = "object", rename = "member")]
 pub struct Member {
+    /// Unique ID of the member.
     pub id: MemberId,
+    /// Team of the member.
     pub team_id: TeamId,
-    /// The same on every team the person is on.
+    /// ID of the person, the same on all teams.
     pub person_id: PersonId,
+    /// First name of the person.
     #[schema(examples("Inês"), max_length = 120)]
     pub first_name: String,
+    /// Last name of the person.
     #[schema(examples("Duarte"), max_length = 120)]
     pub last_name: Option<String>,
+    /// Name that the person goes by, if it is not the first name.
     #[schema(max_length = 120)]
     pub preferred_name: Option<String>,
+    /// Role on the team: `player`, `coach`, `manager`, or `staff` (other staff, who cannot manage the team).
     pub role: Role,
-    /// As it is worn: `00` is not `0`.
+    /// Jersey number as printed, as a string: `00` and `0` are different.
     #[schema(examples("7"), max_length = 10)]
     pub jersey_number: Option<String>,
+    /// Positions that the member plays.
     #[schema(value_type = Vec<String>)]
     pub positions: Positions,
+    /// Status on the team: `active`, `injured` (still on the roster), `inactive` (does not take part at present) or
+    /// `removed` (no longer on the team).
     pub status: MemberStatus,
+    /// Day on which the member joined the team.
     #[schema(value_type = Option<String>, format = Date)]
     pub joined_on: Option<Day>,
+    /// Day on which the member left the team; `null` if they have not.
     #[schema(value_type = Option<String>, format = Date)]
     pub left_on: Option<Day>,
-    /// The user who signs in as this person.
+    /// ID of the user who signs in as this person; `null` if nobody does.
     pub user_id: Option<UserId>,
-    /// The member's id in another system, unique in the account.
+    /// ID of the member in another system; unique in the account.
     #[schema(max_length = 120)]
     pub external_id: Option<String>,
+    /// Key-value pairs for your own use.
     pub metadata: Metadata,
+    /// When the member was created.
     pub created_at: Timestamp,
+    /// When the member last changed.
     pub updated_at: Timestamp,
-    /// Rises with every change, of the person and of their guardians too.
+    /// Increases with every change, including changes of the person and their guardians.
     pub version: i64,
     #[serde(flatten)]
     #[schema(value_type = Private)]
@@ -67,7 +81,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// The member, without what is private.
+    /// The member without private data.
     pub(super) fn new(membership: Membership, person: &Person) -> Self {
         Self {
             id: membership.id,
@@ -93,35 +107,38 @@ impl Member {
     }
 }
 
-thing!(Member by MemberId: Subject Versioned Paged);
+impl_resource!(Member by MemberId: Subject Versioned Paged);
 
-/// What is to be changed of a member. What is said of the person holds on every team they are on.
+/// Changes to a member. Fields of the person change on all teams that the person is on.
 #[derive(Debug, ToSchema)]
+#[schema(as = UpdateMemberRequest)]
 pub struct MemberChange {
     #[serde(flatten)]
     pub person: PersonChange,
     #[serde(flatten)]
     pub membership: MembershipChange,
-    /// Replaces all guardians; if it is left out, they stay.
+    /// Replaces all guardians. If left out, the guardians stay unchanged.
     #[schema(value_type = Option<Vec<NewGuardian>>, max_items = 10)]
     pub guardians: Change<Vec<NewGuardian>>,
 }
 
-/// Which members of a team to list.
+/// Filters for listing the members of a team.
 #[derive(Debug, Default)]
 pub struct MemberFilter {
     pub role: Option<Role>,
     pub status: Option<MemberStatus>,
-    /// Members who were removed are left out unless the status says otherwise.
-    pub hidden: Option<MemberStatus>,
+    /// Leaves out members with this status.
+    pub excluded_status: Option<MemberStatus>,
     pub external_id: Option<String>,
-    /// Part of a name, whatever its case.
+    /// Changed at or after this time.
+    pub updated_since: Option<Timestamp>,
+    /// Case-insensitive part of the name.
     pub q: Option<String>,
-    /// Whether to show what is private.
+    /// Whether to include private data.
     pub private: bool,
 }
 
-/// One member, without what is private.
+/// One member without private data.
 pub fn find(db: &Reader<'_>, id: MemberId) -> Result<Member> {
     let text = sql!(Membership::SELECT, " where account_id = :account and id = :id");
     let membership: Membership = db.one(text, bind! { id })?;
@@ -129,9 +146,9 @@ pub fn find(db: &Reader<'_>, id: MemberId) -> Result<Member> {
     Ok(Member::new(membership, &person))
 }
 
-/// One member of a team, in full.
+/// One member of a team with private data.
 pub fn show(db: &Reader<'_>, team: TeamId, id: MemberId) -> Result<Member> {
-    shown(db, vec![on_team(db, team, id)?], true)?.pop().ok_or_else(Error::not_found)
+    to_members(db, vec![find_on_team(db, team, id)?], true)?.pop().ok_or_else(Error::not_found)
 }
 
 /// A page of a team's members, in order of creation.
@@ -142,10 +159,11 @@ pub fn list(
     page: &Page<MemberId>,
 ) -> Result<Vec<Member>> {
     team::find(db, team)?;
-    let MemberFilter { role, status, hidden, external_id, .. } = filter;
+    let MemberFilter { role, status, excluded_status: hidden, external_id, .. } = filter;
+    let updated_since = filter.updated_since;
     let pattern = filter.q.as_deref().map(text::contains_pattern);
-    let after = page.after(MemberId::LEAST, MemberId::GREATEST);
-    let limit = page.fetch();
+    let after = page.after(MemberId::MIN, MemberId::MAX);
+    let limit = page.fetch_limit();
     let text = match page.order {
         Order::Asc => {
             sql!(Membership::SELECT, FILTER, " and id > :after order by id limit :limit")
@@ -154,8 +172,9 @@ pub fn list(
             sql!(Membership::SELECT, FILTER, " and id < :after order by id desc limit :limit")
         }
     };
-    let rows = bind! { team, after, limit, role, status, hidden, external_id, pattern };
-    shown(db, db.all(text, rows)?, filter.private)
+    let rows = bind! { team, after, limit, role, status, hidden, external_id, updated_since,
+    pattern };
+    to_members(db, db.all(text, rows)?, filter.private)
 }
 
 const FILTER: &str = "
@@ -164,110 +183,116 @@ const FILTER: &str = "
       and (cast(:status as text) is null or status = :status)
       and (cast(:hidden as text) is null or status <> :hidden)
       and (cast(:external_id as text) is null or external_id = :external_id)
+      and (cast(:updated_since as bigint) is null or updated_at >= :updated_since)
       and (cast(:pattern as text) is null or exists (
               select 1 from person p
               where p.account_id = member.account_id and p.id = member.person_id
                 and (p.name_folded like :pattern escape '\\'
                   or p.preferred_folded like :pattern escape '\\')))";
 
-/// Changes a member, and the person they are. A change that changes nothing tells nobody.
+/// Updates a member and the person. If nothing changes, nothing is published.
 pub fn change(
     tx: &Tx<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     (team, id): (TeamId, MemberId),
-    expected: &Expected,
+    expected: &IfMatch,
     change: MemberChange,
 ) -> Result<Member> {
-    let before = expected.check(on_team(tx, team, id))?;
-    let team = team::playing(tx, team)?;
+    let before = expected.check(find_on_team(tx, team, id))?;
+    let team = team::find_active(tx, team)?;
     if before.status == MemberStatus::Removed {
-        return Err(Error::invalid_state("The member was removed; add the person again."));
+        return Err(Error::invalid_state("The member was removed. Add the person again."));
     }
-    let was = person::find(tx, before.person_id)?;
-    let mut refusals = Refusals::default();
+    let old_person = person::find(tx, before.person_id)?;
+    let mut violations = Violations::default();
     let mut after = change.membership.apply(&before);
-    membership::check(tx, &team, Some(&before), &mut after, &mut refusals)?;
-    let now = change.person.apply(&was);
-    person::check(&now, tx.now(), &mut refusals);
-    if !trust::may_become(reach, &was, Some(&before), &after) {
-        refusals.admin_decides("/role");
+    membership::validate(tx, &team, Some(&before), &mut after, &mut violations)?;
+    let person = change.person.apply(&old_person);
+    person::validate(&person, tx.now(), &mut violations);
+    if !guards::can_assign_role(access, &old_person, Some(&before), &after) {
+        violations.admin_only("/role");
     }
-    if let Some(member) = trust::foreign_contact(tx, reach, &was, &now)? {
-        refusals.admin_decides(&format!("/{member}"));
+    if let Some(field) = guards::forbidden_contact_change(tx, access, &old_person, &person)? {
+        violations.admin_only(&format!("/{field}"));
     }
-    let now = safeguarding::with_new_email(tx, reach, &was, now)?;
-    safeguarding::check(tx, reach, (&was, &now), &mut refusals)?;
+    let person = safeguarding::clear_confirmation_on_new_email(tx, access, &old_person, person)?;
+    safeguarding::check_change(tx, access, (&old_person, &person), &mut violations)?;
     let guardians = match change.guardians {
         Change::Keep => None,
-        said => {
-            let wanted = said.apply(None).unwrap_or_default();
-            let ward = Ward { was: &was, now: &now, role: Some(after.role) };
-            Some(guardian::plan(tx, reach, ward, wanted, &mut refusals)?)
+        change => {
+            let items = change.apply(None).unwrap_or_default();
+            let dependent =
+                Dependent { before: &old_person, after: &person, role: Some(after.role) };
+            Some(guardian::plan(tx, access, dependent, items, &mut violations)?)
         }
     };
-    refusals.finish()?;
+    violations.finish()?;
 
-    let mut ripple = Ripple::default();
+    let mut cascade = VersionCascade::default();
     if (after.role, after.status) != (before.role, before.status) {
-        ripple.listed(was.id);
+        cascade.profile_changed(person.id);
     }
-    if now != was {
-        safeguarding::record_change(tx, &was, &now)?;
-        person::update(tx, &now)?;
-        ripple.changed(was, &now);
+    if person != old_person {
+        safeguarding::record_change(tx, &old_person, &person)?;
+        person::update(tx, &person)?;
+        cascade.person_changed(old_person, &person);
     }
     let mut new_adults = Vec::new();
     if let Some(plan) = guardians {
-        new_adults.extend(guardian::replace(tx, now.id, plan, &mut ripple)?);
+        new_adults.extend(guardian::replace(tx, person.id, plan, &mut cascade)?);
     }
     if after.role != Role::Player && before.role == Role::Player {
-        new_adults.push(now.id);
+        new_adults.push(person.id);
     }
-    let becomes_player = before.role != Role::Player;
-    if becomes_player && safeguarding::is_doubtful(reach, &team, &now, after.role) {
-        safeguarding::mark_minors(tx, vec![now.id])?;
+    let was_staff = before.role != Role::Player;
+    if was_staff && safeguarding::may_be_minor(access, &team, &person, after.role) {
+        safeguarding::mark_minors(tx, vec![person.id])?;
     }
-    team::count_roster(tx, team.id, counted(after.status) - counted(before.status))?;
-    ripple.settle(tx, (after != before).then_some((before, after)))?;
-    safeguarding::confirm_new_adults(tx, reach, new_adults)?;
+    team::adjust_roster_count(
+        tx,
+        team.id,
+        roster_count(after.status) - roster_count(before.status),
+    )?;
+    cascade.apply(tx, (after != before).then_some((before, after)))?;
+    safeguarding::confirm_new_adults(tx, access, new_adults)?;
     show(tx, team.id, id)
 }
 
-/// Takes a member off the team; the history stays.
-pub fn remove(tx: &Tx<'_>, (team, id): (TeamId, MemberId), expected: &Expected) -> Result<Member> {
-    let before = expected.check(on_team(tx, team, id))?;
-    let team = team::playing(tx, team)?;
+/// Removes a member from the team. The history is kept.
+pub fn remove(tx: &Tx<'_>, (team, id): (TeamId, MemberId), expected: &IfMatch) -> Result<Member> {
+    let before = expected.check(find_on_team(tx, team, id))?;
+    let team = team::find_active(tx, team)?;
     if before.status == MemberStatus::Removed {
         return Err(Error::invalid_state("The member is already removed."));
     }
     let left_on = before.left_on.or(Some(person::today(tx.now())));
     let after = Membership { status: MemberStatus::Removed, left_on, ..before.clone() };
     let after = membership::save(tx, after)?;
-    person::raise(tx, vec![before.person_id])?;
-    team::count_roster(tx, team.id, -counted(before.status))?;
+    person::bump_versions(tx, vec![before.person_id])?;
+    team::adjust_roster_count(tx, team.id, -roster_count(before.status))?;
     let person = person::find(tx, before.person_id)?;
     let (before, after) = (Member::new(before, &person), Member::new(after, &person));
-    tx.tell_change("roster.member_removed", &before, &after)?;
+    tx.publish_change("roster.member_removed", &before, &after)?;
     show(tx, team.id, id)
 }
 
-/// The membership, if it is one of this team.
-fn on_team(db: &Reader<'_>, team: TeamId, id: MemberId) -> Result<Membership> {
+/// The membership, if it belongs to this team.
+fn find_on_team(db: &Reader<'_>, team: TeamId, id: MemberId) -> Result<Membership> {
     Ok(db.one(
         sql!(Membership::SELECT, " where account_id = :account and id = :id and team_id = :team"),
         bind! { id, team },
     )?)
 }
 
-/// Memberships as they are shown, in the same order.
-pub(super) fn shown(
+/// The JSON representations of memberships, in the same order.
+pub(super) fn to_members(
     db: &Reader<'_>,
     memberships: Vec<Membership>,
     private: bool,
 ) -> Result<Vec<Member>> {
     let ids = memberships.iter().map(|membership| membership.person_id).collect();
-    let people = person::all(db, ids)?;
-    let details = if private { Private::of(db, &people)? } else { BTreeMap::new() };
+    let people = person::find_many(db, ids)?;
+    let details = if private { Private::load(db, &people)? } else { BTreeMap::new() };
     let member = |membership: Membership| {
         let person = people.get(&membership.person_id)?;
         let private = details.get(&person.id).cloned();

@@ -1,66 +1,77 @@
-//! The membership: that a person is on a team, as what, and the rules of that.
+//! The membership: the record of a person on a team, and its rules.
 
-use kit::{Change, Day, Timestamp, words};
+use kit::{Change, Day, Timestamp, string_enum};
 use serde::Serialize;
-use store::{Bound, Column, Reader, Tx, Value, bind, record, sql, word_column};
+use store::{Column, Reader, ToValue, Tx, Value, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
-use super::refusals::Refusals;
+use super::violations::Violations;
 use crate::error::Result;
 use crate::ids::{AccountId, MemberId, PersonId, TeamId};
 use crate::metadata::Metadata;
+use crate::resource::impl_resource;
 use crate::teams::team::Team;
-use crate::thing::thing;
 
-words! {
-    /// What a member does on the team.
-    pub enum Role {
+string_enum! {
+    /// The role of a member on the team.
+    pub enum Role as MemberRole {
+        /// Plays on the team.
         Player = "player",
+        /// Coaches the team and can manage it.
         Coach = "coach",
+        /// Manages the team.
         Manager = "manager",
+        /// Other staff, without permission to manage the team.
         Staff = "staff",
     }
 }
 
-words! {
-    /// How a member stands with the team.
+string_enum! {
+    /// The status of a member.
     pub enum MemberStatus {
+        /// Takes part in events and counts on the roster.
         Active = "active",
+        /// Injured, but still counts on the roster.
         Injured = "injured",
+        /// On the team, but does not take part at present.
         Inactive = "inactive",
-        /// No longer on the team; the history stays.
+        /// No longer on the team. The history is kept.
         Removed = "removed",
     }
 }
-word_column!(Role, MemberStatus);
+enum_column!(Role, MemberStatus);
 
 impl Role {
-    /// Whether members who are this lead the team.
-    pub fn leads(self) -> bool {
+    /// Whether members with this role can manage the team.
+    pub fn can_manage_team(self) -> bool {
         matches!(self, Self::Coach | Self::Manager)
     }
 }
 
-/// Where a member plays, kept as a JSON list.
+/// The positions that a member plays, stored as a JSON list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Positions(pub Vec<String>);
 
-impl Bound for Positions {
-    fn write(&self) -> Value<'_> {
-        Value::Text(serde_json::to_string(self).expect("text can be written as JSON").into())
+impl ToValue for Positions {
+    fn to_value(&self) -> Value<'_> {
+        Value::Text(
+            serde_json::to_string(self)
+                .expect("a list of strings can be serialized as JSON")
+                .into(),
+        )
     }
 }
 
 impl Column for Positions {
-    fn read(value: Value<'_>) -> store::Result<Self> {
-        let text = String::read(value)?;
+    fn from_value(value: Value<'_>) -> store::Result<Self> {
+        let text = String::from_value(value)?;
         let list = serde_json::from_str(&text);
-        list.map(Self).map_err(|_| store::Error::Corrupt(format!("the list {text:?}")))
+        list.map(Self).map_err(|_| store::Error::Corrupt(format!("list {text:?}")))
     }
 }
 
 record! {
-    /// That a person is on a team, and as what.
+    /// The membership of a person in a team.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Membership in member {
         pub account_id: AccountId,
@@ -68,7 +79,7 @@ record! {
         pub team_id: TeamId,
         pub person_id: PersonId,
         pub role: Role,
-        /// Whether they are or ever were a player here: who may be a child stays one in another role.
+        /// Whether they are or ever were a player on this team. A possible minor stays one in another role.
         pub has_played: bool,
         pub jersey_number: Option<String>,
         pub positions: Positions,
@@ -83,28 +94,35 @@ record! {
     }
 }
 
-thing!(Membership by MemberId: Versioned);
+impl_resource!(Membership by MemberId: Versioned);
 
-/// What is to be said of a membership: members that are left out stay, `null` clears.
+/// Changes to a membership. Fields that are left out stay unchanged; `null` clears a field.
 #[derive(Debug, Default, ToSchema)]
 pub struct MembershipChange {
-    /// `player` if it was never said.
+    /// Role on the team: `player`, `coach`, `manager`, or `staff` (other staff, who cannot manage the team). Default
+    /// for new members: `player`.
     #[schema(value_type = Option<Role>)]
     pub role: Change<Role>,
+    /// Jersey number as printed, as a string: `00` and `0` are different.
     #[schema(value_type = Option<String>, examples("7"), max_length = 10)]
     pub jersey_number: Change<String>,
+    /// Positions that the member plays. At most 10, each at most 60 characters.
     #[schema(value_type = Option<Vec<String>>, max_items = 10)]
     pub positions: Change<Vec<String>>,
-    /// `active` if it was never said; not `removed`.
+    /// Status on the team: `active`, `injured` (still on the roster) or `inactive` (does not take part at present).
+    /// Default for new members: `active`. To remove a member, use `DELETE`; `removed` is not allowed.
     #[schema(value_type = Option<MemberStatus>)]
     pub status: Change<MemberStatus>,
+    /// Day on which the member joined the team.
     #[schema(value_type = Option<String>, format = Date)]
     pub joined_on: Change<Day>,
+    /// Day on which the member left the team. Must not be before `joined_on`.
     #[schema(value_type = Option<String>, format = Date)]
     pub left_on: Change<Day>,
+    /// ID of the member in another system; unique in the account.
     #[schema(value_type = Option<String>, max_length = 120)]
     pub external_id: Change<String>,
-    /// Replaces all pairs; `null` clears them.
+    /// Replaces all metadata; `null` clears it.
     #[schema(value_type = Option<Metadata>)]
     pub metadata: Change<Metadata>,
 }
@@ -128,8 +146,8 @@ impl MembershipChange {
     }
 }
 
-/// Every membership of these people, removed ones too.
-pub fn of(db: &Reader<'_>, people: Vec<PersonId>) -> Result<Vec<Membership>> {
+/// All memberships of these people, including removed ones.
+pub fn list_for(db: &Reader<'_>, people: Vec<PersonId>) -> Result<Vec<Membership>> {
     if people.is_empty() {
         return Ok(Vec::new());
     }
@@ -140,19 +158,19 @@ pub fn of(db: &Reader<'_>, people: Vec<PersonId>) -> Result<Vec<Membership>> {
     Ok(db.all(text, bind! { people })?)
 }
 
-/// Whether somebody with this status counts as being on the roster.
-pub(super) fn counted(status: MemberStatus) -> i64 {
+/// 1 if a member with this status counts in `roster_count`, otherwise 0.
+pub(super) fn roster_count(status: MemberStatus) -> i64 {
     i64::from(matches!(status, MemberStatus::Active | MemberStatus::Injured))
 }
 
-/// What stands against a membership. What is refused is taken out of it, so that the rest can still
-/// be held against what comes after.
-pub(super) fn check(
+/// Validates a membership. Values that are already in use are removed from it, so that it can be inserted and the
+/// following members of a batch can be checked against it.
+pub(super) fn validate(
     tx: &Tx<'_>,
     team: &Team,
     before: Option<&Membership>,
     after: &mut Membership,
-    refusals: &mut Refusals,
+    violations: &mut Violations,
 ) -> Result<()> {
     let dates = (after.joined_on, after.left_on);
     let same = before.is_some_and(|before| (before.joined_on, before.left_on) == dates);
@@ -160,27 +178,29 @@ pub(super) fn check(
         && left < joined
         && !same
     {
-        refusals.invalid("/left_on", "before_joined_on", "Nobody leaves before they have joined.");
+        let detail = "`left_on` must not be before `joined_on`.";
+        violations.invalid("/left_on", "before_joined_on", detail);
     }
-    let known = before.is_some_and(|before| before.external_id == after.external_id);
-    if !known && has_external_id(tx, after)? {
-        refusals.taken("/external_id", "Another member already has this external id.");
+    let is_same_id = before.is_some_and(|before| before.external_id == after.external_id);
+    if !is_same_id && is_external_id_taken(tx, after)? {
+        violations.taken("/external_id", "Another member already has this external ID.");
         after.external_id = None;
     }
-    let place = |m: &Membership| (m.jersey_number.clone(), m.role, m.status);
-    let moved = before.is_none_or(|before| place(before) != place(after));
-    if team.unique_jerseys && moved && wears_anothers(tx, after)? {
-        refusals.taken("/jersey_number", "Another active player of the team wears this number.");
+    let jersey_key = |m: &Membership| (m.jersey_number.clone(), m.role, m.status);
+    let is_changed = before.is_none_or(|before| jersey_key(before) != jersey_key(after));
+    if team.unique_jerseys && is_changed && is_jersey_number_taken(tx, after)? {
+        let detail = "Another active player of the team already has this jersey number.";
+        violations.taken("/jersey_number", detail);
         after.jersey_number = None;
     }
     Ok(())
 }
 
-fn has_external_id(tx: &Tx<'_>, membership: &Membership) -> Result<bool> {
+fn is_external_id_taken(tx: &Tx<'_>, membership: &Membership) -> Result<bool> {
     let Membership { id, external_id: Some(external_id), .. } = membership else {
         return Ok(false);
     };
-    let other: Option<(MemberId,)> = tx.maybe(
+    let other: Option<(MemberId,)> = tx.optional(
         "select id from member
          where account_id = :account and external_id = :external_id and id <> :id",
         bind! { id, external_id },
@@ -188,15 +208,15 @@ fn has_external_id(tx: &Tx<'_>, membership: &Membership) -> Result<bool> {
     Ok(other.is_some())
 }
 
-/// Whether an active player would wear the number of another one.
-fn wears_anothers(tx: &Tx<'_>, membership: &Membership) -> Result<bool> {
+/// Whether the member is an active player and another active player of the team has the same jersey number.
+fn is_jersey_number_taken(tx: &Tx<'_>, membership: &Membership) -> Result<bool> {
     let Membership { id, team_id: team, jersey_number: Some(number), .. } = membership else {
         return Ok(false);
     };
     if (membership.role, membership.status) != (Role::Player, MemberStatus::Active) {
         return Ok(false);
     }
-    let other: Option<(MemberId,)> = tx.maybe(
+    let other: Option<(MemberId,)> = tx.optional(
         "select id from member
          where account_id = :account and team_id = :team and jersey_number = :number
            and role = 'player' and status = 'active' and id <> :id
@@ -206,17 +226,17 @@ fn wears_anothers(tx: &Tx<'_>, membership: &Membership) -> Result<bool> {
     Ok(other.is_some())
 }
 
-/// Keeps a new membership.
+/// Inserts a new membership.
 pub(super) fn insert(tx: &Tx<'_>, membership: &Membership) -> Result<()> {
-    tx.run(Membership::INSERT, &membership.bind())?;
+    tx.execute(Membership::INSERT, &membership.bind())?;
     Ok(())
 }
 
-/// Keeps what has changed of a membership, with a new version.
+/// Saves a membership as its next version.
 pub(super) fn save(tx: &Tx<'_>, membership: Membership) -> Result<Membership> {
     let version = membership.version + 1;
     let after = Membership { version, updated_at: tx.now(), ..membership };
-    tx.run(
+    tx.execute(
         "update member set role = :role, has_played = :has_played, jersey_number = :jersey_number,
              positions = :positions, status = :status, joined_on = :joined_on, left_on = :left_on,
              external_id = :external_id, metadata = :metadata, updated_at = :updated_at,

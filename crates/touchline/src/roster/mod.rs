@@ -1,26 +1,27 @@
-//! The roster: people, the teams they are on, and who looks after them.
+//! The roster: people, their memberships in teams, and their guardians.
 //!
-//! A person is kept once in an account. A member is a person on one team. Guardians are people too:
-//! siblings share them, and a coach may be one. What is private of a person is shown in the single
-//! object and in lists that ask for it, and never in news.
+//! An account has one record per person. A member is a person on one team. Guardians are people too: siblings share
+//! them, and a coach may be one. Private data of a person is included in single objects, in lists only on request, and
+//! never in notifications.
 
 pub mod api;
 pub mod pages;
 pub mod person;
 pub mod profile;
+pub mod email_confirmation;
 pub mod guardian;
 pub mod membership;
-pub mod standing;
-pub mod trust;
+pub mod access;
+pub mod guards;
 pub mod safeguarding;
 pub mod confirmations;
 pub mod member;
-pub mod newcomer;
+pub mod new_members;
 pub mod linking;
-pub mod arrival;
-pub mod delicate;
+pub mod enrollment;
+pub mod private_data;
 pub mod duplicates;
 pub mod erasure;
-mod refusals;
-mod ripple;
+mod violations;
+mod version_cascade;
 pub mod preferences;

@@ -1,4 +1,4 @@
-//! The person: what is kept of somebody, once, whatever teams they are on.
+//! The person record. An account has one record per person, regardless of the number of teams.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,16 +6,16 @@ use kit::{Change, Day, Timestamp, contact, text};
 use store::{Reader, Tx, bind, record, sql};
 use utoipa::ToSchema;
 
-pub use super::erasure::{dossier, erase};
-use super::refusals::Refusals;
-use crate::accounts::rights::Reach;
+pub use super::erasure::{erase, export_person};
+use super::violations::Violations;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, PersonId, UserId};
 use crate::reactions;
-use crate::thing::thing;
+use crate::resource::impl_resource;
 
 record! {
-    /// Somebody: a player, a coach, a guardian, or several of these.
+    /// A person: a player, a coach, a guardian, or several of these.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Person in person {
         pub account_id: AccountId,
@@ -33,14 +33,15 @@ record! {
         pub address: Option<String>,
         pub emergency_contact: Option<String>,
         pub medical_note: Option<String>,
-        pub wants_email: bool,
+        pub email_opt_in: bool,
         pub user_id: Option<UserId>,
-        /// Once known to be a minor, a person is treated as one until an admin confirms otherwise.
+        /// Whether the person was ever known to be a minor. They are treated as one until an admin confirms that they
+        /// are an adult.
         pub known_minor: bool,
-        /// When an admin confirmed that this is an adult whom the club knows.
+        /// When an admin confirmed that this is an adult known to the club.
         pub adult_confirmed_at: Option<Timestamp>,
         pub adult_confirmed_by: Option<String>,
-        /// When the person followed the link that was sent to their address.
+        /// When the person confirmed their email address.
         pub email_confirmed_at: Option<Timestamp>,
         pub erased_at: Option<Timestamp>,
         pub created_at: Timestamp,
@@ -49,67 +50,74 @@ record! {
     }
 }
 
-thing!(Person by PersonId: Versioned);
+impl_resource!(Person by PersonId: Versioned);
 
-/// What is to be said of a person: members that are left out stay, `null` clears.
+/// Changes to a person. Fields that are left out stay unchanged; `null` clears a field.
 #[derive(Debug, Default, ToSchema)]
 pub struct PersonChange {
+    /// First name of the person. Required for a new person.
     #[schema(value_type = Option<String>, examples("Inês"), min_length = 1, max_length = 120)]
     pub first_name: Option<String>,
+    /// Last name of the person.
     #[schema(value_type = Option<String>, examples("Duarte"), max_length = 120)]
     pub last_name: Change<String>,
-    /// What they are called, if not by their first name.
+    /// Name that the person goes by, if it is not the first name.
     #[schema(value_type = Option<String>, max_length = 120)]
     pub preferred_name: Change<String>,
+    /// Birth date of the person, from 1900-01-01 to today.
     #[schema(value_type = Option<String>, format = Date, examples("2014-02-27"))]
     pub birth_date: Change<Day>,
+    /// Email address of the person.
     #[schema(value_type = Option<String>, format = Email, max_length = 254)]
     pub email: Change<String>,
-    /// Kept as it is given.
+    /// Phone number in any format.
     #[schema(value_type = Option<String>, max_length = 40)]
     pub phone: Change<String>,
+    /// Postal address of the person.
     #[schema(value_type = Option<String>, max_length = 500)]
     pub address: Change<String>,
+    /// Emergency contact of the person, such as a name and a phone number.
     #[schema(value_type = Option<String>, max_length = 500)]
     pub emergency_contact: Change<String>,
+    /// Medical note, such as allergies.
     #[schema(value_type = Option<String>, max_length = 10000)]
     pub medical_note: Change<String>,
 }
 
 impl PersonChange {
-    /// The names of the members that are said.
-    pub fn said(&self) -> impl Iterator<Item = &'static str> {
-        let said = |change: &Change<String>| *change != Change::Keep;
+    /// The names of the given fields.
+    pub fn given_fields(&self) -> impl Iterator<Item = &'static str> {
+        let is_given = |change: &Change<String>| *change != Change::Keep;
         [
             ("first_name", self.first_name.is_some()),
-            ("last_name", said(&self.last_name)),
-            ("preferred_name", said(&self.preferred_name)),
+            ("last_name", is_given(&self.last_name)),
+            ("preferred_name", is_given(&self.preferred_name)),
             ("birth_date", self.birth_date != Change::Keep),
-            ("email", said(&self.email)),
-            ("phone", said(&self.phone)),
-            ("address", said(&self.address)),
-            ("emergency_contact", said(&self.emergency_contact)),
-            ("medical_note", said(&self.medical_note)),
+            ("email", is_given(&self.email)),
+            ("phone", is_given(&self.phone)),
+            ("address", is_given(&self.address)),
+            ("emergency_contact", is_given(&self.emergency_contact)),
+            ("medical_note", is_given(&self.medical_note)),
         ]
         .into_iter()
-        .filter_map(|(name, said)| said.then_some(name))
+        .filter_map(|(name, is_given)| is_given.then_some(name))
     }
 
-    /// The person after the change, with everything that follows from it.
+    /// The person after the change, with derived fields.
     pub(super) fn apply(self, before: &Person) -> Person {
         let first_name = self.first_name.unwrap_or_else(|| before.first_name.clone());
         let last_name = self.last_name.apply(before.last_name.clone());
         let preferred_name = self.preferred_name.apply(before.preferred_name.clone());
         let email = self.email.apply(before.email.clone());
         let phone = self.phone.apply(before.phone.clone());
-        let same_email = email.as_deref().map(text::folded) == before.email_folded;
+        let same_email = email.as_deref().map(text::fold_case) == before.email_folded;
         Person {
             email_confirmed_at: before.email_confirmed_at.filter(|_| same_email),
             name_folded: folded_name(&first_name, last_name.as_deref()),
-            preferred_folded: preferred_name.as_deref().map(text::folded),
+            preferred_folded: preferred_name.as_deref().map(text::fold_case),
             birth_date: self.birth_date.apply(before.birth_date),
-            email_folded: email.as_deref().map(text::folded),
-            phone_normalized: phone.as_deref().and_then(contact::phone_normalized),
+            email_folded: email.as_deref().map(text::fold_case),
+            phone_normalized: phone.as_deref().and_then(contact::normalize_phone),
             address: self.address.apply(before.address.clone()),
             emergency_contact: self.emergency_contact.apply(before.emergency_contact.clone()),
             medical_note: self.medical_note.apply(before.medical_note.clone()),
@@ -128,31 +136,42 @@ pub fn find(db: &Reader<'_>, id: PersonId) -> Result<Person> {
     Ok(db.one(sql!(Person::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
-/// One person, if a credential with this reach may know of them: somebody who is on a team that is open
-/// to it, or a guardian of one, or the user's own family. Others answer as if they did not exist.
-pub fn reachable(db: &Reader<'_>, reach: &Reach, id: PersonId) -> Result<Person> {
+/// One person, if a caller with this access may see them: a person on a team that the caller has access to, a guardian
+/// of such a person, or the user's own family. Other people are not found.
+pub fn find_visible(db: &Reader<'_>, access: &TeamAccess, id: PersonId) -> Result<Person> {
     let person = find(db, id)?;
-    if reached(db, reach, &[id])?.contains(&id) { Ok(person) } else { Err(Error::not_found()) }
+    if filter_visible(db, access, &[id])?.contains(&id) {
+        Ok(person)
+    } else {
+        Err(Error::not_found())
+    }
 }
 
-/// Those of these people that a credential with this reach may know of.
-pub fn reached(db: &Reader<'_>, reach: &Reach, people: &[PersonId]) -> Result<BTreeSet<PersonId>> {
-    let teams = match reach {
-        Reach::Everywhere => return Ok(people.iter().copied().collect()),
-        Reach::Teams(teams) => teams,
-        Reach::User(place) => &place.leads,
+/// The people among these that a caller with this access may see.
+pub fn filter_visible(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    people: &[PersonId],
+) -> Result<BTreeSet<PersonId>> {
+    let teams = match access {
+        TeamAccess::AllTeams => return Ok(people.iter().copied().collect()),
+        TeamAccess::Teams(teams) => teams,
+        TeamAccess::User(place) => &place.managed_team_ids,
     };
-    let family = people.iter().copied().filter(|person| reach.is_family(*person));
+    let family = people.iter().copied().filter(|person| access.is_family(*person));
     let people = people.to_vec();
     let rows: Vec<(PersonId,)> = db.all(
-        sql!("select id from person where account_id = :account and id in (:people)", REACHED),
+        sql!(
+            "select id from person where account_id = :account and id in (:people)",
+            VISIBLE_FILTER
+        ),
         bind! { people, teams },
     )?;
     Ok(rows.into_iter().map(|(id,)| id).chain(family).collect())
 }
 
-/// Narrows a statement about people to those on `:teams` and their guardians.
-pub(super) const REACHED: &str = "
+/// SQL condition: the person is on one of `:teams`, or a guardian of a person on one of them.
+pub(super) const VISIBLE_FILTER: &str = "
       and (exists (select 1 from member m
                    where m.account_id = person.account_id and m.person_id = person.id
                      and m.status <> 'removed' and m.team_id in (:teams))
@@ -161,8 +180,8 @@ pub(super) const REACHED: &str = "
                    where g.account_id = person.account_id and g.guardian_id = person.id
                      and m.status <> 'removed' and m.team_id in (:teams)))";
 
-/// These people, by their ids.
-pub fn all(db: &Reader<'_>, people: Vec<PersonId>) -> Result<BTreeMap<PersonId, Person>> {
+/// These people, by id.
+pub fn find_many(db: &Reader<'_>, people: Vec<PersonId>) -> Result<BTreeMap<PersonId, Person>> {
     if people.is_empty() {
         return Ok(BTreeMap::new());
     }
@@ -171,8 +190,8 @@ pub fn all(db: &Reader<'_>, people: Vec<PersonId>) -> Result<BTreeMap<PersonId, 
     Ok(rows.into_iter().map(|person| (person.id, person)).collect())
 }
 
-/// Everybody with this address of mail, folded, in order of creation.
-pub(super) fn with_email(db: &Reader<'_>, email: &str) -> Result<Vec<Person>> {
+/// People with this case-folded email address, in order of creation.
+pub(super) fn find_by_email(db: &Reader<'_>, email: &str) -> Result<Vec<Person>> {
     Ok(db.all(
         sql!(
             Person::SELECT,
@@ -183,8 +202,12 @@ pub(super) fn with_email(db: &Reader<'_>, email: &str) -> Result<Vec<Person>> {
     )?)
 }
 
-/// Everybody with this name, folded, who was born on this day, in order of creation.
-pub(super) fn born_as(db: &Reader<'_>, name: &str, birth_date: Day) -> Result<Vec<Person>> {
+/// People with this case-folded name and this birth date, in order of creation.
+pub(super) fn find_by_name_and_birth_date(
+    db: &Reader<'_>,
+    name: &str,
+    birth_date: Day,
+) -> Result<Vec<Person>> {
     Ok(db.all(
         sql!(
             Person::SELECT,
@@ -196,20 +219,20 @@ pub(super) fn born_as(db: &Reader<'_>, name: &str, birth_date: Day) -> Result<Ve
     )?)
 }
 
-/// What a person is called by others: `Nini Duarte`.
+/// The display name: preferred name and last name, such as `Nini Duarte`.
 pub fn display_name(person: &Person) -> String {
     let first = person.preferred_name.as_ref().unwrap_or(&person.first_name);
     let parts = [Some(first), person.last_name.as_ref()];
     parts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
-/// First and last name as they are compared: whatever their case and the spaces between.
+/// First and last name for comparison: case-folded and with single spaces.
 pub(super) fn folded_name(first: &str, last: Option<&str>) -> String {
     let words = first.split_whitespace().chain(last.unwrap_or_default().split_whitespace());
-    text::folded(&words.collect::<Vec<_>>().join(" "))
+    text::fold_case(&words.collect::<Vec<_>>().join(" "))
 }
 
-/// Nobody yet: what a change is applied to when somebody is new.
+/// An empty person with a new id, to which the fields of a new person are applied.
 pub(super) fn blank(tx: &Tx<'_>) -> Person {
     Person {
         account_id: tx.account(),
@@ -227,7 +250,7 @@ pub(super) fn blank(tx: &Tx<'_>) -> Person {
         address: None,
         emergency_contact: None,
         medical_note: None,
-        wants_email: true,
+        email_opt_in: true,
         user_id: None,
         known_minor: false,
         adult_confirmed_at: None,
@@ -240,36 +263,40 @@ pub(super) fn blank(tx: &Tx<'_>) -> Person {
     }
 }
 
-/// What only the clock can tell of a person.
-pub(super) fn check(person: &Person, now: Timestamp, refusals: &mut Refusals) {
+/// Validates that the birth date is not in the future.
+pub(super) fn validate(person: &Person, now: Timestamp, violations: &mut Violations) {
     if person.birth_date.is_some_and(|day| day > today(now)) {
-        refusals.invalid("/birth_date", "in_the_future", "Nobody is born after today.");
+        violations.invalid(
+            "/birth_date",
+            "in_the_future",
+            "`birth_date` must not be in the future.",
+        );
     }
 }
 
-/// The day it is in UTC.
+/// The current day in UTC.
 pub(super) fn today(now: Timestamp) -> Day {
-    now.to_string()[..10].parse().expect("a moment is shown with its day first")
+    now.to_string()[..10].parse().expect("a timestamp starts with its day")
 }
 
-/// Keeps a new person.
+/// Inserts a new person.
 pub(super) fn insert(tx: &Tx<'_>, person: &Person) -> Result<()> {
-    tx.run(Person::INSERT, &person.bind())?;
+    tx.execute(Person::INSERT, &person.bind())?;
     Ok(())
 }
 
-/// Keeps what has changed of a person. Their version rises when the change settles.
+/// Saves a person. Does not increase the version: [`VersionCascade::apply`](super::version_cascade) does.
 pub(super) fn update(tx: &Tx<'_>, person: &Person) -> Result<()> {
     if display_name(&find(tx, person.id)?) != display_name(person) {
-        reactions::renamed(tx, person.id)?;
+        reactions::on_person_renamed(tx, person.id)?;
     }
-    tx.run(
+    tx.execute(
         "update person set first_name = :first_name, last_name = :last_name,
              preferred_name = :preferred_name, name_folded = :name_folded,
              preferred_folded = :preferred_folded, birth_date = :birth_date, email = :email,
              email_folded = :email_folded, phone = :phone, phone_normalized = :phone_normalized,
              address = :address, emergency_contact = :emergency_contact,
-             medical_note = :medical_note, wants_email = :wants_email, user_id = :user_id,
+             medical_note = :medical_note, email_opt_in = :email_opt_in, user_id = :user_id,
              known_minor = :known_minor, adult_confirmed_at = :adult_confirmed_at,
              adult_confirmed_by = :adult_confirmed_by, email_confirmed_at = :email_confirmed_at,
              erased_at = :erased_at
@@ -279,10 +306,10 @@ pub(super) fn update(tx: &Tx<'_>, person: &Person) -> Result<()> {
     Ok(())
 }
 
-/// Raises the versions of people of whom something that is shown has changed.
-pub(super) fn raise(tx: &Tx<'_>, people: Vec<PersonId>) -> Result<()> {
+/// Increases the versions of people whose JSON representation has changed.
+pub(super) fn bump_versions(tx: &Tx<'_>, people: Vec<PersonId>) -> Result<()> {
     if !people.is_empty() {
-        tx.run(
+        tx.execute(
             "update person set version = version + 1, updated_at = :now
              where account_id = :account and id in (:people)",
             bind! { people },

@@ -1,54 +1,54 @@
-//! What a person wants of us: whether letters reach them.
+//! The email preference of a person.
 
 use store::{Reader, Tx, bind, row};
 
 use super::profile;
 use crate::error::Result;
 use crate::ids::PersonId;
-use crate::signals::Tell;
+use crate::signals::Publish;
 
 row! {
-    /// What a person wants.
+    /// The email address and preference of a person.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Preferences {
         pub id: PersonId,
-        /// Where letters go; nobody else is told.
+        /// Shown only to the person themselves, and only in part.
         pub email: Option<String>,
-        pub wants_email: bool,
+        pub email_opt_in: bool,
     }
 }
 
-/// What a person wants, unless they were erased.
+/// The preferences of a person, unless they were erased.
 pub fn find(db: &Reader<'_>, id: PersonId) -> Result<Preferences> {
     Ok(db.one(
-        "select id, email, wants_email from person
+        "select id, email, email_opt_in from person
          where account_id = :account and id = :id and erased_at is null",
         bind! { id },
     )?)
 }
 
-/// Whether a person wants letters; somebody who is gone does not.
-pub fn wants_email(db: &Reader<'_>, id: PersonId) -> Result<bool> {
-    let wants: Option<(bool,)> = db.maybe(
-        "select wants_email from person
+/// Whether a person accepts emails. `false` for erased people.
+pub fn email_opt_in(db: &Reader<'_>, id: PersonId) -> Result<bool> {
+    let wants: Option<(bool,)> = db.optional(
+        "select email_opt_in from person
          where account_id = :account and id = :id and erased_at is null",
         bind! { id },
     )?;
     Ok(wants.is_some_and(|(wants,)| wants))
 }
 
-/// Notes whether a person wants letters. Saying the same again changes nothing.
-pub fn want_email(tx: &Tx<'_>, id: PersonId, wants_email: bool) -> Result<Preferences> {
+/// Sets whether a person accepts emails. If nothing changes, nothing is published.
+pub fn set_email_opt_in(tx: &Tx<'_>, id: PersonId, email_opt_in: bool) -> Result<Preferences> {
     let before = find(tx, id)?;
-    if before.wants_email == wants_email {
+    if before.email_opt_in == email_opt_in {
         return Ok(before);
     }
-    let was = profile::told(tx, id)?;
-    tx.run(
-        "update person set wants_email = :wants_email, updated_at = :now, version = version + 1
+    let old = profile::snapshot(tx, id)?;
+    tx.execute(
+        "update person set email_opt_in = :email_opt_in, updated_at = :now, version = version + 1
          where account_id = :account and id = :id",
-        bind! { id, wants_email },
+        bind! { id, email_opt_in },
     )?;
-    tx.tell_change("roster.person_updated", &was, &profile::told(tx, id)?)?;
-    Ok(Preferences { wants_email, ..before })
+    tx.publish_change("roster.person_updated", &old, &profile::snapshot(tx, id)?)?;
+    Ok(Preferences { email_opt_in, ..before })
 }

@@ -1,4 +1,4 @@
-//! The profile: a person as they are shown, with the teams they are on and whom they look after.
+//! The JSON representation of a person, with their teams and dependents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,63 +8,68 @@ use store::{Reader, Tx, bind, sql};
 use utoipa::ToSchema;
 
 use super::guardian::{self, Guardian};
+use super::guards;
 use super::membership::{self, MemberStatus, Role};
-use super::person::{self, Person, PersonChange, REACHED};
-use super::refusals::Refusals;
-use super::ripple::Ripple;
+use super::person::{self, Person, PersonChange, VISIBLE_FILTER};
 use super::safeguarding;
-use super::trust;
-use crate::accounts::rights::Reach;
+use super::version_cascade::VersionCascade;
+use super::violations::Violations;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
-use crate::expected::Expected;
 use crate::ids::{AccountId, MemberId, PersonId, TeamId, UserId};
+use crate::if_match::IfMatch;
 use crate::paging::{Order, Page};
-use crate::thing::thing;
+use crate::resource::impl_resource;
 
-/// What is private of a person: always in the single object, in lists with `include=private` only,
-/// never in notifications.
+/// Private data of a person. Included in single objects, in lists only with `include=private`, and never in
+/// notifications.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Private {
+    /// Birth date of the person.
     #[schema(value_type = Option<String>, format = Date, examples("2014-02-27"))]
     pub birth_date: Option<Day>,
+    /// Email address of the person.
     #[schema(examples("ines@example.org"))]
     pub email: Option<String>,
-    /// As it was given.
+    /// Phone number as it was entered.
     #[schema(examples("912 345 678"), max_length = 40)]
     pub phone: Option<String>,
-    /// Digits, with `+` in front if the number says its country; `null` if it has too few.
+    /// Digits of the phone number, with a leading `+` if it has a country code; `null` if it has too few digits.
     #[schema(examples("912345678"))]
     pub phone_normalized: Option<String>,
+    /// Postal address of the person.
     #[schema(max_length = 500)]
     pub address: Option<String>,
+    /// Emergency contact of the person.
     #[schema(max_length = 500)]
     pub emergency_contact: Option<String>,
-    /// Every look at a note is entered in the audit log.
+    /// Medical note, such as allergies. Every read of a note is recorded in the audit log.
     #[schema(max_length = 10000)]
     pub medical_note: Option<String>,
+    /// Guardians of the person.
     #[schema(required = false)]
     pub guardians: Vec<Guardian>,
-    /// Whether the person is treated as a minor. Once known to be one, they stay one until an admin confirms
-    /// that they are an adult.
-    #[schema(required = false)]
+    /// Whether the person is treated as a minor. A known minor is treated as one until an admin confirms that they are
+    /// an adult.
+    #[schema(required = false, examples(true))]
     pub is_minor: bool,
-    /// When an admin confirmed that the person is an adult. Only confirmed adults count as the second adult
-    /// on messages to minors.
+    /// When an admin confirmed that the person is an adult. Only confirmed adults count as the second adult in
+    /// conversations with minors.
     pub adult_confirmed_at: Option<Timestamp>,
     /// When the person confirmed their email address.
     pub email_confirmed_at: Option<Timestamp>,
 }
 
 impl Private {
-    /// What is private of each of these people.
-    pub(super) fn of(
+    /// Private data of these people, by id.
+    pub(super) fn load(
         db: &Reader<'_>,
         people: &BTreeMap<PersonId, Person>,
     ) -> Result<BTreeMap<PersonId, Self>> {
         let ids: Vec<_> = people.keys().copied().collect();
         let mut guardians: BTreeMap<PersonId, Vec<Guardian>> = BTreeMap::new();
-        for link in guardian::of(db, &ids)? {
-            guardians.entry(link.tie.person_id).or_default().push((&link).into());
+        for link in guardian::list_for(db, &ids)? {
+            guardians.entry(link.guardianship.person_id).or_default().push((&link).into());
         }
         let today = person::today(db.now());
         let facts = safeguarding::facts(db, &ids.iter().copied().collect())?;
@@ -92,179 +97,198 @@ impl Private {
 #[serde(tag = "object", rename = "person")]
 #[schema(as = Person)]
 pub struct Profile {
+    /// Unique ID of the person.
     pub id: PersonId,
     #[serde(skip)]
     pub account_id: AccountId,
+    /// First name of the person.
     #[schema(examples("Inês"), max_length = 120)]
     pub first_name: String,
+    /// Last name of the person.
     #[schema(examples("Duarte"), max_length = 120)]
     pub last_name: Option<String>,
+    /// Name that the person goes by, if it is not the first name.
     #[schema(max_length = 120)]
     pub preferred_name: Option<String>,
-    /// Whether mail may be sent to them.
-    pub wants_email: bool,
-    /// The teams they are on or were on.
-    pub teams: Vec<OnTeam>,
-    /// Whom they look after.
-    pub children: Vec<PersonId>,
-    /// The user who signs in as this person.
+    /// Whether the person accepts emails from the club.
+    #[schema(examples(true))]
+    pub email_opt_in: bool,
+    /// Current and former memberships of the person.
+    pub memberships: Vec<TeamMembership>,
+    /// IDs of the people that this person is a guardian of.
+    pub dependent_ids: Vec<PersonId>,
+    /// ID of the user who signs in as this person; `null` if nobody does.
     pub user_id: Option<UserId>,
-    /// When everything that told who they are was erased.
+    /// When the personal data of the person was erased; `null` if it was not.
     pub erased_at: Option<Timestamp>,
+    /// When the person was created.
     pub created_at: Timestamp,
+    /// When the person last changed.
     pub updated_at: Timestamp,
-    /// Rises with every change, of their teams, children and guardians too.
+    /// Increases with every change, including changes of their teams, dependents and guardians.
     pub version: i64,
     #[serde(flatten)]
     #[schema(value_type = Private)]
     pub private: Option<Private>,
 }
 
-/// That a person is on a team.
+/// A membership of a person in a team.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct OnTeam {
+#[schema(as = PersonMembership)]
+pub struct TeamMembership {
+    /// ID of the membership: the `id` of the member on that team.
     pub member_id: MemberId,
+    /// Team of the member.
     pub team_id: TeamId,
+    /// Role on the team.
     pub role: Role,
+    /// Status on the team.
     pub status: MemberStatus,
 }
 
-thing!(Profile by PersonId: Subject Versioned Paged);
+impl_resource!(Profile by PersonId: Subject Versioned Paged);
 
-/// What is to be changed of a person. It holds on every team they are on.
+/// Changes to a person. They apply to all teams that the person is on.
 #[derive(Debug, ToSchema)]
+#[schema(as = UpdatePersonRequest)]
 pub struct ProfileChange {
     #[serde(flatten)]
     pub person: PersonChange,
-    /// Whether mail may be sent to them.
+    /// Whether the person accepts emails from the club.
     #[schema(value_type = Option<bool>)]
-    pub wants_email: Change<bool>,
+    pub email_opt_in: Change<bool>,
 }
 
-/// Which people to list.
+/// Filters for listing people.
 #[derive(Debug, Default)]
 pub struct PeopleFilter {
-    /// Part of a name, whatever its case.
+    /// Case-insensitive part of the name.
     pub q: Option<String>,
-    /// The whole address of mail, whatever its case.
+    /// Complete email address, case-insensitive.
     pub email: Option<String>,
-    /// Whether to show what is private.
+    /// Changed at or after this time.
+    pub updated_since: Option<Timestamp>,
+    /// Whether to include private data.
     pub private: bool,
 }
 
-/// One person, in full.
-pub fn show(db: &Reader<'_>, reach: &Reach, id: PersonId) -> Result<Profile> {
-    let person = person::reachable(db, reach, id)?;
-    shown(db, reach, vec![person], true)?.pop().ok_or_else(Error::not_found)
+/// One person with private data.
+pub fn show(db: &Reader<'_>, access: &TeamAccess, id: PersonId) -> Result<Profile> {
+    let person = person::find_visible(db, access, id)?;
+    to_profiles(db, access, vec![person], true)?.pop().ok_or_else(Error::not_found)
 }
 
-/// One person as news tell of them: without what is private.
-pub(super) fn told(db: &Reader<'_>, id: PersonId) -> Result<Profile> {
+/// One person as in notifications: without private data.
+pub(super) fn snapshot(db: &Reader<'_>, id: PersonId) -> Result<Profile> {
     let person = person::find(db, id)?;
-    shown(db, &Reach::Everywhere, vec![person], false)?.pop().ok_or_else(Error::not_found)
+    to_profiles(db, &TeamAccess::AllTeams, vec![person], false)?.pop().ok_or_else(Error::not_found)
 }
 
 /// A page of people, in order of creation.
 pub fn list(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     filter: &PeopleFilter,
     page: &Page<PersonId>,
 ) -> Result<Vec<Profile>> {
     let pattern = filter.q.as_deref().map(text::contains_pattern);
-    let email = filter.email.as_deref().map(text::folded);
-    let after = page.after(PersonId::LEAST, PersonId::GREATEST);
-    let limit = page.fetch();
-    let (narrowed, teams) = reach.narrowing();
+    let email = filter.email.as_deref().map(text::fold_case);
+    let updated_since = filter.updated_since;
+    let after = page.after(PersonId::MIN, PersonId::MAX);
+    let limit = page.fetch_limit();
+    let (narrowed, teams) = access.team_filter();
     let text = match (narrowed, page.order) {
         (false, Order::Asc) => sql!(Person::SELECT, FILTER, ASCENDING),
         (false, Order::Desc) => sql!(Person::SELECT, FILTER, DESCENDING),
-        (true, Order::Asc) => sql!(Person::SELECT, FILTER, REACHED, ASCENDING),
-        (true, Order::Desc) => sql!(Person::SELECT, FILTER, REACHED, DESCENDING),
+        (true, Order::Asc) => sql!(Person::SELECT, FILTER, VISIBLE_FILTER, ASCENDING),
+        (true, Order::Desc) => sql!(Person::SELECT, FILTER, VISIBLE_FILTER, DESCENDING),
     };
-    let people = db.all(text, bind! { after, limit, pattern, email, teams })?;
-    shown(db, reach, people, filter.private)
+    let people = db.all(text, bind! { after, limit, pattern, email, updated_since, teams })?;
+    to_profiles(db, access, people, filter.private)
 }
 
 const FILTER: &str = "
     where account_id = :account
       and (cast(:email as text) is null or email_folded = :email)
+      and (cast(:updated_since as bigint) is null or updated_at >= :updated_since)
       and (cast(:pattern as text) is null or name_folded like :pattern escape '\\'
            or preferred_folded like :pattern escape '\\')";
 const ASCENDING: &str = " and id > :after order by id limit :limit";
 const DESCENDING: &str = " and id < :after order by id desc limit :limit";
 
-/// Changes a person. A change that changes nothing tells nobody.
+/// Updates a person. If nothing changes, nothing is published.
 pub fn change(
     tx: &Tx<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     id: PersonId,
-    expected: &Expected,
+    expected: &IfMatch,
     change: ProfileChange,
 ) -> Result<Profile> {
-    let before = expected.check(person::reachable(tx, reach, id))?;
+    let before = expected.check(person::find_visible(tx, access, id))?;
     if before.erased_at.is_some() {
-        return Err(Error::invalid_state("The person was erased."));
+        return Err(Error::invalid_state("This person was erased."));
     }
-    let wants_email = change.wants_email.apply_or(before.wants_email, true);
-    let after = Person { wants_email, ..change.person.apply(&before) };
-    let mut refusals = Refusals::default();
-    person::check(&after, tx.now(), &mut refusals);
-    if let Some(member) = trust::foreign_contact(tx, reach, &before, &after)? {
-        refusals.admin_decides(&format!("/{member}"));
+    let email_opt_in = change.email_opt_in.apply_or(before.email_opt_in, true);
+    let after = Person { email_opt_in, ..change.person.apply(&before) };
+    let mut violations = Violations::default();
+    person::validate(&after, tx.now(), &mut violations);
+    if let Some(field) = guards::forbidden_contact_change(tx, access, &before, &after)? {
+        violations.admin_only(&format!("/{field}"));
     }
-    let after = safeguarding::with_new_email(tx, reach, &before, after)?;
-    safeguarding::check(tx, reach, (&before, &after), &mut refusals)?;
-    refusals.finish()?;
+    let after = safeguarding::clear_confirmation_on_new_email(tx, access, &before, after)?;
+    safeguarding::check_change(tx, access, (&before, &after), &mut violations)?;
+    violations.finish()?;
     if after != before {
         safeguarding::record_change(tx, &before, &after)?;
         person::update(tx, &after)?;
-        let mut ripple = Ripple::default();
-        ripple.changed(before, &after);
-        ripple.settle(tx, None)?;
+        let mut cascade = VersionCascade::default();
+        cascade.person_changed(before, &after);
+        cascade.apply(tx, None)?;
     }
-    show(tx, reach, id)
+    show(tx, access, id)
 }
 
-/// People as they are shown, in the same order, without teams and family that are out of reach.
-pub(super) fn shown(
+/// The JSON representations of people, in the same order. Teams and family members that the caller may not see are left
+/// out.
+pub(super) fn to_profiles(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     people: Vec<Person>,
     private: bool,
 ) -> Result<Vec<Profile>> {
     let ids: Vec<_> = people.iter().map(|person| person.id).collect();
-    let memberships = membership::of(db, ids.clone())?;
-    let ties = guardian::children(db, &ids)?;
+    let memberships = membership::list_for(db, ids.clone())?;
+    let guardianships = guardian::list_by_guardian(db, &ids)?;
     let known = people.iter().map(|person| (person.id, person.clone())).collect();
-    let mut details = if private { Private::of(db, &known)? } else { BTreeMap::new() };
+    let mut details = if private { Private::load(db, &known)? } else { BTreeMap::new() };
     let guardians = details.values().flat_map(|private| &private.guardians);
-    let others = ties.iter().map(|tie| tie.person_id).chain(guardians.map(|guardian| guardian.id));
-    let reached = person::reached(db, reach, &others.collect::<Vec<_>>())?;
+    let children = guardianships.iter().map(|one| one.person_id);
+    let others = children.chain(guardians.map(|guardian| guardian.id));
+    let visible = person::filter_visible(db, access, &others.collect::<Vec<_>>())?;
     for (person, private) in &mut details {
-        // Who looks after a child knows who else does.
-        let own = reach.is_family(*person);
-        private.guardians.retain(|guardian| own || reached.contains(&guardian.id));
+        // A guardian sees the other guardians of their child.
+        let is_family = access.is_family(*person);
+        private.guardians.retain(|guardian| is_family || visible.contains(&guardian.id));
     }
     let profile = |person: Person| {
         let own = memberships.iter().filter(|m| m.person_id == person.id);
-        let teams = own.filter(|m| reach.check(m.team_id).is_ok()).map(|m| OnTeam {
+        let memberships = own.filter(|m| access.check(m.team_id).is_ok()).map(|m| TeamMembership {
             member_id: m.id,
             team_id: m.team_id,
             role: m.role,
             status: m.status,
         });
-        let own = ties.iter().filter(|tie| tie.guardian_id == person.id);
-        let children = own.map(|tie| tie.person_id).filter(|child| reached.contains(child));
+        let own = guardianships.iter().filter(|one| one.guardian_id == person.id);
+        let dependents = own.map(|one| one.person_id).filter(|child| visible.contains(child));
         Profile {
             id: person.id,
             account_id: person.account_id,
             first_name: person.first_name,
             last_name: person.last_name,
             preferred_name: person.preferred_name,
-            wants_email: person.wants_email,
-            teams: teams.collect(),
-            children: children.collect(),
+            email_opt_in: person.email_opt_in,
+            memberships: memberships.collect(),
+            dependent_ids: dependents.collect(),
             user_id: person.user_id,
             erased_at: person.erased_at,
             created_at: person.created_at,

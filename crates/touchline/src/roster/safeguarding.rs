@@ -1,12 +1,12 @@
-//! Safeguarding: who is treated as a minor, and which adults count as the second adult beside one.
+//! Safeguarding: who is treated as a minor, and which adults count as the second adult in conversations with minors.
 //!
-//! No adult writes to a minor without a second adult who can read it. These rules decide who is who:
+//! No adult writes to a minor without a second adult who can read the message. The rules:
 //!
-//! - Somebody who was once known as a minor stays one until an admin confirms that they are an adult.
-//! - An adult counts as a second adult after an admin has confirmed them, and only if they can read the
-//!   message: they sign in, or have confirmed their email address.
-//! - Whatever lowers a minor's protection needs an admin or a guardian, is audited, and the guardians
-//!   are told.
+//! - A person who was ever known to be a minor is treated as one until an admin confirms that they are an adult.
+//! - An adult counts as a second adult if an admin has confirmed them and if they can read the message: they sign in,
+//!   or have confirmed their email address.
+//! - Changes that lower a minor's protection need an admin or a guardian, are recorded in the audit log, and are
+//!   emailed to the guardians.
 //!
 //! `docs/safeguarding.md` has the threat model.
 
@@ -17,55 +17,55 @@ use serde_json::json;
 use store::{Reader, Tx, bind, row};
 
 use super::guardian::{self, Guardianship};
+use super::guards;
 use super::membership::Role;
 use super::person::{self, Person};
 use super::profile::{self, Profile};
-use super::refusals::Refusals;
-use super::ripple::Ripple;
-use super::trust;
-use crate::accounts::rights::Reach;
+use super::version_cascade::VersionCascade;
+use super::violations::Violations;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::ids::{PersonId, TeamId};
 use crate::reactions;
-use crate::signals::Tell;
+use crate::signals::Publish;
 use crate::teams::age_group::{ADULT_AGE, is_adult_age_group};
 use crate::teams::team::Team;
 
 row! {
-    /// What the database says about one person, apart from the teams they played on.
+    /// The facts about one person, except for the teams they played on.
     #[derive(Debug, Clone, PartialEq, Eq)]
-    struct Recorded {
+    struct RecordedFacts {
         id: PersonId,
         birth_date: Option<Day>,
-        /// Whether they were ever known to be a minor, and no admin has confirmed otherwise since.
+        /// Whether they were ever known to be a minor and no admin has confirmed since then that they are an adult.
         known_minor: bool,
-        /// Whether an admin confirmed that they are an adult whom the club knows.
+        /// Whether an admin confirmed that they are an adult known to the club.
         adult_confirmed: bool,
         has_guardian: bool,
-        /// Whether an address of theirs, on the roster or to sign in with, is also one of a minor.
+        /// Whether their email address on the roster or the one they sign in with is also an address of a minor.
         shares_minors_email: bool,
         /// Whether they can read messages: they sign in, or have confirmed their email address.
         can_read: bool,
     }
 }
 
-/// What decides whether somebody is a minor, and whether they count as a second adult.
+/// The facts that decide whether a person is a minor and whether they count as a second adult.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
     pub person_id: PersonId,
-    recorded: Recorded,
-    /// The age groups of all teams they play on, or ever played on.
+    recorded: RecordedFacts,
+    /// The age groups of all current and former teams as a player.
     age_groups: Vec<Option<String>>,
 }
 
 impl Facts {
-    /// Whether this person is treated as a minor. In doubt they are.
+    /// Whether this person is treated as a minor. In case of doubt, they are.
     pub fn is_minor(&self, today: Day) -> bool {
         self.is_recorded_minor(today)
             || (self.recorded.shares_minors_email && !self.recorded.adult_confirmed)
     }
 
-    /// Whether what is recorded about the person themselves says that they are a minor.
+    /// Whether the person is a minor according to their own data, regardless of a shared email address.
     fn is_recorded_minor(&self, today: Day) -> bool {
         if self.recorded.birth_date.is_some_and(|born| !is_adult(born, today)) {
             return true;
@@ -78,19 +78,19 @@ impl Facts {
         self.recorded.known_minor || (self.recorded.birth_date.is_none() && looks_young)
     }
 
-    /// Whether this person counts as one of the two adults on a message, also as its author: an API key can
-    /// write in the name of somebody who never sees it.
+    /// Whether this person counts as one of the two adults of a message. Authors are checked too, because an API key
+    /// can post on behalf of a person who never sees the message.
     pub fn counts_as_adult(&self, today: Day) -> bool {
         !self.is_minor(today) && self.recorded.adult_confirmed && self.recorded.can_read
     }
 }
 
-/// Whether somebody who was born on this day is an adult today.
+/// Whether a person with this birth date is an adult today.
 pub fn is_adult(born: Day, today: Day) -> bool {
     born.age_on(today).is_some_and(|age| age >= ADULT_AGE)
 }
 
-/// The facts about these people. People who were erased are left out.
+/// The facts about these people. Erased people are left out.
 pub fn facts(db: &Reader<'_>, people: &BTreeSet<PersonId>) -> Result<Vec<Facts>> {
     let ids: Vec<_> = people.iter().copied().collect();
     if ids.is_empty() {
@@ -107,7 +107,7 @@ pub fn facts(db: &Reader<'_>, people: &BTreeSet<PersonId>) -> Result<Vec<Facts>>
     for (person, age_group) in teams {
         age_groups.entry(person).or_default().push(age_group);
     }
-    let recorded: Vec<Recorded> = db.all(RECORDED, bind! { ids })?;
+    let recorded: Vec<RecordedFacts> = db.all(SELECT_FACTS, bind! { ids })?;
     let facts = recorded.into_iter().map(|recorded| Facts {
         person_id: recorded.id,
         age_groups: age_groups.remove(&recorded.id).unwrap_or_default(),
@@ -116,7 +116,7 @@ pub fn facts(db: &Reader<'_>, people: &BTreeSet<PersonId>) -> Result<Vec<Facts>>
     Ok(facts.collect())
 }
 
-const RECORDED: &str = "
+const SELECT_FACTS: &str = "
     select p.id, p.birth_date, p.known_minor, p.adult_confirmed_at is not null as adult_confirmed,
            exists (select 1 from guardianship g
                    where g.account_id = p.account_id and g.person_id = p.id) as has_guardian,
@@ -131,71 +131,71 @@ const RECORDED: &str = "
                        join person o on o.account_id = p.account_id and o.email_folded = u.email_folded
                        where u.id = p.user_id
                          and o.id <> p.id and o.known_minor and o.erased_at is null)) as shares_minors_email,
-           (p.email is not null and p.email_confirmed_at is not null and p.wants_email
+           (p.email is not null and p.email_confirmed_at is not null and p.email_opt_in
             or exists (select 1 from account_user a join app_user u on u.id = a.user_id
                        where a.account_id = p.account_id and a.user_id = p.user_id
                          and u.disabled_at is null)) as can_read
     from person p
     where p.account_id = :account and p.id in (:ids) and p.erased_at is null";
 
-/// Whether somebody is treated as a minor today (in UTC).
+/// Whether a person is treated as a minor today (in UTC).
 pub fn is_minor(db: &Reader<'_>, id: PersonId) -> Result<bool> {
     let today = person::today(db.now());
     Ok(facts(db, &BTreeSet::from([id]))?.iter().any(|facts| facts.is_minor(today)))
 }
 
-/// Those of these people who are treated as minors today (in UTC).
+/// The people among these who are treated as minors today (in UTC).
 pub fn minors(db: &Reader<'_>, people: &BTreeSet<PersonId>) -> Result<BTreeSet<PersonId>> {
     let today = person::today(db.now());
     let facts = facts(db, people)?.into_iter().filter(|facts| facts.is_minor(today));
     Ok(facts.map(|facts| facts.person_id).collect())
 }
 
-/// Remembers which of these people are minors, so that no later change of what is recorded about them
-/// makes them adults.
-pub(super) fn remember_minors(tx: &Tx<'_>, people: &BTreeSet<PersonId>) -> Result<()> {
+/// Marks those of these people who are minors as known minors, so that later changes to their data do not make them
+/// adults.
+pub(super) fn mark_known_minors(tx: &Tx<'_>, people: &BTreeSet<PersonId>) -> Result<()> {
     let today = person::today(tx.now());
     let all = facts(tx, people)?.into_iter();
     let minors = all.filter(|one| !one.recorded.known_minor && one.is_recorded_minor(today));
     mark_minors(tx, minors.map(|one| one.person_id).collect())
 }
 
-/// Whether somebody becomes a player of a youth team of whom it is not certain that they are an adult. The birth
-/// date that a coach enters is not enough: otherwise a coach could add a child once more, as an adult.
-pub(super) fn is_doubtful(reach: &Reach, team: &Team, person: &Person, role: Role) -> bool {
+/// Whether a person becomes a player on a youth team and may be a minor. A birth date that a coach enters is not enough:
+/// otherwise a coach could add a child a second time, as an adult.
+pub(super) fn may_be_minor(access: &TeamAccess, team: &Team, person: &Person, role: Role) -> bool {
     let is_youth_player = role == Role::Player && !is_adult_age_group(team.age_group.as_deref());
-    let is_known = *reach == Reach::Everywhere || person.adult_confirmed_at.is_some();
+    let is_known = *access == TeamAccess::AllTeams || person.adult_confirmed_at.is_some();
     is_youth_player && !(is_known && person.birth_date.is_some())
 }
 
-/// Refuses what lowers the protection of a minor, or the ways to reach a guardian, unless the caller may do it.
-/// The address of a minor is protected because a minor is also recognised by it.
-pub(super) fn check(
+/// Adds violations for changes that lower the protection of a minor or stop emails to another person, unless the caller
+/// may make them. The email address of a minor is protected because minors are also recognized by it.
+pub(super) fn check_change(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     (before, after): (&Person, &Person),
-    refusals: &mut Refusals,
+    violations: &mut Violations,
 ) -> Result<()> {
-    if may_lower(db, reach, before.id)? {
+    if can_lower_protection(db, access, before.id)? {
         return Ok(());
     }
     if makes_adult(db, before, after)? {
-        refusals.guardian_decides("/birth_date");
+        violations.guardian_only("/birth_date");
     }
     let new_email = before.email_folded.is_some() && before.email_folded != after.email_folded;
     if new_email && is_minor(db, before.id)? {
-        refusals.guardian_decides("/email");
+        violations.guardian_only("/email");
     }
-    if before.wants_email != after.wants_email && !reach.is_own(before.id) {
-        refusals.admin_decides("/wants_email");
+    if before.email_opt_in != after.email_opt_in && !access.is_self(before.id) {
+        violations.admin_only("/email_opt_in");
     }
     Ok(())
 }
 
-/// Remembers that these people are minors.
+/// Marks these people as known minors.
 pub(super) fn mark_minors(tx: &Tx<'_>, people: Vec<PersonId>) -> Result<()> {
     if !people.is_empty() {
-        tx.run(
+        tx.execute(
             "update person set known_minor = true, adult_confirmed_at = null,
                  adult_confirmed_by = null
              where account_id = :account and id in (:people)",
@@ -205,20 +205,24 @@ pub(super) fn mark_minors(tx: &Tx<'_>, people: Vec<PersonId>) -> Result<()> {
     Ok(())
 }
 
-/// Whether the caller may lower somebody's protection: admins, keys of the whole club, and guardians of
-/// the person whom an admin has confirmed.
-pub(super) fn may_lower(db: &Reader<'_>, reach: &Reach, id: PersonId) -> Result<bool> {
-    if *reach == Reach::Everywhere {
+/// Whether the caller may lower the protection of a person: admins, API keys for the whole club, and confirmed
+/// guardians of the person may.
+pub(super) fn can_lower_protection(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    id: PersonId,
+) -> Result<bool> {
+    if *access == TeamAccess::AllTeams {
         return Ok(true);
     }
-    let (own, _) = reach.kin();
-    let guardians = guardian::of(db, &[id])?;
+    let (own, _) = access.own_and_family_ids();
+    let guardians = guardian::list_for(db, &[id])?;
     let confirmed = guardians.iter().filter(|link| link.is_confirmed());
     Ok(confirmed.into_iter().any(|link| own.contains(&link.guardian.id)))
 }
 
-/// Records what a change of a person does to their protection, or to how a guardian is reached. To be called before
-/// the change is made.
+/// Records how a change of a person affects their protection, and informs an adult whose address was replaced. Must be
+/// called before the change is saved.
 pub(super) fn record_change(tx: &Tx<'_>, before: &Person, after: &Person) -> Result<()> {
     if makes_adult(tx, before, after)? {
         record(tx, before.id, &ProtectionChange::BirthDate)?;
@@ -230,38 +234,38 @@ pub(super) fn record_change(tx: &Tx<'_>, before: &Person, after: &Person) -> Res
     let loses_confirmation =
         before.adult_confirmed_at.is_some() && after.adult_confirmed_at.is_none();
     if new_email && loses_confirmation {
-        reactions::address_replaced(tx, before)?;
+        reactions::on_address_replaced(tx, before)?;
     }
     Ok(())
 }
 
-/// Whether a new birth date would make a minor an adult.
+/// Whether the new birth date would make a minor an adult.
 fn makes_adult(db: &Reader<'_>, before: &Person, after: &Person) -> Result<bool> {
     let today = person::today(db.now());
     let adult = after.birth_date.is_some_and(|born| is_adult(born, today));
     Ok(adult && after.birth_date != before.birth_date && is_minor(db, before.id)?)
 }
 
-/// The changed person as this caller may leave them: whoever is not an admin, and gives somebody else
-/// another email address, takes the admin's confirmation away. Otherwise the address of a confirmed
-/// guardian could be replaced by one's own. So does whoever gives themselves the address of a minor.
-pub(super) fn with_new_email(
+/// Clears the admin's confirmation of a person if a caller who is neither an admin nor the person changes the email
+/// address. Otherwise a coach could replace the address of a confirmed guardian with their own. Also clears it if
+/// people give themselves the address of a minor.
+pub(super) fn clear_confirmation_on_new_email(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     before: &Person,
     after: Person,
 ) -> Result<Person> {
-    if *reach == Reach::Everywhere || before.email_folded == after.email_folded {
+    if *access == TeamAccess::AllTeams || before.email_folded == after.email_folded {
         return Ok(after);
     }
-    if reach.is_own(before.id) && minors_at(db, &after)?.iter().all(|minor| *minor == before.id) {
+    if access.is_self(before.id) && minors_at(db, &after)?.iter().all(|minor| *minor == before.id) {
         return Ok(after);
     }
     Ok(Person { adult_confirmed_at: None, adult_confirmed_by: None, ..after })
 }
 
-/// The minors who read what is sent to this person's address: the person, if they are one, and all minors who have the
-/// same address on the roster or sign in with it.
+/// The minors who may read emails to this person: the person, if they are a minor, and every minor who has the same
+/// address on the roster or signs in with it.
 pub fn minors_at(db: &Reader<'_>, person: &Person) -> Result<BTreeSet<PersonId>> {
     let mut people = BTreeSet::from([person.id]);
     if let Some(email) = person.email_folded.clone() {
@@ -279,30 +283,31 @@ pub fn minors_at(db: &Reader<'_>, person: &Person) -> Result<BTreeSet<PersonId>>
     minors(db, &people)
 }
 
-/// What lowered or changed the protection of a minor, for the audit log and the guardians.
+/// A change of the protection of a minor, for the audit log and the emails to guardians.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProtectionChange {
-    /// The birth date now says that they are an adult.
+    /// The birth date was changed to that of an adult.
     BirthDate,
-    /// They have another email address now.
+    /// The email address was changed.
     Email,
-    /// Somebody became a guardian beside those who were there.
+    /// A guardian was added to the existing ones.
     GuardianAdded(PersonId),
+    /// A guardian was removed.
     GuardianRemoved(PersonId),
-    /// A guardian may collect them now.
+    /// A guardian may now pick up the minor.
     PickUpAllowed(PersonId),
-    /// A guardian no longer gets the messages they get.
+    /// A guardian no longer receives the messages to the minor.
     MessagesStopped(PersonId),
-    /// An admin confirmed that they are an adult.
+    /// An admin confirmed that the person is an adult.
     AdultConfirmed,
-    /// Somebody signs in as them now.
+    /// The person was linked to a user.
     SignsIn,
-    /// Their team now is one of adults.
+    /// A team of the minor was changed to an adult team.
     AgeGroup,
 }
 
 impl ProtectionChange {
-    /// Its name in the audit log.
+    /// The code in the audit log.
     fn code(&self) -> &'static str {
         match self {
             Self::BirthDate => "birth_date",
@@ -317,7 +322,7 @@ impl ProtectionChange {
         }
     }
 
-    /// The guardian it is about.
+    /// The guardian that the change is about.
     pub fn guardian(&self) -> Option<PersonId> {
         match self {
             Self::GuardianAdded(id)
@@ -329,16 +334,15 @@ impl ProtectionChange {
     }
 }
 
-/// Enters a change of somebody's protection in the audit log and tells the guardians, those who were
-/// removed included.
+/// Records a change of a person's protection in the audit log and emails the guardians, including a removed one.
 pub fn record(tx: &Tx<'_>, id: PersonId, change: &ProtectionChange) -> Result<()> {
     let details = json!({ "change": change.code(), "guardian": change.guardian() });
     tx.audit("person.protection_changed", &id.to_string(), &details)?;
-    reactions::protection_changed(tx, id, change)
+    reactions::on_protection_changed(tx, id, change)
 }
 
-/// Records that a team is one of adults now, for each minor on it.
-pub fn record_for_team(tx: &Tx<'_>, team: TeamId) -> Result<()> {
+/// Records for each minor on a team that it was changed to an adult team.
+pub fn record_adult_team(tx: &Tx<'_>, team: TeamId) -> Result<()> {
     let players: Vec<(PersonId,)> = tx.all(
         "select distinct person_id from member
          where account_id = :account and team_id = :team and status <> 'removed'",
@@ -352,47 +356,48 @@ pub fn record_for_team(tx: &Tx<'_>, team: TeamId) -> Result<()> {
     Ok(())
 }
 
-/// The protection changes between two lists of guardians. Adding the first guardians is not a change.
+/// The protection changes between two lists of guardians. Adding the first guardians does not count.
 pub(super) fn guardian_changes(
     before: &[Guardianship],
     after: &[Guardianship],
 ) -> Vec<ProtectionChange> {
     let find =
-        |ties: &'_ [Guardianship], id| ties.iter().find(|tie| tie.guardian_id == id).cloned();
+        |list: &'_ [Guardianship], id| list.iter().find(|one| one.guardian_id == id).cloned();
     let mut changes = Vec::new();
-    for tie in after {
-        let id = tie.guardian_id;
+    for new in after {
+        let id = new.guardian_id;
         match find(before, id) {
             None if before.is_empty() => {}
             None => changes.push(ProtectionChange::GuardianAdded(id)),
-            Some(was) => {
-                if tie.may_pick_up && !was.may_pick_up {
+            Some(old) => {
+                if new.can_pick_up && !old.can_pick_up {
                     changes.push(ProtectionChange::PickUpAllowed(id));
                 }
-                if was.receives_messages && !tie.receives_messages {
+                if old.receives_messages && !new.receives_messages {
                     changes.push(ProtectionChange::MessagesStopped(id));
                 }
             }
         }
     }
-    let gone = before.iter().filter(|tie| find(after, tie.guardian_id).is_none());
-    changes.extend(gone.map(|tie| ProtectionChange::GuardianRemoved(tie.guardian_id)));
+    let removed = before.iter().filter(|one| find(after, one.guardian_id).is_none());
+    changes.extend(removed.map(|one| ProtectionChange::GuardianRemoved(one.guardian_id)));
     changes
 }
 
-/// An admin confirms that somebody is an adult whom the club knows, and that they are the guardian of those they
-/// are said to look after. From then on they are no minor, and count as a second adult.
-pub fn confirm_adult(tx: &Tx<'_>, reach: &Reach, id: PersonId) -> Result<Profile> {
-    if *reach != Reach::Everywhere {
-        return Err(trust::admin_decides());
+/// Confirms that a person is an adult known to the club, and confirms all their guardianships. From then on they are
+/// not a minor and count as a second adult. Only admins may do this.
+pub fn confirm_adult(tx: &Tx<'_>, access: &TeamAccess, id: PersonId) -> Result<Profile> {
+    if *access != TeamAccess::AllTeams {
+        return Err(guards::admin_only());
     }
     let before = person::find(tx, id)?;
     if before.erased_at.is_some() {
-        return Err(Error::invalid_state("The person was erased."));
+        return Err(Error::invalid_state("This person was erased."));
     }
     let today = person::today(tx.now());
     if before.birth_date.is_some_and(|born| !is_adult(born, today)) {
-        let detail = "The birth date says that this person is under 18. Correct it first.";
+        let detail =
+            "According to the birth date, this person is under 18. Correct the birth date first.";
         return Err(Error::invalid_state(detail));
     }
     if before.adult_confirmed_at.is_none() {
@@ -405,38 +410,41 @@ pub fn confirm_adult(tx: &Tx<'_>, reach: &Reach, id: PersonId) -> Result<Profile
         }
     }
     guardian::confirm(tx, id, None)?;
-    profile::show(tx, &Reach::Everywhere, id)
+    profile::show(tx, &TeamAccess::AllTeams, id)
 }
 
-/// Treats somebody as a minor until an admin confirms that they are an adult.
-pub fn mark_minor(tx: &Tx<'_>, reach: &Reach, id: PersonId) -> Result<Profile> {
-    let before = person::reachable(tx, reach, id)?;
+/// Marks a person as a minor until an admin confirms that they are an adult.
+pub fn mark_minor(tx: &Tx<'_>, access: &TeamAccess, id: PersonId) -> Result<Profile> {
+    let before = person::find_visible(tx, access, id)?;
     if before.erased_at.is_some() {
-        return Err(Error::invalid_state("The person was erased."));
+        return Err(Error::invalid_state("This person was erased."));
     }
     if !before.known_minor {
-        let (at, by) = (None, None);
         let after = Person {
             known_minor: true,
-            adult_confirmed_at: at,
-            adult_confirmed_by: by,
+            adult_confirmed_at: None,
+            adult_confirmed_by: None,
             ..before.clone()
         };
         save(tx, after, before)?;
         tx.audit("person.marked_minor", &id.to_string(), &json!({}))?;
     }
-    profile::show(tx, reach, id)
+    profile::show(tx, access, id)
 }
 
-/// Confirms these new coaches and guardians, if whoever let them in may do that.
-pub(super) fn confirm_new_adults(tx: &Tx<'_>, reach: &Reach, people: Vec<PersonId>) -> Result<()> {
-    if *reach != Reach::Everywhere {
+/// Confirms these new staff members and guardians, if the caller is an admin.
+pub(super) fn confirm_new_adults(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    people: Vec<PersonId>,
+) -> Result<()> {
+    if *access != TeamAccess::AllTeams {
         return Ok(());
     }
     people.into_iter().try_for_each(|id| confirm_new_adult(tx, id))
 }
 
-/// Notes that an admin let somebody in as an adult, such as a new coach or guardian. Minors stay minors.
+/// Confirms an adult that an admin has added or approved, such as a new coach or guardian. Minors stay minors.
 pub fn confirm_new_adult(tx: &Tx<'_>, id: PersonId) -> Result<()> {
     let before = person::find(tx, id)?;
     if before.adult_confirmed_at.is_some() || before.erased_at.is_some() || is_minor(tx, id)? {
@@ -446,7 +454,7 @@ pub fn confirm_new_adult(tx: &Tx<'_>, id: PersonId) -> Result<()> {
     tx.audit("person.adult_confirmed", &id.to_string(), &json!({}))
 }
 
-/// Takes an admin's confirmation back, such as when a stranger may sign in as this person.
+/// Withdraws an admin's confirmation, for example because an unknown user may sign in as this person.
 pub fn withdraw_confirmation(tx: &Tx<'_>, id: PersonId) -> Result<()> {
     let before = person::find(tx, id)?;
     if before.adult_confirmed_at.is_none() {
@@ -465,34 +473,9 @@ fn with_confirmation(tx: &Tx<'_>, person: &Person) -> Person {
     }
 }
 
-fn save(tx: &Tx<'_>, after: Person, before: Person) -> Result<()> {
+pub(super) fn save(tx: &Tx<'_>, after: Person, before: Person) -> Result<()> {
     person::update(tx, &after)?;
-    let mut ripple = Ripple::default();
-    ripple.changed(before, &after);
-    ripple.settle(tx, None)
-}
-
-/// Notes that these people, who are new, have confirmed their addresses.
-pub fn confirm_new_emails(tx: &Tx<'_>, people: Vec<PersonId>) -> Result<()> {
-    tx.run(
-        "update person set email_confirmed_at = :now
-         where account_id = :account and id in (:people) and email is not null",
-        bind! { people },
-    )?;
-    Ok(())
-}
-
-/// Notes that a person has followed the link that was sent to this address. Says whether it still is
-/// theirs.
-pub fn confirm_email(tx: &Tx<'_>, id: PersonId, email_folded: &str) -> Result<bool> {
-    let before = person::find(tx, id)?;
-    if before.erased_at.is_some() || before.email_folded.as_deref() != Some(email_folded) {
-        return Ok(false);
-    }
-    if before.email_confirmed_at.is_none() {
-        let after = Person { email_confirmed_at: Some(tx.now()), ..before.clone() };
-        save(tx, after, before)?;
-        tx.audit("person.email_confirmed", &id.to_string(), &json!({}))?;
-    }
-    Ok(true)
+    let mut cascade = VersionCascade::default();
+    cascade.person_changed(before, &after);
+    cascade.apply(tx, None)
 }

@@ -1,118 +1,123 @@
-//! Who buys: a member, a guardian, or somebody who is on no roster; and who may buy for whom.
+//! Buyers: members, guardians, or people who are not on a roster; and who may order for whom.
 
 use kit::text;
 use store::{Reader, bind, row};
 use utoipa::ToSchema;
 
-use super::Against;
-use super::product::{Buyers, Stored as Product};
-use crate::accounts::rights::Reach;
+use super::Violations;
+use super::product::{AvailableTo, ProductRecord as Product};
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Result};
 use crate::ids::{MemberId, PersonId, TeamId};
 use crate::roster::membership::Role;
 use crate::roster::person;
 
-/// Who an order is for: a member, a person such as a guardian, or somebody by name.
+/// The buyer of an order: a member, a person such as a guardian, or a name. Send exactly one of `member_id`,
+/// `person_id` and `name`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, ToSchema)]
+#[schema(as = BuyerInput)]
 pub struct NewBuyer {
+    /// Member who buys, if they are on a roster.
     pub member_id: Option<MemberId>,
+    /// Person who buys, such as a guardian.
     pub person_id: Option<PersonId>,
-    /// Of somebody who is on no roster.
+    /// Name of a buyer who is not on a roster.
     #[schema(examples("Rui Duarte"), min_length = 1, max_length = 120)]
     pub name: Option<String>,
-    /// With `name`.
+    /// Email address of a buyer who is not on a roster; only allowed with `name`.
     #[schema(value_type = Option<String>, format = Email, max_length = 254)]
     pub email: Option<String>,
 }
 
-/// Who buys.
+/// A buyer that has been looked up.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct ResolvedBuyer {
     pub member_id: Option<MemberId>,
     pub person_id: Option<PersonId>,
     pub name: String,
     pub email: Option<String>,
 }
 
-/// Finds out who buys; `None` only if a fault was noted.
-pub(super) fn find(
+/// Looks up the buyer. Returns `None` only after adding a violation.
+pub(super) fn resolve(
     db: &Reader<'_>,
-    reach: &Reach,
-    named: Option<NewBuyer>,
-    against: &mut Against,
-) -> Result<Option<Known>> {
-    let Some(new) = named.or_else(|| themselves(reach)) else {
-        against.invalid("/buyer", "required", "Say who buys it.");
+    access: &TeamAccess,
+    requested: Option<NewBuyer>,
+    violations: &mut Violations,
+) -> Result<Option<ResolvedBuyer>> {
+    let Some(new) = requested.or_else(|| default_buyer(access)) else {
+        violations.add_invalid("/buyer", "required", "`buyer` is required.");
         return Ok(None);
     };
     let NewBuyer { member_id, person_id, name, email } = new;
     if email.is_some() && name.is_none() {
-        let why = "Only with a name: of people on the roster, the address is known.";
-        against.invalid("/buyer/email", "not_allowed", why);
+        let detail = "`email` is only allowed with `name`. For people on a roster, the address is already known.";
+        violations.add_invalid("/buyer/email", "not_allowed", detail);
     }
     match (member_id, person_id, name) {
-        (Some(member), None, None) => of_member(db, reach, member, against),
-        (None, Some(person), None) => of_person(db, reach, person, against),
+        (Some(member), None, None) => resolve_member(db, access, member, violations),
+        (None, Some(person), None) => resolve_person(db, access, person, violations),
         (None, None, Some(name)) => {
-            Ok(Some(Known { member_id: None, person_id: None, name, email }))
+            Ok(Some(ResolvedBuyer { member_id: None, person_id: None, name, email }))
         }
         _ => {
-            let why = "Name the buyer by one of member_id, person_id and name.";
-            against.invalid("/buyer", "ambiguous", why);
+            let detail = "Send exactly one of `member_id`, `person_id` and `name`.";
+            violations.add_invalid("/buyer", "ambiguous", detail);
             Ok(None)
         }
     }
 }
 
-/// Users who do not say who buys mean themselves.
-fn themselves(reach: &Reach) -> Option<NewBuyer> {
-    let (own, _) = reach.kin();
+/// Users who don't name a buyer order for themselves.
+fn default_buyer(access: &TeamAccess) -> Option<NewBuyer> {
+    let (own, _) = access.own_and_family_ids();
     own.first().map(|person| NewBuyer { person_id: Some(*person), ..NewBuyer::default() })
 }
 
-fn of_member(
+fn resolve_member(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     member: MemberId,
-    against: &mut Against,
-) -> Result<Option<Known>> {
-    let found: Option<(TeamId, PersonId)> = db.maybe(
+    violations: &mut Violations,
+) -> Result<Option<ResolvedBuyer>> {
+    let found: Option<(TeamId, PersonId)> = db.optional(
         "select team_id, person_id from member
          where account_id = :account and id = :member and status <> 'removed'",
         bind! { member },
     )?;
-    let seen = found.filter(|(team, _)| match reach.check(*team) {
+    let visible = found.filter(|(team, _)| match access.check(*team) {
         Err(error) => error.code != Code::NotFound,
         Ok(()) => true,
     });
-    let Some((team, person)) = seen else {
-        against.missing("/buyer/member_id");
+    let Some((team, person)) = visible else {
+        violations.add_not_found("/buyer/member_id");
         return Ok(None);
     };
-    reach.check_person(team, person).map_err(|_| not_for_them("/buyer/member_id"))?;
-    let known = called(db, person)?;
-    Ok(known.map(|known| Known { member_id: Some(member), ..known }))
+    access.check_person(team, person).map_err(|_| buyer_forbidden("/buyer/member_id"))?;
+    let known = find_by_id(db, person)?;
+    Ok(known.map(|known| ResolvedBuyer { member_id: Some(member), ..known }))
 }
 
-fn of_person(
+fn resolve_person(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     person: PersonId,
-    against: &mut Against,
-) -> Result<Option<Known>> {
-    // Of people outside their family, users reach those of the teams they lead.
-    let open = reach.is_family(person) || person::reached(db, reach, &[person])?.contains(&person);
-    let known = if open { called(db, person)? } else { None };
+    violations: &mut Violations,
+) -> Result<Option<ResolvedBuyer>> {
+    // Outside their family, users only reach people on the teams they manage.
+    let reachable = access.is_family(person)
+        || person::filter_visible(db, access, &[person])?.contains(&person);
+    let known = if reachable { find_by_id(db, person)? } else { None };
     if known.is_none() {
-        against.missing("/buyer/person_id");
+        violations.add_not_found("/buyer/person_id");
     }
     Ok(known)
 }
 
-/// A person by their name; nobody who was erased.
-pub(super) fn called(db: &Reader<'_>, id: PersonId) -> Result<Option<Known>> {
-    let found = person::all(db, vec![id])?.remove(&id);
-    Ok(found.filter(|person| person.erased_at.is_none()).map(|person| Known {
+/// A person as a buyer; `None` if they do not exist or were erased.
+pub(super) fn find_by_id(db: &Reader<'_>, id: PersonId) -> Result<Option<ResolvedBuyer>> {
+    let found = person::find_many(db, vec![id])?.remove(&id);
+    Ok(found.filter(|person| person.erased_at.is_none()).map(|person| ResolvedBuyer {
         member_id: None,
         person_id: Some(id),
         name: person::display_name(&person),
@@ -120,49 +125,55 @@ pub(super) fn called(db: &Reader<'_>, id: PersonId) -> Result<Option<Known>> {
     }))
 }
 
-/// What the club sells, those who lead a team order for their families only.
-pub(super) fn may_buy_of_club(reach: &Reach, buyer: &Known) -> bool {
-    !matches!(reach, Reach::User(_)) || is_own(reach, buyer)
+/// Users order the club's own products only for their family, even if they manage a team.
+pub(super) fn may_buy_club_products(access: &TeamAccess, buyer: &ResolvedBuyer) -> bool {
+    !matches!(access, TeamAccess::User(_)) || is_family(access, buyer)
 }
 
-fn is_own(reach: &Reach, buyer: &Known) -> bool {
-    buyer.person_id.is_some_and(|person| reach.is_family(person))
+fn is_family(access: &TeamAccess, buyer: &ResolvedBuyer) -> bool {
+    buyer.person_id.is_some_and(|person| access.is_family(person))
 }
 
-/// Families order for themselves; those who lead a team sell what is its own to anybody.
-pub(super) fn check(reach: &Reach, team: Option<TeamId>, buyer: &Known) -> Result<()> {
-    let own = is_own(reach, buyer);
-    match (reach, team) {
-        (Reach::User(_), Some(team)) if own || reach.opens(team) => reach.check(team),
-        (Reach::User(_), None) if own => Ok(()),
-        (Reach::User(_), _) => Err(not_for_them("/buyer")),
-        (_, Some(team)) => reach.check(team).map_err(|error| error.at("/team_id")),
+/// Families order for themselves; coaches and managers sell their team's products to anybody.
+pub(super) fn check_may_order_for(
+    access: &TeamAccess,
+    team: Option<TeamId>,
+    buyer: &ResolvedBuyer,
+) -> Result<()> {
+    let own = is_family(access, buyer);
+    match (access, team) {
+        (TeamAccess::User(_), Some(team)) if own || access.has_full_access(team) => {
+            access.check(team)
+        }
+        (TeamAccess::User(_), None) if own => Ok(()),
+        (TeamAccess::User(_), _) => Err(buyer_forbidden("/buyer")),
+        (_, Some(team)) => access.check(team).map_err(|error| error.at("/team_id")),
         (_, None) => Ok(()),
     }
 }
 
-fn not_for_them(pointer: &str) -> Error {
-    let detail = "You can order for yourself and those you look after.";
+fn buyer_forbidden(pointer: &str) -> Error {
+    let detail = "You can only order for yourself and the people you are a guardian of.";
     Error::new(Code::Forbidden, detail).at(pointer)
 }
 
 row! {
-    /// A place on a roster of the buyer, or of somebody they look after.
-    struct Seat {
+    /// A team membership of the buyer (`own`) or of somebody they look after.
+    struct TeamMembership {
         team_id: TeamId,
         role: Role,
         own: bool,
     }
 }
 
-/// What somebody is on the rosters, as products ask.
-pub(super) struct Seats(Vec<Seat>);
+/// The team memberships that decide which products somebody may buy.
+pub(super) struct TeamMemberships(Vec<TeamMembership>);
 
-impl Seats {
-    /// Looked up only where a product is not for everyone.
-    pub(super) fn of(db: &Reader<'_>, buyer: &Known) -> Result<Self> {
+impl TeamMemberships {
+    /// Only needed if a product is not for everyone.
+    pub(super) fn load(db: &Reader<'_>, buyer: &ResolvedBuyer) -> Result<Self> {
         let Some(person) = buyer.person_id else { return Ok(Self(Vec::new())) };
-        let seats = db.all(
+        let memberships = db.all(
             "select team_id, role, person_id = :person as own from member
              where account_id = :account and status in ('active', 'injured')
                and person_id in (
@@ -171,36 +182,42 @@ impl Seats {
                    union all select :person)",
             bind! { person },
         )?;
-        Ok(Self(seats))
+        Ok(Self(memberships))
     }
 
-    /// Whether they are on a team themselves; with `None`, on any.
-    pub(super) fn is_on(&self, team: Option<TeamId>) -> bool {
-        self.0.iter().any(|seat| seat.own && team.is_none_or(|team| team == seat.team_id))
+    /// Whether the buyer is on this team, or on any team if `None`.
+    pub(super) fn is_on_team(&self, team: Option<TeamId>) -> bool {
+        self.0
+            .iter()
+            .any(|membership| membership.own && team.is_none_or(|team| team == membership.team_id))
     }
 
-    /// Whether they may buy a product.
+    /// Whether the buyer may buy a product.
     pub(super) fn may_buy(&self, product: &Product) -> bool {
-        let here = |seat: &&Seat| product.team_id.is_none_or(|team| team == seat.team_id);
-        let mut seats = self.0.iter().filter(here);
-        match product.buyers {
-            Buyers::Everyone => true,
-            Buyers::Members => seats.next().is_some(),
-            Buyers::Staff => seats.any(|seat| seat.own && seat.role.leads()),
+        let on_seller_team = |membership: &&TeamMembership| {
+            product.team_id.is_none_or(|team| team == membership.team_id)
+        };
+        let mut memberships = self.0.iter().filter(on_seller_team);
+        match product.available_to {
+            AvailableTo::Everyone => true,
+            AvailableTo::Members => memberships.next().is_some(),
+            AvailableTo::Staff => {
+                memberships.any(|membership| membership.own && membership.role.can_manage_team())
+            }
         }
     }
 }
 
-/// Somebody who can be named as the buyer.
+/// A person who can be chosen as the buyer.
 #[derive(Debug)]
 pub struct Candidate {
     pub person_id: PersonId,
     pub name: String,
-    /// Their teams, and those of whom they look after.
+    /// Their teams, and the teams of the people they look after.
     pub teams: Vec<String>,
 }
 
-/// People whose name contains a text, by name; at most `limit` of them.
+/// At most `limit` people whose name contains a text, sorted by name.
 pub fn search(db: &Reader<'_>, name: &str, limit: i64) -> Result<Vec<Candidate>> {
     let pattern = text::contains_pattern(name);
     let found: Vec<(PersonId, String, Option<String>)> = db.all(

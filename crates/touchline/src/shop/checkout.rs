@@ -1,22 +1,22 @@
-//! A checkout: everything one form buys, for several people and from several teams.
+//! A checkout: everything ordered with one form, possibly for several people and from several teams.
 //!
-//! An order has one buyer, one selling team and one currency. A checkout is split into as many orders as that takes;
-//! they are placed in one transaction, all or none.
+//! An order has one buyer, one selling team and one currency. A checkout is therefore split into several orders, which
+//! are placed in one transaction: all or none.
 
 use store::{Reader, Tx};
 
 use super::buyer::NewBuyer;
-use super::code_use::Earlier;
+use super::code_use::PendingUsage;
 use super::order::Order;
 use super::placing::{self, NewLine, NewOrder, Quote};
 use super::product;
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{ProductId, TeamId, VariantId};
 use crate::metadata::Metadata;
 use kit::Currency;
 
-/// So many of a product, for somebody.
+/// A product, its quantity and the person it is for.
 #[derive(Debug, Clone)]
 pub struct CheckoutLine {
     pub buyer: NewBuyer,
@@ -25,48 +25,48 @@ pub struct CheckoutLine {
     pub quantity: i64,
 }
 
-/// What one form buys.
+/// The contents of one checkout form.
 #[derive(Debug)]
 pub struct Checkout {
     pub lines: Vec<CheckoutLine>,
-    /// Counts for every order it can be used for; it must be one at least.
+    /// Applied to every order it is valid for, which must be at least one.
     pub discount_code: Option<String>,
-    /// Goes with every order.
+    /// Copied to every order.
     pub note: Option<String>,
 }
 
-/// One order of a checkout.
-struct Part {
+/// One of the orders that a checkout is split into.
+struct OrderPart {
     buyer: NewBuyer,
     team: Option<TeamId>,
     currency: Option<Currency>,
-    lines: Vec<PartLine>,
+    lines: Vec<OrderPartLine>,
 }
 
-struct PartLine {
+struct OrderPartLine {
     product_id: ProductId,
     variant_id: Option<VariantId>,
     quantity: i64,
-    /// Its place in the checkout.
+    /// Index of the line in the checkout.
     position: usize,
 }
 
-impl Part {
-    /// Adds a line. The same product for the same buyer is one line.
+impl OrderPart {
+    /// Adds a line, or increases the quantity of the line with the same product and variant.
     fn add(&mut self, position: usize, line: &CheckoutLine) {
-        let same = |known: &&mut PartLine| {
-            known.product_id == line.product_id && known.variant_id == line.variant_id
+        let is_same = |other: &&mut OrderPartLine| {
+            other.product_id == line.product_id && other.variant_id == line.variant_id
         };
-        if let Some(known) = self.lines.iter_mut().find(same) {
-            known.quantity = known.quantity.saturating_add(line.quantity);
+        if let Some(existing) = self.lines.iter_mut().find(is_same) {
+            existing.quantity = existing.quantity.saturating_add(line.quantity);
             return;
         }
         let CheckoutLine { product_id, variant_id, quantity, .. } = *line;
-        self.lines.push(PartLine { product_id, variant_id, quantity, position });
+        self.lines.push(OrderPartLine { product_id, variant_id, quantity, position });
     }
 
-    fn order(&self, checkout: &Checkout, with_code: bool) -> NewOrder {
-        let line = |line: &PartLine| NewLine {
+    fn to_new_order(&self, checkout: &Checkout, with_code: bool) -> NewOrder {
+        let line = |line: &OrderPartLine| NewLine {
             product_id: line.product_id,
             variant_id: line.variant_id,
             quantity: line.quantity,
@@ -83,81 +83,82 @@ impl Part {
         }
     }
 
-    /// The faults of this order at their places in the checkout.
-    fn placed(&self, faults: Vec<Fault>) -> impl Iterator<Item = Fault> {
+    /// Maps the pointers of this order's faults to the lines of the checkout.
+    fn map_faults(&self, faults: Vec<Fault>) -> impl Iterator<Item = Fault> {
         faults.into_iter().map(|fault| {
-            let mut steps = fault.pointer.trim_start_matches('/').splitn(3, '/');
-            let line = match (steps.next(), steps.next()) {
-                (Some("lines"), Some(place)) => place.parse().ok(),
+            let mut segments = fault.pointer.trim_start_matches('/').splitn(3, '/');
+            let line = match (segments.next(), segments.next()) {
+                (Some("lines"), Some(index)) => index.parse().ok(),
                 (Some("buyer"), _) => Some(0),
                 _ => None,
             };
             let Some(line) = line.and_then(|line: usize| self.lines.get(line)) else {
                 return fault;
             };
-            let rest = steps.next().unwrap_or("buyer");
+            let rest = segments.next().unwrap_or("buyer");
             Fault { pointer: format!("/lines/{}/{rest}", line.position), ..fault }
         })
     }
 }
 
-/// Splits a checkout into orders. What the club sells goes along with an order of a team where the buyer has one.
-fn split(db: &Reader<'_>, checkout: &Checkout) -> Result<Vec<Part>> {
-    let goods = product::all(db, checkout.lines.iter().map(|line| line.product_id).collect())?;
-    let mut parts: Vec<Part> = Vec::new();
-    let of_teams = |line: &CheckoutLine| {
-        goods.get(&line.product_id).is_some_and(|(product, _)| product.team_id.is_some())
+/// Splits a checkout into orders. The club's products join an order from a team if the buyer has one.
+fn split(db: &Reader<'_>, checkout: &Checkout) -> Result<Vec<OrderPart>> {
+    let products =
+        product::load_all(db, checkout.lines.iter().map(|line| line.product_id).collect())?;
+    let mut parts: Vec<OrderPart> = Vec::new();
+    let is_team_line = |line: &CheckoutLine| {
+        products.get(&line.product_id).is_some_and(|(product, _)| product.team_id.is_some())
     };
     let lines = || checkout.lines.iter().enumerate();
-    let (teams, club) =
-        (lines().filter(|(_, line)| of_teams(line)), lines().filter(|(_, line)| !of_teams(line)));
-    for (position, line) in teams.chain(club) {
-        let product = goods.get(&line.product_id).map(|(product, _)| product);
+    let team_lines = lines().filter(|(_, line)| is_team_line(line));
+    let club_lines = lines().filter(|(_, line)| !is_team_line(line));
+    for (position, line) in team_lines.chain(club_lines) {
+        let product = products.get(&line.product_id).map(|(product, _)| product);
         let (team, currency) =
-            (product.and_then(|own| own.team_id), product.map(|own| own.currency));
-        let fits = |part: &&mut Part| {
+            (product.and_then(|product| product.team_id), product.map(|product| product.currency));
+        let accepts_line = |part: &&mut OrderPart| {
             part.buyer == line.buyer
                 && part.currency == currency
                 && (team.is_none() || part.team == team)
         };
-        if let Some(part) = parts.iter_mut().find(fits) {
+        if let Some(part) = parts.iter_mut().find(accepts_line) {
             part.add(position, line);
             continue;
         }
-        let mut part = Part { buyer: line.buyer.clone(), team, currency, lines: Vec::new() };
+        let mut part = OrderPart { buyer: line.buyer.clone(), team, currency, lines: Vec::new() };
         part.add(position, line);
         parts.push(part);
     }
     Ok(parts)
 }
 
-/// What the orders of a checkout would cost if they were placed now.
-pub fn quote(db: &Reader<'_>, reach: &Reach, checkout: &Checkout) -> Result<Vec<Quote>> {
-    quote_parts(db, reach, checkout, &split(db, checkout)?)
+/// Prices the orders of a checkout as if they were placed now.
+pub fn quote(db: &Reader<'_>, access: &TeamAccess, checkout: &Checkout) -> Result<Vec<Quote>> {
+    quote_parts(db, access, checkout, &split(db, checkout)?)
 }
 
 fn quote_parts(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     checkout: &Checkout,
-    parts: &[Part],
+    parts: &[OrderPart],
 ) -> Result<Vec<Quote>> {
     let (mut quotes, mut refused, mut code_refused) = (Vec::new(), Vec::new(), None);
-    let mut earlier = Earlier::default();
+    let mut pending = PendingUsage::default();
     for part in parts {
-        let mut quote = placing::quote(db, reach, part.order(checkout, true), &mut earlier);
+        let mut quote = placing::quote(db, access, part.to_new_order(checkout, true), &mut pending);
         if let Err(error) = &quote
-            && is_about_code(error)
+            && is_code_refusal(error)
         {
             code_refused = quote.err();
-            quote = placing::quote(db, reach, part.order(checkout, false), &mut earlier);
+            quote = placing::quote(db, access, part.to_new_order(checkout, false), &mut pending);
         }
         match quote {
             Ok(quote) => quotes.push(quote),
             Err(error) => refused.push((part, error)),
         }
     }
-    if let Some(error) = joined(refused) {
+    if let Some(error) = merge_errors(refused) {
         return Err(error);
     }
     match code_refused {
@@ -166,39 +167,42 @@ fn quote_parts(
     }
 }
 
-/// Whether only the code stands in the way, so that the order can be placed without it.
-fn is_about_code(error: &Error) -> bool {
-    let about = |fault: &Fault| {
+/// Whether the order is rejected only because of the code, and can be placed without it.
+fn is_code_refusal(error: &Error) -> bool {
+    let is_about_code = |fault: &Fault| {
         fault.pointer == "/discount_code"
-            && matches!(fault.code.as_ref(), "not_applicable" | "used_up")
+            && matches!(fault.code.as_ref(), "not_applicable" | "limit_reached")
     };
-    !error.faults.is_empty() && error.faults.iter().all(about)
+    !error.faults.is_empty() && error.faults.iter().all(is_about_code)
 }
 
-/// One error for everything that was refused.
-fn joined(refused: Vec<(&Part, Error)>) -> Option<Error> {
-    let mut all: Option<Error> = None;
+/// Merges the errors of all rejected orders into one.
+fn merge_errors(refused: Vec<(&OrderPart, Error)>) -> Option<Error> {
+    let mut merged: Option<Error> = None;
     for (part, mut error) in refused {
-        let faults: Vec<_> = part.placed(std::mem::take(&mut error.faults)).collect();
-        let joined = all.get_or_insert(error);
-        joined.faults.extend(faults);
+        let faults: Vec<_> = part.map_faults(std::mem::take(&mut error.faults)).collect();
+        merged.get_or_insert(error).faults.extend(faults);
     }
-    all
+    merged
 }
 
-/// Places every order of a checkout, or none. `shown` is the total of each order as the buyer saw it.
-pub fn place(tx: &Tx<'_>, reach: &Reach, checkout: &Checkout, shown: &[i64]) -> Result<Vec<Order>> {
+/// Places all orders of a checkout or none. Fails if the total of an order differs from `expected_totals`, which the
+/// buyer confirmed.
+pub fn place(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    checkout: &Checkout,
+    expected_totals: &[i64],
+) -> Result<Vec<Order>> {
     let parts = split(tx, checkout)?;
-    let quotes = quote_parts(tx, reach, checkout, &parts)?;
-    let totals: Vec<_> = quotes.iter().map(|quote| quote.sum.total).collect();
-    if totals != shown {
-        let detail =
-            "The price has changed since you looked. Check the total again before you order.";
+    let quotes = quote_parts(tx, access, checkout, &parts)?;
+    let totals: Vec<_> = quotes.iter().map(|quote| quote.price.total).collect();
+    if totals != expected_totals {
+        let detail = "The price has changed. Check the new total before you place the order.";
         return Err(Error::new(Code::Conflict, detail));
     }
-    let placed = parts
-        .iter()
-        .zip(&quotes)
-        .map(|(part, quote)| placing::place(tx, reach, part.order(checkout, quote.code.is_some())));
-    placed.collect()
+    let orders = parts.iter().zip(&quotes).map(|(part, quote)| {
+        placing::place(tx, access, part.to_new_order(checkout, quote.code.is_some()))
+    });
+    orders.collect()
 }

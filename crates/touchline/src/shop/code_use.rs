@@ -1,12 +1,12 @@
-//! Whether a discount code can be used for an order, and what the orders before it in the same checkout take.
+//! Checks whether a discount code can be used for an order, counting other orders of the same checkout.
 
 use std::collections::BTreeMap;
 
 use kit::{Currency, Timestamp};
 use store::Reader;
 
-use super::Against;
-use super::buyer::Known;
+use super::Violations;
+use super::buyer::ResolvedBuyer;
 use super::discount::{self, Discount};
 use super::price::{self, Item};
 use crate::error::Result;
@@ -14,85 +14,88 @@ use crate::ids::{PersonId, ProductId, VariantId};
 
 pub(super) const CODE_USED_UP: &str = "This code has reached its usage limit.";
 
-/// What earlier orders of the same checkout take, while none of them is placed yet.
+/// Stock and code uses of earlier orders in the same checkout that are not placed yet.
 #[derive(Debug, Default)]
-pub struct Earlier {
-    taken: BTreeMap<(ProductId, Option<VariantId>), i64>,
-    /// The buyers whose orders use the code.
+pub struct PendingUsage {
+    reserved: BTreeMap<(ProductId, Option<VariantId>), i64>,
+    /// Buyers whose orders use the code: person id and email address.
     code_users: Vec<(Option<PersonId>, Option<String>)>,
 }
 
-impl Earlier {
-    /// How many of a product or variant are taken.
-    pub(super) fn taken(&self, key: (ProductId, Option<VariantId>)) -> i64 {
-        self.taken.get(&key).copied().unwrap_or(0)
+impl PendingUsage {
+    /// Units of a product or variant that earlier orders take.
+    pub(super) fn reserved(&self, key: (ProductId, Option<VariantId>)) -> i64 {
+        self.reserved.get(&key).copied().unwrap_or(0)
     }
 
-    pub(super) fn take(&mut self, key: (ProductId, Option<VariantId>), quantity: i64) {
-        *self.taken.entry(key).or_default() += quantity;
+    pub(super) fn reserve(&mut self, key: (ProductId, Option<VariantId>), quantity: i64) {
+        *self.reserved.entry(key).or_default() += quantity;
     }
 
-    pub(super) fn use_code(&mut self, buyer: &Known) {
+    pub(super) fn add_code_use(&mut self, buyer: &ResolvedBuyer) {
         self.code_users.push((buyer.person_id, buyer.email.clone()));
     }
 
-    fn uses_by(&self, buyer: &Known) -> i64 {
+    fn code_uses_by(&self, buyer: &ResolvedBuyer) -> i64 {
         let same = |(person, email): &&(Option<PersonId>, Option<String>)| {
             *person == buyer.person_id && *email == buyer.email
         };
         i64::try_from(self.code_users.iter().filter(same).count()).unwrap_or(i64::MAX)
     }
 
-    fn uses(&self) -> i64 {
+    fn code_uses(&self) -> i64 {
         i64::try_from(self.code_users.len()).unwrap_or(i64::MAX)
     }
 }
 
-/// Whether a code is for this order, however often it was used.
-pub(super) fn applicable(
+/// Whether a code can be used for this order, without regard to its usage limits.
+pub(super) fn check_applicable(
     code: &Discount,
     now: Timestamp,
     (currency, items): (Currency, &[Item]),
-    buyer: &Known,
-    against: &mut Against,
+    buyer: &ResolvedBuyer,
+    violations: &mut Violations,
 ) -> bool {
-    let reducible = price::reducible(items);
-    let why = if code.valid_from.is_some_and(|from| now < from) {
-        "The code cannot be used yet."
+    let subtotal = price::discountable_subtotal(items);
+    let detail = if code.valid_from.is_some_and(|from| now < from) {
+        "This code is not valid yet."
     } else if code.valid_until.is_some_and(|until| now >= until) {
-        "The code can no longer be used."
+        "This code has expired."
     } else if code.currency.is_some_and(|own| own != currency) {
-        "The code is for another currency."
-    } else if !items.iter().any(|item| item.reduced) {
+        "This code is for another currency."
+    } else if !items.iter().any(|item| item.discountable) {
         "This code is for another team's products."
-    } else if code.least_subtotal.is_some_and(|least| reducible < least) {
-        "The order is too small for the code."
-    } else if code.most_uses_each.is_some() && buyer.person_id.is_none() && buyer.email.is_none() {
+    } else if code.min_subtotal.is_some_and(|min| subtotal < min) {
+        "The order is below the minimum subtotal of this code."
+    } else if code.max_uses_per_buyer.is_some()
+        && buyer.person_id.is_none()
+        && buyer.email.is_none()
+    {
         "This code needs the buyer's email address."
     } else {
         return true;
     };
-    against.invalid("/discount_code", "not_applicable", why);
+    violations.add_invalid("/discount_code", "not_applicable", detail);
     false
 }
 
-/// Whether the code can be used once more, in all and by this buyer.
+/// Checks the usage limits of the code: in total and for this buyer.
 pub(super) fn check_uses(
     db: &Reader<'_>,
     code: &Discount,
-    buyer: &Known,
-    earlier: &Earlier,
-    against: &mut Against,
+    buyer: &ResolvedBuyer,
+    pending: &PendingUsage,
+    violations: &mut Violations,
 ) -> Result<()> {
-    if code.most_uses.is_some_and(|most| code.uses + earlier.uses() >= most) {
-        against.state("/discount_code", "used_up", CODE_USED_UP);
+    if code.max_uses.is_some_and(|max| code.use_count + pending.code_uses() >= max) {
+        violations.add_conflict("/discount_code", "limit_reached", CODE_USED_UP);
         return Ok(());
     }
-    let Some(most) = code.most_uses_each else { return Ok(()) };
-    let used = discount::used_by(db, code.id, buyer.person_id, buyer.email.as_deref())?;
-    if used + earlier.uses_by(buyer) >= most {
-        let why = "The buyer has reached the usage limit of this code.";
-        against.state("/discount_code", "used_up", why);
+    let Some(max) = code.max_uses_per_buyer else { return Ok(()) };
+    let used = discount::count_uses_by(db, code.id, buyer.person_id, buyer.email.as_deref())?;
+    if used + pending.code_uses_by(buyer) >= max {
+        let detail = "The buyer has reached the usage limit of this code.";
+        violations.add_conflict("/discount_code", "limit_reached", detail);
     }
     Ok(())
 }

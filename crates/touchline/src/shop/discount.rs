@@ -1,188 +1,218 @@
-//! Codes that make orders cheaper.
+//! Discount codes.
 
-use kit::{Change, Currency, Timestamp, text, words};
+use kit::{Change, Currency, Timestamp, string_enum, text};
 use serde::Serialize;
-use store::{Reader, Tx, bind, record, sql, word_column};
+use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
-use super::Against;
-use super::price::Off;
-use crate::error::{Error, Result, TakenExt};
-use crate::expected::Expected;
+use super::Violations;
+use super::price::Reduction;
+use crate::error::{Error, Result, UniqueViolationExt};
 use crate::ids::{AccountId, DiscountId, PersonId, TeamId};
+use crate::if_match::IfMatch;
 use crate::paging::{Order, Page};
-use crate::signals::Tell;
+use crate::resource::impl_resource;
+use crate::signals::Publish;
 use crate::teams::team;
-use crate::thing::thing;
 
-words! {
-    /// Whether a code can be used.
+string_enum! {
+    /// The status of a discount code.
     pub enum Status as DiscountStatus {
         Active = "active",
-        /// It can no longer be used; orders still name it.
+        /// Can no longer be used; existing orders still refer to it.
         Archived = "archived",
     }
 }
-word_column!(Status);
+enum_column!(Status);
 
 record! {
-    /// A code that makes an order cheaper: by an amount, or by a part.
+    /// A discount code that reduces an order by a fixed amount or a percentage.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "discount")]
     pub struct Discount in discount {
+        /// Unique ID of the discount code.
         pub id: DiscountId,
         #[serde(skip)]
         pub account_id: AccountId,
-        /// Unique among the codes that can be used, whatever its case.
+        /// Code that buyers enter; unique among active codes, case-insensitive.
         #[schema(examples("SIBLING10"), max_length = 40)]
         pub code: String,
         #[serde(skip)]
         pub code_folded: String,
-        /// In minor units of the currency.
+        /// Fixed discount in minor units of the currency; `null` if the discount is a percentage.
         #[schema(minimum = 1, maximum = 1_000_000_000_000i64)]
         pub amount: Option<i64>,
-        /// What `amount` and `least_subtotal` are in.
+        /// Currency of `amount` and `min_subtotal`.
         pub currency: Option<Currency>,
-        /// In basis points: 1000 is 10 %.
+        /// Percentage in basis points: 1000 is 10%; `null` if the discount is a fixed amount.
         #[schema(minimum = 1, maximum = 10000)]
-        pub percent_bp: Option<i64>,
-        /// Only what this team sells becomes cheaper.
+        pub percent_bps: Option<i64>,
+        /// Team whose products are discounted; `null` for all products.
         pub team_id: Option<TeamId>,
-        /// Only for orders of at least so much, of what becomes cheaper.
+        /// Minimum subtotal of discounted items, before the discount.
         #[schema(minimum = 0)]
-        pub least_subtotal: Option<i64>,
+        pub min_subtotal: Option<i64>,
+        /// Start of the validity period; `null` for no start.
         pub valid_from: Option<Timestamp>,
+        /// End of the validity period, exclusive; `null` for no end.
         pub valid_until: Option<Timestamp>,
-        /// How often it can be used in all.
+        /// Maximum number of uses in total; `null` for no limit.
         #[schema(minimum = 1)]
-        pub most_uses: Option<i64>,
-        /// How often one buyer can use it.
+        pub max_uses: Option<i64>,
+        /// Maximum number of uses per buyer; `null` for no limit.
         #[schema(minimum = 1)]
-        pub most_uses_each: Option<i64>,
-        /// How often it was used. An order that is cancelled gives its use back.
+        pub max_uses_per_buyer: Option<i64>,
+        /// Number of orders that use the code, not counting cancelled ones.
         #[schema(minimum = 0)]
-        pub uses: i64,
+        pub use_count: i64,
+        /// Status of the discount code: `active`, or `archived` (it can no longer be used).
         pub status: Status,
+        /// When the discount code was created.
         pub created_at: Timestamp,
+        /// When the discount code was last changed.
         pub updated_at: Timestamp,
-        /// Rises with every change and every use.
+        /// Version of the code; increases with every change and every use.
         pub version: i64,
     }
 }
 
-thing!(Discount by DiscountId: Subject Versioned Paged);
+impl_resource!(Discount by DiscountId: Subject Versioned Paged);
 
-/// A code to be made: with `amount` and `currency`, or with `percent_bp`.
+/// A new discount code. Send either `amount` and `currency`, or `percent_bps`.
 #[derive(Debug, ToSchema)]
+#[schema(as = CreateDiscountRequest)]
 pub struct NewDiscount {
+    /// Code that buyers enter: one word, unique among active codes, case-insensitive.
     #[schema(examples("SIBLING10"), min_length = 1, max_length = 40)]
     pub code: String,
+    /// Fixed discount in minor units; requires `currency`.
     #[schema(minimum = 1, maximum = 1_000_000_000_000i64)]
     pub amount: Option<i64>,
+    /// Currency of `amount` and `min_subtotal`; required with either.
     pub currency: Option<Currency>,
+    /// Percentage in basis points: 1000 is 10%.
     #[schema(minimum = 1, maximum = 10000)]
-    pub percent_bp: Option<i64>,
+    pub percent_bps: Option<i64>,
+    /// Team whose products are discounted. Default: all products.
     pub team_id: Option<TeamId>,
+    /// Minimum subtotal of discounted items, before the discount.
     #[schema(minimum = 0, maximum = 1_000_000_000_000i64)]
-    pub least_subtotal: Option<i64>,
+    pub min_subtotal: Option<i64>,
+    /// Start of the validity period.
     pub valid_from: Option<Timestamp>,
+    /// End of the validity period, exclusive; must be after `valid_from`.
     pub valid_until: Option<Timestamp>,
+    /// Maximum number of uses in total. Default: no limit.
     #[schema(minimum = 1, maximum = 1_000_000_000)]
-    pub most_uses: Option<i64>,
+    pub max_uses: Option<i64>,
+    /// Maximum number of uses per buyer. Default: no limit.
     #[schema(minimum = 1, maximum = 1_000_000_000)]
-    pub most_uses_each: Option<i64>,
+    pub max_uses_per_buyer: Option<i64>,
 }
 
-/// What is to be changed: members that are left out stay, `null` clears.
+/// Changes to a discount code. Omitted fields stay unchanged; `null` clears a field.
 #[derive(Debug, ToSchema)]
+#[schema(as = UpdateDiscountRequest)]
 pub struct DiscountChange {
+    /// Code that buyers enter: one word, unique among active codes, case-insensitive.
     #[schema(value_type = Option<String>, min_length = 1, max_length = 40)]
     pub code: Option<String>,
+    /// Fixed discount in minor units.
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 1_000_000_000_000i64)]
     pub amount: Change<i64>,
+    /// Currency of `amount` and `min_subtotal`; required with either.
     #[schema(value_type = Option<Currency>)]
     pub currency: Change<Currency>,
+    /// Percentage in basis points: 1000 is 10%.
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 10000)]
-    pub percent_bp: Change<i64>,
+    pub percent_bps: Change<i64>,
+    /// Team whose products are discounted; `null` for all products.
     #[schema(value_type = Option<TeamId>)]
     pub team_id: Change<TeamId>,
+    /// Minimum subtotal of discounted items, before the discount.
     #[schema(value_type = Option<i64>, minimum = 0, maximum = 1_000_000_000_000i64)]
-    pub least_subtotal: Change<i64>,
+    pub min_subtotal: Change<i64>,
+    /// Start of the validity period.
     #[schema(value_type = Option<Timestamp>)]
     pub valid_from: Change<Timestamp>,
+    /// End of the validity period, exclusive; must be after `valid_from`.
     #[schema(value_type = Option<Timestamp>)]
     pub valid_until: Change<Timestamp>,
+    /// Maximum number of uses in total; at least the current number of uses.
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 1_000_000_000)]
-    pub most_uses: Change<i64>,
+    pub max_uses: Change<i64>,
+    /// Maximum number of uses per buyer.
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 1_000_000_000)]
-    pub most_uses_each: Change<i64>,
+    pub max_uses_per_buyer: Change<i64>,
 }
 
-/// Which codes to list.
+/// Filter for a list of codes.
 #[derive(Debug, Default)]
 pub struct DiscountFilter {
-    /// `None` is every status.
+    /// Any status if `None`.
     pub status: Option<Status>,
-    /// Only this one, whatever its case.
+    /// Exact code, not case-sensitive.
     pub code: Option<String>,
+    /// Changed at or after this time.
+    pub updated_since: Option<Timestamp>,
 }
 
 impl Discount {
-    /// How much it takes off.
-    pub fn off(&self) -> Off {
-        match (self.amount, self.percent_bp) {
-            (Some(amount), _) => Off::Amount(amount),
-            (None, part) => Off::Part(part.unwrap_or(0)),
+    /// The reduction this code grants.
+    pub fn reduction(&self) -> Reduction {
+        match (self.amount, self.percent_bps) {
+            (Some(amount), _) => Reduction::Amount(amount),
+            (None, points) => Reduction::BasisPoints(points.unwrap_or(0)),
         }
     }
 
-    /// Whether it makes what this team sells cheaper.
-    pub fn is_for(&self, team: Option<TeamId>) -> bool {
+    /// Whether it applies to products of this team, or of the club if `None`.
+    pub fn applies_to(&self, team: Option<TeamId>) -> bool {
         self.team_id.is_none() || self.team_id == team
     }
 }
 
-/// Makes a code.
+/// Creates a code.
 pub fn create(tx: &Tx<'_>, new: NewDiscount) -> Result<Discount> {
     let discount = Discount {
         id: tx.new_id(),
         account_id: tx.account(),
-        code_folded: text::folded(&new.code),
+        code_folded: text::fold_case(&new.code),
         code: new.code,
         amount: new.amount,
         currency: new.currency,
-        percent_bp: new.percent_bp,
+        percent_bps: new.percent_bps,
         team_id: new.team_id,
-        least_subtotal: new.least_subtotal,
+        min_subtotal: new.min_subtotal,
         valid_from: new.valid_from,
         valid_until: new.valid_until,
-        most_uses: new.most_uses,
-        most_uses_each: new.most_uses_each,
-        uses: 0,
+        max_uses: new.max_uses,
+        max_uses_per_buyer: new.max_uses_per_buyer,
+        use_count: 0,
         status: Status::Active,
         created_at: tx.now(),
         updated_at: tx.now(),
         version: 1,
     };
-    whole(tx, &discount)?;
-    unique(tx.run(Discount::INSERT, &discount.bind()))?;
-    tx.tell("discount.created", &discount)?;
+    validate(tx, &discount)?;
+    map_code_conflict(tx.execute(Discount::INSERT, &discount.bind()))?;
+    tx.publish("discount.created", &discount)?;
     Ok(discount)
 }
 
-/// One code.
+/// A code by id.
 pub fn find(db: &Reader<'_>, id: DiscountId) -> Result<Discount> {
     Ok(db.one(sql!(Discount::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
-/// The code that is written like this, if it can be used.
-pub fn with_code(db: &Reader<'_>, code: &str) -> Result<Option<Discount>> {
-    let folded = text::folded(code);
+/// The active code with this name, not case-sensitive.
+pub fn find_active_by_code(db: &Reader<'_>, code: &str) -> Result<Option<Discount>> {
+    let folded = text::fold_case(code);
     let text = sql!(
         Discount::SELECT,
         " where account_id = :account and code_folded = :folded and status = 'active'"
     );
-    Ok(db.maybe(text, bind! { folded })?)
+    Ok(db.optional(text, bind! { folded })?)
 }
 
 /// A page of codes, in order of creation.
@@ -191,29 +221,30 @@ pub fn list(
     filter: &DiscountFilter,
     page: &Page<DiscountId>,
 ) -> Result<Vec<Discount>> {
-    let DiscountFilter { status, code } = filter;
-    let folded = code.as_deref().map(text::folded);
-    let after = page.after(DiscountId::LEAST, DiscountId::GREATEST);
-    let limit = page.fetch();
+    let DiscountFilter { status, code, updated_since } = filter;
+    let folded = code.as_deref().map(text::fold_case);
+    let after = page.after(DiscountId::MIN, DiscountId::MAX);
+    let limit = page.fetch_limit();
     let text = match page.order {
         Order::Asc => sql!(Discount::SELECT, FILTER, " and id > :after order by id limit :limit"),
         Order::Desc => {
             sql!(Discount::SELECT, FILTER, " and id < :after order by id desc limit :limit")
         }
     };
-    Ok(db.all(text, bind! { after, limit, status, folded })?)
+    Ok(db.all(text, bind! { after, limit, status, folded, updated_since })?)
 }
 
 const FILTER: &str = "
     where account_id = :account
       and (cast(:status as text) is null or status = :status)
-      and (cast(:folded as text) is null or code_folded = :folded)";
+      and (cast(:folded as text) is null or code_folded = :folded)
+      and (cast(:updated_since as bigint) is null or updated_at >= :updated_since)";
 
-/// Changes a code. Orders that used it stay as they are.
+/// Changes a code. Existing orders keep their discount.
 pub fn change(
     tx: &Tx<'_>,
     id: DiscountId,
-    expected: &Expected,
+    expected: &IfMatch,
     change: DiscountChange,
 ) -> Result<Discount> {
     let before = expected.check(find(tx, id))?;
@@ -222,28 +253,28 @@ pub fn change(
     }
     let code = change.code.unwrap_or_else(|| before.code.clone());
     let after = Discount {
-        code_folded: text::folded(&code),
+        code_folded: text::fold_case(&code),
         code,
         amount: change.amount.apply(before.amount),
         currency: change.currency.apply(before.currency),
-        percent_bp: change.percent_bp.apply(before.percent_bp),
+        percent_bps: change.percent_bps.apply(before.percent_bps),
         team_id: change.team_id.apply(before.team_id),
-        least_subtotal: change.least_subtotal.apply(before.least_subtotal),
+        min_subtotal: change.min_subtotal.apply(before.min_subtotal),
         valid_from: change.valid_from.apply(before.valid_from),
         valid_until: change.valid_until.apply(before.valid_until),
-        most_uses: change.most_uses.apply(before.most_uses),
-        most_uses_each: change.most_uses_each.apply(before.most_uses_each),
+        max_uses: change.max_uses.apply(before.max_uses),
+        max_uses_per_buyer: change.max_uses_per_buyer.apply(before.max_uses_per_buyer),
         ..before.clone()
     };
-    whole(tx, &after)?;
+    validate(tx, &after)?;
     if after == before {
         return Ok(before);
     }
     update(tx, "discount.updated", &before, after)
 }
 
-/// Archives a code: it can no longer be used, and another can have its name.
-pub fn archive(tx: &Tx<'_>, id: DiscountId, expected: &Expected) -> Result<Discount> {
+/// Archives a code: it can no longer be used, and its name becomes available for a new code.
+pub fn archive(tx: &Tx<'_>, id: DiscountId, expected: &IfMatch) -> Result<Discount> {
     let before = expected.check(find(tx, id))?;
     if before.status == Status::Archived {
         return Err(Error::invalid_state("The code is already archived."));
@@ -252,27 +283,27 @@ pub fn archive(tx: &Tx<'_>, id: DiscountId, expected: &Expected) -> Result<Disco
     update(tx, "discount.archived", &before, after)
 }
 
-/// Uses a code once; `false` if it was used as often as it can be.
-pub fn use_once(tx: &Tx<'_>, id: DiscountId) -> Result<bool> {
-    let used = tx.run(
-        "update discount set uses = uses + 1, updated_at = :now, version = version + 1
-         where account_id = :account and id = :id and (most_uses is null or uses < most_uses)",
+/// Counts one use of a code; returns `false` if its usage limit is reached.
+pub fn redeem(tx: &Tx<'_>, id: DiscountId) -> Result<bool> {
+    let used = tx.execute(
+        "update discount set use_count = use_count + 1, updated_at = :now, version = version + 1
+         where account_id = :account and id = :id and (max_uses is null or use_count < max_uses)",
         bind! { id },
     )?;
     Ok(used == 1)
 }
 
-/// An order that used a code does so no longer.
-pub fn give_back(tx: &Tx<'_>, id: DiscountId) -> Result<()> {
-    Ok(tx.later(
-        "update discount set uses = uses - 1, updated_at = :now, version = version + 1
-         where account_id = :account and id = :id and uses > 0",
+/// Releases the use of a cancelled order.
+pub fn release(tx: &Tx<'_>, id: DiscountId) -> Result<()> {
+    Ok(tx.execute_deferred(
+        "update discount set use_count = use_count - 1, updated_at = :now, version = version + 1
+         where account_id = :account and id = :id and use_count > 0",
         bind! { id },
     )?)
 }
 
-/// How often a buyer has used a code: the person, or whoever has this address.
-pub fn used_by(
+/// Number of times a buyer has used a code, matched by person or by email address.
+pub fn count_uses_by(
     db: &Reader<'_>,
     id: DiscountId,
     person: Option<PersonId>,
@@ -288,59 +319,72 @@ pub fn used_by(
     Ok(count)
 }
 
-fn update(tx: &Tx<'_>, news: &'static str, before: &Discount, after: Discount) -> Result<Discount> {
+fn update(
+    tx: &Tx<'_>,
+    event: &'static str,
+    before: &Discount,
+    after: Discount,
+) -> Result<Discount> {
     let after = Discount { updated_at: tx.now(), version: before.version + 1, ..after };
-    unique(tx.run(
+    map_code_conflict(tx.execute(
         "update discount set code = :code, code_folded = :code_folded, amount = :amount,
-             currency = :currency, percent_bp = :percent_bp, team_id = :team_id,
-             least_subtotal = :least_subtotal, valid_from = :valid_from,
-             valid_until = :valid_until, most_uses = :most_uses,
-             most_uses_each = :most_uses_each, status = :status, updated_at = :updated_at,
+             currency = :currency, percent_bps = :percent_bps, team_id = :team_id,
+             min_subtotal = :min_subtotal, valid_from = :valid_from,
+             valid_until = :valid_until, max_uses = :max_uses,
+             max_uses_per_buyer = :max_uses_per_buyer, status = :status, updated_at = :updated_at,
              version = :version
          where account_id = :account and id = :id",
         &after.bind(),
     ))?;
-    tx.tell_change(news, before, &after)?;
+    tx.publish_change(event, before, &after)?;
     Ok(after)
 }
 
-/// What must hold of a code as a whole.
-fn whole(tx: &Tx<'_>, discount: &Discount) -> Result<()> {
-    let mut against = Against::default();
+/// Checks the rules that span several fields.
+fn validate(tx: &Tx<'_>, discount: &Discount) -> Result<()> {
+    let mut violations = Violations::default();
     if discount.code.contains(char::is_whitespace) {
-        against.invalid("/code", "has_spaces", "A code is one word, without spaces.");
+        violations.add_invalid("/code", "has_spaces", "A code must not contain spaces.");
     }
-    match (discount.amount, discount.percent_bp) {
+    match (discount.amount, discount.percent_bps) {
         (None, None) => {
-            against.invalid("/amount", "required", "Give either amount or percent_bp.");
+            violations.add_invalid("/amount", "required", "Send either `amount` or `percent_bps`.");
         }
         (Some(_), Some(_)) => {
-            against.invalid("/percent_bp", "not_both", "Give either amount or percent_bp.");
+            violations.add_invalid(
+                "/percent_bps",
+                "mutually_exclusive",
+                "Send either `amount` or `percent_bps`, not both.",
+            );
         }
         _ => {}
     }
-    let needs_currency = discount.amount.is_some() || discount.least_subtotal.is_some();
+    let needs_currency = discount.amount.is_some() || discount.min_subtotal.is_some();
     if needs_currency && discount.currency.is_none() {
-        let why = "An amount needs the currency it is in.";
-        against.invalid("/currency", "required", why);
+        let detail = "`currency` is required with `amount` or `min_subtotal`.";
+        violations.add_invalid("/currency", "required", detail);
     }
     let window = discount.valid_from.zip(discount.valid_until);
     if window.is_some_and(|(from, until)| until <= from) {
-        against.invalid("/valid_until", "too_early", "It must end after it begins.");
+        violations.add_invalid(
+            "/valid_until",
+            "too_early",
+            "The validity period must end after it starts.",
+        );
     }
-    if discount.most_uses.is_some_and(|most| most < discount.uses) {
-        let why = format!("It was already used {} times.", discount.uses);
-        against.invalid("/most_uses", "too_small", why);
+    if discount.max_uses.is_some_and(|max| max < discount.use_count) {
+        let detail = format!("The code has already been used {} times.", discount.use_count);
+        violations.add_invalid("/max_uses", "too_small", detail);
     }
     if let Some(team) = discount.team_id
         && team::find(tx, team).is_err()
     {
-        against.missing("/team_id");
+        violations.add_not_found("/team_id");
     }
-    against.finish()
+    violations.finish()
 }
 
-fn unique(done: store::Result<u64>) -> Result<u64> {
-    let others = "Another code that can be used is written like this.";
-    done.taken("discount_account_id_code_folded_key", "/code", others)
+fn map_code_conflict(result: store::Result<u64>) -> Result<u64> {
+    let detail = "A discount code with this name already exists.";
+    result.on_unique_violation("discount_account_id_code_folded_key", "/code", detail)
 }

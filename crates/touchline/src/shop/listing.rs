@@ -1,45 +1,49 @@
-//! Which orders there are.
+//! Lists of orders, with filters and totals.
 
 use kit::{Currency, Timestamp, text};
 use store::{Reader, bind, row, sql};
 
-use super::order::{self, Order, Status, Stored};
-use crate::accounts::rights::Reach;
+use super::order::{self, Order, OrderRecord, Status};
+use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{MemberId, OrderId, PersonId, ProductId, TeamId};
 use crate::paging::{self, Page};
 
-/// Which orders to list.
+/// Filter for a list of orders.
 #[derive(Debug, Default)]
 pub struct OrderFilter {
     pub team_id: Option<TeamId>,
+    /// Sold by one of these teams; empty if there are fewer than two.
+    pub team_ids: Vec<TeamId>,
     pub status: Option<Status>,
     /// Bought by this member.
     pub member_id: Option<MemberId>,
     /// With a line of this product.
     pub product_id: Option<ProductId>,
-    /// Placed at this moment or later.
+    /// Placed at or after this time.
     pub from: Option<Timestamp>,
-    /// Placed before this moment.
+    /// Placed before this time.
     pub to: Option<Timestamp>,
-    /// Its number, or part of the buyer's name.
+    /// Changed at or after this time.
+    pub updated_since: Option<Timestamp>,
+    pub external_id: Option<String>,
+    /// Order number, or part of the buyer's name.
     pub q: Option<String>,
 }
 
 impl OrderFilter {
-    /// What is looked for: a number, and a part of a name, whatever its case and as it is typed.
-    fn sought(&self) -> (Option<i64>, Option<String>, Option<String>) {
+    /// The search terms of `q`: an order number, and name patterns for a folded and an exact match.
+    fn search_terms(&self) -> (Option<i64>, Option<String>, Option<String>) {
         let number = self.q.as_deref().map(|q| q.trim_start_matches('#').trim().parse().ok());
-        let (folded, typed) = (text::contains_pattern, text::literal_pattern);
         let q = self.q.as_deref();
-        (number.flatten(), q.map(folded), q.map(typed))
+        (number.flatten(), q.map(text::contains_pattern), q.map(text::contains_pattern_exact_case))
     }
 }
 
 row! {
-    /// What the orders of a list come to, in one currency. What was cancelled costs nothing.
+    /// Totals of the orders in a list, in one currency. Cancelled orders count as zero.
     #[derive(Debug, Clone, PartialEq, Eq)]
-    pub struct Sums {
+    pub struct OrderTotals {
         pub currency: Currency,
         pub orders: i64,
         pub total: i64,
@@ -48,92 +52,100 @@ row! {
     }
 }
 
-/// A page of the orders that the caller may see, the newest first unless they ask otherwise.
+/// A page of the orders that the caller may see.
 pub fn list(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     filter: &OrderFilter,
     page: &Page<OrderId>,
 ) -> Result<Vec<Order>> {
     let OrderFilter { team_id, status, member_id, product_id, from, to, .. } = filter;
-    let (number, folded, typed) = filter.sought();
-    let after = page.after(OrderId::LEAST, OrderId::GREATEST);
-    let limit = page.fetch();
-    let (everything, family, teams) = seen(reach);
+    let OrderFilter { team_ids, updated_since, external_id, .. } = filter;
+    let several_teams = !team_ids.is_empty();
+    let (number, folded, literal) = filter.search_terms();
+    let after = page.after(OrderId::MIN, OrderId::MAX);
+    let limit = page.fetch_limit();
+    let (everything, family, teams) = visibility(access);
     let text = match (product_id, page.order) {
-        (None, paging::Order::Asc) => sql!(Stored::SELECT, FILTER, ASCENDING),
-        (None, paging::Order::Desc) => sql!(Stored::SELECT, FILTER, DESCENDING),
-        (Some(_), paging::Order::Asc) => sql!(Stored::SELECT, FILTER, WITH, ASCENDING),
-        (Some(_), paging::Order::Desc) => sql!(Stored::SELECT, FILTER, WITH, DESCENDING),
+        (None, paging::Order::Asc) => sql!(OrderRecord::SELECT, FILTER, ASCENDING),
+        (None, paging::Order::Desc) => sql!(OrderRecord::SELECT, FILTER, DESCENDING),
+        (Some(_), paging::Order::Asc) => {
+            sql!(OrderRecord::SELECT, FILTER, CONTAINS_PRODUCT, ASCENDING)
+        }
+        (Some(_), paging::Order::Desc) => {
+            sql!(OrderRecord::SELECT, FILTER, CONTAINS_PRODUCT, DESCENDING)
+        }
     };
-    let kept: Vec<Stored> = db.all(
+    let records: Vec<OrderRecord> = db.all(
         text,
-        bind! { after, limit, team_id, status, member_id, product_id, from, to, number, folded, typed,
-            everything, family, teams },
+        bind! { after, limit, team_id, several_teams, team_ids, status, member_id, product_id, from, to, updated_since,
+            external_id, number, folded, literal, everything, family, teams },
     )?;
-    whole(db, kept)
+    with_lines(db, records)
 }
 
-/// Orders with their lines.
-fn whole(db: &Reader<'_>, kept: Vec<Stored>) -> Result<Vec<Order>> {
-    let mut lines = order::lines_of(db, kept.iter().map(|kept| kept.id).collect())?;
-    let shown = |kept: Stored| {
-        let (own, rest) = lines.drain(..).partition(|line| line.order_id == kept.id);
+/// Adds the lines to these orders.
+fn with_lines(db: &Reader<'_>, records: Vec<OrderRecord>) -> Result<Vec<Order>> {
+    let mut lines = order::lines_of(db, records.iter().map(|record| record.id).collect())?;
+    let with_lines = |record: OrderRecord| {
+        let (own, rest) = lines.drain(..).partition(|line| line.order_id == record.id);
         lines = rest;
-        Order::new(kept, own)
+        Order::new(record, own)
     };
-    Ok(kept.into_iter().map(shown).collect())
+    Ok(records.into_iter().map(with_lines).collect())
 }
 
-/// A page of the orders of which something of a product is still to be handed out.
-pub fn waiting(
+/// A page of the orders with units of a product that are not fulfilled yet.
+pub fn list_unfulfilled(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     product_id: ProductId,
     page: &Page<OrderId>,
 ) -> Result<Vec<Order>> {
-    let (after, limit) = (page.after(OrderId::LEAST, OrderId::GREATEST), page.fetch());
-    let (everything, family, teams) = seen(reach);
-    let kept: Vec<Stored> = db.all(
-        sql!(Stored::SELECT, WAITING, DESCENDING),
+    let (after, limit) = (page.after(OrderId::MIN, OrderId::MAX), page.fetch_limit());
+    let (everything, family, teams) = visibility(access);
+    let records: Vec<OrderRecord> = db.all(
+        sql!(OrderRecord::SELECT, UNFULFILLED, DESCENDING),
         bind! { after, limit, product_id, everything, family, teams },
     )?;
-    whole(db, kept)
+    with_lines(db, records)
 }
 
-/// What all the orders of a list come to, by currency.
-pub fn sums(db: &Reader<'_>, reach: &Reach, filter: &OrderFilter) -> Result<Vec<Sums>> {
+/// Totals of all orders that match a filter, by currency.
+pub fn totals(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    filter: &OrderFilter,
+) -> Result<Vec<OrderTotals>> {
     let OrderFilter { team_id, status, member_id, product_id, from, to, .. } = filter;
-    let (number, folded, typed) = filter.sought();
-    let (everything, family, teams) = seen(reach);
+    let OrderFilter { team_ids, updated_since, external_id, .. } = filter;
+    let several_teams = !team_ids.is_empty();
+    let (number, folded, literal) = filter.search_terms();
+    let (everything, family, teams) = visibility(access);
     let text = match product_id {
-        None => sql!(SUMS, FILTER, BY_CURRENCY),
-        Some(_) => sql!(SUMS, FILTER, WITH, BY_CURRENCY),
+        None => sql!(SELECT_TOTALS, FILTER, BY_CURRENCY),
+        Some(_) => sql!(SELECT_TOTALS, FILTER, CONTAINS_PRODUCT, BY_CURRENCY),
     };
     Ok(db.all(
         text,
-        bind! { team_id, status, member_id, product_id, from, to, number, folded, typed,
-        everything, family, teams },
+        bind! { team_id, several_teams, team_ids, status, member_id, product_id, from, to,
+        updated_since, external_id, number, folded, literal, everything, family, teams },
     )?)
 }
 
-/// What the caller sees: everything, what these people bought, what these teams sold.
-fn seen(reach: &Reach) -> (bool, Vec<PersonId>, Vec<TeamId>) {
-    let teams = match reach {
-        Reach::Everywhere => Vec::new(),
-        Reach::Teams(teams) => teams.clone(),
-        Reach::User(place) => place.leads.clone(),
-    };
-    (*reach == Reach::Everywhere, reach.kin().1, teams)
+/// What the caller may see: everything, or the orders of these people and of these teams.
+fn visibility(access: &TeamAccess) -> (bool, Vec<PersonId>, Vec<TeamId>) {
+    let (everything, teams) = access.managed_filter();
+    (everything, access.own_and_family_ids().1, teams)
 }
 
-const SUMS: &str = "
+const SELECT_TOTALS: &str = "
     select currency, count(*) as orders,
         cast(sum(case when status = 'cancelled' then 0 else total end) as bigint) as total,
         cast(sum(paid) as bigint) as paid, cast(sum(refunded) as bigint) as refunded
     from shop_order";
 const BY_CURRENCY: &str = " group by currency order by currency";
-const WAITING: &str = "
+const UNFULFILLED: &str = "
     where account_id = :account
       and (cast(:everything as boolean) or team_id in (:teams) or buyer_person_id in (:family))
       and status <> 'cancelled'
@@ -144,13 +156,16 @@ const FILTER: &str = "
     where account_id = :account
       and (cast(:everything as boolean) or team_id in (:teams) or buyer_person_id in (:family))
       and (cast(:team_id as bytea) is null or team_id = :team_id)
+      and (not cast(:several_teams as boolean) or team_id in (:team_ids))
       and (cast(:status as text) is null or status = :status)
       and (cast(:member_id as bytea) is null or buyer_member_id = :member_id)
       and (cast(:from as bigint) is null or created_at >= :from)
       and (cast(:to as bigint) is null or created_at < :to)
+      and (cast(:updated_since as bigint) is null or updated_at >= :updated_since)
+      and (cast(:external_id as text) is null or external_id = :external_id)
       and (cast(:folded as text) is null or number = :number
-           or lower(buyer_name) like :folded escape '\\' or buyer_name like :typed escape '\\')";
-const WITH: &str = "
+           or lower(buyer_name) like :folded escape '\\' or buyer_name like :literal escape '\\')";
+const CONTAINS_PRODUCT: &str = "
       and id in (select order_id from order_line
                  where account_id = :account and product_id = :product_id)";
 const ASCENDING: &str = " and id > :after order by id limit :limit";

@@ -1,51 +1,52 @@
-//! The order: what was bought, by whom, and how far it has come.
+//! Orders: lines, buyer, amounts and status.
 
-use kit::{Currency, Timestamp, words};
+use kit::{Change, Currency, Timestamp, string_enum};
 use serde::Serialize;
-use store::{Reader, Tx, bind, record, sql, word_column};
+use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
-use crate::expected::Versioned;
 use crate::ids::{
     AccountId, DiscountId, LineId, MemberId, OrderId, PersonId, ProductId, TeamId, VariantId,
 };
+use crate::if_match::{IfMatch, Versioned};
 use crate::metadata::Metadata;
-use crate::money::ledger::About;
+use crate::money::ledger::EntryContext;
 use crate::paging::Paged;
-use crate::signals::{Subject, Tell};
+use crate::signals::{Publish, Subject};
 
-words! {
-    /// How far an order has come.
+string_enum! {
+    /// The status of an order.
     pub enum Status as OrderStatus {
-        /// Its stock is taken; it is not paid.
+        /// Not paid yet; its stock is reserved.
         Placed = "placed",
         Paid = "paid",
-        /// Everything that was not taken back was handed out.
+        /// Everything that was not returned has been picked up.
         Fulfilled = "fulfilled",
-        /// It was not paid, and its stock was given back.
+        /// Cancelled before it was paid; its stock was restored.
         Cancelled = "cancelled",
-        /// Some of what was paid was given back.
+        /// Part of the payment was refunded.
         PartiallyRefunded = "partially_refunded",
-        /// All that was paid was given back.
+        /// The whole payment was refunded.
         Refunded = "refunded",
     }
 }
-word_column!(Status);
+enum_column!(Status);
 
 record! {
-    /// What is kept of an order.
+    /// The order as it is stored.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[schema(as = OrderRecord)]
-    pub struct Stored in shop_order {
+    pub struct OrderRecord in shop_order {
+        /// Unique ID of the order.
         pub id: OrderId,
         #[serde(skip)]
         pub account_id: AccountId,
-        /// What people call it: 1 for the account's first order.
+        /// Order number. Counts from 1 in each account.
         #[schema(examples(1042))]
         pub number: i64,
-        /// The team that sells it; `null`: the club.
+        /// Team that sells the products; `null` for the club.
         pub team_id: Option<TeamId>,
         #[serde(skip)]
         pub buyer_member_id: Option<MemberId>,
@@ -57,43 +58,64 @@ record! {
         pub buyer_email: Option<String>,
         #[serde(skip)]
         pub discount_id: Option<DiscountId>,
+        /// Discount code that was applied; `null` if there was none.
         pub discount_code: Option<String>,
         #[serde(skip)]
         pub note: Option<String>,
+        /// Currency of all amounts of the order.
         pub currency: Currency,
-        /// What the lines cost before anything is taken off.
+        /// Sum of the lines before discount, in minor units.
+        #[schema(examples(4998))]
         pub subtotal: i64,
+        /// Discount on the whole order, in minor units.
+        #[schema(examples(500))]
         pub discount: i64,
-        /// The tax in `total`.
+        /// Tax included in `total`, in minor units.
+        #[schema(examples(841))]
         pub tax: i64,
-        /// What is to be paid.
+        /// Amount to pay after discount, including tax, in minor units.
+        #[schema(examples(4498))]
         pub total: i64,
+        /// Amount paid so far, in minor units.
+        #[schema(examples(0))]
         pub paid: i64,
+        /// Amount refunded so far, in minor units.
+        #[schema(examples(0))]
         pub refunded: i64,
+        /// Status of the order: `placed` (not paid yet; its stock is reserved), `paid`, `fulfilled` (everything was
+        /// picked up or returned), `cancelled`, `partially_refunded` or `refunded`.
         pub status: Status,
-        /// Until then it waits to be paid; `null`: for ever, or it does not wait.
+        /// When the order is cancelled if it is still unpaid; `null` if it does not expire.
         pub expires_at: Option<Timestamp>,
+        /// When the order was paid; `null` if it was not.
         pub paid_at: Option<Timestamp>,
+        /// When the last item was picked up; `null` until then.
         pub fulfilled_at: Option<Timestamp>,
+        /// When the order was cancelled; `null` if it was not.
         pub cancelled_at: Option<Timestamp>,
+        /// Why the order was cancelled.
         #[schema(max_length = 500)]
         pub cancel_reason: Option<String>,
-        /// The order's id in another system, unique in the account.
+        /// ID of the order in another system, unique in the account.
         #[schema(max_length = 120)]
         pub external_id: Option<String>,
+        /// Key-value pairs for your own use.
         pub metadata: Metadata,
+        /// When the order was created.
         pub created_at: Timestamp,
+        /// When the order was last changed.
         pub updated_at: Timestamp,
-        /// Rises with every change.
+        /// Version of the order; increases with every change.
         pub version: i64,
     }
 }
 
 record! {
-    /// A line of an order, with everything as it was when it was ordered.
+    /// A line of an order, with names and prices from the time of the order.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[schema(as = OrderLine)]
     pub struct Line in order_line {
+        /// Unique ID of the order line.
         pub id: LineId,
         #[serde(skip)]
         pub account_id: AccountId,
@@ -101,41 +123,61 @@ record! {
         pub order_id: OrderId,
         #[serde(skip)]
         pub position: i64,
+        /// Product that was ordered.
         pub product_id: ProductId,
+        /// Variant that was ordered; `null` if the product has none.
         pub variant_id: Option<VariantId>,
+        /// Name of the product.
         #[schema(examples("Home kit"))]
         pub name: String,
+        /// Name of the variant.
         #[schema(examples("M"))]
         pub variant_name: Option<String>,
+        /// Price of one unit, in minor units of the currency.
+        #[schema(examples(2499))]
         pub unit_price: i64,
+        /// Number of units ordered.
+        #[schema(examples(2))]
         pub quantity: i64,
-        /// Its part of the order's discount.
+        /// Share of the order's discount, in minor units.
+        #[schema(examples(500))]
         pub discount: i64,
-        /// The tax in `total`.
+        /// Tax included in `total`, in minor units.
+        #[schema(examples(841))]
         pub tax: i64,
-        pub tax_rate_bp: i64,
+        /// Tax rate in basis points: 2300 is 23%.
+        #[schema(examples(2300))]
+        pub tax_rate_bps: i64,
+        /// Whether `unit_price` includes the tax.
+        #[schema(examples(true))]
         pub tax_included: bool,
-        /// What is paid for it: after discount, with tax.
+        /// Amount to pay for the line after discount, including tax, in minor units.
+        #[schema(examples(4498))]
         pub total: i64,
-        /// How many the buyer has.
+        /// Number of units the buyer has picked up and not returned.
+        #[schema(examples(0))]
         pub fulfilled: i64,
-        /// How many were taken back, or are not wanted any more.
+        /// Number of units that were returned, or refunded before pickup.
+        #[schema(examples(0))]
         pub returned: i64,
         #[serde(skip)]
         pub restocked: i64,
         #[serde(skip)]
         pub from_stock: bool,
-        /// How much was given back for it.
+        /// Amount refunded for this line, in minor units.
+        #[schema(examples(0))]
         pub refunded: i64,
     }
 }
 
-/// Who bought it.
+/// The buyer of an order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Buyer {
+    /// Member who bought, if the order names one.
     pub member_id: Option<MemberId>,
+    /// Person who bought; `null` if the buyer is not on a roster.
     pub person_id: Option<PersonId>,
-    /// As it was when it was ordered.
+    /// Name of the buyer at the time of the order.
     #[schema(examples("Rui Duarte"))]
     pub name: String,
     #[serde(flatten)]
@@ -143,28 +185,32 @@ pub struct Buyer {
     pub contact: Option<BuyerContact>,
 }
 
-/// How to reach a buyer who is on no roster.
+/// Contact details of a buyer who is not on a roster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct BuyerContact {
+    /// Email address of the buyer.
     #[schema(value_type = Option<String>, format = Email)]
     pub email: Option<String>,
 }
 
-/// What is said with an order and is nobody else's business.
+/// Private fields of an order, left out of notifications.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = OrderPrivate)]
 pub struct Private {
+    /// Note from the buyer.
     #[schema(max_length = 1000)]
     pub note: Option<String>,
 }
 
-/// What somebody bought.
+/// An order: products that somebody bought.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(tag = "object", rename = "order")]
 pub struct Order {
     #[serde(flatten)]
-    pub kept: Stored,
+    pub record: OrderRecord,
+    /// Buyer of the order.
     pub buyer: Buyer,
+    /// Lines of the order, at least one.
     pub lines: Vec<Line>,
     #[serde(flatten)]
     #[schema(value_type = Private)]
@@ -172,83 +218,85 @@ pub struct Order {
 }
 
 impl Order {
-    /// The order as it is shown to those who may see it.
-    pub fn new(kept: Stored, lines: Vec<Line>) -> Self {
-        let contact = Some(BuyerContact { email: kept.buyer_email.clone() });
+    /// The complete order, including private fields.
+    pub fn new(record: OrderRecord, lines: Vec<Line>) -> Self {
+        let contact = Some(BuyerContact { email: record.buyer_email.clone() });
         let buyer = Buyer {
-            member_id: kept.buyer_member_id,
-            person_id: kept.buyer_person_id,
-            name: kept.buyer_name.clone(),
+            member_id: record.buyer_member_id,
+            person_id: record.buyer_person_id,
+            name: record.buyer_name.clone(),
             contact,
         };
-        let private = Some(Private { note: kept.note.clone() });
-        Self { kept, buyer, lines, private }
+        let private = Some(Private { note: record.note.clone() });
+        Self { record, buyer, lines, private }
     }
 
-    /// The order as news tell of it: without the buyer's address and what they noted.
-    pub(crate) fn told(&self) -> Self {
+    /// The order as notifications contain it: without the buyer's email address and note.
+    pub(crate) fn snapshot(&self) -> Self {
         let buyer = Buyer { contact: None, ..self.buyer.clone() };
         Self { buyer, private: None, ..self.clone() }
     }
 
-    /// What its money is moved for.
-    pub(super) fn about(&self) -> About {
-        About {
-            subject: self.kept.id.to_string(),
-            team_id: self.kept.team_id,
-            person_id: self.kept.buyer_person_id,
-            payer_id: self.kept.buyer_person_id,
-            currency: self.kept.currency,
+    /// The context of ledger entries for this order.
+    pub(super) fn ledger_context(&self) -> EntryContext {
+        EntryContext {
+            subject: self.record.id.to_string(),
+            team_id: self.record.team_id,
+            person_id: self.record.buyer_person_id,
+            payer_id: self.record.buyer_person_id,
+            currency: self.record.currency,
         }
     }
 }
 
 impl Line {
-    /// How many are still to be handed out.
-    pub fn open(&self) -> i64 {
+    /// Number of units that are neither fulfilled nor returned.
+    pub fn unfulfilled(&self) -> i64 {
         self.quantity - self.fulfilled - self.returned
     }
 }
 
 impl Subject for Order {
     fn subject(&self) -> String {
-        self.kept.id.to_string()
+        self.record.id.to_string()
     }
 }
 
 impl Versioned for Order {
     fn version(&self) -> i64 {
-        self.kept.version
+        self.record.version
     }
 }
 
 impl Paged for Order {
-    type Place = OrderId;
+    type SortKey = OrderId;
 
-    fn place(&self) -> OrderId {
-        self.kept.id
+    fn sort_key(&self) -> OrderId {
+        self.record.id
     }
 }
 
-/// One order that the caller may see: of a team they lead, or their family's own.
-pub fn find(db: &Reader<'_>, reach: &Reach, id: OrderId) -> Result<Order> {
+/// An order that the caller may see: from a team they manage, or from their own family.
+pub fn find(db: &Reader<'_>, access: &TeamAccess, id: OrderId) -> Result<Order> {
     let order = load(db, id)?;
-    let own = order.kept.buyer_person_id.is_some_and(|person| reach.is_family(person));
-    let open = match order.kept.team_id {
-        Some(team) => reach.opens(team),
-        None => *reach == Reach::Everywhere,
+    let own = order.record.buyer_person_id.is_some_and(|person| access.is_family(person));
+    let manages = match order.record.team_id {
+        Some(team) => access.has_full_access(team),
+        None => *access == TeamAccess::AllTeams,
     };
-    if own || open { Ok(order) } else { Err(Error::not_found()) }
+    if own || manages { Ok(order) } else { Err(Error::not_found()) }
 }
 
-/// One order, whoever may see it.
+/// An order, without checking access.
 pub(super) fn load(db: &Reader<'_>, id: OrderId) -> Result<Order> {
-    let kept =
-        db.one(sql!(Stored::SELECT, " where account_id = :account and id = :id"), bind! { id })?;
-    Ok(Order::new(kept, lines_of(db, vec![id])?))
+    let record = db.one(
+        sql!(OrderRecord::SELECT, " where account_id = :account and id = :id"),
+        bind! { id },
+    )?;
+    Ok(Order::new(record, lines_of(db, vec![id])?))
 }
 
-/// The lines of these orders, in their order.
+/// The lines of these orders, by order and position.
 pub(super) fn lines_of(db: &Reader<'_>, orders: Vec<OrderId>) -> Result<Vec<Line>> {
     if orders.is_empty() {
         return Ok(Vec::new());
@@ -260,31 +308,62 @@ pub(super) fn lines_of(db: &Reader<'_>, orders: Vec<OrderId>) -> Result<Vec<Line
     Ok(db.all(text, bind! { orders })?)
 }
 
-/// Keeps what has changed of an order, and tells.
+/// Changes to an order. Fields that are left out stay unchanged.
+#[derive(Debug, ToSchema)]
+#[schema(as = UpdateOrderRequest)]
+pub struct OrderChange {
+    /// Note about the order, up to 1,000 characters; `null` removes it.
+    #[schema(value_type = Option<String>, max_length = 1000)]
+    pub note: Change<String>,
+    /// Replaces all metadata; `null` clears it.
+    #[schema(value_type = Option<Metadata>)]
+    pub metadata: Change<Metadata>,
+}
+
+/// Changes the note and metadata of an order. If nothing changes, the version stays the same.
+pub fn change(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    id: OrderId,
+    expected: &IfMatch,
+    change: OrderChange,
+) -> Result<Order> {
+    let before = expected.check(find(tx, access, id))?;
+    let note = change.note.apply(before.record.note.clone());
+    let metadata = change.metadata.apply_or(before.record.metadata.clone(), Metadata::default());
+    let record = OrderRecord { note, metadata, ..before.record.clone() };
+    if record == before.record {
+        return Ok(before);
+    }
+    update(tx, "order.updated", &before, Order::new(record, before.lines.clone()))
+}
+
+/// Saves the changes to an order and publishes a notification of type `event`.
 pub(super) fn update(
     tx: &Tx<'_>,
-    news: &'static str,
+    event: &'static str,
     before: &Order,
     after: Order,
 ) -> Result<Order> {
-    let version = before.kept.version + 1;
-    let after = Order { kept: Stored { updated_at: tx.now(), version, ..after.kept }, ..after };
-    tx.later(
+    let version = before.record.version + 1;
+    let after =
+        Order { record: OrderRecord { updated_at: tx.now(), version, ..after.record }, ..after };
+    tx.execute_deferred(
         "update shop_order set paid = :paid, refunded = :refunded, status = :status,
              expires_at = :expires_at, paid_at = :paid_at, fulfilled_at = :fulfilled_at,
              cancelled_at = :cancelled_at, cancel_reason = :cancel_reason,
-             updated_at = :updated_at, version = :version
+             note = :note, metadata = :metadata, updated_at = :updated_at, version = :version
          where account_id = :account and id = :id",
-        &after.kept.bind(),
+        &after.record.bind(),
     )?;
     for line in after.lines.iter().filter(|line| !before.lines.contains(line)) {
-        tx.later(
+        tx.execute_deferred(
             "update order_line set fulfilled = :fulfilled, returned = :returned,
                  restocked = :restocked, refunded = :refunded
              where account_id = :account and order_id = :order_id and position = :position",
             &line.bind(),
         )?;
     }
-    tx.tell_change(news, &before.told(), &after.told())?;
+    tx.publish_change(event, &before.snapshot(), &after.snapshot())?;
     Ok(after)
 }

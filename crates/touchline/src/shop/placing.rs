@@ -1,4 +1,4 @@
-//! Placing an order: everything is checked, stock is taken and the order is written down, in one transaction.
+//! Placing an order: validation, stock and insertion in one transaction.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,81 +7,90 @@ use kit::Currency;
 use store::{Reader, Tx};
 use utoipa::ToSchema;
 
-use super::buyer::{self, Known, NewBuyer, Seats};
-use super::code_use::{self, CODE_USED_UP, Earlier};
+use super::buyer::{self, NewBuyer, ResolvedBuyer, TeamMemberships};
+use super::code_use::{self, CODE_USED_UP, PendingUsage};
 use super::discount::{self, Discount};
-use super::order::{Line, Order, Status, Stored};
-use super::price::{self, Item, Sum};
-use super::product::{self, Buyers, Stored as Product};
+use super::order::{Line, Order, OrderRecord, Status};
+use super::price::{self, Item, OrderPrice};
+use super::product::{self, AvailableTo, ProductRecord as Product};
 use super::variant::Variant;
-use super::{Against, stock};
-use crate::accounts::rights::Reach;
-use crate::error::{Code, Error, Result, TakenExt};
+use super::{Violations, stock};
+use crate::accounts::rights::TeamAccess;
+use crate::error::{Code, Error, Result, UniqueViolationExt};
 use crate::ids::{ProductId, TeamId, VariantId};
 use crate::metadata::Metadata;
-use crate::money::{MOST, settings};
-use crate::signals::Tell;
+use crate::money::{MAX_AMOUNT, settings};
+use crate::signals::Publish;
 use crate::teams::team;
 
-/// How many lines an order can have.
-pub const LINES: usize = 100;
-/// How many of a product one line can have.
-pub const QUANTITY: i64 = 1000;
+/// Maximum number of lines in an order.
+pub const MAX_LINES: usize = 100;
+/// Maximum quantity of one line.
+pub const MAX_QUANTITY: i64 = 1000;
 
-/// So many of a product.
+/// A line of a new order.
 #[derive(Debug, ToSchema)]
-#[schema(as = NewOrderLine)]
+#[schema(as = OrderLineInput)]
 pub struct NewLine {
+    /// Product to order.
     pub product_id: ProductId,
-    /// Where the product has variants.
+    /// Variant to order; required if the product has variants.
     pub variant_id: Option<VariantId>,
+    /// Number of units to order.
     #[schema(minimum = 1, maximum = 1000)]
     pub quantity: i64,
 }
 
-/// An order to be placed.
+/// A new order.
 #[derive(Debug, ToSchema)]
+#[schema(as = CreateOrderRequest)]
 pub struct NewOrder {
-    /// The team that sells it; if left out, the one whose products are ordered.
+    /// Team that sells the products. Default: the team of the ordered products.
     pub team_id: Option<TeamId>,
-    /// Users who leave it out buy for themselves.
+    /// Buyer of the order. Default: the signed-in user. Required for API keys.
     pub buyer: Option<NewBuyer>,
+    /// Lines of the order. Each product and variant can appear once.
     #[schema(min_items = 1, max_items = 100)]
     pub lines: Vec<NewLine>,
-    /// The currency of the products; another one is refused.
+    /// Expected currency; must match the currency of all products.
     pub currency: Option<Currency>,
+    /// Discount code to apply, case-insensitive.
     #[schema(max_length = 40)]
     pub discount_code: Option<String>,
+    /// Note from the buyer.
     #[schema(max_length = 1000)]
     pub note: Option<String>,
+    /// ID of the order in another system, unique in the account.
     #[schema(max_length = 120)]
     pub external_id: Option<String>,
+    /// Key-value pairs for your own use.
     #[schema(required = false)]
     pub metadata: Metadata,
 }
 
-/// A line of which everything is known.
-struct Chosen<'a> {
+/// A line with its product and variant looked up.
+struct ResolvedLine<'a> {
     position: usize,
     product: &'a Product,
     variant: Option<&'a Variant>,
     quantity: i64,
 }
 
-type Goods = BTreeMap<ProductId, (Product, Vec<Variant>)>;
+type ProductMap = BTreeMap<ProductId, (Product, Vec<Variant>)>;
 
-/// Places an order. What costs nothing is paid at once.
-pub fn place(tx: &Tx<'_>, reach: &Reach, mut new: NewOrder) -> Result<Order> {
-    // If the order is refused, its number is given back with everything else.
-    settings::next_order_ahead(tx)?;
-    let goods = product::all(tx, new.lines.iter().map(|line| line.product_id).collect())?;
-    let order = drafted(tx, reach, &goods, &mut new, &Earlier::default())?;
-    take(tx, &order.chosen, order.code.as_ref())?;
-    let rest = Said { note: new.note, external_id: new.external_id, metadata: new.metadata };
-    write(tx, order, rest)
+/// Places an order. A free order is paid immediately.
+pub fn place(tx: &Tx<'_>, access: &TeamAccess, mut new: NewOrder) -> Result<Order> {
+    // If the order is rejected, the rollback releases its number too.
+    settings::prefetch_next_order(tx)?;
+    let products = product::load_all(tx, new.lines.iter().map(|line| line.product_id).collect())?;
+    let draft = draft(tx, access, &products, &mut new, &PendingUsage::default())?;
+    reserve(tx, &draft.lines, draft.code.as_ref())?;
+    let details =
+        OrderDetails { note: new.note, external_id: new.external_id, metadata: new.metadata };
+    insert_order(tx, draft, details)
 }
 
-/// What an order would cost.
+/// A preview of an order with its price.
 #[derive(Debug)]
 pub struct Quote {
     pub team: Option<TeamId>,
@@ -89,12 +98,12 @@ pub struct Quote {
     pub buyer: String,
     pub code: Option<String>,
     pub currency: Currency,
-    pub sum: Sum,
-    /// What each line is called, its price and how many.
+    pub price: OrderPrice,
+    /// Name, price and quantity of each line.
     pub lines: Vec<QuotedLine>,
 }
 
-/// A line of what would be ordered.
+/// A line of an order preview.
 #[derive(Debug)]
 pub struct QuotedLine {
     pub name: String,
@@ -103,137 +112,137 @@ pub struct QuotedLine {
     pub quantity: i64,
 }
 
-/// What an order would cost if it were placed after the earlier orders of a checkout, which it then joins.
-/// Nothing is taken or reserved.
+/// Prices an order as if it were placed after the earlier orders of a checkout, and adds its usage to `pending`.
+/// Nothing is written or reserved.
 pub fn quote(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     mut new: NewOrder,
-    earlier: &mut Earlier,
+    pending: &mut PendingUsage,
 ) -> Result<Quote> {
-    let goods = product::all(db, new.lines.iter().map(|line| line.product_id).collect())?;
-    let order = drafted(db, reach, &goods, &mut new, earlier)?;
-    let mut against = Against::default();
-    for line in &order.chosen {
-        let wanted = line.quantity.saturating_add(earlier.taken(line.key()));
-        if stock::left(line.product, line.variant).is_some_and(|left| left < wanted) {
-            line.is_short(&mut against);
+    let products = product::load_all(db, new.lines.iter().map(|line| line.product_id).collect())?;
+    let draft = draft(db, access, &products, &mut new, pending)?;
+    let mut violations = Violations::default();
+    for line in &draft.lines {
+        let needed = line.quantity.saturating_add(pending.reserved(line.stock_key()));
+        if stock::available(line.product, line.variant).is_some_and(|stock| stock < needed) {
+            line.add_sold_out(&mut violations);
         }
     }
-    against.finish()?;
-    for line in &order.chosen {
-        earlier.take(line.key(), line.quantity);
+    violations.finish()?;
+    for line in &draft.lines {
+        pending.reserve(line.stock_key(), line.quantity);
     }
-    if order.code.is_some() {
-        earlier.use_code(&order.buyer);
+    if draft.code.is_some() {
+        pending.add_code_use(&draft.buyer);
     }
-    let lines = order.chosen.iter().map(|line| QuotedLine {
+    let lines = draft.lines.iter().map(|line| QuotedLine {
         name: line.product.name.clone(),
         variant_name: line.variant.map(|variant| variant.name.clone()),
         unit_price: line.unit_price(),
         quantity: line.quantity,
     });
     Ok(Quote {
-        team: order.team,
+        team: draft.team,
         lines: lines.collect(),
-        buyer: order.buyer.name,
-        code: order.code.map(|code| code.code),
-        currency: order.currency,
-        sum: order.sum,
+        buyer: draft.buyer.name,
+        code: draft.code.map(|code| code.code),
+        currency: draft.currency,
+        price: draft.price,
     })
 }
 
-/// Checks everything but what is left, and reckons what it costs.
-fn drafted<'a>(
+/// Validates an order, except for stock, and calculates its price.
+fn draft<'a>(
     db: &Reader<'_>,
-    reach: &Reach,
-    goods: &'a Goods,
+    access: &TeamAccess,
+    products: &'a ProductMap,
     new: &mut NewOrder,
-    earlier: &Earlier,
+    pending: &PendingUsage,
 ) -> Result<Draft<'a>> {
-    let mut against = Against::default();
-    let chosen = choose(db, reach, goods, new, &mut against);
-    let team = seller(reach, &chosen, new.team_id, &mut against);
-    match team.map(|team| team::playing(db, team)).transpose() {
-        Err(error) if error.code == Code::NotFound => against.missing("/team_id"),
+    let mut violations = Violations::default();
+    let lines = resolve_lines(db, access, products, new, &mut violations);
+    let team = resolve_seller(access, &lines, new.team_id, &mut violations);
+    match team.map(|team| team::find_active(db, team)).transpose() {
+        Err(error) if error.code == Code::NotFound => violations.add_not_found("/team_id"),
         found => drop(found?),
     }
-    let buyer = buyer::find(db, reach, new.buyer.take(), &mut against)?;
-    let code = new.discount_code.as_deref().map(|code| discount::with_code(db, code));
+    let buyer = buyer::resolve(db, access, new.buyer.take(), &mut violations)?;
+    let code = new.discount_code.as_deref().map(|code| discount::find_active_by_code(db, code));
     let code = code.transpose()?.flatten();
     if new.discount_code.is_some() && code.is_none() {
-        against.invalid("/discount_code", "not_found", "There is no such code.");
+        violations.add_invalid("/discount_code", "not_found", "This discount code does not exist.");
     }
     let Some(buyer) = buyer else {
-        // Without a buyer there is a fault, so this fails.
-        return against.finish().and(Err(Error::internal("nobody buys")));
+        // A missing buyer always adds a violation, so `finish` fails.
+        return violations.finish().and(Err(Error::internal("an order without a buyer")));
     };
-    allowed(db, &chosen, &buyer, &mut against)?;
-    let items: Vec<_> = chosen.iter().map(|line| line.item(code.as_ref())).collect();
-    let currency = chosen.first().map(|line| line.product.currency);
+    check_eligibility(db, &lines, &buyer, &mut violations)?;
+    let items: Vec<_> = lines.iter().map(|line| line.item(code.as_ref())).collect();
+    let currency = lines.first().map(|line| line.product.currency);
     if let Some((code, currency)) = code.as_ref().zip(currency)
-        && code_use::applicable(code, db.now(), (currency, &items), &buyer, &mut against)
+        && code_use::check_applicable(code, db.now(), (currency, &items), &buyer, &mut violations)
     {
-        code_use::check_uses(db, code, &buyer, earlier, &mut against)?;
+        code_use::check_uses(db, code, &buyer, pending, &mut violations)?;
     }
-    against.finish()?;
-    buyer::check(reach, team, &buyer)?;
-    let of_club = chosen.iter().find(|line| line.product.team_id.is_none());
-    if let Some(line) = of_club.filter(|_| !buyer::may_buy_of_club(reach, &buyer)) {
-        let why = "What the club sells is sold by those who look after the club.";
-        let place = format!("/lines/{}/product_id", line.position);
-        return Err(Error::new(Code::Forbidden, why).at(&place));
+    violations.finish()?;
+    buyer::check_may_order_for(access, team, &buyer)?;
+    let club_line = lines.iter().find(|line| line.product.team_id.is_none());
+    if let Some(line) = club_line.filter(|_| !buyer::may_buy_club_products(access, &buyer)) {
+        let detail = "Only admins can order the club's products for people outside their family.";
+        let pointer = format!("/lines/{}/product_id", line.position);
+        return Err(Error::new(Code::Forbidden, detail).at(&pointer));
     }
     let currency = currency.ok_or_else(|| Error::internal("an empty order"))?;
-    let sum = price::reckon(currency, &items, code.as_ref().map(Discount::off));
-    if sum.total > MOST || sum.subtotal > MOST {
-        let why = format!("An order can cost at most {MOST}.");
-        against.invalid("/lines", "too_large", why);
-        against.finish()?;
+    let price = price::calculate(currency, &items, code.as_ref().map(Discount::reduction));
+    if price.total > MAX_AMOUNT || price.subtotal > MAX_AMOUNT {
+        let detail = format!("The order total must not exceed {MAX_AMOUNT}.");
+        violations.add_invalid("/lines", "too_large", detail);
+        violations.finish()?;
     }
-    Ok(Draft { team, buyer, code, currency, sum, chosen })
+    Ok(Draft { team, buyer, code, currency, price, lines })
 }
 
-/// What an order is made of.
+/// A validated order that is not placed yet.
 struct Draft<'a> {
     team: Option<TeamId>,
-    buyer: Known,
+    buyer: ResolvedBuyer,
     code: Option<Discount>,
     currency: Currency,
-    sum: Sum,
-    chosen: Vec<Chosen<'a>>,
+    price: OrderPrice,
+    lines: Vec<ResolvedLine<'a>>,
 }
 
-/// What is kept as it was said.
-struct Said {
+/// Fields that are stored as sent.
+struct OrderDetails {
     note: Option<String>,
     external_id: Option<String>,
     metadata: Metadata,
 }
 
-impl Chosen<'_> {
+impl ResolvedLine<'_> {
     fn item(&self, code: Option<&Discount>) -> Item {
         Item {
             unit_price: self.unit_price(),
             quantity: self.quantity,
-            tax_rate_bp: self.product.tax_rate_bp,
+            tax_rate_bps: self.product.tax_rate_bps,
             tax_included: self.product.tax_included,
-            reduced: code.is_some_and(|code| code.is_for(self.product.team_id)),
+            discountable: code.is_some_and(|code| code.applies_to(self.product.team_id)),
         }
     }
 
-    /// What is taken from the stock.
-    fn key(&self) -> (ProductId, Option<VariantId>) {
+    /// The product or variant whose stock the line uses.
+    fn stock_key(&self) -> (ProductId, Option<VariantId>) {
         (self.product.id, self.variant.map(|variant| variant.id))
     }
 
-    /// Notes that there are not so many.
-    fn is_short(&self, against: &mut Against) {
-        let why = match stock::left(self.product, self.variant).unwrap_or(0) {
+    /// Adds a violation because the stock is too low.
+    fn add_sold_out(&self, violations: &mut Violations) {
+        let detail = match stock::available(self.product, self.variant).unwrap_or(0) {
             0 => format!("{} is sold out.", self.product.name),
-            left => format!("Only {left} of {} are left.", self.product.name),
+            left => format!("Only {left} of {} left in stock.", self.product.name),
         };
-        against.state(format!("/lines/{}/quantity", self.position), "sold_out", why);
+        violations.add_conflict(format!("/lines/{}/quantity", self.position), "sold_out", detail);
     }
 
     fn unit_price(&self) -> i64 {
@@ -241,134 +250,137 @@ impl Chosen<'_> {
     }
 }
 
-/// Finds what the lines name, with everything that stands against it.
-fn choose<'a>(
+/// Looks up the products and variants of the lines and collects violations.
+fn resolve_lines<'a>(
     db: &Reader<'_>,
-    reach: &Reach,
-    goods: &'a Goods,
+    access: &TeamAccess,
+    products: &'a ProductMap,
     new: &NewOrder,
-    against: &mut Against,
-) -> Vec<Chosen<'a>> {
-    let mut chosen: Vec<Chosen<'a>> = Vec::with_capacity(new.lines.len());
+    violations: &mut Violations,
+) -> Vec<ResolvedLine<'a>> {
+    let mut resolved: Vec<ResolvedLine<'a>> = Vec::with_capacity(new.lines.len());
     let mut currency = new.currency;
     for (position, line) in new.lines.iter().enumerate() {
-        let place = |member: &str| format!("/lines/{position}/{member}");
-        let found = goods.get(&line.product_id).filter(|(product, _)| is_seen(reach, product));
+        let pointer = |field: &str| format!("/lines/{position}/{field}");
+        let found =
+            products.get(&line.product_id).filter(|(product, _)| is_visible(access, product));
         let Some((product, variants)) = found else {
-            against.missing(place("product_id"));
+            violations.add_not_found(pointer("product_id"));
             continue;
         };
         if *currency.get_or_insert(product.currency) != product.currency {
-            let why = "Everything in an order is in one currency.";
-            against.invalid(place("product_id"), "currency_differs", why);
+            let detail = "All products of an order must have the same currency.";
+            violations.add_invalid(pointer("product_id"), "currency_differs", detail);
         }
         if !product.is_on_sale(db.now()) {
-            let why = format!("{} is not on sale now.", product.name);
-            against.state(place("product_id"), "not_on_sale", why);
+            let detail = format!("{} is not on sale now.", product.name);
+            violations.add_conflict(pointer("product_id"), "not_on_sale", detail);
         }
-        // Of all its variants together.
-        let same = new.lines.iter().filter(|other| other.product_id == line.product_id);
-        let wanted: i64 = same.map(|other| other.quantity).sum();
-        if let Some(most) = product.most_per_order.filter(|most| wanted > *most) {
-            let why = format!("One order can have at most {most} of it.");
-            against.invalid(place("quantity"), "too_many", why);
+        // The limit applies to all variants of a product together.
+        let same_product = new.lines.iter().filter(|other| other.product_id == line.product_id);
+        let ordered: i64 = same_product.map(|other| other.quantity).sum();
+        if let Some(max) = product.max_per_order.filter(|max| ordered > *max) {
+            let detail = format!("An order can contain at most {max} of this product.");
+            violations.add_invalid(pointer("quantity"), "too_many", detail);
         }
         let variant = variants.iter().find(|variant| Some(variant.id) == line.variant_id);
         match (line.variant_id, variant, variants.is_empty()) {
-            (Some(_), None, _) => against.missing(place("variant_id")),
+            (Some(_), None, _) => violations.add_not_found(pointer("variant_id")),
             (None, _, false) => {
-                let why = "Choose one of the product's variants.";
-                against.invalid(place("variant_id"), "required", why);
+                let detail = "Choose a variant of this product.";
+                violations.add_invalid(pointer("variant_id"), "required", detail);
             }
             _ => {}
         }
-        let twice = |known: &Chosen<'_>| {
-            known.product.id == product.id
-                && known.variant.map(|variant| variant.id) == line.variant_id
+        let is_same = |other: &ResolvedLine<'_>| {
+            other.product.id == product.id
+                && other.variant.map(|variant| variant.id) == line.variant_id
         };
-        if chosen.iter().any(twice) {
-            let why = "This stands in the order before; raise its quantity instead.";
-            against.invalid(place("product_id"), "repeated", why);
+        if resolved.iter().any(is_same) {
+            let detail = "An earlier line already has this product. Increase its quantity instead.";
+            violations.add_invalid(pointer("product_id"), "repeated", detail);
         }
-        chosen.push(Chosen { position, product, variant, quantity: line.quantity });
+        resolved.push(ResolvedLine { position, product, variant, quantity: line.quantity });
     }
-    chosen
+    resolved
 }
 
-/// What the whole club sells is seen by all.
-fn is_seen(reach: &Reach, product: &Product) -> bool {
-    product.team_id.is_none_or(|team| reach.check(team).is_ok())
+/// Products of the club are visible to everybody.
+fn is_visible(access: &TeamAccess, product: &Product) -> bool {
+    product.team_id.is_none_or(|team| access.check(team).is_ok())
 }
 
-/// The team that sells: the one that is named, or the one of the products.
-fn seller(
-    reach: &Reach,
-    chosen: &[Chosen<'_>],
-    named: Option<TeamId>,
-    against: &mut Against,
+/// The team that sells: the requested one, or the team of the products.
+fn resolve_seller(
+    access: &TeamAccess,
+    lines: &[ResolvedLine<'_>],
+    requested: Option<TeamId>,
+    violations: &mut Violations,
 ) -> Option<TeamId> {
-    if named.is_some_and(|team| reach.check(team).is_err()) {
-        against.missing("/team_id");
+    if requested.is_some_and(|team| access.check(team).is_err()) {
+        violations.add_not_found("/team_id");
         return None;
     }
-    let mut team = named;
-    for line in chosen {
+    let mut team = requested;
+    for line in lines {
         let Some(own) = line.product.team_id else { continue };
         if *team.get_or_insert(own) != own {
-            let place = format!("/lines/{}/product_id", line.position);
-            let why = "One order has what one team sells, and what the club sells.";
-            against.invalid(place, "team_differs", why);
+            let pointer = format!("/lines/{}/product_id", line.position);
+            let detail =
+                "An order can contain products of one team and of the club, but not of two teams.";
+            violations.add_invalid(pointer, "team_differs", detail);
         }
     }
-    if team.is_none() && matches!(reach, Reach::Teams(_)) && !chosen.is_empty() {
-        let why = "Say for which team; this key is narrowed to certain teams.";
-        against.invalid("/team_id", "required", why);
+    if team.is_none() && matches!(access, TeamAccess::Teams(_)) && !lines.is_empty() {
+        let detail = "`team_id` is required because this key is restricted to certain teams.";
+        violations.add_invalid("/team_id", "required", detail);
     }
     team
 }
 
-/// Some products are not for everyone.
-fn allowed(
+/// Checks that the buyer may buy the products that are not for everyone.
+fn check_eligibility(
     db: &Reader<'_>,
-    chosen: &[Chosen<'_>],
-    buyer: &Known,
-    against: &mut Against,
+    lines: &[ResolvedLine<'_>],
+    buyer: &ResolvedBuyer,
+    violations: &mut Violations,
 ) -> Result<()> {
-    if chosen.iter().all(|line| line.product.buyers == Buyers::Everyone) {
+    if lines.iter().all(|line| line.product.available_to == AvailableTo::Everyone) {
         return Ok(());
     }
-    let seats = Seats::of(db, buyer)?;
-    for line in chosen.iter().filter(|line| !seats.may_buy(line.product)) {
-        let place = format!("/lines/{}/product_id", line.position);
-        let why = format!("{} is not sold to this buyer.", line.product.name);
-        against.state(place, "not_for_buyer", why);
+    let memberships = TeamMemberships::load(db, buyer)?;
+    for line in lines.iter().filter(|line| !memberships.may_buy(line.product)) {
+        let pointer = format!("/lines/{}/product_id", line.position);
+        let detail = format!("{} is not available to this buyer.", line.product.name);
+        violations.add_conflict(pointer, "not_for_buyer", detail);
     }
     Ok(())
 }
 
-/// Takes what is ordered from the shelf, and uses the code. If anything is not there, nothing is taken.
-fn take(tx: &Tx<'_>, chosen: &[Chosen<'_>], code: Option<&Discount>) -> Result<()> {
-    let mut against = Against::default();
-    for line in chosen {
-        if !stock::take(tx, line.product, line.variant, line.quantity)? {
-            line.is_short(&mut against);
+/// Removes the ordered units from the stock and counts the use of the code. If anything is unavailable, this fails and
+/// the transaction is rolled back.
+fn reserve(tx: &Tx<'_>, lines: &[ResolvedLine<'_>], code: Option<&Discount>) -> Result<()> {
+    let mut violations = Violations::default();
+    for line in lines {
+        if !stock::decrement(tx, line.product, line.variant, line.quantity)? {
+            line.add_sold_out(&mut violations);
         }
     }
     if let Some(code) = code
-        && !discount::use_once(tx, code.id)?
+        && !discount::redeem(tx, code.id)?
     {
-        against.state("/discount_code", "used_up", CODE_USED_UP);
+        violations.add_conflict("/discount_code", "limit_reached", CODE_USED_UP);
     }
-    against.finish()
+    violations.finish()
 }
 
-/// Writes the order down and tells.
-fn write(tx: &Tx<'_>, draft: Draft<'_>, said: Said) -> Result<Order> {
-    let Draft { team, buyer, code, currency, sum, chosen } = draft;
-    let (number, hold) = settings::next_order(tx)?;
-    let free = sum.total == 0;
-    let hold = hold.and_then(|minutes| u64::try_from(minutes).ok()).filter(|_| !free);
-    let kept = Stored {
+/// Inserts the order and publishes `order.placed`.
+fn insert_order(tx: &Tx<'_>, draft: Draft<'_>, details: OrderDetails) -> Result<Order> {
+    let Draft { team, buyer, code, currency, price, lines: resolved } = draft;
+    let (number, ttl_minutes) = settings::next_order(tx)?;
+    let free = price.total == 0;
+    let ttl_minutes = ttl_minutes.and_then(|minutes| u64::try_from(minutes).ok()).filter(|_| !free);
+    let record = OrderRecord {
         id: tx.new_id(),
         account_id: tx.account(),
         number,
@@ -379,51 +391,59 @@ fn write(tx: &Tx<'_>, draft: Draft<'_>, said: Said) -> Result<Order> {
         buyer_email: buyer.email,
         discount_id: code.as_ref().map(|code| code.id),
         discount_code: code.map(|code| code.code),
-        note: said.note,
+        note: details.note,
         currency,
-        subtotal: sum.subtotal,
-        discount: sum.discount,
-        tax: sum.tax,
-        total: sum.total,
+        subtotal: price.subtotal,
+        discount: price.discount,
+        tax: price.tax,
+        total: price.total,
         paid: 0,
         refunded: 0,
         status: Status::Placed,
-        expires_at: hold.map(|minutes| tx.now().plus(Duration::from_secs(minutes * 60))),
+        expires_at: ttl_minutes.map(|minutes| tx.now().plus(Duration::from_secs(minutes * 60))),
         paid_at: None,
         fulfilled_at: None,
         cancelled_at: None,
         cancel_reason: None,
-        external_id: said.external_id,
-        metadata: said.metadata,
+        external_id: details.external_id,
+        metadata: details.metadata,
         created_at: tx.now(),
         updated_at: tx.now(),
         version: 1,
     };
-    insert(tx, &kept)?;
-    let lines = lines(tx, &kept, &chosen, &sum)?;
-    let order = Order::new(kept, lines);
-    tx.tell("order.placed", &order.told())?;
+    insert_record(tx, &record)?;
+    let lines = insert_lines(tx, &record, &resolved, &price)?;
+    let order = Order::new(record, lines);
+    tx.publish("order.placed", &order.snapshot())?;
     if !free {
         return Ok(order);
     }
-    let paid = Stored { status: Status::Paid, paid_at: Some(tx.now()), ..order.kept.clone() };
-    super::order::update(tx, "order.paid", &order, Order { kept: paid, ..order.clone() })
+    let paid =
+        OrderRecord { status: Status::Paid, paid_at: Some(tx.now()), ..order.record.clone() };
+    super::order::update(tx, "order.paid", &order, Order { record: paid, ..order.clone() })
 }
 
-/// Only an id of another system can be taken; without one nobody need wait for the answer.
-fn insert(tx: &Tx<'_>, kept: &Stored) -> Result<()> {
-    if kept.external_id.is_none() {
-        return Ok(tx.later(Stored::INSERT, &kept.bind())?);
+/// Inserts the order. Only an external id can conflict; without one, the result of the statement is not awaited.
+fn insert_record(tx: &Tx<'_>, record: &OrderRecord) -> Result<()> {
+    if record.external_id.is_none() {
+        return Ok(tx.execute_deferred(OrderRecord::INSERT, &record.bind())?);
     }
-    let others = "Another order already has this external id.";
-    let done = tx.run(Stored::INSERT, &kept.bind());
-    done.taken("shop_order_account_id_external_id_key", "/external_id", others).map(drop)
+    let detail = "Another order already has this external ID.";
+    let result = tx.execute(OrderRecord::INSERT, &record.bind());
+    result
+        .on_unique_violation("shop_order_account_id_external_id_key", "/external_id", detail)
+        .map(drop)
 }
 
-fn lines(tx: &Tx<'_>, order: &Stored, chosen: &[Chosen<'_>], sum: &Sum) -> Result<Vec<Line>> {
-    let mut lines = Vec::with_capacity(chosen.len());
-    for ((position, line), priced) in (0i64..).zip(chosen).zip(&sum.lines) {
-        let kept = Line {
+fn insert_lines(
+    tx: &Tx<'_>,
+    order: &OrderRecord,
+    resolved: &[ResolvedLine<'_>],
+    price: &OrderPrice,
+) -> Result<Vec<Line>> {
+    let mut lines = Vec::with_capacity(resolved.len());
+    for ((position, line), line_price) in (0i64..).zip(resolved).zip(&price.lines) {
+        let record = Line {
             id: tx.new_id(),
             account_id: order.account_id,
             order_id: order.id,
@@ -434,19 +454,19 @@ fn lines(tx: &Tx<'_>, order: &Stored, chosen: &[Chosen<'_>], sum: &Sum) -> Resul
             variant_name: line.variant.map(|variant| variant.name.clone()),
             unit_price: line.unit_price(),
             quantity: line.quantity,
-            discount: priced.discount,
-            tax: priced.tax,
-            tax_rate_bp: line.product.tax_rate_bp,
+            discount: line_price.discount,
+            tax: line_price.tax,
+            tax_rate_bps: line.product.tax_rate_bps,
             tax_included: line.product.tax_included,
-            total: priced.total,
+            total: line_price.total,
             fulfilled: 0,
             returned: 0,
             restocked: 0,
-            from_stock: stock::left(line.product, line.variant).is_some(),
+            from_stock: stock::available(line.product, line.variant).is_some(),
             refunded: 0,
         };
-        tx.later(Line::INSERT, &kept.bind())?;
-        lines.push(kept);
+        tx.execute_deferred(Line::INSERT, &record.bind())?;
+        lines.push(record);
     }
     Ok(lines)
 }

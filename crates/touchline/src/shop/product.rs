@@ -1,215 +1,237 @@
-//! The product: what a team or the whole club sells.
+//! Products, sold by a team or by the club.
 
 use std::collections::BTreeMap;
 
-use kit::{Change, Currency, Day, Timestamp, text, words};
+use kit::{Change, Currency, Day, Timestamp, string_enum, text};
 use serde::Serialize;
-use store::{Reader, Tx, bind, record, sql, word_column};
+use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
-use super::Against;
+use super::Violations;
 use super::variant::{self, NewVariant, Variant};
-use crate::accounts::rights::Reach;
-use crate::error::{Error, Result, TakenExt};
-use crate::expected::{Expected, Versioned};
+use crate::accounts::rights::TeamAccess;
+use crate::error::{Error, Result, UniqueViolationExt};
 use crate::ids::{AccountId, ProductId, TeamId};
+use crate::if_match::{IfMatch, Versioned};
 use crate::metadata::Metadata;
 use crate::money::settings;
-use crate::paging::{Order, Page, Paged};
-use crate::signals::{Subject, Tell};
+use crate::paging::Paged;
+use crate::signals::{Publish, Subject};
 use crate::teams::team;
 
-words! {
-    /// Whether a product is sold.
+string_enum! {
+    /// The status of a product.
     pub enum Status as ProductStatus {
         Active = "active",
-        /// It is no longer sold; orders still name it.
+        /// No longer sold; existing orders still refer to it.
         Archived = "archived",
     }
 }
 
-words! {
+string_enum! {
     /// Who may buy a product.
-    pub enum Buyers {
-        /// Everybody who may order in the account.
+    pub enum AvailableTo {
+        /// Everybody who may place orders in the account.
         Everyone = "everyone",
-        /// Those on the product's team and their guardians; without a team, those of any.
+        /// Members of the product's team and their guardians; for a product of the club, of any team.
         Members = "members",
-        /// Those who coach or manage the product's team; without a team, any.
+        /// Coaches and managers of the product's team; for a product of the club, of any team.
         Staff = "staff",
     }
 }
-word_column!(Status, Buyers);
+enum_column!(Status, AvailableTo);
 
 record! {
-    /// What is kept of a product.
+    /// The product as it is stored.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[schema(as = ProductRecord)]
-    pub struct Stored in product {
+    pub struct ProductRecord in product {
+        /// Unique ID of the product.
         pub id: ProductId,
         #[serde(skip)]
         pub account_id: AccountId,
-        /// The team that sells it; `null`: the club.
+        /// Team that sells the product; `null` for the club.
         pub team_id: Option<TeamId>,
+        /// Name of the product.
         #[schema(examples("Home kit"), max_length = 120)]
         pub name: String,
         #[serde(skip)]
         pub name_folded: String,
+        /// Description shown in the store.
         #[schema(max_length = 10000)]
         pub description: Option<String>,
+        /// Currency of the price; cannot be changed later.
         pub currency: Currency,
-        /// In minor units of the currency.
+        /// Price in minor units of the currency.
         #[schema(examples(2499), minimum = 0, maximum = 1_000_000_000_000i64)]
         pub price: i64,
-        /// In basis points: 2300 is 23 %.
+        /// Tax rate in basis points: 2300 is 23%.
         #[schema(examples(2300), minimum = 0, maximum = 10000)]
-        pub tax_rate_bp: i64,
-        /// Whether the price contains the tax; otherwise it comes on top.
+        pub tax_rate_bps: i64,
+        /// Whether the price includes the tax; otherwise the tax is added to it.
         pub tax_included: bool,
-        /// How many are left, where there are no variants; `null`: without limit.
+        /// Units in stock; `null` if the stock is not tracked or the product has variants.
         #[schema(minimum = 0)]
         pub stock: Option<i64>,
+        /// Start of the sale; `null` for no start.
         pub on_sale_from: Option<Timestamp>,
+        /// End of the sale, exclusive; `null` for no end.
         pub on_sale_until: Option<Timestamp>,
-        pub buyers: Buyers,
-        /// How many one order can have; `null`: as many as there are.
+        /// Who may buy the product: `everyone`, `members` (members of the team and their guardians) or `staff` (coaches
+        /// and managers). For a product of the club, members and staff of any team.
+        pub available_to: AvailableTo,
+        /// Maximum quantity in one order, all variants together; `null` for no limit.
         #[schema(minimum = 1, maximum = 1000)]
-        pub most_per_order: Option<i64>,
-        /// When it can be picked up.
+        pub max_per_order: Option<i64>,
+        /// Day on which the product can be picked up.
         #[schema(value_type = Option<String>, format = Date)]
-        pub pick_up_on: Option<Day>,
+        pub pickup_date: Option<Day>,
+        /// Status of the product: `active`, or `archived` (it is no longer sold).
         pub status: Status,
-        /// The product's id in another system, unique in the account.
+        /// ID of the product in another system, unique in the account.
         #[schema(max_length = 120)]
         pub external_id: Option<String>,
+        /// Key-value pairs for your own use.
         pub metadata: Metadata,
+        /// When the product was created.
         pub created_at: Timestamp,
+        /// When the product was last changed.
         pub updated_at: Timestamp,
-        /// Rises with every change, and whenever stock is taken or put back.
+        /// Version of the product; increases with every change, including stock changes.
         pub version: i64,
     }
 }
 
-/// Something that can be bought.
+/// A product of the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(tag = "object", rename = "product")]
 pub struct Product {
     #[serde(flatten)]
-    pub kept: Stored,
-    /// Sizes, colours; where there are any, an order names one.
+    pub record: ProductRecord,
+    /// Variants such as sizes and colors. If there are any, an order must name one.
     pub variants: Vec<Variant>,
 }
 
 impl Subject for Product {
     fn subject(&self) -> String {
-        self.kept.id.to_string()
+        self.record.id.to_string()
     }
 }
 
 impl Versioned for Product {
     fn version(&self) -> i64 {
-        self.kept.version
+        self.record.version
     }
 }
 
 impl Paged for Product {
-    type Place = ProductId;
+    type SortKey = ProductId;
 
-    fn place(&self) -> ProductId {
-        self.kept.id
+    fn sort_key(&self) -> ProductId {
+        self.record.id
     }
 }
 
-/// A product to be sold.
+/// A new product.
 #[derive(Debug, ToSchema)]
+#[schema(as = CreateProductRequest)]
 pub struct NewProduct {
-    /// The team that sells it; the club if left out.
+    /// Team that sells the product. Default: the club.
     pub team_id: Option<TeamId>,
+    /// Name of the product.
     #[schema(examples("Home kit"), min_length = 1, max_length = 120)]
     pub name: String,
+    /// Description shown in the store.
     #[schema(max_length = 10000)]
     pub description: Option<String>,
-    /// The account's currency if left out.
+    /// Currency of the price. Default: the account's currency.
     pub currency: Option<Currency>,
+    /// Price in minor units of the currency.
     #[schema(examples(2499), minimum = 0, maximum = 1_000_000_000_000i64)]
     pub price: i64,
-    /// 0 if left out.
+    /// Tax rate in basis points: 2300 is 23%. Default: 0.
     #[schema(required = false, minimum = 0, maximum = 10000)]
-    pub tax_rate_bp: i64,
-    /// `true` if left out.
+    pub tax_rate_bps: i64,
+    /// Whether the price includes the tax. Default: `true`.
     #[schema(required = false)]
     pub tax_included: bool,
+    /// Variants such as sizes and colors.
     #[schema(required = false, max_items = 100)]
     pub variants: Vec<NewVariant>,
-    /// Only without variants, which have stocks of their own.
+    /// Units in stock. Default: not tracked. Not allowed with variants, which have their own stock.
     #[schema(minimum = 0, maximum = 1_000_000_000)]
     pub stock: Option<i64>,
+    /// Start of the sale.
     pub on_sale_from: Option<Timestamp>,
+    /// End of the sale, exclusive; must be after `on_sale_from`.
     pub on_sale_until: Option<Timestamp>,
-    /// `everyone` if left out.
+    /// Who may buy the product. Default: `everyone`.
     #[schema(required = false)]
-    pub buyers: Buyers,
+    pub available_to: AvailableTo,
+    /// Maximum quantity in one order, all variants together. Default: no limit.
     #[schema(minimum = 1, maximum = 1000)]
-    pub most_per_order: Option<i64>,
+    pub max_per_order: Option<i64>,
+    /// Day on which the product can be picked up.
     #[schema(value_type = Option<String>, format = Date)]
-    pub pick_up_on: Option<Day>,
+    pub pickup_date: Option<Day>,
+    /// ID of the product in another system, unique in the account.
     #[schema(max_length = 120)]
     pub external_id: Option<String>,
+    /// Key-value pairs for your own use.
     #[schema(required = false)]
     pub metadata: Metadata,
 }
 
-/// What is to be changed: members that are left out stay, `null` clears. What was ordered stays as it was.
+/// Changes to a product. Omitted fields stay unchanged; `null` clears a field. Existing orders do not change.
 #[derive(Debug, ToSchema)]
+#[schema(as = UpdateProductRequest)]
 pub struct ProductChange {
+    /// Name of the product.
     #[schema(value_type = Option<String>, min_length = 1, max_length = 120)]
     pub name: Option<String>,
+    /// Description shown in the store.
     #[schema(value_type = Option<String>, max_length = 10000)]
     pub description: Change<String>,
+    /// Price in minor units of the currency.
     #[schema(value_type = Option<i64>, minimum = 0, maximum = 1_000_000_000_000i64)]
     pub price: Option<i64>,
+    /// Tax rate in basis points: 2300 is 23%; `null` sets it to 0.
     #[schema(value_type = Option<i64>, minimum = 0, maximum = 10000)]
-    pub tax_rate_bp: Change<i64>,
+    pub tax_rate_bps: Change<i64>,
+    /// Whether the price includes the tax; `null` sets it to `true`.
     #[schema(value_type = Option<bool>)]
     pub tax_included: Change<bool>,
-    /// Replaces all variants: those with an `id` stay, those that are left out are archived.
+    /// Replaces all variants. Those with an `id` are kept; existing variants missing from the list are archived.
     #[schema(value_type = Option<Vec<NewVariant>>, max_items = 100)]
     pub variants: Change<Vec<NewVariant>>,
-    /// How many there are from now on, whatever was sold in the meantime.
+    /// New number of units in stock, regardless of sales since you read it; `null` stops tracking the stock.
     #[schema(value_type = Option<i64>, minimum = 0, maximum = 1_000_000_000)]
     pub stock: Change<i64>,
+    /// Start of the sale.
     #[schema(value_type = Option<Timestamp>)]
     pub on_sale_from: Change<Timestamp>,
+    /// End of the sale, exclusive; must be after `on_sale_from`.
     #[schema(value_type = Option<Timestamp>)]
     pub on_sale_until: Change<Timestamp>,
-    #[schema(value_type = Option<Buyers>)]
-    pub buyers: Change<Buyers>,
+    /// Who may buy the product; `null` sets it to `everyone`.
+    #[schema(value_type = Option<AvailableTo>)]
+    pub available_to: Change<AvailableTo>,
+    /// Maximum quantity in one order, all variants together; `null` for no limit.
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 1000)]
-    pub most_per_order: Change<i64>,
+    pub max_per_order: Change<i64>,
+    /// Day on which the product can be picked up.
     #[schema(value_type = Option<String>, format = Date)]
-    pub pick_up_on: Change<Day>,
+    pub pickup_date: Change<Day>,
+    /// ID of the product in another system, unique in the account.
     #[schema(value_type = Option<String>, max_length = 120)]
     pub external_id: Change<String>,
-    /// Replaces all pairs; `null` clears them.
+    /// Replaces all metadata; `null` clears it.
     #[schema(value_type = Option<Metadata>)]
     pub metadata: Change<Metadata>,
 }
 
-/// Which products to list.
-#[derive(Debug, Default)]
-pub struct ProductFilter {
-    pub team_id: Option<TeamId>,
-    /// `None` is every status.
-    pub status: Option<Status>,
-    /// Whether it is sold now.
-    pub on_sale: Option<bool>,
-    pub external_id: Option<String>,
-    /// Part of the name, whatever its case.
-    pub q: Option<String>,
-}
-
-impl Stored {
-    /// Whether it is sold at a moment.
+impl ProductRecord {
+    /// Whether the product is on sale at a point in time.
     pub fn is_on_sale(&self, now: Timestamp) -> bool {
         self.status == Status::Active
             && self.on_sale_from.is_none_or(|from| from <= now)
@@ -217,33 +239,33 @@ impl Stored {
     }
 }
 
-/// Offers a product.
-pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewProduct) -> Result<Product> {
-    managed(reach, new.team_id).map_err(|error| error.at("/team_id"))?;
+/// Creates a product.
+pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewProduct) -> Result<Product> {
+    check_may_manage(access, new.team_id).map_err(|error| error.at("/team_id"))?;
     if let Some(team) = new.team_id {
-        team::playing(tx, team).map_err(|error| error.at("/team_id"))?;
+        team::find_active(tx, team).map_err(|error| error.at("/team_id"))?;
     }
     let currency = match new.currency {
         Some(currency) => currency,
-        None => settings::of(tx)?.currency,
+        None => settings::load(tx)?.currency,
     };
-    let kept = Stored {
+    let record = ProductRecord {
         id: tx.new_id(),
         account_id: tx.account(),
         team_id: new.team_id,
-        name_folded: text::folded(&new.name),
+        name_folded: text::fold_case(&new.name),
         name: new.name,
         description: new.description,
         currency,
         price: new.price,
-        tax_rate_bp: new.tax_rate_bp,
+        tax_rate_bps: new.tax_rate_bps,
         tax_included: new.tax_included,
         stock: new.stock,
         on_sale_from: new.on_sale_from,
         on_sale_until: new.on_sale_until,
-        buyers: new.buyers,
-        most_per_order: new.most_per_order,
-        pick_up_on: new.pick_up_on,
+        available_to: new.available_to,
+        max_per_order: new.max_per_order,
+        pickup_date: new.pickup_date,
         status: Status::Active,
         external_id: new.external_id,
         metadata: new.metadata,
@@ -251,42 +273,48 @@ pub fn create(tx: &Tx<'_>, reach: &Reach, new: NewProduct) -> Result<Product> {
         updated_at: tx.now(),
         version: 1,
     };
-    let mut against = Against::default();
-    let variants = variant::planned(tx, kept.id, &[], new.variants, &mut against);
-    let product = Product { kept, variants };
-    whole(&product, &mut against)?;
-    unique(tx.run(Stored::INSERT, &product.kept.bind()))?;
+    let mut violations = Violations::default();
+    let variants = variant::resolve(tx, record.id, &[], new.variants, &mut violations);
+    let product = Product { record, variants };
+    validate(&product, &mut violations)?;
+    map_external_id_conflict(tx.execute(ProductRecord::INSERT, &product.record.bind()))?;
     variant::replace(tx, &[], &product.variants)?;
-    tx.tell("product.created", &product)?;
+    tx.publish("product.created", &product)?;
     Ok(product)
 }
 
-/// One product that the caller may see: their teams' and the club's.
-pub fn find(db: &Reader<'_>, reach: &Reach, id: ProductId) -> Result<Product> {
-    let kept: Stored =
-        db.one(sql!(Stored::SELECT, " where account_id = :account and id = :id"), bind! { id })?;
-    if let Some(team) = kept.team_id {
-        reach.check(team)?;
+/// A product that the caller may see: from their teams or from the club.
+pub fn find(db: &Reader<'_>, access: &TeamAccess, id: ProductId) -> Result<Product> {
+    let record: ProductRecord = db.one(
+        sql!(ProductRecord::SELECT, " where account_id = :account and id = :id"),
+        bind! { id },
+    )?;
+    if let Some(team) = record.team_id {
+        access.check(team)?;
     }
-    let variants = variant::of(db, vec![id])?;
-    Ok(Product { kept, variants })
+    let variants = variant::find_by_products(db, vec![id])?;
+    Ok(Product { record, variants })
 }
 
-/// These products with their variants, whoever may see them.
-pub(super) fn all(
+/// These products with their variants, without checking access.
+pub(super) fn load_all(
     db: &Reader<'_>,
     ids: Vec<ProductId>,
-) -> Result<BTreeMap<ProductId, (Stored, Vec<Variant>)>> {
-    let kept: Vec<Stored> = db.all(
-        sql!(Stored::SELECT, " where account_id = :account and id in (:ids)"),
+) -> Result<BTreeMap<ProductId, (ProductRecord, Vec<Variant>)>> {
+    let records: Vec<ProductRecord> = db.all(
+        sql!(ProductRecord::SELECT, " where account_id = :account and id in (:ids)"),
         bind! { ids },
     )?;
-    // What has a stock of its own has no variants: mostly there is nothing more to look up.
-    let sized: Vec<_> =
-        kept.iter().filter(|kept| kept.stock.is_none()).map(|kept| kept.id).collect();
+    // A product with its own stock has no variants, so this often saves a query.
+    let may_have_variants: Vec<_> =
+        records.iter().filter(|record| record.stock.is_none()).map(|record| record.id).collect();
     let mut found: BTreeMap<_, _> =
-        kept.into_iter().map(|kept| (kept.id, (kept, Vec::new()))).collect();
-    let variants = if sized.is_empty() { Vec::new() } else { variant::of(db, sized)? };
+        records.into_iter().map(|record| (record.id, (record, Vec::new()))).collect();
+    let variants = if may_have_variants.is_empty() {
+        Vec::new()
+    } else {
+        variant::find_by_products(db, may_have_variants)?
+    };
     for variant in variants {
         if let Some((_, variants)) = found.get_mut(&variant.product_id) {
             variants.push(variant);
@@ -295,156 +323,126 @@ pub(super) fn all(
     Ok(found)
 }
 
-/// A page of products, in order of creation.
-pub fn list(
-    db: &Reader<'_>,
-    reach: &Reach,
-    filter: &ProductFilter,
-    page: &Page<ProductId>,
-) -> Result<Vec<Product>> {
-    let ProductFilter { team_id, status, on_sale, external_id, .. } = filter;
-    let pattern = filter.q.as_deref().map(text::contains_pattern);
-    let after = page.after(ProductId::LEAST, ProductId::GREATEST);
-    let limit = page.fetch();
-    let (narrowed, teams) = reach.narrowing();
-    let text = match page.order {
-        Order::Asc => sql!(Stored::SELECT, FILTER, " and id > :after order by id limit :limit"),
-        Order::Desc => {
-            sql!(Stored::SELECT, FILTER, " and id < :after order by id desc limit :limit")
-        }
-    };
-    let bound =
-        bind! { after, limit, team_id, status, on_sale, external_id, pattern, narrowed, teams };
-    let kept: Vec<Stored> = db.all(text, bound)?;
-    let variants = variant::of(db, kept.iter().map(|kept| kept.id).collect())?;
-    let shown = |kept: Stored| {
-        let own = variants.iter().filter(|variant| variant.product_id == kept.id);
-        Product { variants: own.cloned().collect(), kept }
-    };
-    Ok(kept.into_iter().map(shown).collect())
-}
-
-const FILTER: &str = "
-    where account_id = :account
-      and (not cast(:narrowed as boolean) or team_id is null or team_id in (:teams))
-      and (cast(:team_id as bytea) is null or team_id = :team_id)
-      and (cast(:status as text) is null or status = :status)
-      and (cast(:external_id as text) is null or external_id = :external_id)
-      and (cast(:pattern as text) is null or name_folded like :pattern escape '\\')
-      and (cast(:on_sale as boolean) is null or cast(:on_sale as boolean) = (
-              status = 'active' and (on_sale_from is null or on_sale_from <= :now)
-              and (on_sale_until is null or on_sale_until > :now)))";
-
-/// Changes a product. A change that changes nothing leaves the version as it is and tells nobody.
+/// Changes a product. If nothing changes, the version stays the same and no notification is published.
 pub fn change(
     tx: &Tx<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     id: ProductId,
-    expected: &Expected,
+    expected: &IfMatch,
     change: ProductChange,
 ) -> Result<Product> {
-    let before = owned(tx, reach, id, expected)?;
-    if before.kept.status == Status::Archived {
+    let before = find_managed(tx, access, id, expected)?;
+    if before.record.status == Status::Archived {
         return Err(Error::invalid_state("An archived product cannot be changed."));
     }
-    let was = before.kept.clone();
-    let name = change.name.unwrap_or_else(|| was.name.clone());
-    let mut against = Against::default();
+    let old = before.record.clone();
+    let name = change.name.unwrap_or_else(|| old.name.clone());
+    let mut violations = Violations::default();
     let variants = match change.variants {
         Change::Keep => before.variants.clone(),
-        said => {
-            let wanted = said.apply(None).unwrap_or_default();
-            variant::planned(tx, id, &before.variants, wanted, &mut against)
+        replacement => {
+            let requested = replacement.apply(None).unwrap_or_default();
+            variant::resolve(tx, id, &before.variants, requested, &mut violations)
         }
     };
-    let kept = Stored {
-        name_folded: text::folded(&name),
+    let record = ProductRecord {
+        name_folded: text::fold_case(&name),
         name,
-        description: change.description.apply(was.description.clone()),
-        price: change.price.unwrap_or(was.price),
-        tax_rate_bp: change.tax_rate_bp.apply_or(was.tax_rate_bp, 0),
-        tax_included: change.tax_included.apply_or(was.tax_included, true),
-        stock: change.stock.apply(was.stock),
-        on_sale_from: change.on_sale_from.apply(was.on_sale_from),
-        on_sale_until: change.on_sale_until.apply(was.on_sale_until),
-        buyers: change.buyers.apply_or(was.buyers, Buyers::Everyone),
-        most_per_order: change.most_per_order.apply(was.most_per_order),
-        pick_up_on: change.pick_up_on.apply(was.pick_up_on),
-        external_id: change.external_id.apply(was.external_id.clone()),
-        metadata: change.metadata.apply_or(was.metadata.clone(), Metadata::default()),
-        ..was
+        description: change.description.apply(old.description.clone()),
+        price: change.price.unwrap_or(old.price),
+        tax_rate_bps: change.tax_rate_bps.apply_or(old.tax_rate_bps, 0),
+        tax_included: change.tax_included.apply_or(old.tax_included, true),
+        stock: change.stock.apply(old.stock),
+        on_sale_from: change.on_sale_from.apply(old.on_sale_from),
+        on_sale_until: change.on_sale_until.apply(old.on_sale_until),
+        available_to: change.available_to.apply_or(old.available_to, AvailableTo::Everyone),
+        max_per_order: change.max_per_order.apply(old.max_per_order),
+        pickup_date: change.pickup_date.apply(old.pickup_date),
+        external_id: change.external_id.apply(old.external_id.clone()),
+        metadata: change.metadata.apply_or(old.metadata.clone(), Metadata::default()),
+        ..old
     };
-    let after = Product { kept, variants };
-    whole(&after, &mut against)?;
+    let after = Product { record, variants };
+    validate(&after, &mut violations)?;
     if after == before {
         return Ok(before);
     }
     update(tx, "product.updated", &before, after)
 }
 
-/// Archives a product: it is sold no longer; what was ordered stays.
-pub fn archive(tx: &Tx<'_>, reach: &Reach, id: ProductId, expected: &Expected) -> Result<Product> {
-    let before = owned(tx, reach, id, expected)?;
-    if before.kept.status == Status::Archived {
+/// Archives a product: it can no longer be ordered. Existing orders do not change.
+pub fn archive(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    id: ProductId,
+    expected: &IfMatch,
+) -> Result<Product> {
+    let before = find_managed(tx, access, id, expected)?;
+    if before.record.status == Status::Archived {
         return Err(Error::invalid_state("The product is already archived."));
     }
     let mut after = before.clone();
-    after.kept.status = Status::Archived;
+    after.record.status = Status::Archived;
     update(tx, "product.archived", &before, after)
 }
 
 /// A product that the caller may change.
-fn owned(tx: &Tx<'_>, reach: &Reach, id: ProductId, expected: &Expected) -> Result<Product> {
-    let found = find(tx, reach, id).and_then(|product| {
-        managed(reach, product.kept.team_id)?;
+fn find_managed(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    id: ProductId,
+    expected: &IfMatch,
+) -> Result<Product> {
+    let found = find(tx, access, id).and_then(|product| {
+        check_may_manage(access, product.record.team_id)?;
         Ok(product)
     });
     expected.check(found)
 }
 
-/// Those who lead a team sell what is its own; what the whole club sells is for those who reach all of it.
-fn managed(reach: &Reach, team: Option<TeamId>) -> Result<()> {
-    match (team, reach) {
-        (Some(team), _) => reach.check(team),
-        (None, Reach::Everywhere) => Ok(()),
+/// Coaches and managers manage their team's products. Products of the club require access to all teams.
+fn check_may_manage(access: &TeamAccess, team: Option<TeamId>) -> Result<()> {
+    match (team, access) {
+        (Some(team), _) => access.check(team),
+        (None, TeamAccess::AllTeams) => Ok(()),
         (None, _) => Err(Error::forbidden()),
     }
 }
 
-/// What must hold of a product as a whole.
-fn whole(product: &Product, against: &mut Against) -> Result<()> {
-    let Product { kept, variants } = product;
-    if kept.on_sale_from.zip(kept.on_sale_until).is_some_and(|(from, until)| until <= from) {
-        let why = "The sale must end after it begins.";
-        against.invalid("/on_sale_until", "too_early", why);
+/// Checks the rules that span several fields.
+fn validate(product: &Product, violations: &mut Violations) -> Result<()> {
+    let Product { record, variants } = product;
+    if record.on_sale_from.zip(record.on_sale_until).is_some_and(|(from, until)| until <= from) {
+        let detail = "The sale must end after it starts.";
+        violations.add_invalid("/on_sale_until", "too_early", detail);
     }
-    if kept.stock.is_some() && !variants.is_empty() {
-        let why = "Where there are variants, they have the stock; send null here.";
-        against.invalid("/stock", "with_variants", why);
+    if record.stock.is_some() && !variants.is_empty() {
+        let detail = "A product with variants has no stock of its own. Set the stock of each variant instead.";
+        violations.add_invalid("/stock", "with_variants", detail);
     }
-    against.finish()
+    violations.finish()
 }
 
-fn update(tx: &Tx<'_>, news: &'static str, before: &Product, after: Product) -> Result<Product> {
-    let version = before.kept.version + 1;
-    let kept = Stored { updated_at: tx.now(), version, ..after.kept };
-    let after = Product { kept, ..after };
-    unique(tx.run(
+fn update(tx: &Tx<'_>, event: &'static str, before: &Product, after: Product) -> Result<Product> {
+    let version = before.record.version + 1;
+    let record = ProductRecord { updated_at: tx.now(), version, ..after.record };
+    let after = Product { record, ..after };
+    map_external_id_conflict(tx.execute(
         "update product set name = :name, name_folded = :name_folded, description = :description,
-             price = :price, tax_rate_bp = :tax_rate_bp, tax_included = :tax_included,
+             price = :price, tax_rate_bps = :tax_rate_bps, tax_included = :tax_included,
              stock = :stock, on_sale_from = :on_sale_from, on_sale_until = :on_sale_until,
-             buyers = :buyers, most_per_order = :most_per_order, pick_up_on = :pick_up_on,
+             available_to = :available_to, max_per_order = :max_per_order, pickup_date = :pickup_date,
              status = :status, external_id = :external_id, metadata = :metadata,
              updated_at = :updated_at, version = :version
          where account_id = :account and id = :id",
-        &after.kept.bind(),
+        &after.record.bind(),
     ))?;
     variant::replace(tx, &before.variants, &after.variants)?;
-    tx.tell_change(news, before, &after)?;
+    tx.publish_change(event, before, &after)?;
     Ok(after)
 }
 
-fn unique(done: store::Result<u64>) -> Result<u64> {
-    let others = "Another product already has this external id.";
-    done.taken("product_account_id_external_id_key", "/external_id", others)
+fn map_external_id_conflict(result: store::Result<u64>) -> Result<u64> {
+    let detail = "Another product already has this external ID.";
+    result.on_unique_violation("product_account_id_external_id_key", "/external_id", detail)
 }

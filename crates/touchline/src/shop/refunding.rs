@@ -1,90 +1,111 @@
-//! Giving money back for an order: all of it, an amount, or what some lines cost. Never more than was paid.
+//! Refunds for an order: in full, by amount or by line. The refunds never exceed the payment.
 
 use kit::Money;
+use serde::Serialize;
 use store::Tx;
 use utoipa::ToSchema;
 
-use super::handing::{self, Part};
-use super::order::{self, Line, Order, Status, Stored};
+use super::fulfillment::{self, LineQuantity};
+use super::order::{self, Line, Order, OrderRecord, Status};
 use super::{price, stock};
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result};
-use crate::expected::Expected;
 use crate::ids::OrderId;
+use crate::if_match::{IfMatch, Versioned};
 use crate::money::ledger::{self, Book, Movement};
-use crate::money::payment::{self, Giving, Method, Refund, RefundLine, RefundLines};
+use crate::money::payment::{self, Method, Refund, RefundLine, RefundLines, RefundRequest};
 
-/// What is given back: all that is left, unless an amount or lines are named.
+/// A refund for an order. Without `amount` and `lines`, everything that is left is refunded.
 #[derive(Debug, ToSchema)]
+#[schema(as = RefundOrderRequest)]
 pub struct NewRefund {
-    /// So much, without anything being taken back. Once everything is given back, what was not handed out is.
+    /// Amount to refund in minor units, without returning items. Once the whole payment is refunded, units that were
+    /// not picked up count as returned. Cannot be combined with `lines`.
     #[schema(minimum = 1, maximum = 1_000_000_000_000i64)]
     pub amount: Option<i64>,
-    /// What so many of these lines cost.
+    /// Units to return; their price is refunded. Cannot be combined with `amount`.
     #[schema(min_items = 1, max_items = 100)]
-    pub lines: Option<Vec<Part>>,
-    /// Whether what is taken back can be sold again; `true` if left out.
+    pub lines: Option<Vec<LineQuantity>>,
+    /// Whether returned units go back to the stock. Default: `true`.
     pub restock: Option<bool>,
-    /// The way it was paid if left out. What was paid by card goes back to the card, unless it was given back in
-    /// another way.
+    /// How the money is refunded. Default: the way it was paid. Card payments are refunded to the card unless you
+    /// choose another method. `credit` is not allowed.
     pub method: Option<Method>,
+    /// Why the money is refunded.
     #[schema(max_length = 500)]
     pub reason: Option<String>,
 }
 
-/// Gives money back.
+/// Refunds an order.
 pub fn refund(
     tx: &Tx<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     id: OrderId,
-    expected: &Expected,
+    expected: &IfMatch,
     new: NewRefund,
-) -> Result<Order> {
-    let before = expected.check(order::find(tx, reach, id))?;
-    let left = left(&before)?;
-    consistent(&new)?;
+) -> Result<RefundedOrder> {
+    let before = expected.check(order::find(tx, access, id))?;
+    let refundable = refundable_amount(&before)?;
+    validate(&new)?;
     let restock = new.restock.unwrap_or(true);
-    let mut back = match (new.amount, &new.lines) {
-        (Some(amount), _) => Back::of_amount(&before, amount),
-        (None, Some(parts)) => some(tx, &before, parts, restock)?,
-        (None, None) => all(tx, &before, left, restock)?,
+    let mut plan = match (new.amount, &new.lines) {
+        (Some(amount), _) => RefundPlan::for_amount(&before, amount),
+        (None, Some(parts)) => plan_lines(tx, &before, parts, restock)?,
+        (None, None) => plan_full(tx, &before, refundable, restock)?,
     };
-    if back.amount > left {
-        let why = format!("That is more than is left of what was paid: {left}.");
-        return Err(Error::invalid_state(why));
+    if plan.amount > refundable {
+        let detail = format!("The refund exceeds the refundable amount of {refundable}.");
+        return Err(Error::invalid_state(detail));
     }
-    if back.amount == left {
-        back.give_up_open(tx, restock)?;
+    if plan.amount == refundable {
+        plan.return_unfulfilled(tx, restock)?;
     }
-    if back.amount > 0 {
-        give_back(tx, &before, &back, new.method, new.reason)?;
-    }
-    counted(tx, "order.refunded", &before, back.lines, before.kept.refunded + back.amount)
+    let record = |plan: &RefundPlan| record_refund(tx, &before, plan, new.method, new.reason);
+    let refund = (plan.amount > 0).then(|| record(&plan)).transpose()?;
+    let refunded = before.record.refunded + plan.amount;
+    let order = update_refunded(tx, "order.refunded", &before, plan.lines, refunded)?;
+    Ok(RefundedOrder { order, refund })
 }
 
-/// Writes down that the provider has given money back without us. What was handed out stays where it is.
-pub fn given_back(tx: &Tx<'_>, id: OrderId, giving: Giving) -> Result<Refund> {
-    let before = order::load(tx, id)?;
-    let refunded = before.kept.refunded + giving.amount;
-    let mut back = Back::of_amount(&before, giving.amount);
-    if refunded == before.kept.paid {
-        back.give_up_open(tx, true)?;
+/// An order after a refund.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RefundedOrder {
+    #[serde(flatten)]
+    pub order: Order,
+    /// The refund; `null` if items were returned but no money was refunded.
+    pub refund: Option<Refund>,
+}
+
+impl Versioned for RefundedOrder {
+    fn version(&self) -> i64 {
+        self.order.version()
     }
-    let refund = give_back(tx, &before, &back, giving.method, giving.reason)?;
-    counted(tx, "order.refunded", &before, back.lines, refunded)?;
+}
+
+/// Records a refund that was made at the payment provider. Items that were picked up do not count as returned.
+pub fn record_provider_refund(tx: &Tx<'_>, id: OrderId, request: RefundRequest) -> Result<Refund> {
+    let before = order::load(tx, id)?;
+    let refunded = before.record.refunded + request.amount;
+    let mut plan = RefundPlan::for_amount(&before, request.amount);
+    if refunded == before.record.paid {
+        plan.return_unfulfilled(tx, true)?;
+    }
+    let refund = record_refund(tx, &before, &plan, request.method, request.reason)?;
+    update_refunded(tx, "order.refunded", &before, plan.lines, refunded)?;
     Ok(refund)
 }
 
-/// A refund has failed, and the money is still here. What was taken back for it stays so.
-pub fn come_back(tx: &Tx<'_>, id: OrderId, refund: &Refund) -> Result<()> {
+/// Reverses a failed refund: the amount counts as paid again. Returned items stay returned.
+pub fn revert_failed_refund(tx: &Tx<'_>, id: OrderId, refund: &Refund) -> Result<()> {
     let before = order::load(tx, id)?;
-    let (amount, refunded) = (refund.amount, before.kept.refunded - refund.amount);
-    payment::come_back(tx, refund)?;
-    // The same movement the other way round, so that sums of what was given back are right again.
-    let (about, reference) = (before.about(), Some(refund.id.to_string()));
-    let tax = ledger::within(tx, &about.subject, Book::Tax, reference.clone())?;
-    let books = [(Book::of(refund.method), amount), (Book::Sales, tax - amount), (Book::Tax, -tax)];
-    ledger::enter(tx, Movement::Refund, &about, reference, &books)?;
+    let (amount, refunded) = (refund.amount, before.record.refunded - refund.amount);
+    payment::revert_failed_refund(tx, refund)?;
+    // Posts the refund's movement with opposite signs, so that sums of refunds are correct again.
+    let (context, reference) = (before.ledger_context(), Some(refund.id.to_string()));
+    let tax = ledger::balance(tx, &context.subject, Book::Tax, reference.clone())?;
+    let books =
+        [(Book::for_method(refund.method), amount), (Book::Sales, tax - amount), (Book::Tax, -tax)];
+    ledger::post(tx, Movement::Refund, &context, reference, &books)?;
     let mut lines = before.lines.clone();
     for RefundLine { line_id, amount } in &refund.lines.0 {
         lines
@@ -92,153 +113,165 @@ pub fn come_back(tx: &Tx<'_>, id: OrderId, refund: &Refund) -> Result<()> {
             .filter(|line| line.id == *line_id)
             .for_each(|line| line.refunded -= amount);
     }
-    counted(tx, "order.refund_failed", &before, lines, refunded)?;
+    update_refunded(tx, "order.refund_failed", &before, lines, refunded)?;
     Ok(())
 }
 
-/// Keeps and tells how much was given back in all.
-fn counted(
+/// Saves the total refunded amount with the resulting status, and publishes a notification of type `event`.
+fn update_refunded(
     tx: &Tx<'_>,
-    news: &'static str,
+    event: &'static str,
     before: &Order,
     lines: Vec<Line>,
     refunded: i64,
 ) -> Result<Order> {
-    // What was still to be handed out may be what was taken back.
-    let all_out = lines.iter().all(|line| line.open() == 0);
-    let now_out = all_out && lines.iter().any(|line| line.fulfilled > 0);
-    let fulfilled_at = before.kept.fulfilled_at.or(now_out.then(|| tx.now()));
+    // Returning the last units that were not picked up completes the order.
+    let none_open = lines.iter().all(|line| line.unfulfilled() == 0);
+    let completed = none_open && lines.iter().any(|line| line.fulfilled > 0);
+    let fulfilled_at = before.record.fulfilled_at.or(completed.then(|| tx.now()));
     let status = match refunded {
-        all if all == before.kept.paid => Status::Refunded,
+        amount if amount == before.record.paid => Status::Refunded,
         0 if fulfilled_at.is_some() => Status::Fulfilled,
         0 => Status::Paid,
         _ => Status::PartiallyRefunded,
     };
-    let kept = Stored { refunded, status, fulfilled_at, ..before.kept.clone() };
-    order::update(tx, news, before, Order { kept, lines, ..before.clone() })
+    let record = OrderRecord { refunded, status, fulfilled_at, ..before.record.clone() };
+    order::update(tx, event, before, Order { record, lines, ..before.clone() })
 }
 
-/// How much is left of what was paid.
-fn left(order: &Order) -> Result<i64> {
-    let Stored { status, paid, refunded, .. } = &order.kept;
-    let why = match status {
-        Status::Placed => "The order is not paid, so there is nothing to give back.",
-        Status::Cancelled => "The order was cancelled; nothing was paid.",
-        Status::Refunded => "Everything that was paid was given back already.",
-        _ if *paid == 0 => "The order was free, so there is nothing to give back.",
+/// The amount that can still be refunded. Fails if there is none.
+fn refundable_amount(order: &Order) -> Result<i64> {
+    let OrderRecord { status, paid, refunded, .. } = &order.record;
+    let detail = match status {
+        Status::Placed => "The order is not paid, so there is nothing to refund.",
+        Status::Cancelled => {
+            "The order was cancelled before it was paid, so there is nothing to refund."
+        }
+        Status::Refunded => "The order is already fully refunded.",
+        _ if *paid == 0 => "The order was free, so there is nothing to refund.",
         _ => return Ok(paid - refunded),
     };
-    Err(Error::invalid_state(why))
+    Err(Error::invalid_state(detail))
 }
 
-fn consistent(new: &NewRefund) -> Result<()> {
+fn validate(new: &NewRefund) -> Result<()> {
     if new.amount.is_some() && new.lines.is_some() {
-        let why = "Give either an amount or lines.";
-        return Err(Error::invalid(vec![Fault::new("/lines", "not_both", why)]));
+        let detail = "Send either `amount` or `lines`, not both.";
+        return Err(Error::invalid(vec![Fault::new("/lines", "mutually_exclusive", detail)]));
     }
     if new.amount.is_some() && new.restock == Some(true) {
-        let why = "With an amount nothing is taken back; name the lines instead.";
-        return Err(Error::invalid(vec![Fault::new("/restock", "not_allowed", why)]));
+        let detail = "`restock` is not allowed with `amount`. To return items, send `lines`.";
+        return Err(Error::invalid(vec![Fault::new("/restock", "not_allowed", detail)]));
     }
     if new.method == Some(Method::Credit) {
-        let why = "What was paid ahead is for dues; an order is given back in another way.";
-        return Err(Error::invalid(vec![Fault::new("/method", "not_allowed", why)]));
+        let detail = "Orders cannot be refunded as credit. Choose another method.";
+        return Err(Error::invalid(vec![Fault::new("/method", "not_allowed", detail)]));
     }
     Ok(())
 }
 
-/// What is given back.
-struct Back {
+/// A refund that is about to be recorded.
+struct RefundPlan {
     amount: i64,
-    /// The tax in it, where that is known by its lines.
+    /// Tax included in the amount, if it is known from the lines.
     tax: Option<i64>,
-    /// The order's lines, once it is.
+    /// The order's lines after the refund.
     lines: Vec<Line>,
-    /// Which of them it is for.
-    parts: RefundLines,
+    /// Refunded amounts by line.
+    refund_lines: RefundLines,
 }
 
-impl Back {
-    /// An amount that is for nothing in particular.
-    fn of_amount(order: &Order, amount: i64) -> Self {
-        Self { amount, tax: None, lines: order.lines.clone(), parts: RefundLines::default() }
+impl RefundPlan {
+    /// An amount that is not assigned to lines.
+    fn for_amount(order: &Order, amount: i64) -> Self {
+        Self { amount, tax: None, lines: order.lines.clone(), refund_lines: RefundLines::default() }
     }
 
-    /// Takes back what was not handed out yet: whoever has all their money back does not wait for it.
-    fn give_up_open(&mut self, tx: &Tx<'_>, restock: bool) -> Result<()> {
-        self.lines.iter_mut().try_for_each(|line| take_back(tx, line, line.open(), restock))
+    /// Returns all units that were not picked up, because a fully refunded buyer no longer gets them.
+    fn return_unfulfilled(&mut self, tx: &Tx<'_>, restock: bool) -> Result<()> {
+        self.lines
+            .iter_mut()
+            .try_for_each(|line| return_units(tx, line, line.unfulfilled(), restock))
     }
 
-    fn add(&mut self, place: usize, amount: i64) {
-        let line = &mut self.lines[place];
+    fn add_line(&mut self, index: usize, amount: i64) {
+        let line = &mut self.lines[index];
         line.refunded += amount;
         if amount > 0 {
-            self.parts.0.push(RefundLine { line_id: line.id, amount });
+            self.refund_lines.0.push(RefundLine { line_id: line.id, amount });
         }
     }
 }
 
-/// Takes some of the lines back: what they cost is given back.
-fn some(tx: &Tx<'_>, order: &Order, parts: &[Part], restock: bool) -> Result<Back> {
-    let more = "That is more than was ordered and not taken back yet.";
-    let named = handing::named(order, parts, more, |line| line.quantity - line.returned)?;
-    let (mut back, mut tax) = (Back::of_amount(order, 0), 0);
-    for (place, part) in named {
-        let line = &mut back.lines[place];
-        let of_units = |whole| price::units(whole, line.quantity, line.returned, part.quantity);
-        let worth = of_units(line.total);
+/// Returns some units and refunds their price.
+fn plan_lines(
+    tx: &Tx<'_>,
+    order: &Order,
+    parts: &[LineQuantity],
+    restock: bool,
+) -> Result<RefundPlan> {
+    let too_many = "The quantity is larger than the number of units that can be returned.";
+    let returned =
+        fulfillment::resolve_lines(order, parts, too_many, |line| line.quantity - line.returned)?;
+    let (mut plan, mut tax) = (RefundPlan::for_amount(order, 0), 0);
+    for (index, part) in returned {
+        let line = &mut plan.lines[index];
+        let of_units =
+            |amount| price::refund_for_units(amount, line.quantity, line.returned, part.quantity);
+        let value = of_units(line.total);
         tax += of_units(line.tax);
-        take_back(tx, line, part.quantity, restock)?;
-        back.amount += worth;
-        back.add(place, worth);
+        return_units(tx, line, part.quantity, restock)?;
+        plan.amount += value;
+        plan.add_line(index, value);
     }
-    Ok(Back { tax: Some(tax), ..back })
+    Ok(RefundPlan { tax: Some(tax), ..plan })
 }
 
-/// Takes everything back that the buyer still has or waits for: all that is left is given back. If something was given
-/// back before that was for no line in particular, that is less than the lines cost.
-fn all(tx: &Tx<'_>, order: &Order, left: i64, restock: bool) -> Result<Back> {
-    let mut back = Back::of_amount(order, left);
+/// Returns all units and refunds everything that is left. That is less than the lines cost if an amount was refunded
+/// before without naming lines.
+fn plan_full(tx: &Tx<'_>, order: &Order, refundable: i64, restock: bool) -> Result<RefundPlan> {
+    let mut plan = RefundPlan::for_amount(order, refundable);
     let costs: Vec<_> = order.lines.iter().map(|line| line.total - line.refunded).collect();
-    let parts = Money { minor: left, currency: order.kept.currency }.spread(&costs);
-    for (place, (before, part)) in order.lines.iter().zip(parts).enumerate() {
-        take_back(tx, &mut back.lines[place], before.quantity - before.returned, restock)?;
-        back.add(place, part.minor);
+    let shares = Money { minor: refundable, currency: order.record.currency }.allocate(&costs);
+    for (index, (before, share)) in order.lines.iter().zip(shares).enumerate() {
+        return_units(tx, &mut plan.lines[index], before.quantity - before.returned, restock)?;
+        plan.add_line(index, share.minor);
     }
-    Ok(back)
+    Ok(plan)
 }
 
-/// What was not handed out yet is given up first.
-fn take_back(tx: &Tx<'_>, line: &mut Line, count: i64, restock: bool) -> Result<()> {
-    line.fulfilled -= (count - line.open()).max(0);
+/// Returns units of a line, starting with those that were not picked up.
+fn return_units(tx: &Tx<'_>, line: &mut Line, count: i64, restock: bool) -> Result<()> {
+    line.fulfilled -= (count - line.unfulfilled()).max(0);
     line.returned += count;
     if restock && line.from_stock && count > 0 {
-        stock::put_back(tx, line.product_id, line.variant_id, count)?;
+        stock::restore(tx, line.product_id, line.variant_id, count)?;
         line.restocked += count;
     }
     Ok(())
 }
 
-/// Takes the amount out of the payment and the books: from sales and tax as it was reckoned.
-fn give_back(
+/// Records the refund of the payment and posts it to the ledger, split into sales and tax.
+fn record_refund(
     tx: &Tx<'_>,
     order: &Order,
-    back: &Back,
+    plan: &RefundPlan,
     method: Option<Method>,
     reason: Option<String>,
 ) -> Result<Refund> {
-    let (about, amount) = (order.about(), back.amount);
-    let payments = payment::of_subject(tx, &about.subject)?;
+    let (context, amount) = (order.ledger_context(), plan.amount);
+    let payments = payment::find_by_subject(tx, &context.subject)?;
     let payment = payments.into_iter().find(|payment| payment.amount - payment.refunded >= amount);
     let payment = payment.ok_or_else(|| Error::internal("an order without its payment"))?;
-    let left = price::Left {
-        amount: order.kept.paid - order.kept.refunded,
-        tax: -ledger::within(tx, &about.subject, Book::Tax, None)?,
+    let refundable = price::Refundable {
+        amount: order.record.paid - order.record.refunded,
+        tax: -ledger::balance(tx, &context.subject, Book::Tax, None)?,
     };
-    let tax = left.tax_in(amount, back.tax);
-    let giving = Giving { amount, method, reason, lines: back.parts.clone() };
-    let (_, refund) = payment::refund(tx, &payment, giving)?;
-    let books = [(Book::of(refund.method), -amount), (Book::Sales, amount - tax), (Book::Tax, tax)];
-    ledger::enter(tx, Movement::Refund, &about, Some(refund.id.to_string()), &books)?;
+    let tax = refundable.tax_share(amount, plan.tax);
+    let request = RefundRequest { amount, method, reason, lines: plan.refund_lines.clone() };
+    let (_, refund) = payment::refund(tx, &payment, request)?;
+    let books =
+        [(Book::for_method(refund.method), -amount), (Book::Sales, amount - tax), (Book::Tax, tax)];
+    ledger::post(tx, Movement::Refund, &context, Some(refund.id.to_string()), &books)?;
     Ok(refund)
 }

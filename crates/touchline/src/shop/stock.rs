@@ -1,67 +1,72 @@
-//! The shelf: what is taken from it and put back. Whatever happens at once, it never holds less than nothing.
+//! Stock levels. They never drop below zero, however many orders are placed at the same time.
 
 use store::{Tx, bind};
 
-use super::product::Stored;
+use super::product::ProductRecord;
 use super::variant::Variant;
 use crate::error::Result;
 use crate::ids::{ProductId, VariantId};
 
-/// How many are left; `None`: they are not counted.
-pub fn left(product: &Stored, variant: Option<&Variant>) -> Option<i64> {
+/// Units in stock; `None` if the stock is not tracked.
+pub fn available(product: &ProductRecord, variant: Option<&Variant>) -> Option<i64> {
     variant.map_or(product.stock, |variant| variant.stock)
 }
 
-/// Takes so many from the shelf; `false` if there are not so many. What was read in this job still holds, since jobs of
-/// an account never overlap; if it did not, the schema would refuse a shelf with less than nothing.
-pub fn take(tx: &Tx<'_>, product: &Stored, variant: Option<&Variant>, count: i64) -> Result<bool> {
-    match left(product, variant) {
+/// Removes units from the stock; returns `false` if there are not enough. The stock read earlier in this job is still
+/// current because jobs of one account never overlap. As a safeguard, the schema rejects a negative stock.
+pub fn decrement(
+    tx: &Tx<'_>,
+    product: &ProductRecord,
+    variant: Option<&Variant>,
+    count: i64,
+) -> Result<bool> {
+    match available(product, variant) {
         None => return Ok(true),
         Some(left) if left < count => return Ok(false),
         Some(_) => {}
     }
     let Some(variant) = variant else {
-        tx.later(
+        tx.execute_deferred(
             "update product set stock = stock - :count, updated_at = :now, version = version + 1
              where account_id = :account and id = :id",
             bind! { id: product.id, count },
         )?;
         return Ok(true);
     };
-    tx.later(
+    tx.execute_deferred(
         "update variant set stock = stock - :count
          where account_id = :account and id = :id",
         bind! { id: variant.id, count },
     )?;
-    raise(tx, product.id)?;
+    bump_version(tx, product.id)?;
     Ok(true)
 }
 
-/// Puts so many back on the shelf. Where they are not counted any more, there is nothing to do.
-pub fn put_back(
+/// Returns units to the stock. Does nothing if the stock is no longer tracked.
+pub fn restore(
     tx: &Tx<'_>,
     product: ProductId,
     variant: Option<VariantId>,
     count: i64,
 ) -> Result<()> {
     let Some(variant) = variant else {
-        return Ok(tx.later(
+        return Ok(tx.execute_deferred(
             "update product set stock = stock + :count, updated_at = :now, version = version + 1
              where account_id = :account and id = :product and stock is not null",
             bind! { product, count },
         )?);
     };
-    tx.later(
+    tx.execute_deferred(
         "update variant set stock = stock + :count
          where account_id = :account and id = :variant and stock is not null",
         bind! { variant, count },
     )?;
-    raise(tx, product)
+    bump_version(tx, product)
 }
 
-/// A product shows what is left of its variants.
-fn raise(tx: &Tx<'_>, product: ProductId) -> Result<()> {
-    Ok(tx.later(
+/// Bumps the product's version: the product shows the stock of its variants.
+fn bump_version(tx: &Tx<'_>, product: ProductId) -> Result<()> {
+    Ok(tx.execute_deferred(
         "update product set updated_at = :now, version = version + 1
          where account_id = :account and id = :product",
         bind! { product },

@@ -1,33 +1,35 @@
-//! Variants: the sizes and colours of a product, each with its own stock and, if it differs, its own price.
+//! Variants of a product, such as sizes and colors, each with its own stock and optionally its own price.
 
 use std::collections::BTreeSet;
 
-use kit::{Change, text, words};
+use kit::{Change, string_enum, text};
 use serde::Serialize;
-use store::{Reader, Tx, bind, record, sql, word_column};
+use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
-use super::Against;
+use super::Violations;
 use crate::error::Result;
 use crate::ids::{AccountId, ProductId, VariantId};
 
-/// How many variants a product can have.
-pub const MOST: usize = 100;
+/// Maximum number of variants of a product.
+pub const MAX_VARIANTS: usize = 100;
 
-words! {
-    /// Whether a variant is offered.
+string_enum! {
+    /// The status of a variant.
     pub enum Status as VariantStatus {
         Active = "active",
-        /// It is no longer offered; orders still name it.
+        /// No longer offered; existing orders still refer to it.
         Archived = "archived",
     }
 }
-word_column!(Status);
+enum_column!(Status);
 
 record! {
-    /// A size or colour of a product.
+    /// A variant of a product, such as a size or color.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+    #[schema(as = ProductVariant)]
     pub struct Variant in variant {
+        /// Unique ID of the variant.
         pub id: VariantId,
         #[serde(skip)]
         pub account_id: AccountId,
@@ -35,12 +37,13 @@ record! {
         pub product_id: ProductId,
         #[serde(skip)]
         pub position: i64,
+        /// Name of the variant, unique within the product.
         #[schema(examples("M"), max_length = 60)]
         pub name: String,
-        /// `null`: the product's price.
+        /// Price in minor units of the product's currency; `null` for the product's price.
         #[schema(minimum = 0, maximum = 1_000_000_000_000i64)]
         pub price: Option<i64>,
-        /// How many are left; `null`: without limit.
+        /// Units in stock; `null` if the stock is not tracked.
         #[schema(minimum = 0)]
         pub stock: Option<i64>,
         #[serde(skip)]
@@ -48,23 +51,25 @@ record! {
     }
 }
 
-/// A variant as it is to be. With `id` it is one that is there, and members that are left out stay.
+/// A variant to create, or to change if `id` is set. When changing, omitted fields stay unchanged.
 #[derive(Debug, ToSchema)]
+#[schema(as = ProductVariantInput)]
 pub struct NewVariant {
+    /// ID of an existing variant to keep or change.
     pub id: Option<VariantId>,
-    /// Required without `id`.
+    /// Name of the variant, unique within the product; required without `id`.
     #[schema(examples("M"), min_length = 1, max_length = 60)]
     pub name: Option<String>,
-    /// `null`: the product's price.
+    /// Price in minor units; `null` for the product's price.
     #[schema(value_type = Option<i64>, minimum = 0, maximum = 1_000_000_000_000i64)]
     pub price: Change<i64>,
-    /// `null`: without limit.
+    /// Units in stock; `null` if the stock is not tracked.
     #[schema(value_type = Option<i64>, minimum = 0, maximum = 1_000_000_000)]
     pub stock: Change<i64>,
 }
 
-/// The variants of these products that are offered, in their order.
-pub fn of(db: &Reader<'_>, products: Vec<ProductId>) -> Result<Vec<Variant>> {
+/// The active variants of these products, by product and position.
+pub fn find_by_products(db: &Reader<'_>, products: Vec<ProductId>) -> Result<Vec<Variant>> {
     if products.is_empty() {
         return Ok(Vec::new());
     }
@@ -78,67 +83,68 @@ pub fn of(db: &Reader<'_>, products: Vec<ProductId>) -> Result<Vec<Variant>> {
     )?)
 }
 
-/// The variants that a product is to have, without changing anything yet.
-pub(super) fn planned(
+/// Builds the new list of variants of a product without saving it.
+pub(super) fn resolve(
     tx: &Tx<'_>,
     product_id: ProductId,
     before: &[Variant],
-    wanted: Vec<NewVariant>,
-    against: &mut Against,
+    requested: Vec<NewVariant>,
+    violations: &mut Violations,
 ) -> Vec<Variant> {
     let (mut names, mut ids) = (BTreeSet::new(), BTreeSet::new());
-    let mut after = Vec::with_capacity(wanted.len());
-    for (position, new) in (0i64..).zip(wanted) {
-        let place = format!("/variants/{position}");
-        let known = new.id.and_then(|id| before.iter().find(|known| known.id == id));
-        if new.id.is_some() && known.is_none() {
-            against.missing(format!("{place}/id"));
+    let mut after = Vec::with_capacity(requested.len());
+    for (position, new) in (0i64..).zip(requested) {
+        let pointer = format!("/variants/{position}");
+        let existing = new.id.and_then(|id| before.iter().find(|variant| variant.id == id));
+        if new.id.is_some() && existing.is_none() {
+            violations.add_not_found(format!("{pointer}/id"));
             continue;
         }
-        let Some(name) = new.name.or_else(|| known.map(|known| known.name.clone())) else {
-            against.invalid(format!("{place}/name"), "required", "This member is required.");
+        let Some(name) = new.name.or_else(|| existing.map(|variant| variant.name.clone())) else {
+            let detail = "`name` is required for a new variant.";
+            violations.add_invalid(format!("{pointer}/name"), "required", detail);
             continue;
         };
-        if !names.insert(text::folded(&name)) {
-            let why = "Another variant already has this name.";
-            against.invalid(format!("{place}/name"), "repeated", why);
+        if !names.insert(text::fold_case(&name)) {
+            let detail = "Another variant already has this name.";
+            violations.add_invalid(format!("{pointer}/name"), "repeated", detail);
         }
-        if known.is_some_and(|known| !ids.insert(known.id)) {
-            let why = "This stands in the list before.";
-            against.invalid(format!("{place}/id"), "repeated", why);
+        if existing.is_some_and(|variant| !ids.insert(variant.id)) {
+            let detail = "This variant appears more than once.";
+            violations.add_invalid(format!("{pointer}/id"), "repeated", detail);
         }
         after.push(Variant {
-            id: known.map_or_else(|| tx.new_id(), |known| known.id),
+            id: existing.map_or_else(|| tx.new_id(), |variant| variant.id),
             account_id: tx.account(),
             product_id,
             position,
             name,
-            price: new.price.apply(known.and_then(|known| known.price)),
-            stock: new.stock.apply(known.and_then(|known| known.stock)),
+            price: new.price.apply(existing.and_then(|variant| variant.price)),
+            stock: new.stock.apply(existing.and_then(|variant| variant.stock)),
             status: Status::Active,
         });
     }
     after
 }
 
-/// Makes these the variants of a product. Those that are left out are archived.
+/// Saves the new list of variants of a product. Variants missing from it are archived.
 pub(super) fn replace(tx: &Tx<'_>, before: &[Variant], after: &[Variant]) -> Result<()> {
     for variant in after {
-        match before.iter().find(|known| known.id == variant.id) {
-            None => tx.later(Variant::INSERT, &variant.bind())?,
-            Some(known) if known != variant => update(tx, variant)?,
+        match before.iter().find(|existing| existing.id == variant.id) {
+            None => tx.execute_deferred(Variant::INSERT, &variant.bind())?,
+            Some(existing) if existing != variant => update(tx, variant)?,
             Some(_) => {}
         }
     }
-    let gone = before.iter().filter(|known| after.iter().all(|variant| variant.id != known.id));
-    for variant in gone {
+    let removed = before.iter().filter(|old| after.iter().all(|variant| variant.id != old.id));
+    for variant in removed {
         update(tx, &Variant { status: Status::Archived, ..variant.clone() })?;
     }
     Ok(())
 }
 
 fn update(tx: &Tx<'_>, variant: &Variant) -> Result<()> {
-    Ok(tx.later(
+    Ok(tx.execute_deferred(
         "update variant set position = :position, name = :name, price = :price, stock = :stock,
              status = :status
          where account_id = :account and id = :id",

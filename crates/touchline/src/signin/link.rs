@@ -1,98 +1,101 @@
-//! Links that work once: to set the service up, to choose a new password, to confirm an address.
+//! One-time links: to set up the service, to reset a password, and to confirm an email address.
 
 use std::time::Duration;
 
 use kit::secret::{Token, TokenKind};
-use kit::{Timestamp, words};
-use store::{Reader, Tx, bind, record, sql, word_column};
+use kit::{Timestamp, string_enum};
+use store::{Reader, Tx, bind, enum_column, record, sql};
 
 use crate::error::{Code, Error, Result};
 use crate::ids::UserId;
 
-/// A link works for so long.
-const LIFE: Duration = Duration::from_secs(30 * 60);
+/// How long a link is valid.
+const TTL: Duration = Duration::from_secs(30 * 60);
 
-words! {
-    /// What a link is for.
+string_enum! {
+    /// The purpose of a link.
     pub enum LinkKind {
+        /// Set up the service.
         SetUp = "set_up",
+        /// Reset the password.
         Reset = "reset",
-        /// To choose a new password, after which the second step and the passkeys are gone too.
+        /// Reset the password, turn off two-step sign-in and remove all passkeys.
         ResetAll = "reset_all",
+        /// Confirm an email address.
         Verify = "verify",
     }
 }
-word_column!(LinkKind);
+enum_column!(LinkKind);
 
 record! {
-    /// A link that works once.
+    /// A one-time link. Only the hash of its token is stored.
     #[derive(Debug, Clone)]
-    pub struct OnceLink in once_link {
+    pub struct OneTimeLink in once_link {
         pub hash: [u8; 32],
         pub kind: LinkKind,
         pub user_id: Option<UserId>,
-        /// The address that is to be confirmed.
+        /// The email address to confirm.
         pub email: Option<String>,
         pub expires_at: Timestamp,
         pub created_at: Timestamp,
     }
 }
 
-/// Makes a link.
-pub fn make(
+/// Creates a link and returns its token.
+pub fn create(
     tx: &Tx<'_>,
     kind: LinkKind,
     user: Option<UserId>,
     email: Option<String>,
 ) -> Result<Token> {
-    let token = Token::make(TokenKind::Link, tx.dice());
-    let link = OnceLink {
+    let token = Token::generate(TokenKind::Link, tx.rng());
+    let link = OneTimeLink {
         hash: token.hash(),
         kind,
         user_id: user,
         email,
-        expires_at: tx.now().plus(LIFE),
+        expires_at: tx.now().plus(TTL),
         created_at: tx.now(),
     };
-    tx.run(sql!(OnceLink::INSERT, " /* any account */"), &link.bind())?;
+    tx.execute(sql!(OneTimeLink::INSERT, " /* any account */"), &link.bind())?;
     Ok(token)
 }
 
-/// The link of this token, if it still works.
-pub fn look(db: &Reader<'_>, kind: LinkKind, token: &str) -> Result<OnceLink> {
-    let token = Token::parse(TokenKind::Link, token).ok_or_else(gone)?;
+/// The link with this token, if it is valid.
+pub fn find(db: &Reader<'_>, kind: LinkKind, token: &str) -> Result<OneTimeLink> {
+    let token = Token::parse(TokenKind::Link, token).ok_or_else(link_expired)?;
     let text = sql!(
-        OnceLink::SELECT,
+        OneTimeLink::SELECT,
         " where hash = :hash and kind = :kind and expires_at > :now /* any account */"
     );
-    let found = db.maybe(text, bind! { hash: token.hash(), kind })?;
-    found.ok_or_else(gone)
+    let link = db.optional(text, bind! { hash: token.hash(), kind })?;
+    link.ok_or_else(link_expired)
 }
 
-/// Uses a link up. Of many who try at once, one succeeds.
-pub fn take(tx: &Tx<'_>, kind: LinkKind, token: &str) -> Result<OnceLink> {
-    let link = look(tx, kind, token)?;
+/// Consumes a link. Of several concurrent attempts, one succeeds.
+pub fn consume(tx: &Tx<'_>, kind: LinkKind, token: &str) -> Result<OneTimeLink> {
+    let link = find(tx, kind, token)?;
     let hash = link.hash;
     let deleted =
-        tx.run("delete from once_link where hash = :hash /* any account */", bind! { hash })?;
-    if deleted == 1 { Ok(link) } else { Err(gone()) }
+        tx.execute("delete from once_link where hash = :hash /* any account */", bind! { hash })?;
+    if deleted == 1 { Ok(link) } else { Err(link_expired()) }
 }
 
-/// Takes back every link of a kind that a user has.
-pub fn forget_of(tx: &Tx<'_>, kind: LinkKind, user: UserId) -> Result<()> {
-    tx.run(
+/// Revokes every link of this kind of a user.
+pub fn revoke_of_user(tx: &Tx<'_>, kind: LinkKind, user: UserId) -> Result<()> {
+    tx.execute(
         "delete from once_link where user_id = :user and kind = :kind /* any account */",
         bind! { user, kind },
     )?;
     Ok(())
 }
 
-/// Takes back every link of a kind, whoever has it.
-pub fn forget_all(tx: &Tx<'_>, kind: LinkKind) -> Result<()> {
-    tx.run("delete from once_link where kind = :kind /* any account */", bind! { kind })?;
+/// Revokes every link of this kind.
+pub fn revoke_all(tx: &Tx<'_>, kind: LinkKind) -> Result<()> {
+    tx.execute("delete from once_link where kind = :kind /* any account */", bind! { kind })?;
     Ok(())
 }
 
-fn gone() -> Error {
-    Error::new(Code::Gone, "This link has expired or was already used. Ask for a new one.")
+fn link_expired() -> Error {
+    Error::new(Code::Gone, "This link has expired or was already used. Request a new one.")
 }

@@ -1,10 +1,10 @@
-//! Signing in: browsers and how their people prove who they are.
+//! Sign-in: sessions, passwords, two-step sign-in and passkeys.
 //!
-//! A user signs in to the installation, not to one club; the session remembers which club's pages are
-//! shown. Of every secret only a hash is kept.
+//! A user signs in to the installation, not to one club; the session stores which club's pages are shown.
+//! Passwords, session tokens, links and recovery codes are stored only as hashes.
 
-pub mod entry;
-pub mod forgetting;
+pub mod authentication;
+pub mod cleanup;
 pub mod link;
 pub mod pages;
 pub mod passkey;

@@ -1,46 +1,46 @@
-//! The session: a browser somebody signed in with. Its cookie is looked up for every page, so a session
-//! that was ended is refused at once.
+//! Sessions of signed-in browsers. The cookie is looked up for every request, so ending a session takes effect
+//! immediately.
 
 use std::time::Duration;
 
 use kit::Timestamp;
 use kit::secret::{Token, TokenKind};
-use kit::words;
-use store::{Reader, Tx, bind, record, row, sql, word_column};
+use kit::string_enum;
+use store::{Reader, Tx, bind, enum_column, record, row, sql};
 
 use crate::accounts::user::{self, Role};
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, SessionId, UserId};
 
-/// A session ends after so long, however often it is used.
-const ABSOLUTE: Duration = Duration::from_secs(30 * 86_400);
-/// A session that nobody uses ends after so long.
-const IDLE: Duration = Duration::from_secs(7 * 86_400);
-/// Whoever looks after the club is asked again sooner.
-const ADMIN_ABSOLUTE: Duration = Duration::from_secs(12 * 3600);
-const ADMIN_IDLE: Duration = Duration::from_secs(2 * 3600);
-/// The second factor must follow within this time.
-const PENDING: Duration = Duration::from_secs(10 * 60);
-/// For so long after a proof nobody is asked for it again.
-const FRESH: Duration = Duration::from_secs(10 * 60);
-/// When a session was last seen is noted once in this time.
-const SEEN_EVERY: Duration = Duration::from_secs(60);
+/// Maximum age of a session, however often it is used.
+const MAX_AGE: Duration = Duration::from_secs(30 * 86_400);
+/// A session ends after this time without use.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(7 * 86_400);
+/// Owners and admins have shorter limits.
+const ADMIN_MAX_AGE: Duration = Duration::from_secs(12 * 3600);
+const ADMIN_IDLE_TIMEOUT: Duration = Duration::from_secs(2 * 3600);
+/// After the password, the second factor must follow within this time.
+const PENDING_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+/// Sensitive actions require an authentication within this time.
+const RECENT_AUTHENTICATION: Duration = Duration::from_secs(10 * 60);
+/// How often `last_seen_at` is updated, at most.
+const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 
-words! {
-    /// How somebody proved who they are.
+string_enum! {
+    /// How a user authenticated.
     pub enum Method {
         Password = "password",
         Totp = "totp",
         RecoveryCode = "recovery_code",
         Passkey = "passkey",
-        /// By a link that only they got.
+        /// A one-time link.
         Link = "link",
     }
 }
-word_column!(Method);
+enum_column!(Method);
 
 record! {
-    /// A browser somebody signed in with.
+    /// A session of a browser.
     #[derive(Debug, Clone)]
     pub struct Session in session {
         pub id: SessionId,
@@ -48,9 +48,10 @@ record! {
         pub user_id: UserId,
         /// The club whose pages are shown.
         pub club: Option<AccountId>,
-        /// The password was right, but the second factor is still to come.
+        /// The password was correct, but the second factor is still missing.
         pub pending: bool,
         pub method: Method,
+        /// When the user last authenticated.
         pub proved_at: Timestamp,
         pub user_agent: Option<String>,
         pub address: Option<String>,
@@ -60,7 +61,7 @@ record! {
     }
 }
 
-/// A session to be begun.
+/// Input for [`begin`].
 #[derive(Debug, Clone)]
 pub struct NewSession {
     pub user: UserId,
@@ -70,16 +71,16 @@ pub struct NewSession {
     pub browser: Browser,
 }
 
-/// What is known of a browser, for its owner to know it again.
+/// Information about a browser that helps its user to recognize it.
 #[derive(Debug, Clone, Default)]
 pub struct Browser {
     pub user_agent: Option<String>,
     pub address: Option<String>,
 }
 
-/// Begins a session and hands out the value of its cookie.
+/// Begins a session. Returns it with the token for the cookie.
 pub fn begin(tx: &Tx<'_>, new: NewSession) -> Result<(Session, Token)> {
-    let token = Token::make(TokenKind::Session, tx.dice());
+    let token = Token::generate(TokenKind::Session, tx.rng());
     let session = Session {
         id: tx.new_id(),
         token_hash: token.hash(),
@@ -91,15 +92,15 @@ pub fn begin(tx: &Tx<'_>, new: NewSession) -> Result<(Session, Token)> {
         user_agent: new.browser.user_agent,
         address: new.browser.address,
         last_seen_at: tx.now(),
-        expires_at: tx.now().plus(if new.pending { PENDING } else { ABSOLUTE }),
+        expires_at: tx.now().plus(if new.pending { PENDING_TIMEOUT } else { MAX_AGE }),
         created_at: tx.now(),
     };
-    tx.run(sql!(Session::INSERT, " /* any account */"), &session.bind())?;
+    tx.execute(sql!(Session::INSERT, " /* any account */"), &session.bind())?;
     Ok((session, token))
 }
 
 row! {
-    /// Everything a page needs to know of who looks at it, in one look.
+    /// The session of a request with its user and club, read in one query.
     #[derive(Debug, Clone)]
     pub struct Visit {
         pub session: SessionId,
@@ -112,20 +113,20 @@ row! {
         expires_at: Timestamp,
         created_at: Timestamp,
         disabled_at: Option<Timestamp>,
-        /// The club whose pages are shown, if they still belong to it.
+        /// The club whose pages are shown, if the user still belongs to it.
         pub club: Option<AccountId>,
         pub club_name: Option<String>,
         pub role: Option<Role>,
-        /// The version of everything the club shows.
+        /// The club's journal sequence, which increases with every visible change.
         pub sequence: Option<i64>,
-        /// How many clubs they belong to.
+        /// The number of clubs the user belongs to.
         pub clubs: i64,
     }
 }
 
-/// Who looks with this cookie, if it is good now.
+/// The session with this cookie, if it is active.
 pub fn find(db: &Reader<'_>, token: &Token) -> Result<Option<Visit>> {
-    let found: Option<Visit> = db.maybe(
+    let visit: Option<Visit> = db.optional(
         "select s.id as session, s.user_id as user, u.name, u.email, s.pending, s.proved_at,
                 s.last_seen_at, s.expires_at, s.created_at, u.disabled_at,
                 b.account_id as club, a.name as club_name, b.role, j.sequence,
@@ -138,45 +139,50 @@ pub fn find(db: &Reader<'_>, token: &Token) -> Result<Option<Visit>> {
          where s.token_hash = :hash /* any account */",
         bind! { hash: token.hash() },
     )?;
-    Ok(found.filter(|visit| visit.lives(db.now())))
+    Ok(visit.filter(|visit| visit.is_active(db.now())))
 }
 
 impl Visit {
-    fn lives(&self, now: Timestamp) -> bool {
+    fn is_active(&self, now: Timestamp) -> bool {
         self.disabled_at.is_none()
             && now < self.expires_at
-            && in_time(self.role, self.created_at, self.last_seen_at, now)
+            && is_within_limits(self.role, self.created_at, self.last_seen_at, now)
     }
 
-    /// Whether the session is young enough, and was used lately enough, for somebody who is this in a club,
-    /// whichever club's pages it shows.
-    pub fn is_good_for(&self, role: Option<Role>, now: Timestamp) -> bool {
-        in_time(role, self.created_at, self.last_seen_at, now)
+    /// Whether the session is within the time limits of this role, which may be a role in another club than the
+    /// one whose pages are shown.
+    pub fn is_valid_for_role(&self, role: Option<Role>, now: Timestamp) -> bool {
+        is_within_limits(role, self.created_at, self.last_seen_at, now)
     }
 
-    /// Whether they proved who they are a short while ago.
-    pub fn is_fresh(&self, now: Timestamp) -> bool {
-        now < self.proved_at.plus(FRESH)
+    /// Whether the user authenticated recently enough for a sensitive action.
+    pub fn is_recently_authenticated(&self, now: Timestamp) -> bool {
+        now < self.proved_at.plus(RECENT_AUTHENTICATION)
     }
 
-    /// Whether it is time to note that the session is in use.
-    pub fn is_due(&self, now: Timestamp) -> bool {
-        self.last_seen_at.plus(SEEN_EVERY) <= now
+    /// Whether it is time to update `last_seen_at`.
+    pub fn needs_touch(&self, now: Timestamp) -> bool {
+        self.last_seen_at.plus(TOUCH_INTERVAL) <= now
     }
 }
 
-/// Whether a session is used often enough, and was begun lately enough, for what its user is in the club.
-fn in_time(role: Option<Role>, begun: Timestamp, seen: Timestamp, now: Timestamp) -> bool {
+/// Whether a session is within the idle timeout and the maximum age for the user's role in the club.
+fn is_within_limits(
+    role: Option<Role>,
+    created_at: Timestamp,
+    last_seen_at: Timestamp,
+    now: Timestamp,
+) -> bool {
     let (idle, absolute) = match role {
-        Some(Role::Owner | Role::Admin) => (ADMIN_IDLE, ADMIN_ABSOLUTE),
-        _ => (IDLE, ABSOLUTE),
+        Some(Role::Owner | Role::Admin) => (ADMIN_IDLE_TIMEOUT, ADMIN_MAX_AGE),
+        _ => (IDLE_TIMEOUT, MAX_AGE),
     };
-    now < seen.plus(idle) && now < begun.plus(absolute)
+    now < last_seen_at.plus(idle) && now < created_at.plus(absolute)
 }
 
-/// Notes that a session is in use. The row is locked until the job ends, so that nobody ends the session meanwhile.
+/// Updates `last_seen_at`. Locks the row until the transaction ends, so that the session cannot end in the meantime.
 pub fn touch(tx: &Tx<'_>, id: SessionId) -> Result<()> {
-    tx.run(
+    tx.execute(
         "update session
          set last_seen_at = case when last_seen_at < :now then :now else last_seen_at end
          where id = :id /* any account */",
@@ -185,83 +191,83 @@ pub fn touch(tx: &Tx<'_>, id: SessionId) -> Result<()> {
     Ok(())
 }
 
-/// Fails if a session has ended, is still pending, or belongs to a user who was disabled. A request looks its session up
-/// before it reads its body; the job that changes something calls this to make sure that the session is still there.
-pub fn check_open(db: &Reader<'_>, id: SessionId) -> Result<()> {
-    let open: Option<(SessionId,)> = db.maybe(
+/// Fails if a session has ended, is still pending, or belongs to a disabled user. A request looks up its session before
+/// it reads its body; the transaction that changes something calls this to make sure that the session still exists.
+pub fn check_active(db: &Reader<'_>, id: SessionId) -> Result<()> {
+    let session: Option<(SessionId,)> = db.optional(
         "select s.id from session s join app_user u on u.id = s.user_id
          where s.id = :id and not s.pending and s.expires_at > :now and u.disabled_at is null
          /* any account */",
         bind! { id },
     )?;
-    open.map(drop).ok_or_else(ended)
+    session.map(drop).ok_or_else(session_ended)
 }
 
-/// What the user of a session is in this account now. Fails like [`check_open`].
+/// The current role of a session's user in this account. Fails like [`check_active`].
 pub fn current_role(db: &Reader<'_>, id: SessionId) -> Result<Option<Role>> {
-    let found: Option<(Option<Role>,)> = db.maybe(
+    let session: Option<(Option<Role>,)> = db.optional(
         "select b.role from session s
          join app_user u on u.id = s.user_id
          left join account_user b on b.account_id = :account and b.user_id = s.user_id
          where s.id = :id and not s.pending and s.expires_at > :now and u.disabled_at is null",
         bind! { id },
     )?;
-    found.map(|(role,)| role).ok_or_else(ended)
+    session.map(|(role,)| role).ok_or_else(session_ended)
 }
 
-/// Ends a session that waits for the second step, because the second step has come. Fails if it has ended before.
+/// Ends a pending session after the second step succeeded. Fails if the session has already ended.
 pub fn end_pending(tx: &Tx<'_>, user: UserId, id: SessionId) -> Result<()> {
-    let pending = tx.run(
+    let deleted = tx.execute(
         "delete from session
          where id = :id and user_id = :user and pending and expires_at > :now /* any account */",
         bind! { id, user },
     )?;
-    if pending == 1 { Ok(()) } else { Err(ended()) }
+    if deleted == 1 { Ok(()) } else { Err(session_ended()) }
 }
 
-/// The session that a request came with is no longer there.
-fn ended() -> Error {
+/// The error for a request whose session has ended.
+fn session_ended() -> Error {
     Error::new(Code::InvalidCredentials, "You have been signed out. Sign in again.")
 }
 
-/// Notes that whoever uses a session has proved again who they are, and hands out a new cookie: the old
-/// one opens nothing any more.
-pub fn renew(tx: &Tx<'_>, id: SessionId) -> Result<Token> {
-    let token = Token::make(TokenKind::Session, tx.dice());
-    let renewed = tx.run(
+/// Records that the user authenticated again. Returns a new token for the cookie; the old one is no longer valid.
+pub fn reauthenticate(tx: &Tx<'_>, id: SessionId) -> Result<Token> {
+    let token = Token::generate(TokenKind::Session, tx.rng());
+    let updated = tx.execute(
         "update session set token_hash = :hash, proved_at = :now, last_seen_at = :now
          where id = :id and not pending /* any account */",
         bind! { id, hash: token.hash() },
     )?;
-    if renewed == 1 { Ok(token) } else { Err(Error::not_found()) }
+    if updated == 1 { Ok(token) } else { Err(Error::not_found()) }
 }
 
-/// Ends a session of a user. Ending it twice is harmless.
+/// Ends a session of a user. Returns whether it existed.
 pub fn end(tx: &Tx<'_>, user: UserId, id: SessionId) -> Result<bool> {
-    let ended = tx.run(
+    let deleted = tx.execute(
         "delete from session where id = :id and user_id = :user /* any account */",
         bind! { id, user },
     )?;
-    Ok(ended > 0)
+    Ok(deleted > 0)
 }
 
-/// Ends every session of a user but this one.
-pub fn end_others(tx: &Tx<'_>, user: UserId, but: Option<SessionId>) -> Result<u64> {
-    let but = but.unwrap_or(SessionId::LEAST);
-    Ok(tx.run(
-        "delete from session where user_id = :user and id <> :but /* any account */",
-        bind! { user, but },
+/// Ends every session of a user except `keep`. Returns the number of ended sessions.
+pub fn end_others(tx: &Tx<'_>, user: UserId, keep: Option<SessionId>) -> Result<u64> {
+    let keep = keep.unwrap_or(SessionId::MIN);
+    Ok(tx.execute(
+        "delete from session where user_id = :user and id <> :keep /* any account */",
+        bind! { user, keep },
     )?)
 }
 
-/// Ends every session in which a user looks at the pages of this account.
+/// Ends every session of a user that shows the pages of this account.
 pub fn end_in_club(tx: &Tx<'_>, user: UserId) -> Result<u64> {
-    Ok(tx.run("delete from session where user_id = :user and club = :account", bind! { user })?)
+    Ok(tx
+        .execute("delete from session where user_id = :user and club = :account", bind! { user })?)
 }
 
-/// The sessions of a user that have not ended, newest first.
+/// The active sessions of a user, newest first.
 pub fn list(db: &Reader<'_>, user: UserId) -> Result<Vec<Session>> {
-    let since = db.now().minus(IDLE);
+    let since = db.now().minus(IDLE_TIMEOUT);
     let clubs = user::clubs(db, user)?;
     let text = sql!(
         Session::SELECT,
@@ -271,23 +277,23 @@ pub fn list(db: &Reader<'_>, user: UserId) -> Result<Vec<Session>> {
     let mut sessions: Vec<Session> = db.all(text, bind! { user, since })?;
     sessions.retain(|session| {
         let role = clubs.iter().find(|club| Some(club.id) == session.club).map(|club| club.role);
-        in_time(role, session.created_at, session.last_seen_at, db.now())
+        is_within_limits(role, session.created_at, session.last_seen_at, db.now())
     });
     Ok(sessions)
 }
 
-/// Shows the pages of this club in those sessions of a user that show none, such as when they were let in.
+/// Selects this club in those sessions of a user that show none, such as when a request to join was approved.
 pub fn show_club(tx: &Tx<'_>, user: UserId) -> Result<()> {
-    tx.run(
+    tx.execute(
         "update session set club = :account where user_id = :user and club is null",
         bind! { user },
     )?;
     Ok(())
 }
 
-/// Shows the pages of another club. Whoever does not belong to it sees none.
-pub fn switch(tx: &Tx<'_>, id: SessionId, club: AccountId) -> Result<()> {
-    tx.run(
+/// Switches the session to the pages of another club. Does nothing if the user does not belong to it.
+pub fn switch_club(tx: &Tx<'_>, id: SessionId, club: AccountId) -> Result<()> {
+    tx.execute(
         "update session set club = :club
          where id = :id and exists (select 1 from account_user
                                     where account_user.account_id = :club

@@ -1,5 +1,5 @@
-//! The first run: whoever has the link makes the club and becomes its owner. Once there is an owner, no
-//! link opens anything.
+//! The initial setup: the person with the link creates the first club and becomes its owner. Setup links stop
+//! working as soon as a club has an owner.
 
 use kit::Zone;
 use kit::secret::Token;
@@ -7,13 +7,13 @@ use store::{Reader, Tx};
 
 use super::link::{self, LinkKind};
 use crate::accounts::account::{self, NewAccount, Tier};
-use crate::accounts::own;
+use crate::accounts::profile;
 use crate::accounts::user::{self, NewUser, Role, User};
 use crate::error::{Code, Error, Fault, Result};
 
-/// What whoever sets the service up says.
+/// Input for [`create_first_club`].
 #[derive(Debug, Clone)]
-pub struct Beginning {
+pub struct SetUpInput {
     pub club: String,
     pub sport: Option<String>,
     pub timezone: Zone,
@@ -22,29 +22,29 @@ pub struct Beginning {
     pub password_hash: String,
 }
 
-/// A new link, if there is no owner yet; those before work no longer.
-pub fn invite(tx: &Tx<'_>) -> Result<Option<Token>> {
-    link::forget_all(tx, LinkKind::SetUp)?;
-    if own::any_owner(tx)? {
+/// Creates a setup link and revokes earlier ones. `None` if a club already has an owner.
+pub fn create_link(tx: &Tx<'_>) -> Result<Option<Token>> {
+    link::revoke_all(tx, LinkKind::SetUp)?;
+    if profile::any_owner_exists(tx)? {
         return Ok(None);
     }
-    link::make(tx, LinkKind::SetUp, None, None).map(Some)
+    link::create(tx, LinkKind::SetUp, None, None).map(Some)
 }
 
-/// Whether a link still opens anything.
-pub fn look(db: &Reader<'_>, token: &str) -> Result<()> {
-    if own::any_owner(db)? {
-        return Err(Error::new(Code::Gone, "This service is set up already."));
+/// Checks that a setup link is valid.
+pub fn check_link(db: &Reader<'_>, token: &str) -> Result<()> {
+    if profile::any_owner_exists(db)? {
+        return Err(Error::new(Code::Gone, "This service is already set up."));
     }
-    link::look(db, LinkKind::SetUp, token).map(drop)
+    link::find(db, LinkKind::SetUp, token).map(drop)
 }
 
-/// Makes the club and its owner. The job runs in the scope of the club that it makes.
-pub fn begin(tx: &Tx<'_>, token: &str, new: Beginning) -> Result<User> {
-    look(tx, token)?;
-    link::take(tx, LinkKind::SetUp, token)?;
+/// Creates the club and its owner. The transaction must already run in the scope of the new club's id.
+pub fn create_first_club(tx: &Tx<'_>, token: &str, new: SetUpInput) -> Result<User> {
+    check_link(tx, token)?;
+    link::consume(tx, LinkKind::SetUp, token)?;
     if user::find_by_email(tx, &new.email)?.is_some() {
-        let detail = "Somebody signs in with this address already.";
+        let detail = "A user with this email address already exists.";
         return Err(Error::invalid(vec![Fault::new("/email", "taken", detail)]));
     }
     let account = NewAccount {

@@ -1,10 +1,11 @@
-//! Attempts to sign in, counted for each address of mail whether it is known or not, so that guessing
-//! gets slower and slower. Nobody is ever locked out: after the wait, the right password works.
+//! Throttling of sign-in attempts per email address, whether or not a user has it, so that guessing gets slower and
+//! slower. Users are never locked out: after the wait, the correct password works.
 //!
-//! Whoever fails waits longer and longer where they are, and only there: each neighbourhood is counted
-//! apart. So that many places together do not guess without end either, all of them share a bound; a place
-//! that has not failed lately gets past it on a reserve that those who fail cannot touch. Where somebody
-//! signed in before, no stranger can make them wait.
+//! Failures are counted per location: an IPv4 address or an IPv6 /64 network. A location waits longer after each failure
+//! and does not affect others. To bound guessing from many locations, all locations share one limit. A location without
+//! recent failures can exceed the shared limit by using a reserve that failing locations have no access to. A location
+//! where the user has signed in before (a known location) is exempt from the shared limit, so that strangers cannot make
+//! the user wait there.
 
 use std::time::Duration;
 
@@ -15,204 +16,213 @@ use crate::error::{Code, Error, Result};
 use crate::ids::SessionId;
 use crate::secrets::{SealKey, Secrets};
 
-/// So many failures cost nothing.
-const FREE: i64 = 3;
-/// The longest anybody waits after a failure of their own.
-const LONGEST: u64 = 60;
-/// After so long without a failure everything is forgiven.
-const FORGIVEN: Duration = Duration::from_secs(86_400);
-/// For so long it is remembered where somebody signed in.
-pub(super) const REMEMBERED: Duration = Duration::from_secs(30 * 86_400);
-/// So many codes can be tried before the password is asked for again.
-const CODES: i64 = 5;
+/// The number of failures without a wait.
+const FREE_FAILURES: i64 = 3;
+/// The longest wait after a failure at the same location.
+const MAX_WAIT_SECONDS: u64 = 60;
+/// Failures are forgotten after this time.
+const FAILURE_TTL: Duration = Duration::from_secs(86_400);
+/// How long known locations are stored.
+pub(super) const KNOWN_LOCATION_TTL: Duration = Duration::from_secs(30 * 86_400);
+/// After this many wrong codes, the user has to enter the password again.
+const MAX_WRONG_CODES: i64 = 5;
 
-/// How often something may happen: a few times at once, then once in a while.
+/// A rate limit: `burst` attempts at once, then one attempt per interval.
 #[derive(Debug, Clone, Copy)]
-struct Bound {
+struct RateLimit {
     burst: u32,
-    every: Duration,
+    interval: Duration,
 }
 
-impl Bound {
+impl RateLimit {
     const fn new(burst: u32, seconds: u64) -> Self {
-        Self { burst, every: Duration::from_secs(seconds) }
+        Self { burst, interval: Duration::from_secs(seconds) }
     }
 }
 
-/// What somebody tries to tell us.
+/// The factor that an attempt is made with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Proof {
+pub enum Factor {
     Password,
-    /// Six digits are guessed sooner than a password, so fewer are taken: from all strange places together
-    /// ten in any quarter of an hour.
+    /// A six-digit code is easier to guess than a password, so the limits are stricter: from all unknown locations
+    /// together, ten attempts in any 15 minutes.
     Code,
 }
 
-impl Proof {
-    /// What all strange places share.
-    fn shared(self) -> Bound {
+impl Factor {
+    /// The limit that all unknown locations share.
+    fn shared_limit(self) -> RateLimit {
         match self {
-            Self::Password => Bound::new(30, 2),
-            Self::Code => Bound::new(4, 300),
+            Self::Password => RateLimit::new(30, 2),
+            Self::Code => RateLimit::new(4, 300),
         }
     }
 
-    /// What is kept for strange places that have not failed lately.
-    fn reserve(self) -> Bound {
+    /// The reserve for unknown locations without recent failures.
+    fn reserve_limit(self) -> RateLimit {
         match self {
-            Self::Password => Bound::new(30, 2),
-            Self::Code => Bound::new(1, 450),
+            Self::Password => RateLimit::new(30, 2),
+            Self::Code => RateLimit::new(1, 450),
         }
     }
 
-    /// What a place has to itself where somebody signed in before, beside the growing wait.
-    fn at_home(self) -> Option<Bound> {
+    /// The limit of each known location, in addition to the growing wait.
+    fn known_location_limit(self) -> Option<RateLimit> {
         match self {
             Self::Password => None,
-            Self::Code => Some(Bound::new(5, 180)),
+            Self::Code => Some(RateLimit::new(5, 180)),
         }
     }
 }
 
-/// Whose attempts are counted: an address of mail, and that address from one network.
+/// The keys of the counters for attempts with an email address, overall and from one location. They are keyed hashes, so
+/// that the database does not reveal the addresses.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject {
-    proof: Proof,
-    /// All strange places together, and their reserve.
-    anywhere: [u8; 32],
+pub struct ThrottleKeys {
+    factor: Factor,
+    /// The limit that all unknown locations share.
+    all_locations: [u8; 32],
+    /// Their reserve.
     reserve: [u8; 32],
-    /// Failures at this place.
-    here: [u8; 32],
-    /// Kept if somebody signed in at this place.
-    home: [u8; 32],
-    /// What a place where somebody signed in has to itself.
-    at_home: [u8; 32],
-    /// Failures at this place with the password, which a right code forgives too.
-    password_here: [u8; 32],
+    /// Failures at this location.
+    location_failures: [u8; 32],
+    /// Exists if this is a known location.
+    known_location: [u8; 32],
+    /// The limit of this location if it is known.
+    known_location_limit: [u8; 32],
+    /// Password failures at this location, which a correct code resets too.
+    location_password_failures: [u8; 32],
 }
 
-impl Subject {
-    /// The subject of attempts with this address of mail from this place.
-    pub fn new(secrets: &Secrets, proof: Proof, email: &str, place: &str) -> Self {
-        let (key, email) = (secrets.key("sign-in attempts"), text::folded(email.trim()));
-        let anywhere = |what: &str| key.sign(&[what.as_bytes(), b" ", email.as_bytes()]);
-        let here = |what: &str| {
-            key.sign(&[what.as_bytes(), b" ", place.as_bytes(), b" ", email.as_bytes()])
+impl ThrottleKeys {
+    /// The counters for attempts with this email address from this location.
+    pub fn new(secrets: &Secrets, factor: Factor, email: &str, location: &str) -> Self {
+        let (key, email) = (secrets.key("sign-in attempts"), text::fold_case(email.trim()));
+        // The labels below are part of the stored keys. Changing them resets all counters.
+        let overall = |label: &str| key.sign(&[label.as_bytes(), b" ", email.as_bytes()]);
+        let at_location = |label: &str| {
+            key.sign(&[label.as_bytes(), b" ", location.as_bytes(), b" ", email.as_bytes()])
         };
-        let (shared, reserve, own, at_home) = match proof {
-            Proof::Password => ("anywhere", "reserve", "here", "at home"),
-            Proof::Code => ("codes anywhere", "codes reserve", "codes here", "codes at home"),
+        let (shared, reserve, failures, known_limit) = match factor {
+            Factor::Password => ("anywhere", "reserve", "here", "at home"),
+            Factor::Code => ("codes anywhere", "codes reserve", "codes here", "codes at home"),
         };
         Self {
-            proof,
-            anywhere: anywhere(shared),
-            reserve: anywhere(reserve),
-            here: here(own),
-            home: here("home"),
-            at_home: here(at_home),
-            password_here: here("here"),
+            factor,
+            all_locations: overall(shared),
+            reserve: overall(reserve),
+            location_failures: at_location(failures),
+            known_location: at_location("home"),
+            known_location_limit: at_location(known_limit),
+            location_password_failures: at_location("here"),
         }
     }
 
-    /// What other counters know this address of mail by, at this place and anywhere.
+    /// Keys for other limits on this email address: at this location, and overall.
     pub fn hashes(&self) -> ([u8; 32], [u8; 32]) {
-        (self.here, self.anywhere)
+        (self.location_failures, self.all_locations)
     }
 }
 
-/// An attempt that was let in.
+/// An attempt that was allowed.
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt {
-    subject: Subject,
-    /// The bound that let it in.
-    taken: Option<([u8; 32], Bound)>,
-    /// How many have failed in a row if this one does, at all strange places or at this known one.
+    keys: ThrottleKeys,
+    /// The counter and limit that it was counted against.
+    counted: Option<([u8; 32], RateLimit)>,
+    /// The number of consecutive failures if this attempt fails: at all unknown locations, or at this known one.
     pub failures: i64,
 }
 
-/// Counts an attempt as a failure before it is known to be one, so that many at once are many; or says
-/// how long to wait.
-pub fn attempt(tx: &Tx<'_>, subject: Subject) -> Result<Attempt> {
+/// Counts an attempt as a failure before its result is known, so that concurrent attempts all count. Fails with
+/// `rate_limited` if the caller has to wait.
+pub fn attempt(tx: &Tx<'_>, keys: ThrottleKeys) -> Result<Attempt> {
     let now = tx.now();
-    let failed = match known(tx, subject.here)? {
-        Some((failures, last)) if now < last.plus(FORGIVEN) => {
-            let next = last.plus(wait(failures));
+    let local_failures = match find_counter(tx, keys.location_failures)? {
+        Some((failures, last)) if now < last.plus(FAILURE_TTL) => {
+            let next = last.plus(wait_after(failures));
             if now < next {
-                return Err(too_soon(now, next));
+                return Err(rate_limited(now, next));
             }
             failures
         }
         _ => 0,
     };
-    if known(tx, subject.home)?.is_some() {
-        let own = subject.proof.at_home().map(|bound| (subject.at_home, bound));
-        if let Some((counter, bound)) = own {
-            take(tx, counter, bound)?;
+    if find_counter(tx, keys.known_location)?.is_some() {
+        let local_limit =
+            keys.factor.known_location_limit().map(|limit| (keys.known_location_limit, limit));
+        if let Some((counter, limit)) = local_limit {
+            count_against(tx, counter, limit)?;
         }
-        keep(tx, subject.here, failed + 1, now)?;
-        return Ok(Attempt { subject, taken: own, failures: failed + 1 });
+        set_counter(tx, keys.location_failures, local_failures + 1, now)?;
+        return Ok(Attempt { keys, counted: local_limit, failures: local_failures + 1 });
     }
-    let (shared, reserve) = (subject.proof.shared(), subject.proof.reserve());
-    let (taken, failures) = match take(tx, subject.anywhere, shared) {
-        Ok(failures) => ((subject.anywhere, shared), failures),
-        Err(_) if failed == 0 => {
-            let failures = take(tx, subject.reserve, reserve)?;
-            ((subject.reserve, reserve), failures)
+    let (shared, reserve) = (keys.factor.shared_limit(), keys.factor.reserve_limit());
+    let (taken, failures) = match count_against(tx, keys.all_locations, shared) {
+        Ok(failures) => ((keys.all_locations, shared), failures),
+        Err(_) if local_failures == 0 => {
+            let failures = count_against(tx, keys.reserve, reserve)?;
+            ((keys.reserve, reserve), failures)
         }
         Err(error) => return Err(error),
     };
-    keep(tx, subject.here, failed + 1, now)?;
-    Ok(Attempt { subject, taken: Some(taken), failures })
+    set_counter(tx, keys.location_failures, local_failures + 1, now)?;
+    Ok(Attempt { keys, counted: Some(taken), failures })
 }
 
-/// The attempt was a good one: what failed here before is forgiven, and the place is remembered.
-pub fn forgive(tx: &Tx<'_>, attempt: Attempt) -> Result<()> {
-    let subject = attempt.subject;
-    for counter in [subject.here, subject.password_here] {
-        forget(tx, counter)?;
+/// Records that an attempt succeeded: resets the failures of its location, undoes its count, and stores the location
+/// as known.
+pub fn record_success(tx: &Tx<'_>, attempt: Attempt) -> Result<()> {
+    let keys = attempt.keys;
+    for counter in [keys.location_failures, keys.location_password_failures] {
+        delete_counter(tx, counter)?;
     }
-    if let Some((counter, bound)) = attempt.taken
-        && let Some((_, free_at)) = known(tx, counter)?
+    if let Some((counter, limit)) = attempt.counted
+        && let Some((_, free_at)) = find_counter(tx, counter)?
     {
-        keep(tx, counter, 0, free_at.minus(bound.every))?;
+        set_counter(tx, counter, 0, free_at.minus(limit.interval))?;
     }
-    keep(tx, subject.home, 0, tx.now())
+    set_counter(tx, keys.known_location, 0, tx.now())
 }
 
-/// Counts a code that was wrong after one password; says whether there were too many.
-pub fn too_many_codes(tx: &Tx<'_>, key: &SealKey, session: SessionId) -> Result<bool> {
+/// Counts a wrong code in a pending session. Returns whether there were too many.
+pub fn count_wrong_code(tx: &Tx<'_>, key: &SealKey, session: SessionId) -> Result<bool> {
     let counter = key.sign(&[b"codes of ", session.to_string().as_bytes()]);
-    let tried = known(tx, counter)?.map_or(0, |(tried, _)| tried) + 1;
-    keep(tx, counter, tried, tx.now())?;
-    Ok(tried >= CODES)
+    let count = find_counter(tx, counter)?.map_or(0, |(count, _)| count) + 1;
+    set_counter(tx, counter, count, tx.now())?;
+    Ok(count >= MAX_WRONG_CODES)
 }
 
-/// Takes one of what a bound allows, and says how many were taken in a row. Of each bound only the moment
-/// is kept at which all of it is free again.
-fn take(tx: &Tx<'_>, counter: [u8; 32], bound: Bound) -> Result<i64> {
+/// Counts an attempt against a limit. Returns the number of consecutive failures, including this attempt.
+///
+/// This is the generic cell rate algorithm: for each counter only the time is stored at which its whole burst is
+/// available again.
+fn count_against(tx: &Tx<'_>, counter: [u8; 32], limit: RateLimit) -> Result<i64> {
     let now = tx.now();
-    let (taken, free_at) = match known(tx, counter)? {
-        Some((taken, free_at)) if now < free_at.plus(FORGIVEN) => (taken, free_at.max(now)),
+    let (failures, free_at) = match find_counter(tx, counter)? {
+        Some((failures, free_at)) if now < free_at.plus(FAILURE_TTL) => {
+            (failures, free_at.max(now))
+        }
         _ => (0, now),
     };
-    let next = free_at.plus(bound.every);
-    let allowed = now.plus(bound.every * bound.burst);
+    let next = free_at.plus(limit.interval);
+    let allowed = now.plus(limit.interval * limit.burst);
     if allowed < next {
-        return Err(too_soon(allowed, next));
+        return Err(rate_limited(allowed, next));
     }
-    keep(tx, counter, taken + 1, next)?;
-    Ok(taken + 1)
+    set_counter(tx, counter, failures + 1, next)?;
+    Ok(failures + 1)
 }
 
-fn known(db: &Reader<'_>, subject: [u8; 32]) -> Result<Option<(i64, Timestamp)>> {
-    Ok(db.maybe(
+fn find_counter(db: &Reader<'_>, subject: [u8; 32]) -> Result<Option<(i64, Timestamp)>> {
+    Ok(db.optional(
         "select failures, last_at from sign_in_failure where subject = :subject /* any account */",
         bind! { subject },
     )?)
 }
 
-fn keep(tx: &Tx<'_>, subject: [u8; 32], failures: i64, at: Timestamp) -> Result<()> {
-    tx.run(
+fn set_counter(tx: &Tx<'_>, subject: [u8; 32], failures: i64, at: Timestamp) -> Result<()> {
+    tx.execute(
         "insert into sign_in_failure (subject, failures, last_at) values (:subject, :failures, :at)
          on conflict (subject) do update set failures = :failures, last_at = :at /* any account */",
         bind! { subject, failures, at },
@@ -220,24 +230,25 @@ fn keep(tx: &Tx<'_>, subject: [u8; 32], failures: i64, at: Timestamp) -> Result<
     Ok(())
 }
 
-fn forget(tx: &Tx<'_>, subject: [u8; 32]) -> Result<()> {
-    tx.run(
+fn delete_counter(tx: &Tx<'_>, subject: [u8; 32]) -> Result<()> {
+    tx.execute(
         "delete from sign_in_failure where subject = :subject /* any account */",
         bind! { subject },
     )?;
     Ok(())
 }
 
-/// How long to wait after so many failures: 1, 2, 4 … 60 seconds after the third.
-fn wait(failures: i64) -> Duration {
-    let over = u32::try_from(failures - FREE).ok();
-    Duration::from_secs(over.map_or(0, |over| 1u64 << over.min(6)).min(LONGEST))
+/// The wait after a number of failures: none before the third, then 1, 2, 4 … 60 seconds.
+fn wait_after(failures: i64) -> Duration {
+    let over = u32::try_from(failures - FREE_FAILURES).ok();
+    Duration::from_secs(over.map_or(0, |over| 1u64 << over.min(6)).min(MAX_WAIT_SECONDS))
 }
 
-fn too_soon(now: Timestamp, next: Timestamp) -> Error {
+fn rate_limited(now: Timestamp, next: Timestamp) -> Error {
     let left = u64::try_from(next.micros() - now.micros()).unwrap_or(0);
     let seconds = left.div_ceil(1_000_000).max(1);
-    let detail = format!("Too many attempts. Try again in {seconds} s.");
+    let unit = if seconds == 1 { "second" } else { "seconds" };
+    let detail = format!("Too many attempts. Try again in {seconds} {unit}.");
     Error::new(Code::RateLimited, detail).retry_after(seconds)
 }
 
@@ -246,8 +257,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wait_grows_to_a_minute() {
-        let waits: Vec<_> = (0..12).map(|failures| wait(failures).as_secs()).collect();
+    fn the_wait_doubles_up_to_a_minute() {
+        let waits: Vec<_> = (0..12).map(|failures| wait_after(failures).as_secs()).collect();
         assert_eq!(waits, [0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60]);
     }
 }

@@ -1,6 +1,6 @@
-//! Two-step sign-in: after the password, a code from an authenticator app, or one of ten codes on paper.
+//! Two-step sign-in: after the password, a code from an authenticator app (TOTP) or one of ten recovery codes.
 //!
-//! The app's seed is sealed, so that whoever reads the database cannot make codes. Each code works once.
+//! The seed of the app is encrypted, so that nobody can generate codes from the database alone. Each code works once.
 
 use kit::secret::sha256;
 use kit::{Timestamp, totp};
@@ -10,85 +10,89 @@ use crate::error::{Error, Result};
 use crate::ids::UserId;
 use crate::secrets::SealKey;
 
-/// How many codes on paper somebody has.
-const PAPER: usize = 10;
-const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+/// Number of recovery codes per user.
+const RECOVERY_CODE_COUNT: usize = 10;
+/// Crockford's base32 alphabet, which omits characters that are easily confused.
+const CODE_ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
 record! {
-    /// Somebody's authenticator app.
+    /// The authenticator app of a user.
     #[derive(Debug, Clone)]
     struct Totp in totp {
         user_id: UserId,
+        /// The encrypted seed.
         seed: Vec<u8>,
+        /// When the user turned on two-step sign-in with a first code.
         confirmed_at: Option<Timestamp>,
+        /// The time step of the last accepted code. Codes of this or an earlier step are refused.
         last_step: i64,
         created_at: Timestamp,
     }
 }
 
-/// What an authenticator app is told once.
+/// The secret that is shared with an authenticator app.
 #[derive(Clone)]
 pub struct Seed(Vec<u8>);
 
 impl Seed {
-    /// The seed as people type it.
+    /// The seed in base32, as authenticator apps accept it.
     pub fn text(&self) -> String {
         totp::base32(&self.0)
     }
 }
 
-/// How far somebody is with two-step sign-in.
+/// The state of two-step sign-in for a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State {
     pub on: bool,
-    /// Codes on paper that were not used yet.
-    pub paper: i64,
+    /// Number of unused recovery codes.
+    pub unused_recovery_codes: i64,
 }
 
-/// How far a user is.
+/// The state of two-step sign-in for a user.
 pub fn state(db: &Reader<'_>, user: UserId) -> Result<State> {
     let on = find(db, user)?.is_some_and(|totp| totp.confirmed_at.is_some());
-    let (paper,) = db.one(
+    let (unused,) = db.one(
         "select count(*) from recovery_code where user_id = :user and used_at is null /* any account */",
         bind! { user },
     )?;
-    Ok(State { on, paper })
+    Ok(State { on, unused_recovery_codes: unused })
 }
 
-/// Whether a user needs a second step.
+/// Whether a user has turned on two-step sign-in.
 pub fn is_on(db: &Reader<'_>, user: UserId) -> Result<bool> {
     Ok(find(db, user)?.is_some_and(|totp| totp.confirmed_at.is_some()))
 }
 
 fn find(db: &Reader<'_>, user: UserId) -> Result<Option<Totp>> {
-    Ok(db.maybe(sql!(Totp::SELECT, " where user_id = :user /* any account */"), bind! { user })?)
+    Ok(db
+        .optional(sql!(Totp::SELECT, " where user_id = :user /* any account */"), bind! { user })?)
 }
 
-/// The seed to put into an app: the one that waits to be confirmed, or a new one.
+/// The seed to set up an app with: the one that is not confirmed yet, or a new one.
 pub fn begin(tx: &Tx<'_>, key: &SealKey, user: UserId) -> Result<Seed> {
-    if let Some(known) = find(tx, user)? {
-        if known.confirmed_at.is_some() {
-            return Err(Error::invalid_state("Two-step sign-in is on already."));
+    if let Some(totp) = find(tx, user)? {
+        if totp.confirmed_at.is_some() {
+            return Err(Error::invalid_state("Two-step sign-in is already on."));
         }
-        if let Some(seed) = key.open(&about(user), &known.seed) {
+        if let Some(seed) = key.open(&seed_context(user), &totp.seed) {
             return Ok(Seed(seed));
         }
     }
-    let seed = tx.dice().bytes::<{ totp::SEED }>();
+    let seed = tx.rng().bytes::<{ totp::SEED_BYTES }>();
     let totp = Totp {
         user_id: user,
-        seed: key.seal(tx.dice(), &about(user), &seed),
+        seed: key.seal(tx.rng(), &seed_context(user), &seed),
         confirmed_at: None,
         last_step: 0,
         created_at: tx.now(),
     };
-    tx.run("delete from totp where user_id = :user /* any account */", bind! { user })?;
-    tx.run(sql!(Totp::INSERT, " /* any account */"), &totp.bind())?;
+    tx.execute("delete from totp where user_id = :user /* any account */", bind! { user })?;
+    tx.execute(sql!(Totp::INSERT, " /* any account */"), &totp.bind())?;
     Ok(Seed(seed.to_vec()))
 }
 
-/// Turns two-step sign-in on, if the code shows that the app has the seed, and hands out the codes for
-/// paper.
+/// Turns on two-step sign-in if the code is correct. Returns the recovery codes, or `None` if the code is wrong.
 pub fn confirm(
     tx: &Tx<'_>,
     key: &SealKey,
@@ -96,83 +100,92 @@ pub fn confirm(
     code: &str,
 ) -> Result<Option<Vec<String>>> {
     let Some(totp) = find(tx, user)?.filter(|totp| totp.confirmed_at.is_none()) else {
-        return Err(Error::invalid_state("Two-step sign-in is on already, or was not begun."));
+        return Err(Error::invalid_state(
+            "Two-step sign-in is already on, or its set-up was not started.",
+        ));
     };
-    let Some(step) = step_of(tx, key, &totp, code) else { return Ok(None) };
-    tx.run(
+    let Some(step) = matching_step(tx, key, &totp, code) else { return Ok(None) };
+    tx.execute(
         "update totp set confirmed_at = :now, last_step = :step where user_id = :user /* any account */",
         bind! { user, step },
     )?;
-    renew_paper(tx, user).map(Some)
+    regenerate_recovery_codes(tx, user).map(Some)
 }
 
-/// Whether this is a code of the user's app that was not used yet. It is used now.
-pub fn accept(tx: &Tx<'_>, key: &SealKey, user: UserId, code: &str) -> Result<bool> {
+/// Consumes a code of the user's app. Returns whether it is correct and was not used before.
+pub fn consume_code(tx: &Tx<'_>, key: &SealKey, user: UserId, code: &str) -> Result<bool> {
     let Some(totp) = find(tx, user)?.filter(|totp| totp.confirmed_at.is_some()) else {
         return Ok(false);
     };
-    let Some(step) = step_of(tx, key, &totp, code) else { return Ok(false) };
-    let taken = tx.run(
+    let Some(step) = matching_step(tx, key, &totp, code) else { return Ok(false) };
+    let updated = tx.execute(
         "update totp set last_step = :step
          where user_id = :user and last_step < :step /* any account */",
         bind! { user, step },
     )?;
-    Ok(taken == 1)
+    Ok(updated == 1)
 }
 
-fn step_of(db: &Reader<'_>, key: &SealKey, totp: &Totp, code: &str) -> Option<i64> {
-    let seed = key.open(&about(totp.user_id), &totp.seed)?;
+/// The time step that the code belongs to, if it is correct.
+fn matching_step(db: &Reader<'_>, key: &SealKey, totp: &Totp, code: &str) -> Option<i64> {
+    let seed = key.open(&seed_context(totp.user_id), &totp.seed)?;
     let code: String = code.chars().filter(|c| !c.is_whitespace()).collect();
     totp::find_step(&seed, &code, db.now())
 }
 
-/// Turns two-step sign-in off.
+/// Turns off two-step sign-in and deletes the recovery codes.
 pub fn turn_off(tx: &Tx<'_>, user: UserId) -> Result<()> {
-    tx.run("delete from totp where user_id = :user /* any account */", bind! { user })?;
-    tx.run("delete from recovery_code where user_id = :user /* any account */", bind! { user })?;
+    tx.execute("delete from totp where user_id = :user /* any account */", bind! { user })?;
+    tx.execute(
+        "delete from recovery_code where user_id = :user /* any account */",
+        bind! { user },
+    )?;
     Ok(())
 }
 
-/// Ten new codes for paper; those before work no longer.
-pub fn renew_paper(tx: &Tx<'_>, user: UserId) -> Result<Vec<String>> {
-    tx.run("delete from recovery_code where user_id = :user /* any account */", bind! { user })?;
-    let codes: Vec<_> = (0..PAPER).map(|_| paper_code(tx)).collect();
+/// Creates ten new recovery codes. Earlier ones stop working.
+pub fn regenerate_recovery_codes(tx: &Tx<'_>, user: UserId) -> Result<Vec<String>> {
+    tx.execute(
+        "delete from recovery_code where user_id = :user /* any account */",
+        bind! { user },
+    )?;
+    let codes: Vec<_> = (0..RECOVERY_CODE_COUNT).map(|_| generate_recovery_code(tx)).collect();
     for code in &codes {
-        tx.run(
+        tx.execute(
             "insert into recovery_code (user_id, hash, used_at, created_at)
              values (:user, :hash, null, :now) /* any account */",
-            bind! { user, hash: paper_hash(user, code) },
+            bind! { user, hash: recovery_code_hash(user, code) },
         )?;
     }
     Ok(codes)
 }
 
-/// Whether this is one of the user's codes on paper. It is used now, once.
-pub fn accept_paper(tx: &Tx<'_>, user: UserId, typed: &str) -> Result<bool> {
-    let taken = tx.run(
+/// Consumes a recovery code of the user. Returns whether it is correct and was not used before.
+pub fn consume_recovery_code(tx: &Tx<'_>, user: UserId, code: &str) -> Result<bool> {
+    let updated = tx.execute(
         "update recovery_code set used_at = :now
          where user_id = :user and hash = :hash and used_at is null /* any account */",
-        bind! { user, hash: paper_hash(user, typed) },
+        bind! { user, hash: recovery_code_hash(user, code) },
     )?;
-    Ok(taken == 1)
+    Ok(updated == 1)
 }
 
-/// Eighty random bits in four groups.
-fn paper_code(tx: &Tx<'_>) -> String {
-    let bytes = tx.dice().bytes::<16>();
-    let letters: Vec<_> =
-        bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte & 31)])).collect();
-    let groups: Vec<String> = letters.chunks(4).map(|group| group.iter().collect()).collect();
+/// A code of 80 random bits, in four groups of four characters.
+fn generate_recovery_code(tx: &Tx<'_>) -> String {
+    let bytes = tx.rng().bytes::<16>();
+    let characters: Vec<_> =
+        bytes.iter().map(|byte| char::from(CODE_ALPHABET[usize::from(byte & 31)])).collect();
+    let groups: Vec<String> = characters.chunks(4).map(|group| group.iter().collect()).collect();
     groups.join("-")
 }
 
-/// What is kept of a code: read as people type it, with or without the lines between.
-fn paper_hash(user: UserId, typed: &str) -> [u8; 32] {
-    let plain: String = typed.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
+/// The stored hash of a code. Case, hyphens and spaces are ignored.
+fn recovery_code_hash(user: UserId, code: &str) -> [u8; 32] {
+    let plain: String = code.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
     sha256(format!("{user} {plain}").as_bytes())
 }
 
-/// What a seed is sealed as: nobody else's can be put in its place.
-fn about(user: UserId) -> Vec<u8> {
+/// The associated data that a seed is encrypted with. It binds the seed to its user.
+fn seed_context(user: UserId) -> Vec<u8> {
     format!("totp of {user}").into_bytes()
 }

@@ -1,8 +1,8 @@
-//! Age groups: whether a team's age group is one of adults.
+//! Detects whether a team's age group is for adults.
 
-/// From this age on a person is an adult.
+/// Age of majority, in years.
 pub const ADULT_AGE: i64 = 18;
-/// Words that name teams of adults.
+/// Words for adult age groups.
 const ADULT_WORDS: [&str; 15] = [
     "adult", "adults", "senior", "seniors", "master", "masters", "veteran", "veterans", "open",
     "men", "mens", "women", "womens", "ladies", "vets",
@@ -13,8 +13,8 @@ const NEUTRAL_WORDS: [&str; 15] = [
     "division", "age",
 ];
 
-/// Whether an age group is one of adults: it has words for adults or ages from 19 on, such as `Men's open`,
-/// `Masters 40+` or `U21`, and nothing else. Any unknown word or younger age makes the answer no.
+/// Whether an age group is for adults: it consists of words for adults or ages from 19 on, such as `Men's open`,
+/// `Masters 40+` or `U21`. Any unknown word or younger age makes the result `false`.
 pub fn is_adult_age_group(age_group: Option<&str>) -> bool {
     let text = age_group.unwrap_or_default().to_lowercase();
     let words = || text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn age_groups_are_recognised_in_many_spellings() {
+    fn adult_age_groups_are_recognized_in_many_spellings() {
         for young in [
             "U12",
             "u-14",

@@ -1,7 +1,7 @@
-//! Teams: groups of people that play together.
+//! Teams of a club.
 //!
-//! A name is unique among the active teams of an account; an archived team gives its name free and
-//! keeps its history. An archived team is read-only until it is restored.
+//! A name is unique among the active teams of an account. An archived team keeps its history and is read-only until it
+//! is restored; its name becomes available again.
 
 pub mod age_group;
 pub mod api;

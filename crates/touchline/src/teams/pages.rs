@@ -1,4 +1,4 @@
-//! `/admin/teams`: the teams of the club, and the form for a new one.
+//! `/admin/teams`: the list of teams and the form to add one.
 
 use askama::Template;
 use axum::Router;
@@ -10,27 +10,27 @@ use store::{Reader, Tx};
 
 use super::team::{self, NewTeam, Status, Team, TeamFilter};
 use crate::accounts::account;
-use crate::accounts::permits::TeamsManage;
-use crate::accounts::rights::Reach;
+use crate::accounts::permissions::TeamsManage;
+use crate::accounts::rights::TeamAccess;
 use crate::app::App;
 use crate::error::{Code, Result};
 use crate::paging::Order;
 use crate::web::fields::Fields;
 use crate::web::form::{Faults, Form};
-use crate::web::leaf::{Asked, Leaf};
-use crate::web::once::{Nonce, new_nonce, nonce, once};
+use crate::web::form_dedup::{Nonce, new_nonce, parse_nonce, submit_once};
 use crate::web::page::{self, Frame, Section};
-use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
+use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
 const TEAMS: &str = "/admin/teams";
 const NEW: &str = "/admin/teams/new";
-/// The fields of the form, named like those of the API.
+/// The fields of the form. They have the same names as in the API.
 const FIELDS: [&str; 7] = ["name", "sport", "season", "age_group", "gender", "timezone", "color"];
-const DONE: [(&str, &str); 1] = [("added", "The team was added.")];
+const DONE: [(&str, &str); 1] = [("added", "Team added.")];
 
-/// The pages of teams.
+/// Routes of the team pages.
 pub fn router() -> Router<App> {
-    Router::new().route(TEAMS, get(list)).route(NEW, get(ask).post(create))
+    Router::new().route(TEAMS, get(list)).route(NEW, get(new_form).post(create))
 }
 
 #[derive(Template)]
@@ -39,12 +39,12 @@ struct ListPage {
     frame: Frame,
     teams: Vec<Team>,
     next: String,
-    /// The filter by status, as it was chosen.
+    /// The selected status filter.
     state: String,
 }
 
-async fn list(visitor: Visitor<TeamsManage>) -> Outcome {
-    let asked = Asked::of(&visitor, Order::Asc)?;
+async fn list(visitor: Visitor<TeamsManage>) -> PageResult {
+    let asked = ListRequest::from_visitor(&visitor, Order::Asc)?;
     let state = asked.form.text("state").to_owned();
     let status = match state.as_str() {
         "archived" => Some(Status::Archived),
@@ -52,9 +52,10 @@ async fn list(visitor: Visitor<TeamsManage>) -> Outcome {
         _ => Some(Status::Active),
     };
     let filter = TeamFilter { status, ..TeamFilter::default() };
-    let read = move |db: &Reader<'_>, page: &_| team::list(db, &Reach::Everywhere, &filter, page);
-    let Leaf { rows: teams, next } = Leaf::read(&visitor, &asked, read).await?;
-    let frame = visitor.frame("Teams", Section::Teams).flash(visitor.guest.done(&DONE));
+    let read =
+        move |db: &Reader<'_>, page: &_| team::list(db, &TeamAccess::AllTeams, &filter, page);
+    let RowPage { rows: teams, next } = RowPage::read(&visitor, &asked, read).await?;
+    let frame = visitor.frame("Teams", Section::Teams).flash(visitor.guest.done_flash(&DONE));
     Ok(page::html(StatusCode::OK, &ListPage { frame, teams, next, state })?)
 }
 
@@ -70,25 +71,25 @@ struct FormPage {
     zones: Vec<String>,
 }
 
-/// Shows the form. Before anything was typed, sport and time zone are those of the club.
+/// Shows the form. In an empty form, sport and time zone are those of the club.
 async fn form_page(
     visitor: &Visitor<TeamsManage>,
     form: Option<Form>,
     faults: Faults,
     nonce: String,
-) -> Outcome {
+) -> PageResult {
     let club = visitor.read(|db: &Reader<'_>| account::find(db)).await?;
     let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    let typed = |name: &str| form.as_ref().map(|form| form.text(name).to_owned());
-    let zone = typed("timezone").unwrap_or_else(|| club.timezone.name().to_owned());
+    let input = |name: &str| form.as_ref().map(|form| form.text(name).to_owned());
+    let zone = input("timezone").unwrap_or_else(|| club.timezone.name().to_owned());
     let mut zones = Zone::names();
-    // A club may have a zone by a name that the list leaves out.
+    // The club's time zone may have a name that is not in the list, such as an old alias.
     if !zones.iter().any(|name| name == club.timezone.name()) {
         zones.insert(0, club.timezone.name().to_owned());
     }
     let page = FormPage {
-        frame: visitor.frame("Add a team", Section::Teams),
-        sport: typed("sport").unwrap_or_else(|| club.sport.unwrap_or_default()),
+        frame: visitor.frame("Add team", Section::Teams),
+        sport: input("sport").unwrap_or_else(|| club.sport.unwrap_or_default()),
         form: form.unwrap_or_default(),
         faults,
         nonce,
@@ -98,40 +99,40 @@ async fn form_page(
     Ok(page::html(status, &page)?)
 }
 
-async fn ask(visitor: Visitor<TeamsManage>) -> Outcome {
+async fn new_form(visitor: Visitor<TeamsManage>) -> PageResult {
     let nonce = new_nonce(visitor.app());
     form_page(&visitor, None, Faults::default(), nonce).await
 }
 
-async fn create(Posted { visitor, form }: Posted<TeamsManage>) -> Outcome {
-    let nonce = nonce(&form)?;
-    let name = nonce.name.clone();
-    let done = match new_team(&form) {
+async fn create(VisitorForm { visitor, form }: VisitorForm<TeamsManage>) -> PageResult {
+    let nonce = parse_nonce(&form)?;
+    let same_nonce = nonce.value.clone();
+    let created = match new_team(&form) {
         Ok(new) => add(&visitor, new, nonce).await,
         Err(error) => Err(error),
     };
-    match done {
+    match created {
         Ok(()) => Ok(see_other(&format!("{TEAMS}?done=added"))),
         Err(error) if matches!(error.code, Code::ValidationFailed | Code::Taken) => {
-            form_page(&visitor, Some(form), (&error).into(), name).await
+            form_page(&visitor, Some(form), (&error).into(), same_nonce).await
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// Reads the form by the rules of the API.
+/// Validates the form with the rules of the API.
 fn new_team(form: &Form) -> Result<NewTeam> {
-    let typed = FIELDS.iter().filter_map(|name| Some((*name, form.maybe(name)?)));
+    let input = FIELDS.iter().filter_map(|name| Some((*name, form.optional(name)?)));
     let body: Map<String, Value> =
-        typed.map(|(name, text)| (name.to_owned(), Value::from(text))).collect();
+        input.map(|(name, text)| (name.to_owned(), Value::from(text))).collect();
     Fields::read(Value::Object(body))
 }
 
-/// Creates the team once, however often the form is sent.
+/// Creates the team. A form that is sent several times creates only one team.
 async fn add(visitor: &Visitor<TeamsManage>, new: NewTeam, nonce: Nonce) -> Result<()> {
-    let kept = visitor.app().config.idempotency_ttl;
+    let ttl = visitor.app().config.idempotency_ttl;
     let work = move |tx: &Tx<'_>| {
-        once(tx, &nonce, kept, |tx| Ok((team::create(tx, new)?.id.to_string(), ())))
+        submit_once(tx, &nonce, ttl, |tx| Ok((team::create(tx, new)?.id.to_string(), ())))
     };
-    team::unique(visitor.write(work).await).map(drop)
+    team::map_unique_violation(visitor.write(work).await).map(drop)
 }

@@ -1,101 +1,114 @@
-//! The team: what it is, its rules, its SQL and what can be done with it.
+//! The team record: its rules, its SQL and its functions.
 
-use kit::{Change, Timestamp, Zone, text, words};
+use kit::{Change, Timestamp, Zone, string_enum, text};
 use serde::Serialize;
-use store::{Reader, Tx, bind, record, sql, word_column};
+use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
 use crate::accounts::account;
-use crate::accounts::rights::Reach;
-use crate::error::{AsTaken, Code, Error, Result, TakenExt};
-use crate::expected::Expected;
+use crate::accounts::rights::TeamAccess;
+use crate::error::{AsUniqueViolation, Code, Error, Result, UniqueViolationExt};
 use crate::ids::{AccountId, TeamId};
+use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
 use crate::paging::{Order, Page};
 use crate::reactions;
-use crate::signals::Tell;
+use crate::resource::impl_resource;
+use crate::signals::Publish;
 use crate::teams::age_group::is_adult_age_group;
-use crate::thing::thing;
 
-words! {
-    /// Whether a team plays.
-    pub enum Status {
-        /// It plays.
+string_enum! {
+    /// Whether a team is active.
+    pub enum Status as TeamStatus {
+        /// The team is in use.
         Active = "active",
-        /// It has stopped; its history is kept.
+        /// The team is read-only. Its history is kept.
         Archived = "archived",
     }
 }
-word_column!(Status);
+enum_column!(Status);
 
 record! {
-    /// A group of people that plays together.
+    /// A team of the club.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "team")]
     pub struct Team in team {
         pub id: TeamId,
         #[serde(skip)]
         pub account_id: AccountId,
-        /// Unique among the active teams of the account, whatever its case.
+        /// Name of the team; unique among the active teams of the account (case-insensitive).
         #[schema(examples("Harbour Hawks U12"), max_length = 120)]
         pub name: String,
         #[serde(skip)]
         pub name_folded: String,
-        /// What they play, such as `soccer`.
+        /// Sport of the team, such as `soccer`.
         #[schema(examples("soccer"), max_length = 60)]
         pub sport: Option<String>,
-        /// When they play it.
+        /// Season of the team, such as `2026/27`.
         #[schema(examples("2026/27"), max_length = 60)]
         pub season: Option<String>,
+        /// Age group, such as `U12`.
         #[schema(examples("U12"), max_length = 60)]
         pub age_group: Option<String>,
+        /// Gender of the team, such as `girls` or `mixed`.
         #[schema(examples("girls"), max_length = 60)]
         pub gender: Option<String>,
-        /// The zone in which the team's times are meant.
+        /// Time zone of the team's schedule and due dates.
         pub timezone: Zone,
-        /// `#` and six hexadecimal digits.
+        /// Team color: `#` and six hexadecimal digits.
         #[schema(examples("#0b5cad"), pattern = "^#[0-9a-fA-F]{6}$")]
         pub color: Option<String>,
+        /// Description of the team.
         #[schema(max_length = 10000)]
         pub description: Option<String>,
-        /// Whether no two active players may wear the same number.
+        /// Whether jersey numbers must be unique among active players.
         pub unique_jerseys: bool,
+        /// Status of the team: `active`, or `archived` (read-only).
         pub status: Status,
-        /// How many people are on the roster now.
+        /// Number of people on the roster.
+        #[schema(examples(15))]
         pub roster_count: i64,
-        /// The team's id in another system, unique in the account.
+        /// ID of the team in another system; unique in the account.
         #[schema(max_length = 120)]
         pub external_id: Option<String>,
         pub metadata: Metadata,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
-        /// Rises with every change.
+        /// Increases with every change.
         pub version: i64,
     }
 }
 
-thing!(Team by TeamId: Subject Versioned Paged);
+impl_resource!(Team by TeamId: Subject Versioned Paged);
 
-/// A team to be created.
+/// A new team.
 #[derive(Debug, ToSchema)]
+#[schema(as = CreateTeamRequest)]
 pub struct NewTeam {
+    /// Name of the team; unique among the active teams of the account (case-insensitive).
     #[schema(examples("Harbour Hawks U12"), min_length = 1, max_length = 120)]
     pub name: String,
+    /// Sport of the team, such as `soccer`.
     #[schema(examples("soccer"), max_length = 60)]
     pub sport: Option<String>,
+    /// Season of the team, such as `2026/27`.
     #[schema(examples("2026/27"), max_length = 60)]
     pub season: Option<String>,
+    /// Age group, such as `U12`.
     #[schema(examples("U12"), max_length = 60)]
     pub age_group: Option<String>,
+    /// Gender of the team, such as `girls` or `mixed`.
     #[schema(examples("girls"), max_length = 60)]
     pub gender: Option<String>,
-    /// The account's zone if left out.
+    /// Time zone of the team. Default: the account's time zone.
     pub timezone: Option<Zone>,
+    /// Color of the team as `#rrggbb`.
     #[schema(examples("#0b5cad"), pattern = "^#[0-9a-fA-F]{6}$")]
     pub color: Option<String>,
+    /// Description of the team.
     #[schema(max_length = 10000)]
     pub description: Option<String>,
-    /// `false` if left out.
+    /// Whether jersey numbers must be unique among active players. Default: `false`.
     #[schema(required = false)]
     pub unique_jerseys: bool,
     #[schema(max_length = 120)]
@@ -104,48 +117,60 @@ pub struct NewTeam {
     pub metadata: Metadata,
 }
 
-/// What is to be changed: members that are left out stay, `null` clears.
+/// Changes to a team. Omitted fields stay unchanged; `null` clears a field.
 #[derive(Debug, ToSchema)]
+#[schema(as = UpdateTeamRequest)]
 pub struct TeamChange {
+    /// Name of the team; unique among the active teams of the account (case-insensitive).
     #[schema(value_type = Option<String>, min_length = 1, max_length = 120)]
     pub name: Option<String>,
+    /// Sport of the team, such as `soccer`.
     #[schema(value_type = Option<String>, max_length = 60)]
     pub sport: Change<String>,
+    /// Season of the team, such as `2026/27`.
     #[schema(value_type = Option<String>, max_length = 60)]
     pub season: Change<String>,
+    /// Age group, such as `U12`.
     #[schema(value_type = Option<String>, max_length = 60)]
     pub age_group: Change<String>,
+    /// Gender of the team, such as `girls` or `mixed`.
     #[schema(value_type = Option<String>, max_length = 60)]
     pub gender: Change<String>,
-    /// `null` sets the account's zone.
+    /// Time zone of the team; `null` sets the account's time zone.
     #[schema(value_type = Option<Zone>)]
     pub timezone: Change<Zone>,
+    /// Color of the team as `#rrggbb`.
     #[schema(value_type = Option<String>, pattern = "^#[0-9a-fA-F]{6}$")]
     pub color: Change<String>,
+    /// Description of the team.
     #[schema(value_type = Option<String>, max_length = 10000)]
     pub description: Change<String>,
+    /// Whether jersey numbers must be unique among active players.
     #[schema(value_type = Option<bool>)]
     pub unique_jerseys: Change<bool>,
     #[schema(value_type = Option<String>, max_length = 120)]
     pub external_id: Change<String>,
-    /// Replaces all pairs; `null` clears them.
+    /// Replaces all metadata; `null` clears it.
     #[schema(value_type = Option<Metadata>)]
     pub metadata: Change<Metadata>,
 }
 
-/// Which teams to list.
+/// Filters for listing teams.
 #[derive(Debug, Default)]
 pub struct TeamFilter {
-    /// `None` is every status.
+    /// `None` for all statuses.
     pub status: Option<Status>,
     pub sport: Option<String>,
     pub season: Option<String>,
     pub external_id: Option<String>,
-    /// Part of the name, whatever its case.
+    /// Changed at or after this time.
+    pub updated_since: Option<Timestamp>,
+    /// Case-insensitive part of the name.
     pub q: Option<String>,
 }
 
-/// Creates a team. That its name is taken may show only when the job ends; [`unique`] says what that means.
+/// Creates a team. The insert is deferred, so a duplicate name may only be detected when the transaction ends. Pass the
+/// result of the transaction to [`map_unique_violation`].
 pub fn create(tx: &Tx<'_>, new: NewTeam) -> Result<Team> {
     let timezone = match new.timezone {
         Some(zone) => zone,
@@ -154,7 +179,7 @@ pub fn create(tx: &Tx<'_>, new: NewTeam) -> Result<Team> {
     let team = Team {
         id: tx.new_id(),
         account_id: tx.account(),
-        name_folded: text::folded(&new.name),
+        name_folded: text::fold_case(&new.name),
         name: new.name,
         sport: new.sport,
         season: new.season,
@@ -172,8 +197,8 @@ pub fn create(tx: &Tx<'_>, new: NewTeam) -> Result<Team> {
         updated_at: tx.now(),
         version: 1,
     };
-    tx.later(Team::INSERT, &team.bind())?;
-    tx.tell("team.created", &team)?;
+    tx.execute_deferred(Team::INSERT, &team.bind())?;
+    tx.publish("team.created", &team)?;
     Ok(team)
 }
 
@@ -182,11 +207,11 @@ pub fn find(db: &Reader<'_>, id: TeamId) -> Result<Team> {
     Ok(db.one(sql!(Team::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
-/// One team that plays: what belongs to an archived team cannot be changed.
-pub fn playing(db: &Reader<'_>, id: TeamId) -> Result<Team> {
+/// One active team. Fails for an archived team, whose data cannot be changed.
+pub fn find_active(db: &Reader<'_>, id: TeamId) -> Result<Team> {
     let team = find(db, id)?;
     if team.status == Status::Archived {
-        return Err(Error::invalid_state("The team is archived; restore it first."));
+        return Err(Error::invalid_state("The team is archived. Restore it first."));
     }
     Ok(team)
 }
@@ -194,24 +219,26 @@ pub fn playing(db: &Reader<'_>, id: TeamId) -> Result<Team> {
 /// A page of teams, in order of creation.
 pub fn list(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     filter: &TeamFilter,
     page: &Page<TeamId>,
 ) -> Result<Vec<Team>> {
-    let TeamFilter { status, sport, season, external_id, .. } = filter;
+    let TeamFilter { status, sport, season, external_id, updated_since, .. } = filter;
     let pattern = filter.q.as_deref().map(text::contains_pattern);
-    let after = page.after(TeamId::LEAST, TeamId::GREATEST);
-    let limit = page.fetch();
-    let (narrowed, ids) = reach.narrowing();
+    let after = page.after(TeamId::MIN, TeamId::MAX);
+    let limit = page.fetch_limit();
+    let (narrowed, ids) = access.team_filter();
     let text = match (narrowed, external_id, page.order) {
-        (true, _, Order::Asc) => sql!(Team::SELECT, FILTER, LISTED, ASCENDING),
-        (true, _, Order::Desc) => sql!(Team::SELECT, FILTER, LISTED, DESCENDING),
-        (_, Some(_), Order::Asc) => sql!(Team::SELECT, FILTER, KNOWN_ELSEWHERE, ASCENDING),
-        (_, Some(_), Order::Desc) => sql!(Team::SELECT, FILTER, KNOWN_ELSEWHERE, DESCENDING),
+        (true, _, Order::Asc) => sql!(Team::SELECT, FILTER, WITH_IDS, ASCENDING),
+        (true, _, Order::Desc) => sql!(Team::SELECT, FILTER, WITH_IDS, DESCENDING),
+        (_, Some(_), Order::Asc) => sql!(Team::SELECT, FILTER, WITH_EXTERNAL_ID, ASCENDING),
+        (_, Some(_), Order::Desc) => sql!(Team::SELECT, FILTER, WITH_EXTERNAL_ID, DESCENDING),
         (_, None, Order::Asc) => sql!(Team::SELECT, FILTER, ASCENDING),
         (_, None, Order::Desc) => sql!(Team::SELECT, FILTER, DESCENDING),
     };
-    Ok(db.all(text, bind! { after, limit, status, sport, season, external_id, pattern, ids })?)
+    let values = bind! { after, limit, status, sport, season, external_id, updated_since, pattern,
+    ids };
+    Ok(db.all(text, values)?)
 }
 
 const FILTER: &str = "
@@ -219,25 +246,26 @@ const FILTER: &str = "
       and (cast(:status as text) is null or status = :status)
       and (cast(:sport as text) is null or sport = :sport)
       and (cast(:season as text) is null or season = :season)
+      and (cast(:updated_since as bigint) is null or updated_at >= :updated_since)
       and (cast(:pattern as text) is null or name_folded like :pattern escape '\\')";
-const LISTED: &str = "
+const WITH_IDS: &str = "
       and (cast(:external_id as text) is null or external_id = :external_id) and id in (:ids)";
-/// At most one team: the unique rule finds it without walking through the others.
-const KNOWN_ELSEWHERE: &str = " and external_id = :external_id";
+/// Matches at most one team, and uses the unique index.
+const WITH_EXTERNAL_ID: &str = " and external_id = :external_id";
 const ASCENDING: &str = " and id > :after order by id limit :limit";
 const DESCENDING: &str = " and id < :after order by id desc limit :limit";
 
-/// Changes a team. A change that changes nothing leaves the version as it is and tells nobody.
+/// Updates a team. If nothing changes, the version stays the same and nothing is published.
 pub fn change(
     tx: &Tx<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     id: TeamId,
-    expected: &Expected,
+    expected: &IfMatch,
     change: TeamChange,
 ) -> Result<Team> {
     let before = expected.check(find(tx, id))?;
     if before.status == Status::Archived {
-        return Err(Error::invalid_state("An archived team cannot be changed; restore it first."));
+        return Err(Error::invalid_state("An archived team cannot be changed. Restore it first."));
     }
     let timezone = match change.timezone {
         Change::Clear => account::find(tx)?.timezone,
@@ -245,7 +273,7 @@ pub fn change(
     };
     let name = change.name.unwrap_or_else(|| before.name.clone());
     let after = Team {
-        name_folded: text::folded(&name),
+        name_folded: text::fold_case(&name),
         name,
         sport: change.sport.apply(before.sport.clone()),
         season: change.season.apply(before.season.clone()),
@@ -264,19 +292,19 @@ pub fn change(
     }
     let is_adult = |team: &Team| is_adult_age_group(team.age_group.as_deref());
     let becomes_adult = is_adult(&after) && !is_adult(&before);
-    if becomes_adult && *reach != Reach::Everywhere {
-        let detail = "Only an admin can turn a youth team into a team of adults.";
+    if becomes_adult && *access != TeamAccess::AllTeams {
+        let detail = "Only an admin can change a youth team to an adult team.";
         return Err(Error::new(Code::Forbidden, detail).at("/age_group"));
     }
     let after = update(tx, "team.updated", &before, after)?;
     if becomes_adult {
-        reactions::became_adult_team(tx, id)?;
+        reactions::on_team_became_adult(tx, id)?;
     }
     Ok(after)
 }
 
-/// Archives a team: it stops playing, its history stays, its name is free again.
-pub fn archive(tx: &Tx<'_>, id: TeamId, expected: &Expected) -> Result<Team> {
+/// Archives a team: it becomes read-only and its name becomes available again.
+pub fn archive(tx: &Tx<'_>, id: TeamId, expected: &IfMatch) -> Result<Team> {
     let before = expected.check(find(tx, id))?;
     if before.status == Status::Archived {
         return Err(Error::invalid_state("The team is already archived."));
@@ -285,8 +313,8 @@ pub fn archive(tx: &Tx<'_>, id: TeamId, expected: &Expected) -> Result<Team> {
     update(tx, "team.archived", &before, after)
 }
 
-/// Brings an archived team back, if no active team has taken its name.
-pub fn restore(tx: &Tx<'_>, id: TeamId, expected: &Expected) -> Result<Team> {
+/// Restores an archived team, if no other active team has its name.
+pub fn restore(tx: &Tx<'_>, id: TeamId, expected: &IfMatch) -> Result<Team> {
     let before = expected.check(find(tx, id))?;
     if before.status == Status::Active {
         return Err(Error::invalid_state("The team is not archived."));
@@ -295,10 +323,10 @@ pub fn restore(tx: &Tx<'_>, id: TeamId, expected: &Expected) -> Result<Team> {
     update(tx, "team.restored", &before, after)
 }
 
-/// So many more people are on the roster, or fewer. Whoever changes the roster tells of it.
-pub fn count_roster(tx: &Tx<'_>, id: TeamId, more: i64) -> Result<()> {
+/// Adds `more`, which may be negative, to the roster count. Publishes nothing: the code that changes the roster does.
+pub fn adjust_roster_count(tx: &Tx<'_>, id: TeamId, more: i64) -> Result<()> {
     if more != 0 {
-        tx.run(
+        tx.execute(
             "update team set roster_count = roster_count + :more, updated_at = :now,
                  version = version + 1
              where account_id = :account and id = :id",
@@ -308,9 +336,9 @@ pub fn count_roster(tx: &Tx<'_>, id: TeamId, more: i64) -> Result<()> {
     Ok(())
 }
 
-fn update(tx: &Tx<'_>, news: &'static str, before: &Team, after: Team) -> Result<Team> {
+fn update(tx: &Tx<'_>, notification: &'static str, before: &Team, after: Team) -> Result<Team> {
     let after = Team { updated_at: tx.now(), version: before.version + 1, ..after };
-    unique(tx.run(
+    map_unique_violation(tx.execute(
         "update team set name = :name, name_folded = :name_folded, sport = :sport,
              season = :season, age_group = :age_group, gender = :gender, timezone = :timezone,
              color = :color, description = :description, unique_jerseys = :unique_jerseys,
@@ -319,17 +347,17 @@ fn update(tx: &Tx<'_>, news: &'static str, before: &Team, after: Team) -> Result
          where account_id = :account and id = :id",
         &after.bind(),
     ))?;
-    tx.tell_change(news, before, &after)?;
+    tx.publish_change(notification, before, &after)?;
     Ok(after)
 }
 
-/// What the two unique rules of the table mean to the caller.
-pub fn unique<T>(done: std::result::Result<T, impl Into<Error> + AsTaken>) -> Result<T> {
-    let names = "Another active team already has this name.";
-    let others = "Another team already has this external id.";
-    done.taken("team_account_id_name_folded_key", "/name", names).taken(
-        "team_account_id_external_id_key",
-        "/external_id",
-        others,
-    )
+/// Turns violations of the unique constraints into errors for the caller.
+pub fn map_unique_violation<T>(
+    result: std::result::Result<T, impl Into<Error> + AsUniqueViolation>,
+) -> Result<T> {
+    let duplicate_name = "Another active team already has this name.";
+    let duplicate_id = "Another team already has this external ID.";
+    result
+        .on_unique_violation("team_account_id_name_folded_key", "/name", duplicate_name)
+        .on_unique_violation("team_account_id_external_id_key", "/external_id", duplicate_id)
 }

@@ -1,4 +1,4 @@
-//! Letting callers in: the credential, the quota, the scope, and what a user is in the club.
+//! Authentication and authorization of API callers: credential, quota, scope, and the user's role in the club.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,149 +6,166 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use kit::secret::{ApiKey, Token, TokenKind};
-use kit::word::Word;
+use kit::string_enum::StringEnum;
 use store::{Scope, Tx};
 
 use super::context::Context;
 use crate::accounts::api_key;
 use crate::accounts::credential::{Credential, Holder};
-use crate::accounts::permits::{Least, Needs};
-use crate::accounts::rights::Reach;
+use crate::accounts::permissions::{AccessLevel, Permission};
+use crate::accounts::rights::TeamAccess;
 use crate::accounts::user::{self, Role};
 use crate::app::App;
 use crate::bounded;
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, UserId};
 use crate::oauth::{grant, token};
-use crate::roster::standing::{self, Standing};
+use crate::roster::access::{self, RosterAccess};
 use crate::signals;
 
-/// The credential of the request's key or access token. Every refusal looks the same.
+/// Authenticates the API key or access token of a request. Every failure looks the same, so that nothing about the
+/// credential is revealed.
 pub async fn authenticate(app: &App, context: &Context, headers: &HeaderMap) -> Result<Credential> {
-    let fail = |error| app.limits.fail(context.address(), error);
-    let text = bearer(headers)?;
+    let fail = |error| app.limits.count_failure(context.address(), error);
+    let text = bearer_token(headers)?;
     let scope = Scope::system("authenticate");
     if let Some(token) = Token::parse(TokenKind::Access, text) {
-        let found = app.db.glance(scope, move |db| token::authenticate(db, &token)).await?;
-        return found.ok_or_else(|| fail(invalid()));
+        let credential =
+            app.db.read_inline(scope, move |db| token::authenticate(db, &token)).await?;
+        return credential.ok_or_else(|| fail(invalid_credentials()));
     }
-    let key = ApiKey::parse(text).map_err(|_| fail(invalid()))?;
-    let found = app.db.glance(scope, move |db| api_key::authenticate(db, &key)).await?;
-    let found = found.ok_or_else(|| fail(invalid()))?;
-    if found.welcomes(context.address()) {
-        Ok(found.into())
+    let key = ApiKey::parse(text).map_err(|_| fail(invalid_credentials()))?;
+    let key = app.db.read_inline(scope, move |db| api_key::authenticate(db, &key)).await?;
+    let key = key.ok_or_else(|| fail(invalid_credentials()))?;
+    if key.allows_address(context.address()) {
+        Ok(key.into())
     } else {
-        let detail = "This key may not be used from this address.";
+        let detail =
+            "This API key may not be used from your IP address. See the key's allowed networks.";
         Err(fail(Error::new(Code::Forbidden, detail)))
     }
 }
 
-/// The token of the one `Authorization` header; a credential anywhere else is not looked at.
-fn bearer(headers: &HeaderMap) -> Result<&str> {
+/// The token in the `Authorization` header. Credentials elsewhere are ignored.
+fn bearer_token(headers: &HeaderMap) -> Result<&str> {
     let mut lines = headers.get_all(AUTHORIZATION).iter();
     let Some(line) = lines.next() else {
-        let detail =
-            "Send the header Authorization: Bearer followed by an API key or an access token.";
+        let detail = "Send an API key or an access token in the header `Authorization: Bearer`.";
         return Err(Error::new(Code::MissingCredentials, detail));
     };
     if lines.next().is_some() {
         return Err(Error::new(
             Code::InvalidRequest,
-            "There is more than one Authorization header.",
+            "The header `Authorization` was sent more than once.",
         ));
     }
-    let (scheme, token) = line.to_str().ok().and_then(|l| l.split_once(' ')).ok_or_else(invalid)?;
-    if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err(invalid()) }
+    let (scheme, token) =
+        line.to_str().ok().and_then(|l| l.split_once(' ')).ok_or_else(invalid_credentials)?;
+    if scheme.eq_ignore_ascii_case("bearer") {
+        Ok(token.trim())
+    } else {
+        Err(invalid_credentials())
+    }
 }
 
-/// Takes the request from the account's quota.
-pub async fn charge(app: &App, context: &Context, credential: &Credential) -> Result<()> {
+/// Charges the request to the account's quota.
+pub async fn charge_quota(app: &App, context: &Context, credential: &Credential) -> Result<()> {
     let quota = app.config.rate_limits.of(credential.tier);
     let (allowance, outcome) = app.limits.take(&app.db, credential.account_id, quota).await;
     context.identify(credential.account_id, allowance);
-    let refused = outcome.as_ref().is_err_and(|error| error.code == Code::RateLimited);
-    app.usage.count(credential.account_id, credential.into(), refused);
+    let rate_limited = outcome.as_ref().is_err_and(|error| error.code == Code::RateLimited);
+    app.usage.count(credential.account_id, credential.into(), rate_limited);
     outcome
 }
 
-/// Notes that the key or the token is in use, at most once a minute and without holding up the request.
-fn note_use(app: &App, credential: &Credential) {
+/// Records that the key or token is in use, at most once a minute and without delaying the request.
+fn record_use(app: &App, credential: &Credential) {
     let (subject, last) = match credential.holder {
         Holder::Key { id, last_used_at, .. } => (id.bits(), last_used_at),
         Holder::App { grant, last_used_at, .. } => (grant.bits(), last_used_at),
     };
-    let Some(turn) = app.touches.due(subject, last, app.clock.now()) else { return };
+    let Some(touch) = app.pending_touches.begin_if_due(subject, last, app.clock.now()) else {
+        return;
+    };
     let (db, scope, holder) = (app.db.clone(), credential.scope(), credential.holder.clone());
     app.spawn(async move {
-        let before = turn.before;
-        let note = move |tx: &Tx<'_>| match holder {
-            Holder::Key { id, .. } => api_key::touch(tx, id, before),
-            Holder::App { grant, generation, .. } => token::touch(tx, grant, generation),
+        let before = touch.before;
+        let record = move |tx: &Tx<'_>| match holder {
+            Holder::Key { id, .. } => api_key::record_use(tx, id, before),
+            Holder::App { grant, generation, .. } => token::record_use(tx, grant, generation),
         };
-        if let Err(error) = db.write(scope, note).await {
-            tracing::warn!(cause = ?error.cause, "could not note that a credential was used");
+        if let Err(error) = db.write(scope, record).await {
+            tracing::warn!(cause = ?error.cause, "could not record that a credential was used");
         }
-        drop(turn);
+        drop(touch);
     });
 }
 
-/// Which teams a credential reaches that was let in; refuses one without the permit.
-pub async fn permit<N: Needs>(app: &App, credential: &Credential) -> Result<Reach> {
+/// Authorizes a credential for the permission `N` and returns the teams it may access.
+pub async fn authorize<N: Permission>(app: &App, credential: &Credential) -> Result<TeamAccess> {
     check_scope::<N>(credential)?;
-    let reach = reach::<N>(app, credential).await?;
-    note_use(app, credential);
-    Ok(reach)
+    let access = team_access::<N>(app, credential).await?;
+    record_use(app, credential);
+    Ok(access)
 }
 
-/// Refuses a credential without the scope that the permit needs.
-fn check_scope<N: Needs>(credential: &Credential) -> Result<()> {
-    let Some(scope) = N::SCOPE.filter(|scope| !credential.scopes.allow(*scope)) else {
+/// Fails if the credential lacks the scope of the permission.
+fn check_scope<N: Permission>(credential: &Credential) -> Result<()> {
+    let Some(scope) = N::SCOPE.filter(|scope| !credential.scopes.contains(*scope)) else {
         return Ok(());
     };
-    let error = Error::new(Code::InsufficientScope, format!("This needs the scope {scope}."));
-    Err(Error { needs: Some(scope.word()), ..error })
+    let error =
+        Error::new(Code::InsufficientScope, format!("The credentials lack the scope `{scope}`."));
+    Err(Error { required_scope: Some(scope.as_str()), ..error })
 }
 
-/// Which teams the caller reaches for what the permit is for. A user who is less than the permit asks
-/// is refused, whatever the scopes say.
-async fn reach<N: Needs>(app: &App, credential: &Credential) -> Result<Reach> {
+/// The teams the caller may access with this permission. Fails if the user's role is too low for it, whatever
+/// the scopes are.
+async fn team_access<N: Permission>(app: &App, credential: &Credential) -> Result<TeamAccess> {
     let (user, role) = match credential.holder {
-        Holder::Key { .. } => return Ok(credential.reach()),
+        Holder::Key { .. } => return Ok(credential.team_access()),
         Holder::App { user, role, .. } => (user, role),
     };
     if role != Role::Member {
-        return reach_of_role(role, N::LEAST);
+        return role_access(role, N::MIN_LEVEL);
     }
-    if N::LEAST > Least::Staff {
+    if N::MIN_LEVEL > AccessLevel::Staff {
         return Err(Error::forbidden());
     }
-    reach_of(&*standing(app, credential, user).await?, N::LEAST)
+    member_access(&*roster_access(app, credential, user).await?, N::MIN_LEVEL)
 }
 
-/// The rights of a caller, to be checked again in the job that changes something: a body may take its time to arrive, and
-/// by then the credential may have been revoked or its user may have lost the right.
+/// Checks the access of a caller again in the transaction of the change: while the body was arriving, the
+/// credential may have been revoked, or the user may have lost access.
 pub struct Recheck {
     credential: Credential,
-    reach: Reach,
-    least: Least,
+    team_access: TeamAccess,
+    min_level: AccessLevel,
 }
 
 impl Recheck {
-    /// What a caller with the permit `N` was let in with.
-    pub fn of<N: Needs>(credential: &Credential, reach: &Reach) -> Self {
-        Self { credential: credential.clone(), reach: reach.clone(), least: N::LEAST }
+    /// Keeps what a caller with the permission `N` was authorized with.
+    pub fn new<N: Permission>(credential: &Credential, access: &TeamAccess) -> Self {
+        Self {
+            credential: credential.clone(),
+            team_access: access.clone(),
+            min_level: N::MIN_LEVEL,
+        }
     }
 
-    /// Call this before the change. What a key needs is only asked for here, to save a round trip.
-    pub fn before(&self, tx: &Tx<'_>) -> Result<()> {
+    /// Call this before the change. For a key, this only sends the query, to save a round trip;
+    /// [`after_change`] checks the result.
+    ///
+    /// [`after_change`]: Self::after_change
+    pub fn before_change(&self, tx: &Tx<'_>) -> Result<()> {
         match self.credential.holder {
-            Holder::Key { id, .. } => api_key::is_live_ahead(tx, id),
+            Holder::Key { id, .. } => api_key::prefetch_is_active(tx, id),
             Holder::App { user, grant, .. } => {
-                signals::sequence_ahead(tx)?;
-                if !grant::is_live(tx, grant)? {
-                    return Err(invalid());
+                signals::prefetch_sequence(tx)?;
+                if !grant::is_active(tx, grant)? {
+                    return Err(invalid_credentials());
                 }
-                // A change of a role or of a roster is news, so without news nothing has changed.
+                // Changes of roles and rosters raise the sequence, so the same sequence means nothing has changed.
                 if signals::sequence(tx)? == self.credential.sequence {
                     return Ok(());
                 }
@@ -157,99 +174,110 @@ impl Recheck {
         }
     }
 
-    /// Call this after the change, before the job ends. No key is revoked in between: jobs of one account do not overlap.
-    pub fn after(&self, tx: &Tx<'_>) -> Result<()> {
+    /// Call this after the change, in the same transaction. A key cannot be revoked in between, because the
+    /// transactions of an account do not overlap.
+    pub fn after_change(&self, tx: &Tx<'_>) -> Result<()> {
         match self.credential.holder {
-            Holder::Key { id, .. } if !api_key::is_live(tx, id)? => Err(invalid()),
+            Holder::Key { id, .. } if !api_key::is_active(tx, id)? => Err(invalid_credentials()),
             _ => Ok(()),
         }
     }
 
     fn check_user(&self, tx: &Tx<'_>, user: UserId) -> Result<()> {
-        let role = user::role_of(tx, user)?.ok_or_else(invalid)?;
-        let reach = if role == Role::Member {
-            reach_of(&standing::of(tx, user)?, self.least)?
+        let role = user::role_of(tx, user)?.ok_or_else(invalid_credentials)?;
+        let access = if role == Role::Member {
+            member_access(&access::for_user(tx, user)?, self.min_level)?
         } else {
-            reach_of_role(role, self.least)?
+            role_access(role, self.min_level)?
         };
-        if reach == self.reach {
+        if access == self.team_access {
             return Ok(());
         }
-        let detail = "Your rights changed while this request was on its way. Send it again.";
+        let detail =
+            "Your access rights changed while this request was being processed. Send it again.";
         Err(Error::new(Code::Conflict, detail))
     }
 }
 
-fn invalid() -> Error {
-    Error::new(Code::InvalidCredentials, "The credentials are not valid.")
+fn invalid_credentials() -> Error {
+    Error::new(Code::InvalidCredentials, "The API key or access token is not valid.")
 }
 
-/// What an owner or an admin reaches.
-fn reach_of_role(role: Role, least: Least) -> Result<Reach> {
-    if Least::from(role) >= least { Ok(Reach::Everywhere) } else { Err(Error::forbidden()) }
+/// The access of an owner or an admin.
+fn role_access(role: Role, min_level: AccessLevel) -> Result<TeamAccess> {
+    if AccessLevel::from(role) >= min_level {
+        Ok(TeamAccess::AllTeams)
+    } else {
+        Err(Error::forbidden())
+    }
 }
 
-/// What a member reaches.
-fn reach_of(standing: &Standing, least: Least) -> Result<Reach> {
-    if least > Least::Staff || standing.level() < least {
+/// The access of a member.
+fn member_access(access: &RosterAccess, min_level: AccessLevel) -> Result<TeamAccess> {
+    if min_level > AccessLevel::Staff || access.level() < min_level {
         return Err(Error::forbidden());
     }
-    Ok(standing.reach(least))
+    Ok(access.team_access(min_level))
 }
 
-/// Where a user stands. While nothing in the account changes, it is looked up only once.
-pub async fn standing(app: &App, credential: &Credential, user: UserId) -> Result<Arc<Standing>> {
-    let (whose, sequence) = ((credential.account_id, user), credential.sequence);
-    if let Some(known) = app.standings.get(whose, sequence) {
-        return Ok(known);
+/// The user's positions on the rosters. Cached until something in the account changes.
+pub async fn roster_access(
+    app: &App,
+    credential: &Credential,
+    user: UserId,
+) -> Result<Arc<RosterAccess>> {
+    let (key, sequence) = ((credential.account_id, user), credential.sequence);
+    if let Some(cached) = app.roster_access_cache.get(key, sequence) {
+        return Ok(cached);
     }
-    let found = app.db.glance(credential.scope(), move |db| standing::of(db, user)).await?;
-    Ok(app.standings.put(whose, sequence, found))
+    let access =
+        app.db.read_inline(credential.scope(), move |db| access::for_user(db, user)).await?;
+    Ok(app.roster_access_cache.put(key, sequence, access))
 }
 
-/// Where users stood when they were last looked up, with the version of the account at that time. Whoever
-/// joins, leaves or is looked after raises that version, so what is remembered is never old.
+/// A cache of users' positions on rosters, with the account's sequence at the time. Every change of a roster
+/// raises the sequence, so an outdated entry is never used.
 #[derive(Debug, Default)]
-pub struct Standings(Mutex<StandingCache>);
+pub struct RosterAccessCache(Mutex<CacheState>);
 
-/// A user in one of their clubs.
-type Whose = (AccountId, UserId);
+/// A user in one of their accounts.
+type CacheKey = (AccountId, UserId);
 
-/// The most users that are remembered.
+/// The maximum number of cached users.
 const CAPACITY: usize = 10_000;
 
 #[derive(Debug, Default)]
-struct StandingCache {
-    entries: HashMap<Whose, CachedStanding>,
-    /// The number of uses so far, by which the least recently used entries are found.
+struct CacheState {
+    entries: HashMap<CacheKey, CacheEntry>,
+    /// Counts uses, to find the least recently used entries.
     uses: u64,
 }
 
 #[derive(Debug)]
-struct CachedStanding {
+struct CacheEntry {
     sequence: i64,
-    standing: Arc<Standing>,
+    access: Arc<RosterAccess>,
     last_use: u64,
 }
 
-impl Standings {
-    fn get(&self, whose: Whose, sequence: i64) -> Option<Arc<Standing>> {
+impl RosterAccessCache {
+    fn get(&self, key: CacheKey, sequence: i64) -> Option<Arc<RosterAccess>> {
         let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         cache.uses += 1;
         let last_use = cache.uses;
-        let entry = cache.entries.get_mut(&whose)?;
+        let entry = cache.entries.get_mut(&key)?;
         entry.last_use = last_use;
-        (entry.sequence == sequence).then(|| entry.standing.clone())
+        (entry.sequence == sequence).then(|| entry.access.clone())
     }
 
-    fn put(&self, whose: Whose, sequence: i64, found: Standing) -> Arc<Standing> {
-        let standing = Arc::new(found);
+    fn put(&self, key: CacheKey, sequence: i64, access: RosterAccess) -> Arc<RosterAccess> {
+        let access = Arc::new(access);
         let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         cache.uses += 1;
         let last_use = cache.uses;
         bounded::make_room(&mut cache.entries, CAPACITY, |entry| entry.last_use);
-        let entry = CachedStanding { sequence, standing: standing.clone(), last_use };
-        cache.entries.insert(whose, entry);
-        standing
+        let entry = CacheEntry { sequence, access: access.clone(), last_use };
+        cache.entries.insert(key, entry);
+        access
     }
 }

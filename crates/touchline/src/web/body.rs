@@ -1,4 +1,4 @@
-//! The body of a request: JSON, bounded in size and in time.
+//! The JSON body of a request, limited in size and time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,18 +17,18 @@ use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
 
-/// A body that makes no progress for this long is given up.
-const PROGRESS: Duration = Duration::from_secs(20);
-/// A body that takes longer than this holds one of the account's places for slow uploads.
-const PROMPT: Duration = Duration::from_secs(1);
-/// How many slow uploads an account may have at once.
+/// How long a body may make no progress.
+const PROGRESS_TIMEOUT: Duration = Duration::from_secs(20);
+/// A body that pauses longer than this counts as a slow upload.
+const SLOW_AFTER: Duration = Duration::from_secs(1);
+/// The maximum number of concurrent slow uploads of an account.
 const SLOW_UPLOADS: usize = 20;
 
-/// A body that was read and found valid.
+/// Extracts a valid body.
 #[derive(Debug)]
 pub struct Body<T> {
     pub value: T,
-    /// What the body says, whatever its white space and the order of its members.
+    /// The body in canonical form, independent of white space and the order of fields.
     pub canonical: Vec<u8>,
 }
 
@@ -37,13 +37,13 @@ impl<T: FromBody> FromRequest<App> for Body<T> {
 
     async fn from_request(request: Request, app: &App) -> Result<Self> {
         check_type(request.headers())?;
-        let tree = json::parse(&read(request, app, T::LARGEST).await?)?;
+        let tree = json::parse(&read(request, app, T::MAX_BYTES).await?)?;
         let canonical = json::canonical(&tree);
         Ok(Self { value: Fields::read(tree)?, canonical })
     }
 }
 
-/// A request that needs no body. An empty object is as good as none.
+/// The body of an operation without input. It may be absent or an empty object.
 #[derive(Debug)]
 pub struct NoBody;
 
@@ -53,17 +53,17 @@ impl FromBody for NoBody {
     }
 }
 
-/// A body that may be left out.
+/// Extracts a body that may be absent.
 #[derive(Debug)]
-pub struct MaybeBody<T>(pub Body<T>);
+pub struct OptionalBody<T>(pub Body<T>);
 
-impl<T: FromBody> FromRequest<App> for MaybeBody<T> {
+impl<T: FromBody> FromRequest<App> for OptionalBody<T> {
     type Rejection = Error;
 
     async fn from_request(request: Request, app: &App) -> Result<Self> {
         let (parts, body) = request.into_parts();
         let headers = parts.headers.clone();
-        let bytes = read(Request::from_parts(parts, body), app, T::LARGEST).await?;
+        let bytes = read(Request::from_parts(parts, body), app, T::MAX_BYTES).await?;
         let tree = if bytes.is_empty() {
             serde_json::json!({})
         } else {
@@ -78,44 +78,47 @@ impl<T: FromBody> FromRequest<App> for MaybeBody<T> {
 fn check_type(headers: &HeaderMap) -> Result<()> {
     let unsupported = |detail: &'static str| Error::new(Code::UnsupportedMediaType, detail);
     if headers.contains_key(CONTENT_ENCODING) {
-        return Err(unsupported("A compressed body is not supported."));
+        return Err(unsupported(
+            "Compressed request bodies are not supported. Send the body without Content-Encoding.",
+        ));
     }
-    let named = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let (kind, parameters) = named.split_once(';').unwrap_or((named, ""));
+    let header =
+        headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let (media_type, parameters) = header.split_once(';').unwrap_or((header, ""));
     let charset = parameters.trim().to_ascii_lowercase();
     let utf8 = charset.is_empty() || charset.replace('"', "") == "charset=utf-8";
-    if kind.trim().eq_ignore_ascii_case("application/json") && utf8 {
+    if media_type.trim().eq_ignore_ascii_case("application/json") && utf8 {
         Ok(())
     } else {
-        Err(unsupported("Send the body as application/json in UTF-8."))
+        Err(unsupported("Send the body as UTF-8 JSON with Content-Type: application/json."))
     }
 }
 
-/// Reads the body within its bounds.
-pub async fn read(request: Request, app: &App, largest: usize) -> Result<Bytes> {
+/// Reads a body within the limits.
+pub async fn read(request: Request, app: &App, max_bytes: usize) -> Result<Bytes> {
     let too_large = || {
-        let detail = format!("A body can have at most {largest} bytes.");
+        let detail = format!("The body is too large. Send at most {max_bytes} bytes.");
         Error::new(Code::PayloadTooLarge, detail)
     };
     let announced =
         request.headers().get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse().ok());
-    if announced.is_some_and(|length: u64| length > largest as u64) {
+    if announced.is_some_and(|length: u64| length > max_bytes as u64) {
         return Err(too_large());
     }
     let account = request.extensions().get::<Context>().and_then(Context::account);
-    let mut body = http_body_util::Limited::new(request.into_body(), largest);
+    let mut body = http_body_util::Limited::new(request.into_body(), max_bytes);
     let mut collected = Vec::new();
-    let mut slow: Option<Upload> = None;
+    let mut slow: Option<UploadGuard> = None;
     loop {
-        let patience = if slow.is_some() { PROGRESS } else { PROMPT };
-        let frame = match tokio::time::timeout(patience, body.frame()).await {
+        let timeout = if slow.is_some() { PROGRESS_TIMEOUT } else { SLOW_AFTER };
+        let frame = match tokio::time::timeout(timeout, body.frame()).await {
             Ok(frame) => frame,
             Err(_) if slow.is_none() => {
-                slow = Some(app.uploads.clone().enter(account)?);
+                slow = Some(app.slow_uploads.clone().acquire(account)?);
                 continue;
             }
             Err(_) => {
-                let detail = "The body did not arrive in time.";
+                let detail = "The body did not arrive in time. Send the request again.";
                 return Err(Error::new(Code::RequestTimeout, detail));
             }
         };
@@ -130,39 +133,44 @@ pub async fn read(request: Request, app: &App, largest: usize) -> Result<Bytes> 
                 return Err(too_large());
             }
             Some(Err(_)) => {
-                return Err(Error::new(Code::InvalidRequest, "The body ended too early."));
+                return Err(Error::new(
+                    Code::InvalidRequest,
+                    "The body ended before it was complete. Send the request again.",
+                ));
             }
         }
     }
 }
 
-/// The uploads that take their time, by account.
+/// Limits concurrent slow uploads per account.
 #[derive(Debug, Default)]
-pub struct Uploads(Mutex<HashMap<Option<AccountId>, usize>>);
+pub struct UploadLimiter(Mutex<HashMap<Option<AccountId>, usize>>);
 
-/// A slow upload's place, given back when it ends.
-struct Upload {
-    uploads: Arc<Uploads>,
+/// A running slow upload. Dropping it makes room for another.
+struct UploadGuard {
+    limiter: Arc<UploadLimiter>,
     account: Option<AccountId>,
 }
 
-impl Uploads {
-    fn enter(self: Arc<Self>, account: Option<AccountId>) -> Result<Upload> {
+impl UploadLimiter {
+    fn acquire(self: Arc<Self>, account: Option<AccountId>) -> Result<UploadGuard> {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(account).or_default();
         if *count >= SLOW_UPLOADS {
-            let detail = format!("More than {SLOW_UPLOADS} slow uploads at once.");
+            let detail = format!(
+                "Your account already has {SLOW_UPLOADS} slow uploads in progress. Try again when one has ended."
+            );
             return Err(Error::new(Code::TooManyConcurrent, detail).retry_after(1));
         }
         *count += 1;
         drop(counts);
-        Ok(Upload { uploads: self, account })
+        Ok(UploadGuard { limiter: self, account })
     }
 }
 
-impl Drop for Upload {
+impl Drop for UploadGuard {
     fn drop(&mut self) {
-        let mut counts = self.uploads.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.limiter.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = counts.get_mut(&self.account) {
             *count -= 1;
             if *count == 0 {

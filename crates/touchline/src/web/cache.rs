@@ -1,9 +1,11 @@
-//! Answers that are still true: a read is not done twice while nothing in the account has changed.
+//! A cache of responses that are valid until something in the account changes.
 //!
-//! Every visible change raises the account's sequence in its own transaction, and every request learns
-//! the sequence when its credential is looked up. So an answer made at the same sequence is the answer
-//! now, on every node, and one made at another sequence is never used. The memory is bounded: when it
-//! is full, answers that were not asked for since the last time it was full are forgotten.
+//! Every visible change raises the account's sequence in its own transaction, and every request learns the
+//! sequence when its credential is looked up. A response created at the same sequence is therefore current on
+//! every node, and one created at another sequence is never used.
+//!
+//! Memory is bounded by two generations: when the recent one is full it becomes the older one, and the entries of the
+//! previous older one that were not used since are dropped.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,84 +13,83 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use kit::Timestamp;
 
-/// An answer, without what differs from request to request.
+/// A response without the parts that differ from request to request.
 #[derive(Debug, Clone)]
-pub struct Answer {
-    /// The envelope up to the request id.
+pub struct CachedResponse {
+    /// The envelope up to the request id, which is added when it is sent.
     pub body: Bytes,
     /// The version of a single object.
     pub version: Option<i64>,
-    /// The cursor of the next page, or the entity tag of something that has no version.
+    /// The cursor of the next page, or the entity tag of a response without a version.
     pub next: Option<Arc<str>>,
 }
 
 #[derive(Debug)]
 struct Entry {
     sequence: i64,
-    /// When it is true no more, though nothing has changed.
-    until: Option<Timestamp>,
-    answer: Answer,
+    /// When the response expires, even if nothing has changed.
+    expires_at: Option<Timestamp>,
+    response: CachedResponse,
 }
 
 impl Entry {
-    fn is_true(&self, sequence: i64, now: Timestamp) -> bool {
-        self.sequence == sequence && self.until.is_none_or(|until| now < until)
+    fn is_valid(&self, sequence: i64, now: Timestamp) -> bool {
+        self.sequence == sequence && self.expires_at.is_none_or(|until| now < until)
     }
 }
 
 #[derive(Debug, Default)]
-struct Shelves {
+struct Generations {
     recent: HashMap<String, Entry>,
     older: HashMap<String, Entry>,
     bytes: usize,
 }
 
-/// The answers of a node.
+/// The cached responses of a node.
 #[derive(Debug)]
 pub struct Cache {
-    shelves: Mutex<Shelves>,
-    /// How many bytes each of the two shelves may hold.
+    generations: Mutex<Generations>,
+    /// The maximum size of each generation, in bytes.
     limit: usize,
 }
 
-/// What an entry costs beside its body and its key.
+/// The estimated size of an entry besides its body and its key, in bytes.
 const OVERHEAD: usize = 200;
 
 impl Cache {
-    /// A cache of about so many bytes.
+    /// Creates a cache of about this size in bytes.
     pub fn new(bytes: usize) -> Self {
-        Self { shelves: Mutex::default(), limit: bytes / 2 }
+        Self { generations: Mutex::default(), limit: bytes / 2 }
     }
 
-    /// The answer to this question, if it was made at this sequence and its time is not up.
-    pub fn get(&self, question: &str, sequence: i64, now: Timestamp) -> Option<Answer> {
-        let mut shelves = self.shelves.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = shelves.recent.get(question) {
-            return entry.is_true(sequence, now).then(|| entry.answer.clone());
+    /// The response for this key, if it was created at this sequence and has not expired.
+    pub fn get(&self, key: &str, sequence: i64, now: Timestamp) -> Option<CachedResponse> {
+        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = generations.recent.get(key) {
+            return entry.is_valid(sequence, now).then(|| entry.response.clone());
         }
-        let (question, entry) = shelves.older.remove_entry(question)?;
-        let answer = entry.is_true(sequence, now).then(|| entry.answer.clone())?;
-        shelves.put(question, entry, self.limit);
-        Some(answer)
+        let (key, entry) = generations.older.remove_entry(key)?;
+        let response = entry.is_valid(sequence, now).then(|| entry.response.clone())?;
+        generations.put(key, entry, self.limit);
+        Some(response)
     }
 
-    /// Keeps an answer that was made at a sequence, and may be true only until then.
+    /// Stores a response that was created at this sequence and may expire.
     pub fn put(
         &self,
-        question: String,
+        key: String,
         (sequence, until): (i64, Option<Timestamp>),
-        answer: Answer,
+        response: CachedResponse,
     ) {
-        let mut shelves = self.shelves.lock().unwrap_or_else(PoisonError::into_inner);
-        shelves.put(question, Entry { sequence, until, answer }, self.limit);
+        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        generations.put(key, Entry { sequence, expires_at: until, response }, self.limit);
     }
 }
 
-impl Shelves {
-    fn put(&mut self, question: String, entry: Entry, limit: usize) {
-        let size =
-            |question: &str, entry: &Entry| question.len() + entry.answer.body.len() + OVERHEAD;
-        let added = size(&question, &entry);
+impl Generations {
+    fn put(&mut self, key: String, entry: Entry, limit: usize) {
+        let size = |key: &str, entry: &Entry| key.len() + entry.response.body.len() + OVERHEAD;
+        let added = size(&key, &entry);
         if self.bytes + added > limit {
             self.older = std::mem::take(&mut self.recent);
             self.bytes = 0;
@@ -97,10 +98,10 @@ impl Shelves {
             return;
         }
         self.bytes += added;
-        if let Some((question, old)) = self.recent.remove_entry(&question) {
-            self.bytes -= size(&question, &old);
+        if let Some((key, old)) = self.recent.remove_entry(&key) {
+            self.bytes -= size(&key, &old);
         }
-        self.recent.insert(question, entry);
+        self.recent.insert(key, entry);
     }
 }
 
@@ -110,37 +111,37 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_micros(1_000);
 
-    fn answer(text: &'static str) -> Answer {
-        Answer { body: Bytes::from_static(text.as_bytes()), version: None, next: None }
+    fn response(text: &'static str) -> CachedResponse {
+        CachedResponse { body: Bytes::from_static(text.as_bytes()), version: None, next: None }
     }
 
     #[test]
-    fn an_answer_of_another_sequence_is_not_used() {
+    fn a_response_of_another_sequence_is_not_used() {
         let cache = Cache::new(10_000);
-        cache.put("q".to_owned(), (7, None), answer("seven"));
+        cache.put("q".to_owned(), (7, None), response("seven"));
         assert_eq!(cache.get("q", 7, NOW).unwrap().body, "seven");
         assert!(cache.get("q", 8, NOW).is_none() && cache.get("q", 6, NOW).is_none());
-        cache.put("q".to_owned(), (8, None), answer("eight"));
+        cache.put("q".to_owned(), (8, None), response("eight"));
         assert_eq!(cache.get("q", 8, NOW).unwrap().body, "eight");
     }
 
     #[test]
-    fn an_answer_whose_time_is_up_is_not_used() {
+    fn an_expired_response_is_not_used() {
         let cache = Cache::new(10_000);
-        cache.put("q".to_owned(), (7, Some(NOW)), answer("late"));
+        cache.put("q".to_owned(), (7, Some(NOW)), response("late"));
         assert!(cache.get("q", 7, NOW).is_none());
         assert!(cache.get("q", 7, Timestamp::from_micros(999)).is_some());
     }
 
     #[test]
-    fn memory_is_bounded_and_what_is_asked_for_stays() {
+    fn memory_is_bounded_and_used_entries_stay() {
         let cache = Cache::new(10_000);
-        cache.put("asked".to_owned(), (1, None), answer("often"));
+        cache.put("used".to_owned(), (1, None), response("often"));
         for number in 0..1000 {
-            cache.put(format!("q{number}"), (1, None), answer("once"));
-            assert!(cache.get("asked", 1, NOW).is_some(), "{number}");
+            cache.put(format!("q{number}"), (1, None), response("once"));
+            assert!(cache.get("used", 1, NOW).is_some(), "{number}");
         }
-        let shelves = cache.shelves.lock().unwrap();
-        assert!(shelves.recent.len() + shelves.older.len() < 60);
+        let generations = cache.generations.lock().unwrap();
+        assert!(generations.recent.len() + generations.older.len() < 60);
     }
 }

@@ -1,10 +1,10 @@
-//! The caller: who asks, what they may do, and the only door to the database.
+//! The extractor of API handlers: who calls, what they may do, and access to the database.
 //!
-//! A handler that wants a [`Caller`] names the permit it needs in the type. By the time it runs, the
-//! caller was let in: [`admission`] checked the credential, charged the quota, and found the scope and
-//! what the user must be. Revocation holds at once, because the credential is looked up every time.
+//! A handler that takes a [`Caller`] names the permission it needs in the type. Before it runs, [`admission`]
+//! has checked the credential, charged the quota, and checked the scope and the user's role. The credential is
+//! looked up for every request, so revoking it takes effect at once.
 
-mod looking;
+mod reads;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -24,318 +24,322 @@ use super::edge::API;
 use super::idempotency::{self, IDEMPOTENCY_KEY, IdempotencyKey};
 use super::precondition;
 use super::public_url;
-use super::reply::Written;
+use super::reply::WriteResponse;
 use crate::accounts::credential::{Credential, Holder};
-pub use crate::accounts::permits::*;
-use crate::accounts::rights::{Reach, ScopeName, Voice};
+pub use crate::accounts::permissions::*;
+use crate::accounts::rights::{ScopeName, SenderIdentity, TeamAccess};
 use crate::app::App;
 use crate::error::{Code, Error, Result};
-use crate::expected::{Expected, Versioned};
 use crate::ids::TeamId;
-use crate::roster::standing::Standing;
+use crate::if_match::{IfMatch, Versioned};
+use crate::roster::access::RosterAccess;
 use crate::signals;
 
-/// An authenticated caller who has the permit `N`.
+/// An authenticated caller who has the permission `N`.
 pub struct Caller<N> {
     app: App,
     context: Context,
     credential: Credential,
-    reach: Reach,
+    team_access: TeamAccess,
     method: Method,
     path: String,
     query: String,
     headers: HeaderMap,
-    /// Whether an earlier answer will not do.
-    afresh: bool,
-    /// Below which address what is made is found, if not below the one that was asked.
-    folder: Option<&'static str>,
-    needs: PhantomData<fn() -> N>,
+    /// Whether the response must not come from the cache.
+    bypass_cache: bool,
+    /// The path prefix of created objects, if it is not the path of the request.
+    location_prefix: Option<&'static str>,
+    permission: PhantomData<fn() -> N>,
 }
 
-impl<N: Needs> FromRequestParts<App> for Caller<N> {
+impl<N: Permission> FromRequestParts<App> for Caller<N> {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self> {
         let context = parts.extensions.get::<Context>().cloned().ok_or_else(|| {
-            Error::internal("a request reached a handler without passing the edge")
+            Error::internal("the request has no context: it did not pass through web::edge")
         })?;
         let credential = admission::authenticate(app, &context, &parts.headers).await?;
-        admission::charge(app, &context, &credential).await?;
-        let reach = admission::permit::<N>(app, &credential).await?;
+        admission::charge_quota(app, &context, &credential).await?;
+        let access = admission::authorize::<N>(app, &credential).await?;
         Ok(Self {
             app: app.clone(),
-            reach,
+            team_access: access,
             context,
             credential,
             method: parts.method.clone(),
             path: parts.uri.path().to_owned(),
             query: parts.uri.query().unwrap_or_default().to_owned(),
-            headers: conditions(&parts.headers),
-            afresh: false,
-            folder: None,
-            needs: PhantomData,
+            headers: conditional_headers(&parts.headers),
+            bypass_cache: false,
+            location_prefix: None,
+            permission: PhantomData,
         })
     }
 }
 
-/// The headers that are looked at after the handler was chosen; a copy of all would cost more.
-fn conditions(headers: &HeaderMap) -> HeaderMap {
-    let mut kept = HeaderMap::new();
+/// Copies the headers that are needed later. Copying all would cost more.
+fn conditional_headers(headers: &HeaderMap) -> HeaderMap {
+    let mut copied = HeaderMap::new();
     for name in [IF_MATCH, IF_NONE_MATCH, IDEMPOTENCY_KEY] {
         for value in headers.get_all(&name) {
-            kept.append(name.clone(), value.clone());
+            copied.append(name.clone(), value.clone());
         }
     }
-    kept
+    copied
 }
 
-impl<N: Needs> Caller<N> {
+impl<N: Permission> Caller<N> {
     /// The service.
     pub fn app(&self) -> &App {
         &self.app
     }
 
-    /// The absolute URL of a path, to be shown to this caller only: never stored, never cached.
+    /// The absolute URL of a path. It must be shown only to this caller, never stored or cached.
     pub fn url(&self, path: &str) -> String {
         public_url::for_request(&self.app, &self.context, path)
     }
 
-    /// What is known of the caller's key.
+    /// The caller's credential.
     pub fn credential(&self) -> &Credential {
         &self.credential
     }
 
-    /// Fails when the credential does not reach the team: as if it did not exist, unless the caller
-    /// knows of it.
-    pub fn reaches(&self, team: TeamId) -> Result<()> {
-        self.reach.check(team)
+    /// Fails if the caller has no access to the team: with 404, unless the caller may know that it exists.
+    pub fn require_team(&self, team: TeamId) -> Result<()> {
+        self.team_access.check(team)
     }
 
-    /// Fails when the credential is narrowed to certain teams.
-    pub fn reaches_all(&self) -> Result<()> {
-        match self.reach {
-            Reach::Everywhere => Ok(()),
-            Reach::User(_) => Err(Error::forbidden()),
-            Reach::Teams(_) => {
-                let detail = "This key is narrowed to certain teams and cannot do this.";
+    /// Fails if the credential is restricted to certain teams.
+    pub fn require_all_teams(&self) -> Result<()> {
+        match self.team_access {
+            TeamAccess::AllTeams => Ok(()),
+            TeamAccess::User(_) => Err(Error::forbidden()),
+            TeamAccess::Teams(_) => {
+                let detail =
+                    "This API key is restricted to certain teams. Use a key for all teams.";
                 Err(Error::new(Code::Forbidden, detail))
             }
         }
     }
 
-    /// Where the user stands; `None` for a key, which is nobody on a roster.
-    pub async fn standing(&self) -> Result<Option<Arc<Standing>>> {
+    /// The user's positions on the rosters. `None` for an API key.
+    pub async fn roster_access(&self) -> Result<Option<Arc<RosterAccess>>> {
         match self.credential.holder {
             Holder::Key { .. } => Ok(None),
             Holder::App { user, .. } => {
-                Ok(Some(admission::standing(&self.app, &self.credential, user).await?))
+                Ok(Some(admission::roster_access(&self.app, &self.credential, user).await?))
             }
         }
     }
 
-    /// In whose name the caller speaks.
-    pub async fn voice(&self) -> Result<Voice> {
-        let standing = self.standing().await?;
-        Ok(standing.map_or(Voice::Anybodys, |standing| Voice::Own(standing.own.clone())))
+    /// The people on whose behalf the caller may act.
+    pub async fn sender_identity(&self) -> Result<SenderIdentity> {
+        let roster_access = self.roster_access().await?;
+        Ok(roster_access.map_or(SenderIdentity::Anybody, |roster_access| {
+            SenderIdentity::OneOf(roster_access.own_person_ids.clone())
+        }))
     }
 
-    /// Which teams the credential reaches, for a look that learns the team only on the way.
-    pub fn reach(&self) -> Reach {
-        self.reach.clone()
+    /// The teams the caller may access, for reads that find out the team only on the way.
+    pub fn team_access(&self) -> TeamAccess {
+        self.team_access.clone()
     }
 
-    /// Looks anew every time: for what changes without news, such as a letter that was sent.
+    /// Bypasses the cache, for data that changes without raising the account's sequence, such as the status of
+    /// an email.
     #[must_use]
-    pub fn afresh(self) -> Self {
-        Self { afresh: true, ..self }
+    pub fn bypass_cache(self) -> Self {
+        Self { bypass_cache: true, ..self }
     }
 
-    /// What is made is found below this address.
+    /// Sets the path prefix for the `Location` of created objects.
     #[must_use]
-    pub fn found_below(self, folder: &'static str) -> Self {
-        Self { folder: Some(folder), ..self }
+    pub fn with_location_prefix(self, prefix: &'static str) -> Self {
+        Self { location_prefix: Some(prefix), ..self }
     }
 
-    /// Whose job it is when this caller asks for something.
+    /// The database scope: the account, with the caller as actor.
     pub fn scope(&self) -> Scope {
         self.credential.scope().for_request(self.context.id())
     }
 
-    /// What the caller expects to change.
-    pub fn expected(&self) -> Result<Expected> {
+    /// The caller's `If-Match`.
+    pub fn if_match(&self) -> Result<IfMatch> {
         precondition::if_match(&self.headers)
     }
 
-    /// Creates something and answers 201.
+    /// Creates an object and responds with 201.
     pub async fn create<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
         self,
         body: Body<B>,
         work: impl FnOnce(&Tx<'_>, B) -> Result<T> + Send + 'static,
     ) -> Result<Response> {
-        self.change_as(StatusCode::CREATED, body, move |tx, value, _| work(tx, value)).await
+        self.change_with_status(StatusCode::CREATED, body, move |tx, value, _| work(tx, value))
+            .await
     }
 
-    /// Creates something for what is there, if that is what the caller expects, and answers 201.
+    /// Creates an object that belongs to an existing one, which must match `If-Match`, and responds with 201.
     pub async fn create_for<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
         self,
         body: Body<B>,
-        work: impl FnOnce(&Tx<'_>, B, &Expected) -> Result<T> + Send + 'static,
+        work: impl FnOnce(&Tx<'_>, B, &IfMatch) -> Result<T> + Send + 'static,
     ) -> Result<Response> {
-        self.change_as(StatusCode::CREATED, body, work).await
+        self.change_with_status(StatusCode::CREATED, body, work).await
     }
 
-    /// Creates something with a secret, shows both this once and answers 201. The second object, without
-    /// the secret, is what is remembered and what a repeated request gets.
+    /// Creates an object with a secret, which is shown only this once, and responds with 201. `work` also
+    /// returns the object without the secret, which is stored for the idempotency key and which a repeated
+    /// request gets.
     pub async fn create_secret<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
         self,
         body: Body<B>,
         work: impl FnOnce(&Tx<'_>, B) -> Result<(T, T)> + Send + 'static,
     ) -> Result<Response> {
-        let work = move |tx: &Tx<'_>, value, _: &Expected| work(tx, value);
-        self.secret_as(StatusCode::CREATED, body, work).await
+        let work = move |tx: &Tx<'_>, value, _: &IfMatch| work(tx, value);
+        self.write_secret(StatusCode::CREATED, body, work).await
     }
 
-    /// Changes something that gets a new secret, and shows both this once, as with
-    /// [`create_secret`](Self::create_secret).
+    /// Changes an object that gets a new secret. See [`create_secret`](Self::create_secret).
     pub async fn change_secret<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
         self,
         body: Body<B>,
-        work: impl FnOnce(&Tx<'_>, B, &Expected) -> Result<(T, T)> + Send + 'static,
+        work: impl FnOnce(&Tx<'_>, B, &IfMatch) -> Result<(T, T)> + Send + 'static,
     ) -> Result<Response> {
-        self.secret_as(StatusCode::OK, body, work).await
+        self.write_secret(StatusCode::OK, body, work).await
     }
 
-    async fn secret_as<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
+    async fn write_secret<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
         self,
         status: StatusCode,
         body: Body<B>,
-        work: impl FnOnce(&Tx<'_>, B, &Expected) -> Result<(T, T)> + Send + 'static,
+        work: impl FnOnce(&Tx<'_>, B, &IfMatch) -> Result<(T, T)> + Send + 'static,
     ) -> Result<Response> {
-        let work = move |tx: &Tx<'_>, value, expected: &Expected| {
-            let (shown, kept) = work(tx, value, expected)?;
-            let written = Written::new(status, Some(shown.version()), &shown)?;
-            written.without_secret(&kept)
+        let work = move |tx: &Tx<'_>, value, expected: &IfMatch| {
+            let (with_secret, without_secret) = work(tx, value, expected)?;
+            let written = WriteResponse::new(status, Some(with_secret.version()), &with_secret)?;
+            written.without_secret(&without_secret)
         };
         self.write(body, work).await
     }
 
-    /// Creates several things, all or none, and answers 201 with the list of them.
+    /// Creates several objects, all or none, and responds with 201 and the list.
     pub async fn create_all<B: Send + 'static, T: Serialize + Send + 'static>(
         self,
         body: Body<B>,
         work: impl FnOnce(&Tx<'_>, B) -> Result<Vec<T>> + Send + 'static,
     ) -> Result<Response> {
-        let work = move |tx: &Tx<'_>, value, _: &Expected| {
-            Written::new(StatusCode::CREATED, None, &work(tx, value)?)
+        let work = move |tx: &Tx<'_>, value, _: &IfMatch| {
+            WriteResponse::new(StatusCode::CREATED, None, &work(tx, value)?)
         };
         self.write(body, work).await
     }
 
-    /// Begins something that goes on beside requests, and answers 202.
-    pub async fn begin<B: Send + 'static, T: Serialize + Send + 'static>(
+    /// Starts a background operation and responds with 202.
+    pub async fn accept<B: Send + 'static, T: Serialize + Send + 'static>(
         self,
         body: Body<B>,
-        work: impl FnOnce(&Tx<'_>, B, &Expected) -> Result<T> + Send + 'static,
+        work: impl FnOnce(&Tx<'_>, B, &IfMatch) -> Result<T> + Send + 'static,
     ) -> Result<Response> {
-        let work = move |tx: &Tx<'_>, value, expected: &Expected| {
-            Written::new(StatusCode::ACCEPTED, None, &work(tx, value, expected)?)
+        let work = move |tx: &Tx<'_>, value, expected: &IfMatch| {
+            WriteResponse::new(StatusCode::ACCEPTED, None, &work(tx, value, expected)?)
         };
         self.write(body, work).await
     }
 
-    /// Changes something, if it is what the caller expects.
+    /// Changes an object, which must match `If-Match`.
     pub async fn change<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
         self,
         body: Body<B>,
-        work: impl FnOnce(&Tx<'_>, B, &Expected) -> Result<T> + Send + 'static,
+        work: impl FnOnce(&Tx<'_>, B, &IfMatch) -> Result<T> + Send + 'static,
     ) -> Result<Response> {
-        self.change_as(StatusCode::OK, body, work).await
+        self.change_with_status(StatusCode::OK, body, work).await
     }
 
-    async fn change_as<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
+    async fn change_with_status<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
         self,
         status: StatusCode,
         body: Body<B>,
-        work: impl FnOnce(&Tx<'_>, B, &Expected) -> Result<T> + Send + 'static,
+        work: impl FnOnce(&Tx<'_>, B, &IfMatch) -> Result<T> + Send + 'static,
     ) -> Result<Response> {
-        let work = move |tx: &Tx<'_>, value, expected: &Expected| {
+        let work = move |tx: &Tx<'_>, value, expected: &IfMatch| {
             let object = work(tx, value, expected)?;
-            Written::new(status, Some(object.version()), &object)
+            WriteResponse::new(status, Some(object.version()), &object)
         };
         self.write(body, work).await
     }
 
-    /// The write path: the memory of the key, the precondition, the change with its news, and the
-    /// stored answer, in one transaction.
+    /// The write path: idempotency key, precondition, the change with its notifications, and the stored
+    /// response, all in one transaction.
     async fn write<B: Send + 'static>(
         self,
         body: Body<B>,
-        work: impl FnOnce(&Tx<'_>, B, &Expected) -> Result<Written> + Send + 'static,
+        work: impl FnOnce(&Tx<'_>, B, &IfMatch) -> Result<WriteResponse> + Send + 'static,
     ) -> Result<Response> {
-        let expected = self.expected()?;
-        let key = idempotency::key(&self.headers)?.map(|key| IdempotencyKey {
+        let expected = self.if_match()?;
+        let key = idempotency::parse_key(&self.headers)?.map(|key| IdempotencyKey {
             key,
             request_hash: idempotency::request_hash(
                 &self.method,
                 &self.path,
                 &body.canonical,
-                &self.rights(),
+                &self.access_fingerprint(),
             ),
         });
-        let turn = match &key {
+        let guard = match &key {
             Some(key) => {
-                let running = self.app.running.clone();
-                Some(running.enter(self.credential.account_id, &key.key).await?)
+                let running = self.app.idempotent_requests.clone();
+                Some(running.acquire(self.credential.account_id, &key.key).await?)
             }
             None => None,
         };
-        let kept = self.app.config.idempotency_ttl;
-        let recheck = admission::Recheck::of::<N>(&self.credential, &self.reach);
+        let ttl = self.app.config.idempotency_ttl;
+        let recheck = admission::Recheck::new::<N>(&self.credential, &self.team_access);
         let written = self
             .app
             .db
             .write(self.scope(), move |tx| {
-                signals::journal_ahead(tx)?;
-                recheck.before(tx)?;
-                if let Some(before) = Written::recall(tx, key.as_ref(), kept)? {
-                    recheck.after(tx)?;
-                    return Ok(before);
+                signals::prefetch_journal(tx)?;
+                recheck.before_change(tx)?;
+                if let Some(replayed) = WriteResponse::replay(tx, key.as_ref(), ttl)? {
+                    recheck.after_change(tx)?;
+                    return Ok(replayed);
                 }
                 let written = work(tx, body.value, &expected)?;
-                recheck.after(tx)?;
+                recheck.after_change(tx)?;
                 if let Some(key) = key {
-                    written.remember(tx, key)?;
+                    written.save(tx, key)?;
                 }
                 Ok::<_, Error>(written)
             })
             .await?;
-        drop(turn);
+        drop(guard);
         let location =
             (written.status == StatusCode::CREATED).then(|| self.location(&written)).flatten();
         Ok(written.response(location.as_deref(), self.context.id()))
     }
 
-    /// Whose answer it is and what they may see that not everybody may, as text; empty for a key that
-    /// sees everything. What a user is told may be about themselves, so no two share an answer.
-    fn rights(&self) -> String {
+    /// The caller's access as text, for the hash of idempotent requests. Empty for an API key with full access.
+    /// Responses to users may be about themselves, so no two users share one.
+    fn access_fingerprint(&self) -> String {
         let user = match self.credential.holder {
             Holder::Key { .. } => String::new(),
             Holder::App { user, .. } => format!("{user}\n"),
         };
-        let reach = match &self.reach {
-            Reach::Everywhere => String::new(),
-            Reach::Teams(teams) => format!("{teams:?}\n"),
-            Reach::User(place) => format!("{place:?}\n"),
+        let access = match &self.team_access {
+            TeamAccess::AllTeams => String::new(),
+            TeamAccess::Teams(teams) => format!("{teams:?}\n"),
+            TeamAccess::User(user) => format!("{user:?}\n"),
         };
-        let private = self.credential.scopes.allow(ScopeName::RosterRead);
-        user + &reach + if private { "" } else { "nothing private\n" }
+        let private = self.credential.scopes.contains(ScopeName::RosterRead);
+        user + &access + if private { "" } else { "nothing private\n" }
     }
 
-    /// Where the created object is found: below the address it was posted to.
-    fn location(&self, written: &Written) -> Option<String> {
+    /// The `Location` of a created object, by default below the path of the request.
+    fn location(&self, written: &WriteResponse) -> Option<String> {
         let id = written.id()?;
-        let path = match self.folder {
-            Some(folder) => format!("{API}{folder}/{id}"),
+        let path = match self.location_prefix {
+            Some(prefix) => format!("{API}{prefix}/{id}"),
             None => format!("{}/{id}", self.path),
         };
         Some(public_url::reference(&self.app, &path))

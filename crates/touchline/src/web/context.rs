@@ -1,4 +1,4 @@
-//! What is known of a request from its first byte to the last of its answer.
+//! Data about a request that lives as long as the request: its id, client address, account and quota.
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -7,29 +7,29 @@ use super::limits::Allowance;
 use super::public_url::RequestHost;
 use crate::ids::{AccountId, RequestId};
 
-/// The request's own facts, shared by the edge and whoever handles the request.
+/// The context of a request, shared by [`super::edge`] and the handler. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Context(Arc<Facts>);
+pub struct Context(Arc<ContextInner>);
 
 #[derive(Debug)]
-struct Facts {
+struct ContextInner {
     id: String,
-    /// Where the request came from, seen past trusted proxies.
+    /// The client's address, with trusted proxies skipped.
     address: IpAddr,
-    /// The host the request names. Absent where `base_url` is set.
+    /// The host of the request. `None` if `base_url` is set.
     host: Option<RequestHost>,
     account: OnceLock<AccountId>,
     allowance: OnceLock<Allowance>,
 }
 
 impl Context {
-    /// A request that just came in.
+    /// Creates the context of a new request.
     pub fn new(id: RequestId, address: IpAddr, host: Option<RequestHost>) -> Self {
         let (account, allowance) = (OnceLock::new(), OnceLock::new());
-        Self(Arc::new(Facts { id: id.to_string(), address, host, account, allowance }))
+        Self(Arc::new(ContextInner { id: id.to_string(), address, host, account, allowance }))
     }
 
-    /// The request's id as it is shown.
+    /// The request id as it is sent to the client.
     pub fn id(&self) -> &str {
         &self.0.id
     }
@@ -39,14 +39,14 @@ impl Context {
         self.0.address
     }
 
-    /// The host the request names, where no `base_url` is set.
+    /// The host of the request. `None` if `base_url` is set.
     pub fn host(&self) -> Option<&RequestHost> {
         self.0.host.as_ref()
     }
 
-    /// Notes for whom the request turned out to be, and what it left of the quota.
+    /// Records the account of the request and what is left of its quota.
     pub fn identify(&self, account: AccountId, allowance: Allowance) {
-        // A request is identified once; if it ever were twice, the first one counts.
+        // If this were ever called twice, the first call counts.
         let _ = self.0.account.set(account);
         let _ = self.0.allowance.set(allowance);
     }

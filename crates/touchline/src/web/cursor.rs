@@ -1,7 +1,8 @@
-//! Cursors: where the next page begins, sealed so that nobody can forge or misplace one.
+//! Pagination cursors, authenticated so that they cannot be forged or used with another list.
 //!
-//! A cursor carries the sort values of the last row shown. Its seal covers the account, the list, the
-//! filters and the order, so it fits exactly the list it came from. The number of rows is free.
+//! A cursor contains the sort key of the last row of a page. Its message authentication code (MAC) covers the
+//! account, the list, the filters and the order, so that it is valid only for the list it came from. The limit
+//! may change.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,18 +15,18 @@ use crate::ids::AccountId;
 use crate::paging::{Order, Page};
 use crate::web::query::{FromQuery, Params};
 
-/// How many bytes of the seal are kept.
-const SEAL: usize = 16;
-/// No cursor of ours is longer; a longer one is not even decoded.
-const LONGEST: usize = 200;
+/// The length of the truncated MAC, in bytes.
+const MAC_LENGTH: usize = 16;
+/// The maximum length of a cursor. A longer one is rejected without decoding it.
+const MAX_LENGTH: usize = 200;
 
-/// Sort values that fit into a cursor.
-pub trait Place: Sized {
+/// A sort key that can be encoded in a cursor.
+pub trait SortKey: Sized {
     fn to_bytes(&self) -> Vec<u8>;
     fn from_bytes(bytes: &[u8]) -> Option<Self>;
 }
 
-impl<K> Place for Id<K> {
+impl<K> SortKey for Id<K> {
     fn to_bytes(&self) -> Vec<u8> {
         self.bits().to_be_bytes().to_vec()
     }
@@ -35,7 +36,7 @@ impl<K> Place for Id<K> {
     }
 }
 
-impl Place for i64 {
+impl SortKey for i64 {
     fn to_bytes(&self) -> Vec<u8> {
         self.to_be_bytes().to_vec()
     }
@@ -45,8 +46,8 @@ impl Place for i64 {
     }
 }
 
-/// A list that is ordered by time, and by id where times are the same.
-impl<K> Place for (Timestamp, Id<K>) {
+/// For lists that are sorted by time, and by id where times are equal.
+impl<K> SortKey for (Timestamp, Id<K>) {
     fn to_bytes(&self) -> Vec<u8> {
         [&self.0.micros().to_be_bytes()[..], &self.1.to_bytes()].concat()
     }
@@ -58,7 +59,7 @@ impl<K> Place for (Timestamp, Id<K>) {
     }
 }
 
-/// The key that seals cursors; all nodes of an installation share it.
+/// The secret key that authenticates cursors. All nodes of an installation share it.
 #[derive(Clone)]
 pub struct CursorKey([u8; 32]);
 
@@ -67,11 +68,12 @@ impl CursorKey {
         Self(key)
     }
 
-    fn seal(&self, list: &List<'_>, place: &[u8]) -> Hmac<Sha256> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("a key of any length fits");
+    fn mac(&self, list: &List<'_>, sort_key: &[u8]) -> Hmac<Sha256> {
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC accepts keys of any length");
         mac.update(&list.account.bits().to_be_bytes());
-        for part in [list.route.as_bytes(), list.filters.as_bytes(), place] {
-            // With its length, so that nothing can move from one part to the next.
+        for part in [list.route.as_bytes(), list.filters.as_bytes(), sort_key] {
+            // The length keeps bytes from moving between parts.
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part);
         }
@@ -79,26 +81,29 @@ impl CursorKey {
         mac
     }
 
-    /// The cursor for the page after this place.
-    pub fn cursor<P: Place>(&self, list: &List<'_>, place: &P) -> String {
-        let mut bytes = place.to_bytes();
-        let seal = self.seal(list, &bytes).finalize().into_bytes();
-        bytes.extend_from_slice(&seal[..SEAL]);
+    /// The cursor of the page that follows the row with this sort key.
+    pub fn encode<P: SortKey>(&self, list: &List<'_>, sort_key: &P) -> String {
+        let mut bytes = sort_key.to_bytes();
+        let mac = self.mac(list, &bytes).finalize().into_bytes();
+        bytes.extend_from_slice(&mac[..MAC_LENGTH]);
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// The place a cursor stands for, if it was made for this list.
-    pub fn place<P: Place>(&self, list: &List<'_>, cursor: &str) -> Result<P> {
-        let refused =
-            || Error::new(Code::InvalidCursor, "The cursor does not belong to this list.");
+    /// The sort key in a cursor, if the cursor was created for this list.
+    pub fn decode<P: SortKey>(&self, list: &List<'_>, cursor: &str) -> Result<P> {
+        let invalid = || {
+            let detail =
+                "The cursor is not valid for this list. Send it with the same filters and order.";
+            Error::new(Code::InvalidCursor, detail)
+        };
         let bytes = Some(cursor)
-            .filter(|cursor| cursor.len() <= LONGEST)
+            .filter(|cursor| cursor.len() <= MAX_LENGTH)
             .and_then(|cursor| URL_SAFE_NO_PAD.decode(cursor).ok())
-            .filter(|bytes| bytes.len() > SEAL)
-            .ok_or_else(refused)?;
-        let (place, seal) = bytes.split_at(bytes.len() - SEAL);
-        self.seal(list, place).verify_truncated_left(seal).map_err(|_| refused())?;
-        P::from_bytes(place).ok_or_else(refused)
+            .filter(|bytes| bytes.len() > MAC_LENGTH)
+            .ok_or_else(invalid)?;
+        let (sort_key, mac) = bytes.split_at(bytes.len() - MAC_LENGTH);
+        self.mac(list, sort_key).verify_truncated_left(mac).map_err(|_| invalid())?;
+        P::from_bytes(sort_key).ok_or_else(invalid)
     }
 }
 
@@ -111,7 +116,7 @@ pub struct List<'a> {
     pub order: Order,
 }
 
-/// The paging parameters of a query, beside the filters of the list.
+/// The paging parameters of a query, together with the filters of the list.
 #[derive(Debug)]
 pub struct Paging<F> {
     pub limit: i64,
@@ -127,7 +132,7 @@ impl<F: FromQuery> FromQuery for Paging<F> {
     fn read(params: &mut Params) -> Self {
         Self {
             limit: params.number("limit", 1, MAX_LIMIT).unwrap_or(DEFAULT_LIMIT),
-            order: params.word("order").unwrap_or(F::ORDER),
+            order: params.enum_value("order").unwrap_or(F::ORDER),
             cursor: params.take("cursor"),
             filter: F::read(params),
         }
@@ -135,14 +140,14 @@ impl<F: FromQuery> FromQuery for Paging<F> {
 }
 
 impl<F> Paging<F> {
-    /// The page, once its cursor has been opened.
-    pub fn page<P: Place>(&self, key: &CursorKey, list: &List<'_>) -> Result<Page<P>> {
-        let place = self.cursor.as_deref().map(|cursor| key.place(list, cursor)).transpose()?;
-        Ok(Page { limit: self.limit, order: self.order, last: place })
+    /// The requested page. Decodes the cursor.
+    pub fn page<P: SortKey>(&self, key: &CursorKey, list: &List<'_>) -> Result<Page<P>> {
+        let previous = self.cursor.as_deref().map(|text| key.decode(list, text)).transpose()?;
+        Ok(Page { limit: self.limit, order: self.order, last: previous })
     }
 }
 
-/// The query without what may change from page to page: what a cursor is bound to.
+/// The query without the paging parameters, in canonical form. A cursor is bound to it.
 pub fn filters(query: &str) -> String {
     let mut pairs: Vec<_> = form_urlencoded::parse(query.as_bytes())
         .filter(|(name, _)| !matches!(name.as_ref(), "cursor" | "limit" | "order"))
@@ -164,40 +169,40 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cursor_leads_back_to_its_place(bits: u128, key: [u8; 32], filters in "[a-z=&]{0,20}") {
-            let (key, place) = (CursorKey::new(key), TeamId::from_bits(bits));
-            let cursor = key.cursor(&list(&filters), &place);
-            prop_assert_eq!(key.place::<TeamId>(&list(&filters), &cursor).unwrap(), place);
+        fn a_cursor_round_trips(bits: u128, key: [u8; 32], filters in "[a-z=&]{0,20}") {
+            let (key, id) = (CursorKey::new(key), TeamId::from_bits(bits));
+            let cursor = key.encode(&list(&filters), &id);
+            prop_assert_eq!(key.decode::<TeamId>(&list(&filters), &cursor).unwrap(), id);
         }
 
         #[test]
-        fn a_flipped_bit_is_noticed(bits: u128, at in 0usize..32, bit in 0u8..8) {
+        fn a_flipped_bit_is_detected(bits: u128, at in 0usize..32, bit in 0u8..8) {
             let (key, list) = (CursorKey::new([7; 32]), list(""));
-            let cursor = key.cursor(&list, &TeamId::from_bits(bits));
+            let cursor = key.encode(&list, &TeamId::from_bits(bits));
             let mut bytes = URL_SAFE_NO_PAD.decode(cursor).unwrap();
             bytes[at] ^= 1 << bit;
-            prop_assert!(key.place::<TeamId>(&list, &URL_SAFE_NO_PAD.encode(bytes)).is_err());
+            prop_assert!(key.decode::<TeamId>(&list, &URL_SAFE_NO_PAD.encode(bytes)).is_err());
         }
 
         #[test]
-        fn no_text_breaks_the_reader(text in "\\PC{0,80}") {
-            prop_assert!(CursorKey::new([7; 32]).place::<TeamId>(&list(""), &text).is_err());
+        fn arbitrary_text_is_rejected(text in "\\PC{0,80}") {
+            prop_assert!(CursorKey::new([7; 32]).decode::<TeamId>(&list(""), &text).is_err());
         }
     }
 
     #[test]
-    fn a_cursor_fits_its_own_list_only() {
+    fn a_cursor_is_valid_only_for_its_own_list() {
         let key = CursorKey::new([7; 32]);
         let own = list("sport=soccer");
-        let cursor = key.cursor(&own, &TeamId::from_bits(5));
+        let cursor = key.encode(&own, &TeamId::from_bits(5));
         let others = [
             List { account: AccountId::from_bits(2), ..own },
             List { route: "/events", ..own },
             List { filters: "sport=rugby", ..own },
             List { order: Order::Desc, ..own },
         ];
-        assert!(others.iter().all(|other| key.place::<TeamId>(other, &cursor).is_err()));
-        assert!(CursorKey::new([8; 32]).place::<TeamId>(&own, &cursor).is_err());
+        assert!(others.iter().all(|other| key.decode::<TeamId>(other, &cursor).is_err()));
+        assert!(CursorKey::new([8; 32]).decode::<TeamId>(&own, &cursor).is_err());
         assert_eq!(filters("b=2&limit=5&a=1&cursor=x&order=asc"), "a=1&b=2");
     }
 }

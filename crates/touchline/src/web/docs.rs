@@ -1,4 +1,4 @@
-//! The API's own documentation: the OpenAPI document, the reference page, the list of errors, the guides.
+//! The API documentation: the OpenAPI document, the reference page, the list of errors and the guides.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
@@ -8,119 +8,72 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bytes::Bytes;
 use http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, REFERRER_POLICY,
+    VARY,
 };
-use http::{HeaderMap, HeaderName};
-use kit::word::Word;
+use http::{HeaderMap, HeaderName, StatusCode};
+use kit::secret::{hex, sha256};
+use kit::string_enum::StringEnum;
+use utoipa::OpenApi;
 use utoipa::openapi::OpenApi as Document;
-use utoipa::openapi::response::Response as DocumentedResponse;
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-use utoipa::openapi::{Content, RefOr, ResponseBuilder, Schema};
-use utoipa::{IntoResponses, OpenApi, ToSchema};
 
 use super::assets;
 use super::edge::API;
 use super::guides::GUIDES;
+use super::precondition;
 use crate::accounts::user;
 use crate::app::App;
-use crate::error::{Code, Fault, Problem};
-use crate::events::rsvp;
+use crate::error::{Code, Fault, Problem, Result};
+use crate::events::rsvp_snapshot::RsvpSnapshot;
 use crate::ids::{
-    AccountId, ChargeId, CheckoutId, DeliveryId, DiscountId, DueId, DutyId, EventId, FeedId,
-    LineId, LocationId, MailId, MemberId, MessageId, NotificationId, OrderId, PaymentId, PersonId,
+    AccountId, ChargeId, CheckoutId, DeliveryId, DiscountId, DueId, DutyId, EmailId, EventId,
+    FeedId, LineId, LocationId, MemberId, MessageId, NotificationId, OrderId, PaymentId, PersonId,
     ProductId, RefundId, RsvpId, SeriesId, TeamId, VariantId, WebhookId,
 };
-use crate::messages::receipt::ReadNews;
+use crate::messages::receipt::ReceiptSnapshot;
 use crate::money::payment::Refund;
 use crate::paging::Order;
-use crate::webhooks::asking::Ping;
+use crate::webhooks::actions::Ping;
 
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "Touchline",
-        description = "Teams, schedules, rosters, messages, orders and statistics of sports clubs.\n\nSend `Authorization: Bearer` followed by an API key. Lists come in pages; changes take an `Idempotency-Key`; errors are problems (RFC 9457) whose `code` never changes its meaning.\n\nGuides: [using the API](/docs/api), [connecting apps](/docs/oauth), [receiving webhooks](/docs/webhooks), [the store](/docs/store), [dues](/docs/dues), [paying by card](/docs/cards), [safeguarding](/docs/safeguarding), [looking after a club](/docs/admin), [running the service](/docs/operations). [All errors](/docs/errors).",
+        description = "Teams, schedules, rosters, messages, orders and dues of sports clubs.\n\nSend an API key or an access token in the header `Authorization: Bearer`. Lists are paginated with cursors. Changes accept an `Idempotency-Key`. Errors are problem documents (RFC 9457) with a stable `code`.\n\nGuides: [using the API](/docs/api), [connecting apps](/docs/oauth), [receiving webhooks](/docs/webhooks), [the store](/docs/store), [dues](/docs/dues), [card payments](/docs/cards), [safeguarding](/docs/safeguarding), [managing a club](/docs/admin), [running the service](/docs/operations). See also [all errors](/docs/errors).",
+        contact(name = "Touchline contributors"),
         license(name = "Apache-2.0", identifier = "Apache-2.0")),
     servers((url = "/api/public/v1")),
-    tags((name = "Account", description = "Who you are and what you may use."),
-         (name = "Teams", description = "Groups of people that play together."),
-         (name = "Roster", description = "People, the teams they are on, and their guardians."),
-         (name = "Events", description = "What teams meet for, where, and who comes."),
-         (name = "Calendars", description = "Addresses that calendar programs subscribe to."),
-         (name = "Messages", description = "Announcements, conversations, receipts, and the mail that goes out."),
-         (name = "Money", description = "How the account handles money."),
-         (name = "Store", description = "What is sold, the codes that make it cheaper, and what was ordered."),
-         (name = "Dues", description = "What members owe, what was paid, and what is open."),
-         (name = "Notifications", description = "The log of everything that happened, page by page or as a stream."),
-         (name = "Webhooks", description = "Being told what happens: signed, tried again, and never forgotten."),
-         (name = "Exports", description = "What the club holds, as CSV.")),
+    tags((name = "Account", description = "The caller, with its account, permissions and rate limits."),
+         (name = "Teams", description = "Teams and their settings."),
+         (name = "Roster", description = "People, their team memberships and their guardians."),
+         (name = "Events", description = "Games, practices and other events, with locations, RSVPs and duties."),
+         (name = "Calendars", description = "Calendar feeds that calendar apps subscribe to."),
+         (name = "Messages", description = "Announcements, conversations, read receipts and outgoing emails."),
+         (name = "Money", description = "Payment settings, and checkout sessions for card payments."),
+         (name = "Store", description = "Products, discount codes and orders."),
+         (name = "Dues", description = "Membership dues, payments, refunds and statements."),
+         (name = "Notifications", description = "The log of all changes, as a list or as a stream of server-sent events."),
+         (name = "Webhooks", description = "Signed HTTP notifications about changes, with retries and replay."),
+         (name = "Exports", description = "CSV exports of the account's data.")),
     components(schemas(
-        Problem, Fault, Code, Order, TeamId, PersonId, MemberId, LocationId, EventId, SeriesId, DutyId, RsvpId, FeedId, MessageId, MailId,
+        Problem, Fault, Code, Order, TeamId, PersonId, MemberId, LocationId, EventId, SeriesId, DutyId, RsvpId, FeedId, MessageId, EmailId,
         ProductId, VariantId, DiscountId, OrderId, LineId, DueId, ChargeId, PaymentId,
-        RefundId, CheckoutId, AccountId, NotificationId, WebhookId, DeliveryId, user::News, rsvp::News, ReadNews, Ping, Refund
+        RefundId, CheckoutId, AccountId, NotificationId, WebhookId, DeliveryId, user::UserSnapshot, RsvpSnapshot, ReceiptSnapshot, Ping, Refund
     )))]
 struct Base;
 
-/// The document before the rooms add their operations.
+/// The document before the modules add their operations.
 pub fn base() -> Document {
-    let mut document = Base::openapi();
-    let key = Http::builder()
-        .scheme(HttpAuthScheme::Bearer)
-        .description(Some("An API key. The scopes an operation needs stand beside it."))
-        .build();
-    let components = document.components.get_or_insert_default();
-    components.add_security_scheme("key", SecurityScheme::Http(key));
-    document
+    Base::openapi()
 }
 
-/// The problems that every operation can answer with.
-pub struct Problems;
-
-impl IntoResponses for Problems {
-    fn responses() -> std::collections::BTreeMap<String, RefOr<DocumentedResponse>> {
-        let content = || {
-            Content::new(Some(RefOr::<Schema>::Ref(utoipa::openapi::Ref::from_schema_name(
-                Problem::name(),
-            ))))
-        };
-        let response = |description: &str| {
-            let response = ResponseBuilder::new()
-                .description(description)
-                .content("application/problem+json", content())
-                .build();
-            RefOr::T(response)
-        };
-        [
-            ("400", "The request is malformed, or a parameter is unknown or wrong."),
-            ("401", "No credentials, or credentials that are not valid."),
-            ("403", "The credentials lack a scope, or may not do this."),
-            ("404", "There is nothing here, or nothing you may see."),
-            ("408", "The body did not arrive in time."),
-            ("409", "The state or another object does not allow this."),
-            ("412", "The object has changed since it was read."),
-            ("413", "The body is too large."),
-            ("415", "The body's type is not supported."),
-            (
-                "422",
-                "Some members are not valid, or the Idempotency-Key was used for another request.",
-            ),
-            ("429", "Too many requests; see Retry-After."),
-            ("500", "Something went wrong on our side."),
-            ("503", "The service cannot take this right now; see Retry-After."),
-        ]
-        .into_iter()
-        .map(|(status, description)| (status.to_owned(), response(description)))
-        .collect()
-    }
-}
-
-/// `/docs`, its script, and the document. None of them needs credentials.
+/// `/docs` with its assets, and the OpenAPI document. None of them needs credentials.
 pub fn router(document: Document) -> Router<App> {
-    // It is long, and most who start the service never ask for it.
-    let document = Arc::new(LazyLock::new(move || Bytes::from(json(document))));
-    let serve_document = move || {
+    // Serialized on first use: it is large and often not requested at all.
+    let document = Arc::new(LazyLock::new(move || ServedDocument::new(json(document))));
+    let serve_document = move |headers: HeaderMap| {
         let document = document.clone();
-        async move { ([(CONTENT_TYPE, "application/json")], Bytes::clone(&document)) }
+        async move { document.response(&headers) }
     };
     let guides = GUIDES.iter().fold(Router::new(), |router, guide| {
         router.route(&format!("/docs/{}", guide.name), get(|| async { page(guide.html()) }))
@@ -135,9 +88,41 @@ pub fn router(document: Document) -> Router<App> {
         .route("/docs/scalar.js", get(bundle))
 }
 
-/// The document as it is checked in and served.
+/// The OpenAPI document with its compressed form and its tag.
+struct ServedDocument {
+    plain: Bytes,
+    gzipped: Bytes,
+    tag: String,
+}
+
+impl ServedDocument {
+    fn new(text: String) -> Self {
+        let tag = hex(&sha256(text.as_bytes())[..8]);
+        Self { gzipped: assets::gzip(text.as_bytes()), plain: text.into(), tag }
+    }
+
+    fn response(&self, headers: &HeaderMap) -> Result<Response> {
+        let quoted = format!("\"{}\"", self.tag);
+        let common = [
+            (ETAG, quoted.as_str()),
+            (CACHE_CONTROL, "public, max-age=300"),
+            (VARY, "accept-encoding"),
+        ];
+        if precondition::has_tag(headers, &self.tag)? {
+            return Ok((StatusCode::NOT_MODIFIED, common).into_response());
+        }
+        let content_type = [(CONTENT_TYPE, "application/json")];
+        if assets::accepts_gzip(headers) {
+            let encoding = [(CONTENT_ENCODING, "gzip")];
+            return Ok((common, content_type, encoding, self.gzipped.clone()).into_response());
+        }
+        Ok((common, content_type, self.plain.clone()).into_response())
+    }
+}
+
+/// The OpenAPI document, as it is checked in and served.
 pub fn json(document: Document) -> String {
-    let document = super::document::finished(document);
+    let document = super::document::complete(document);
     serde_json::to_string_pretty(&document).expect("the document is plain data") + "\n"
 }
 
@@ -145,7 +130,8 @@ const REFERENCE: &str = include_str!("../../assets/reference.html");
 const REFERENCE_JS: &str = include_str!("../../assets/reference.js");
 const CSS: &str = include_str!("../../assets/docs.css");
 
-/// The reference page needs inline styles; nothing of it, or anything else, may leave this server.
+/// The Content-Security-Policy: the reference page needs inline styles. Nothing may be loaded from or sent to another
+/// server.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
     img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; \
     form-action 'none'; frame-ancestors 'none'";
@@ -164,31 +150,31 @@ fn script(bytes: Bytes) -> Response {
     (headers, bytes).into_response()
 }
 
-/// The reference's script is large: it is packed once, when somebody first asks for it.
+/// The script of the reference page. It is large, so it is compressed once, on first use.
 async fn bundle(headers: HeaderMap) -> Response {
-    static PACKED: LazyLock<Bytes> = LazyLock::new(|| assets::pack(&plain_bundle()));
-    if !assets::takes_gzip(&headers) {
+    static GZIPPED: LazyLock<Bytes> = LazyLock::new(|| assets::gzip(&plain_bundle()));
+    if !assets::accepts_gzip(&headers) {
         return script(plain_bundle());
     }
-    let packed = tokio::task::spawn_blocking(|| PACKED.clone()).await.unwrap_or_default();
-    let packing: [(HeaderName, &str); 2] = [(CONTENT_ENCODING, "gzip"), (VARY, "accept-encoding")];
-    (packing, script(packed)).into_response()
+    let packed = tokio::task::spawn_blocking(|| GZIPPED.clone()).await.unwrap_or_default();
+    let headers: [(HeaderName, &str); 2] = [(CONTENT_ENCODING, "gzip"), (VARY, "accept-encoding")];
+    (headers, script(packed)).into_response()
 }
 
 fn plain_bundle() -> Bytes {
     scalar_api_reference::get_asset("scalar.js").unwrap_or_default().into()
 }
 
-/// Every error code with what it means: where the `type` of a problem points.
+/// The list of all error codes, to which the `type` of a problem document points.
 fn errors() -> String {
     let mut rows = String::new();
     for (code, word) in Code::ALL {
-        let again = if code.retryable() { "yes" } else { "no" };
+        let retryable = if code.retryable() { "yes" } else { "no" };
         let (status, title) = (code.status().as_u16(), code.title());
         let _ = write!(
             rows,
             "<tr id=\"{word}\"><th scope=\"row\"><code>{word}</code><td data-label=\"Status\">{status}\
-             <td>{title}<td data-label=\"Try again\">{again}"
+             <td>{title}<td data-label=\"Retryable\">{retryable}"
         );
     }
     include_str!("../../assets/errors.html").replace("{rows}", &rows)

@@ -1,8 +1,8 @@
-//! The edge: every request passes here on its way in and every answer on its way out.
+//! The outermost layer: every request and every response passes through here.
 //!
-//! In: an id, the client's address, refusal of what is malformed, a limit in time, a net for panics.
-//! Out: the id and the quota in headers, errors written as problems for programs and as pages for people, a
-//! count and a line in the log.
+//! It gives each request an id and a client address, rejects malformed requests, enforces the timeout and
+//! catches panics. It adds common headers to responses, turns errors into problem documents (RFC 9457) or error
+//! pages, counts the request and logs it.
 
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
@@ -20,27 +20,29 @@ use http::{HeaderMap, Method, Request, StatusCode, Version};
 use ipnet::IpNet;
 use tower::Service;
 
+use super::body_progress::BodyProgress;
+use super::compression::{self, Accepted};
 use super::context::Context;
 use super::limits::Allowance;
-use super::pace::ceiling;
+use super::locale::Locale;
 use super::page;
 use super::public_url::RequestHost;
 use super::request_head::HeadFault;
 use super::server::MAX_HEADER_BYTES;
-use super::unread::Unread;
+use super::throttle::ceil_seconds;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 
-/// The longest a request may take.
-const TOTAL: Duration = Duration::from_secs(30);
-/// A request that takes longer than this is worth a line in the log.
-const SLOW: Duration = Duration::from_secs(1);
-/// Below this address lives the API.
+/// The maximum duration of a request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// A request that takes longer than this is logged as slow.
+const SLOW_REQUEST: Duration = Duration::from_secs(1);
+/// The path prefix of the API.
 pub const API: &str = "/api/public/v1";
 
-/// Answers a request, whatever it is.
-pub async fn answer(app: &App, router: &Router, request: Request<Body>, peer: IpAddr) -> Response {
-    let began = Instant::now();
+/// Handles any request.
+pub async fn handle(app: &App, router: &Router, request: Request<Body>, peer: IpAddr) -> Response {
+    let started = Instant::now();
     let address = client_address(request.headers(), peer, &app.config.trusted_proxies);
     let host = match app.config.base_url {
         Some(_) => None,
@@ -49,38 +51,40 @@ pub async fn answer(app: &App, router: &Router, request: Request<Body>, peer: Ip
     let context = Context::new(app.new_request_id(), address, host);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let chunked = request.headers().contains_key(header::TRANSFER_ENCODING);
-    let last = chunked || request.extensions().get::<HeadFault>().is_some();
-    let person = is_person(&path, request.headers());
-    let cross_origin = is_shared(&path) && request.headers().contains_key(header::ORIGIN);
-    let (request, unread) = Unread::of(request);
-    let mut response = match check(&request) {
+    let must_close = chunked || request.extensions().get::<HeadFault>().is_some();
+    let html = wants_html(&path, request.headers());
+    let cross_origin = allows_cross_origin(&path) && request.headers().contains_key(header::ORIGIN);
+    let accepted = Accepted::read(request.headers());
+    let (request, body_progress) = BodyProgress::track(request);
+    let mut response = match check_head(&request) {
         Err(error) => error.into_response(),
-        Ok(()) if cross_origin && is_preflight(&request) => preflight(),
-        Ok(()) => guarded(app, router, request, &context, unread.as_ref()).await,
+        Ok(()) if cross_origin && is_preflight(&request) => preflight_response(),
+        Ok(()) => call_router(app, router, request, &context, body_progress.as_ref()).await,
     };
     let failure = response.extensions_mut().remove::<Error>();
     if let Some(error) = &failure {
-        response = problem(error, response, &context);
-        if person {
-            response = shown(error, response, &context);
+        response = problem_response(error, response, &context);
+        if html {
+            response = error_page_response(error, response, &context);
         }
     }
-    dress(app, &mut response, &context, cross_origin, failure.is_some());
-    if last || unread.is_some_and(|body| body.is_left()) {
-        // A request whose length two readers may see differently must be the connection's last, and so must one
-        // of which something is left to be read.
+    add_common_headers(app, &mut response, &context, cross_origin, failure.is_some());
+    if must_close || body_progress.is_some_and(|body| body.has_unread_data()) {
+        // Close the connection after a request whose length a proxy may understand differently, and after one whose
+        // body was not read to its end.
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    let took = began.elapsed();
-    app.metrics.count(&method, response.status(), took);
-    let line = format_args!("{method} {} {}", loggable(&path), response.status().as_u16());
-    log(line, response.status(), failure.as_ref(), &context, took);
+    let response = compression::compress(accepted, response).await;
+    let duration = started.elapsed();
+    app.metrics.count_request(&method, response.status(), duration);
+    let line = format_args!("{method} {} {}", redacted_path(&path), response.status().as_u16());
+    log_request(line, response.status(), failure.as_ref(), &context, duration);
     response
 }
 
-/// A path as it may stand in a log: addresses that are secrets are cut off.
-fn loggable(path: &str) -> &str {
+/// The path as it is logged. Paths that contain secrets are truncated.
+fn redacted_path(path: &str) -> &str {
     const SECRET: [&str; 7] = [
         "/calendar/",
         "/unsubscribe/",
@@ -93,67 +97,68 @@ fn loggable(path: &str) -> &str {
     SECRET.into_iter().find(|start| path.starts_with(start)).unwrap_or(path)
 }
 
-/// Runs the request within its time and catches what panics.
-async fn guarded(
+/// Calls the router with a timeout and catches panics.
+async fn call_router(
     app: &App,
     router: &Router,
     mut request: Request<Body>,
     context: &Context,
-    body: Option<&Unread>,
+    body_progress: Option<&BodyProgress>,
 ) -> Response {
     request.extensions_mut().insert(context.clone());
     let mut router = router.clone();
-    let handled = AssertUnwindSafe(router.call(request)).catch_unwind();
-    match tokio::time::timeout(TOTAL, handled).await {
+    let locale = Locale::read(request.headers());
+    let handled = AssertUnwindSafe(locale.scope(router.call(request))).catch_unwind();
+    match tokio::time::timeout(REQUEST_TIMEOUT, handled).await {
         Ok(Ok(Ok(response))) => response,
         Ok(Err(_)) => {
             app.metrics.panics.fetch_add(1, Ordering::Relaxed);
             Error::internal("a handler panicked").into_response()
         }
-        Err(_) if body.is_some_and(Unread::is_awaited) => {
-            let detail = "The body did not arrive within 30 seconds.";
+        Err(_) if body_progress.is_some_and(BodyProgress::is_waiting_for_client) => {
+            let detail = "The body did not arrive within 30 seconds. Send the request again.";
             Error::new(Code::RequestTimeout, detail).into_response()
         }
         Err(_) => {
-            let detail = "The request took longer than 30 seconds. It may have been carried out: \
-                try again with the same Idempotency-Key.";
+            let detail = "The request took longer than 30 seconds and may still take effect. \
+                Retry it with the same Idempotency-Key.";
             Error::new(Code::Overloaded, detail).retry_after(5).into_response()
         }
     }
 }
 
-/// Refuses what two readers might understand differently.
-fn check(request: &Request<Body>) -> Result<()> {
-    let refuse = |detail: &'static str| Err(Error::new(Code::InvalidRequest, detail));
+/// Rejects requests that a proxy and this server might understand differently, and heads that are too large.
+fn check_head(request: &Request<Body>) -> Result<()> {
+    let reject = |detail: &'static str| Err(Error::new(Code::InvalidRequest, detail));
     let headers = request.headers();
     let count = |name: &HeaderName| headers.get_all(name).iter().count();
     if let Some(fault) = request.extensions().get::<HeadFault>() {
-        return refuse(fault.detail());
+        return reject(fault.detail());
     }
-    // Only HTTP/1.0, which some health checks still speak, may leave the Host out.
+    // Only HTTP/1.0, which some health checks still use, may omit the Host header.
     let hosts = count(&header::HOST);
     if hosts > 1 || (hosts == 0 && request.version() != Version::HTTP_10) {
-        return refuse("A request has exactly one Host header.");
+        return reject("The request must have exactly one Host header.");
     }
     let lines = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4);
-    let address = request.uri().path().len() + request.uri().query().map_or(0, str::len);
-    if lines.sum::<usize>() + address > MAX_HEADER_BYTES {
-        return refuse("The address and the headers are larger than 32 KiB.");
+    let url = request.uri().path().len() + request.uri().query().map_or(0, str::len);
+    if lines.sum::<usize>() + url > MAX_HEADER_BYTES {
+        return reject("The URL and the headers together must not exceed 32 KiB.");
     }
     for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH] {
         if count(&name) > 1 {
-            return refuse("The header Content-Type or Content-Length was sent more than once.");
+            return reject("The header Content-Type or Content-Length was sent more than once.");
         }
     }
     Ok(())
 }
 
-/// Where the request really came from: the peer or, behind trusted proxies, the last address in
-/// `X-Forwarded-For` that is not one of them. What stands before it, anybody could have written.
+/// The client's address: the peer or, behind trusted proxies, the last address in `X-Forwarded-For` that is not
+/// a trusted proxy. Earlier entries can be forged by the client.
 fn client_address(headers: &HeaderMap, peer: IpAddr, trusted: &[IpNet]) -> IpAddr {
     let peer = peer.to_canonical();
-    let known = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));
-    if !known(&peer) {
+    let is_trusted = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));
+    if !is_trusted(&peer) {
         return peer;
     }
     let lines = headers.get_all("x-forwarded-for");
@@ -163,7 +168,7 @@ fn client_address(headers: &HeaderMap, peer: IpAddr, trusted: &[IpNet]) -> IpAdd
         let Some(address) = hop_address(hop.trim()) else {
             return nearest;
         };
-        if !known(&address) {
+        if !is_trusted(&address) {
             return address;
         }
         nearest = address;
@@ -171,15 +176,15 @@ fn client_address(headers: &HeaderMap, peer: IpAddr, trusted: &[IpNet]) -> IpAdd
     nearest
 }
 
-/// The address of a hop; some proxies write the port behind it.
+/// The IP address of a hop. Some proxies append the port.
 fn hop_address(text: &str) -> Option<IpAddr> {
     let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
     text.parse().ok().or_else(with_port).map(|address: IpAddr| address.to_canonical())
 }
 
-/// What pages of other origins may call: the API, and what an app that runs in a browser needs to get its
-/// tokens. Nothing that a person is asked on.
-fn is_shared(path: &str) -> bool {
+/// Whether scripts of other origins may call this path (CORS): the API, and the OAuth endpoints that an app in
+/// a browser needs. Never a page.
+fn allows_cross_origin(path: &str) -> bool {
     let for_apps = [
         "/oauth/token",
         "/oauth/revoke",
@@ -189,14 +194,14 @@ fn is_shared(path: &str) -> bool {
     path.starts_with(API) || for_apps.contains(&path)
 }
 
-/// A browser asks whether a page of another origin may call the API. It may: only a bearer token opens
-/// the API, and a browser never sends one by itself.
+/// Whether this is a CORS preflight request. All origins are allowed, because the API needs a bearer token, which a
+/// browser never sends on its own.
 fn is_preflight(request: &Request<Body>) -> bool {
     request.method() == Method::OPTIONS
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-fn preflight() -> Response {
+fn preflight_response() -> Response {
     let headers = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PATCH, PUT, DELETE"),
         (
@@ -208,12 +213,12 @@ fn preflight() -> Response {
     (StatusCode::NO_CONTENT, headers).into_response()
 }
 
-/// The headers of an answer that a page of another origin may read.
-const EXPOSED: &str = "etag, idempotent-replayed, link, location, ratelimit, ratelimit-policy, request-id, \
+/// The response headers that scripts of other origins may read.
+const EXPOSED_HEADERS: &str = "etag, idempotent-replayed, link, location, ratelimit, ratelimit-policy, request-id, \
     retry-after, www-authenticate, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset";
 
-/// Writes an error as a problem, keeping headers such as `Allow`.
-fn problem(error: &Error, response: Response, context: &Context) -> Response {
+/// Turns an error into a problem document. Headers such as `Allow` are kept.
+fn problem_response(error: &Error, response: Response, context: &Context) -> Response {
     let body = serde_json::to_vec(&error.problem(context.id())).unwrap_or_default();
     let (mut parts, _) = response.into_parts();
     parts.headers.remove(header::CONTENT_LENGTH);
@@ -230,7 +235,7 @@ fn problem(error: &Error, response: Response, context: &Context) -> Response {
     if let Some(version) = error.version {
         set(header::ETAG, &format!("\"{version}\""));
     }
-    match (error.code, error.needs) {
+    match (error.code, error.required_scope) {
         (Code::MissingCredentials, _) => set(header::WWW_AUTHENTICATE, "Bearer"),
         (Code::InvalidCredentials, _) => {
             set(header::WWW_AUTHENTICATE, "Bearer error=\"invalid_token\"");
@@ -245,17 +250,17 @@ fn problem(error: &Error, response: Response, context: &Context) -> Response {
     Response::from_parts(parts, Body::from(body))
 }
 
-/// Whether a person with a browser waits for the answer, and not a program. Programs that ask for pages
-/// nevertheless get problems where the contract says so.
-fn is_person(path: &str, headers: &HeaderMap) -> bool {
+/// Whether errors are sent as HTML pages, because a browser made the request. The paths below always give problem
+/// documents, whatever the `Accept` header says.
+fn wants_html(path: &str, headers: &HeaderMap) -> bool {
     let for_programs = ["/api/", "/oauth/token", "/oauth/revoke", "/oauth/introspect"];
     let accepted = headers.get_all(header::ACCEPT).iter();
     !for_programs.iter().any(|start| path.starts_with(start))
         && accepted.filter_map(|line| line.to_str().ok()).any(|line| line.contains("text/html"))
 }
 
-/// The same error as a page; headers such as `Allow` and `Retry-After` stay.
-fn shown(error: &Error, problem: Response, context: &Context) -> Response {
+/// Turns a problem document into an error page. Headers such as `Allow` and `Retry-After` are kept.
+fn error_page_response(error: &Error, problem: Response, context: &Context) -> Response {
     let (mut page, body) =
         page::error_page(error, context.id(), context.account().is_some()).into_parts();
     for (name, value) in problem.headers() {
@@ -266,8 +271,14 @@ fn shown(error: &Error, problem: Response, context: &Context) -> Response {
     Response::from_parts(page, body)
 }
 
-/// The headers that every answer carries.
-fn dress(app: &App, response: &mut Response, context: &Context, cross_origin: bool, failed: bool) {
+/// Adds the headers that every response has.
+fn add_common_headers(
+    app: &App,
+    response: &mut Response,
+    context: &Context,
+    cross_origin: bool,
+    failed: bool,
+) {
     let headers = response.headers_mut();
     headers.reserve(12);
     if let Ok(id) = HeaderValue::from_str(context.id()) {
@@ -275,32 +286,35 @@ fn dress(app: &App, response: &mut Response, context: &Context, cross_origin: bo
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let kind = headers.get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
-    // What a browser might show as a page may load nothing, unless the page itself says what.
-    let page = failed || !kind.ends_with(b"json");
-    if page && !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
-        let nothing = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
-        headers.insert(header::CONTENT_SECURITY_POLICY, nothing);
+    // A response that a browser might render may load nothing, unless it has a policy of its own.
+    let is_renderable = failed || !kind.ends_with(b"json");
+    if is_renderable && !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+        let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
         headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     }
-    // Whoever reached us by https once comes by https from then on.
-    if app.home.as_str().starts_with("https://") {
-        let always = HeaderValue::from_static("max-age=31536000");
-        headers.insert(header::STRICT_TRANSPORT_SECURITY, always);
+    // Browsers that used HTTPS once must keep using it.
+    if app.base_url.as_str().starts_with("https://") {
+        let max_age = HeaderValue::from_static("max-age=31536000");
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, max_age);
     }
     if let Some(allowance) = context.allowance() {
-        quota(headers, allowance, app.clock.now().seconds());
+        add_rate_limit_headers(headers, allowance, app.clock.now().seconds());
     }
     if cross_origin {
-        let anybody = HeaderValue::from_static("*");
-        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, anybody);
-        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+        let any_origin = HeaderValue::from_static("*");
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, any_origin);
+        headers.insert(
+            header::ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static(EXPOSED_HEADERS),
+        );
     }
 }
 
-/// What is left of the account's quota. All five values are written into one piece of memory.
-fn quota(headers: &mut HeaderMap, allowance: &Allowance, now: i64) {
+/// Adds the rate limit headers. All five values share one allocation.
+fn add_rate_limit_headers(headers: &mut HeaderMap, allowance: &Allowance, now: i64) {
     let Allowance { quota, remaining, next_in, full_in } = *allowance;
-    let reset = now + i64::try_from(ceiling(full_in)).unwrap_or(0);
+    let reset = now + i64::try_from(ceil_seconds(full_in)).unwrap_or(0);
     let mut text = BytesMut::with_capacity(128);
     let mut set = |name: &'static str, value: std::fmt::Arguments<'_>| {
         // Digits and quotes are always a valid header.
@@ -311,27 +325,27 @@ fn quota(headers: &mut HeaderMap, allowance: &Allowance, now: i64) {
         }
     };
     set("ratelimit-policy", format_args!("\"default\";q={quota};w=60"));
-    set("ratelimit", format_args!("\"default\";r={remaining};t={}", ceiling(next_in)));
+    set("ratelimit", format_args!("\"default\";r={remaining};t={}", ceil_seconds(next_in)));
     set("x-ratelimit-limit", format_args!("{quota}"));
     set("x-ratelimit-remaining", format_args!("{remaining}"));
     set("x-ratelimit-reset", format_args!("{reset}"));
 }
 
-/// One line for what an operator should see; everything else only when asked for.
-fn log(
+/// Logs the request: server errors and slow requests always, all others at debug level.
+fn log_request(
     line: std::fmt::Arguments<'_>,
     status: StatusCode,
     failure: Option<&Error>,
     context: &Context,
-    took: Duration,
+    duration: Duration,
 ) {
-    let (request, millis) = (context.id(), took.as_millis() as u64);
+    let (request, millis) = (context.id(), duration.as_millis() as u64);
     let account = || context.account().map(|account| account.to_string());
     let cause = failure.and_then(|error| error.cause.as_deref());
     if status.is_server_error() {
         tracing::error!(request, millis, account = account(), cause, "{line}");
-    } else if took > SLOW && status != StatusCode::REQUEST_TIMEOUT {
-        tracing::warn!(request, millis, account = account(), cause, "slow: {line}");
+    } else if duration > SLOW_REQUEST && status != StatusCode::REQUEST_TIMEOUT {
+        tracing::warn!(request, millis, account = account(), cause, "slow request: {line}");
     } else {
         tracing::debug!(request, millis, account = account(), cause, "{line}");
     }
@@ -342,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_trusted_proxies_are_believed() {
+    fn forwarded_addresses_count_only_from_trusted_proxies() {
         let trusted: Vec<IpNet> = vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()];
         let seen = |peer: &str, forwarded: &[&str]| {
             let line =

@@ -1,5 +1,4 @@
-//! Reads the members of a body one by one and collects every fault, so that a caller learns all of
-//! them at once.
+//! Reads the fields of a JSON body one by one and collects all faults, so that the caller learns about them at once.
 
 use kit::Change;
 use kit::text::{self, TextFault};
@@ -7,75 +6,71 @@ use serde_json::{Map, Value};
 
 use crate::error::{Code, Error, Fault, Result};
 
-/// At most so many faults of a body or a query are told.
-pub(super) const FAULTS: usize = 50;
-const UNKNOWN: &str = "unknown_member";
+/// The maximum number of reported faults of a body or a query.
+pub(super) const MAX_FAULTS: usize = 50;
+const UNKNOWN: &str = "unknown_field";
 
-/// A type that is read from the members of a body.
+/// A type that is read from the fields of a body.
 pub trait FromBody: Sized {
-    /// How many bytes such a body can have.
-    const LARGEST: usize = 1024 * 1024;
+    /// The maximum size of such a body, in bytes.
+    const MAX_BYTES: usize = 1024 * 1024;
 
-    /// Takes the members it knows. Faults are noted in `fields`; what is returned then is not used.
+    /// Takes the fields it knows. Faults are added to `fields`; if there are any, the returned value is not used.
     fn read(fields: &mut Fields) -> Self;
 }
 
-/// The members of a JSON object that were not read yet, and the faults found so far.
+/// The fields of a JSON object that were not read yet, and the faults so far.
 #[derive(Debug)]
 pub struct Fields {
-    members: Map<String, Value>,
+    remaining: Map<String, Value>,
     faults: Vec<Fault>,
-    /// Where in the body this object stands; empty for the body itself.
-    place: String,
+    /// The JSON pointer of this object. Empty for the body itself.
+    pointer: String,
 }
 
 impl Fields {
-    /// The members of a body, which must be an object.
+    /// The fields of a body, which must be an object.
     pub fn new(body: Value) -> Result<Self> {
         match body {
             Value::Object(members) => {
-                Ok(Self { members, faults: Vec::new(), place: String::new() })
+                Ok(Self { remaining: members, faults: Vec::new(), pointer: String::new() })
             }
             _ => Err(Error::new(Code::InvalidJson, "The body must be a JSON object.")),
         }
     }
 
-    /// Reads a whole body; the error names every unknown member and every fault.
+    /// Reads a whole body. The error lists all unknown fields and all faults.
     pub fn read<T: FromBody>(body: Value) -> Result<T> {
         let mut fields = Self::new(body)?;
         let read = T::read(&mut fields);
         fields.finish().map(|()| read)
     }
 
-    /// Notes every member that nobody read.
-    fn close(&mut self) {
-        for (name, _) in std::mem::take(&mut self.members) {
-            let detail = format!("The member {name:?} is not known here.");
-            self.fault(&escaped(&name), UNKNOWN, detail);
+    /// Reports the fields that were not read as unknown.
+    fn reject_unknown(&mut self) {
+        for (name, _) in std::mem::take(&mut self.remaining) {
+            let detail = "This field is unknown. Remove it or check its spelling.";
+            self.fault(&escape_pointer(&name), UNKNOWN, detail);
         }
     }
 
     fn finish(mut self) -> Result<()> {
-        self.close();
-        if self.faults.is_empty() {
-            return Ok(());
-        }
-        let unknown = self.faults.iter().any(|fault| fault.code == UNKNOWN);
-        self.faults.truncate(FAULTS);
-        let error = if unknown {
-            Error::new(Code::InvalidParameter, "The body has members that are not known here.")
-        } else {
-            Error::new(Code::ValidationFailed, "Some members of the body are not valid.")
-        };
+        self.reject_unknown();
+        let Some(first) = self.faults.first() else { return Ok(()) };
+        let unknown = self.faults.iter().find(|fault| fault.code == UNKNOWN);
+        let code = if unknown.is_some() { Code::InvalidParameter } else { Code::ValidationFailed };
+        let first = unknown.unwrap_or(first);
+        let error = Error::new(code, format!("`{}`: {}", first.pointer, first.detail));
+        self.faults.truncate(MAX_FAULTS);
         Err(Error { faults: self.faults, ..error })
     }
 
-    /// Notes a fault of a member.
+    /// Reports a fault of a field.
     pub fn fault(&mut self, name: &str, code: &'static str, detail: impl Into<String>) {
         self.faults.push(Fault::new(self.pointer(name), code, detail));
     }
 
-    /// Whether a fault of this member was noted.
+    /// Whether a fault of this field, or of something inside it, was reported.
     pub fn is_faulty(&self, name: &str) -> bool {
         let pointer = self.pointer(name);
         let below = format!("{pointer}/");
@@ -83,54 +78,62 @@ impl Fields {
     }
 
     fn pointer(&self, name: &str) -> String {
-        // A place below a member was escaped when it was put together.
-        format!("{}/{name}", self.place)
+        // `name` may be a path inside a field, whose parts are escaped already.
+        format!("{}/{name}", self.pointer)
     }
 
-    /// A member that must be there: `None` only if a fault was noted.
+    /// Reports a fault of the first of these fields if none of them was sent. Call it before reading them.
+    pub fn require_any(&mut self, names: &[&str], detail: &str) {
+        let sent = |name: &&str| self.remaining.get(*name).is_some_and(|value| !value.is_null());
+        if !names.iter().any(sent) {
+            self.fault(names[0], "required", detail);
+        }
+    }
+
+    /// A required field. `None` only if a fault was reported.
     pub fn required<T>(&mut self, name: &str, read: Change<T>) -> Option<T> {
         match read {
             Change::Set(value) => return Some(value),
-            Change::Clear => self.fault(name, "required", "This member must not be null."),
+            Change::Clear => self.fault(name, "required", "This field must not be null."),
             Change::Keep if self.is_faulty(name) => {}
-            Change::Keep => self.fault(name, "required", "This member is required."),
+            Change::Keep => self.fault(name, "required", "This field is required."),
         }
         None
     }
 
-    /// A member that may be left out but not cleared.
-    pub fn kept<T>(&mut self, name: &str, read: Change<T>) -> Option<T> {
+    /// A field that may be omitted but not null.
+    pub fn non_null<T>(&mut self, name: &str, read: Change<T>) -> Option<T> {
         match read {
             Change::Set(value) => return Some(value),
-            Change::Clear => self.fault(name, "required", "This member must not be null."),
+            Change::Clear => self.fault(name, "required", "This field must not be null."),
             Change::Keep => {}
         }
         None
     }
 
-    /// A member that must be there and must be text on one line.
+    /// A required single line of text.
     pub fn required_line(&mut self, name: &str, max: usize) -> String {
         let line = self.line(name, max);
         self.required(name, line).unwrap_or_default()
     }
 
-    /// Text on one line that may be left out but not cleared.
-    pub fn kept_line(&mut self, name: &str, max: usize) -> Option<String> {
+    /// A single line of text that may be omitted but not null.
+    pub fn non_null_line(&mut self, name: &str, max: usize) -> Option<String> {
         let line = self.line(name, max);
-        self.kept(name, line)
+        self.non_null(name, line)
     }
 
-    /// An object of its own inside the body.
+    /// A nested object.
     pub fn object<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Change<T> {
-        let object = self.member(name, "an object", |value| value.as_object().cloned());
+        let object = self.take(name, "an object", |value| value.as_object().cloned());
         match object {
-            Change::Set(members) => Change::Set(self.inside(name, members, read)),
+            Change::Set(members) => Change::Set(self.read_nested(name, members, read)),
             Change::Clear => Change::Clear,
             Change::Keep => Change::Keep,
         }
     }
 
-    /// A list of objects, at most so many.
+    /// A list of at most `max` objects.
     pub fn objects<T>(
         &mut self,
         name: &str,
@@ -141,96 +144,96 @@ impl Fields {
         let Change::Set(items) = items else {
             return if items == Change::Clear { Change::Clear } else { Change::Keep };
         };
-        let mut found = Vec::with_capacity(items.len());
+        let mut values = Vec::with_capacity(items.len());
         for (position, item) in items.into_iter().enumerate() {
             let place = format!("{name}/{position}");
             if let Value::Object(members) = item {
-                found.push(self.inside(&place, members, &mut read));
+                values.push(self.read_nested(&place, members, &mut read));
             } else {
                 self.fault(&place, "wrong_type", "This must be an object.");
             }
         }
-        Change::Set(found)
+        Change::Set(values)
     }
 
-    /// A list of texts on one line each, at most so many.
-    pub fn lines(&mut self, name: &str, most: usize, max: usize) -> Change<Vec<String>> {
-        let wrong = "This must be text.";
-        self.list_of(name, most, wrong, |fields, place, text| {
-            fields.checked(place, text::line(text, max))
+    /// A list of at most `max_items` single lines of text.
+    pub fn lines(&mut self, name: &str, max_items: usize, max: usize) -> Change<Vec<String>> {
+        let detail = "This must be a string.";
+        self.list_of(name, max_items, detail, |fields, place, text| {
+            fields.check_text(place, text::normalize_line(text, max))
         })
     }
 
-    /// A list of values that are written as texts.
+    /// A list of values that are parsed from text.
     pub(super) fn list_of<T>(
         &mut self,
         name: &str,
-        most: usize,
-        wrong: &str,
+        max_items: usize,
+        detail: &str,
         mut read: impl FnMut(&mut Self, &str, &str) -> Option<T>,
     ) -> Change<Vec<T>> {
-        self.each_of(name, most, |fields, place, item, _| {
+        self.each_of(name, max_items, |fields, place, item, _| {
             if let Some(text) = item.as_str() {
                 return read(fields, place, text);
             }
-            fields.fault(place, "wrong_type", wrong);
+            fields.fault(place, "wrong_type", detail);
             None
         })
     }
 
-    /// A list of values, each read with its place and those that came before it.
+    /// A list of values. `read` gets the path of an item, the item, and the values before it.
     pub(super) fn each_of<T>(
         &mut self,
         name: &str,
-        most: usize,
+        max_items: usize,
         mut read: impl FnMut(&mut Self, &str, &Value, &[T]) -> Option<T>,
     ) -> Change<Vec<T>> {
-        let items = self.items(name, most);
+        let items = self.items(name, max_items);
         let Change::Set(items) = items else {
             return if items == Change::Clear { Change::Clear } else { Change::Keep };
         };
-        let mut found = Vec::with_capacity(items.len());
+        let mut values = Vec::with_capacity(items.len());
         for (position, item) in items.iter().enumerate() {
-            let read = read(self, &format!("{name}/{position}"), item, &found);
-            found.extend(read);
+            let value = read(self, &format!("{name}/{position}"), item, &values);
+            values.extend(value);
         }
-        Change::Set(found)
+        Change::Set(values)
     }
 
-    fn items(&mut self, name: &str, most: usize) -> Change<Vec<Value>> {
-        let items = self.member(name, "a list", |value| value.as_array().cloned());
+    fn items(&mut self, name: &str, max_items: usize) -> Change<Vec<Value>> {
+        let items = self.take(name, "an array", |value| value.as_array().cloned());
         match items {
-            Change::Set(items) if items.len() > most => {
-                self.fault(name, "too_many", format!("There can be at most {most}."));
+            Change::Set(items) if items.len() > max_items => {
+                self.fault(name, "too_many", format!("Send at most {max_items} items."));
                 Change::Keep
             }
             items => items,
         }
     }
 
-    /// Reads an object below this one, with its faults told at their place.
-    fn inside<T>(
+    /// Reads a nested object and reports its faults with their full pointers.
+    fn read_nested<T>(
         &mut self,
         place: &str,
         members: Map<String, Value>,
         read: impl FnOnce(&mut Self) -> T,
     ) -> T {
         let place = self.pointer(place);
-        let mut below = Self { members, faults: Vec::new(), place };
-        let value = read(&mut below);
-        below.close();
-        self.faults.append(&mut below.faults);
+        let mut nested = Self { remaining: members, faults: Vec::new(), pointer: place };
+        let value = read(&mut nested);
+        nested.reject_unknown();
+        self.faults.append(&mut nested.faults);
         value
     }
 
-    /// Text on one line.
+    /// A single line of text.
     pub fn line(&mut self, name: &str, max: usize) -> Change<String> {
-        self.text(name, |text| text::line(text, max))
+        self.text(name, |text| text::normalize_line(text, max))
     }
 
-    /// Text of several lines.
+    /// Text with several lines.
     pub fn block(&mut self, name: &str, max: usize) -> Change<String> {
-        self.text(name, |text| text::block(text, max))
+        self.text(name, |text| text::normalize_block(text, max))
     }
 
     fn text(
@@ -238,24 +241,24 @@ impl Fields {
         name: &str,
         read: impl FnOnce(&str) -> std::result::Result<String, TextFault>,
     ) -> Change<String> {
-        let text = self.member(name, "text", |value| value.as_str().map(str::to_owned));
+        let text = self.take(name, "a string", |value| value.as_str().map(str::to_owned));
         let Change::Set(text) = text else { return text };
-        self.checked(name, read(&text)).map_or(Change::Keep, Change::Set)
+        self.check_text(name, read(&text)).map_or(Change::Keep, Change::Set)
     }
 
     pub(super) fn text_as<T>(
         &mut self,
         name: &str,
         code: &'static str,
-        wrong: &str,
+        detail: &str,
         read: impl FnOnce(&str) -> Option<T>,
     ) -> Change<T> {
-        match self.member(name, "text", |value| value.as_str().map(str::to_owned)) {
+        match self.take(name, "a string", |value| value.as_str().map(str::to_owned)) {
             Change::Keep => Change::Keep,
             Change::Clear => Change::Clear,
             Change::Set(text) => read(text.trim()).map_or_else(
                 || {
-                    self.fault(name, code, wrong);
+                    self.fault(name, code, detail);
                     Change::Keep
                 },
                 Change::Set,
@@ -263,19 +266,19 @@ impl Fields {
         }
     }
 
-    /// Takes a member out and reads it; one of another type is a fault.
-    pub(super) fn member<T>(
+    /// Takes a field and reads it. A value of another type is a fault.
+    pub(super) fn take<T>(
         &mut self,
         name: &str,
         wanted: &str,
         read: impl FnOnce(&Value) -> Option<T>,
     ) -> Change<T> {
-        match self.members.remove(name) {
+        match self.remaining.remove(name) {
             None => Change::Keep,
             Some(Value::Null) => Change::Clear,
             Some(value) => read(&value).map_or_else(
                 || {
-                    self.fault(name, "wrong_type", format!("This member must be {wanted}."));
+                    self.fault(name, "wrong_type", format!("This field must be {wanted}."));
                     Change::Keep
                 },
                 Change::Set,
@@ -283,19 +286,19 @@ impl Fields {
         }
     }
 
-    pub(super) fn checked(
+    pub(super) fn check_text(
         &mut self,
         place: &str,
         read: std::result::Result<String, TextFault>,
     ) -> Option<String> {
         let (code, detail) = match read {
             Ok(text) => return Some(text),
-            Err(TextFault::Empty) => ("empty", "This text must not be empty.".to_owned()),
+            Err(TextFault::Empty) => ("empty", "This must not be empty.".to_owned()),
             Err(TextFault::TooLong { max }) => {
-                ("too_long", format!("This text can have at most {max} characters."))
+                ("too_long", format!("Use at most {max} characters."))
             }
             Err(TextFault::Control) => {
-                ("control_character", "This text has a control character.".to_owned())
+                ("control_character", "This must not contain control characters.".to_owned())
             }
         };
         self.fault(place, code, detail);
@@ -303,8 +306,8 @@ impl Fields {
     }
 }
 
-/// A name as a part of a JSON pointer (RFC 6901).
-pub(super) fn escaped(name: &str) -> String {
+/// Escapes a name for a JSON pointer (RFC 6901).
+pub(super) fn escape_pointer(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
@@ -315,25 +318,25 @@ mod tests {
 
     use super::*;
 
-    struct Thing {
+    struct Sample {
         name: String,
         zone: Change<Zone>,
     }
 
-    impl FromBody for Thing {
+    impl FromBody for Sample {
         fn read(fields: &mut Fields) -> Self {
             Self { name: fields.required_line("name", 5), zone: fields.zone("zone") }
         }
     }
 
     fn faults(body: Value) -> (Code, Vec<(String, String)>) {
-        let error = Fields::read::<Thing>(body).err().unwrap();
+        let error = Fields::read::<Sample>(body).err().unwrap();
         let faults = error.faults.into_iter().map(|f| (f.pointer, f.code.into_owned()));
         (error.code, faults.collect())
     }
 
     #[test]
-    fn every_fault_is_told_at_once() {
+    fn all_faults_are_reported_at_once() {
         let (code, found) = faults(json!({ "name": "too long a name", "zone": "Mars" }));
         assert_eq!(code, Code::ValidationFailed);
         assert_eq!(found[0], ("/name".to_owned(), "too_long".to_owned()));
@@ -348,9 +351,9 @@ mod tests {
     }
 
     #[test]
-    fn good_members_are_read() {
-        let thing: Thing = Fields::read(json!({ "name": " Zoë ", "zone": null })).unwrap();
-        assert_eq!((thing.name.as_str(), thing.zone), ("Zoë", Change::Clear));
-        assert!(Fields::read::<Thing>(json!([])).is_err());
+    fn valid_fields_are_read() {
+        let sample: Sample = Fields::read(json!({ "name": " Zoë ", "zone": null })).unwrap();
+        assert_eq!((sample.name.as_str(), sample.zone), ("Zoë", Change::Clear));
+        assert!(Fields::read::<Sample>(json!([])).is_err());
     }
 }

@@ -8,11 +8,11 @@ use std::sync::LazyLock;
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
-/// A guide and where it is served.
+/// A guide and its page.
 pub struct Guide {
-    /// The last part of its address, and the name of its file without `.md`.
+    /// The last segment of its path, and the name of its file without `.md`.
     pub name: &'static str,
-    /// Its title in lists and in the browser.
+    /// Its title in the menu and in the browser.
     pub title: &'static str,
     text: &'static str,
     page: LazyLock<String>,
@@ -36,9 +36,9 @@ guides! {
     "webhooks": "Receiving webhooks";
     "store": "The store";
     "dues": "Dues";
-    "cards": "Paying by card";
+    "cards": "Card payments";
     "safeguarding": "Safeguarding";
-    "admin": "Looking after a club";
+    "admin": "Managing a club";
     "operations": "Running the service";
 }
 
@@ -77,19 +77,19 @@ fn body(text: &str) -> String {
             Event::Start(Tag::Heading { level, id, classes, attrs })
         }
         Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
-            let dest_url = served(&dest_url).map_or(dest_url, CowStr::from);
+            let dest_url = page_link(&dest_url).map_or(dest_url, CowStr::from);
             Event::Start(Tag::Link { link_type, dest_url, title, id })
         }
         other => other,
     });
     let mut body = String::new();
     html::push_html(&mut body, events);
-    // A wide table scrolls sideways, also with the keyboard.
+    // Makes wide tables focusable, so that they can be scrolled with the keyboard.
     body.replace("<table>", "<table tabindex=\"0\">")
 }
 
-/// Where a link to the file of another guide leads on the served pages.
-fn served(link: &str) -> Option<String> {
+/// Translates a link to the file of another guide into the path of its page.
+fn page_link(link: &str) -> Option<String> {
     let (file, anchor) =
         link.split_once('#').map_or((link, None), |(file, anchor)| (file, Some(anchor)));
     let name = file.strip_suffix(".md")?;
@@ -98,19 +98,19 @@ fn served(link: &str) -> Option<String> {
     Some(format!("/docs/{name}{anchor}"))
 }
 
-/// The anchor of every heading: the same that GitHub gives it.
+/// The anchors of all headings, the same as on GitHub.
 fn slugs(events: &[Event<'_>]) -> Vec<String> {
-    let (mut slugs, mut open): (Vec<String>, Option<String>) = (Vec::new(), None);
+    let (mut slugs, mut heading): (Vec<String>, Option<String>) = (Vec::new(), None);
     for event in events {
         match event {
-            Event::Start(Tag::Heading { .. }) => open = Some(String::new()),
+            Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
             Event::End(TagEnd::Heading(_)) => {
-                let slug = slug(&open.take().unwrap_or_default());
+                let slug = slug(&heading.take().unwrap_or_default());
                 let earlier = slugs.iter().filter(|known| **known == slug).count();
                 slugs.push(if earlier == 0 { slug } else { format!("{slug}-{earlier}") });
             }
             Event::Text(text) | Event::Code(text) => {
-                if let Some(heading) = &mut open {
+                if let Some(heading) = &mut heading {
                     heading.push_str(text);
                 }
             }
@@ -120,14 +120,14 @@ fn slugs(events: &[Event<'_>]) -> Vec<String> {
     slugs
 }
 
-/// A heading as GitHub writes it in an anchor.
+/// The anchor that GitHub gives to a heading.
 pub fn slug(heading: &str) -> String {
-    let kept = |letter: &char| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_');
+    let is_allowed = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
     heading
         .to_lowercase()
         .chars()
-        .filter(kept)
-        .map(|letter| if letter == ' ' { '-' } else { letter })
+        .filter(is_allowed)
+        .map(|c| if c == ' ' { '-' } else { c })
         .collect()
 }
 
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_between_guides_lead_to_pages() {
+    fn links_between_guides_point_to_pages() {
         let html = body(
             "# Two `words`, one\n\n[a](cards.md#set-up) [b](https://example.org/x.md) [c](nothing.md)",
         );

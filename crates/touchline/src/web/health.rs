@@ -1,4 +1,4 @@
-//! Is it alive, is it ready, how is it doing: for operators and their tools.
+//! Liveness, readiness and metrics endpoints for operators and their tools.
 
 use axum::Router;
 use axum::extract::State;
@@ -12,61 +12,68 @@ use super::metrics::Metrics;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 
-/// `/healthz`, `/readyz`, `/up` and, where a token opens it, `/metrics`.
+/// `/healthz`, `/readyz`, `/up` and, if a token is configured, `/metrics`.
 pub fn router() -> Router<App> {
     Router::new()
-        .route("/healthz", get(alive))
-        .route("/readyz", get(ready))
-        .route("/up", get(ready))
+        .route("/healthz", get(liveness))
+        .route("/readyz", get(readiness))
+        .route("/up", get(readiness))
         .route("/metrics", get(metrics_with_token))
 }
 
-/// `/metrics` on a listener of its own, which the operator keeps to themselves.
+/// `/metrics` for the separate listener of the setting `metrics_listen`. It needs no token, so it must not be public.
 pub fn metrics_router() -> Router<App> {
-    Router::new().route("/metrics", get(|State(app): State<App>| async move { metrics(&app) }))
+    Router::new()
+        .route("/metrics", get(|State(app): State<App>| async move { metrics_response(&app) }))
 }
 
-async fn alive() -> Response {
-    answer("ok")
+async fn liveness() -> Response {
+    status_response("ok")
 }
 
-/// Ready: not stopping, and the database answers.
-async fn ready(State(app): State<App>) -> Result<Response> {
-    let refuse = |detail: &'static str| Error::new(Code::Overloaded, detail).retry_after(5);
+/// Ready means that the service is not stopping and the database answers.
+async fn readiness(State(app): State<App>) -> Result<Response> {
+    let not_ready = |detail: &'static str| Error::new(Code::Overloaded, detail).retry_after(5);
     if app.is_stopping() {
-        return Err(refuse("The service is stopping."));
+        return Err(not_ready("The service is shutting down."));
     }
     let query = "select id from installation where id = 1 /* any account */";
-    let looked =
+    let result =
         app.db.read(Scope::system("ready"), move |db| db.one::<(i64,)>(query, bind! {})).await;
-    match looked {
-        Ok(_) => Ok(answer("ready")),
+    match result {
+        Ok(_) => Ok(status_response("ready")),
         Err(error) => {
-            tracing::warn!(%error, "not ready");
-            Err(refuse("The database does not answer."))
+            tracing::warn!(%error, "not ready: the database does not answer");
+            Err(not_ready("The database does not answer."))
         }
     }
 }
 
-fn answer(status: &str) -> Response {
+fn status_response(status: &str) -> Response {
     let body = format!("{{\"status\":\"{status}\",\"version\":\"{}\"}}", env!("CARGO_PKG_VERSION"));
     (StatusCode::OK, [(CONTENT_TYPE, "application/json")], body).into_response()
 }
 
 async fn metrics_with_token(State(app): State<App>, headers: HeaderMap) -> Result<Response> {
-    // Without a token there is nothing here: numbers about a club are not for everybody.
+    // Metrics are not public: without a configured token this endpoint does not exist.
     let token = app.config.metrics_token.as_ref().ok_or_else(Error::not_found)?;
     let sent =
         headers.get(AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
     match sent {
-        Some(sent) if kit::secret::same(sent, token.reveal().as_bytes()) => Ok(metrics(&app)),
-        Some(_) => {
-            Err(Error::new(Code::InvalidCredentials, "The token is not the configured one."))
+        Some(sent) if kit::secret::constant_time_eq(sent, token.reveal().as_bytes()) => {
+            Ok(metrics_response(&app))
         }
-        None => Err(Error::new(Code::MissingCredentials, "Send the metrics token.")),
+        Some(_) => Err(Error::new(
+            Code::InvalidCredentials,
+            "The metrics token is not valid. Send the configured `metrics_token`.",
+        )),
+        None => Err(Error::new(
+            Code::MissingCredentials,
+            "Send the metrics token as `Authorization: Bearer`.",
+        )),
     }
 }
 
-fn metrics(app: &App) -> Response {
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], Metrics::text(app)).into_response()
+fn metrics_response(app: &App) -> Response {
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], Metrics::render(app)).into_response()
 }

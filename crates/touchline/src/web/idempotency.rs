@@ -1,7 +1,7 @@
-//! Idempotency keys: the same request twice has one effect and one answer.
+//! Idempotency keys: a repeated request takes effect once and gets the same response.
 //!
-//! The memory of a key is written in the transaction of its effect, so there is never one without
-//! the other. A request whose twin is still running waits for it.
+//! The response is stored in the transaction of the change, so there is never one without the other. A request waits
+//! while another one with the same key is running.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,20 +14,20 @@ use serde::Serialize;
 use store::{Tx, bind, record, sql};
 use tokio::sync::Notify;
 
-use super::reply::Written;
+use super::reply::WriteResponse;
 use crate::error::{Code, Error, Result};
-use crate::expected::Versioned;
 use crate::ids::AccountId;
+use crate::if_match::Versioned;
 
-/// The header.
+/// The header with the key.
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// How long a request waits for its twin.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a request waits for another one with the same key.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 record! {
-    /// A request that was carried out, and what was answered.
+    /// A completed request and its response.
     #[derive(Debug)]
-    pub struct Remembered in idempotency {
+    pub struct StoredResponse in idempotency {
         pub account_id: AccountId,
         pub key: String,
         pub request_hash: [u8; 32],
@@ -38,76 +38,79 @@ record! {
     }
 }
 
-/// A key with what it stands for.
+/// A key with the hash of its request.
 #[derive(Debug, Clone)]
 pub struct IdempotencyKey {
     pub key: String,
     pub request_hash: [u8; 32],
 }
 
-/// The key of a request: 1 to 255 visible ASCII characters, quoted or not.
-pub fn key(headers: &HeaderMap) -> Result<Option<String>> {
+/// Reads the key of a request: 1 to 255 visible ASCII characters, optionally quoted.
+pub fn parse_key(headers: &HeaderMap) -> Result<Option<String>> {
     let mut lines = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(line) = lines.next() else { return Ok(None) };
-    let refused = || {
-        let detail = "An Idempotency-Key is one header of 1 to 255 visible ASCII characters.";
-        Error::new(Code::InvalidRequest, detail)
-    };
+    let invalid = |detail: &'static str| Error::new(Code::InvalidRequest, detail);
     if lines.next().is_some() {
-        return Err(refused());
+        return Err(invalid("The header `Idempotency-Key` was sent more than once."));
     }
-    let text = line.to_str().map_err(|_| refused())?;
+    let malformed =
+        || invalid("The header `Idempotency-Key` must have 1 to 255 visible ASCII characters.");
+    let text = line.to_str().map_err(|_| malformed())?;
     let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     let key = quoted.unwrap_or(text);
     let visible = key.bytes().all(|byte| byte.is_ascii_graphic());
     if visible && (1..=255).contains(&key.len()) {
         Ok(Some(key.to_owned()))
     } else {
-        Err(refused())
+        Err(malformed())
     }
 }
 
-/// What identifies a request: its method, its path, what its body says, and what the caller may see
-/// that not everybody may: an answer is never given to somebody with other rights.
-pub fn request_hash(method: &Method, path: &str, body: &[u8], rights: &str) -> [u8; 32] {
-    let mut text = format!("{method} {path}\n{rights}").into_bytes();
+/// The hash that identifies a request: its method, path and canonical body, and the access of the caller, so that a
+/// response is never replayed to a caller with other access.
+pub fn request_hash(method: &Method, path: &str, body: &[u8], access: &str) -> [u8; 32] {
+    let mut text = format!("{method} {path}\n{access}").into_bytes();
     text.extend_from_slice(body);
     sha256(&text)
 }
 
-/// What was answered to this request before, if it was carried out and is still remembered.
-pub fn recall(tx: &Tx<'_>, key: &IdempotencyKey, kept: Duration) -> Result<Option<Remembered>> {
+/// The stored response for this key, if it has not expired. Fails if the key was used for another request.
+pub fn find_stored(
+    tx: &Tx<'_>,
+    key: &IdempotencyKey,
+    ttl: Duration,
+) -> Result<Option<StoredResponse>> {
     let IdempotencyKey { key, request_hash } = key;
-    let found: Option<Remembered> = tx.maybe(
-        sql!(Remembered::SELECT, " where account_id = :account and key = :key"),
+    let stored: Option<StoredResponse> = tx.optional(
+        sql!(StoredResponse::SELECT, " where account_id = :account and key = :key"),
         bind! { key },
     )?;
-    match found {
-        Some(old) if old.created_at.plus(kept) <= tx.now() => {
-            tx.run(
+    match stored {
+        Some(expired) if expired.created_at.plus(ttl) <= tx.now() => {
+            tx.execute(
                 "delete from idempotency where account_id = :account and key = :key",
                 bind! { key },
             )?;
             Ok(None)
         }
         Some(other) if other.request_hash != *request_hash => {
-            let detail = "This Idempotency-Key was used for another method, path or body, or by a \
-                key with other rights.";
+            let detail = "This Idempotency-Key was already used for a different request, or with other \
+                credentials. Use a new key for each request.";
             Err(Error::new(Code::IdempotencyKeyReused, detail))
         }
-        found => Ok(found),
+        stored => Ok(stored),
     }
 }
 
-/// Remembers what is answered to a request.
-pub fn remember(tx: &Tx<'_>, remembered: &Remembered) -> Result<()> {
-    Ok(tx.later(Remembered::INSERT, &remembered.bind())?)
+/// Stores the response to a request.
+pub fn save(tx: &Tx<'_>, response: &StoredResponse) -> Result<()> {
+    Ok(tx.execute_deferred(StoredResponse::INSERT, &response.bind())?)
 }
 
-/// Forgets keys that are too old, a few at a time, and says how many.
-pub fn forget(tx: &Tx<'_>, kept: Duration) -> Result<u64> {
-    let before = tx.now().minus(kept);
-    Ok(tx.run(
+/// Deletes a batch of expired keys and returns their number.
+pub fn delete_expired(tx: &Tx<'_>, ttl: Duration) -> Result<u64> {
+    let before = tx.now().minus(ttl);
+    Ok(tx.execute(
         "delete from idempotency where (account_id, key) in
              (select account_id, key from idempotency where created_at < :before
               order by created_at limit 500) /* any account */",
@@ -115,38 +118,39 @@ pub fn forget(tx: &Tx<'_>, kept: Duration) -> Result<u64> {
     )?)
 }
 
-/// The requests with a key that are running on this node.
+/// The requests with a key that are in progress on this node.
 #[derive(Debug, Default)]
-pub struct Running {
+pub struct InFlightKeys {
     keys: Mutex<HashSet<(AccountId, String)>>,
-    left: Notify,
+    released: Notify,
 }
 
-/// A running request; dropping it lets its twin go on.
+/// A request in progress. Dropping it lets the next one with the same key continue.
 #[derive(Debug)]
-pub struct Turn {
-    running: Arc<Running>,
+pub struct KeyGuard {
+    in_flight: Arc<InFlightKeys>,
     key: (AccountId, String),
 }
 
-impl Running {
-    /// Waits until no other request with this key is running.
-    pub async fn enter(self: Arc<Self>, account: AccountId, key: &str) -> Result<Turn> {
+impl InFlightKeys {
+    /// Waits until no other request with this key is in progress.
+    pub async fn acquire(self: Arc<Self>, account: AccountId, key: &str) -> Result<KeyGuard> {
         let key = (account, key.to_owned());
-        let turn = async {
+        let acquire = async {
             loop {
-                let left = self.left.notified();
-                tokio::pin!(left);
-                // Registered before the look, so that a leaving twin cannot slip in between.
-                left.as_mut().enable();
+                let released = self.released.notified();
+                tokio::pin!(released);
+                // Enabled before the check, so that no release in between is missed.
+                released.as_mut().enable();
                 if self.keys().insert(key.clone()) {
-                    return Turn { running: self.clone(), key: key.clone() };
+                    return KeyGuard { in_flight: self.clone(), key: key.clone() };
                 }
-                left.await;
+                released.await;
             }
         };
-        tokio::time::timeout(PATIENCE, turn).await.map_err(|_| {
-            let detail = "A request with this Idempotency-Key is still running.";
+        tokio::time::timeout(WAIT_TIMEOUT, acquire).await.map_err(|_| {
+            let detail =
+                "Another request with this Idempotency-Key is still in progress. Try again later.";
             Error::new(Code::IdempotencyKeyInUse, detail).retry_after(1)
         })
     }
@@ -156,20 +160,21 @@ impl Running {
     }
 }
 
-impl Drop for Turn {
+impl Drop for KeyGuard {
     fn drop(&mut self) {
-        self.running.keys().remove(&self.key);
-        self.running.left.notify_waiters();
+        self.in_flight.keys().remove(&self.key);
+        self.in_flight.released.notify_waiters();
     }
 }
 
-/// Makes replays answer with an object as it is now: what was retracted must not come back, and must not
-/// be made a second time either. An answer is about the object if it begins like it, up to its id.
-pub fn amend<T: Serialize + Versioned>(tx: &Tx<'_>, id: &str, object: &T) -> Result<()> {
-    let Written { data, .. } = Written::new(StatusCode::OK, None, object)?;
+/// Replaces the stored responses for an object by its current state: a retracted message must not come back in
+/// a replay, and a retry must not create it again. A response is about the object if it has the same beginning,
+/// up to the id.
+pub fn replace_stored<T: Serialize + Versioned>(tx: &Tx<'_>, id: &str, object: &T) -> Result<()> {
+    let WriteResponse { data, .. } = WriteResponse::new(StatusCode::OK, None, object)?;
     let head = data.split_inclusive(id).next().unwrap_or_default().to_owned();
     let etag = object.version().to_string();
-    tx.run(
+    tx.execute(
         "update idempotency set data = :data, etag = :etag
          where account_id = :account and substr(data, 1, length(cast(:head as text))) = :head",
         bind! { data, etag, head },
@@ -177,22 +182,22 @@ pub fn amend<T: Serialize + Versioned>(tx: &Tx<'_>, id: &str, object: &T) -> Res
     Ok(())
 }
 
-/// Rewrites remembered answers that speak of something: what was erased must not come back as a replay,
-/// and a late retry must not make it anew.
+/// Rewrites the stored responses that mention an id: erased data must not come back in a replay, and a late
+/// retry must not create it again.
 pub fn rewrite_mentions(
     tx: &Tx<'_>,
     id: &str,
     rewrite: impl Fn(&str) -> Result<Option<String>>,
 ) -> Result<()> {
     let pattern = kit::text::contains_pattern(id);
-    let told: Vec<(String, String)> = tx.all(
+    let responses: Vec<(String, String)> = tx.all(
         "select key, data from idempotency
          where account_id = :account and data like :pattern escape '\\'",
         bind! { pattern },
     )?;
-    for (key, data) in told {
+    for (key, data) in responses {
         if let Some(data) = rewrite(&data)? {
-            tx.run(
+            tx.execute(
                 "update idempotency set data = :data where account_id = :account and key = :key",
                 bind! { key, data },
             )?;
@@ -206,10 +211,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_visible_ascii_and_quotes_do_not_count() {
+    fn keys_are_visible_ascii_and_quotes_are_stripped() {
         let read = |value: &[u8]| {
             let value = http::HeaderValue::from_bytes(value).unwrap();
-            key(&HeaderMap::from_iter([("idempotency-key".parse().unwrap(), value)]))
+            parse_key(&HeaderMap::from_iter([("idempotency-key".parse().unwrap(), value)]))
         };
         assert_eq!(read(b"abc").unwrap(), Some("abc".to_owned()));
         assert_eq!(read(b"\"abc\"").unwrap(), Some("abc".to_owned()));
@@ -217,6 +222,6 @@ mod tests {
         for wrong in [&b""[..], b"\"\"", b"a b", &[b'x'; 256], "ü".as_bytes(), b"a\tb"] {
             assert!(read(wrong).is_err(), "{wrong:?}");
         }
-        assert_eq!(key(&HeaderMap::new()).unwrap(), None);
+        assert_eq!(parse_key(&HeaderMap::new()).unwrap(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! JSON as it came in: no name twice, no loss, and a canonical form to compare requests by.
+//! Strict JSON parsing without duplicate keys, and a canonical form for comparing requests.
 
 use std::fmt;
 
@@ -7,37 +7,37 @@ use serde_json::{Map, Number, Value};
 
 use crate::error::{Code, Error, Result};
 
-/// Reads one JSON document. A name that stands twice in an object is refused wherever it stands.
+/// Parses a JSON document. Duplicate keys are rejected at any depth.
 pub fn parse(bytes: &[u8]) -> Result<Value> {
-    let refuse = |detail: String| Error::new(Code::InvalidJson, detail);
-    let text =
-        std::str::from_utf8(bytes).map_err(|_| refuse("The body is not UTF-8.".to_owned()))?;
+    let invalid = |detail: String| Error::new(Code::InvalidJson, detail);
+    let text = std::str::from_utf8(bytes)
+        .map_err(|_| invalid("The body is not valid UTF-8.".to_owned()))?;
     if text.trim().is_empty() {
-        return Err(refuse("The body is empty.".to_owned()));
+        return Err(invalid("The body is empty. Send a JSON object.".to_owned()));
     }
-    let Strict(value) = serde_json::from_str(text)
-        .map_err(|error| refuse(format!("The body is not valid JSON: {error}.")))?;
+    let UniqueKeysValue(value) = serde_json::from_str(text)
+        .map_err(|error| invalid(format!("The body is not valid JSON: {error}.")))?;
     Ok(value)
 }
 
-/// Keys in order, no white space: two bodies that say the same have the same canonical form.
-/// Numbers are compared as they were written: `1` and `1.0` differ.
+/// The canonical form: keys sorted, no white space. Equivalent bodies have the same canonical form, but `1` and `1.0`
+/// differ.
 pub fn canonical(value: &Value) -> Vec<u8> {
-    serde_json::to_vec(value).expect("a JSON value can be written as JSON")
+    serde_json::to_vec(value).expect("a JSON value serializes to JSON")
 }
 
-/// A value whose objects have no name twice.
-struct Strict(Value);
+/// A value without duplicate keys.
+struct UniqueKeysValue(Value);
 
-impl<'de> Deserialize<'de> for Strict {
+impl<'de> Deserialize<'de> for UniqueKeysValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader).map(Self)
+        deserializer.deserialize_any(StrictVisitor).map(Self)
     }
 }
 
-struct Reader;
+struct StrictVisitor;
 
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for StrictVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -61,7 +61,9 @@ impl<'de> Visitor<'de> for Reader {
     }
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> std::result::Result<Value, E> {
-        Number::from_f64(number).map(Value::Number).ok_or_else(|| E::custom("a number too large"))
+        Number::from_f64(number)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("a number is too large"))
     }
 
     fn visit_str<E>(self, text: &str) -> std::result::Result<Value, E> {
@@ -74,20 +76,20 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(Strict(item)) = items.next_element()? {
+        while let Some(UniqueKeysValue(item)) = items.next_element()? {
             list.push(item);
         }
         Ok(Value::Array(list))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> std::result::Result<Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Value, A::Error> {
         let mut object = Map::new();
-        while let Some(name) = members.next_key::<String>()? {
-            let Strict(value) = members.next_value()?;
-            if object.contains_key(&name) {
-                return Err(A::Error::custom(format!("the name {name:?} stands twice")));
+        while let Some(key) = entries.next_key::<String>()? {
+            let UniqueKeysValue(value) = entries.next_value()?;
+            if object.contains_key(&key) {
+                return Err(A::Error::custom(format!("the key {key:?} is duplicated")));
             }
-            object.insert(name, value);
+            object.insert(key, value);
         }
         Ok(Value::Object(object))
     }
@@ -98,18 +100,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_twice_are_refused_at_any_depth() {
-        for twice in [
+    fn duplicate_keys_are_rejected_at_any_depth() {
+        for duplicate in [
             r#"{"a":1,"a":2}"#,
             r#"{"a":{"b":1,"\u0062":2}}"#,
             r#"[{"metadata":{"k":"1","k":"1"}}]"#,
         ] {
-            assert_eq!(parse(twice.as_bytes()).unwrap_err().code, Code::InvalidJson, "{twice}");
+            let error = parse(duplicate.as_bytes()).unwrap_err();
+            assert_eq!(error.code, Code::InvalidJson, "{duplicate}");
         }
     }
 
     #[test]
-    fn what_is_not_json_is_refused() {
+    fn invalid_json_is_rejected() {
         let deep = "[".repeat(10_000);
         for wrong in [
             "",
@@ -128,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn order_and_space_do_not_matter_and_numbers_are_as_written() {
+    fn the_canonical_form_ignores_order_and_space_but_not_number_format() {
         let same = |a: &str, b: &str| {
             canonical(&parse(a.as_bytes()).unwrap()) == canonical(&parse(b.as_bytes()).unwrap())
         };

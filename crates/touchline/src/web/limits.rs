@@ -1,10 +1,10 @@
-//! Rate limits: a quota a minute per account, and a bound on failed sign-ins per address.
+//! Rate limits: a quota per minute for each account, and a limit on failed authentication per address.
 //!
-//! The generic cell rate algorithm: a bucket is described by one moment, the one at which it will be
-//! full again. On one node that moment lives in memory, by a clock that never goes back. When several
-//! nodes share a PostgreSQL, it lives in the database, and a node takes a few requests' worth at a
-//! time, so the sum over all nodes keeps the quota. What a node holds it loses again at the pace at
-//! which the shared bucket fills, or an idle hour would leave it with more than the quota.
+//! This is the generic cell rate algorithm: a bucket is described by the time at which it will be full again.
+//! With SQLite that time is in memory, measured by a monotonic clock. When several nodes share a PostgreSQL
+//! database, it is stored there, and each node leases a few requests at a time, so that all nodes together stay
+//! within the quota. Leased requests expire at the rate at which the shared bucket refills; otherwise a node
+//! would exceed the quota after an idle hour.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,46 +12,47 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kit::{Clock, Dice, Timestamp};
+use kit::{Clock, Rng, Timestamp};
 use store::{Db, Dialect, Scope, Tx, bind};
 
-use super::pace::{Pace, Paces, ceiling};
+use super::throttle::{RateLimit, Throttle, ceil_seconds};
 use crate::bounded;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
 
-/// The time in which a bucket fills up, in microseconds: what a database keeps of a moment.
+/// The time in which an empty bucket fills up, in microseconds (the precision of timestamps in the database).
 const WINDOW: u64 = 60_000_000;
-/// A node takes this share of the quota at a time where quotas are shared.
+/// A node leases one part in `SHARE` of a shared quota at a time.
 const SHARE: u32 = 20;
-/// The most buckets that are kept.
+/// The maximum number of buckets in memory.
 const CAPACITY: usize = 10_000;
 
-/// What is left of a quota after a request.
+/// The state of a quota after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
-    /// Requests a minute.
+    /// Requests per minute.
     pub quota: u32,
-    /// Requests left now.
+    /// Requests that are left now.
     pub remaining: u32,
-    /// Time until there is one more.
+    /// Time until one more request is allowed.
     pub next_in: Duration,
-    /// Time until the whole quota is there again.
+    /// Time until the whole quota is available again.
     pub full_in: Duration,
 }
 
-/// One bucket: when it will be full again, as time since the process began.
+/// The bucket of one account.
 #[derive(Debug, Default)]
 struct Bucket {
+    /// When the bucket will be full again, as time since the process started.
     full_at: Duration,
-    /// Requests that were taken from the shared bucket and not used yet.
-    held: u32,
-    /// The moment that this node last wrote into the shared bucket.
-    written: Option<Timestamp>,
-    /// Whoever asks the shared bucket holds this.
-    turn: Arc<tokio::sync::Mutex<()>>,
-    /// Requests that were turned away since the last one that was let in.
-    refused: u32,
+    /// Requests that were leased from the shared bucket and not used yet.
+    leased: u32,
+    /// The value that this node last wrote to the shared bucket.
+    last_written: Option<Timestamp>,
+    /// Held while a request leases from the shared bucket.
+    lease_lock: Arc<tokio::sync::Mutex<()>>,
+    /// Requests that were rejected since the last allowed one.
+    rejected: u32,
 }
 
 impl Bucket {
@@ -65,12 +66,12 @@ impl Bucket {
 
     fn allowance(&self, quota: u32, now: Duration) -> Allowance {
         let cost = Self::cost(quota);
-        // What is held was taken, but is still there for the caller.
-        let full_in = self.full_at.saturating_sub(now).saturating_sub(cost * self.held);
-        let free = whole(Self::window(quota).saturating_sub(full_in), cost);
-        let next_in = match full_in.saturating_sub(cost * whole(full_in, cost)) {
+        // Leased requests are still available to the caller.
+        let full_in = self.full_at.saturating_sub(now).saturating_sub(cost * self.leased);
+        let free = whole_units(Self::window(quota).saturating_sub(full_in), cost);
+        let next_in = match full_in.saturating_sub(cost * whole_units(full_in, cost)) {
             Duration::ZERO if !full_in.is_zero() => cost,
-            part => part,
+            remainder => remainder,
         };
         Allowance { quota, remaining: free.min(quota), next_in, full_in }
     }
@@ -84,22 +85,22 @@ impl Bucket {
         fits
     }
 
-    /// Takes from what is held, as far as the shared bucket has not filled up in the meantime.
-    fn use_held(&mut self, quota: u32, now: Duration) -> bool {
-        let backed = whole(self.full_at.saturating_sub(now), Self::cost(quota));
-        self.held = self.held.min(backed);
-        let some = self.held > 0;
-        self.held -= u32::from(some);
-        some
+    /// Takes a leased request. Leases that the refill of the shared bucket has overtaken are dropped first.
+    fn take_leased(&mut self, quota: u32, now: Duration) -> bool {
+        let valid = whole_units(self.full_at.saturating_sub(now), Self::cost(quota));
+        self.leased = self.leased.min(valid);
+        let taken = self.leased > 0;
+        self.leased -= u32::from(taken);
+        taken
     }
 }
 
-/// How often a cost fits whole into a time.
-fn whole(time: Duration, cost: Duration) -> u32 {
+/// How many times `cost` fits into `time`.
+fn whole_units(time: Duration, cost: Duration) -> u32 {
     u32::try_from(time.as_nanos() / cost.as_nanos().max(1)).unwrap_or(u32::MAX)
 }
 
-/// The buckets of accounts.
+/// The buckets of all accounts.
 #[derive(Debug)]
 struct Buckets(Mutex<HashMap<AccountId, Bucket>>);
 
@@ -107,33 +108,33 @@ impl Buckets {
     fn with<T>(&self, key: AccountId, work: impl FnOnce(&mut Bucket) -> T) -> T {
         let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !buckets.contains_key(&key) {
-            // The fullest go first: an account that has used up its quota does not get it back.
+            // Evict the fullest first, so that an account that has used up its quota does not get it back.
             bounded::make_room(&mut buckets, CAPACITY, |bucket| bucket.full_at);
         }
         work(buckets.entry(key).or_default())
     }
 }
 
-/// The limits of a node.
+/// The rate limits of a node.
 #[derive(Debug)]
 pub struct Limits {
     accounts: Buckets,
-    /// Failed sign-ins, by address.
-    failed: Paces,
-    failures: Pace,
+    /// Failed authentication attempts, by address.
+    failure_throttle: Throttle,
+    failure_limit: RateLimit,
     clock: Clock,
-    dice: Arc<Dice>,
+    rng: Arc<Rng>,
 }
 
 impl Limits {
-    /// Limits with so many failed sign-ins a minute per address.
-    pub fn new(failures: NonZeroU32, clock: Clock, dice: Arc<Dice>) -> Self {
-        let failures = Pace::per_minute("failed sign-in", failures);
-        let (accounts, failed) = (Buckets(Mutex::default()), Paces::new(clock.clone()));
-        Self { accounts, failed, failures, clock, dice }
+    /// Creates the limits. `failures` is the number of failed attempts per minute and address.
+    pub fn new(failures: NonZeroU32, clock: Clock, rng: Arc<Rng>) -> Self {
+        let failures = RateLimit::per_minute("failed authentication", failures);
+        let (accounts, failed) = (Buckets(Mutex::default()), Throttle::new(clock.clone()));
+        Self { accounts, failure_throttle: failed, failure_limit: failures, clock, rng }
     }
 
-    /// Takes one request from the account's quota, or says when to come back.
+    /// Takes one request from the account's quota, or fails with the time to wait.
     pub async fn take(&self, db: &Db, account: AccountId, quota: u32) -> (Allowance, Result<()>) {
         let taken = if db.dialect() == Dialect::Postgres {
             self.take_shared(db, account, quota).await
@@ -144,19 +145,19 @@ impl Limits {
             let allowance = bucket.allowance(quota, now);
             match taken {
                 Ok(true) => {
-                    bucket.refused = 0;
+                    bucket.rejected = 0;
                     (allowance, Ok(()))
                 }
                 Ok(false) => {
-                    let refusal = self.refusal(bucket, quota, allowance.next_in);
-                    (Allowance { remaining: 0, ..allowance }, Err(refusal))
+                    let error = self.rate_limit_error(bucket, quota, allowance.next_in);
+                    (Allowance { remaining: 0, ..allowance }, Err(error))
                 }
                 Err(error) => (allowance, Err(error)),
             }
         })
     }
 
-    /// What is left of the account's quota, as far as this node knows.
+    /// The requests that are left, as known to this node.
     pub fn remaining(&self, account: AccountId, quota: u32) -> u32 {
         self.with(account, |bucket, now| bucket.allowance(quota, now).remaining)
     }
@@ -166,96 +167,100 @@ impl Limits {
         self.accounts.with(account, |bucket| work(bucket, now))
     }
 
-    fn refusal(&self, bucket: &mut Bucket, quota: u32, next_in: Duration) -> Error {
-        bucket.refused = bucket.refused.saturating_add(1);
-        // Whoever is turned away together must not come back together.
-        let spread = (Bucket::cost(quota) * bucket.refused.min(quota)).as_secs();
-        let seconds = ceiling(next_in).max(1) + self.dice.below(spread + 1);
-        let detail = format!("More than {quota} requests a minute. Try again in {seconds} s.");
+    fn rate_limit_error(&self, bucket: &mut Bucket, quota: u32, next_in: Duration) -> Error {
+        bucket.rejected = bucket.rejected.saturating_add(1);
+        // Spread the retries of clients that were rejected at the same time.
+        let spread = (Bucket::cost(quota) * bucket.rejected.min(quota)).as_secs();
+        let seconds = ceil_seconds(next_in).max(1) + self.rng.below(spread + 1);
+        let detail = format!(
+            "Your account is limited to {quota} requests per minute. Try again in {seconds} seconds."
+        );
         Error::new(Code::RateLimited, detail).retry_after(seconds)
     }
 
-    /// Takes one request from what this node holds or, if that is nothing, gets some more.
+    /// Takes one of the leased requests. If there are none, leases more.
     async fn take_shared(&self, db: &Db, account: AccountId, quota: u32) -> Result<bool> {
-        let held = |bucket: &mut Bucket, now| (bucket.use_held(quota, now), bucket.turn.clone());
-        let (taken, turn) = self.with(account, held);
+        let take =
+            |bucket: &mut Bucket, now| (bucket.take_leased(quota, now), bucket.lease_lock.clone());
+        let (taken, lock) = self.with(account, take);
         if taken {
             return Ok(true);
         }
-        // One at a time: whoever waited here may find what the one before has brought.
-        let _turn = turn.lock().await;
+        // One lease at a time. The one before may have brought enough.
+        let _guard = lock.lock().await;
         let (taken, seen) = self.with(account, |bucket, now| {
             let full_in = bucket.full_at.saturating_sub(now);
-            (bucket.use_held(quota, now), Seen { written: bucket.written, full_in })
+            (bucket.take_leased(quota, now), SharedBucket { written: bucket.last_written, full_in })
         });
-        // The others only take: a bucket that was empty for us cannot be fuller than we know.
+        // Other nodes only take, so the shared bucket cannot be fuller than this node knows.
         let empty = Bucket::window(quota).saturating_sub(seen.full_in) < Bucket::cost(quota);
         if taken || empty {
             return Ok(taken);
         }
         let leased = lease(db, account, quota, seen).await?;
         Ok(self.with(account, |bucket, now| {
-            bucket.held += leased.granted;
+            bucket.leased += leased.granted;
             bucket.full_at = now + leased.full_in;
-            bucket.written = Some(leased.written);
-            bucket.use_held(quota, now)
+            bucket.last_written = Some(leased.written);
+            bucket.take_leased(quota, now)
         }))
     }
 
-    /// Counts a failed sign-in from an address; too many of them are answered with 429.
-    pub fn fail(&self, address: IpAddr, refusal: Error) -> Error {
-        match self.failed.take(self.failures, address) {
-            Ok(()) => refusal,
-            Err(slow) => {
-                Error { detail: "Too many failed attempts from this address.".into(), ..slow }
+    /// Counts a failed authentication attempt. Returns `error`, or 429 if there were too many from this address.
+    pub fn count_failure(&self, address: IpAddr, error: Error) -> Error {
+        match self.failure_throttle.check(self.failure_limit, address) {
+            Ok(()) => error,
+            Err(limited) => {
+                let detail = "Too many failed authentication attempts from this address. Wait, then try again.";
+                Error { detail: detail.into(), ..limited }
             }
         }
     }
 }
 
-/// What a node knows of the shared bucket: what it wrote last, and by its steady clock how much of
-/// that is left.
-struct Seen {
+/// What a node knows about the shared bucket: the value it wrote last, and the time until it is full by the monotonic
+/// clock.
+struct SharedBucket {
     written: Option<Timestamp>,
     full_in: Duration,
 }
 
-/// What a node was given of the shared quota.
-struct Leased {
+/// Requests that were leased from the shared bucket.
+struct Lease {
     granted: u32,
     full_in: Duration,
     written: Timestamp,
 }
 
-async fn lease(db: &Db, account: AccountId, quota: u32, seen: Seen) -> Result<Leased> {
-    // Not behind the account's writes: a read must not wait for a long one.
-    let scope = Scope::account(account, "system").beside("quota");
-    db.write(scope, move |tx| lease_some(tx, quota, &seen)).await
+async fn lease(db: &Db, account: AccountId, quota: u32, seen: SharedBucket) -> Result<Lease> {
+    // Outside of the account's queue, so that a request does not wait for a long write.
+    let scope = Scope::account(account, "system").in_own_lane("quota");
+    db.write(scope, move |tx| lease_in_tx(tx, quota, &seen)).await
 }
 
-fn lease_some(tx: &Tx<'_>, quota: u32, seen: &Seen) -> Result<Leased> {
+fn lease_in_tx(tx: &Tx<'_>, quota: u32, seen: &SharedBucket) -> Result<Lease> {
     let now = tx.now();
     let cost = micros(Bucket::cost(quota));
     let window = micros(Bucket::window(quota));
     let known: Option<(Timestamp,)> =
-        tx.maybe("select full_at from rate_limit where account_id = :account", bind! {})?;
+        tx.optional("select full_at from rate_limit where account_id = :account", bind! {})?;
     let full_in = match known {
-        // Nobody else has asked since: our own clock knows better than one that may have been set.
+        // No other node has written since: the monotonic clock is more reliable than the wall clock.
         Some((full_at,)) if Some(full_at) == seen.written => micros(seen.full_in),
         Some((full_at,)) => full_at.micros() - now.micros(),
         None => 0,
     };
-    // A clock that was set back would otherwise lock the account out.
+    // Otherwise a clock that was set back would lock the account out.
     let full_in = full_in.clamp(0, window);
     let granted = ((window - full_in) / cost).min(i64::from(quota.div_ceil(SHARE)));
     let full_in = full_in + granted * cost;
     let full_at = Timestamp::from_micros(now.micros() + full_in);
-    tx.run(
+    tx.execute(
         "insert into rate_limit (account_id, full_at) values (:account, :full_at)
          on conflict (account_id) do update set full_at = excluded.full_at",
         bind! { full_at },
     )?;
-    Ok(Leased {
+    Ok(Lease {
         granted: u32::try_from(granted).unwrap_or(0),
         full_in: Duration::from_micros(full_in.unsigned_abs()),
         written: full_at,
@@ -271,11 +276,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_holds_its_quota_and_refills_evenly() {
+    fn a_bucket_allows_its_quota_and_refills_evenly() {
         let (mut bucket, start) = (Bucket::default(), Duration::from_secs(1000));
         assert_eq!((0..100).filter(|_| bucket.take(60, start)).count(), 60);
         let allowance = bucket.allowance(60, start);
-        assert_eq!((allowance.remaining, ceiling(allowance.next_in)), (0, 1));
+        assert_eq!((allowance.remaining, ceil_seconds(allowance.next_in)), (0, 1));
         assert_eq!(allowance.full_in, Duration::from_secs(60));
         let later = start + Duration::from_secs(5);
         assert_eq!((0..100).filter(|_| bucket.take(60, later)).count(), 5);
@@ -295,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_request_of_a_small_quota_is_a_while_away() {
+    fn next_in_is_the_time_until_one_more_request() {
         let (mut bucket, start) = (Bucket::default(), Duration::from_secs(1000));
         assert_eq!(bucket.allowance(6, start).next_in, Duration::ZERO);
         assert!(bucket.take(6, start));
@@ -305,12 +310,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_fades_as_the_shared_bucket_fills() {
+    fn leases_expire_as_the_shared_bucket_refills() {
         let start = Duration::from_secs(1000);
         let full_at = start + Duration::from_secs(5);
-        let mut bucket = Bucket { full_at, held: 5, ..Bucket::default() };
+        let mut bucket = Bucket { full_at, leased: 5, ..Bucket::default() };
         assert_eq!(bucket.allowance(60, start).remaining, 60);
         let later = start + Duration::from_secs(3);
-        assert_eq!((0..9).filter(|_| bucket.use_held(60, later)).count(), 2);
+        assert_eq!((0..9).filter(|_| bucket.take_leased(60, later)).count(), 2);
     }
 }

@@ -1,4 +1,4 @@
-//! What the operator can watch, in Prometheus' text format.
+//! Metrics in the Prometheus text format.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,13 +17,13 @@ const METHODS: [&str; 6] = ["GET", "POST", "PATCH", "PUT", "DELETE", "other"];
 pub struct Metrics {
     /// By method and by status, 100 to 599.
     requests: [Statuses; METHODS.len()],
-    /// One more than the bounds: the last one counts what took longer.
+    /// One bucket for each bound, and a last one for longer requests.
     durations: [AtomicU64; BOUNDS.len() + 1],
-    micros: AtomicU64,
+    total_micros: AtomicU64,
     pub connections: AtomicU64,
     pub connections_refused: AtomicU64,
     pub panics: AtomicU64,
-    /// Attempts to deliver to webhooks: those that failed and those that went well.
+    /// Webhook delivery attempts: failed, succeeded.
     pub deliveries: [AtomicU64; 2],
 }
 
@@ -37,29 +37,30 @@ impl Default for Statuses {
 }
 
 impl Metrics {
-    /// Counts an answered request.
-    pub fn count(&self, method: &Method, status: StatusCode, took: Duration) {
+    /// Counts a completed request.
+    pub fn count_request(&self, method: &Method, status: StatusCode, duration: Duration) {
         let row = METHODS.iter().position(|name| *name == method.as_str());
         let row = row.unwrap_or(METHODS.len() - 1);
         let column = usize::from(status.as_u16()).clamp(100, 599) - 100;
         self.requests[row].0[column].fetch_add(1, Ordering::Relaxed);
-        let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let bucket = BOUNDS.iter().position(|bound| millis < *bound).unwrap_or(BOUNDS.len());
         self.durations[bucket].fetch_add(1, Ordering::Relaxed);
-        self.micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(0), Ordering::Relaxed);
+        self.total_micros
+            .fetch_add(u64::try_from(duration.as_micros()).unwrap_or(0), Ordering::Relaxed);
     }
 
-    /// Counts an attempt to deliver to a webhook.
-    pub fn delivered(&self, well: bool) {
-        self.deliveries[usize::from(well)].fetch_add(1, Ordering::Relaxed);
+    /// Counts a webhook delivery attempt.
+    pub fn count_delivery(&self, succeeded: bool) {
+        self.deliveries[usize::from(succeeded)].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Everything, as it stands.
-    pub fn text(app: &App) -> String {
+    /// All metrics in the Prometheus text format.
+    pub fn render(app: &App) -> String {
         let mut out = String::new();
         let metrics = &app.metrics;
-        metrics.requests_text(&mut out);
-        metrics.durations_text(&mut out);
+        metrics.render_requests(&mut out);
+        metrics.render_durations(&mut out);
         let stats = app.db.stats();
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let seconds = stats.commit_micros as f64 / 1e6;
@@ -68,48 +69,58 @@ impl Metrics {
             (
                 "connections_refused_total",
                 "counter",
-                "Connections turned away.",
+                "Connections refused because of a limit.",
                 get(&metrics.connections_refused) as f64,
             ),
-            ("streams", "gauge", "Open streams of the log.", app.streams.open() as f64),
+            ("streams", "gauge", "Open event streams.", app.streams.open_count() as f64),
             ("panics_total", "counter", "Requests that panicked.", get(&metrics.panics) as f64),
-            ("database_reads_total", "counter", "Jobs that only looked.", stats.reads as f64),
-            ("database_writes_total", "counter", "Jobs that were committed.", stats.jobs as f64),
+            ("database_reads_total", "counter", "Read jobs completed.", stats.reads as f64),
+            ("database_writes_total", "counter", "Write jobs committed.", stats.jobs as f64),
             (
                 "database_commits_total",
                 "counter",
-                "Commits, each for one job or many.",
+                "Commits. One commit may cover several write jobs.",
                 stats.batches as f64,
             ),
             ("database_commit_seconds_total", "counter", "Time spent in commits.", seconds),
             (
                 "database_refused_total",
                 "counter",
-                "Jobs turned away because too many waited.",
-                stats.refused as f64,
+                "Jobs rejected because the queue was full.",
+                stats.rejected as f64,
             ),
-            ("database_waiting_reads", "gauge", "Reads that wait.", stats.waiting_reads as f64),
-            ("database_waiting_writes", "gauge", "Writes that wait.", stats.waiting_writes as f64),
-            ("resident_bytes", "gauge", "Memory in use.", resident_bytes() as f64),
+            (
+                "database_waiting_reads",
+                "gauge",
+                "Read jobs in the queue.",
+                stats.waiting_reads as f64,
+            ),
+            (
+                "database_waiting_writes",
+                "gauge",
+                "Write jobs in the queue.",
+                stats.waiting_writes as f64,
+            ),
+            ("resident_bytes", "gauge", "Resident memory of the process.", resident_bytes() as f64),
         ] {
-            line(&mut out, name, kind, help);
+            write_header(&mut out, name, kind, help);
             let _ = writeln!(out, "touchline_{name} {value}");
         }
-        metrics.deliveries_text(&mut out);
+        metrics.render_deliveries(&mut out);
         out
     }
 
-    fn deliveries_text(&self, out: &mut String) {
+    fn render_deliveries(&self, out: &mut String) {
         let name = "webhook_attempts_total";
-        line(out, name, "counter", "Attempts to deliver to webhooks.");
+        write_header(out, name, "counter", "Webhook delivery attempts.");
         for (outcome, count) in ["failed", "succeeded"].iter().zip(&self.deliveries) {
             let count = count.load(Ordering::Relaxed);
             let _ = writeln!(out, "touchline_{name}{{outcome=\"{outcome}\"}} {count}");
         }
     }
 
-    fn requests_text(&self, out: &mut String) {
-        line(out, "http_requests_total", "counter", "Requests answered.");
+    fn render_requests(&self, out: &mut String) {
+        write_header(out, "http_requests_total", "counter", "Completed HTTP requests.");
         for (method, statuses) in METHODS.iter().zip(&self.requests) {
             for (offset, count) in statuses.0.iter().enumerate() {
                 let (status, count) = (offset + 100, count.load(Ordering::Relaxed));
@@ -121,26 +132,26 @@ impl Metrics {
         }
     }
 
-    fn durations_text(&self, out: &mut String) {
+    fn render_durations(&self, out: &mut String) {
         let name = "http_request_duration_seconds";
-        line(out, name, "histogram", "Time from the first byte in to the first byte out.");
+        write_header(out, name, "histogram", "Time from the first byte in to the first byte out.");
         let mut sum = 0;
-        for (place, count) in self.durations.iter().enumerate() {
+        for (index, count) in self.durations.iter().enumerate() {
             sum += count.load(Ordering::Relaxed);
             let bound =
-                BOUNDS.get(place).map_or("+Inf".to_owned(), |b| (*b as f64 / 1e3).to_string());
+                BOUNDS.get(index).map_or("+Inf".to_owned(), |b| (*b as f64 / 1e3).to_string());
             let _ = writeln!(out, "touchline_{name}_bucket{{le=\"{bound}\"}} {sum}");
         }
-        let seconds = self.micros.load(Ordering::Relaxed) as f64 / 1e6;
+        let seconds = self.total_micros.load(Ordering::Relaxed) as f64 / 1e6;
         let _ = writeln!(out, "touchline_{name}_sum {seconds}\ntouchline_{name}_count {sum}");
     }
 }
 
-fn line(out: &mut String, name: &str, kind: &str, help: &str) {
+fn write_header(out: &mut String, name: &str, kind: &str, help: &str) {
     let _ = writeln!(out, "# HELP touchline_{name} {help}\n# TYPE touchline_{name} {kind}");
 }
 
-/// The resident size of this process; zero where the system does not tell.
+/// The resident memory of this process in bytes. Zero if it is unknown.
 pub fn resident_bytes() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm")
         .ok()

@@ -1,13 +1,15 @@
-//! HTTP without domain: who calls, what they sent, what they get back.
+//! The HTTP layer, free of domain logic: authentication, input, responses and pages.
 //!
-//! [`caller::Caller`] is the only door to the database. Everything a request can be refused for is
-//! an [`crate::error::Error`], which the [`edge`] turns into a problem with the request's id.
+//! Handlers reach the database only through extractors: [`caller::Caller`] for the API, and those of
+//! [`visitor`] for pages. Every rejected request is a [`crate::error::Error`], which [`edge`] turns into a
+//! problem document (RFC 9457) with the request id.
 
 pub mod admission;
 pub mod assets;
 pub mod body;
 pub mod cache;
 pub mod caller;
+pub mod compression;
 pub mod context;
 pub mod cursor;
 pub mod docs;
@@ -20,12 +22,13 @@ pub mod guides;
 pub mod health;
 pub mod idempotency;
 pub mod json;
-pub mod leaf;
+pub mod row_page;
 pub mod limits;
+pub mod locale;
 pub mod metrics;
-pub mod once;
+pub mod form_dedup;
 pub mod page;
-pub mod pace;
+pub mod throttle;
 pub mod path;
 pub mod precondition;
 pub mod public_url;
@@ -35,7 +38,7 @@ pub mod request_head;
 pub mod routes;
 pub mod server;
 pub mod stream;
-pub mod unread;
+pub mod body_progress;
 pub mod values;
 pub mod visitor;
-pub mod wire;
+pub mod connection;

@@ -1,8 +1,7 @@
-//! What all pages share: the frame around them, the way they are sent, and the page that says what
-//! went wrong.
+//! What all HTML pages share: layout data, response headers and the error page.
 //!
 //! A page is an askama template that extends `admin.html`, `account.html` or `plain.html` and has a
-//! field `frame`. `templates/parts.html` says how to write one.
+//! field `frame`. `templates/parts.html` describes how to write one.
 
 use std::borrow::Cow;
 
@@ -16,17 +15,17 @@ use http::{HeaderValue, StatusCode};
 
 use crate::error::{Code, Error, Fault, Result};
 
-/// Where somebody who is not signed in goes first.
+/// The sign-in page.
 pub const SIGN_IN: &str = "/sign-in";
-/// Takes the form of the button that ends a session.
+/// The form action that ends the session.
 pub const SIGN_OUT: &str = "/sign-out";
-/// Where somebody with several accounts chooses one.
-pub const SWITCH: &str = "/accounts";
+/// The page where a user with several clubs chooses one.
+pub const SWITCH_ACCOUNT: &str = "/accounts";
 
-/// The entries of the two menus: the admin area's and that of somebody's own account.
+/// The menu entries of the admin area and of the user's own account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
-    /// A page that stands in no menu.
+    /// A page that is not in a menu.
     None,
     Overview,
     Teams,
@@ -41,7 +40,7 @@ pub enum Section {
     Usage,
     Health,
     Settings,
-    Shelf,
+    MyStore,
     MyOrders,
     Profile,
     Password,
@@ -50,10 +49,10 @@ pub enum Section {
     Sessions,
     ConnectedApps,
     Joining,
-    OwnDues,
+    MyDues,
 }
 
-/// A menu: groups of entries, each under its heading. The first group has none.
+/// A menu: groups of entries with their headings. The heading of the first group is empty.
 type Menu = &'static [(&'static str, &'static [Section])];
 
 /// The menu of the admin area.
@@ -66,7 +65,7 @@ pub const ADMIN: Menu = &[
     ("System", &[Section::Health, Section::Settings]),
 ];
 
-/// The menu of somebody's own account.
+/// The menu of the user's own account.
 pub const ACCOUNT: Menu = &[
     (
         "",
@@ -80,14 +79,14 @@ pub const ACCOUNT: Menu = &[
             Section::Joining,
         ],
     ),
-    ("Money", &[Section::Shelf, Section::MyOrders, Section::OwnDues]),
+    ("Money", &[Section::MyStore, Section::MyOrders, Section::MyDues]),
 ];
 
-/// The menu of somebody who belongs to no club: nothing is sold to them, and they owe nothing.
+/// The account menu of a user without a club, who has no store and no dues.
 pub const ACCOUNT_WITHOUT_CLUB: Menu = &[ACCOUNT[0]];
 
 impl Section {
-    /// What the menu says, where it leads, and its icon.
+    /// Label, path and icon of the entry.
     fn entry(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::None => ("Menu", "/", "menu"),
@@ -96,7 +95,7 @@ impl Section {
             Self::Members => ("Members", "/admin/members", "users"),
             Self::Store => ("Store", "/admin/store", "shopping-bag"),
             Self::Orders => ("Orders", "/admin/orders", "receipt"),
-            Self::Shelf => ("Store", "/store", "shopping-bag"),
+            Self::MyStore => ("Store", "/store", "shopping-bag"),
             Self::MyOrders => ("My orders", "/store/orders", "receipt"),
             Self::Dues => ("Dues", "/admin/dues", "banknote"),
             Self::AuditLog => ("Audit log", "/admin/audit", "scroll-text"),
@@ -112,17 +111,17 @@ impl Section {
             Self::Passkeys => ("Passkeys", "/account/passkeys", "fingerprint"),
             Self::Sessions => ("Sessions", "/account/sessions", "monitor-smartphone"),
             Self::ConnectedApps => ("Connected apps", "/account/apps", "plug"),
-            Self::Joining => ("Joining", "/account/claims", "users"),
-            Self::OwnDues => ("Dues", "/dues", "banknote"),
+            Self::Joining => ("Invitations and requests", "/account/claims", "users"),
+            Self::MyDues => ("Dues", "/dues", "banknote"),
         }
     }
 
-    /// What the menu says.
+    /// The entry's label.
     pub fn label(self) -> &'static str {
         self.entry().0
     }
 
-    /// Where the entry leads.
+    /// The path the entry links to.
     pub fn href(self) -> &'static str {
         self.entry().1
     }
@@ -133,54 +132,54 @@ impl Section {
     }
 }
 
-/// One line on top of the page that follows a form.
+/// A message at the top of the page that is shown after a form was submitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flash {
-    /// Whether it tells of a success.
-    pub good: bool,
+    /// Whether the action succeeded.
+    pub is_success: bool,
     pub text: Cow<'static, str>,
 }
 
 impl Flash {
-    /// What was asked for is done.
-    pub fn good(text: impl Into<Cow<'static, str>>) -> Self {
-        Self { good: true, text: text.into() }
+    /// The action succeeded.
+    pub fn success(text: impl Into<Cow<'static, str>>) -> Self {
+        Self { is_success: true, text: text.into() }
     }
 
-    /// What was asked for could not be done.
-    pub fn bad(text: impl Into<Cow<'static, str>>) -> Self {
-        Self { good: false, text: text.into() }
+    /// The action failed.
+    pub fn failure(text: impl Into<Cow<'static, str>>) -> Self {
+        Self { is_success: false, text: text.into() }
     }
 }
 
-/// What stands around the content of a page.
+/// The data of the layout around a page's content.
 #[derive(Debug, Clone)]
 pub struct Frame {
-    /// The page's heading, and its name in the browser.
+    /// The page's heading and its title in the browser.
     pub title: Cow<'static, str>,
-    /// The entry of the menu that is marked.
+    /// The highlighted menu entry.
     pub section: Section,
-    /// The account the page is about.
+    /// The name of the current club.
     pub club: Option<String>,
-    /// How many accounts the user can switch between.
-    pub clubs: usize,
-    /// The name of whoever is signed in.
+    /// The number of clubs the user can switch between.
+    pub club_count: usize,
+    /// The name of the signed-in user.
     pub user: Option<String>,
-    /// Whether they may open the admin area.
+    /// Whether the user may open the admin area.
     pub is_admin: bool,
-    /// What every form of the page carries.
+    /// The CSRF token for the forms of the page.
     pub csrf: String,
     pub flash: Option<Flash>,
 }
 
 impl Frame {
-    /// The frame of a page for anybody: one card, no menu.
+    /// The layout of a page without sign-in: one card, no menu.
     pub fn plain(title: impl Into<Cow<'static, str>>) -> Self {
         Self {
             title: title.into(),
             section: Section::None,
             club: None,
-            clubs: 0,
+            club_count: 0,
             user: None,
             is_admin: false,
             csrf: String::new(),
@@ -188,7 +187,7 @@ impl Frame {
         }
     }
 
-    /// The frame of a page for somebody who is signed in.
+    /// The layout of a page for a signed-in user.
     pub fn signed_in(
         title: impl Into<Cow<'static, str>>,
         section: Section,
@@ -199,25 +198,25 @@ impl Frame {
         Self { section, user, csrf, ..Self::plain(title) }
     }
 
-    /// The same frame with the account it is about, out of so many to choose from.
+    /// Sets the current club and the number of clubs the user can switch between.
     #[must_use]
     pub fn club(self, name: impl Into<String>, clubs: usize, is_admin: bool) -> Self {
-        Self { club: Some(name.into()), clubs, is_admin, ..self }
+        Self { club: Some(name.into()), club_count: clubs, is_admin, ..self }
     }
 
-    /// The same frame with what its forms carry.
+    /// Sets the CSRF token.
     #[must_use]
     pub fn csrf(self, csrf: impl Into<String>) -> Self {
         Self { csrf: csrf.into(), ..self }
     }
 
-    /// The same frame with a line on top.
+    /// Sets the message at the top.
     #[must_use]
     pub fn flash(self, flash: Option<Flash>) -> Self {
         Self { flash, ..self }
     }
 
-    /// One or two letters that stand for the user.
+    /// The user's initials, at most two.
     pub fn initials(&self) -> String {
         let name = self.user.as_deref().unwrap_or_default();
         let words = name.split(|c: char| !c.is_alphanumeric());
@@ -226,35 +225,35 @@ impl Frame {
     }
 }
 
-/// What a page may load and where its forms may lead: to this server, and nowhere else.
+/// The Content-Security-Policy of pages: they load from this server and submit forms to it, nothing else.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; \
     frame-ancestors 'none'; form-action 'self'";
 
-/// Sends a page.
+/// Renders a page.
 ///
-/// It is not packed: pages hold secrets beside what others wrote, and the length of a packed page
-/// tells which of the two resemble each other.
+/// Pages contain secrets next to text that others wrote. [`super::compression`] decides when that is safe to compress.
 pub fn html<T: Template>(status: StatusCode, page: &T) -> Result<Response> {
-    send(status, page, HeaderValue::from_static(POLICY))
+    render(status, page, HeaderValue::from_static(POLICY))
 }
 
-/// Sends a page whose form leads on to another origin, such as that of an app somebody consents to.
+/// Renders a page whose form redirects to another origin, such as the app on the OAuth consent page.
 pub fn html_with_form_action<T: Template>(
     status: StatusCode,
     page: &T,
     origin: &str,
 ) -> Result<Response> {
-    // Whatever ends a directive or a source in the policy is not part of an origin.
+    // These characters would end a source or a directive of the policy.
     if origin.contains([';', ',']) || origin.contains(char::is_whitespace) {
-        return Err(Error::internal("the form leads to something that is no origin"));
+        return Err(Error::internal("the form target is not an origin"));
     }
     let policy = HeaderValue::try_from(format!("{POLICY} {origin}"));
-    send(status, page, policy.map_err(|error| Error::internal(error.to_string()))?)
+    render(status, page, policy.map_err(|error| Error::internal(error.to_string()))?)
 }
 
-fn send<T: Template>(status: StatusCode, page: &T, policy: HeaderValue) -> Result<Response> {
-    let text = page.render().map_err(|error| Error::internal(format!("a page: {error}")))?;
+fn render<T: Template>(status: StatusCode, page: &T, policy: HeaderValue) -> Result<Response> {
+    let text =
+        page.render().map_err(|error| Error::internal(format!("cannot render a page: {error}")))?;
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         (CONTENT_SECURITY_POLICY, policy),
@@ -278,17 +277,17 @@ struct ErrorPage<'a> {
     faults: &'a [Fault],
     status: u16,
     request_id: &'a str,
-    /// What leads on from here.
-    way_out: (&'static str, &'static str),
+    /// Path and label of the button.
+    next_link: (&'static str, &'static str),
 }
 
-/// The page that says what went wrong, in place of the problem that an API caller gets.
+/// The error page, which people get instead of a problem document.
 pub fn error_page(error: &Error, request_id: &str, signed_in: bool) -> Response {
-    let (title, text) = words(error);
-    let way_out = match error.code {
+    let (title, text) = explain(error);
+    let next_link = match error.code {
         Code::MissingCredentials | Code::InvalidCredentials => (SIGN_IN, "Sign in"),
         _ if signed_in => (Section::Profile.href(), "Go to my account"),
-        _ => ("/", "Go to the start page"),
+        _ => ("/", "Go to the home page"),
     };
     let status = error.code.status();
     let page = ErrorPage {
@@ -297,11 +296,11 @@ pub fn error_page(error: &Error, request_id: &str, signed_in: bool) -> Response 
         faults: &error.faults,
         status: status.as_u16(),
         request_id,
-        way_out,
+        next_link,
     };
-    // If even this page cannot be written, its status says enough.
+    // If even this page cannot be rendered, only the status is sent.
     let mut response = html(status, &page).unwrap_or_else(|_| status.into_response());
-    // A script that asked for a part of a page shows the card in place of the content.
+    // If htmx requested a part of a page, it shows the error card in place of the main content.
     for (name, value) in
         [("hx-retarget", "#main"), ("hx-reselect", ".sheet"), ("hx-reswap", "innerHTML")]
     {
@@ -310,41 +309,43 @@ pub fn error_page(error: &Error, request_id: &str, signed_in: bool) -> Response 
     response
 }
 
-/// An error as one would say it to a person: a heading and a sentence or two.
-fn words(error: &Error) -> (&'static str, &str) {
+/// The heading and text that explain an error to a person.
+fn explain(error: &Error) -> (&'static str, &str) {
     match error.code {
         Code::NotFound => (
             "Page not found",
-            "There is nothing at this address, or nothing that you may see. The link may be old or incomplete.",
+            "This page does not exist, or you do not have access to it. Check that the link is complete and up to date.",
         ),
         Code::Gone => {
-            ("No longer here", "This link has expired or was already used. Ask for a new one.")
+            ("Link expired", "This link has expired or was already used. Ask for a new one.")
         }
         Code::MissingCredentials | Code::InvalidCredentials => {
-            ("Please sign in", "This page is only for people who are signed in.")
+            ("Sign in", "You need to sign in to see this page.")
         }
-        Code::Forbidden | Code::InsufficientScope => ("You cannot do this", &error.detail),
+        Code::Forbidden | Code::InsufficientScope => ("You do not have access", &error.detail),
         Code::MethodNotAllowed => (
-            "This page cannot be opened like this",
-            "Go back and use the buttons on the page before this one.",
+            "This page cannot be opened directly",
+            "Go back to the previous page and use the button there.",
         ),
         Code::RateLimited | Code::TooManyConcurrent => {
-            ("Too many tries", "Wait a little, then try again.")
+            ("Too many attempts", "Wait a moment, then try again.")
         }
         Code::InternalError => (
             "Something went wrong",
-            "It is not your fault. Try again; if it happens again, tell your administrator the number below.",
+            "The error is on our side. Try again. If it happens again, send the request ID below to your administrator.",
         ),
         Code::Overloaded | Code::RequestTimeout => {
-            ("Not right now", "The service is busy or cannot be reached. Try again in a moment.")
+            ("Service unavailable", "The service is busy. Try again in a moment.")
         }
         Code::Conflict | Code::PreconditionFailed => (
-            "Somebody else was faster",
-            "This was changed while you had it open. Go back, reload the page and try again.",
+            "Changed by somebody else",
+            "Somebody else changed this while you had it open. Go back, reload the page and try again.",
         ),
-        Code::Taken | Code::InvalidState => ("This does not work now", &error.detail),
-        Code::PayloadTooLarge => ("Too large", "What you sent is larger than this page takes."),
-        _ => ("This request could not be read", &error.detail),
+        Code::Taken | Code::InvalidState => ("This is not possible right now", &error.detail),
+        Code::PayloadTooLarge => {
+            ("Too large", "What you sent is too large. Make it smaller and try again.")
+        }
+        _ => ("Invalid request", &error.detail),
     }
 }
 

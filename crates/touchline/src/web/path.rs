@@ -1,4 +1,4 @@
-//! Ids in the path. One that cannot exist answers as one that does not.
+//! Path parameters. A malformed id gives 404, like one that does not exist.
 
 use axum::extract::{FromRequestParts, Path};
 use http::request::Parts;
@@ -6,10 +6,10 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
 
-/// The ids of a path.
-pub struct At<T>(pub T);
+/// Extracts the parameters of the path, usually ids.
+pub struct PathParams<T>(pub T);
 
-impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for At<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathParams<T> {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {

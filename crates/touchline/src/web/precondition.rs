@@ -1,40 +1,40 @@
-//! `If-Match` and `If-None-Match`.
+//! The conditional request headers `If-Match` and `If-None-Match`.
 
 use http::HeaderMap;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 
 use crate::error::{Code, Error, Result};
-use crate::expected::Expected;
+use crate::if_match::IfMatch;
 
-/// What the caller expects to change.
-pub fn if_match(headers: &HeaderMap) -> Result<Expected> {
-    let Some(tags) = tags(headers, IF_MATCH)? else { return Ok(Expected::Anything) };
+/// Reads `If-Match`: the versions that the caller wants to change.
+pub fn if_match(headers: &HeaderMap) -> Result<IfMatch> {
+    let Some(tags) = tags(headers, IF_MATCH)? else { return Ok(IfMatch::Absent) };
     if tags.contains(&Tag::Any) {
-        return Ok(Expected::Something);
+        return Ok(IfMatch::Any);
     }
-    // A weak tag never matches here (RFC 9110), nor does one we never gave out.
+    // A weak tag never matches here (RFC 9110), nor does one that is not a version.
     let versions = tags.iter().filter_map(|tag| match tag {
         Tag::Strong(text) => version_of(text),
         _ => None,
     });
-    Ok(Expected::Versions(versions.collect()))
+    Ok(IfMatch::Versions(versions.collect()))
 }
 
-/// Whether the caller already has what would be sent.
+/// Whether `If-None-Match` contains this version, so that the caller already has it.
 pub fn none_match(headers: &HeaderMap, version: i64) -> Result<bool> {
-    has(headers, |tag| version_of(tag) == Some(version))
+    any_tag(headers, |tag| version_of(tag) == Some(version))
 }
 
-/// Whether the caller already has what would be sent, by a tag that is not a version.
-pub fn has_tag(headers: &HeaderMap, own: &str) -> Result<bool> {
-    has(headers, |tag| tag == own)
+/// Whether `If-None-Match` contains this entity tag, for responses whose tag is not a version.
+pub fn has_tag(headers: &HeaderMap, current: &str) -> Result<bool> {
+    any_tag(headers, |tag| tag == current)
 }
 
-fn has(headers: &HeaderMap, own: impl Fn(&str) -> bool) -> Result<bool> {
+fn any_tag(headers: &HeaderMap, matches: impl Fn(&str) -> bool) -> Result<bool> {
     let tags = tags(headers, IF_NONE_MATCH)?.unwrap_or_default();
     Ok(tags.iter().any(|tag| match tag {
         Tag::Any => true,
-        Tag::Strong(text) | Tag::Weak(text) => own(text),
+        Tag::Strong(text) | Tag::Weak(text) => matches(text),
     }))
 }
 
@@ -45,17 +45,17 @@ enum Tag {
     Weak(String),
 }
 
-/// The entity tags of a header, which may stand in several lines.
+/// The entity tags of a header, which may be sent on several lines.
 fn tags(headers: &HeaderMap, name: http::HeaderName) -> Result<Option<Vec<Tag>>> {
     let mut tags = Vec::new();
     for line in headers.get_all(&name) {
         let malformed = || {
-            let detail = format!("The header {name} holds no entity tags such as \"3\".");
+            let detail = format!("The header {name} must contain entity tags such as \"3\".");
             Error::new(Code::InvalidRequest, detail)
         };
         let mut rest = Some(line.to_str().map_err(|_| malformed())?);
         while let Some(text) = rest {
-            let (tag, after) = first(text.trim_start()).ok_or_else(malformed)?;
+            let (tag, after) = split_tag(text.trim_start()).ok_or_else(malformed)?;
             tags.push(tag);
             let after = after.trim_start();
             rest = after.strip_prefix(',');
@@ -67,8 +67,8 @@ fn tags(headers: &HeaderMap, name: http::HeaderName) -> Result<Option<Vec<Tag>>>
     Ok((!tags.is_empty()).then_some(tags))
 }
 
-/// The tag that a text begins with, and what comes after it. A comma may stand inside a tag.
-fn first(text: &str) -> Option<(Tag, &str)> {
+/// Splits off the first tag. A tag may contain a comma, so the list cannot be split at commas.
+fn split_tag(text: &str) -> Option<(Tag, &str)> {
     if let Some(rest) = text.strip_prefix('*') {
         return Some((Tag::Any, rest));
     }
@@ -81,7 +81,7 @@ fn first(text: &str) -> Option<(Tag, &str)> {
     Some((if weak { Tag::Weak(inside) } else { Tag::Strong(inside) }, rest))
 }
 
-/// The version that a tag stands for, if it is written as we write it.
+/// The version in a tag. `None` if the tag is not in the form that we send.
 fn version_of(tag: &str) -> Option<i64> {
     tag.parse().ok().filter(|version: &i64| version.to_string() == tag)
 }
@@ -96,10 +96,10 @@ mod tests {
 
     #[test]
     fn if_match_takes_strong_tags_only() {
-        assert_eq!(if_match(&HeaderMap::new()).unwrap(), Expected::Anything);
-        assert_eq!(if_match(&with(IF_MATCH, "*")).unwrap(), Expected::Something);
+        assert_eq!(if_match(&HeaderMap::new()).unwrap(), IfMatch::Absent);
+        assert_eq!(if_match(&with(IF_MATCH, "*")).unwrap(), IfMatch::Any);
         let several = if_match(&with(IF_MATCH, "\"1\", W/\"2\",\"x\" , \"3,4\",\"+5\"")).unwrap();
-        assert_eq!(several, Expected::Versions(vec![1]));
+        assert_eq!(several, IfMatch::Versions(vec![1]));
         for malformed in ["3", "\"3", "", "\"1\" \"2\"", "\"1\",", "\"1 2\""] {
             assert!(if_match(&with(IF_MATCH, malformed)).is_err(), "{malformed}");
         }

@@ -1,8 +1,8 @@
 //! Absolute URLs of this service.
 //!
-//! There are two kinds. A URL that is stored, mailed, compared or sent to another party (reset links, OAuth
+//! There are two kinds. A URL that is stored, emailed, compared or sent to another party (reset links, OAuth
 //! metadata, return URLs of a checkout) comes from [`App::url`]: the setting `base_url`, or the address the
-//! server listens on, never the request. A URL that only the sender of a request is shown (the address of a new
+//! server listens on, never the request. A URL that is shown only to the sender of a request (the address of a new
 //! calendar feed, an invitation link to copy) comes from [`for_request`]: without `base_url` it uses the host
 //! that the sender used, if that host can be trusted. Such a URL must not be stored or cached.
 
@@ -15,14 +15,14 @@ use ipnet::IpNet;
 use super::context::Context;
 use crate::app::App;
 
-/// The longest name in DNS.
+/// The maximum length of a DNS name.
 const MAX_NAME: usize = 253;
-/// The longest part of a name between two dots.
+/// The maximum length of a label of a DNS name.
 const MAX_LABEL: usize = 63;
-/// Endings of names that nobody can register in public DNS.
+/// Suffixes that cannot be registered in public DNS.
 const LOCAL_SUFFIXES: [&str; 5] = [".localhost", ".local", ".internal", ".home.arpa", ".lan"];
 
-/// What a request says about the address it was sent to, not yet validated.
+/// The host that a request names, not yet validated.
 #[derive(Debug, Clone)]
 pub struct RequestHost {
     host: HeaderValue,
@@ -33,7 +33,7 @@ pub struct RequestHost {
 }
 
 impl RequestHost {
-    /// Reads the headers of a request. Forwarding headers count only from a trusted proxy.
+    /// Reads the headers of a request. `X-Forwarded-Proto` counts only from a trusted proxy.
     pub fn read(headers: &HeaderMap, peer: IpAddr, trusted: &[IpNet]) -> Option<Self> {
         let host = headers.get(HOST)?.clone();
         let peer = peer.to_canonical();
@@ -45,8 +45,8 @@ impl RequestHost {
         Some(Self { host, proxied, https })
     }
 
-    /// Scheme, host and port, if the host is valid and can be trusted. A public name is believed only from a
-    /// trusted proxy: anybody can point a name of their own at this server.
+    /// Scheme, host and port, if the host is valid and can be trusted. A public name is trusted only from a
+    /// trusted proxy, because anyone can point a name of their own at this server.
     fn origin(&self) -> Option<String> {
         let (host, port) = parse_host(self.host.to_str().ok()?)?;
         if !self.proxied && !host.is_local() {
@@ -58,7 +58,7 @@ impl RequestHost {
     }
 }
 
-/// The URL of a path for whoever sent this request. It must only be shown to them.
+/// The URL of a path for the sender of this request. It must be shown only to them.
 pub fn for_request(app: &App, context: &Context, path: &str) -> String {
     match context.host().and_then(RequestHost::origin) {
         Some(origin) if app.config.base_url.is_none() => format!("{origin}{path}"),
@@ -66,8 +66,8 @@ pub fn for_request(app: &App, context: &Context, path: &str) -> String {
     }
 }
 
-/// A path as headers such as `Location` and `Link` name it: absolute with `base_url`, otherwise relative, which
-/// is right behind every proxy.
+/// A path for headers such as `Location` and `Link`: absolute if `base_url` is set, otherwise relative, which works
+/// behind every proxy.
 pub fn reference(app: &App, path: &str) -> String {
     if app.config.base_url.is_some() { app.url(path) } else { path.to_owned() }
 }
@@ -81,7 +81,7 @@ enum Host {
 }
 
 impl Host {
-    /// An address, or a name that only means something on the local network.
+    /// Whether this is an IP address or a name of the local network.
     fn is_local(&self) -> bool {
         match self {
             Self::V4(_) | Self::V6(_) => true,
@@ -100,7 +100,7 @@ impl Host {
     }
 }
 
-/// Reads the value of a `Host` header strictly.
+/// Parses the value of a `Host` header strictly.
 fn parse_host(text: &str) -> Option<(Host, Option<u16>)> {
     let (host, rest) = if let Some(rest) = text.strip_prefix('[') {
         let (address, rest) = rest.split_once(']')?;

@@ -1,36 +1,39 @@
-//! Query parameters: each at most once, none unknown, every fault told.
+//! Query parameters: each at most once, none unknown, all faults reported.
 
 use std::collections::BTreeMap;
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
+use kit::string_enum::StringEnum;
 use kit::text::{self, TextFault};
-use kit::word::Word;
 use kit::{Day, Id, Kind, Timestamp};
 
-use super::fields::FAULTS;
+use super::fields::MAX_FAULTS;
 use crate::error::{Code, Error, Fault, Result};
 use crate::paging::Order;
 
+/// Maximum number of IDs in a parameter that takes several.
+pub const MAX_IDS: usize = 50;
+
 /// A type that is read from query parameters.
 pub trait FromQuery: Sized {
-    /// The direction of the list if the caller does not say.
+    /// The sort order of the list if the caller does not send `order`.
     const ORDER: Order = Order::Asc;
 
-    /// Takes the parameters it knows. Faults are noted in `params`; what is returned is not used then.
+    /// Takes the parameters it knows. Faults are added to `params`; if there are any, the returned value is not used.
     fn read(params: &mut Params) -> Self;
 }
 
-/// No parameters at all.
-pub struct Nothing;
+/// The query of an operation without parameters.
+pub struct NoQuery;
 
-impl FromQuery for Nothing {
+impl FromQuery for NoQuery {
     fn read(_: &mut Params) -> Self {
         Self
     }
 }
 
-/// The parameters that were not read yet, and the faults found so far.
+/// The parameters that were not read yet, and the faults so far.
 #[derive(Debug, Default)]
 pub struct Params {
     pairs: BTreeMap<String, String>,
@@ -38,24 +41,24 @@ pub struct Params {
 }
 
 impl Params {
-    /// Takes a query apart.
+    /// Parses a query.
     pub fn new(query: &str) -> Self {
         let mut params = Self::default();
-        // A spoilt cursor is told as such by whoever opens it.
-        let spoilt = |pair: &&str| !pair.starts_with("cursor=") && !well_encoded(pair);
-        for pair in query.split('&').filter(spoilt) {
+        // A malformed cursor is reported as an invalid cursor when it is decoded.
+        let malformed = |pair: &&str| !pair.starts_with("cursor=") && !is_well_encoded(pair);
+        for pair in query.split('&').filter(malformed) {
             let name = pair.split('=').next().unwrap_or_default();
-            params.fault(name, "invalid_encoding", "This is not percent-encoded UTF-8.");
+            params.fault(name, "invalid_encoding", "This must be percent-encoded UTF-8.");
         }
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             if params.pairs.insert(name.to_string(), value.into_owned()).is_some() {
-                params.fault(&name, "repeated", "This parameter may stand only once.");
+                params.fault(&name, "repeated", "This parameter was sent more than once.");
             }
         }
         params
     }
 
-    /// Reads all of a query; the error names every unknown parameter and every fault.
+    /// Reads a whole query. The error lists all unknown parameters and all faults.
     pub fn read<T: FromQuery>(query: &str) -> Result<T> {
         let mut params = Self::new(query);
         let read = T::read(&mut params);
@@ -64,19 +67,23 @@ impl Params {
 
     fn finish(mut self) -> Result<()> {
         for name in std::mem::take(&mut self.pairs).into_keys() {
-            self.fault(&name, "unknown_parameter", "This parameter is not known here.");
+            self.fault(
+                &name,
+                "unknown_parameter",
+                "This parameter is unknown. Remove it or check its spelling.",
+            );
         }
-        if self.faults.is_empty() {
-            return Ok(());
-        }
-        self.faults.truncate(FAULTS);
-        let error = Error::new(Code::InvalidParameter, "Some query parameters are not valid.");
+        let Some(first) = self.faults.first() else { return Ok(()) };
+        let name = first.parameter.as_deref().unwrap_or_default();
+        let detail = format!("`{name}`: {}", first.detail);
+        let error = Error::new(Code::InvalidParameter, detail);
+        self.faults.truncate(MAX_FAULTS);
         Err(Error { faults: self.faults, ..error })
     }
 
-    /// Notes a fault of a parameter.
+    /// Reports a fault of a parameter.
     pub fn fault(&mut self, name: &str, code: &'static str, detail: impl Into<String>) {
-        self.faults.push(Fault::new(format!("?{name}"), code, detail));
+        self.faults.push(Fault::of_parameter(name, code, detail));
     }
 
     /// Whether a parameter was sent and not read yet.
@@ -84,105 +91,151 @@ impl Params {
         self.pairs.contains_key(name)
     }
 
-    /// A parameter as it was sent.
+    /// The value of a parameter.
     pub fn take(&mut self, name: &str) -> Option<String> {
         self.pairs.remove(name)
     }
 
-    /// Text on one line.
+    /// A single line of text.
     pub fn line(&mut self, name: &str, max: usize) -> Option<String> {
-        match text::line(&self.take(name)?, max) {
+        match text::normalize_line(&self.take(name)?, max) {
             Ok(text) => return Some(text),
             Err(TextFault::Empty) => self.fault(name, "empty", "This must not be empty."),
             Err(TextFault::TooLong { max }) => {
-                self.fault(name, "too_long", format!("This can have at most {max} characters."));
+                self.fault(name, "too_long", format!("Use at most {max} characters."));
             }
             Err(TextFault::Control) => {
-                self.fault(name, "control_character", "This has a control character.");
+                self.fault(name, "control_character", "This must not contain control characters.");
             }
         }
         None
     }
 
-    /// One of an enum's words.
-    pub fn word<W: Word>(&mut self, name: &str) -> Option<W> {
+    /// A value of an enum.
+    pub fn enum_value<W: StringEnum>(&mut self, name: &str) -> Option<W> {
         let text = self.take(name)?;
-        let word = W::parse(&text);
-        if word.is_none() {
-            self.fault(name, "unknown_value", format!("This must be one of: {}.", W::choices()));
+        let value = W::parse(&text);
+        if value.is_none() {
+            self.fault(name, "unknown_value", format!("Use one of: {}.", W::choices()));
         }
-        word
+        value
     }
 
-    /// One of an enum's words, or `all` for none in particular; left out, it is `default`.
-    pub fn word_or_all<W: Word>(&mut self, name: &str, default: W) -> Option<W> {
+    /// Values of an enum, separated by commas. Empty if the parameter is absent.
+    pub fn enum_values<W: StringEnum + PartialEq>(&mut self, name: &str) -> Vec<W> {
+        let detail = format!("Use one or more of: {}. Separate them with commas.", W::choices());
+        self.list_of(name, W::ALL.len(), ("unknown_value", &detail), W::parse)
+    }
+
+    /// A value of an enum, or `None` for `all`. If the parameter is absent, it is `default`.
+    pub fn enum_or_all<W: StringEnum>(&mut self, name: &str, default: W) -> Option<W> {
         match self.pairs.get(name).map(String::as_str) {
             None => Some(default),
             Some("all") => {
                 self.take(name);
                 None
             }
-            Some(_) => self.word(name),
+            Some(_) => self.enum_value(name),
         }
     }
 
     /// `true` or `false`.
     pub fn flag(&mut self, name: &str) -> Option<bool> {
         let read = |text: &str| text.parse().ok();
-        self.read_as(name, "wrong_type", "This must be true or false.", read)
+        self.parse_as(name, "wrong_type", "This must be true or false.", read)
     }
 
-    /// A moment, with its offset; a day is the moment at which it begins in UTC.
-    pub fn moment(&mut self, name: &str) -> Option<Timestamp> {
-        let wrong = "This is not a time with its offset, such as 2026-09-05T18:30:00Z, nor a day.";
+    /// A timestamp with its UTC offset. A date means the start of that day in UTC.
+    pub fn timestamp(&mut self, name: &str) -> Option<Timestamp> {
+        let detail = "Use a time with its UTC offset, such as 2026-09-05T18:30:00Z, or a date.";
         let day = |text: &str| text.parse::<Day>().ok().map(Day::start);
-        self.read_as(name, "invalid_time", wrong, |text| text.parse().ok().or_else(|| day(text)))
+        self.parse_as(name, "invalid_time", detail, |text| text.parse().ok().or_else(|| day(text)))
     }
 
     /// The id of an object.
     pub fn id<K: Kind>(&mut self, name: &str) -> Option<Id<K>> {
-        let wrong = format!("This is not an id that begins with {}_.", K::PREFIX);
-        self.read_as(name, "invalid_id", &wrong, |text| text.parse().ok())
+        let detail = format!("Use an ID that begins with {}_.", K::PREFIX);
+        self.parse_as(name, "invalid_id", &detail, |text| text.parse().ok())
     }
 
-    /// The id of an object that must be named.
+    /// IDs of objects, separated by commas. Empty if the parameter is absent.
+    pub fn ids<K: Kind>(&mut self, name: &str, max: usize) -> Vec<Id<K>> {
+        let detail = format!("Use IDs that begin with {}_, separated by commas.", K::PREFIX);
+        self.list_of(name, max, ("invalid_id", &detail), |text| text.parse().ok())
+    }
+
+    /// A required id.
     pub fn required_id<K: Kind>(&mut self, name: &str) -> Id<K> {
         if !self.has(name) {
             self.fault(name, "required", "This parameter is required.");
         }
-        self.id(name).unwrap_or(Id::LEAST)
+        self.id(name).unwrap_or(Id::MIN)
     }
 
-    fn read_as<T>(
+    /// Values that are separated by commas, each of them once.
+    fn list_of<T: PartialEq>(
+        &mut self,
+        name: &str,
+        max: usize,
+        (code, detail): (&'static str, &str),
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Vec<T> {
+        let Some(text) = self.take(name) else { return Vec::new() };
+        if text.split(',').count() > max {
+            self.fault(name, "too_many", format!("Send at most {max} values."));
+            return Vec::new();
+        }
+        let mut values = Vec::new();
+        for item in text.split(',') {
+            let Some(value) = read(item) else {
+                self.fault(name, code, detail);
+                return Vec::new();
+            };
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values
+    }
+
+    fn parse_as<T>(
         &mut self,
         name: &str,
         code: &'static str,
-        wrong: &str,
+        detail: &str,
         read: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
         let value = read(&self.take(name)?);
         if value.is_none() {
-            self.fault(name, code, wrong);
+            self.fault(name, code, detail);
         }
         value
     }
 
-    /// A whole number within bounds, written in plain digits without sign or leading zero.
-    pub fn number(&mut self, name: &str, least: i64, greatest: i64) -> Option<i64> {
+    /// A whole number within bounds, in plain digits without sign or leading zeros.
+    pub fn number(&mut self, name: &str, min: i64, max: i64) -> Option<i64> {
         let text = self.take(name)?;
         let zeros = text.starts_with('0') && text != "0";
         let plain = text.bytes().all(|b| b.is_ascii_digit()) && !zeros;
-        let number = text.parse().ok().filter(|n| plain && (least..=greatest).contains(n));
+        let number = text.parse().ok().filter(|n| plain && (min..=max).contains(n));
         if number.is_none() {
-            let detail = format!("This must be a whole number from {least} to {greatest}.");
+            let detail = format!("This must be an integer between {min} and {max}.");
             self.fault(name, "out_of_range", detail);
         }
         number
     }
 }
 
-/// Whether every `%` is followed by two digits and the whole is UTF-8.
-fn well_encoded(query: &str) -> bool {
+/// Splits the values of a filter: a single value, or else all values. A single value can be looked up in an index.
+pub fn one_or_several<T: Copy>(values: Vec<T>) -> (Option<T>, Vec<T>) {
+    match values.as_slice() {
+        [value] => (Some(*value), Vec::new()),
+        _ => (None, values),
+    }
+}
+
+/// Whether every `%` is followed by two hexadecimal digits and the decoded text is UTF-8.
+fn is_well_encoded(query: &str) -> bool {
     let mut bytes = Vec::with_capacity(query.len());
     let mut rest = query.as_bytes();
     while let [first, tail @ ..] = rest {
@@ -200,7 +253,7 @@ fn well_encoded(query: &str) -> bool {
     std::str::from_utf8(&bytes).is_ok()
 }
 
-/// The query of a request.
+/// Extracts the query of a request.
 pub struct Query<T>(pub T);
 
 impl<S: Sync, T: FromQuery> FromRequestParts<S> for Query<T> {

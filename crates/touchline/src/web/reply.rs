@@ -1,4 +1,4 @@
-//! What a caller gets back: data in an envelope that ends with the request's id.
+//! JSON responses: data in an envelope that ends with the request id.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -17,49 +17,52 @@ use serde_json::value::RawValue;
 use store::Tx;
 use utoipa::ToSchema;
 
-use super::cache::Answer;
-use super::idempotency::{self, IdempotencyKey, Remembered};
+use super::cache::CachedResponse;
+use super::idempotency::{self, IdempotencyKey, StoredResponse};
 use crate::error::{Error, Result};
-use crate::expected::Versioned;
-use crate::paging::{Order, Paged, Stretch};
-use crate::signals::Tell;
+use crate::if_match::Versioned;
+use crate::paging::{LogPage, Order, Paged};
+use crate::signals::Publish;
 
-/// One object, as it is sent.
+/// A response with one object.
 #[derive(Serialize, ToSchema)]
-pub struct One<T> {
+pub struct ObjectResponse<T> {
     pub data: T,
-    /// Quote this when you report a problem.
+    /// The ID of this request. Include it when you report a problem.
     #[schema(examples("req_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
     pub request_id: String,
 }
 
-/// A page of a list, as it is sent.
+/// A response with one page of a list.
 #[derive(Serialize, ToSchema)]
-pub struct Many<T> {
+pub struct ListResponse<T> {
+    /// The objects of this page.
     pub data: Vec<T>,
-    /// Whether there is a next page.
+    /// Whether there are more pages after this one.
     pub has_more: bool,
-    /// The cursor of the next page, if there is one.
+    /// Send this as `cursor` to get the next page. Null on the last page.
     pub next_cursor: Option<String>,
-    /// Quote this when you report a problem.
+    /// The ID of this request. Include it when you report a problem.
     #[schema(examples("req_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
     pub request_id: String,
 }
 
-/// Several objects that were made at once, as they are sent.
+/// A response with all objects that were created by one request.
 #[derive(Serialize, ToSchema)]
-pub struct Several<T> {
+pub struct BatchResponse<T> {
+    /// The created objects, in the order of the request.
     pub data: Vec<T>,
-    /// Quote this when you report a problem.
+    /// The ID of this request. Include it when you report a problem.
     #[schema(examples("req_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
     pub request_id: String,
 }
 
 fn json<T: Serialize>(value: &T) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| Error::internal(format!("not JSON: {error}")))
+    serde_json::to_string(value)
+        .map_err(|error| Error::internal(format!("cannot serialize to JSON: {error}")))
 }
 
-/// The envelope of one object, up to the request id.
+/// The envelope of a value, up to the request id.
 pub fn envelope<T: Serialize>(value: &T) -> Result<Bytes> {
     let mut body = b"{\"data\":".to_vec();
     body.extend(json(value)?.into_bytes());
@@ -67,49 +70,49 @@ pub fn envelope<T: Serialize>(value: &T) -> Result<Bytes> {
     Ok(body.into())
 }
 
-/// The answer with one object.
-pub fn one<T: Serialize + Versioned>(object: &T) -> Result<Answer> {
-    Ok(Answer { body: envelope(object)?, version: Some(object.version()), next: None })
+/// The response with one object.
+pub fn object_response<T: Serialize + Versioned>(object: &T) -> Result<CachedResponse> {
+    Ok(CachedResponse { body: envelope(object)?, version: Some(object.version()), next: None })
 }
 
-/// The answer with a page: one row more than wanted was read to learn whether there is a next one.
-pub fn list<T: Serialize + Paged>(
+/// The response with a page. `rows` has one row more than `limit` if there is a next page.
+pub fn list_response<T: Serialize + Paged>(
     mut rows: Vec<T>,
-    wanted: i64,
-    cursor: impl FnOnce(T::Place) -> String,
-) -> Result<Answer> {
-    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
-    let has_more = rows.len() > wanted;
-    rows.truncate(wanted);
-    let next = rows.last().filter(|_| has_more).map(|last| cursor(last.place()));
+    limit: i64,
+    cursor: impl FnOnce(T::SortKey) -> String,
+) -> Result<CachedResponse> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let has_more = rows.len() > limit;
+    rows.truncate(limit);
+    let next = rows.last().filter(|_| has_more).map(|last| cursor(last.sort_key()));
     let mut body = b"{\"data\":".to_vec();
     body.extend(json(&rows)?.into_bytes());
     body.extend(format!(",\"has_more\":{has_more},\"next_cursor\":").into_bytes());
     body.extend(json(&next)?.into_bytes());
     body.push(b',');
-    Ok(Answer { body: body.into(), version: None, next: next.map(Arc::from) })
+    Ok(CachedResponse { body: body.into(), version: None, next: next.map(Arc::from) })
 }
 
-/// The answer with a stretch of a log, whose entries are sent as they are stored.
-pub fn stretch(
-    stretch: &Stretch,
+/// The response with a page of a log, whose entries are sent as they are stored.
+pub fn log_response(
+    page: &LogPage,
     order: Order,
     cursor: impl FnOnce(i64) -> String,
-) -> Result<Answer> {
-    let Stretch { found, until, more } = stretch;
-    let next = more.then(|| cursor(*until));
-    let after = (order == Order::Asc).then_some(until);
-    let (entries, cursor, after) = (found.join(","), json(&next)?, json(&after)?);
+) -> Result<CachedResponse> {
+    let LogPage { entries, last_sequence, has_more } = page;
+    let next = has_more.then(|| cursor(*last_sequence));
+    let next_sequence = (order == Order::Asc).then_some(last_sequence);
+    let (entries, cursor, next_sequence) = (entries.join(","), json(&next)?, json(&next_sequence)?);
     let body = format!(
-        "{{\"data\":[{entries}],\"has_more\":{more},\"next_cursor\":{cursor},\"next_after\":{after},"
+        "{{\"data\":[{entries}],\"has_more\":{has_more},\"next_cursor\":{cursor},\"next_sequence\":{next_sequence},"
     );
-    Ok(Answer { body: body.into(), version: None, next: next.map(Arc::from) })
+    Ok(CachedResponse { body: body.into(), version: None, next: next.map(Arc::from) })
 }
 
-/// The response: the envelope, closed with the request id.
-pub fn complete(status: StatusCode, envelope: Bytes, request_id: &str) -> Response {
+/// Completes an envelope with the request id.
+pub fn json_response(status: StatusCode, envelope: Bytes, request_id: &str) -> Response {
     let end = Bytes::from(format!("\"request_id\":\"{request_id}\"}}"));
-    let body = Body::new(Pieces([Some(envelope), Some(end)]));
+    let body = Body::new(TwoPartBody([Some(envelope), Some(end)]));
     let mut response = Response::new(body);
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -118,10 +121,10 @@ pub fn complete(status: StatusCode, envelope: Bytes, request_id: &str) -> Respon
     response
 }
 
-/// A body in two pieces, so that a remembered answer is sent without being copied.
-struct Pieces([Option<Bytes>; 2]);
+/// A body in two parts, so that a cached response is sent without copying it.
+struct TwoPartBody([Option<Bytes>; 2]);
 
-impl http_body::Body for Pieces {
+impl http_body::Body for TwoPartBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -142,74 +145,74 @@ impl http_body::Body for Pieces {
     }
 }
 
-/// The response with one object and its version.
-pub fn versioned(
+/// The response with one object and its version as `ETag`.
+pub fn versioned_response(
     status: StatusCode,
     envelope: Bytes,
     version: Option<i64>,
     request_id: &str,
 ) -> Response {
     let tag = version.map(|version| format!("\"{version}\""));
-    with(complete(status, envelope, request_id), ETAG, tag.as_deref())
+    with_header(json_response(status, envelope, request_id), ETAG, tag.as_deref())
 }
 
-/// The response with a page and the address of the next one.
-pub fn linked(envelope: Bytes, link: Option<&str>, request_id: &str) -> Response {
-    with(complete(StatusCode::OK, envelope, request_id), LINK, link)
+/// The response with a page and the `Link` to the next one.
+pub fn page_response(envelope: Bytes, link: Option<&str>, request_id: &str) -> Response {
+    with_header(json_response(StatusCode::OK, envelope, request_id), LINK, link)
 }
 
-/// The caller already has it.
+/// The response 304: the caller already has this version.
 pub fn not_modified(version: i64) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NOT_MODIFIED;
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-    with(response, ETAG, Some(&format!("\"{version}\"")))
+    with_header(response, ETAG, Some(&format!("\"{version}\"")))
 }
 
-fn with(mut response: Response, name: HeaderName, value: Option<&str>) -> Response {
-    // A value that is no header cannot come out of our own ids, numbers and cursors.
+fn with_header(mut response: Response, name: HeaderName, value: Option<&str>) -> Response {
+    // Ids, numbers and cursors are always valid header values.
     if let Some(value) = value.and_then(|value| HeaderValue::from_str(value).ok()) {
         response.headers_mut().insert(name, value);
     }
     response
 }
 
-/// What a change answers, and what is remembered of it.
+/// The response to a change, and what is stored for its idempotency key.
 #[derive(Debug)]
-pub struct Written {
+pub struct WriteResponse {
     pub status: StatusCode,
-    /// None if several objects were made.
+    /// `None` if several objects were created.
     pub version: Option<i64>,
     pub data: String,
-    /// What is remembered of it, where `data` shows a secret.
+    /// What is stored instead of `data` if that contains a secret.
     without_secret: Option<String>,
     replayed: bool,
 }
 
-impl Written {
-    /// A change that was carried out now.
+impl WriteResponse {
+    /// The response to a change that was just made.
     pub fn new<T: Serialize>(status: StatusCode, version: Option<i64>, data: &T) -> Result<Self> {
         Ok(Self { status, version, data: json(data)?, without_secret: None, replayed: false })
     }
 
-    /// The same, remembered as the object without its secret.
+    /// Sets what is stored: the object without its secret.
     pub fn without_secret<T: Serialize>(self, data: &T) -> Result<Self> {
         Ok(Self { without_secret: Some(json(data)?), ..self })
     }
 
-    /// What a repeated request gets.
-    pub fn remembered(&self) -> &str {
+    /// The data that a repeated request gets.
+    pub fn stored_data(&self) -> &str {
         self.without_secret.as_deref().unwrap_or(&self.data)
     }
 
-    /// A change that was carried out before.
-    pub fn replayed(before: Remembered) -> Self {
-        let status = u16::try_from(before.status).ok().and_then(|s| StatusCode::from_u16(s).ok());
-        let version = before.etag.and_then(|etag| etag.parse().ok());
+    /// The response to a change that was made earlier.
+    pub fn from_stored(stored: StoredResponse) -> Self {
+        let status = u16::try_from(stored.status).ok().and_then(|s| StatusCode::from_u16(s).ok());
+        let version = stored.etag.and_then(|etag| etag.parse().ok());
         Self {
             status: status.unwrap_or(StatusCode::OK),
             version,
-            data: before.data,
+            data: stored.data,
             without_secret: None,
             replayed: true,
         }
@@ -218,54 +221,55 @@ impl Written {
     /// The id of the object.
     pub fn id(&self) -> Option<String> {
         #[derive(serde::Deserialize)]
-        struct Named {
+        struct WithId {
             id: String,
         }
-        serde_json::from_str::<Named>(&self.data).ok().map(|named| named.id)
+        serde_json::from_str::<WithId>(&self.data).ok().map(|object| object.id)
     }
 
-    /// The response.
+    /// Builds the HTTP response.
     pub fn response(&self, location: Option<&str>, request_id: &str) -> Response {
         let data: &RawValue = match serde_json::from_str(&self.data) {
             Ok(data) => data,
             Err(_) => {
                 return axum::response::IntoResponse::into_response(Error::internal(
-                    "a stored answer is not JSON",
+                    "a stored response is not JSON",
                 ));
             }
         };
         let envelope = Bytes::from(format!("{{\"data\":{data},"));
-        let response = versioned(self.status, envelope, self.version, request_id);
+        let response = versioned_response(self.status, envelope, self.version, request_id);
         let replayed = self.replayed.then_some("true");
-        let response = with(response, HeaderName::from_static("idempotent-replayed"), replayed);
-        with(response, LOCATION, location)
+        let response =
+            with_header(response, HeaderName::from_static("idempotent-replayed"), replayed);
+        with_header(response, LOCATION, location)
     }
 
-    /// The answer that was given under this key before.
-    pub fn recall(
+    /// The stored response for this key, if the request was made before.
+    pub fn replay(
         tx: &Tx<'_>,
         key: Option<&IdempotencyKey>,
-        kept: Duration,
+        ttl: Duration,
     ) -> Result<Option<Self>> {
         let Some(key) = key else { return Ok(None) };
-        let Some(before) = idempotency::recall(tx, key, kept)? else { return Ok(None) };
-        let written = Self::replayed(before);
-        // Who reads an answer again is entered too: it may hold what only few may see.
-        tx.audit("request.replayed", &written.id().unwrap_or_default(), &serde_json::Value::Null)?;
-        Ok(Some(written))
+        let Some(stored) = idempotency::find_stored(tx, key, ttl)? else { return Ok(None) };
+        let replayed = Self::from_stored(stored);
+        // Replays are audited too, because the response may contain sensitive data.
+        tx.audit("request.replayed", &replayed.id().unwrap_or_default(), &serde_json::Value::Null)?;
+        Ok(Some(replayed))
     }
 
-    /// Keeps the answer for whoever asks again with the same key.
-    pub fn remember(&self, tx: &Tx<'_>, key: IdempotencyKey) -> Result<()> {
-        let remembered = Remembered {
+    /// Stores the response for repeated requests with the same key.
+    pub fn save(&self, tx: &Tx<'_>, key: IdempotencyKey) -> Result<()> {
+        let stored = StoredResponse {
             account_id: tx.account(),
             key: key.key,
             request_hash: key.request_hash,
             status: self.status.as_u16().into(),
             etag: self.version.map(|version| version.to_string()),
-            data: self.remembered().to_owned(),
+            data: self.stored_data().to_owned(),
             created_at: tx.now(),
         };
-        idempotency::remember(tx, &remembered)
+        idempotency::save(tx, &stored)
     }
 }

@@ -1,6 +1,7 @@
-//! The API's routes: each under its whole address, with its part of the description beside it.
+//! Collects the API's routes together with their OpenAPI descriptions.
 //!
-//! Nesting would take the prefix off every request's address and put it back for every link.
+//! Every route is registered with its full path. Nesting would strip the prefix from the path of each request,
+//! and links would have to add it again.
 
 use axum::Router;
 use utoipa::openapi::OpenApi;
@@ -10,23 +11,29 @@ use super::docs;
 use super::edge::API;
 use crate::app::App;
 
-/// Routes and their description, as far as they were added.
+/// The routes added so far, and the OpenAPI document that describes them.
 pub struct Routes {
     router: Router<App>,
     document: OpenApi,
 }
 
+impl Default for Routes {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Routes {
-    /// Nothing but the description's frame.
-    pub fn empty() -> Self {
+    /// No routes, and the document without operations.
+    pub fn new() -> Self {
         Self { router: Router::new(), document: docs::base() }
     }
 
-    /// Adds the operations of one address, as `routes!` gives them.
+    /// Adds the operations of one path, as `routes!` returns them.
     pub fn with(mut self, (schemas, paths, handlers): UtoipaMethodRouter<App>) -> Self {
-        let address = paths.paths.keys().next().map(|path| format!("{API}{path}"));
-        let address = address.expect("operations have an address");
-        self.router = self.router.route(&address, handlers);
+        let path = paths.paths.keys().next().map(|path| format!("{API}{path}"));
+        let path = path.expect("operations have a path");
+        self.router = self.router.route(&path, handlers);
         self.document.components.get_or_insert_default().schemas.extend(schemas);
         for (path, item) in paths.paths {
             match self.document.paths.paths.get_mut(&path) {
@@ -39,8 +46,8 @@ impl Routes {
         self
     }
 
-    /// The routes and the description.
-    pub fn parts(self) -> (Router<App>, OpenApi) {
+    /// Splits into the router and the OpenAPI document.
+    pub fn into_parts(self) -> (Router<App>, OpenApi) {
         (self.router, self.document)
     }
 }

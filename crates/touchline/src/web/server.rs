@@ -1,4 +1,4 @@
-//! Listens, accepts within bounds, serves each connection, and stops without losing what it took.
+//! Accepts connections within limits, serves them, and shuts down gracefully.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -17,57 +17,57 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
+use super::connection::{Connection, StreamingFlag};
 use super::edge;
 use super::request_head::RequestHeads;
-use super::wire::{Endless, Wire};
 use crate::app::App;
 
-/// Without a whole header block after this time, the connection is closed.
-const HEADERS_WITHIN: Duration = Duration::from_secs(10);
-/// The largest header block.
+/// The time within which a complete request head must arrive.
+const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(10);
+/// The maximum size of a request head, in bytes.
 pub(super) const MAX_HEADER_BYTES: usize = 32 * 1024;
-/// The most headers.
+/// The maximum number of headers.
 const MAX_HEADERS: usize = 100;
-/// How long a stopping server waits for requests that are under way.
-const DRAIN: Duration = Duration::from_secs(30);
+/// How long a graceful shutdown waits for running requests.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The open connections, by client address.
+/// Limits open connections, in total and per client address.
 #[derive(Debug, Default)]
-struct Doors {
+struct ConnectionLimiter {
     open: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// An open connection's place, given back when it closes.
-struct Door {
+/// An open connection. Dropping it makes room for another.
+struct ConnectionGuard {
     app: App,
-    doors: Arc<Doors>,
+    limiter: Arc<ConnectionLimiter>,
     address: IpAddr,
 }
 
-impl Doors {
-    /// A place for a connection, unless there are too many in all or from this address.
-    fn enter(self: &Arc<Self>, app: &App, address: IpAddr) -> Option<Door> {
+impl ConnectionLimiter {
+    /// Registers a connection, unless there are too many in total or from this address.
+    fn acquire(self: &Arc<Self>, app: &App, address: IpAddr) -> Option<ConnectionGuard> {
         let address = address.to_canonical();
         let proxy = app.config.trusted_proxies.iter().any(|net| net.contains(&address));
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let total: usize = open.values().sum();
-        let here = open.get(&address).copied().unwrap_or(0);
-        let crowded = !proxy && here >= app.config.max_connections_per_address.get();
-        if total >= app.config.max_connections.get() || crowded {
+        let from_address = open.get(&address).copied().unwrap_or(0);
+        let over_limit = !proxy && from_address >= app.config.max_connections_per_address.get();
+        if total >= app.config.max_connections.get() || over_limit {
             app.metrics.connections_refused.fetch_add(1, Ordering::Relaxed);
             return None;
         }
-        open.insert(address, here + 1);
+        open.insert(address, from_address + 1);
         app.metrics.connections.fetch_add(1, Ordering::Relaxed);
         drop(open);
-        Some(Door { app: app.clone(), doors: self.clone(), address })
+        Some(ConnectionGuard { app: app.clone(), limiter: self.clone(), address })
     }
 }
 
-impl Drop for Door {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.app.metrics.connections.fetch_sub(1, Ordering::Relaxed);
-        let mut open = self.doors.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.limiter.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = open.get_mut(&self.address) {
             *count -= 1;
             if *count == 0 {
@@ -77,80 +77,80 @@ impl Drop for Door {
     }
 }
 
-/// Serves until `stop` says so, then lets requests that are under way end.
+/// Serves until `stop` turns `true`, then waits for running requests.
 pub async fn serve(
     listener: TcpListener,
     app: App,
     router: Router,
     mut stop: watch::Receiver<bool>,
 ) {
-    let doors = Arc::new(Doors::default());
+    let limiter = Arc::new(ConnectionLimiter::default());
     let mut connections = tokio::task::JoinSet::new();
     loop {
         let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // Out of file descriptors, for instance: waiting a little is all one can do.
+                    // For instance out of file descriptors: wait a moment and try again.
                     tracing::warn!(%error, "could not accept a connection");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 }
             },
-            () = told(&mut stop) => break,
+            () = stop_requested(&mut stop) => break,
             Some(_) = connections.join_next() => continue,
         };
-        if let Some(door) = doors.enter(&app, peer.ip()) {
-            connections.spawn(connection(stream, peer, door, router.clone(), stop.clone()));
+        if let Some(guard) = limiter.acquire(&app, peer.ip()) {
+            connections.spawn(serve_connection(stream, peer, guard, router.clone(), stop.clone()));
         }
     }
     drop(listener);
     let drained = async { while connections.join_next().await.is_some() {} };
-    if tokio::time::timeout(DRAIN, drained).await.is_err() {
-        tracing::warn!("some requests did not end in time and were cut off");
+    if tokio::time::timeout(SHUTDOWN_TIMEOUT, drained).await.is_err() {
+        tracing::warn!("requests were still running after 30 seconds and were aborted");
     }
 }
 
-/// Waits until the service is told to stop.
-pub async fn told(stop: &mut watch::Receiver<bool>) {
-    // If nobody can tell any more, it is time to stop as well.
+/// Waits until the service is asked to stop.
+pub async fn stop_requested(stop: &mut watch::Receiver<bool>) {
+    // An error means that the sender is gone, which also means to stop.
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-async fn connection(
+async fn serve_connection(
     stream: TcpStream,
     peer: SocketAddr,
-    door: Door,
+    guard: ConnectionGuard,
     router: Router,
     mut stop: watch::Receiver<bool>,
 ) {
-    // Small answers must not wait for more to be sent.
+    // Small responses must not wait for more data.
     let _ = stream.set_nodelay(true);
-    let (heads, endless) = (RequestHeads::default(), Endless::default());
-    let wire = Wire::new(stream, door.app.clone(), heads.clone(), endless.clone());
+    let (heads, streaming) = (RequestHeads::default(), StreamingFlag::default());
+    let io = Connection::new(stream, guard.app.clone(), heads.clone(), streaming.clone());
     let service = service_fn(|mut request: Request<Incoming>| {
-        endless.over();
-        request.extensions_mut().insert(endless.clone());
+        streaming.clear();
+        request.extensions_mut().insert(streaming.clone());
         if let Some(fault) = heads.next_fault() {
             request.extensions_mut().insert(fault);
         }
-        let (app, router) = (&door.app, &router);
+        let (app, router) = (&guard.app, &router);
         async move {
-            Ok::<_, Infallible>(edge::answer(app, router, request.map(Body::new), peer.ip()).await)
+            Ok::<_, Infallible>(edge::handle(app, router, request.map(Body::new), peer.ip()).await)
         }
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADERS_WITHIN)
+        .header_read_timeout(HEADER_READ_TIMEOUT)
         .half_close(true)
         .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEADER_BYTES)
-        .serve_connection(TokioIo::new(wire), service);
+        .serve_connection(TokioIo::new(io), service);
     tokio::pin!(served);
     tokio::select! {
-        // A client that went away or spoke nonsense is not our failure.
+        // Disconnects and protocol errors of the client are not logged.
         _ = served.as_mut() => return,
-        () = told(&mut stop) => served.as_mut().graceful_shutdown(),
+        () = stop_requested(&mut stop) => served.as_mut().graceful_shutdown(),
     }
     let _ = served.await;
 }

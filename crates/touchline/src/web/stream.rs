@@ -1,8 +1,8 @@
-//! Streams: answers without an end, sent as events (`text/event-stream`) while things happen.
+//! Server-sent events (`text/event-stream`): endless responses.
 //!
-//! Whoever listens holds one of a bounded number of places. What they came with is looked at again and again, so
-//! a credential that is revoked ends its streams too. Nothing is sent ahead: the next piece is made when the one
-//! before was taken, and [`super::wire`] lets go of a client who takes nothing.
+//! The number of streams is limited. The credential is checked regularly, so that revoking it also ends its
+//! streams. Nothing is buffered: the next chunk is created when the one before was sent, and
+//! [`super::connection`] disconnects a client that does not read.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -21,62 +21,66 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName};
 
 use super::admission;
+use super::connection::StreamingFlag;
 use super::context::Context;
-use super::wire::Endless;
 use crate::accounts::credential::Credential;
-use crate::accounts::permits::Needs;
-use crate::accounts::rights::Reach;
+use crate::accounts::permissions::Permission;
+use crate::accounts::rights::TeamAccess;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
 
-/// How many streams an account may have on a node.
-const OF_ACCOUNT: usize = 20;
-/// How many streams a node has.
-const IN_ALL: usize = 1_000;
-/// After so long without news, something is sent that shows that the stream is alive.
-pub const BEAT: Duration = Duration::from_secs(15);
-/// How long a client waits before it comes back, in milliseconds.
-const COME_BACK: u32 = 2_000;
+/// The maximum number of streams of an account on a node.
+const MAX_PER_ACCOUNT: usize = 20;
+/// The maximum number of streams of a node.
+const MAX_TOTAL: usize = 1_000;
+/// The interval of heartbeats on a stream without events.
+pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
+/// How long a client waits before it reconnects, in milliseconds.
+const RETRY_MILLIS: u32 = 2_000;
 
-/// The streams of a node, by account.
+/// Limits the open streams of a node, in total and per account.
 #[derive(Debug, Default)]
-pub struct Streams(Mutex<HashMap<AccountId, usize>>);
+pub struct StreamLimiter(Mutex<HashMap<AccountId, usize>>);
 
-/// A stream's place, given back when it ends.
+/// An open stream. Dropping it makes room for another.
 #[derive(Debug)]
-pub struct Place {
-    streams: Arc<Streams>,
+pub struct StreamGuard {
+    limiter: Arc<StreamLimiter>,
     account: AccountId,
 }
 
-impl Streams {
-    /// A place for a stream, unless there are too many of the account or in all.
-    pub fn enter(self: &Arc<Self>, account: AccountId) -> Result<Place> {
+impl StreamLimiter {
+    /// Registers a stream, unless there are too many of the account or in total.
+    pub fn acquire(self: &Arc<Self>, account: AccountId) -> Result<StreamGuard> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (all, own) = (open.values().sum::<usize>(), open.get(&account).copied().unwrap_or(0));
-        if own >= OF_ACCOUNT {
-            let detail = format!("More than {OF_ACCOUNT} streams at once.");
+        let total = open.values().sum::<usize>();
+        let of_account = open.get(&account).copied().unwrap_or(0);
+        if of_account >= MAX_PER_ACCOUNT {
+            let detail = format!(
+                "Your account already has {MAX_PER_ACCOUNT} open streams. Close one first."
+            );
             return Err(Error::new(Code::TooManyConcurrent, detail).retry_after(5));
         }
-        if all >= IN_ALL {
-            let detail = "There are too many streams. Ask for pages of the log instead.";
+        if total >= MAX_TOTAL {
+            let detail =
+                "Too many streams are open. Poll the notification log instead, or try again later.";
             return Err(Error::new(Code::Overloaded, detail).retry_after(5));
         }
-        open.insert(account, own + 1);
+        open.insert(account, of_account + 1);
         drop(open);
-        Ok(Place { streams: self.clone(), account })
+        Ok(StreamGuard { limiter: self.clone(), account })
     }
 
-    /// How many there are.
-    pub fn open(&self) -> usize {
+    /// The number of open streams.
+    pub fn open_count(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
     }
 }
 
-impl Drop for Place {
+impl Drop for StreamGuard {
     fn drop(&mut self) {
-        let mut open = self.streams.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.limiter.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = open.get_mut(&self.account) {
             *count -= 1;
             if *count == 0 {
@@ -86,23 +90,23 @@ impl Drop for Place {
     }
 }
 
-/// What a caller with the permit `N` came with, to be looked at again while a stream goes on.
-pub struct Pass<N> {
+/// Extracts the credential of a caller with the permission `N`, to check it repeatedly while a stream is open.
+pub struct StreamAuth<N> {
     pub app: App,
     context: Context,
     headers: HeaderMap,
-    /// The number of the last event that the client has seen, if it says so.
-    pub last: Option<i64>,
-    endless: Option<Endless>,
-    needs: PhantomData<fn() -> N>,
+    /// The sequence number in `Last-Event-ID`, if the client sent it.
+    pub last_event_id: Option<i64>,
+    streaming: Option<StreamingFlag>,
+    permission: PhantomData<fn() -> N>,
 }
 
-impl<N: Needs> FromRequestParts<App> for Pass<N> {
+impl<N: Permission> FromRequestParts<App> for StreamAuth<N> {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self> {
         let context = parts.extensions.get::<Context>().cloned().ok_or_else(|| {
-            Error::internal("a request reached a handler without passing the edge")
+            Error::internal("the request has no context: it did not pass through web::edge")
         })?;
         let mut headers = HeaderMap::new();
         for value in parts.headers.get_all(AUTHORIZATION) {
@@ -112,66 +116,69 @@ impl<N: Needs> FromRequestParts<App> for Pass<N> {
             app: app.clone(),
             context,
             headers,
-            last: last_event_id(&parts.headers)?,
-            endless: parts.extensions.get::<Endless>().cloned(),
-            needs: PhantomData,
+            last_event_id: last_event_id(&parts.headers)?,
+            streaming: parts.extensions.get::<StreamingFlag>().cloned(),
+            permission: PhantomData,
         })
     }
 }
 
-impl<N: Needs> Pass<N> {
-    /// What the credential opens now; fails when it no longer opens this.
-    pub async fn look(&self) -> Result<(Credential, Reach)> {
+impl<N: Permission> StreamAuth<N> {
+    /// Checks the credential. Fails if it was revoked or lost the permission.
+    pub async fn authorize(&self) -> Result<(Credential, TeamAccess)> {
         let credential = admission::authenticate(&self.app, &self.context, &self.headers).await?;
-        let reach = admission::permit::<N>(&self.app, &credential).await?;
-        Ok((credential, reach))
+        let access = admission::authorize::<N>(&self.app, &credential).await?;
+        Ok((credential, access))
     }
 
-    /// What tells the connection that its answer has no end.
-    pub fn endless(&self) -> Option<Endless> {
-        self.endless.clone()
+    /// The flag that marks the response of this connection as endless.
+    pub fn streaming_flag(&self) -> Option<StreamingFlag> {
+        self.streaming.clone()
     }
 }
 
-/// The response that sends these pieces as they come, on a connection that is told that they do not end.
-pub fn answer(
-    endless: Option<Endless>,
-    pieces: impl Stream<Item = Bytes> + Send + 'static,
+/// The response that sends these chunks. Marks it as endless for its connection.
+pub fn response(
+    streaming: Option<StreamingFlag>,
+    chunks: impl Stream<Item = Bytes> + Send + 'static,
 ) -> Response {
-    if let Some(endless) = endless {
-        endless.begin();
+    if let Some(streaming) = streaming {
+        streaming.set();
     }
     let headers = [
         (CONTENT_TYPE, "text/event-stream"),
         (CACHE_CONTROL, "no-store"),
-        // Some proxies would otherwise keep events until they have many.
+        // Keeps nginx from buffering events.
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
-    (headers, Body::from_stream(pieces.map(Ok::<_, Infallible>))).into_response()
+    (headers, Body::from_stream(chunks.map(Ok::<_, Infallible>))).into_response()
 }
 
-/// The number in `Last-Event-ID`, which a client sends when it comes back.
+/// The sequence number in `Last-Event-ID`, which a client sends when it reconnects.
 fn last_event_id(headers: &HeaderMap) -> Result<Option<i64>> {
     let Some(value) = headers.get("last-event-id") else { return Ok(None) };
     let number = value.to_str().ok().and_then(|text| text.trim().parse::<u64>().ok());
     let number = number.and_then(|number| i64::try_from(number).ok());
     number.map(Some).ok_or_else(|| {
-        Error::new(Code::InvalidRequest, "Last-Event-ID must be the number of a notification.")
+        Error::new(
+            Code::InvalidRequest,
+            "The header `Last-Event-ID` must be the sequence number of a notification.",
+        )
     })
 }
 
-/// What a stream begins with: where it stands, so that whoever comes back before the first event misses
-/// nothing, and when to come back.
+/// The first chunk: the current position, so that a client that reconnects before the first event misses
+/// nothing, and the time to wait before reconnecting.
 pub fn opening(position: i64) -> Bytes {
-    format!("id: {position}\nretry: {COME_BACK}\n\n").into()
+    format!("id: {position}\nretry: {RETRY_MILLIS}\n\n").into()
 }
 
-/// Shows that the stream is alive, and how far it has come.
-pub fn beat(position: i64) -> Bytes {
+/// A heartbeat with the current position.
+pub fn heartbeat(position: i64) -> Bytes {
     format!(": still here\nid: {position}\n\n").into()
 }
 
-/// Writes an event whose data is one line.
+/// Appends an event. `data` must be a single line.
 pub fn event(out: &mut String, id: i64, kind: &str, data: &str) {
     // Writing to a string cannot fail.
     let _ = write!(out, "id: {id}\nevent: {kind}\ndata: {data}\n\n");
@@ -182,19 +189,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_account_and_a_node_have_so_many_places_and_get_them_back() {
-        let streams = Arc::new(Streams::default());
-        let enter = |account: u128| streams.enter(AccountId::from_bits(account));
-        let mut places: Vec<_> = (0..OF_ACCOUNT).map(|_| enter(0).unwrap()).collect();
+    fn streams_are_limited_per_account_and_node_and_released_on_drop() {
+        let streams = Arc::new(StreamLimiter::default());
+        let enter = |account: u128| streams.acquire(AccountId::from_bits(account));
+        let mut guards: Vec<_> = (0..MAX_PER_ACCOUNT).map(|_| enter(0).unwrap()).collect();
         assert_eq!(enter(0).unwrap_err().code, Code::TooManyConcurrent);
-        for account in 1..=(IN_ALL - OF_ACCOUNT) as u128 {
-            places.push(enter(account).unwrap());
+        for account in 1..=(MAX_TOTAL - MAX_PER_ACCOUNT) as u128 {
+            guards.push(enter(account).unwrap());
         }
         assert_eq!(enter(5_000).unwrap_err().code, Code::Overloaded);
-        places.truncate(1);
-        assert_eq!(streams.open(), 1);
+        guards.truncate(1);
+        assert_eq!(streams.open_count(), 1);
         assert!(enter(0).is_ok() && enter(5_000).is_ok());
-        drop(places);
-        assert_eq!(streams.open(), 0);
+        drop(guards);
+        assert_eq!(streams.open_count(), 0);
     }
 }

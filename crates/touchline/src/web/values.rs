@@ -1,126 +1,129 @@
-//! The kinds of value a member of a body can have, each with what is said when it is not one.
+//! The value types of fields in a JSON body, each with its error message.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use kit::word::Word;
+use kit::string_enum::StringEnum;
 use kit::{Change, Currency, Day, Id, Kind, Timestamp, Zone, contact, text};
 use serde_json::Value;
 
-use super::fields::{Fields, escaped};
+use super::fields::{Fields, escape_pointer};
 use crate::metadata::Metadata;
 
 impl Fields {
     /// `true` or `false`.
     pub fn flag(&mut self, name: &str) -> Change<bool> {
-        self.member(name, "true or false", Value::as_bool)
+        self.take(name, "true or false", Value::as_bool)
     }
 
-    /// A time zone.
+    /// An IANA time zone.
     pub fn zone(&mut self, name: &str) -> Change<Zone> {
-        let wrong = "This is not a time zone of the IANA database, such as Europe/Lisbon.";
-        self.text_as(name, "unknown_timezone", wrong, |text| Zone::from_str(text).ok())
+        let detail = "Use an IANA time zone such as Europe/Lisbon.";
+        self.text_as(name, "unknown_timezone", detail, |text| Zone::from_str(text).ok())
     }
 
-    /// A currency.
+    /// An ISO 4217 currency code.
     pub fn currency(&mut self, name: &str) -> Change<Currency> {
-        let wrong = "This is not a currency of ISO 4217 in capital letters, such as EUR.";
-        self.text_as(name, "unknown_currency", wrong, |text| text.parse().ok())
+        let detail = "Use an uppercase ISO 4217 currency code such as EUR.";
+        self.text_as(name, "unknown_currency", detail, |text| text.parse().ok())
     }
 
-    /// A colour.
-    pub fn colour(&mut self, name: &str) -> Change<String> {
-        let wrong = "A colour is # and six hexadecimal digits, such as #0b5cad.";
-        let read = |text: &str| text::is_colour(text).then(|| text.to_owned());
-        self.text_as(name, "invalid_color", wrong, read)
+    /// A color as `#rrggbb`.
+    pub fn color(&mut self, name: &str) -> Change<String> {
+        let detail = "Use a color as # and six hexadecimal digits, such as #0b5cad.";
+        let read = |text: &str| text::is_color(text).then(|| text.to_owned());
+        self.text_as(name, "invalid_color", detail, read)
     }
 
-    /// Pairs of text.
+    /// An object whose values are text.
     pub fn metadata(&mut self, name: &str) -> Change<Metadata> {
-        let object = self.member(name, "an object of texts", |value| value.as_object().cloned());
+        let object = self
+            .take(name, "an object whose values are strings", |value| value.as_object().cloned());
         let Change::Set(object) = object else {
             return if object == Change::Clear { Change::Clear } else { Change::Keep };
         };
-        if object.len() > Metadata::PAIRS {
-            let detail = format!("There can be at most {} pairs.", Metadata::PAIRS);
+        if object.len() > Metadata::MAX_PAIRS {
+            let detail = format!("Use at most {} keys.", Metadata::MAX_PAIRS);
             self.fault(name, "too_many", detail);
             return Change::Keep;
         }
         let mut pairs = BTreeMap::new();
         for (key, value) in object {
-            let place = format!("{name}/{}", escaped(&key));
-            let kept = self.checked(&place, text::line(&key, Metadata::KEY));
+            let place = format!("{name}/{}", escape_pointer(&key));
+            let checked_key =
+                self.check_text(&place, text::normalize_line(&key, Metadata::MAX_KEY_CHARS));
             let value = match value {
-                // An empty value is kept: the key alone may say something.
+                // An empty value is valid: the key alone may carry the meaning.
                 Value::String(value) if value.trim().is_empty() => Some(String::new()),
-                Value::String(value) => self.checked(&place, text::block(&value, Metadata::VALUE)),
+                Value::String(value) => self
+                    .check_text(&place, text::normalize_block(&value, Metadata::MAX_VALUE_CHARS)),
                 _ => {
-                    self.fault(&place, "wrong_type", "A value of metadata must be text.");
+                    self.fault(&place, "wrong_type", "Metadata values must be strings.");
                     None
                 }
             };
-            if let (Some(key), Some(value)) = (kept, value)
+            if let (Some(key), Some(value)) = (checked_key, value)
                 && pairs.insert(key, value).is_some()
             {
                 self.fault(
                     &place,
                     "repeated",
-                    "Two keys are the same once trimmed and normalised.",
+                    "Another key is the same after trimming and Unicode normalization.",
                 );
             }
         }
         Change::Set(Metadata::new(&pairs))
     }
 
-    /// One of an enum's words.
-    pub fn word<W: Word>(&mut self, name: &str) -> Change<W> {
-        let wrong = format!("This must be one of: {}.", W::choices());
-        self.text_as(name, "unknown_value", &wrong, W::parse)
+    /// A value of an enum.
+    pub fn enum_value<W: StringEnum>(&mut self, name: &str) -> Change<W> {
+        let detail = format!("Use one of: {}.", W::choices());
+        self.text_as(name, "unknown_value", &detail, W::parse)
     }
 
     /// A whole number within bounds.
-    pub fn number(&mut self, name: &str, least: i64, greatest: i64) -> Change<i64> {
-        let number = self.member(name, "a whole number", Value::as_i64);
-        self.within(name, number, least, greatest)
+    pub fn number(&mut self, name: &str, min: i64, max: i64) -> Change<i64> {
+        let number = self.take(name, "an integer", Value::as_i64);
+        self.check_range(name, number, min, max)
     }
 
-    /// A measure within bounds.
-    pub fn real(&mut self, name: &str, least: f64, greatest: f64) -> Change<f64> {
-        let number = self.member(name, "a number", Value::as_f64);
-        self.within(name, number, least, greatest)
+    /// A number within bounds.
+    pub fn real(&mut self, name: &str, min: f64, max: f64) -> Change<f64> {
+        let number = self.take(name, "a number", Value::as_f64);
+        self.check_range(name, number, min, max)
     }
 
-    /// A list of whole numbers within bounds, each once.
+    /// A list of distinct whole numbers within bounds.
     pub fn numbers(
         &mut self,
         name: &str,
-        most: usize,
-        least: i64,
-        greatest: i64,
+        max_items: usize,
+        min: i64,
+        max: i64,
     ) -> Change<Vec<i64>> {
-        self.each_of(name, most, |fields, place, item, before| match item.as_i64() {
+        self.each_of(name, max_items, |fields, place, item, before| match item.as_i64() {
             None => {
-                fields.fault(place, "wrong_type", "This must be a whole number.");
+                fields.fault(place, "wrong_type", "This must be an integer.");
                 None
             }
             Some(number) if before.contains(&number) => {
-                fields.fault(place, "repeated", "This stands in the list twice.");
+                fields.fault(place, "repeated", "This value is in the list more than once.");
                 None
             }
-            Some(number) => fields.within(place, Change::Set(number), least, greatest).apply(None),
+            Some(number) => fields.check_range(place, Change::Set(number), min, max).apply(None),
         })
     }
 
-    fn within<T: PartialOrd + std::fmt::Display>(
+    fn check_range<T: PartialOrd + std::fmt::Display>(
         &mut self,
         name: &str,
         number: Change<T>,
-        least: T,
-        greatest: T,
+        min: T,
+        max: T,
     ) -> Change<T> {
         match number {
-            Change::Set(number) if number < least || number > greatest => {
-                let detail = format!("This must be from {least} to {greatest}.");
+            Change::Set(number) if number < min || number > max => {
+                let detail = format!("This must be between {min} and {max}.");
                 self.fault(name, "out_of_range", detail);
                 Change::Keep
             }
@@ -128,21 +131,26 @@ impl Fields {
         }
     }
 
-    /// A day of the calendar.
+    /// A calendar date.
     pub fn day(&mut self, name: &str) -> Change<Day> {
-        let wrong = "This is not a day of the calendar, such as 2026-09-05.";
-        self.text_as(name, "invalid_date", wrong, |text| text.parse().ok())
+        let detail = "Use a date such as 2026-09-05.";
+        self.text_as(name, "invalid_date", detail, |text| text.parse().ok())
     }
 
-    /// A moment, with its offset.
-    pub fn moment(&mut self, name: &str) -> Change<Timestamp> {
-        let wrong = "This is not a time with its offset, such as 2026-09-05T18:30:00+01:00.";
-        self.text_as(name, "invalid_time", wrong, |text| text.parse().ok())
+    /// A timestamp with its UTC offset.
+    pub fn timestamp(&mut self, name: &str) -> Change<Timestamp> {
+        let detail = "Use a time with its UTC offset, such as 2026-09-05T18:30:00+01:00.";
+        self.text_as(name, "invalid_time", detail, |text| text.parse().ok())
     }
 
-    /// A value that is written as text and reads itself.
-    pub fn parsed<T: FromStr>(&mut self, name: &str, code: &'static str, wrong: &str) -> Change<T> {
-        self.text_as(name, code, wrong, |text| text.parse().ok())
+    /// A value that is parsed from text.
+    pub fn parsed<T: FromStr>(
+        &mut self,
+        name: &str,
+        code: &'static str,
+        detail: &str,
+    ) -> Change<T> {
+        self.text_as(name, code, detail, |text| text.parse().ok())
     }
 
     /// The id of an object.
@@ -150,17 +158,17 @@ impl Fields {
         self.text_as(name, "invalid_id", &not_an_id::<K>(), |text| text.parse().ok())
     }
 
-    /// The ids of at most so many objects, each once.
-    pub fn ids<K: Kind>(&mut self, name: &str, most: usize) -> Change<Vec<Id<K>>> {
-        let wrong = not_an_id::<K>();
+    /// A list of distinct ids.
+    pub fn ids<K: Kind>(&mut self, name: &str, max_items: usize) -> Change<Vec<Id<K>>> {
+        let detail = not_an_id::<K>();
         let mut known = Vec::new();
-        self.list_of(name, most, &wrong, |fields, place, text| {
+        self.list_of(name, max_items, &detail, |fields, place, text| {
             let Ok(id) = text.trim().parse::<Id<K>>() else {
-                fields.fault(place, "invalid_id", wrong.clone());
+                fields.fault(place, "invalid_id", detail.clone());
                 return None;
             };
             if known.contains(&id) {
-                fields.fault(place, "repeated", "This stands in the list before.");
+                fields.fault(place, "repeated", "This ID is in the list more than once.");
                 return None;
             }
             known.push(id);
@@ -168,28 +176,28 @@ impl Fields {
         })
     }
 
-    /// An address of mail.
+    /// An email address.
     pub fn email(&mut self, name: &str) -> Change<String> {
-        let wrong = "This is not an address of mail, such as ana@example.org.";
-        let read = |text: &str| Some(text::normalised(text).into_owned());
-        self.text_as(name, "invalid_email", wrong, |text| {
+        let detail = "Use an email address such as ana@example.org.";
+        let read = |text: &str| Some(text::to_nfc(text).into_owned());
+        self.text_as(name, "invalid_email", detail, |text| {
             read(text).filter(|t| contact::is_email(t))
         })
     }
 
-    /// An address on the web.
-    pub fn link(&mut self, name: &str, max: usize) -> Change<String> {
-        let wrong = "This is not an address that begins with https:// or http://.";
-        self.text_as(name, "invalid_url", wrong, |text| {
+    /// An `http` or `https` URL.
+    pub fn url(&mut self, name: &str, max: usize) -> Change<String> {
+        let detail = "Use a URL that begins with https:// or http://.";
+        self.text_as(name, "invalid_url", detail, |text| {
             let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;
             let plain =
                 |c: char| !c.is_whitespace() && !c.is_control() && !"<>\"\\^`{|}".contains(c);
-            let whole = !rest.starts_with('/') && !rest.is_empty() && text.chars().all(plain);
-            (whole && text.chars().count() <= max).then(|| text.to_owned())
+            let valid = !rest.starts_with('/') && !rest.is_empty() && text.chars().all(plain);
+            (valid && text.chars().count() <= max).then(|| text.to_owned())
         })
     }
 }
 
 fn not_an_id<K: Kind>() -> String {
-    format!("This is not an id that begins with {}_.", K::PREFIX)
+    format!("Use an ID that begins with {}_.", K::PREFIX)
 }

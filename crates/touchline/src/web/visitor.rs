@@ -1,8 +1,8 @@
-//! The visitor: whoever looks at a page with a browser, and their only door to the database.
+//! The extractors of pages: who uses the browser, and access to the database.
 //!
-//! A page that shows something takes a [`Visitor`], a page that takes a form [`Posted`]; both name the
-//! permit they need in their type. Pages for people who have not signed in take a [`Guest`] or
-//! [`GuestPosted`]. A form is only ever handed over when it came from our own page in the same browser.
+//! A handler that shows a page takes a [`Visitor`], one that receives a form takes a [`VisitorForm`]. Both name
+//! the permission they need in their type. Handlers for people who have not signed in take a [`Guest`] or a
+//! [`GuestForm`]. A form is accepted only if it came from our own page in the same browser (CSRF protection).
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -19,121 +19,122 @@ use super::context::Context;
 use super::form::Form;
 use super::page::{Flash, Frame, Section};
 use super::public_url;
-use crate::accounts::permits::{Least, Needs};
-use crate::accounts::rights::Reach;
+use crate::accounts::permissions::{AccessLevel, Permission};
+use crate::accounts::rights::TeamAccess;
 use crate::accounts::user::{self, Role};
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
-use crate::roster::standing::{self, Standing};
+use crate::roster::access::{self, RosterAccess};
 use crate::signals;
 use crate::signin::session::{self, Browser, Visit};
 
-/// The cookie: only for this host, only over https, out of reach for scripts.
+/// The session cookie: only for this host, only over HTTPS, not readable by scripts.
 const COOKIE_NAME: &str = "__Host-touchline";
 const COOKIE_RULES: &str = "Path=/; Secure; HttpOnly; SameSite=Lax";
 const COOKIE_DAYS: u32 = 30;
 
-/// What a page answers, or why it does not.
-pub type Outcome<T = Response> = std::result::Result<T, Refusal>;
+/// The result of a page handler.
+pub type PageResult<T = Response> = std::result::Result<T, PageError>;
 
 /// Why a page is not shown.
 #[derive(Debug)]
-pub enum Refusal {
-    /// Something is wrong; the edge makes a page of it.
+pub enum PageError {
+    /// An error, which [`super::edge`] turns into an error page.
     Error(Box<Error>),
-    /// They must go somewhere else first, such as to sign in.
-    First(String),
+    /// A redirect to another page that comes first, such as sign-in.
+    Redirect(String),
 }
 
-impl From<Error> for Refusal {
+impl From<Error> for PageError {
     fn from(error: Error) -> Self {
         Self::Error(Box::new(error))
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for PageError {
     fn into_response(self) -> Response {
         match self {
             Self::Error(error) => error.into_response(),
-            Self::First(path) => see_other(&path),
+            Self::Redirect(path) => see_other(&path),
         }
     }
 }
 
-/// A browser of somebody who has not signed in, or need not have.
+/// Extracts a browser, whether or not somebody has signed in.
 pub struct Guest {
     pub app: App,
     pub context: Context,
-    /// Who has signed in with this browser, if somebody has; the second factor may be missing.
+    /// The session of this browser, if there is one. The second step of the sign-in may still be pending.
     pub visit: Option<Visit>,
-    /// What a form must carry to be taken from this browser.
+    /// The CSRF token that forms from this browser must contain.
     pub csrf: String,
     headers: HeaderMap,
-    /// The cookie to be given to a browser that has none.
-    fresh: Option<Token>,
-    /// The path and the query that were asked for.
-    pub asked: String,
+    /// A new cookie for a browser that has none.
+    new_cookie: Option<Token>,
+    /// The path and query of the request.
+    pub path_and_query: String,
 }
 
-/// A guest's form.
-pub struct GuestPosted {
+/// Extracts a browser and the form it sent.
+pub struct GuestForm {
     pub guest: Guest,
     pub form: Form,
 }
 
-/// Somebody who signed in and has the permit `N`.
+/// Extracts a signed-in user who has the permission `N`.
 pub struct Visitor<N> {
     pub guest: Guest,
     pub visit: Visit,
-    needs: PhantomData<fn() -> N>,
+    permission: PhantomData<fn() -> N>,
 }
 
-/// A visitor's form.
-pub struct Posted<N> {
+/// Extracts a signed-in user who has the permission `N`, and the form they sent.
+pub struct VisitorForm<N> {
     pub visitor: Visitor<N>,
     pub form: Form,
 }
 
 impl Guest {
-    /// The fields of the address that was asked for.
+    /// The query parameters of the request.
     pub fn query(&self) -> Result<Form> {
-        let query = self.asked.split_once('?').map_or("", |(_, query)| query);
+        let query = self.path_and_query.split_once('?').map_or("", |(_, query)| query);
         Form::parse(query.as_bytes())
     }
 
-    /// The line on top of a page that follows a form: what was done, by the word in the page's address.
-    pub fn done(&self, lines: &[(&str, &'static str)]) -> Option<Flash> {
+    /// The message for the parameter `done` of the URL, which names the action that was completed.
+    pub fn done_flash(&self, messages: &[(&str, &'static str)]) -> Option<Flash> {
         let query = self.query().ok()?;
-        let line = lines.iter().find(|(word, _)| *word == query.text("done"));
-        line.map(|(_, text)| Flash::good(*text))
+        let message = messages.iter().find(|(action, _)| *action == query.text("done"));
+        message.map(|(_, text)| Flash::success(*text))
     }
 
-    async fn meet(parts: &mut Parts, app: &App) -> Result<Self> {
+    async fn load(parts: &mut Parts, app: &App) -> Result<Self> {
         let context = parts.extensions.get::<Context>().cloned().ok_or_else(|| {
-            Error::internal("a request reached a handler without passing the edge")
+            Error::internal("the request has no context: it did not pass through web::edge")
         })?;
-        let known = cookie(&parts.headers);
-        let visit = match known.clone() {
+        let existing = session_cookie(&parts.headers);
+        let visit = match existing.clone() {
             Some(token) => {
-                let look = move |db: &Reader<'_>| session::find(db, &token);
-                app.db.glance(Scope::system("visit"), look).await?
+                let find = move |db: &Reader<'_>| session::find(db, &token);
+                app.db.read_inline(Scope::system("visit"), find).await?
             }
             None => None,
         };
         if let Some(visit) = &visit {
-            note_visit(app, visit);
+            touch_session(app, visit);
         }
-        let fresh = known.is_none().then(|| Token::make(TokenKind::Session, &app.dice));
-        let token = known.as_ref().or(fresh.as_ref());
-        let csrf = token.map(|token| csrf(app, token)).unwrap_or_default();
-        let asked = parts.uri.path_and_query().map_or("/", |asked| asked.as_str()).to_owned();
+        let new_token = existing.is_none().then(|| Token::generate(TokenKind::Session, &app.rng));
+        let token = existing.as_ref().or(new_token.as_ref());
+        let csrf = token.map(|token| csrf_token(app, token)).unwrap_or_default();
+        let uri = parts.uri.path_and_query().map_or("/", |uri| uri.as_str()).to_owned();
         let headers = std::mem::take(&mut parts.headers);
         parts.headers.clone_from(&headers);
-        Ok(Self { app: app.clone(), context, visit, csrf, headers, fresh, asked })
+        let app = app.clone();
+        Ok(Self { app, context, visit, csrf, headers, new_cookie: new_token, path_and_query: uri })
     }
 
-    /// What is known of the browser.
+    /// The browser's user agent and address.
     pub fn browser(&self) -> Browser {
         let agent = self.headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
         Browser {
@@ -142,76 +143,82 @@ impl Guest {
         }
     }
 
-    /// The frame of a page for anybody, whose forms this browser may send.
+    /// The layout of a page without sign-in, with the CSRF token of this browser.
     pub fn frame(&self, title: impl Into<Cow<'static, str>>) -> Frame {
         Frame::plain(title).csrf(self.csrf.clone())
     }
 
-    /// Gives the browser the cookie it needs for the forms of this page.
+    /// Sets the cookie that the forms of this page need.
     pub fn with_cookie(&self, mut response: Response) -> Response {
-        if let Some(token) = &self.fresh {
+        if let Some(token) = &self.new_cookie {
             set_cookie(&mut response, token.reveal(), COOKIE_DAYS * 86_400);
         }
         response
     }
 
-    /// A job on behalf of nobody in particular.
-    pub fn scope(&self, errand: &'static str) -> Scope {
-        Scope::system(errand).for_request(self.context.id())
+    /// The database scope for a job that acts for no account. `job` names it.
+    pub fn scope(&self, job: &'static str) -> Scope {
+        Scope::system(job).for_request(self.context.id())
     }
 }
 
 impl FromRequestParts<App> for Guest {
-    type Rejection = Refusal;
+    type Rejection = PageError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Outcome<Self> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> PageResult<Self> {
         if is_unsafe(&parts.method) {
-            return Err(Error::internal("a form was sent to a page that takes none").into());
+            return Err(Error::internal(
+                "the handler of a form must take GuestForm or VisitorForm",
+            )
+            .into());
         }
-        Ok(Self::meet(parts, app).await?)
+        Ok(Self::load(parts, app).await?)
     }
 }
 
-impl FromRequest<App> for GuestPosted {
-    type Rejection = Refusal;
+impl FromRequest<App> for GuestForm {
+    type Rejection = PageError;
 
-    async fn from_request(request: Request, app: &App) -> Outcome<Self> {
+    async fn from_request(request: Request, app: &App) -> PageResult<Self> {
         let (mut parts, body) = request.into_parts();
-        let guest = Guest::meet(&mut parts, app).await?;
+        let guest = Guest::load(&mut parts, app).await?;
         let request = Request::from_parts(parts, body);
         let form = Form::read(request, app, &guest.csrf).await?;
         Ok(Self { guest, form })
     }
 }
 
-impl<N: Needs> FromRequestParts<App> for Visitor<N> {
-    type Rejection = Refusal;
+impl<N: Permission> FromRequestParts<App> for Visitor<N> {
+    type Rejection = PageError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Outcome<Self> {
-        Self::admit(Guest::from_request_parts(parts, app).await?)
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> PageResult<Self> {
+        Self::authorize(Guest::from_request_parts(parts, app).await?)
     }
 }
 
-impl<N: Needs> FromRequest<App> for Posted<N> {
-    type Rejection = Refusal;
+impl<N: Permission> FromRequest<App> for VisitorForm<N> {
+    type Rejection = PageError;
 
-    async fn from_request(request: Request, app: &App) -> Outcome<Self> {
-        let GuestPosted { guest, form } = GuestPosted::from_request(request, app).await?;
-        Ok(Self { visitor: Visitor::admit(guest)?, form })
+    async fn from_request(request: Request, app: &App) -> PageResult<Self> {
+        let GuestForm { guest, form } = GuestForm::from_request(request, app).await?;
+        Ok(Self { visitor: Visitor::authorize(guest)?, form })
     }
 }
 
-impl<N: Needs> Visitor<N> {
-    /// Lets in whoever signed in and may see this; sends everybody else to sign in.
-    fn admit(guest: Guest) -> Outcome<Self> {
+impl<N: Permission> Visitor<N> {
+    /// Checks the session and the permission. Redirects to sign-in if there is no complete session.
+    fn authorize(guest: Guest) -> PageResult<Self> {
         let Some(visit) = guest.visit.clone() else {
-            return Err(Refusal::First(sign_in(&guest.asked)));
+            return Err(PageError::Redirect(sign_in_url(&guest.path_and_query)));
         };
         if visit.pending {
-            return Err(Refusal::First(format!("/sign-in/code?next={}", encoded(&guest.asked))));
+            return Err(PageError::Redirect(format!(
+                "/sign-in/code?next={}",
+                url_encode(&guest.path_and_query)
+            )));
         }
-        permitted::<N>(visit.role)?;
-        Ok(Self { guest, visit, needs: PhantomData })
+        check_permission::<N>(visit.role)?;
+        Ok(Self { guest, visit, permission: PhantomData })
     }
 
     /// The service.
@@ -219,12 +226,12 @@ impl<N: Needs> Visitor<N> {
         &self.guest.app
     }
 
-    /// The absolute URL of a path, to be shown to this visitor only.
+    /// The absolute URL of a path. It must be shown only to this visitor.
     pub fn url(&self, path: &str) -> String {
         public_url::for_request(self.app(), &self.guest.context, path)
     }
 
-    /// The frame of a page for this visitor.
+    /// The layout of a page for this visitor.
     pub fn frame(&self, title: impl Into<Cow<'static, str>>, section: Section) -> Frame {
         let Visit { name, club_name, role, clubs, .. } = &self.visit;
         let frame = Frame::signed_in(title, section, name, &self.guest.csrf);
@@ -240,33 +247,33 @@ impl<N: Needs> Visitor<N> {
         self.visit.club.is_some() && self.visit.role.is_some_and(|role| role != Role::Member)
     }
 
-    /// The club whose pages are shown.
+    /// The current club.
     pub fn club(&self) -> Result<AccountId> {
-        let none = || Error::new(Code::Forbidden, "You do not belong to a club yet.");
+        let none = || Error::new(Code::Forbidden, "You are not a member of a club yet.");
         self.visit.club.ok_or_else(none)
     }
 
-    /// Whose job it is when this visitor asks for something in the club.
+    /// The database scope: the current club, with the user as actor.
     pub fn scope(&self) -> Result<Scope> {
         let scope = Scope::account(self.club()?, self.visit.user.to_string());
         Ok(scope.for_request(self.guest.context.id()))
     }
 
-    /// Which teams the visitor reaches for what the permit is for, and how far: as the API would say.
-    pub async fn reach(&self) -> Result<Reach> {
+    /// The teams the visitor may access with this permission, by the same rules as in the API.
+    pub async fn team_access(&self) -> Result<TeamAccess> {
         if self.visit.role.is_some_and(|role| role != Role::Member) {
-            return Ok(Reach::Everywhere);
+            return Ok(TeamAccess::AllTeams);
         }
-        Ok(self.standing().await?.reach(N::LEAST))
+        Ok(self.roster_access().await?.team_access(N::MIN_LEVEL))
     }
 
-    /// What the visitor is on the rosters of the club, whatever their role.
-    pub async fn standing(&self) -> Result<Standing> {
+    /// The visitor's positions on the rosters of the club, whatever their role.
+    pub async fn roster_access(&self) -> Result<RosterAccess> {
         let user = self.visit.user;
-        self.read(move |db| standing::of(db, user)).await
+        self.read(move |db| access::for_user(db, user)).await
     }
 
-    /// Looks at something of the club.
+    /// Reads from the current club.
     pub async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T> + Send + 'static,
@@ -274,103 +281,103 @@ impl<N: Needs> Visitor<N> {
         self.app().db.read(self.scope()?, work).await
     }
 
-    /// Changes something of the club. The job checks again that the session is open and its user has the role: the form
-    /// may have taken its time to arrive.
+    /// Writes to the current club. The transaction checks session and role again, because they may have changed
+    /// while the form was arriving.
     pub async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let session = self.visit.session;
         let change = move |tx: &Tx<'_>| {
-            signals::journal_ahead(tx)?;
-            permitted::<N>(session::current_role(tx, session)?)?;
+            signals::prefetch_journal(tx)?;
+            check_permission::<N>(session::current_role(tx, session)?)?;
             work(tx)
         };
         self.app().db.write(self.scope()?, change).await
     }
 
-    /// Changes something about the visitor's own user, outside of any club. The user is locked ([`user::lock`]), and the job
-    /// checks again that the session is open.
-    pub async fn write_own<T: Send + 'static>(
+    /// Writes to the visitor's own user, outside of any club. Locks the user ([`user::lock`]) and checks again
+    /// that the session is open.
+    pub async fn write_user<T: Send + 'static>(
         &self,
-        errand: &'static str,
+        job: &'static str,
         work: impl FnOnce(&Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (user, session) = (self.visit.user, self.visit.session);
         let change = move |tx: &Tx<'_>| {
             user::lock(tx, user)?;
-            session::check_open(tx, session)?;
+            session::check_active(tx, session)?;
             work(tx)
         };
-        self.app().db.write(self.guest.scope(errand), change).await
+        self.app().db.write(self.guest.scope(job), change).await
     }
 
-    /// Asks for the password again if it was given too long ago. `back` is the page to come back to.
-    pub fn fresh(&self, back: &str) -> Outcome<()> {
-        if self.visit.is_fresh(self.app().clock.now()) {
+    /// Redirects to the password prompt if the password was entered too long ago. `back` is the page to return to.
+    pub fn require_recent_password(&self, back: &str) -> PageResult<()> {
+        if self.visit.is_recently_authenticated(self.app().clock.now()) {
             return Ok(());
         }
-        Err(Refusal::First(format!("/confirm?next={}", encoded(back))))
+        Err(PageError::Redirect(format!("/confirm?next={}", url_encode(back))))
     }
 }
 
-/// Fails if a user with this role does not have the permit. What members are beyond their role is looked at where it
-/// matters.
-fn permitted<N: Needs>(role: Option<Role>) -> Result<()> {
-    let level = role.map_or(Least::Anybody, Least::from);
-    if level >= N::LEAST || N::LEAST <= Least::Staff {
+/// Fails if a user with this role does not have the permission. For members, what they are on the rosters is
+/// checked later, where the team is known.
+fn check_permission<N: Permission>(role: Option<Role>) -> Result<()> {
+    let level = role.map_or(AccessLevel::SignedIn, AccessLevel::from);
+    if level >= N::MIN_LEVEL || N::MIN_LEVEL <= AccessLevel::Staff {
         return Ok(());
     }
-    let detail = match N::LEAST {
-        Least::Owner => "Only owners of the club can do this.",
+    let detail = match N::MIN_LEVEL {
+        AccessLevel::Owner => "Only owners of the club can do this.",
         _ => "Only admins of the club can do this.",
     };
     Err(Error::new(Code::Forbidden, detail))
 }
 
-/// What a form must carry to be taken from the browser with this cookie.
-pub fn csrf(app: &App, token: &Token) -> String {
+/// The CSRF token of the browser with this cookie.
+pub fn csrf_token(app: &App, token: &Token) -> String {
     use base64::Engine;
-    let seal = app.secrets.key("csrf").sign(&[&token.hash()]);
-    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(seal)
+    let signature = app.secrets.key("csrf").sign(&[&token.hash()]);
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(signature)
 }
 
-/// Goes on to another page of ours.
+/// Redirects to another page of this service (303).
 pub fn see_other(path: &str) -> Response {
-    let place = HeaderValue::from_str(path).unwrap_or(HeaderValue::from_static("/"));
-    let headers = [(LOCATION, place), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    let location = HeaderValue::from_str(path).unwrap_or(HeaderValue::from_static("/"));
+    let headers = [(LOCATION, location), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
     (StatusCode::SEE_OTHER, headers).into_response()
 }
 
-/// A page of ours that was asked for, as far as it is safe to go there: a path of this service and
-/// nothing that a browser could take for another host.
-pub fn own_path(next: &str) -> &str {
+/// Returns `next` if it is safe to redirect to: a path of this service that no browser takes for another host.
+/// Otherwise `/`.
+pub fn safe_redirect_path(next: &str) -> &str {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-_.~?=&%+".contains(&b);
-    let own = next.starts_with('/') && !next.starts_with("//") && next.bytes().all(plain);
-    if own && next.len() <= 2048 { next } else { "/" }
+    let safe = next.starts_with('/') && !next.starts_with("//") && next.bytes().all(plain);
+    if safe && next.len() <= 2048 { next } else { "/" }
 }
 
-/// Where to sign in, and where to go on afterwards.
-pub fn sign_in(next: &str) -> String {
-    match own_path(next) {
+/// The URL of the sign-in page, with the page to continue to.
+pub fn sign_in_url(next: &str) -> String {
+    match safe_redirect_path(next) {
         "/" => "/sign-in".to_owned(),
-        next => format!("/sign-in?next={}", encoded(next)),
+        next => format!("/sign-in?next={}", url_encode(next)),
     }
 }
 
-/// Text as it stands in a query.
-pub fn encoded(text: &str) -> String {
+/// Encodes text for a query string.
+pub fn url_encode(text: &str) -> String {
     form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
-/// Signs the browser in: its cookie is replaced, whatever it was before.
-pub fn signed_in(mut response: Response, token: &Token) -> Response {
+/// Sets the session cookie. It replaces any earlier one.
+pub fn set_session_cookie(mut response: Response, token: &Token) -> Response {
     set_cookie(&mut response, token.reveal(), COOKIE_DAYS * 86_400);
     response
 }
 
-/// Takes the cookie away.
-pub fn signed_out(mut response: Response) -> Response {
+/// Deletes the session cookie.
+pub fn clear_session_cookie(mut response: Response) -> Response {
     set_cookie(&mut response, "", 0);
     response
 }
@@ -382,8 +389,8 @@ fn set_cookie(response: &mut Response, value: &str, seconds: u32) {
     }
 }
 
-/// The value of our cookie, if it has the right form and stands there once.
-fn cookie(headers: &HeaderMap) -> Option<Token> {
+/// The token in the session cookie. `None` if it is malformed or was sent more than once.
+fn session_cookie(headers: &HeaderMap) -> Option<Token> {
     let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
     let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
     let mut ours = pairs.filter(|(name, _)| name.trim() == COOKIE_NAME);
@@ -391,16 +398,16 @@ fn cookie(headers: &HeaderMap) -> Option<Token> {
     ours.next().is_none().then(|| Token::parse(TokenKind::Session, value.trim()))?
 }
 
-/// Notes that a session is in use, once a minute and without holding up the page.
-fn note_visit(app: &App, visit: &Visit) {
-    if !visit.is_due(app.clock.now()) {
+/// Records that a session is in use, at most once a minute and without delaying the page.
+fn touch_session(app: &App, visit: &Visit) {
+    if !visit.needs_touch(app.clock.now()) {
         return;
     }
     let (db, id) = (app.db.clone(), visit.session);
     app.spawn(async move {
-        let noted = db.write(Scope::system("visits"), move |tx| session::touch(tx, id)).await;
-        if let Err(error) = noted {
-            tracing::warn!(cause = ?error.cause, "could not note that a session is in use");
+        let result = db.write(Scope::system("visits"), move |tx| session::touch(tx, id)).await;
+        if let Err(error) = result {
+            tracing::warn!(cause = ?error.cause, "could not record that a session is in use");
         }
     });
 }
@@ -414,9 +421,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_our_own_pages_are_gone_to() {
+    fn redirects_stay_on_this_service() {
         for good in ["/", "/admin/keys?limit=5&cursor=a%3D", "/oauth/consent/tlrq_x"] {
-            assert_eq!(own_path(good), good);
+            assert_eq!(safe_redirect_path(good), good);
         }
         for bad in [
             "//evil.example",
@@ -427,17 +434,17 @@ mod tests {
             "",
             "/@x:y",
         ] {
-            assert_eq!(own_path(bad), "/", "{bad}");
+            assert_eq!(safe_redirect_path(bad), "/", "{bad}");
         }
     }
 
     #[test]
-    fn the_cookie_stands_there_once_and_has_its_form() {
+    fn the_session_cookie_must_be_well_formed_and_unique() {
         let token = Token::from_bytes(TokenKind::Session, [7; 32]);
         let line = |text: String| {
             let mut headers = HeaderMap::new();
             headers.insert(COOKIE, text.parse().unwrap());
-            cookie(&headers).is_some()
+            session_cookie(&headers).is_some()
         };
         let ours = format!("{COOKIE_NAME}={}", token.reveal());
         assert!(line(ours.clone()) && line(format!("a=b; {ours}")));

@@ -1,83 +1,89 @@
 //! Who may manage a webhook: one rule for every operation, through the API and on the pages.
 //!
-//! Anybody with the right `webhooks:write` sees webhooks and creates their own. Whoever is narrowed to certain teams sees
-//! only those they answer for. Everything else (change, rotate the secret, test, replay, redeliver, disable, enable, delete,
-//! read deliveries) is open to whoever answers for the webhook, and to those who may read all that it is sent. Otherwise a
-//! credential with few rights could read, forge or stop what a credential with more rights has set up.
+//! A caller with the scope `webhooks:write` can list webhooks and create their own. A caller who is limited to certain
+//! teams sees only their own webhooks. A webhook belongs to its creator: the key or user that created it, or that last
+//! changed or enabled it. Everything else (change, rotate the secret, test, replay, redeliver, disable, enable, delete, read
+//! deliveries) is allowed for the creator, and for callers who can read everything that the webhook is sent. Otherwise
+//! a credential with few rights could read, forge or stop what a credential with more rights has set up.
 
 use store::Reader;
 
 use super::delivery::{self, Delivery};
-use super::ears::Ears;
-use super::edit::Means;
+use super::edit::EditContext;
 use super::kinds;
+use super::visibility::EventVisibility;
 use super::webhook::{self, Webhook};
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Result};
 use crate::ids::{DeliveryId, WebhookId};
 
-/// Who asks.
+/// The caller who manages a webhook.
 #[derive(Debug, Clone)]
 pub struct Manager {
-    /// The app through which somebody acts.
+    /// The app through which the caller acts.
     pub app: Option<String>,
-    /// The teams they reach.
-    pub reach: Reach,
+    /// The teams that the caller can access.
+    pub access: TeamAccess,
 }
 
 impl Manager {
-    /// Somebody who acts in their own name and reaches every team, such as an admin on the pages.
-    pub fn everywhere() -> Self {
-        Self { app: None, reach: Reach::Everywhere }
+    /// A caller who acts directly and can access every team, such as an admin on the pages.
+    pub fn unrestricted() -> Self {
+        Self { app: None, access: TeamAccess::AllTeams }
     }
 }
 
-impl From<&Means> for Manager {
-    fn from(means: &Means) -> Self {
-        Self { app: means.app.clone(), reach: means.reach.clone() }
+impl From<&EditContext> for Manager {
+    fn from(means: &EditContext) -> Self {
+        Self { app: means.app.clone(), access: means.access.clone() }
     }
 }
 
-/// A webhook that the caller sees.
-pub fn visible(db: &Reader<'_>, reach: &Reach, id: WebhookId) -> Result<Webhook> {
-    let found = webhook::find(db, id)?;
-    let own = answerable_creator(db, reach).is_none_or(|creator| found.creator == creator);
-    if own { Ok(found) } else { Err(Error::not_found()) }
+/// Finds a webhook that the caller can see.
+pub fn find_visible(db: &Reader<'_>, access: &TeamAccess, id: WebhookId) -> Result<Webhook> {
+    let webhook = webhook::find(db, id)?;
+    let is_visible = required_creator(db, access).is_none_or(|creator| webhook.creator == creator);
+    if is_visible { Ok(webhook) } else { Err(Error::not_found()) }
 }
 
-/// Who must answer for the webhooks that the caller sees; `None` if that does not matter.
-pub(super) fn answerable_creator<'a>(db: &'a Reader<'_>, reach: &Reach) -> Option<&'a str> {
-    (*reach != Reach::Everywhere).then(|| db.actor())
+/// The creator that a webhook must have for the caller to see it; `None` if the caller sees all webhooks.
+pub(super) fn required_creator<'a>(db: &'a Reader<'_>, access: &TeamAccess) -> Option<&'a str> {
+    (*access != TeamAccess::AllTeams).then(|| db.actor())
 }
 
-/// A webhook that the caller may manage.
-pub fn managed(db: &Reader<'_>, who: &Manager, id: WebhookId) -> Result<Webhook> {
-    let webhook = visible(db, &who.reach, id)?;
-    check(db, who, &webhook)?;
+/// Finds a webhook that the caller can manage.
+pub fn find_managed(db: &Reader<'_>, manager: &Manager, id: WebhookId) -> Result<Webhook> {
+    let webhook = find_visible(db, &manager.access, id)?;
+    check_can_manage(db, manager, &webhook)?;
     Ok(webhook)
 }
 
-/// A delivery of a webhook that the caller may manage.
-pub fn managed_delivery(db: &Reader<'_>, who: &Manager, id: DeliveryId) -> Result<Delivery> {
-    let found = delivery::find(db, id)?;
-    managed(db, who, found.webhook_id).map(|_| found)
+/// Finds a delivery of a webhook that the caller can manage.
+pub fn find_managed_delivery(
+    db: &Reader<'_>,
+    manager: &Manager,
+    id: DeliveryId,
+) -> Result<Delivery> {
+    let delivery = delivery::find(db, id)?;
+    find_managed(db, manager, delivery.webhook_id).map(|_| delivery)
 }
 
-/// Fails if somebody else answers for the webhook and it is sent something that the caller may not read.
-fn check(db: &Reader<'_>, who: &Manager, webhook: &Webhook) -> Result<()> {
-    if webhook.creator == db.actor() && webhook.creator_app == who.app {
+/// Fails if the webhook belongs to somebody else and is sent something that the caller cannot read.
+fn check_can_manage(db: &Reader<'_>, manager: &Manager, webhook: &Webhook) -> Result<()> {
+    if webhook.creator == db.actor() && webhook.creator_app == manager.app {
         return Ok(());
     }
-    let own = Ears::of_creator(db, db.actor(), who.app.as_deref())?;
-    let theirs = Ears::ever_of_creator(db, &webhook.creator, webhook.creator_app.as_deref())?;
-    let hidden = kinds::sent().map(|kind| kind.name).find(|kind| {
-        webhook.events.0.iter().any(|wish| kinds::means(wish, kind))
-            && theirs.may_hear(kind)
-            && own.as_ref().is_none_or(|own| !own.may_hear(kind))
+    let own = EventVisibility::of_creator(db, db.actor(), manager.app.as_deref())?;
+    let theirs =
+        EventVisibility::most_of_creator(db, &webhook.creator, webhook.creator_app.as_deref())?;
+    let hidden = kinds::all_kinds().map(|kind| kind.name).find(|kind| {
+        webhook.events.0.iter().any(|pattern| kinds::pattern_matches(pattern, kind))
+            && theirs.can_see_kind(kind)
+            && own.as_ref().is_none_or(|own| !own.can_see_kind(kind))
     });
     let Some(kind) = hidden else { return Ok(()) };
     let detail = format!(
-        "You cannot manage this webhook: it is sent {kind} notifications, which you may not read."
+        "You cannot manage this webhook: it receives {kind} notifications, which you are not allowed to read."
     );
     Err(Error::new(Code::Forbidden, detail))
 }

@@ -1,5 +1,5 @@
-//! The address of a receiver: an ordinary public one, said in a way that cannot be misunderstood. Which
-//! machine it is, is checked again whenever it is connected to.
+//! Validates the URL of a receiver: it must be public and unambiguous. The IP address behind the host name is checked
+//! again on every connection.
 
 use std::net::IpAddr;
 
@@ -9,78 +9,79 @@ use super::guard::Guard;
 use crate::config::BaseUrl;
 use crate::error::{Error, Fault, Result};
 
-/// The longest address.
-const LONGEST: usize = 2048;
-/// What somebody is told whose receiver is in a network that the operator has not allowed.
-pub const NOT_PUBLIC: &str = "This address is not public. To allow it, the operator of this server adds its network to the \
+/// The maximum length of a URL, in bytes.
+const MAX_LENGTH: usize = 2048;
+/// The error for a receiver in a network that the operator has not allowed.
+pub const NOT_PUBLIC: &str = "This URL is not public. To allow it, the operator of this server can add its network to the \
     setting TOUCHLINE_WEBHOOK_ALLOW_CIDRS (webhook_allow_cidrs), for example 192.168.1.0/24.";
-/// The ports of public receivers.
+/// The ports that public receivers may use.
 const PORTS: [u16; 2] = [443, 8443];
 
-/// The address in its one spelling, if it is one that notifications can be sent to.
-pub fn checked(text: &str, guard: &Guard, home: &BaseUrl) -> Result<String> {
-    let refused = |why: &str| Error::invalid(vec![Fault::new("/url", "invalid_url", why)]);
-    let plain = text.chars().all(|c| !c.is_control() && !c.is_whitespace() && c != '\\');
-    if text.len() > LONGEST || !plain {
-        return Err(refused(
-            "An address has at most 2048 characters and no spaces, control characters or backslashes.",
+/// Validates a URL and returns it in normalized form.
+pub fn validate(text: &str, guard: &Guard, home: &BaseUrl) -> Result<String> {
+    let invalid = |detail: &str| Error::invalid(vec![Fault::new("/url", "invalid_url", detail)]);
+    let is_clean = text.chars().all(|c| !c.is_control() && !c.is_whitespace() && c != '\\');
+    if text.len() > MAX_LENGTH || !is_clean {
+        return Err(invalid(
+            "The URL must have at most 2048 characters, and no spaces, control characters or backslashes.",
         ));
     }
-    let no_address =
-        || refused("This is not an address such as https://hooks.example.org/touchline.");
-    let url = Url::parse(text).map_err(|_| no_address())?;
-    // Written otherwise, it is mended by whoever reads it, and not by everybody alike.
-    let whole = text.get(url.scheme().len()..).is_some_and(|rest| rest.starts_with("://"));
-    let gap = |name: &str| name.trim_end_matches('.').split('.').any(str::is_empty);
-    if !whole || url.domain().is_some_and(gap) {
-        return Err(no_address());
+    let malformed =
+        || invalid("Enter a complete URL, for example https://hooks.example.org/touchline.");
+    let url = Url::parse(text).map_err(|_| malformed())?;
+    // URL parsers repair a missing `//` or an empty label in different ways, so such URLs are rejected.
+    let has_slashes = text.get(url.scheme().len()..).is_some_and(|rest| rest.starts_with("://"));
+    let has_empty_label = |name: &str| name.trim_end_matches('.').split('.').any(str::is_empty);
+    if !has_slashes || url.domain().is_some_and(has_empty_label) {
+        return Err(malformed());
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(refused(
-            "An address carries no user or password; check the signature instead.",
+        return Err(invalid(
+            "The URL must not contain a user name or password. Receivers verify the signature instead.",
         ));
     }
     if url.fragment().is_some() {
-        return Err(refused("An address has no part after #: it would never be sent."));
+        return Err(invalid("The URL must not contain a fragment (the part after #)."));
     }
-    let near = match url.host() {
-        Some(Host::Ipv4(ip)) => Some(guard.allows(IpAddr::V4(ip))),
-        Some(Host::Ipv6(ip)) => Some(guard.allows(IpAddr::V6(ip))),
-        Some(Host::Domain(name)) if is_near(name) => Some(guard.allows_any()),
+    // For a local address: whether the operator allows it. `None` for a public one.
+    let local_allowed = match url.host() {
+        Some(Host::Ipv4(ip)) => Some(guard.is_allowed_network(IpAddr::V4(ip))),
+        Some(Host::Ipv6(ip)) => Some(guard.is_allowed_network(IpAddr::V6(ip))),
+        Some(Host::Domain(name)) if is_local_name(name) => Some(guard.has_allowed_networks()),
         Some(Host::Domain(_)) => None,
-        None => return Err(refused("An address names a machine.")),
+        None => return Err(invalid("The URL must contain a host name.")),
     };
-    match near {
-        Some(false) => return Err(refused(NOT_PUBLIC)),
-        // Where the operator allows a network, its machines are reached as they are.
+    match local_allowed {
+        Some(false) => return Err(invalid(NOT_PUBLIC)),
+        // In networks that the operator allows, plain HTTP and any port are accepted.
         Some(true) if matches!(url.scheme(), "https" | "http") => {}
-        _ if url.scheme() != "https" => return Err(refused("An address begins with https://.")),
+        _ if url.scheme() != "https" => return Err(invalid("The URL must start with https://.")),
         _ if !PORTS.contains(&url.port().unwrap_or(443)) => {
-            return Err(refused("Receivers are reached at port 443 or 8443."));
+            return Err(invalid("The port must be 443 or 8443."));
         }
         _ => {}
     }
     if origin(&url) == home.origin() {
-        return Err(refused("This is our own address: what happens here would be told to here."));
+        return Err(invalid("The URL must not be on this server. Use the URL of your receiver."));
     }
     Ok(url.into())
 }
 
-/// Where it leads; a dot at the end of a name leads to the same machine.
+/// The origin of a URL, without a trailing dot in the host name, which leads to the same host.
 fn origin(url: &Url) -> String {
-    let mut plain = url.clone();
+    let mut normalized = url.clone();
     if let Some(name) = url.domain().and_then(|name| name.strip_suffix('.')) {
-        // What was a name with a dot is one without.
-        let _ = plain.set_host(Some(name));
+        // Cannot fail: the name stays valid without the dot.
+        let _ = normalized.set_host(Some(name));
     }
-    plain.origin().ascii_serialization()
+    normalized.origin().ascii_serialization()
 }
 
-/// Whether a name can only mean a machine nearby.
-fn is_near(name: &str) -> bool {
+/// Whether a host name can only belong to the local network.
+fn is_local_name(name: &str) -> bool {
     let name = name.trim_end_matches('.');
-    let ends = [".localhost", ".local", ".internal", ".home.arpa", ".lan"];
-    !name.contains('.') || ends.iter().any(|end| name.ends_with(end))
+    let suffixes = [".localhost", ".local", ".internal", ".home.arpa", ".lan"];
+    !name.contains('.') || suffixes.iter().any(|suffix| name.ends_with(suffix))
 }
 
 #[cfg(test)]
@@ -88,16 +89,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_public_and_plain() {
+    fn urls_must_be_public_and_unambiguous() {
         let (guard, home) = (Guard::default(), BaseUrl::local("localhost", 8080));
-        for right in [
+        for valid in [
             "https://hooks.example.org/a?b=c",
             "https://hooks.example.org:8443",
             "https://münchen.example/",
         ] {
-            assert!(checked(right, &guard, &home).is_ok(), "{right}");
+            assert!(validate(valid, &guard, &home).is_ok(), "{valid}");
         }
-        for wrong in [
+        for invalid in [
             "",
             "hooks.example.org",
             "http://hooks.example.org",
@@ -140,37 +141,37 @@ mod tests {
             "https://hooks..example.org",
             "https://.hooks.example.org",
         ] {
-            assert!(checked(wrong, &guard, &home).is_err(), "{wrong}");
+            assert!(validate(invalid, &guard, &home).is_err(), "{invalid}");
         }
         let long = format!("https://hooks.example.org/{}", "a".repeat(2048));
-        assert!(checked(&long, &guard, &home).is_err());
+        assert!(validate(&long, &guard, &home).is_err());
     }
 
     #[test]
-    fn the_operator_may_allow_more_but_not_our_own_address() {
+    fn the_operator_can_allow_local_networks_but_not_this_server() {
         let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()]);
         let home = BaseUrl::local("127.0.0.1", 8080);
-        for right in
+        for valid in
             ["http://127.0.0.1:9000/hook", "http://localhost:9000", "https://127.0.0.1:9443"]
         {
-            assert!(checked(right, &guard, &home).is_ok(), "{right}");
+            assert!(validate(valid, &guard, &home).is_ok(), "{valid}");
         }
-        for wrong in [
+        for invalid in [
             "http://127.0.0.1:8080/api",
             "http://10.0.0.1",
             "http://hooks.example.org",
             "ftp://127.0.0.1",
         ] {
-            assert!(checked(wrong, &guard, &home).is_err(), "{wrong}");
+            assert!(validate(invalid, &guard, &home).is_err(), "{invalid}");
         }
         let home: BaseUrl = "https://club.example.org".parse().unwrap();
-        for own in [
+        for own_url in [
             "https://club.example.org/x",
             "https://CLUB.example.org.",
             "https://club.example.org.:443/",
         ] {
-            assert!(checked(own, &guard, &home).is_err(), "{own}");
+            assert!(validate(own_url, &guard, &home).is_err(), "{own_url}");
         }
-        assert!(checked("https://club.example.org:8443", &guard, &home).is_ok());
+        assert!(validate("https://club.example.org:8443", &guard, &home).is_ok());
     }
 }

@@ -1,71 +1,78 @@
-//! The delivery: one notification on its way to one webhook, with all attempts.
+//! Deliveries: one notification to one webhook, with all attempts.
 
 use std::collections::HashMap;
 
 use kit::secret::sha256;
-use kit::{Timestamp, words};
+use kit::{Timestamp, string_enum};
 use serde::{Deserialize, Serialize};
-use store::{Bound, Column, Reader, Value, bind, record, row, sql, word_column};
+use store::{Column, Reader, ToValue, Value, bind, enum_column, record, row, sql};
 use utoipa::ToSchema;
 
 use crate::error::Result;
 use crate::ids::{AccountId, DeliveryId, NotificationId, WebhookId};
-use crate::thing::thing;
+use crate::resource::impl_resource;
 
-words! {
-    /// What has become of a delivery.
+string_enum! {
+    /// The status of a delivery.
     pub enum Status as DeliveryStatus {
-        /// It is to be tried again.
+        /// Another attempt will follow.
         Pending = "pending",
-        /// The receiver took it.
+        /// The receiver accepted it.
         Succeeded = "succeeded",
-        /// It was tried as often as it is tried.
+        /// All attempts have failed.
         Failed = "failed",
     }
 }
-word_column!(Status);
+enum_column!(Status);
 
-/// One attempt to deliver.
+/// One attempt to deliver a notification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = DeliveryAttempt)]
 pub struct Attempt {
+    /// When the attempt started.
     pub at: Timestamp,
+    /// Duration of the attempt, in milliseconds.
+    #[schema(examples(120))]
     pub duration_ms: i64,
-    /// What the receiver answered, if it did.
+    /// HTTP status code of the response; `null` if there was no response.
     #[schema(examples(200))]
     pub status_code: Option<u16>,
-    /// Why it failed, if it did: `timeout`, `dns_failed`, `address_blocked`, `connection_failed`, `tls_failed`, `connection_lost`, `not_http`, `redirected` or `refused`; `not_kept` or `not_allowed` if it was not sent any more.
+    /// Why the attempt failed; `null` if it succeeded. One of `timeout`, `dns_failed`, `address_blocked` (a private
+    /// address), `connection_failed`, `tls_failed`, `connection_lost`, `not_http`, `redirected` (a status from 300 to
+    /// 399) or `refused` (any other response that is not a success). Two values mean that nothing was sent: `not_kept`
+    /// (the notification is no longer stored) and `not_allowed` (the webhook's owner can no longer read it).
     #[schema(examples("timeout"))]
     pub error: Option<String>,
-    /// The beginning of the answer.
+    /// The first 4 KiB of the response body.
     pub response_excerpt: Option<String>,
 }
 
-/// The attempts of a delivery, the oldest first.
+/// The attempts of a delivery, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(transparent)]
 #[schema(as = DeliveryAttempts)]
 pub struct Attempts(pub Vec<Attempt>);
 
-/// An attempt as it is kept: without names, as there are more of these than of anything else.
-type Kept<Text> = (i64, i64, Option<u16>, Option<Text>, Option<Text>);
+/// An attempt as it is stored. Without field names to save space, because there are more attempts than anything else.
+type StoredAttempt<Text> = (i64, i64, Option<u16>, Option<Text>, Option<Text>);
 
-impl Bound for Attempts {
-    fn write(&self) -> Value<'_> {
-        let kept = self.0.iter().map(|one| {
+impl ToValue for Attempts {
+    fn to_value(&self) -> Value<'_> {
+        let stored = self.0.iter().map(|one| {
             let (error, excerpt) = (one.error.as_deref(), one.response_excerpt.as_deref());
             (one.at.micros(), one.duration_ms, one.status_code, error, excerpt)
         });
-        let all: Vec<Kept<&str>> = kept.collect();
-        Value::Text(serde_json::to_string(&all).expect("attempts are plain").into())
+        let stored: Vec<StoredAttempt<&str>> = stored.collect();
+        Value::Text(serde_json::to_string(&stored).expect("attempts can be serialized").into())
     }
 }
 
 impl Column for Attempts {
-    fn read(value: Value<'_>) -> store::Result<Self> {
-        let all: serde_json::Result<Vec<Kept<String>>> =
-            serde_json::from_str(&String::read(value)?);
-        let all = all.map_err(|_| store::Error::Corrupt("attempts of a delivery".to_owned()))?;
+    fn from_value(value: Value<'_>) -> store::Result<Self> {
+        let stored: serde_json::Result<Vec<StoredAttempt<String>>> =
+            serde_json::from_str(&String::from_value(value)?);
+        let stored =
+            stored.map_err(|_| store::Error::Corrupt("attempts of a delivery".to_owned()))?;
         let attempt = |(at, duration_ms, status_code, error, response_excerpt)| Attempt {
             at: Timestamp::from_micros(at),
             duration_ms,
@@ -73,99 +80,112 @@ impl Column for Attempts {
             error,
             response_excerpt,
         };
-        Ok(Self(all.into_iter().map(attempt).collect()))
+        Ok(Self(stored.into_iter().map(attempt).collect()))
     }
 }
 
 record! {
-    /// One notification on its way to one webhook.
+    /// The delivery of one notification to one webhook.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "delivery")]
     pub struct Delivery in delivery {
+        /// Unique ID of the delivery.
         pub id: DeliveryId,
         #[serde(skip)]
         pub account_id: AccountId,
+        /// The webhook that receives the notification.
         pub webhook_id: WebhookId,
-        /// The notification's number in the account's log; a ping has none.
+        /// Sequence number of the notification in the account's log; `null` for a ping.
         pub sequence: Option<i64>,
+        /// The notification that is delivered. It is also the `webhook-id` header of every attempt.
         pub notification_id: NotificationId,
+        /// Type of the notification; see `GET /event_types`.
         #[serde(rename = "type")]
         #[schema(examples("event.created"))]
         pub kind: String,
         #[serde(skip)]
         pub body: Option<String>,
+        /// Status of the delivery.
         pub status: Status,
         #[serde(skip)]
         pub tries: i64,
-        /// Every attempt so far, the oldest first.
+        /// The attempts so far, oldest first; only the last 20 if there were more.
         pub attempts: Attempts,
-        /// When it is tried next, while it is pending and the webhook is on. While an attempt takes long: when the next
-        /// begins if nothing more is heard of this one.
+        /// When the next attempt is due, while the delivery is pending and the webhook is enabled. While an attempt takes
+        /// long: when the next one starts if the result of this one is lost.
         pub next_attempt_at: Option<Timestamp>,
+        /// When the delivery was created.
         pub created_at: Timestamp,
+        /// When the delivery succeeded or failed; `null` while it is pending.
         pub finished_at: Option<Timestamp>,
+        /// When the delivery last changed.
         pub updated_at: Timestamp,
-        /// Rises with every attempt, when one takes long, and when it is asked for again.
+        /// Version of the delivery. It rises with every attempt, when an attempt takes long, and when a redelivery is requested.
         pub version: i64,
     }
 }
 
-thing!(Delivery by DeliveryId: Versioned Paged);
+impl_resource!(Delivery by DeliveryId: Versioned Paged);
 
-/// How many bits of an id tell the webhooks apart that are told of the same.
-const OWN_BITS: u32 = 54;
+/// How many bits of a delivery id distinguish the webhooks that receive the same notification.
+const WEBHOOK_BITS: u32 = 54;
 
-/// The id of the delivery of a notification to a webhook. It follows from both, so its key alone sees to it that there is
-/// never a second one, whoever tries; and those of a webhook lie in the order of the log. In the layout of all ids: when it
-/// was told, the last 20 bits of its number, and what is the webhook's own.
-pub fn id_of(webhook: WebhookId, notification: NotificationId, sequence: i64) -> DeliveryId {
+/// The id of the delivery of a notification to a webhook. It is derived from both, so the primary key prevents a second
+/// delivery, even if two nodes try; and the deliveries of a webhook are sorted in the order of the log. In the layout of
+/// all ids it contains the time of the notification, the last 20 bits of its sequence number, and a hash of the webhook
+/// and the notification.
+pub fn delivery_id(webhook: WebhookId, notification: NotificationId, sequence: i64) -> DeliveryId {
     let both = [webhook.bits().to_be_bytes(), notification.bits().to_be_bytes()].concat();
-    let own = sha256(&both).into_iter().fold(0u128, |bits, byte| bits << 8 | u128::from(byte));
-    let (least, _) = ids_of(notification, sequence);
-    DeliveryId::from_bits(least.bits() | own & ((1 << OWN_BITS) - 1))
+    let hash = sha256(&both).into_iter().fold(0u128, |bits, byte| bits << 8 | u128::from(byte));
+    let (least, _) = delivery_id_range(notification, sequence);
+    DeliveryId::from_bits(least.bits() | hash & ((1 << WEBHOOK_BITS) - 1))
 }
 
-/// The least and the greatest id that a delivery of a notification can have, whichever webhook it is for.
-pub fn ids_of(notification: NotificationId, sequence: i64) -> (DeliveryId, DeliveryId) {
-    let number = u128::from(sequence.unsigned_abs());
-    let (high, low) = (number >> 8 & 0xfff, number & 0xff);
-    let least = DeliveryId::laid_out(notification.millis(), high << 64 | low << OWN_BITS);
-    (least, DeliveryId::from_bits(least.bits() | ((1 << OWN_BITS) - 1)))
+/// The least and the greatest id that a delivery of a notification can have, for any webhook.
+pub fn delivery_id_range(notification: NotificationId, sequence: i64) -> (DeliveryId, DeliveryId) {
+    let sequence = u128::from(sequence.unsigned_abs());
+    let (high, low) = (sequence >> 8 & 0xfff, sequence & 0xff);
+    let least = DeliveryId::from_parts(notification.millis(), high << 64 | low << WEBHOOK_BITS);
+    (least, DeliveryId::from_bits(least.bits() | ((1 << WEBHOOK_BITS) - 1)))
 }
 
-/// One delivery, whichever webhook it is for.
+/// Finds a delivery of any webhook.
 pub fn find(db: &Reader<'_>, id: DeliveryId) -> Result<Delivery> {
-    let anywhere = sql!(
+    let query = sql!(
         Delivery::SELECT,
         " where account_id = :account and id = :id
             and webhook_id in (select w.id from webhook w where w.account_id = :account)"
     );
-    Ok(db.one(anywhere, bind! { id })?)
+    Ok(db.one(query, bind! { id })?)
 }
 
-/// One delivery of a webhook.
-pub fn find_of(db: &Reader<'_>, webhook_id: WebhookId, id: DeliveryId) -> Result<Delivery> {
-    let here = sql!(
+/// Finds a delivery of this webhook.
+pub fn find_for_webhook(
+    db: &Reader<'_>,
+    webhook_id: WebhookId,
+    id: DeliveryId,
+) -> Result<Delivery> {
+    let query = sql!(
         Delivery::SELECT,
         " where account_id = :account and webhook_id = :webhook_id and id = :id"
     );
-    Ok(db.one(here, bind! { webhook_id, id })?)
+    Ok(db.one(query, bind! { webhook_id, id })?)
 }
 
 row! {
-    /// A delivery that is due, with what is to be sent.
+    /// A delivery to send, with the body.
     #[derive(Debug, Clone)]
     pub struct Due {
         pub id: DeliveryId,
         pub sequence: Option<i64>,
         pub notification_id: NotificationId,
         pub kind: String,
-        /// `None` if it is no longer kept.
+        /// `None` if the notification is no longer stored.
         pub body: Option<String>,
     }
 }
 
-/// The deliveries of a webhook that are due, the longest due first.
+/// The deliveries of a webhook that are due, oldest due time first.
 pub fn due(db: &Reader<'_>, webhook_id: WebhookId, limit: i64) -> Result<Vec<Due>> {
     Ok(db.all(
         sql!(
@@ -176,22 +196,22 @@ pub fn due(db: &Reader<'_>, webhook_id: WebhookId, limit: i64) -> Result<Vec<Due
     )?)
 }
 
-/// The pings that are due. They stand in no log, so they wait for nothing and nothing waits for them.
-pub fn pings(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Vec<Due>> {
+/// The pings that are due. They are not in the log, so they are sent independently of the order of other deliveries.
+pub fn due_pings(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Vec<Due>> {
     Ok(db.all(
         sql!(DUE, " and d.sequence is null and d.next_attempt_at <= :now order by d.id"),
         bind! { webhook_id },
     )?)
 }
 
-/// The pending delivery that comes first in the log, and when it is due.
-pub fn first(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Option<(Due, Timestamp)>> {
-    let due: Option<Due> = db.maybe(
+/// The first pending delivery in the order of the log, and when it is due.
+pub fn first_pending(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Option<(Due, Timestamp)>> {
+    let due: Option<Due> = db.optional(
         sql!(DUE, " and d.sequence is not null order by d.sequence limit 1"),
         bind! { webhook_id },
     )?;
     let Some(due) = due else { return Ok(None) };
-    let next = find_of(db, webhook_id, due.id)?.next_attempt_at.unwrap_or(db.now());
+    let next = find_for_webhook(db, webhook_id, due.id)?.next_attempt_at.unwrap_or(db.now());
     Ok(Some((due, next)))
 }
 
@@ -207,16 +227,16 @@ const NEXT_DUE: &str = "
                     and d.status = 'pending') as next_due
     from webhook w where w.account_id = :account and w.id in (:webhooks)";
 
-/// When the next pending delivery of each of these webhooks is due, where there is one.
+/// When the next pending delivery of each of these webhooks is due, for those that have one.
 pub fn next_due(db: &Reader<'_>, webhooks: &[WebhookId]) -> Result<HashMap<WebhookId, Timestamp>> {
     let due: Vec<(WebhookId, Option<Timestamp>)> =
         db.all(NEXT_DUE, bind! { webhooks: webhooks.to_vec() })?;
     Ok(due.into_iter().filter_map(|(id, at)| Some((id, at?))).collect())
 }
 
-/// For a job that will want that once it has asked for other things.
-pub fn next_due_ahead(db: &Reader<'_>, webhooks: &[WebhookId]) -> Result<()> {
-    Ok(db.ahead(NEXT_DUE, bind! { webhooks: webhooks.to_vec() })?)
+/// Prefetches the rows that [`next_due`] reads.
+pub fn prefetch_next_due(db: &Reader<'_>, webhooks: &[WebhookId]) -> Result<()> {
+    Ok(db.prefetch(NEXT_DUE, bind! { webhooks: webhooks.to_vec() })?)
 }
 
 #[cfg(test)]
@@ -226,27 +246,27 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Deliveries of a webhook lie in the order of the log, each within what its notification's can be, and none
-        /// is that of another webhook.
+        /// Delivery ids of a webhook are sorted in the order of the log, each is within the range of its notification,
+        /// and two webhooks never share one.
         #[test]
-        fn an_id_follows_from_webhook_and_notification(
+        fn delivery_ids_are_derived_from_webhook_and_notification(
             webhook in any::<u128>(), other in any::<u128>(), sequence in 1i64..1 << 40,
-            told in any::<u128>(), later in 0u128..3, next in 1i64..1000,
+            notification in any::<u128>(), millis in 0u128..3, next in 1i64..1000,
         ) {
-            let told = told >> 2;
-            let id = |webhook: u128, told: u128, sequence: i64| {
-                id_of(WebhookId::from_bits(webhook), NotificationId::from_bits(told), sequence)
+            let notification = notification >> 2;
+            let id = |webhook: u128, notification: u128, sequence: i64| {
+                delivery_id(WebhookId::from_bits(webhook), NotificationId::from_bits(notification), sequence)
             };
-            let own = id(webhook, told, sequence);
-            prop_assert_eq!(own, id(webhook, told, sequence));
-            prop_assert!(webhook == other || own != id(other, told, sequence));
-            let (least, greatest) = ids_of(NotificationId::from_bits(told), sequence);
-            prop_assert!(least <= own && own <= greatest);
-            prop_assert_eq!(own.bits() >> 80, told >> 80);
-            // Numbers are counted anew every 2^20; so many are not told in a millisecond.
-            prop_assume!(later > 0 || sequence % (1 << 20) + next < 1 << 20);
-            let after = id(webhook, told + (later << 80), sequence + next);
-            prop_assert!(after > own);
+            let first = id(webhook, notification, sequence);
+            prop_assert_eq!(first, id(webhook, notification, sequence));
+            prop_assert!(webhook == other || first != id(other, notification, sequence));
+            let (least, greatest) = delivery_id_range(NotificationId::from_bits(notification), sequence);
+            prop_assert!(least <= first && first <= greatest);
+            prop_assert_eq!(first.bits() >> 80, notification >> 80);
+            // The sequence bits wrap around after 2^20 notifications, and one millisecond never has that many.
+            prop_assume!(millis > 0 || sequence % (1 << 20) + next < 1 << 20);
+            let second = id(webhook, notification + (millis << 80), sequence + next);
+            prop_assert!(second > first);
         }
     }
 }

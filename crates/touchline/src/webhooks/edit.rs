@@ -1,4 +1,5 @@
-//! Making and changing webhooks. Whoever makes or changes one answers for it: it is told what they may read.
+//! Creates, changes and deletes webhooks. A webhook belongs to the caller who created or last changed it, and receives
+//! only what that caller can read.
 
 use std::time::Duration;
 
@@ -10,130 +11,145 @@ use utoipa::ToSchema;
 
 use super::access::{self, Manager};
 use super::address;
-use super::ears::Ears;
 use super::guard::Guard;
 use super::kinds;
 use super::signature::Secret;
-use super::webhook::{Earlier, Ordering, SLOTS, Status, Webhook};
-use crate::accounts::api_key::own_teams;
-use crate::accounts::rights::{Listed, Reach};
+use super::visibility::EventVisibility;
+use super::webhook::{Ordering, PreviousSecrets, SLOTS, Status, Webhook};
+use crate::accounts::api_key::validate_team_ids;
+use crate::accounts::rights::{SpaceSeparated, TeamAccess};
 use crate::app::App;
 use crate::config::BaseUrl;
 use crate::error::{Code, Error, Fault, Result};
-use crate::expected::{Expected, Versioned};
 use crate::ids::{AppId, TeamId, WebhookId};
+use crate::if_match::{IfMatch, Versioned};
 use crate::secrets::SealKey;
-use crate::signals::{self, Tell};
+use crate::signals::{self, Publish};
 
-/// As many webhooks as an account can have.
-const MOST: i64 = 1_000;
-/// How long the secret before a rotation also signs.
-const OVERLAP: Duration = Duration::from_secs(24 * 3600);
-/// As many secrets as sign at once beside the newest.
-const OVERLAPPING: usize = 4;
+/// The most webhooks an account can have.
+const MAX_WEBHOOKS: i64 = 1_000;
+/// How long the previous secret is also used for signing after a rotation.
+const ROTATION_OVERLAP: Duration = Duration::from_secs(24 * 3600);
+/// The most previous secrets that are used for signing at once.
+const MAX_PREVIOUS_SECRETS: usize = 4;
 
-/// A webhook to be made.
+/// The webhook to create.
 #[derive(Debug, Clone, ToSchema)]
+#[schema(as = CreateWebhookRequest)]
 pub struct NewWebhook {
-    /// Where notifications are sent: `https`, port 443 or 8443, a public machine.
+    /// URL that receives the notifications. It must use `https`, port 443 or 8443, and a public host.
     #[schema(examples("https://hooks.example.org/touchline"))]
     pub url: String,
-    /// Kinds such as `event.created`, `event.*` for all of a sort, or `*`.
+    /// Notification types to subscribe to, such as `event.created`; `event.*` for all types of a group, or `*` for all.
     #[schema(min_items = 1, max_items = 100, examples("event.*", "message.posted"))]
     pub events: Vec<String>,
+    /// What the webhook is for. At most 500 characters.
     #[schema(max_length = 500)]
     pub description: Option<String>,
-    /// Only news of these teams.
+    /// Only send notifications about these teams. Default: all teams.
     #[schema(min_items = 1, max_items = 100)]
     pub team_ids: Option<Vec<TeamId>>,
-    /// `parallel` if left out.
+    /// Order in which notifications are sent: `parallel` (several at once) or `strict` (one after the other, by
+    /// `sequence`). Default: `parallel`.
     pub ordering: Option<Ordering>,
 }
 
-/// What is changed of a webhook.
+/// The fields of a webhook to change.
 #[derive(Debug, Clone, Default, ToSchema)]
+#[schema(as = UpdateWebhookRequest)]
 pub struct WebhookChange {
+    /// New URL. It must use `https`, port 443 or 8443, and a public host.
     pub url: Option<String>,
+    /// New notification types to subscribe to, such as `event.created`, `event.*` or `*`.
     #[schema(min_items = 1, max_items = 100)]
     pub events: Option<Vec<String>>,
+    /// New description; `null` removes it. At most 500 characters.
     #[schema(value_type = Option<String>, max_length = 500)]
     pub description: Change<String>,
+    /// New teams; `null` subscribes to all teams.
     #[schema(value_type = Option<Vec<TeamId>>, min_items = 1, max_items = 100)]
     pub team_ids: Change<Vec<TeamId>>,
+    /// New order in which notifications are sent.
     pub ordering: Option<Ordering>,
 }
 
-/// What is needed to make or change webhooks.
+/// What creating and changing webhooks needs: settings of the installation, and the caller's rights.
 #[derive(Clone)]
-pub struct Means {
+pub struct EditContext {
     pub guard: Guard,
     pub home: BaseUrl,
-    /// The key that secrets are sealed with.
+    /// The key that encrypts secrets.
     pub key: SealKey,
-    /// The app through which somebody acts.
+    /// The app through which the caller acts.
     pub app: Option<String>,
-    /// The teams they reach.
-    pub reach: Reach,
+    /// The teams that the caller can access.
+    pub access: TeamAccess,
 }
 
-impl Means {
-    /// What this installation has for it, used through this app or through none.
-    pub fn of(app: &App, through: Option<AppId>, reach: Reach) -> Self {
+impl EditContext {
+    /// The context of a caller who acts through an app, or directly.
+    pub fn new(app: &App, via: Option<AppId>, access: TeamAccess) -> Self {
         Self {
             guard: Guard::new(app.config.webhook_allow_cidrs.clone()),
-            home: app.home.clone(),
+            home: app.base_url.clone(),
             key: app.secrets.key("webhook"),
-            app: through.map(|app| app.to_string()),
-            reach,
+            app: via.map(|app| app.to_string()),
+            access,
         }
     }
 }
 
-/// A webhook with its secret, which is shown only now.
+/// A webhook with its secret, which is shown only once.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = NewWebhookAnswer)]
-pub struct Made {
+#[schema(as = CreatedWebhook)]
+pub struct CreatedWebhook {
     #[serde(flatten)]
     pub webhook: Webhook,
-    /// What signs everything the webhook is told. It is shown only now; where an `Idempotency-Key` repeats
-    /// the answer, it is left out.
+    /// Secret that signs every request to the webhook. It is shown only once: a response that is repeated for an
+    /// `Idempotency-Key` does not contain it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false, examples("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="))]
     pub secret: Option<String>,
 }
 
-impl Made {
-    /// What is shown once, and what is kept of the answer.
-    pub fn pair((webhook, secret): (Webhook, Secret)) -> (Self, Self) {
-        let kept = Self { webhook: webhook.clone(), secret: None };
-        (Self { webhook, secret: Some(secret.reveal()) }, kept)
+impl CreatedWebhook {
+    /// The response with the secret, and the one without it that is stored for repeated requests.
+    pub fn with_and_without_secret((webhook, secret): (Webhook, Secret)) -> (Self, Self) {
+        let stored = Self { webhook: webhook.clone(), secret: None };
+        (Self { webhook, secret: Some(secret.reveal()) }, stored)
     }
 }
 
-impl Versioned for Made {
+impl Versioned for CreatedWebhook {
     fn version(&self) -> i64 {
         self.webhook.version
     }
 }
 
-/// The teams of a webhook. One that whoever asks does not reach is refused as if it were not there.
-fn teams(tx: &Tx<'_>, means: &Means, teams: Option<Vec<TeamId>>) -> Result<Option<Listed<TeamId>>> {
-    let named = teams.iter().flatten().enumerate();
-    let faults: Vec<_> = named
-        .filter(|(_, team)| means.reach.check(**team).is_err())
-        .map(|(place, team)| {
+/// Validates the teams of a webhook. A team that the caller cannot access is reported as not found.
+fn validate_teams(
+    tx: &Tx<'_>,
+    context: &EditContext,
+    teams: Option<Vec<TeamId>>,
+) -> Result<Option<SpaceSeparated<TeamId>>> {
+    let faults: Vec<_> = teams
+        .iter()
+        .flatten()
+        .enumerate()
+        .filter(|(_, team)| context.access.check(**team).is_err())
+        .map(|(index, team)| {
             let detail = format!("There is no team {team}.");
-            Fault::new(format!("/team_ids/{place}"), "not_found", detail)
+            Fault::new(format!("/team_ids/{index}"), "not_found", detail)
         })
         .collect();
     if !faults.is_empty() {
         return Err(Error::invalid(faults));
     }
-    Ok(own_teams(tx, teams)?.map(Listed))
+    Ok(validate_team_ids(tx, teams)?.map(SpaceSeparated))
 }
 
-/// What was said of a webhook, if all of it is valid: otherwise everything that is not.
-fn valid<A, B, C>(a: Result<A>, b: Result<B>, c: Result<C>) -> Result<(A, B, C)> {
+/// Combines three validation results, with the errors of all of them.
+fn combine_results<A, B, C>(a: Result<A>, b: Result<B>, c: Result<C>) -> Result<(A, B, C)> {
     let (a, b, c) = match (a, b, c) {
         (Ok(a), Ok(b), Ok(c)) => return Ok((a, b, c)),
         (a, b, c) => (a.err(), b.err(), c.err()),
@@ -148,20 +164,22 @@ fn valid<A, B, C>(a: Result<A>, b: Result<B>, c: Result<C>) -> Result<(A, B, C)>
     Err(Error::invalid(faults))
 }
 
-/// Makes a webhook. It is told of what happens from now on. The secret is shown this once.
-pub fn create(tx: &Tx<'_>, means: &Means, new: NewWebhook) -> Result<(Webhook, Secret)> {
+/// Creates a webhook. It receives notifications from now on. Returns the secret, which is shown only once.
+pub fn create(tx: &Tx<'_>, context: &EditContext, new: NewWebhook) -> Result<(Webhook, Secret)> {
     let (count,): (i64,) =
         tx.one("select count(*) from webhook where account_id = :account", bind! {})?;
-    if count >= MOST {
-        let detail = format!("An account can have {MOST} webhooks.");
+    if count >= MAX_WEBHOOKS {
+        let detail = format!(
+            "An account can have at most {MAX_WEBHOOKS} webhooks. Delete one that you no longer need."
+        );
         return Err(Error::new(Code::Conflict, detail));
     }
-    let (url, events, team_ids) = valid(
-        address::checked(&new.url, &means.guard, &means.home),
-        wishes(tx, means, new.events),
-        teams(tx, means, new.team_ids),
+    let (url, events, team_ids) = combine_results(
+        address::validate(&new.url, &context.guard, &context.home),
+        validate_events(tx, context, new.events),
+        validate_teams(tx, context, new.team_ids),
     )?;
-    let secret = Secret::make(tx.dice());
+    let secret = Secret::generate(tx.rng());
     let position = signals::sequence(tx)?;
     let id: WebhookId = tx.new_id();
     let webhook = Webhook {
@@ -169,31 +187,31 @@ pub fn create(tx: &Tx<'_>, means: &Means, new: NewWebhook) -> Result<(Webhook, S
         account_id: tx.account(),
         url,
         description: new.description,
-        events: Listed(events),
+        events: SpaceSeparated(events),
         team_ids,
         ordering: new.ordering.unwrap_or(Ordering::Parallel),
         status: Status::Enabled,
         disabled_reason: None,
         disabled_at: None,
-        secret: seal(tx, means, id, &secret),
-        previous_secrets: Earlier::default(),
+        secret: seal(tx, context, id, &secret),
+        previous_secrets: PreviousSecrets::default(),
         previous_secret_until: None,
         creator: tx.actor().to_owned(),
-        creator_app: means.app.clone(),
-        slot: i64::try_from(tx.dice().below(SLOTS as u64)).unwrap_or(0),
+        creator_app: context.app.clone(),
+        slot: i64::try_from(tx.rng().below(SLOTS as u64)).unwrap_or(0),
         position,
         replay_after: None,
         replay_until: None,
         replay_missed: false,
         failures: 0,
         failing_since: None,
-        resting_until: None,
+        paused_until: None,
         recovered_at: None,
         created_at: tx.now(),
         updated_at: tx.now(),
         version: 1,
     };
-    tx.run(Webhook::INSERT, &webhook.bind())?;
+    tx.execute(Webhook::INSERT, &webhook.bind())?;
     tx.audit(
         "webhook.created",
         &id.to_string(),
@@ -202,48 +220,49 @@ pub fn create(tx: &Tx<'_>, means: &Means, new: NewWebhook) -> Result<(Webhook, S
     Ok((webhook, secret))
 }
 
-/// Changes a webhook. Whoever changes it answers for it from now on; what is tried again goes to the new
-/// address.
+/// Changes a webhook. It now belongs to the caller. Retries go to the new URL.
 pub fn change(
     tx: &Tx<'_>,
-    means: &Means,
+    context: &EditContext,
     id: WebhookId,
-    expected: &Expected,
+    expected: &IfMatch,
     change: WebhookChange,
 ) -> Result<Webhook> {
-    let before = expected.check(access::managed(tx, &means.into(), id))?;
+    let before = expected.check(access::find_managed(tx, &context.into(), id))?;
     let url = match change.url {
-        Some(url) => address::checked(&url, &means.guard, &means.home),
+        Some(url) => address::validate(&url, &context.guard, &context.home),
         None => Ok(before.url.clone()),
     };
     let events = change.events.unwrap_or_else(|| before.events.0.clone());
     let team_ids = match change.team_ids {
-        Change::Set(named) => teams(tx, means, Some(named)),
+        Change::Set(ids) => validate_teams(tx, context, Some(ids)),
         Change::Clear => Ok(None),
         Change::Keep => Ok(before.team_ids.clone()),
     };
-    let (url, events, team_ids) = valid(url, taken_over(tx, means, &before, events), team_ids)?;
+    let (url, events, team_ids) =
+        combine_results(url, validate_takeover(tx, context, &before, events), team_ids)?;
     let after = Webhook {
         url,
-        events: Listed(events),
+        events: SpaceSeparated(events),
         description: change.description.apply(before.description.clone()),
         team_ids,
         ordering: change.ordering.unwrap_or(before.ordering),
         creator: tx.actor().to_owned(),
-        creator_app: means.app.clone(),
+        creator_app: context.app.clone(),
         ..before.clone()
     };
     if after == before {
         return Ok(before);
     }
     if after.events != before.events || after.team_ids != before.team_ids {
-        before.pass_over(tx)?;
+        before.skip_unwanted(tx)?;
     }
     let mut after = update(tx, after)?;
     if after.url != before.url && after.status == Status::Enabled {
-        // What is known of the old receiver says nothing of the new one. Of a webhook that is off it says what was missed.
-        tx.run(
-            "update webhook set failures = 0, failing_since = null, resting_until = null
+        // The health of the old receiver says nothing about the new one. For a disabled webhook it is still needed to
+        // find out what was missed.
+        tx.execute(
+            "update webhook set failures = 0, failing_since = null, paused_until = null
              where account_id = :account and id = :id and status = 'enabled'",
             bind! { id },
         )?;
@@ -255,24 +274,24 @@ pub fn change(
     Ok(after)
 }
 
-/// Makes a new secret. The one before also signs for a day, so that receivers can change over.
-pub fn rotate(
+/// Generates a new secret. The previous one is also used for signing for 24 hours, so that receivers can switch.
+pub fn rotate_secret(
     tx: &Tx<'_>,
-    means: &Means,
+    context: &EditContext,
     id: WebhookId,
-    expected: &Expected,
+    expected: &IfMatch,
 ) -> Result<(Webhook, Secret)> {
-    let before = expected.check(access::managed(tx, &means.into(), id))?;
-    let mut previous: Vec<_> = before.previous_secrets.at(tx.now()).cloned().collect();
-    if previous.len() >= OVERLAPPING {
-        let why = "The secret was changed too often within a day: each one before still signs for 24 hours.";
-        return Err(Error::invalid_state(why));
+    let before = expected.check(access::find_managed(tx, &context.into(), id))?;
+    let mut previous: Vec<_> = before.previous_secrets.active_at(tx.now()).cloned().collect();
+    if previous.len() >= MAX_PREVIOUS_SECRETS {
+        let detail = "The secret was rotated too often within 24 hours. Each previous secret stays valid for 24 hours; try again later.";
+        return Err(Error::invalid_state(detail));
     }
-    let (secret, until) = (Secret::make(tx.dice()), tx.now().plus(OVERLAP));
+    let (secret, until) = (Secret::generate(tx.rng()), tx.now().plus(ROTATION_OVERLAP));
     previous.insert(0, (before.secret.clone(), until.micros()));
     let after = Webhook {
-        secret: seal(tx, means, id, &secret),
-        previous_secrets: Earlier(previous),
+        secret: seal(tx, context, id, &secret),
+        previous_secrets: PreviousSecrets(previous),
         previous_secret_until: Some(until),
         ..before
     };
@@ -281,21 +300,29 @@ pub fn rotate(
     Ok((after, secret))
 }
 
-/// Deletes a webhook with everything that is known of its deliveries.
-pub fn delete(tx: &Tx<'_>, who: &Manager, id: WebhookId, expected: &Expected) -> Result<Webhook> {
-    let before = expected.check(access::managed(tx, who, id))?;
-    // First the webhook: whoever is about to write down what it was sent either has done so by then, or finds nobody.
-    tx.run("delete from webhook where account_id = :account and id = :id", bind! { id })?;
-    tx.run("delete from delivery where account_id = :account and webhook_id = :id", bind! { id })?;
+/// Deletes a webhook and its deliveries.
+pub fn delete(
+    tx: &Tx<'_>,
+    manager: &Manager,
+    id: WebhookId,
+    expected: &IfMatch,
+) -> Result<Webhook> {
+    let before = expected.check(access::find_managed(tx, manager, id))?;
+    // The webhook first: a worker that is about to record deliveries has either done so before, or finds no webhook.
+    tx.execute("delete from webhook where account_id = :account and id = :id", bind! { id })?;
+    tx.execute(
+        "delete from delivery where account_id = :account and webhook_id = :id",
+        bind! { id },
+    )?;
     tx.audit("webhook.deleted", &id.to_string(), &json!({ "url": before.url }))?;
     Ok(before)
 }
 
-/// Keeps what was changed by hand. How far it has come and how its receiver is doing is not touched: a carrier
-/// may be about to write that down.
+/// Stores what a user can change. The position and the health are not written here, because a delivery worker may be
+/// about to write them.
 fn update(tx: &Tx<'_>, webhook: Webhook) -> Result<Webhook> {
     let after = Webhook { updated_at: tx.now(), version: webhook.version + 1, ..webhook };
-    tx.run(
+    tx.execute(
         "update webhook set url = :url, description = :description, events = :events,
              team_ids = :team_ids, ordering = :ordering, secret = :secret,
              previous_secrets = :previous_secrets, previous_secret_until = :previous_secret_until,
@@ -306,61 +333,75 @@ fn update(tx: &Tx<'_>, webhook: Webhook) -> Result<Webhook> {
     Ok(after)
 }
 
-/// The kinds somebody wishes to be told of, each once, if they may be.
-fn wishes(db: &Reader<'_>, means: &Means, wishes: Vec<String>) -> Result<Vec<String>> {
-    let ears = Ears::of_creator(db, db.actor(), means.app.as_deref())?;
-    let may = |wish: &str| {
-        let mut among = kinds::sent().filter(|kind| kinds::means(wish, kind.name));
-        ears.as_ref().is_some_and(|ears| among.any(|kind| ears.may_hear(kind.name)))
+/// Validates the subscribed kinds and removes duplicates. Fails for a kind that the caller cannot read.
+fn validate_events(
+    db: &Reader<'_>,
+    context: &EditContext,
+    patterns: Vec<String>,
+) -> Result<Vec<String>> {
+    let visibility = EventVisibility::of_creator(db, db.actor(), context.app.as_deref())?;
+    let can_see = |pattern: &str| {
+        let mut matching =
+            kinds::all_kinds().filter(|kind| kinds::pattern_matches(pattern, kind.name));
+        visibility
+            .as_ref()
+            .is_some_and(|visibility| matching.any(|kind| visibility.can_see_kind(kind.name)))
     };
     let mut faults = Vec::new();
-    let mut kept: Vec<String> = Vec::new();
-    for (place, wish) in wishes.into_iter().enumerate() {
-        let pointer = format!("/events/{place}");
-        if !kinds::is_wish(&wish) {
-            faults.push(Fault::new(&pointer, "unknown_event", kinds::no_wish(&wish)));
-        } else if !may(&wish) {
-            let detail = format!("You may not read what {wish} tells of.");
+    let mut unique: Vec<String> = Vec::new();
+    for (index, pattern) in patterns.into_iter().enumerate() {
+        let pointer = format!("/events/{index}");
+        if !kinds::is_known_pattern(&pattern) {
+            faults.push(Fault::new(
+                &pointer,
+                "unknown_event",
+                kinds::unknown_pattern_error(&pattern),
+            ));
+        } else if !can_see(&pattern) {
+            let detail = format!("You are not allowed to read {pattern} notifications.");
             faults.push(Fault::new(&pointer, "not_allowed", detail));
-        } else if !kept.contains(&wish) {
-            kept.push(wish);
+        } else if !unique.contains(&pattern) {
+            unique.push(pattern);
         }
     }
-    if faults.is_empty() && kept.is_empty() {
+    if faults.is_empty() && unique.is_empty() {
         faults.push(Fault::new(
             "/events",
             "required",
-            "At least one kind is needed; `*` means all.",
+            "`events` must contain at least one notification type. Use `*` for all.",
         ));
     }
-    if faults.is_empty() { Ok(kept) } else { Err(Error::invalid(faults)) }
+    if faults.is_empty() { Ok(unique) } else { Err(Error::invalid(faults)) }
 }
 
-/// The kinds of a webhook for which somebody else answers from now on. They must be open to them as they were to whoever
-/// answered for it so far: otherwise it would be told less, and nobody would notice.
-pub(super) fn taken_over(
+/// Validates the kinds of a webhook that the caller takes over. The caller must be able to see all that the previous
+/// creator could see. Otherwise the webhook would silently receive less.
+pub(super) fn validate_takeover(
     db: &Reader<'_>,
-    means: &Means,
+    context: &EditContext,
     before: &Webhook,
     events: Vec<String>,
 ) -> Result<Vec<String>> {
-    let events = wishes(db, means, events)?;
-    let Some(theirs) = before.creators_ears(db)? else { return Ok(events) };
-    let own = Ears::of_creator(db, db.actor(), means.app.as_deref())?;
-    let deaf = |kind: &str| own.as_ref().is_none_or(|own| !own.may_hear(kind));
-    let lost = kinds::sent().map(|kind| kind.name).find(|kind| {
-        events.iter().any(|wish| kinds::means(wish, kind)) && theirs.may_hear(kind) && deaf(kind)
+    let events = validate_events(db, context, events)?;
+    let Some(theirs) = before.creator_visibility(db)? else { return Ok(events) };
+    let own = EventVisibility::of_creator(db, db.actor(), context.app.as_deref())?;
+    let is_hidden = |kind: &str| own.as_ref().is_none_or(|own| !own.can_see_kind(kind));
+    let hidden = kinds::all_kinds().map(|kind| kind.name).find(|kind| {
+        events.iter().any(|pattern| kinds::pattern_matches(pattern, kind))
+            && theirs.can_see_kind(kind)
+            && is_hidden(kind)
     });
-    let Some(kind) = lost else { return Ok(events) };
-    let detail = format!("It is told of {kind}, which you may not read.");
+    let Some(kind) = hidden else { return Ok(events) };
+    let detail =
+        format!("This webhook receives {kind} notifications, which you are not allowed to read.");
     Err(Error::invalid(vec![Fault::new("/events", "not_allowed", detail)]))
 }
 
-fn seal(tx: &Tx<'_>, means: &Means, id: WebhookId, secret: &Secret) -> Vec<u8> {
-    means.key.seal(tx.dice(), id.to_string().as_bytes(), secret.bytes())
+fn seal(tx: &Tx<'_>, context: &EditContext, id: WebhookId, secret: &Secret) -> Vec<u8> {
+    context.key.seal(tx.rng(), id.to_string().as_bytes(), secret.as_bytes())
 }
 
-/// The account's webhooks, for a page that shows all.
-pub fn all(db: &Reader<'_>) -> Result<Vec<Webhook>> {
+/// All webhooks of the account.
+pub fn list_all(db: &Reader<'_>) -> Result<Vec<Webhook>> {
     Ok(db.all(sql!(Webhook::SELECT, " where account_id = :account order by id"), bind! {})?)
 }

@@ -1,10 +1,10 @@
-//! Which machines webhooks may reach: public ones, and the networks that the operator allows.
+//! Which IP addresses webhooks may connect to: public ones, and the networks that the operator allows.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
 
-/// Networks that are not public, as the registries of special addresses have them.
+/// IPv4 networks that are not public, from the IANA special-purpose address registry.
 const PRIVATE_V4: [(Ipv4Addr, u8); 15] = [
     (Ipv4Addr::UNSPECIFIED, 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -22,8 +22,9 @@ const PRIVATE_V4: [(Ipv4Addr, u8); 15] = [
     (Ipv4Addr::new(224, 0, 0, 0), 4),
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
-/// The public part of IPv6, and what in it is not public after all.
+/// The global unicast range of IPv6.
 const PUBLIC_V6: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
+/// Networks within it that are not public.
 const PRIVATE_V6: [(Ipv6Addr, u8); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
@@ -31,30 +32,30 @@ const PRIVATE_V6: [(Ipv6Addr, u8); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-/// Says which addresses may be reached.
+/// Decides which IP addresses may be connected to.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
     allowed: Vec<IpNet>,
 }
 
 impl Guard {
-    /// A guard that also lets through to these networks.
+    /// A guard that permits these networks as well as public addresses.
     pub fn new(allowed: Vec<IpNet>) -> Self {
         Self { allowed }
     }
 
-    /// Whether this machine may be reached.
-    pub fn lets(&self, address: IpAddr) -> bool {
-        self.allows(address) || is_public(address)
+    /// Whether this address may be connected to.
+    pub fn permits(&self, address: IpAddr) -> bool {
+        self.is_allowed_network(address) || is_public(address)
     }
 
     /// Whether the operator allows any network at all.
-    pub fn allows_any(&self) -> bool {
+    pub fn has_allowed_networks(&self) -> bool {
         !self.allowed.is_empty()
     }
 
-    /// Whether the operator allows this machine in so many words.
-    pub fn allows(&self, address: IpAddr) -> bool {
+    /// Whether the address is in a network that the operator allows.
+    pub fn is_allowed_network(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.allowed.iter().any(|net| net.contains(&address))
     }
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_public_machines_are_reached() {
+    fn only_public_addresses_are_permitted() {
         let guard = Guard::default();
         for private in [
             "127.0.0.1",
@@ -112,20 +113,22 @@ mod tests {
             "::ffff:10.0.0.1",
             "5f00::1",
         ] {
-            assert!(!guard.lets(private.parse().unwrap()), "{private}");
+            assert!(!guard.permits(private.parse().unwrap()), "{private}");
         }
         for public in
             ["1.1.1.1", "93.184.216.34", "172.32.0.1", "2606:4700::1111", "::ffff:1.1.1.1"]
         {
-            assert!(guard.lets(public.parse().unwrap()), "{public}");
+            assert!(guard.permits(public.parse().unwrap()), "{public}");
         }
     }
 
     #[test]
-    fn the_operator_may_allow_a_network() {
+    fn the_operator_can_allow_a_network() {
         let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()]);
-        assert!(guard.lets("127.0.0.1".parse().unwrap()));
-        assert!(guard.lets("::ffff:127.0.0.1".parse().unwrap()));
-        assert!(!guard.lets("::1".parse().unwrap()) && !guard.lets("10.0.0.1".parse().unwrap()));
+        assert!(guard.permits("127.0.0.1".parse().unwrap()));
+        assert!(guard.permits("::ffff:127.0.0.1".parse().unwrap()));
+        assert!(
+            !guard.permits("::1".parse().unwrap()) && !guard.permits("10.0.0.1".parse().unwrap())
+        );
     }
 }

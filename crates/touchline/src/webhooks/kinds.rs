@@ -1,5 +1,5 @@
-//! Everything that can happen, as subscribers are told: each kind with its meaning, what one must be allowed
-//! to read to be told, and what it is about.
+//! All kinds of notifications, each with its description, the scope that is needed to receive it, and the schema of its
+//! object.
 
 use crate::accounts::rights::ScopeName;
 
@@ -8,157 +8,158 @@ use crate::accounts::rights::ScopeName;
 pub struct Kind {
     /// Its name, such as `team.created`.
     pub name: &'static str,
-    /// What has happened, in words.
-    pub says: &'static str,
-    /// What one must be allowed to read; `None`: anybody who may be told anything.
+    /// What has happened, as a sentence.
+    pub description: &'static str,
+    /// The scope that is needed to receive it; `None` if every subscriber can.
     pub scope: Option<ScopeName>,
-    /// The schema of `data.object`, as the description of the API names it.
+    /// The name of the schema of `data.object` in the OpenAPI description.
     pub object: &'static str,
 }
 
 macro_rules! kinds {
-    ($($scope:expr, $object:literal { $($name:literal: $says:literal;)+ })+) => {
-        /// Every kind there is.
+    ($($scope:expr, $object:literal { $($name:literal: $description:literal;)+ })+) => {
+        /// All kinds in the log.
         pub const KINDS: &[Kind] = &[
-            $($(Kind { name: $name, says: $says, scope: $scope, object: $object },)+)+
+            $($(Kind { name: $name, description: $description, scope: $scope, object: $object },)+)+
         ];
     };
 }
 
 kinds! {
     Some(ScopeName::TeamsRead), "Team" {
-        "team.created": "A team was made.";
+        "team.created": "A team was created.";
         "team.updated": "A team was changed.";
-        "team.archived": "A team stopped playing.";
-        "team.restored": "An archived team is back.";
+        "team.archived": "A team was archived.";
+        "team.restored": "An archived team was restored.";
     }
-    Some(ScopeName::RosterRead), "MemberNews" {
-        "roster.member_added": "Somebody joined a team.";
-        "roster.member_updated": "Somebody's place on a team was changed.";
-        "roster.member_removed": "Somebody left a team.";
+    Some(ScopeName::RosterRead), "MemberSnapshot" {
+        "roster.member_added": "A member was added to a team.";
+        "roster.member_updated": "A member's data on a team's roster was changed.";
+        "roster.member_removed": "A member was removed from a team.";
     }
-    Some(ScopeName::RosterRead), "PersonNews" {
-        "roster.person_updated": "What is known of a person was changed.";
+    Some(ScopeName::RosterRead), "PersonSnapshot" {
+        "roster.person_updated": "A person's data was changed.";
     }
-    Some(ScopeName::EventsRead), "Event" {
-        "event.created": "An event was planned.";
+    Some(ScopeName::EventsRead), "TeamEvent" {
+        "event.created": "An event was created.";
         "event.updated": "An event was changed.";
-        "event.cancelled": "An event will not take place.";
-        "event.deleted": "An event was planned by mistake and is gone.";
+        "event.cancelled": "An event was cancelled.";
+        "event.deleted": "An event without RSVPs was deleted.";
     }
-    Some(ScopeName::EventsRead), "Location" {
-        "location.created": "A place was added.";
-        "location.updated": "A place was changed.";
-        "location.archived": "A place is no longer used.";
+    Some(ScopeName::EventsRead), "EventLocation" {
+        "location.created": "A location was created.";
+        "location.updated": "A location was changed.";
+        "location.archived": "A location was archived.";
     }
-    Some(ScopeName::EventsRead), "RsvpNews" {
-        "rsvp.answered": "Somebody said whether they come to an event, moved up from the waiting list, or left the team.";
+    Some(ScopeName::EventsRead), "RsvpSnapshot" {
+        "rsvp.answered": "A member's RSVP to an event changed: they answered, moved up from the waiting list, or left the team.";
     }
-    Some(ScopeName::EventsRead), "Feed" {
-        "calendar_feed.created": "A calendar can be subscribed to.";
-        "calendar_feed.revoked": "A calendar can no longer be subscribed to.";
+    Some(ScopeName::EventsRead), "CalendarFeed" {
+        "calendar_feed.created": "A calendar feed was created.";
+        "calendar_feed.revoked": "A calendar feed was revoked.";
     }
     Some(ScopeName::MessagesRead), "Message" {
         "message.posted": "A message or announcement was posted.";
-        "message.scheduled": "A message will be posted later.";
-        "message.updated": "A message that is not posted yet was changed.";
-        "message.retracted": "A message was taken back.";
+        "message.scheduled": "A message was scheduled to be posted later.";
+        "message.updated": "A scheduled message was changed before it was posted.";
+        "message.retracted": "A message was retracted.";
     }
-    Some(ScopeName::MessagesRead), "ReceiptNews" {
-        "message.read": "Somebody read a message.";
+    Some(ScopeName::MessagesRead), "ReceiptSnapshot" {
+        "message.read": "A recipient read a message.";
     }
-    Some(ScopeName::OrdersRead), "MoneySettings" {
-        "money_settings.updated": "How the account handles money was changed.";
+    Some(ScopeName::OrdersRead), "PaymentSettings" {
+        "payment_settings.updated": "The account's payment settings were changed.";
     }
     Some(ScopeName::OrdersRead), "Product" {
-        "product.created": "A product is sold.";
-        "product.updated": "A product was changed. What is taken from its stock is told with the order.";
-        "product.archived": "A product is no longer sold.";
+        "product.created": "A product was created.";
+        "product.updated": "A product was changed. Not sent when an order changes the stock; see the order's notifications.";
+        "product.archived": "A product was archived and is no longer for sale.";
     }
     Some(ScopeName::OrdersRead), "Discount" {
-        "discount.created": "A code that makes orders cheaper was made.";
-        "discount.updated": "A code that makes orders cheaper was changed.";
-        "discount.archived": "A code can no longer be used.";
+        "discount.created": "A discount code was created.";
+        "discount.updated": "A discount code was changed.";
+        "discount.archived": "A discount code was archived and can no longer be used.";
     }
-    Some(ScopeName::OrdersRead), "OrderNews" {
-        "order.placed": "Somebody ordered something; its stock is taken.";
-        "order.paid": "An order was paid, or costs nothing.";
-        "order.fulfilled": "An order was handed out, whole or in part; its lines say which.";
-        "order.cancelled": "An order was cancelled, or was not paid in time; its stock is given back.";
-        "order.refunded": "Some or all of what was paid for an order was given back.";
-        "order.refund_failed": "The payment provider could not give money back for an order: it counts as paid again.";
-        "order.buyer_erased": "Who bought something, and what was noted with it, was erased.";
+    Some(ScopeName::OrdersRead), "OrderSnapshot" {
+        "order.placed": "An order was placed and its stock was reserved.";
+        "order.updated": "The note or metadata of an order changed.";
+        "order.paid": "An order was paid, or was free when it was placed.";
+        "order.fulfilled": "An order was fulfilled completely or in part; its lines show which items.";
+        "order.cancelled": "An order was cancelled or was not paid in time; its stock was released.";
+        "order.refunded": "An order was refunded completely or in part.";
+        "order.refund_failed": "The payment provider could not refund an order; the amount counts as paid again.";
+        "order.buyer_erased": "The buyer and the note of an order were erased.";
     }
     Some(ScopeName::OrdersRead), "Due" {
-        "dues.charged": "A member was charged.";
-        "dues.updated": "A due was changed, or its late fee was added.";
-        "dues.payment_recorded": "Something was paid for a due.";
-        "dues.paid": "A due is fully paid.";
-        "dues.waived": "What was open of a due need not be paid any more.";
-        "dues.refunded": "Something that was paid for a due was given back.";
-        "dues.refund_failed": "The payment provider could not give back what was paid for a due: it counts as paid again.";
+        "dues.charged": "A due was charged to a member.";
+        "dues.updated": "A due was changed, or a late fee was added to it.";
+        "dues.payment_recorded": "A payment for a due was recorded.";
+        "dues.paid": "A due was fully paid.";
+        "dues.waived": "The open balance of a due was waived.";
+        "dues.refunded": "A payment for a due was refunded completely or in part.";
+        "dues.refund_failed": "The payment provider could not refund a payment for a due; the amount counts as paid again.";
     }
     Some(ScopeName::OrdersRead), "Refund" {
-        "refund.completed": "The payment provider has given money back.";
-        "refund.failed": "The payment provider could not give money back: it has to be done in another way.";
+        "refund.completed": "The payment provider completed a refund.";
+        "refund.failed": "The payment provider could not complete a refund; refund the amount in another way.";
     }
     Some(ScopeName::OrdersRead), "Payment" {
-        "payment.disputed": "A payer's bank asks to have a payment by card back, or it was decided who keeps it.";
+        "payment.disputed": "A card payment was disputed by the payer's bank, or a dispute was decided.";
     }
     Some(ScopeName::OrdersRead), "Checkout" {
-        "payment.stray": "Somebody paid by card for what could not be paid any more: for an order it is given back, for a due it is kept as credit.";
+        "payment.unmatched": "A card payment arrived for something that could no longer be paid. For an order it is refunded, for a due it is kept as credit.";
     }
-    // Everybody who has a credential can ask for this.
+    // Every credential can read the account.
     None, "Account" {
         "account.updated": "The account was changed.";
     }
-    // Who signs in is shown with the people of the roster, and nowhere else.
-    Some(ScopeName::RosterRead), "UserNews" {
-        "user.joined": "Somebody who signs in belongs to the account now.";
-        "user.role_changed": "Somebody who signs in was given another role.";
-        "user.removed": "Somebody who signs in no longer belongs to the account.";
+    // Users are only visible together with the people of the roster.
+    Some(ScopeName::RosterRead), "UserSnapshot" {
+        "user.joined": "A user joined the account.";
+        "user.role_changed": "A user's role was changed.";
+        "user.removed": "A user was removed from the account.";
     }
     Some(ScopeName::WebhooksWrite), "Webhook" {
-        "webhook.disabled": "A webhook was turned off: by hand, because it failed for too long, because its receiver is gone, or because whoever made it may have none any more.";
+        "webhook.disabled": "A webhook was disabled: manually, because it failed for too long, because its receiver responded with 410, or because its owner lost access.";
     }
 }
 
-/// What a test sends; it stands in no log.
+/// The kind of a test notification, which is not in the log.
 pub const PING: &str = "ping";
-const TEST: Kind = Kind {
+const PING_KIND: Kind = Kind {
     name: PING,
-    says: "Somebody tests the webhook. It is sent whether or not it was subscribed to.",
+    description: "A test of the webhook. It is sent whether or not the webhook subscribes to it.",
     scope: None,
-    object: "Ping",
+    object: "WebhookPing",
 };
 
-/// Everything a receiver can be sent.
-pub fn sent() -> impl Iterator<Item = &'static Kind> {
-    KINDS.iter().chain([&TEST])
+/// Every kind that a receiver can get: all kinds in the log, and the ping.
+pub fn all_kinds() -> impl Iterator<Item = &'static Kind> {
+    KINDS.iter().chain([&PING_KIND])
 }
 
 /// The kind with this name.
 pub fn find(name: &str) -> Option<&'static Kind> {
-    sent().find(|kind| kind.name == name)
+    all_kinds().find(|kind| kind.name == name)
 }
 
-/// Whether a wish, such as `team.created`, `team.*` or `*`, means this kind.
-pub fn means(wish: &str, kind: &str) -> bool {
-    match wish.strip_suffix('*') {
+/// Whether a pattern, such as `team.created`, `team.*` or `*`, matches this kind.
+pub fn pattern_matches(pattern: &str, kind: &str) -> bool {
+    match pattern.strip_suffix('*') {
         Some("") => true,
-        Some(start) => start.ends_with('.') && kind.starts_with(start),
-        None => wish == kind,
+        Some(prefix) => prefix.ends_with('.') && kind.starts_with(prefix),
+        None => pattern == kind,
     }
 }
 
-/// Whether a wish means any kind at all.
-pub fn is_wish(wish: &str) -> bool {
-    sent().any(|kind| means(wish, kind.name))
+/// Whether a pattern matches any kind at all.
+pub fn is_known_pattern(pattern: &str) -> bool {
+    all_kinds().any(|kind| pattern_matches(pattern, kind.name))
 }
 
-/// What is told of a wish that means none.
-pub fn no_wish(wish: &str) -> String {
-    format!("{wish:?} is no kind of notification; GET /event_types lists them.")
+/// The error text for a pattern that matches no kind.
+pub fn unknown_pattern_error(pattern: &str) -> String {
+    format!("{pattern:?} is not a notification type. GET /event_types lists all types.")
 }
 
 #[cfg(test)]
@@ -166,13 +167,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wishes_mean_kinds() {
-        assert!(means("*", "team.created") && means("team.*", "team.created"));
-        assert!(means("team.created", "team.created"));
-        assert!(is_wish(PING));
-        for wish in ["tea*", "te.*", "team.*x", "*.created", "team.", "team", "", "**", ".*"] {
-            assert!(!means(wish, "team.created"), "{wish}");
-            assert!(!is_wish(wish), "{wish}");
+    fn patterns_match_kinds() {
+        assert!(pattern_matches("*", "team.created") && pattern_matches("team.*", "team.created"));
+        assert!(pattern_matches("team.created", "team.created"));
+        assert!(is_known_pattern(PING));
+        for pattern in ["tea*", "te.*", "team.*x", "*.created", "team.", "team", "", "**", ".*"] {
+            assert!(!pattern_matches(pattern, "team.created"), "{pattern}");
+            assert!(!is_known_pattern(pattern), "{pattern}");
         }
     }
 }

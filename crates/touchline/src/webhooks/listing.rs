@@ -1,4 +1,4 @@
-//! Lists of webhooks and of their deliveries. Who sees and manages which stands in [`access`].
+//! Lists of webhooks and of their deliveries. See [`access`] for who can see and manage which.
 
 use kit::text;
 use store::{Reader, bind, sql};
@@ -6,7 +6,7 @@ use store::{Reader, bind, sql};
 use super::access::{self, Manager};
 use super::delivery::{Delivery, Status as DeliveryStatus};
 use super::webhook::{Status, Webhook};
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{DeliveryId, WebhookId};
 use crate::paging::{Order, Page};
@@ -20,23 +20,25 @@ pub struct WebhookFilter {
 /// A page of webhooks, in order of creation.
 pub fn webhooks(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     filter: &WebhookFilter,
     page: &Page<WebhookId>,
 ) -> Result<Vec<Webhook>> {
     let (status, maker, limit) =
-        (filter.status, access::answerable_creator(db, reach), page.fetch());
-    let after = page.after(WebhookId::LEAST, WebhookId::GREATEST);
+        (filter.status, access::required_creator(db, access), page.fetch_limit());
+    let after = page.after(WebhookId::MIN, WebhookId::MAX);
     let text = match page.order {
-        Order::Asc => sql!(Webhook::SELECT, OPEN, " and id > :after order by id limit :limit"),
+        Order::Asc => {
+            sql!(Webhook::SELECT, WEBHOOK_FILTER, " and id > :after order by id limit :limit")
+        }
         Order::Desc => {
-            sql!(Webhook::SELECT, OPEN, " and id < :after order by id desc limit :limit")
+            sql!(Webhook::SELECT, WEBHOOK_FILTER, " and id < :after order by id desc limit :limit")
         }
     };
     Ok(db.all(text, bind! { status, maker, after, limit })?)
 }
 
-const OPEN: &str = "
+const WEBHOOK_FILTER: &str = "
     where account_id = :account
       and (cast(:status as text) is null or status = :status)
       and (cast(:maker as text) is null or creator = :maker)";
@@ -45,40 +47,40 @@ const OPEN: &str = "
 #[derive(Debug, Default)]
 pub struct DeliveryFilter {
     pub status: Option<DeliveryStatus>,
-    /// The kind of notification, or several as in `team.*`.
+    /// A kind of notification, or a pattern such as `team.*`.
     pub kind: Option<String>,
 }
 
 /// A page of a webhook's deliveries, in the order of the log.
 pub fn deliveries(
     db: &Reader<'_>,
-    who: &Manager,
+    manager: &Manager,
     webhook_id: WebhookId,
     filter: &DeliveryFilter,
     page: &Page<DeliveryId>,
 ) -> Result<Vec<Delivery>> {
-    access::managed(db, who, webhook_id)?;
+    access::find_managed(db, manager, webhook_id)?;
     let status = filter.status;
-    let kind = filter.kind.as_deref().map(|wish| match wish.strip_suffix('*') {
-        Some(start) => format!("{}%", text::literal(start)),
-        None => text::literal(wish),
+    let kind = filter.kind.as_deref().map(|pattern| match pattern.strip_suffix('*') {
+        Some(prefix) => format!("{}%", text::escape_like(prefix)),
+        None => text::escape_like(pattern),
     });
-    let (after, limit) = (page.after(DeliveryId::LEAST, DeliveryId::GREATEST), page.fetch());
-    // Few of many fail, so those have an index of their own.
+    let (after, limit) = (page.after(DeliveryId::MIN, DeliveryId::MAX), page.fetch_limit());
+    // Only few deliveries fail, so failed ones have their own partial index.
     let text = match (status, page.order) {
         (Some(DeliveryStatus::Failed), Order::Asc) => {
-            sql!(Delivery::SELECT, TOLD, FAILED, ASCENDING)
+            sql!(Delivery::SELECT, DELIVERY_FILTER, FAILED, ASCENDING)
         }
         (Some(DeliveryStatus::Failed), Order::Desc) => {
-            sql!(Delivery::SELECT, TOLD, FAILED, DESCENDING)
+            sql!(Delivery::SELECT, DELIVERY_FILTER, FAILED, DESCENDING)
         }
-        (_, Order::Asc) => sql!(Delivery::SELECT, TOLD, ASCENDING),
-        (_, Order::Desc) => sql!(Delivery::SELECT, TOLD, DESCENDING),
+        (_, Order::Asc) => sql!(Delivery::SELECT, DELIVERY_FILTER, ASCENDING),
+        (_, Order::Desc) => sql!(Delivery::SELECT, DELIVERY_FILTER, DESCENDING),
     };
     Ok(db.all(text, bind! { webhook_id, status, kind, after, limit })?)
 }
 
-const TOLD: &str = "
+const DELIVERY_FILTER: &str = "
     where account_id = :account and webhook_id = :webhook_id
       and (cast(:status as text) is null or status = :status)
       and (cast(:kind as text) is null or kind like :kind escape '\\')";

@@ -1,11 +1,11 @@
-//! Webhooks: who is told what happens, and what became of the telling.
+//! Webhooks: subscriptions to notifications, and their deliveries.
 
 pub mod access;
 pub mod address;
 pub mod api;
-pub mod asking;
+pub mod actions;
 pub mod delivery;
-pub mod ears;
+pub mod visibility;
 pub mod edit;
 pub mod guard;
 pub mod health;
@@ -15,7 +15,7 @@ pub mod listing;
 pub mod outcome;
 pub mod pages;
 pub mod replay;
-pub mod shape;
+pub mod payload_schema;
 pub mod signature;
 pub mod summary;
 pub mod webhook;

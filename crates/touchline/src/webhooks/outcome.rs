@@ -1,5 +1,5 @@
-//! What became of attempts, written down together: the deliveries, how far the webhook has come in the log,
-//! and how its receiver is doing.
+//! Records the outcomes of attempts in one transaction: the deliveries, the webhook's position in the log, and the health
+//! of its receiver.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -7,157 +7,160 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use kit::{Dice, Timestamp};
+use kit::{Rng, Timestamp};
 use store::{Tx, bind, record, sql};
 
-use super::delivery::{Attempt, Attempts, Delivery, Status, id_of};
-use super::health::{Health, spread};
+use super::delivery::{Attempt, Attempts, Delivery, Status, delivery_id};
+use super::health::{Health, with_jitter};
 use super::webhook::Reason;
-use crate::accounts::usage::hour_of;
+use crate::accounts::usage::truncate_to_hour;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, DeliveryId, NotificationId, WebhookId};
 
-/// As many attempts as are kept of a delivery that is asked for again and again.
-const REMEMBERED: usize = 20;
-/// As long as a receiver can put off one delivery.
-const LONGEST_WAIT: Duration = Duration::from_secs(86_400);
+/// The most attempts stored for one delivery. Older ones are dropped.
+const MAX_STORED_ATTEMPTS: usize = 20;
+/// The longest delay of one delivery that a receiver can ask for with `Retry-After`.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(86_400);
 
-/// What is sent. Many are sent the same: kind and body are there once for all of them.
+/// A message to send. Webhooks that get the same notification share its kind and body.
 #[derive(Debug, Clone)]
-pub struct Parcel {
-    /// The delivery it belongs to, if it was tried before.
+pub struct OutgoingMessage {
+    /// The delivery, if it was sent before.
     pub delivery: Option<DeliveryId>,
-    /// Its number in the log; only a ping has none, and that has a delivery from the beginning.
+    /// Sequence number in the log. Only a ping has none, but a ping always has a delivery.
     pub sequence: Option<i64>,
     pub notification_id: NotificationId,
     pub kind: Arc<str>,
     pub body: Bytes,
-    /// Why it is not to be sent after all.
-    pub barred: Option<&'static str>,
+    /// Why the message must not be sent, if so.
+    pub skip_reason: Option<&'static str>,
 }
 
-impl Parcel {
-    /// The delivery to which it belongs, tried before or not.
+impl OutgoingMessage {
+    /// The id of its delivery, whether or not it was sent before.
     pub fn delivery_for(&self, webhook: WebhookId) -> DeliveryId {
-        let of_log = || id_of(webhook, self.notification_id, self.sequence.unwrap_or_default());
-        self.delivery.unwrap_or_else(of_log)
+        let derived =
+            || delivery_id(webhook, self.notification_id, self.sequence.unwrap_or_default());
+        self.delivery.unwrap_or_else(derived)
     }
 }
 
 /// What an attempt means for its delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The receiver took it.
-    Taken,
-    /// It may go better later; the receiver may have said when.
-    Later(Option<Duration>),
-    /// The webhook has another address by now. It is tried there, and nothing is known of who is there.
-    Moved,
-    /// The receiver wants this one no more.
-    Unwanted,
-    /// The receiver is gone for good.
+    /// The receiver accepted it.
+    Accepted,
+    /// It failed and is retried, at the earliest after the delay that the receiver asked for.
+    Retry(Option<Duration>),
+    /// It failed, but the webhook has another URL now. It is retried there, and says nothing about the new receiver.
+    UrlChanged,
+    /// It is not retried: the receiver asked for that, or it must not be sent.
+    Abort,
+    /// The receiver is permanently gone (status 410).
     Gone,
 }
 
 /// An attempt and what it means.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    pub parcel: Parcel,
-    /// The address it was sent to.
+    pub message: OutgoingMessage,
+    /// The URL it was sent to.
     pub to: Arc<str>,
     pub attempt: Attempt,
     pub verdict: Verdict,
 }
 
 impl Outcome {
-    /// When the attempt had ended.
-    pub fn ended(&self) -> Timestamp {
+    /// When the attempt ended.
+    pub fn ended_at(&self) -> Timestamp {
         self.attempt.at.plus(Duration::from_millis(self.attempt.duration_ms.unsigned_abs()))
     }
 
-    /// What it says of the receiver's health.
-    pub fn tell(&self, health: &mut Health, dice: &Dice) {
+    /// Updates the receiver's health.
+    pub fn update_health(&self, health: &mut Health, rng: &Rng) {
         match self.verdict {
-            Verdict::Taken => health.succeeded(self.ended()),
-            Verdict::Later(asked) => health.failed(self.ended(), asked, dice),
-            Verdict::Moved | Verdict::Unwanted | Verdict::Gone => {}
+            Verdict::Accepted => health.record_success(self.ended_at()),
+            Verdict::Retry(retry_after) => health.record_failure(self.ended_at(), retry_after, rng),
+            Verdict::UrlChanged | Verdict::Abort | Verdict::Gone => {}
         }
     }
 }
 
-/// An attempt that takes long and goes on: what comes after it in the log does not wait for it.
+/// A long-running attempt that is still in flight. Later notifications do not wait for it.
 #[derive(Debug, Clone)]
-pub struct Begun {
+pub struct RunningAttempt {
     pub delivery: DeliveryId,
-    pub parcel: Parcel,
+    pub message: OutgoingMessage,
     pub since: Timestamp,
-    /// If nothing was heard of it by then, whoever was at it is gone, and it is tried again.
-    pub given_up_at: Timestamp,
+    /// If no outcome was recorded by then, the process that ran it has died, and it is retried.
+    pub presumed_lost_at: Timestamp,
 }
 
-/// What happened to one webhook in a while.
+/// What a delivery worker did for one webhook since its last report.
 #[derive(Debug, Clone)]
 pub struct Report {
     pub webhook_id: WebhookId,
     /// In the order in which the attempts ended.
     pub outcomes: Vec<Outcome>,
-    /// What is still under way.
-    pub begun: Vec<Begun>,
-    /// How far the webhook has come in the log.
+    /// The attempts that are still in flight.
+    pub running: Vec<RunningAttempt>,
+    /// The webhook's new position in the log.
     pub position: i64,
 }
 
-/// The rules by which it is tried again.
+/// When failed deliveries are retried, and when a webhook is turned off.
 #[derive(Debug, Clone)]
-pub struct Rules {
-    pub retries: Vec<Duration>,
-    pub patience: Duration,
+pub struct RetryPolicy {
+    /// The delay before each retry.
+    pub retry_delays: Vec<Duration>,
+    /// A webhook is turned off after it has failed for this long.
+    pub disable_after: Duration,
 }
 
-/// Whether what is tried for the first time can have a delivery all the same.
+/// What to do if the delivery of a first attempt already exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
-    /// Nobody else has delivered it. If somebody has, nothing is written down.
-    Not,
-    /// Another node may have delivered some of it when this one could not be heard of for a while.
-    Perhaps,
+pub enum OnConflict {
+    /// Fail and record nothing. This is the usual case, because no other node delivers for the webhook.
+    Fail,
+    /// Keep the existing delivery. Another node may have sent it while this one was unreachable for a while.
+    Ignore,
 }
 
-/// Writes reports down, each of another webhook. Says why each is to be turned off, if it is.
+/// Records reports, at most one for each webhook. Returns why each webhook is to be turned off, if it is.
 pub fn record(
     tx: &Tx<'_>,
     reports: &[Report],
-    rules: &Rules,
-    known: Known,
+    policy: &RetryPolicy,
+    on_conflict: OnConflict,
 ) -> Result<Vec<Option<Reason>>> {
-    let reports = &*without_the_left(tx, reports)?;
-    // First of all, so that nobody can delete one before the rest is written.
-    let healths = advance(tx, reports)?;
-    let (mut first, mut counted, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
+    let reports = &*mark_changed_urls(tx, reports)?;
+    // The webhooks are written first, which locks them, so that none can be deleted before the deliveries are written.
+    let healths = update_webhooks(tx, reports)?;
+    let (mut new, mut counts, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
     for (report, health) in reports.iter().zip(healths) {
         let Some(health) = health else {
             reasons.push(None);
             continue;
         };
-        first.extend(enter(tx, report.webhook_id, &report.outcomes, rules)?);
-        first.extend(put_off(tx, report.webhook_id, &report.begun)?);
-        counted.push((report.webhook_id, report.tally()));
-        reasons.push(report.reason(&health, rules, tx.now()));
+        new.extend(apply_outcomes(tx, report.webhook_id, &report.outcomes, policy)?);
+        new.extend(defer_running(tx, report.webhook_id, &report.running)?);
+        counts.push((report.webhook_id, report.count_attempts()));
+        reasons.push(report.disable_reason(&health, policy, tx.now()));
     }
-    insert(tx, &first, known)?;
-    count(tx, tx.now(), &counted)?;
+    insert(tx, &new, on_conflict)?;
+    add_hourly_counts(tx, tx.now(), &counts)?;
     Ok(reasons)
 }
 
-/// Somebody may have given a webhook another address while something was under way: what the old one says of itself
-/// does not count for the new one, which is tried like any that failed.
-fn without_the_left<'a>(tx: &Tx<'_>, reports: &'a [Report]) -> Result<Cow<'a, [Report]>> {
+/// Marks failures at a URL that the webhook no longer has, because it was changed while the attempts were in flight. They
+/// are retried at the new URL and do not count against its receiver.
+fn mark_changed_urls<'a>(tx: &Tx<'_>, reports: &'a [Report]) -> Result<Cow<'a, [Report]>> {
     let ids: Vec<_> =
-        reports.iter().filter(|one| !one.all_taken()).map(|one| one.webhook_id).collect();
+        reports.iter().filter(|one| !one.all_accepted()).map(|one| one.webhook_id).collect();
     if ids.is_empty() {
         return Ok(Cow::Borrowed(reports));
     }
-    hold(tx, &ids)?;
+    lock_webhooks(tx, &ids)?;
     let urls: Vec<(WebhookId, String)> = tx.all(
         "select id, url from webhook where account_id = :account and id in (:ids)",
         bind! { ids },
@@ -167,168 +170,179 @@ fn without_the_left<'a>(tx: &Tx<'_>, reports: &'a [Report]) -> Result<Cow<'a, [R
     for report in &mut reports {
         let Some(url) = urls.get(&report.webhook_id) else { continue };
         for outcome in report.outcomes.iter_mut().filter(|outcome| *outcome.to != **url) {
-            if matches!(outcome.verdict, Verdict::Gone | Verdict::Later(_)) {
-                outcome.verdict = Verdict::Moved;
+            if matches!(outcome.verdict, Verdict::Gone | Verdict::Retry(_)) {
+                outcome.verdict = Verdict::UrlChanged;
             }
         }
     }
     Ok(Cow::Owned(reports))
 }
 
-/// Nobody else changes these webhooks until this is written down. Says how many of them there are.
-fn hold(tx: &Tx<'_>, ids: &[WebhookId]) -> Result<u64> {
-    Ok(tx.run(
+/// Locks these webhooks until the end of the transaction. Returns how many of them exist.
+fn lock_webhooks(tx: &Tx<'_>, ids: &[WebhookId]) -> Result<u64> {
+    Ok(tx.execute(
         "update webhook set position = position where account_id = :account and id in (:ids)",
         bind! { ids: ids.to_vec() },
     )?)
 }
 
 impl Report {
-    fn all_taken(&self) -> bool {
-        self.outcomes.iter().all(|outcome| outcome.verdict == Verdict::Taken)
+    fn all_accepted(&self) -> bool {
+        self.outcomes.iter().all(|outcome| outcome.verdict == Verdict::Accepted)
     }
 
-    /// How many attempts went well and how many failed.
-    fn tally(&self) -> (i64, i64) {
-        let sum = |taken: bool| {
+    /// How many attempts succeeded and how many failed.
+    fn count_attempts(&self) -> (i64, i64) {
+        let count = |accepted: bool| {
             let verdicts = self.outcomes.iter().map(|outcome| outcome.verdict);
-            verdicts.map(|verdict| i64::from((verdict == Verdict::Taken) == taken)).sum()
+            verdicts.map(|verdict| i64::from((verdict == Verdict::Accepted) == accepted)).sum()
         };
-        (sum(true), sum(false))
+        (count(true), count(false))
     }
 
     /// Why the webhook is to be turned off, if it is.
-    fn reason(&self, health: &Health, rules: &Rules, now: Timestamp) -> Option<Reason> {
+    fn disable_reason(
+        &self,
+        health: &Health,
+        policy: &RetryPolicy,
+        now: Timestamp,
+    ) -> Option<Reason> {
         let verdicts = || self.outcomes.iter().map(|outcome| outcome.verdict);
         if verdicts().any(|verdict| verdict == Verdict::Gone) {
             return Some(Reason::Gone);
         }
-        // Whether it still fails is known only where it was tried.
-        let tried = verdicts().any(|verdict| matches!(verdict, Verdict::Later(_)));
-        let hopeless = |since: Timestamp| since.plus(rules.patience) <= now;
-        let failing = tried && health.failing_since.is_some_and(hopeless);
-        failing.then_some(Reason::Failing)
+        // Only a new failure shows that the receiver is still failing.
+        let has_failed = verdicts().any(|verdict| matches!(verdict, Verdict::Retry(_)));
+        let is_too_long = |since: Timestamp| since.plus(policy.disable_after) <= now;
+        let turn_off = has_failed && health.failing_since.is_some_and(is_too_long);
+        turn_off.then_some(Reason::Failing)
     }
 }
 
-/// Keeps how far webhooks have come and how their receivers are doing now. `None` where the webhook was deleted while
-/// this was under way: there is nobody to remember it for.
-fn advance(tx: &Tx<'_>, reports: &[Report]) -> Result<Vec<Option<Health>>> {
-    let mut well: BTreeMap<i64, Vec<WebhookId>> = BTreeMap::new();
-    for report in reports.iter().filter(|report| report.all_taken()) {
-        well.entry(report.position).or_default().push(report.webhook_id);
+/// Stores the new positions of webhooks and the health of their receivers. `None` for a webhook that was deleted
+/// meanwhile.
+fn update_webhooks(tx: &Tx<'_>, reports: &[Report]) -> Result<Vec<Option<Health>>> {
+    let mut by_position: BTreeMap<i64, Vec<WebhookId>> = BTreeMap::new();
+    for report in reports.iter().filter(|report| report.all_accepted()) {
+        by_position.entry(report.position).or_default().push(report.webhook_id);
     }
-    let mut gone_on = HashSet::new();
-    for (position, ids) in well {
-        if go_on(tx, &ids, position)? {
-            gone_on.extend(ids);
+    let mut advanced = HashSet::new();
+    for (position, ids) in by_position {
+        if advance_healthy(tx, &ids, position)? {
+            advanced.extend(ids);
         }
     }
-    let one = |report: &Report| {
-        let well = gone_on.contains(&report.webhook_id);
-        if well { Ok(Some(Health::default())) } else { advance_one(tx, report) }
+    let health = |report: &Report| {
+        let is_advanced = advanced.contains(&report.webhook_id);
+        if is_advanced { Ok(Some(Health::default())) } else { update_webhook(tx, report) }
     };
-    reports.iter().map(one).collect()
+    reports.iter().map(health).collect()
 }
 
-fn advance_one(tx: &Tx<'_>, report: &Report) -> Result<Option<Health>> {
+fn update_webhook(tx: &Tx<'_>, report: &Report) -> Result<Option<Health>> {
     let id = report.webhook_id;
-    if hold(tx, &[id])? == 0 {
+    if lock_webhooks(tx, &[id])? == 0 {
         return Ok(None);
     }
     let before: Health = tx.one(
-        "select failures, failing_since, resting_until, recovered_at from webhook
+        "select failures, failing_since, paused_until, recovered_at from webhook
          where account_id = :account and id = :id",
         bind! { id },
     )?;
     let mut health = before;
     for outcome in &report.outcomes {
-        outcome.tell(&mut health, tx.dice());
+        outcome.update_health(&mut health, tx.rng());
     }
-    Ok(keep(tx, id, &before, &health, report.position)?.then_some(health))
+    Ok(save_health(tx, id, &before, &health, report.position)?.then_some(health))
 }
 
-/// Keeps how far webhooks have come whose receivers were well and still are: mostly that is all there is to keep. Says
-/// whether it is so with all of them.
-fn go_on(tx: &Tx<'_>, ids: &[WebhookId], position: i64) -> Result<bool> {
-    let kept = tx.run(
+/// Stores the new position of webhooks whose receivers were healthy and still are. In most cases that is all there is to
+/// store. Returns whether all of them were healthy.
+fn advance_healthy(tx: &Tx<'_>, ids: &[WebhookId], position: i64) -> Result<bool> {
+    let updated = tx.execute(
         "update webhook set
              position = case when position < :position then :position else position end
          where account_id = :account and id in (:ids)
-           and failures = 0 and failing_since is null and resting_until is null",
+           and failures = 0 and failing_since is null and paused_until is null",
         bind! { ids: ids.to_vec(), position },
     )?;
-    Ok(kept == ids.len() as u64)
+    Ok(updated == ids.len() as u64)
 }
 
-/// Enters attempts into their deliveries. Says which deliveries are new.
-fn enter(
+/// Adds attempts to their deliveries. Returns the new deliveries, which are not inserted yet.
+fn apply_outcomes(
     tx: &Tx<'_>,
     webhook_id: WebhookId,
     outcomes: &[Outcome],
-    rules: &Rules,
+    policy: &RetryPolicy,
 ) -> Result<Vec<Delivery>> {
-    let bodies = bodies(tx, outcomes)?;
-    let mut first = Vec::new();
+    let bodies = current_bodies(tx, outcomes)?;
+    let mut new_deliveries = Vec::new();
     for outcome in outcomes {
-        let outcome = without_the_erased(outcome, &bodies);
-        let Some(id) = outcome.parcel.delivery else {
-            let new = new_delivery(tx, webhook_id, &outcome.parcel, outcome.attempt.at);
-            first.push(after(new, &outcome, rules, tx.dice()));
+        let outcome = redact_erased(outcome, &bodies);
+        let Some(id) = outcome.message.delivery else {
+            let new = new_delivery(tx, webhook_id, &outcome.message, outcome.attempt.at);
+            new_deliveries.push(with_attempt(new, &outcome, policy, tx.rng()));
             continue;
         };
-        let before = match super::delivery::find_of(tx, webhook_id, id) {
+        let before = match super::delivery::find_for_webhook(tx, webhook_id, id) {
             Err(error) if error.code == crate::error::Code::NotFound => continue,
-            found => found?,
+            result => result?,
         };
-        update(tx, &after(before, &outcome, rules, tx.dice()))?;
+        update(tx, &with_attempt(before, &outcome, policy, tx.rng()))?;
     }
-    Ok(first)
+    Ok(new_deliveries)
 }
 
-/// Looking whether each of them is there costs a database server as much as writing it down.
-fn insert(tx: &Tx<'_>, first: &[Delivery], known: Known) -> Result<()> {
-    let rows: Vec<_> = first.iter().map(Delivery::bind).collect();
-    let text = match known {
-        Known::Not => Delivery::INSERT,
-        Known::Perhaps => sql!(Delivery::INSERT, " on conflict do nothing"),
+/// Inserts new deliveries. `on conflict` is left out in the usual case, because that check costs a database server as much
+/// as the insert.
+fn insert(tx: &Tx<'_>, new: &[Delivery], on_conflict: OnConflict) -> Result<()> {
+    let rows: Vec<_> = new.iter().map(Delivery::bind).collect();
+    let statement = match on_conflict {
+        OnConflict::Fail => Delivery::INSERT,
+        OnConflict::Ignore => sql!(Delivery::INSERT, " on conflict do nothing"),
     };
-    Ok(tx.later_all(text, &rows)?)
+    Ok(tx.execute_deferred_all(statement, &rows)?)
 }
 
-/// Puts off what is under way, so that nobody else tries it meanwhile. Says which deliveries are new.
-fn put_off(tx: &Tx<'_>, webhook_id: WebhookId, begun: &[Begun]) -> Result<Vec<Delivery>> {
-    let mut first = Vec::new();
-    for Begun { delivery: id, parcel, since, given_up_at } in begun {
-        if parcel.delivery.is_none() {
+/// Sets the next attempt of deliveries in flight to a time when the current attempt must have ended, so that no node
+/// retries them before. Returns the new deliveries, which are not inserted yet.
+fn defer_running(
+    tx: &Tx<'_>,
+    webhook_id: WebhookId,
+    running: &[RunningAttempt],
+) -> Result<Vec<Delivery>> {
+    let mut new_deliveries = Vec::new();
+    for RunningAttempt { delivery: id, message, since, presumed_lost_at: given_up_at } in running {
+        if message.delivery.is_none() {
             let (next_attempt_at, version) = (Some(*given_up_at), 1);
-            let new = new_delivery(tx, webhook_id, parcel, *since);
-            first.push(Delivery { next_attempt_at, version, ..new });
+            let new = new_delivery(tx, webhook_id, message, *since);
+            new_deliveries.push(Delivery { next_attempt_at, version, ..new });
             continue;
         }
-        tx.later(
+        tx.execute_deferred(
             "update delivery set next_attempt_at = :given_up_at, updated_at = :now, version = version + 1
              where account_id = :account and webhook_id = :webhook_id and id = :id and status = 'pending'",
             bind! { webhook_id, id: *id, given_up_at: *given_up_at },
         )?;
     }
-    Ok(first)
+    Ok(new_deliveries)
 }
 
-/// The delivery of what is tried for the first time, before that.
+/// A new delivery without attempts.
 fn new_delivery(
     tx: &Tx<'_>,
     webhook_id: WebhookId,
-    parcel: &Parcel,
+    message: &OutgoingMessage,
     created_at: Timestamp,
 ) -> Delivery {
     Delivery {
-        id: parcel.delivery_for(webhook_id),
+        id: message.delivery_for(webhook_id),
         account_id: tx.account(),
         webhook_id,
-        sequence: parcel.sequence,
-        notification_id: parcel.notification_id,
-        kind: parcel.kind.to_string(),
+        sequence: message.sequence,
+        notification_id: message.notification_id,
+        kind: message.kind.to_string(),
         body: None,
         status: Status::Pending,
         tries: 0,
@@ -341,10 +355,10 @@ fn new_delivery(
     }
 }
 
-/// What stands in the log now of that to which receivers answered something, by its number.
-fn bodies(tx: &Tx<'_>, outcomes: &[Outcome]) -> Result<HashMap<i64, String>> {
-    let answered = outcomes.iter().filter(|outcome| outcome.attempt.response_excerpt.is_some());
-    let sequences: Vec<i64> = answered.filter_map(|outcome| outcome.parcel.sequence).collect();
+/// The current bodies in the log of the notifications that have a response excerpt, by sequence number.
+fn current_bodies(tx: &Tx<'_>, outcomes: &[Outcome]) -> Result<HashMap<i64, String>> {
+    let with_excerpt = outcomes.iter().filter(|outcome| outcome.attempt.response_excerpt.is_some());
+    let sequences: Vec<i64> = with_excerpt.filter_map(|outcome| outcome.message.sequence).collect();
     if sequences.is_empty() {
         return Ok(HashMap::new());
     }
@@ -356,51 +370,58 @@ fn bodies(tx: &Tx<'_>, outcomes: &[Outcome]) -> Result<HashMap<i64, String>> {
     Ok(bodies.into_iter().collect())
 }
 
-/// An answer may repeat what was sent: whoever was erased from the log meanwhile must not come back by it.
-fn without_the_erased<'a>(outcome: &'a Outcome, bodies: &HashMap<i64, String>) -> Cow<'a, Outcome> {
-    let (parcel, attempt) = (&outcome.parcel, &outcome.attempt);
-    let (Some(_), Some(sequence)) = (&attempt.response_excerpt, parcel.sequence) else {
+/// Removes the response excerpt if the notification was changed in the log meanwhile. A response may repeat what was
+/// sent, and personal data that was erased from the log must not be stored again.
+fn redact_erased<'a>(outcome: &'a Outcome, bodies: &HashMap<i64, String>) -> Cow<'a, Outcome> {
+    let (message, attempt) = (&outcome.message, &outcome.attempt);
+    let (Some(_), Some(sequence)) = (&attempt.response_excerpt, message.sequence) else {
         return Cow::Borrowed(outcome);
     };
-    if bodies.get(&sequence).is_some_and(|body| body.as_bytes() == parcel.body) {
+    if bodies.get(&sequence).is_some_and(|body| body.as_bytes() == message.body) {
         return Cow::Borrowed(outcome);
     }
     let attempt = Attempt { response_excerpt: None, ..attempt.clone() };
     Cow::Owned(Outcome { attempt, ..outcome.clone() })
 }
 
-/// A delivery after one more attempt.
-fn after(mut delivery: Delivery, outcome: &Outcome, rules: &Rules, dice: &Dice) -> Delivery {
-    let wait = usize::try_from(delivery.tries).ok().and_then(|tries| rules.retries.get(tries));
+/// A delivery with another attempt added.
+fn with_attempt(
+    mut delivery: Delivery,
+    outcome: &Outcome,
+    policy: &RetryPolicy,
+    rng: &Rng,
+) -> Delivery {
+    let delay =
+        usize::try_from(delivery.tries).ok().and_then(|tries| policy.retry_delays.get(tries));
     delivery.tries += 1;
     let Attempts(attempts) = &mut delivery.attempts;
     attempts.push(outcome.attempt.clone());
-    if attempts.len() > REMEMBERED {
+    if attempts.len() > MAX_STORED_ATTEMPTS {
         attempts.remove(0);
     }
-    let ended = outcome.ended();
-    (delivery.status, delivery.next_attempt_at) = match (outcome.verdict, wait) {
-        (Verdict::Taken, _) => (Status::Succeeded, None),
-        // Another node may have delivered it, or somebody given it up, while this was under way.
+    let ended_at = outcome.ended_at();
+    (delivery.status, delivery.next_attempt_at) = match (outcome.verdict, delay) {
+        (Verdict::Accepted, _) => (Status::Succeeded, None),
+        // Another node may have delivered it while this attempt was in flight, or the webhook was enabled without a replay.
         _ if delivery.status != Status::Pending => (delivery.status, None),
-        (Verdict::Unwanted, _) | (_, None) => (Status::Failed, None),
-        // Where the receiver is gone for good, that comes to light once more if the webhook could not be turned off.
-        (verdict, Some(wait)) => {
-            let asked = match verdict {
-                Verdict::Later(Some(time)) => time.min(LONGEST_WAIT),
+        (Verdict::Abort, _) | (_, None) => (Status::Failed, None),
+        // Also for `Gone`: if the webhook could not be turned off, the retry gets the same status and tries that again.
+        (verdict, Some(delay)) => {
+            let retry_after = match verdict {
+                Verdict::Retry(Some(time)) => time.min(MAX_RETRY_AFTER),
                 _ => Duration::ZERO,
             };
-            (Status::Pending, Some(ended.plus(spread(*wait, dice).max(asked))))
+            (Status::Pending, Some(ended_at.plus(with_jitter(*delay, rng).max(retry_after))))
         }
     };
-    delivery.finished_at = (delivery.status != Status::Pending).then_some(ended);
-    (delivery.updated_at, delivery.version) = (ended, delivery.version + 1);
+    delivery.finished_at = (delivery.status != Status::Pending).then_some(ended_at);
+    (delivery.updated_at, delivery.version) = (ended_at, delivery.version + 1);
     delivery
 }
 
-/// Keeps what has changed of a delivery.
+/// Stores what an attempt or a redelivery changes of a delivery.
 pub fn update(tx: &Tx<'_>, delivery: &Delivery) -> Result<()> {
-    tx.later(
+    tx.execute_deferred(
         "update delivery set status = :status, tries = :tries, attempts = :attempts,
              next_attempt_at = :next_attempt_at, finished_at = :finished_at,
              updated_at = :updated_at, version = :version
@@ -411,9 +432,9 @@ pub fn update(tx: &Tx<'_>, delivery: &Delivery) -> Result<()> {
 }
 
 record! {
-    /// How attempts of a webhook went in an hour.
+    /// The number of successful and failed attempts of a webhook in one hour.
     #[derive(Debug)]
-    struct Tally in webhook_hour {
+    struct HourlyCount in webhook_hour {
         account_id: AccountId,
         webhook_id: WebhookId,
         hour: Timestamp,
@@ -422,12 +443,16 @@ record! {
     }
 }
 
-/// Counts attempts of webhooks, those that went well and those that failed, by the hour.
-pub fn count(tx: &Tx<'_>, at: Timestamp, counted: &[(WebhookId, (i64, i64))]) -> Result<()> {
-    let (account_id, hour) = (tx.account(), hour_of(at));
-    let some = counted.iter().filter(|(_, (succeeded, failed))| succeeded + failed > 0);
-    let hours: Vec<_> = some
-        .map(|&(webhook_id, (succeeded, failed))| Tally {
+/// Adds the successful and failed attempts of webhooks to the counts of an hour.
+pub fn add_hourly_counts(
+    tx: &Tx<'_>,
+    at: Timestamp,
+    counts: &[(WebhookId, (i64, i64))],
+) -> Result<()> {
+    let (account_id, hour) = (tx.account(), truncate_to_hour(at));
+    let non_zero = counts.iter().filter(|(_, (succeeded, failed))| succeeded + failed > 0);
+    let hours: Vec<_> = non_zero
+        .map(|&(webhook_id, (succeeded, failed))| HourlyCount {
             account_id,
             webhook_id,
             hour,
@@ -435,36 +460,36 @@ pub fn count(tx: &Tx<'_>, at: Timestamp, counted: &[(WebhookId, (i64, i64))]) ->
             failed,
         })
         .collect();
-    let rows: Vec<_> = hours.iter().map(Tally::bind).collect();
+    let rows: Vec<_> = hours.iter().map(HourlyCount::bind).collect();
     let add = sql!(
-        Tally::INSERT,
+        HourlyCount::INSERT,
         " on conflict (account_id, webhook_id, hour) do update set
              succeeded = webhook_hour.succeeded + excluded.succeeded,
              failed = webhook_hour.failed + excluded.failed"
     );
-    Ok(tx.later_all(add, &rows)?)
+    Ok(tx.execute_deferred_all(add, &rows)?)
 }
 
-/// Keeps how far the webhook has come and how its receiver is doing. It never goes back: meanwhile somebody may
-/// have turned it off and on again, to go on with what is new. That it began or ceased to fail can be seen from
-/// outside, so it is a new version. Says whether there is such a webhook.
-fn keep(
+/// Stores the position of a webhook and the health of its receiver. The position never goes back: somebody may have turned
+/// the webhook off and on again without a replay meanwhile. `failing_since` is visible in the API, so when it is set or
+/// cleared, the version rises. Returns whether the webhook exists.
+fn save_health(
     tx: &Tx<'_>,
     id: WebhookId,
     before: &Health,
     health: &Health,
     position: i64,
 ) -> Result<bool> {
-    let seen = before.failing_since.is_some() != health.failing_since.is_some();
-    let Health { failures, failing_since, resting_until, recovered_at } = *health;
-    let kept = tx.run(
+    let is_visible = before.failing_since.is_some() != health.failing_since.is_some();
+    let Health { failures, failing_since, paused_until, recovered_at } = *health;
+    let updated = tx.execute(
         "update webhook set
              position = case when position < :position then :position else position end,
              failures = :failures, failing_since = :failing_since,
-             resting_until = :resting_until, recovered_at = :recovered_at,
+             paused_until = :paused_until, recovered_at = :recovered_at,
              version = version + :seen
          where account_id = :account and id = :id",
-        bind! { id, position, failures, failing_since, resting_until, recovered_at, seen: i64::from(seen) },
+        bind! { id, position, failures, failing_since, paused_until, recovered_at, seen: i64::from(is_visible) },
     )?;
-    Ok(kept > 0)
+    Ok(updated > 0)
 }

@@ -1,61 +1,65 @@
-//! Telling again: what stands in a part of the log is put on its way once more, a few at a time.
+//! Replays: a part of the log is sent to a webhook again, a few notifications at a time.
 
 use store::{Tx, bind, sql};
 
-use super::delivery::{Attempts, Delivery, Status, id_of};
+use super::delivery::{Attempts, Delivery, Status, delivery_id};
 use super::webhook::{self, Webhook};
 use crate::error::{Code, Result};
 use crate::ids::WebhookId;
 use crate::signals;
 
-/// How many numbers of the log are looked at in one step.
-const STEP: i64 = 200;
+/// How many notifications of the log are read in one step.
+const BATCH_SIZE: i64 = 200;
 
-/// Puts the next few of what a webhook is to be told again on their way. Says whether there is more.
+/// Queues the next few notifications of a replay for delivery. Returns whether there are more.
 pub fn step(tx: &Tx<'_>, id: WebhookId) -> Result<bool> {
     let webhook = match webhook::find(tx, id) {
         Err(error) if error.code == Code::NotFound => return Ok(false),
-        found => found?,
+        result => result?,
     };
     let (Some(after), Some(until)) = (webhook.replay_after, webhook.replay_until) else {
         return Ok(false);
     };
-    let Some(ears) = webhook.ears(tx)? else { return Ok(false) };
-    let news = signals::notifications(tx, after, STEP)?;
-    // Numbers have no gaps, but the first ones may be no longer kept.
-    let last = news.last().map_or(until, |news| news.sequence);
-    let more = last < until;
-    let (replay_after, replay_until) = (more.then_some(last), more.then_some(until));
-    // First of all, so that nobody can delete it before the rest is written. Somebody may have asked for another part
-    // meanwhile, or for none.
-    let still = tx.run(
+    let Some(visibility) = webhook.visibility(tx)? else { return Ok(false) };
+    let notifications = signals::notifications(tx, after, BATCH_SIZE)?;
+    // The log has no gaps, but its oldest notifications may have been deleted.
+    let last = notifications.last().map_or(until, |notification| notification.sequence);
+    let has_more = last < until;
+    let (replay_after, replay_until) = (has_more.then_some(last), has_more.then_some(until));
+    // The webhook is written first, which locks it, so that it cannot be deleted before the deliveries are written.
+    // Nothing is changed if somebody has started another replay or ended this one meanwhile.
+    let updated = tx.execute(
         "update webhook set replay_after = :replay_after, replay_until = :replay_until
          where account_id = :account and id = :id
            and replay_after = :after and replay_until = :until",
         bind! { id, replay_after, replay_until, after, until },
     )?;
-    if still == 0 {
+    if updated == 0 {
         return Ok(false);
     }
-    for news in news.iter().filter(|news| news.sequence <= until) {
-        if webhook.wants(&ears, news) {
-            again(tx, &webhook, news)?;
+    for notification in notifications.iter().filter(|one| one.sequence <= until) {
+        if webhook.should_receive(&visibility, notification) {
+            queue_delivery(tx, &webhook, notification)?;
         }
     }
-    Ok(more)
+    Ok(has_more)
 }
 
-/// Puts one notification on its way to a webhook, whether or not it was before; where only what was missed is
-/// wanted, unless it has arrived.
-fn again(tx: &Tx<'_>, webhook: &Webhook, news: &signals::Notification) -> Result<()> {
+/// Queues one notification for delivery to a webhook, whether or not it was sent before. With `replay_missed`, successful
+/// deliveries are skipped.
+fn queue_delivery(
+    tx: &Tx<'_>,
+    webhook: &Webhook,
+    notification: &signals::Notification,
+) -> Result<()> {
     let (webhook_id, missed) = (webhook.id, webhook.replay_missed);
     let delivery = Delivery {
-        id: id_of(webhook_id, news.id, news.sequence),
+        id: delivery_id(webhook_id, notification.id, notification.sequence),
         account_id: tx.account(),
         webhook_id,
-        sequence: Some(news.sequence),
-        notification_id: news.id,
-        kind: news.kind.clone(),
+        sequence: Some(notification.sequence),
+        notification_id: notification.id,
+        kind: notification.kind.clone(),
         body: None,
         status: Status::Pending,
         tries: 0,
@@ -67,8 +71,8 @@ fn again(tx: &Tx<'_>, webhook: &Webhook, news: &signals::Notification) -> Result
         version: 1,
     };
     let insert = sql!(Delivery::INSERT, " on conflict do nothing");
-    if tx.run(insert, &delivery.bind())? == 0 {
-        tx.later(
+    if tx.execute(insert, &delivery.bind())? == 0 {
+        tx.execute_deferred(
             "update delivery set status = 'pending', tries = 0, next_attempt_at = :now, finished_at = null,
                  updated_at = :now, version = version + 1
              where account_id = :account and webhook_id = :webhook_id and id = :id

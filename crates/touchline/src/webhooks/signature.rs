@@ -1,24 +1,24 @@
-//! Signatures as Standard Webhooks has them: the receiver checks that a notification comes from us, is
-//! whole and is fresh.
+//! Signatures according to Standard Webhooks. With them the receiver verifies that a notification comes from us, was not
+//! altered and is recent.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use kit::{Dice, Timestamp};
+use kit::{Rng, Timestamp};
 
-/// What a secret begins with.
+/// The prefix of a secret in text form.
 const PREFIX: &str = "whsec_";
 
-/// A secret that a webhook's notifications are signed with.
+/// The secret that signs the notifications of a webhook.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);
 
 impl Secret {
-    /// A new secret.
-    pub fn make(dice: &Dice) -> Self {
-        Self(dice.bytes::<32>().to_vec())
+    /// Generates a new random secret.
+    pub fn generate(rng: &Rng) -> Self {
+        Self(rng.bytes::<32>().to_vec())
     }
 
     /// The secret with these bytes.
@@ -26,32 +26,32 @@ impl Secret {
         Self(bytes)
     }
 
-    /// Its bytes, to be sealed.
-    pub fn bytes(&self) -> &[u8] {
+    /// The bytes of the secret, to be encrypted for storage.
+    pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The secret as its owner is shown it, once.
+    /// The secret as text, to be shown once.
     pub fn reveal(&self) -> String {
         format!("{PREFIX}{}", STANDARD.encode(&self.0))
     }
 
-    /// The signature of a notification that is sent at this moment.
+    /// The signature of a notification that is sent at this time.
     pub fn sign(&self, id: &str, at: Timestamp, body: &[u8]) -> String {
         self.signer().sign(id, at, body)
     }
 
-    /// Signs many with it, and has reckoned beforehand what is the same for all signatures.
+    /// A signer for many notifications, which computes only once what all signatures have in common.
     pub fn signer(&self) -> Signer {
-        Signer(Hmac::new_from_slice(&self.0).expect("a key of any length fits"))
+        Signer(Hmac::new_from_slice(&self.0).expect("HMAC accepts keys of any length"))
     }
 }
 
-/// Signs notifications of a webhook.
+/// Signs the notifications of a webhook.
 pub struct Signer(Hmac<Sha256>);
 
 impl Signer {
-    /// As [`Secret::sign`].
+    /// See [`Secret::sign`].
     pub fn sign(&self, id: &str, at: Timestamp, body: &[u8]) -> String {
         let mut mac = self.0.clone();
         for part in [id.as_bytes(), b".", at.seconds().to_string().as_bytes(), b".", body] {
@@ -71,9 +71,9 @@ impl std::fmt::Debug for Secret {
 mod tests {
     use super::*;
 
-    /// The secret, an id, a moment, a body and the signature that the standard's own tools give them.
+    /// The expected signatures were made with the reference implementation of Standard Webhooks.
     #[test]
-    fn signatures_are_those_of_the_standard() {
+    fn signatures_match_the_reference_implementation() {
         let key = STANDARD.decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
         let secret = Secret::from_bytes(key);
         for (id, seconds, body, signature) in [

@@ -1,4 +1,4 @@
-//! Webhooks at a glance: how the last day went, what did not arrive, and what was missed.
+//! Summaries for the pages: the attempts of the last 24 hours, undelivered notifications, and what was missed.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -6,27 +6,27 @@ use std::time::Duration;
 use kit::{Timestamp, text};
 use store::{Reader, bind, row, sql};
 
-use super::asking::missing_since;
+use super::actions::missed_since;
 use super::delivery::{Delivery, Status};
-use super::ears::Ears;
+use super::visibility::EventVisibility;
 use super::webhook::Webhook;
-use crate::accounts::rights::Listed;
-use crate::accounts::usage::{HOUR, hour_of};
+use crate::accounts::rights::SpaceSeparated;
+use crate::accounts::usage::{HOUR, truncate_to_hour};
 use crate::error::Result;
 use crate::ids::{DeliveryId, NotificationId, WebhookId};
 use crate::paging::Page;
 use crate::signals;
 
-/// So many hours are looked back on.
+/// How many hours a summary covers.
 pub const HOURS: u32 = 24;
-/// So much of the log is looked through to count what a webhook missed.
-const COUNTED: i64 = 1_000;
-/// A webhook that is further behind than this deserves a look.
-pub const FAR: i64 = 5_000;
-/// And so does one that has failed for so long.
-const LONG: Duration = Duration::from_secs(3600);
+/// The most notifications read to count what a webhook has missed.
+const MAX_COUNTED: i64 = 1_000;
+/// A webhook that is further behind than this many notifications counts as a backlog.
+pub const BACKLOG_THRESHOLD: i64 = 5_000;
+/// A webhook that has failed for this long counts as failing.
+const FAILING_THRESHOLD: Duration = Duration::from_secs(3600);
 
-/// What became of the attempts of one hour.
+/// The successful and failed attempts of one hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hour {
     pub hour: Timestamp,
@@ -34,14 +34,14 @@ pub struct Hour {
     pub failed: i64,
 }
 
-/// The last day of a webhook, hour by hour, the oldest first.
+/// The last 24 hours of a webhook, oldest first.
 #[derive(Debug, Clone)]
 pub struct Day(pub Vec<Hour>);
 
 impl Day {
-    /// A day that ends now and in which nothing happened.
+    /// The 24 hours up to now, without attempts.
     fn empty(now: Timestamp) -> Self {
-        let last = hour_of(now);
+        let last = truncate_to_hour(now);
         let hours = (0..HOURS).rev().map(|back| last.minus(HOUR * back));
         Self(hours.map(|hour| Hour { hour, succeeded: 0, failed: 0 }).collect())
     }
@@ -57,7 +57,7 @@ impl Day {
 
 row! {
     #[derive(Debug)]
-    struct Counted {
+    struct HourRow {
         webhook_id: WebhookId,
         hour: Timestamp,
         succeeded: i64,
@@ -65,56 +65,56 @@ row! {
     }
 }
 
-/// The last day of each of these webhooks.
+/// The last 24 hours of each of these webhooks.
 pub fn days(db: &Reader<'_>, ids: &[WebhookId]) -> Result<HashMap<WebhookId, Day>> {
     let mut days: HashMap<_, _> = ids.iter().map(|id| (*id, Day::empty(db.now()))).collect();
     if ids.is_empty() {
         return Ok(days);
     }
-    let first = hour_of(db.now()).minus(HOUR * (HOURS - 1));
-    let found: Vec<Counted> = db.all(
+    let first = truncate_to_hour(db.now()).minus(HOUR * (HOURS - 1));
+    let rows: Vec<HourRow> = db.all(
         "select webhook_id, hour, succeeded, failed from webhook_hour
          where account_id = :account and webhook_id in (:ids) and hour >= :first",
         bind! { ids: ids.to_vec(), first },
     )?;
-    for Counted { webhook_id, hour, succeeded, failed } in found {
+    for HourRow { webhook_id, hour, succeeded, failed } in rows {
         let day = days.get_mut(&webhook_id).map(|Day(hours)| hours);
-        let known = day.and_then(|hours| hours.iter_mut().find(|known| known.hour == hour));
-        if let Some(known) = known {
-            *known = Hour { hour, succeeded, failed };
+        let entry = day.and_then(|hours| hours.iter_mut().find(|entry| entry.hour == hour));
+        if let Some(entry) = entry {
+            *entry = Hour { hour, succeeded, failed };
         }
     }
     Ok(days)
 }
 
-/// The last day of one webhook.
+/// The last 24 hours of one webhook.
 pub fn day(db: &Reader<'_>, id: WebhookId) -> Result<Day> {
     Ok(days(db, &[id])?.remove(&id).unwrap_or_else(|| Day::empty(db.now())))
 }
 
-/// When the newest of what a webhook was told was first put on its way.
-pub fn last(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Option<Timestamp>> {
-    let found: Option<(Timestamp,)> = db.maybe(
+/// When the newest delivery of a webhook was created.
+pub fn last_delivery_at(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Option<Timestamp>> {
+    let newest: Option<(Timestamp,)> = db.optional(
         "select created_at from delivery
          where account_id = :account and webhook_id = :webhook_id order by id desc limit 1",
         bind! { webhook_id },
     )?;
-    Ok(found.map(|(at,)| at))
+    Ok(newest.map(|(at,)| at))
 }
 
-/// What has not arrived.
+/// The deliveries of a webhook that have not succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Open {
-    /// To be tried again.
+pub struct Undelivered {
+    /// How many will be retried.
     pub pending: i64,
-    /// Given up.
+    /// How many have failed for good.
     pub failed: i64,
-    /// The first and the last number of what was given up.
-    pub numbers: Option<(i64, i64)>,
+    /// The first and the last sequence number of the failed ones.
+    pub failed_range: Option<(i64, i64)>,
 }
 
-/// What has not arrived at a webhook.
-pub fn open(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Open> {
+/// Counts the deliveries of a webhook that have not succeeded.
+pub fn count_undelivered(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Undelivered> {
     let (pending,) = db.one(
         "select count(*) from delivery
          where account_id = :account and webhook_id = :webhook_id and status = 'pending'",
@@ -125,113 +125,121 @@ pub fn open(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Open> {
          where account_id = :account and webhook_id = :webhook_id and status = 'failed'",
         bind! { webhook_id },
     )?;
-    Ok(Open { pending, failed, numbers: first.zip(last) })
+    Ok(Undelivered { pending, failed, failed_range: first.zip(last) })
 }
 
-/// How many notifications a webhook would be told if whoever looks turned it on: what happened since it was
-/// turned off, as far as it was looked through, and what did not arrive before. Says also whether there may be more.
-pub fn missed(db: &Reader<'_>, webhook: &Webhook) -> Result<(i64, bool)> {
-    let teams = webhook.team_ids.as_ref().map(|Listed(teams)| teams.as_slice());
-    let ears = Ears::of_creator(db, db.actor(), None)?.map(|ears| ears.narrowed(teams));
-    let news = signals::notifications(db, webhook.position, COUNTED)?;
-    let wanted = |ears: &Ears| news.iter().filter(|news| webhook.wants(ears, news)).count();
-    let wanted = ears.as_ref().map_or(0, wanted);
-    // The same as is told again: what was given up before stays so, and pings are not told again.
-    let (waiting,): (i64,) = db.one(
+/// How many notifications a webhook would get if the caller turned it on and replayed what it missed: new ones since it
+/// was turned off, and undelivered ones from before. Only a limited part of the log is read; also returns whether there
+/// may be more.
+pub fn count_missed(db: &Reader<'_>, webhook: &Webhook) -> Result<(i64, bool)> {
+    let teams = webhook.team_ids.as_ref().map(|SpaceSeparated(teams)| teams.as_slice());
+    let visibility =
+        EventVisibility::of_creator(db, db.actor(), None)?.map(|all| all.limited_to(teams));
+    let notifications = signals::notifications(db, webhook.position, MAX_COUNTED)?;
+    let count_new = |visibility: &EventVisibility| {
+        notifications
+            .iter()
+            .filter(|notification| webhook.should_receive(visibility, notification))
+            .count()
+    };
+    let new = visibility.as_ref().map_or(0, count_new);
+    // The same deliveries that enabling with a replay sends again: no pings, and none that failed before that time.
+    let (undelivered,): (i64,) = db.one(
         "select count(*) from delivery
          where account_id = :account and webhook_id = :id and sequence is not null
            and (status = 'pending' or status = 'failed' and finished_at >= :since)",
-        bind! { id: webhook.id, since: missing_since(webhook) },
+        bind! { id: webhook.id, since: missed_since(webhook) },
     )?;
-    let more = i64::try_from(news.len()).unwrap_or(COUNTED) == COUNTED;
-    Ok((i64::try_from(wanted).unwrap_or(COUNTED) + waiting, more))
+    let may_have_more = i64::try_from(notifications.len()).unwrap_or(MAX_COUNTED) == MAX_COUNTED;
+    Ok((i64::try_from(new).unwrap_or(MAX_COUNTED) + undelivered, may_have_more))
 }
 
-/// Which deliveries are wanted.
+/// Which deliveries to list.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct DeliverySearch {
     pub status: Option<Status>,
     pub search: Search,
 }
 
-/// What is looked for.
+/// A search for deliveries.
 #[derive(Debug, Clone, Default)]
 pub enum Search {
     #[default]
-    Everything,
+    All,
     Delivery(DeliveryId),
     Notification(NotificationId),
-    /// Kinds that look like this.
+    /// Kinds that match this SQL `like` pattern.
     Kinds(String),
 }
 
 impl Search {
-    /// What somebody means who types an id, a kind or a part of one.
-    pub fn read(typed: &str) -> Self {
-        let typed = typed.trim();
-        if typed.is_empty() {
-            return Self::Everything;
+    /// Parses a search text: an id, or part of a kind.
+    pub fn parse(input: &str) -> Self {
+        let input = input.trim();
+        if input.is_empty() {
+            return Self::All;
         }
-        if let Ok(id) = typed.parse() {
+        if let Ok(id) = input.parse() {
             return Self::Delivery(id);
         }
-        if let Ok(id) = typed.parse() {
+        if let Ok(id) = input.parse() {
             return Self::Notification(id);
         }
-        Self::Kinds(text::contains_pattern(typed.trim_end_matches('*')))
+        Self::Kinds(text::contains_pattern(input.trim_end_matches('*')))
     }
 }
 
-/// A page of a webhook's deliveries, the newest first.
+/// A page of a webhook's deliveries, newest first.
 pub fn deliveries(
     db: &Reader<'_>,
     webhook_id: WebhookId,
-    wanted: &Wanted,
+    filter: &DeliverySearch,
     page: &Page<DeliveryId>,
 ) -> Result<Vec<Delivery>> {
-    let after = page.after(DeliveryId::LEAST, DeliveryId::GREATEST);
-    let (status, limit) = (wanted.status, page.fetch());
-    Ok(match &wanted.search {
-        Search::Everything => {
-            db.all(sql!(LISTED, NEWEST), bind! { webhook_id, status, after, limit })?
-        }
+    let after = page.after(DeliveryId::MIN, DeliveryId::MAX);
+    let (status, limit) = (filter.status, page.fetch_limit());
+    Ok(match &filter.search {
+        Search::All => db.all(
+            sql!(SELECT_DELIVERIES, NEWEST_FIRST),
+            bind! { webhook_id, status, after, limit },
+        )?,
         Search::Delivery(id) => db.all(
-            sql!(LISTED, " and id = :id", NEWEST),
+            sql!(SELECT_DELIVERIES, " and id = :id", NEWEST_FIRST),
             bind! { webhook_id, status, after, limit, id },
         )?,
         Search::Notification(id) => db.all(
-            sql!(LISTED, " and notification_id = :id", NEWEST),
+            sql!(SELECT_DELIVERIES, " and notification_id = :id", NEWEST_FIRST),
             bind! { webhook_id, status, after, limit, id },
         )?,
         Search::Kinds(pattern) => db.all(
-            sql!(LISTED, " and kind like :pattern escape '\\'", NEWEST),
+            sql!(SELECT_DELIVERIES, " and kind like :pattern escape '\\'", NEWEST_FIRST),
             bind! { webhook_id, status, after, limit, pattern },
         )?,
     })
 }
 
-const LISTED: &str = sql!(
+const SELECT_DELIVERIES: &str = sql!(
     Delivery::SELECT,
     " where account_id = :account and webhook_id = :webhook_id
         and (cast(:status as text) is null or status = :status)"
 );
-const NEWEST: &str = " and id < :after order by id desc limit :limit";
+const NEWEST_FIRST: &str = " and id < :after order by id desc limit :limit";
 
-/// What of an account's webhooks waits for somebody.
+/// The webhooks of an account that need attention.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Waiting {
+pub struct WebhookAlerts {
     /// How many webhooks there are.
     pub all: i64,
-    /// Those that were turned off, and not by hand.
+    /// Webhooks that were turned off automatically.
     pub turned_off: Vec<WebhookId>,
-    /// Those with nothing but failures lately.
+    /// Webhooks whose recent attempts have all failed.
     pub failing: Vec<WebhookId>,
-    /// Deliveries that were given up.
+    /// How many deliveries have failed for good.
     pub failed: i64,
 }
 
-/// What of the account's webhooks waits for somebody.
-pub fn waiting(db: &Reader<'_>) -> Result<Waiting> {
+/// Finds the webhooks of the account that need attention.
+pub fn find_alerts(db: &Reader<'_>) -> Result<WebhookAlerts> {
     let (all,) = db.one("select count(*) from webhook where account_id = :account", bind! {})?;
     let (failed,) = db.one(
         "select count(*) from delivery where account_id = :account and status = 'failed'",
@@ -239,7 +247,7 @@ pub fn waiting(db: &Reader<'_>) -> Result<Waiting> {
     )?;
     let turned_off: Vec<(WebhookId,)> = db.all(
         "select id from webhook
-         where account_id = :account and status = 'disabled' and disabled_reason <> 'by_hand'",
+         where account_id = :account and status = 'disabled' and disabled_reason <> 'manual'",
         bind! {},
     )?;
     let failing: Vec<(WebhookId,)> = db.all(
@@ -247,24 +255,24 @@ pub fn waiting(db: &Reader<'_>) -> Result<Waiting> {
          where account_id = :account and status = 'enabled' and failing_since is not null",
         bind! {},
     )?;
-    let ids = |found: Vec<(WebhookId,)>| found.into_iter().map(|(id,)| id).collect();
-    Ok(Waiting { all, turned_off: ids(turned_off), failing: ids(failing), failed })
+    let ids = |rows: Vec<(WebhookId,)>| rows.into_iter().map(|(id,)| id).collect();
+    Ok(WebhookAlerts { all, turned_off: ids(turned_off), failing: ids(failing), failed })
 }
 
-/// Of all accounts: how many webhooks are far behind their log, and how many have failed for long.
+/// How many webhooks of all accounts are far behind their log, and how many have been failing for a long time.
 pub fn backlog(db: &Reader<'_>) -> Result<(i64, i64)> {
-    let (far,): (i64,) = db.one(
+    let (far_behind,): (i64,) = db.one(
         "select count(*) from webhook w join journal j on j.account_id = w.account_id
          where w.status = 'enabled' and w.slot >= 0 and j.sequence - w.position > :far
          /* any account */",
-        bind! { far: FAR },
+        bind! { far: BACKLOG_THRESHOLD },
     )?;
     let (failing,): (i64,) = db.one(
         "select count(*) from webhook
          where status = 'enabled' and slot >= 0 and failing_since <= :long_ago /* any account */",
-        bind! { long_ago: db.now().minus(LONG) },
+        bind! { long_ago: db.now().minus(FAILING_THRESHOLD) },
     )?;
-    Ok((far, failing))
+    Ok((far_behind, failing))
 }
 
 #[cfg(test)]
@@ -272,13 +280,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_typed_is_an_id_or_a_part_of_a_kind() {
-        assert!(matches!(Search::read("Team.*"), Search::Kinds(pattern) if pattern == "%team.%"));
-        assert!(matches!(Search::read("100%"), Search::Kinds(pattern) if pattern == "%100\\%%"));
-        assert!(matches!(Search::read("  "), Search::Everything));
+    fn searches_are_for_an_id_or_part_of_a_kind() {
+        assert!(matches!(Search::parse("Team.*"), Search::Kinds(pattern) if pattern == "%team.%"));
+        assert!(matches!(Search::parse("100%"), Search::Kinds(pattern) if pattern == "%100\\%%"));
+        assert!(matches!(Search::parse("  "), Search::All));
         let id = DeliveryId::from_bits(7 << 76).to_string();
-        assert!(matches!(Search::read(&id), Search::Delivery(_)));
+        assert!(matches!(Search::parse(&id), Search::Delivery(_)));
         let id = NotificationId::from_bits(7 << 76).to_string();
-        assert!(matches!(Search::read(&id), Search::Notification(_)));
+        assert!(matches!(Search::parse(&id), Search::Notification(_)));
     }
 }

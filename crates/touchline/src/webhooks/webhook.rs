@@ -1,115 +1,126 @@
-//! The webhook: an address that is told what happens.
+//! The webhook: a URL that receives notifications.
 
 use std::collections::HashMap;
 
-use kit::{Timestamp, words};
+use kit::{Timestamp, string_enum};
 use serde::Serialize;
-use store::{Bound, Column, Reader, Tx, Value, bind, record, sql, word_column};
+use store::{Column, Reader, ToValue, Tx, Value, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
-use super::ears::Ears;
 use super::kinds;
 use super::signature::Secret;
-use crate::accounts::rights::Listed;
+use super::visibility::EventVisibility;
+use crate::accounts::rights::SpaceSeparated;
 use crate::error::{Code, Result};
 use crate::ids::{AccountId, TeamId, WebhookId};
+use crate::resource::impl_resource;
 use crate::secrets::SealKey;
-use crate::signals::{self, Notification, Tell};
-use crate::thing::thing;
+use crate::signals::{self, Notification, Publish};
 
-/// How many numbers of the log are looked at together.
-const STRIDE: i64 = 200;
-/// Into how many shares the work is divided among nodes.
+/// How many notifications of the log are read at once.
+const SCAN_BATCH: i64 = 200;
+/// The number of slots that divide the webhooks among nodes.
 pub const SLOTS: i64 = 64;
 
-words! {
-    /// In which order a webhook is told.
+string_enum! {
+    /// The order in which notifications are sent to a webhook.
     pub enum Ordering as WebhookOrdering {
-        /// Several at once; one that fails does not hold up the others.
+        /// Several at once; a failed delivery does not delay the others.
         Parallel = "parallel",
-        /// One after the other, in the order in which things happened; one that fails holds up the rest.
+        /// One after the other, in the order of the log; a failed delivery delays all that follow.
         Strict = "strict",
     }
 }
-word_column!(Ordering);
+enum_column!(Ordering);
 
-words! {
-    /// Whether a webhook is told anything.
+string_enum! {
+    /// Whether notifications are sent to a webhook.
     pub enum Status as WebhookStatus {
         Enabled = "enabled",
         Disabled = "disabled",
     }
 }
-word_column!(Status);
+enum_column!(Status);
 
-words! {
-    /// Why a webhook was turned off.
+string_enum! {
+    /// Why a webhook was disabled.
     pub enum Reason as WebhookDisabledReason {
-        /// Somebody turned it off.
-        ByHand = "by_hand",
-        /// Its receiver answered 410: it is gone for good.
+        /// It was disabled manually.
+        Manual = "manual",
+        /// Its receiver answered with status 410, which means that it is permanently gone.
         Gone = "gone",
-        /// It failed for days.
+        /// Every delivery failed for several days.
         Failing = "failing",
-        /// The key or user that made it may have no webhooks any more.
-        CreatorGone = "creator_gone",
+        /// The key or user it belongs to can no longer have webhooks.
+        CreatorRemoved = "creator_removed",
     }
 }
-word_column!(Reason);
+enum_column!(Reason);
 
-/// Secrets from before rotations, sealed, and until when each of them also signs; the latest first.
+/// The encrypted secrets from before rotations, and until when each is used for signing, in microseconds; newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Earlier(pub Vec<(Vec<u8>, i64)>);
+pub struct PreviousSecrets(pub Vec<(Vec<u8>, i64)>);
 
-impl Earlier {
-    /// Those that still sign.
-    pub fn at(&self, now: Timestamp) -> impl Iterator<Item = &(Vec<u8>, i64)> {
+impl PreviousSecrets {
+    /// The secrets that are still used for signing.
+    pub fn active_at(&self, now: Timestamp) -> impl Iterator<Item = &(Vec<u8>, i64)> {
         self.0.iter().filter(move |(_, until)| now.micros() < *until)
     }
 }
 
-impl Bound for Earlier {
-    fn write(&self) -> Value<'_> {
-        Value::Text(serde_json::to_string(&self.0).expect("secrets are bytes").into())
+impl ToValue for PreviousSecrets {
+    fn to_value(&self) -> Value<'_> {
+        Value::Text(serde_json::to_string(&self.0).expect("secrets can be serialized").into())
     }
 }
 
-impl Column for Earlier {
-    fn read(value: Value<'_>) -> store::Result<Self> {
-        let earlier = serde_json::from_str(&String::read(value)?);
-        earlier.map(Self).map_err(|_| store::Error::Corrupt("secrets of a webhook".to_owned()))
+impl Column for PreviousSecrets {
+    fn from_value(value: Value<'_>) -> store::Result<Self> {
+        let secrets = serde_json::from_str(&String::from_value(value)?);
+        secrets.map(Self).map_err(|_| store::Error::Corrupt("secrets of a webhook".to_owned()))
     }
 }
 
 record! {
-    /// An address that is told what happens.
+    /// A URL that receives notifications.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "webhook")]
     pub struct Webhook in webhook {
+        /// Unique ID of the webhook.
         pub id: WebhookId,
         #[serde(skip)]
         pub account_id: AccountId,
-        /// Where notifications are sent.
+        /// URL that receives the notifications.
         #[schema(examples("https://hooks.example.org/touchline"))]
         pub url: String,
+        /// What the webhook is for.
+        #[schema(examples("Our website"))]
         pub description: Option<String>,
-        /// What it is told of: kinds such as `event.created`, `event.*` for all of a sort, or `*`.
+        /// Notification types that it subscribes to, such as `event.created`; `event.*` for all types of a group, or `*` for all.
         #[schema(value_type = Vec<String>, examples("event.*", "message.posted"))]
-        pub events: Listed<String>,
-        /// The teams it is told of; `null` for all.
+        pub events: SpaceSeparated<String>,
+        /// Only notifications about these teams are sent; `null` for all.
         #[schema(value_type = Option<Vec<TeamId>>)]
-        pub team_ids: Option<Listed<TeamId>>,
+        pub team_ids: Option<SpaceSeparated<TeamId>>,
+        /// Order in which notifications are sent: `parallel` (several at once; a failed delivery does not delay the
+        /// others) or `strict` (one after the other, by `sequence`; a failed delivery delays all that follow).
         pub ordering: Ordering,
+        /// Whether notifications are sent: `enabled` or `disabled`.
         pub status: Status,
+        /// Why the webhook was disabled: `manual`, `gone` (its receiver responded with 410), `failing` (every delivery
+        /// failed for several days) or `creator_removed` (the key or user it belongs to lost access); `null` while it
+        /// is enabled.
         pub disabled_reason: Option<Reason>,
+        /// When the webhook was disabled; `null` while it is enabled.
         pub disabled_at: Option<Timestamp>,
         #[serde(skip)]
         pub secret: Vec<u8>,
         #[serde(skip)]
-        pub previous_secrets: Earlier,
-        /// Until when the secret before the last rotation also signs.
+        pub previous_secrets: PreviousSecrets,
+        /// Until when requests are also signed with the previous secret; `null` if the secret was never rotated.
         pub previous_secret_until: Option<Timestamp>,
-        /// The key or user that made it. It is told no more than they may read.
+        /// ID of the key or user that owns the webhook: the one that created it, or last changed or enabled it. The
+        /// webhook receives only what its owner can read.
         #[serde(rename = "created_by")]
         #[schema(examples("key_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
         pub creator: String,
@@ -127,83 +138,90 @@ record! {
         pub replay_missed: bool,
         #[serde(skip)]
         pub failures: i64,
-        /// Since when there were nothing but failures.
+        /// Since when every attempt has failed; `null` if the last attempt succeeded.
         pub failing_since: Option<Timestamp>,
         #[serde(skip)]
-        pub resting_until: Option<Timestamp>,
+        pub paused_until: Option<Timestamp>,
         #[serde(skip)]
         pub recovered_at: Option<Timestamp>,
+        /// When the webhook was created.
         pub created_at: Timestamp,
+        /// When the webhook was last changed.
         pub updated_at: Timestamp,
-        /// Rises with every change.
+        /// Version of the webhook. It rises with every change.
         pub version: i64,
     }
 }
 
-thing!(Webhook by WebhookId: Subject Versioned Paged);
+impl_resource!(Webhook by WebhookId: Subject Versioned Paged);
 
-/// One webhook.
+/// Finds a webhook.
 pub fn find(db: &Reader<'_>, id: WebhookId) -> Result<Webhook> {
     Ok(db.one(sql!(Webhook::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
-const SOME: &str = sql!(Webhook::SELECT, " where account_id = :account and id in (:ids)");
+const SELECT_MANY: &str = sql!(Webhook::SELECT, " where account_id = :account and id in (:ids)");
 
-/// For a job that will want them once it has asked for other things.
-pub fn some_ahead(db: &Reader<'_>, ids: &[WebhookId]) -> Result<()> {
-    Ok(db.ahead(SOME, bind! { ids: ids.to_vec() })?)
+/// Prefetches the rows that [`find_many`] reads.
+pub fn prefetch_many(db: &Reader<'_>, ids: &[WebhookId]) -> Result<()> {
+    Ok(db.prefetch(SELECT_MANY, bind! { ids: ids.to_vec() })?)
 }
 
-/// Those of these webhooks that there are.
-pub fn some(db: &Reader<'_>, ids: &[WebhookId]) -> Result<HashMap<WebhookId, Webhook>> {
-    let found: Vec<Webhook> = db.all(SOME, bind! { ids: ids.to_vec() })?;
-    Ok(found.into_iter().map(|webhook| (webhook.id, webhook)).collect())
+/// Finds several webhooks. Ids that do not exist are left out.
+pub fn find_many(db: &Reader<'_>, ids: &[WebhookId]) -> Result<HashMap<WebhookId, Webhook>> {
+    let webhooks: Vec<Webhook> = db.all(SELECT_MANY, bind! { ids: ids.to_vec() })?;
+    Ok(webhooks.into_iter().map(|webhook| (webhook.id, webhook)).collect())
 }
 
 impl Webhook {
-    /// Whether it is to be told this: it was asked for, and whoever made the webhook may read it.
-    pub fn wants(&self, ears: &Ears, news: &Notification) -> bool {
-        let Listed(wishes) = &self.events;
-        wishes.iter().any(|wish| kinds::means(wish, &news.kind))
-            && ears.hear(&news.kind, &news.body)
+    /// Whether a notification is to be sent to this webhook: the webhook subscribes to it, and its creator can read it.
+    pub fn should_receive(
+        &self,
+        visibility: &EventVisibility,
+        notification: &Notification,
+    ) -> bool {
+        let SpaceSeparated(patterns) = &self.events;
+        patterns.iter().any(|pattern| kinds::pattern_matches(pattern, &notification.kind))
+            && visibility.can_see(&notification.kind, &notification.body)
     }
 
-    /// What whoever made it may be told of the teams it is for; `None` if they may have no webhooks any more.
-    pub fn ears(&self, db: &Reader<'_>) -> Result<Option<Ears>> {
-        Ok(self.creators_ears(db)?.map(|ears| self.narrow(ears)))
+    /// What its creator can see of the webhook's teams; `None` if they can no longer have webhooks.
+    pub fn visibility(&self, db: &Reader<'_>) -> Result<Option<EventVisibility>> {
+        Ok(self.creator_visibility(db)?.map(|visibility| self.limit_to_teams(visibility)))
     }
 
-    /// What whoever made it may be told; `None` if they are gone or may have no webhooks any more.
-    pub fn creators_ears(&self, db: &Reader<'_>) -> Result<Option<Ears>> {
-        match Ears::of_creator(db, &self.creator, self.creator_app.as_deref()) {
+    /// What its creator can see; `None` if they no longer exist or can no longer have webhooks.
+    pub fn creator_visibility(&self, db: &Reader<'_>) -> Result<Option<EventVisibility>> {
+        match EventVisibility::of_creator(db, &self.creator, self.creator_app.as_deref()) {
             Err(error) if error.code == Code::NotFound => Ok(None),
-            found => found,
+            result => result,
         }
     }
 
-    /// As much of what they may be told as is of the teams it is for.
-    pub fn narrow(&self, ears: Ears) -> Ears {
-        ears.narrowed(self.team_ids.as_ref().map(|Listed(teams)| teams.as_slice()))
+    /// Limits a visibility to the webhook's teams.
+    pub fn limit_to_teams(&self, visibility: EventVisibility) -> EventVisibility {
+        visibility.limited_to(self.team_ids.as_ref().map(|SpaceSeparated(teams)| teams.as_slice()))
     }
 
-    /// Goes on in the log past what the webhook does not want, and says how far it has come then. Carriers write
-    /// that down only now and then; whoever rests on it, or changes what is wanted, has to know it.
-    pub fn pass_over(&self, tx: &Tx<'_>) -> Result<i64> {
-        let Some(ears) = self.ears(tx)? else { return Ok(self.position) };
+    /// Moves the webhook's position past notifications that it does not receive, and returns the new position. Delivery
+    /// workers store the position only from time to time, so this is needed before a change of the subscription, and before
+    /// anything that depends on the exact position.
+    pub fn skip_unwanted(&self, tx: &Tx<'_>) -> Result<i64> {
+        let Some(visibility) = self.visibility(tx)? else { return Ok(self.position) };
         let mut position = self.position;
         'log: loop {
-            let news = signals::notifications(tx, position, STRIDE)?;
-            for one in &news {
-                if self.wants(&ears, one) {
+            let notifications = signals::notifications(tx, position, SCAN_BATCH)?;
+            for notification in &notifications {
+                if self.should_receive(&visibility, notification) {
                     break 'log;
                 }
-                position = one.sequence;
+                position = notification.sequence;
             }
-            if news.is_empty() {
+            if notifications.is_empty() {
                 break;
             }
         }
-        tx.run(
+        tx.execute(
             "update webhook set position = :position
              where account_id = :account and id = :id and position < :position",
             bind! { id: self.id, position },
@@ -211,28 +229,27 @@ impl Webhook {
         Ok(position)
     }
 
-    /// The secrets that sign now, the newest first.
+    /// The secrets that are used for signing now, newest first.
     pub fn secrets(&self, key: &SealKey, now: Timestamp) -> Vec<Secret> {
-        let about = self.id.to_string();
-        let open = |sealed: &[u8]| key.open(about.as_bytes(), sealed).map(Secret::from_bytes);
-        let before = self.previous_secrets.at(now).map(|(sealed, _)| sealed.as_slice());
-        std::iter::once(self.secret.as_slice()).chain(before).filter_map(open).collect()
+        let context = self.id.to_string();
+        let decrypt = |sealed: &[u8]| key.open(context.as_bytes(), sealed).map(Secret::from_bytes);
+        let previous = self.previous_secrets.active_at(now).map(|(sealed, _)| sealed.as_slice());
+        std::iter::once(self.secret.as_slice()).chain(previous).filter_map(decrypt).collect()
     }
 }
 
-/// Turns a webhook off, unless it is off. Says whether it was on. Nothing it was told or would have been told
-/// is forgotten.
+/// Disables a webhook. Returns it, or `None` if it was already disabled. Its deliveries and its position in the log stay.
 pub fn disable(tx: &Tx<'_>, id: WebhookId, reason: Reason) -> Result<Option<Webhook>> {
-    let turned = tx.run(
+    let updated = tx.execute(
         "update webhook set status = 'disabled', disabled_reason = :reason, disabled_at = :now,
              updated_at = :now, version = version + 1
          where account_id = :account and id = :id and status = 'enabled'",
         bind! { id, reason },
     )?;
-    if turned == 0 {
+    if updated == 0 {
         return Ok(None);
     }
     let webhook = find(tx, id)?;
-    tx.tell("webhook.disabled", &webhook)?;
+    tx.publish("webhook.disabled", &webhook)?;
     Ok(Some(webhook))
 }

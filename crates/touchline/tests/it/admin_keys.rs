@@ -1,114 +1,114 @@
-//! Stories about the pages on which API keys are made, looked at and revoked.
+//! Tests of the pages that create, show and revoke API keys.
 
 use store::Scope;
 use testkit::world::{make_account, make_key, new_key};
-use testkit::{Answer, Browser, Client, World, both, json, seconds};
+use testkit::{Browser, Client, TestResponse, World, both, json, seconds};
 use touchline::accounts::user::Role;
 
 const HOSTILE: &str = "\"><img src=x onerror=alert(1)><script>";
 
-/// The value between two pieces of a page.
-pub(crate) fn between<'a>(page: &'a Answer, before: &str, after: &str) -> &'a str {
+/// The text of a page between two strings.
+pub(crate) fn between<'a>(page: &'a TestResponse, before: &str, after: &str) -> &'a str {
     page.text.split(before).nth(1).and_then(|rest| rest.split(after).next()).unwrap()
 }
 
-/// Opens the form for a new key and gives back the name of the form.
-async fn form(browser: &mut Browser) -> String {
+/// Opens the form for a new key and returns its nonce.
+async fn open_form(browser: &mut Browser) -> String {
     let page = browser.get("/admin/keys/new").await.ok();
     between(&page, "name=\"nonce\" value=\"", "\"").to_owned()
 }
 
-/// Makes a key with the form and gives back the page that shows it.
-pub(crate) async fn make(browser: &mut Browser, name: &str, scopes: &[&str]) -> Answer {
-    let nonce = form(browser).await;
+/// Creates a key with the form and returns the page that shows it.
+pub(crate) async fn create_key(browser: &mut Browser, name: &str, scopes: &[&str]) -> TestResponse {
+    let nonce = open_form(browser).await;
     let mut fields = vec![("nonce", nonce.as_str()), ("name", name), ("expires", "90")];
     fields.extend(scopes.iter().map(|scope| ("scopes", *scope)));
     browser.post("/admin/keys/new", &fields).await
 }
 
-pub(crate) fn value_of(page: &Answer) -> String {
+pub(crate) fn key_value(page: &TestResponse) -> String {
     between(page, "<code id=\"key\">", "</code>").to_owned()
 }
 
-fn id_of(page: &Answer) -> String {
+fn id_of(page: &TestResponse) -> String {
     let start = page.text.find("/admin/keys/key_").unwrap() + "/admin/keys/".len();
     let rest = &page.text[start..];
     rest[..rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap()].to_owned()
 }
 
 both! {
-    async fn a_key_is_shown_once_works_at_once_and_is_dead_at_once(w: &World) {
+    async fn a_key_is_shown_once_and_stops_working_when_revoked(w: &World) {
         let owner = w.user(Role::Admin, "ana@harbour.example").await;
         let mut browser = w.browser(owner.id).await;
-        let page = make(&mut browser, "Website", &["teams:read", "events:read"]).await.ok();
+        let page = create_key(&mut browser, "Website", &["teams:read", "events:read"]).await.ok();
         assert_eq!(page.header("cache-control"), Some("no-store"));
-        let (value, id) = (value_of(&page), id_of(&page));
+        let (value, id) = (key_value(&page), id_of(&page));
         assert!(value.starts_with("tl_live_"), "{value}");
         let page = page.shows("curl -H").shows("/api/public/v1/me").shows("Read team metadata");
-        assert!(page.text.contains(&w.node.app.home.as_str().to_owned()));
+        assert!(page.text.contains(&w.node.app.base_url.as_str().to_owned()));
 
         let caller = Client::new(w.node.address, Some(&value));
         caller.get("/teams").await.ok();
         caller.post("/teams", json!({ "name": "No" })).await.refused(403, "insufficient_scope");
-        // The API itself has no way to make a key.
+        // The API cannot create keys.
         w.owner.post("/keys", json!({ "name": "No" })).await.refused(404, "not_found");
 
         let secret = value.rsplit_once('_').unwrap().1.to_owned();
-        let one = format!("/admin/keys/{id}");
-        for path in ["/admin/keys", &one, &format!("{one}/revoke"), "/admin/audit", "/admin/usage", "/admin/audit.csv"] {
+        let key_path = format!("/admin/keys/{id}");
+        for path in ["/admin/keys", &key_path, &format!("{key_path}/revoke"), "/admin/audit", "/admin/usage", "/admin/audit.csv"] {
             let page = browser.get(path).await.ok();
             assert!(!page.text.contains(&secret), "{path} shows the secret");
         }
         browser.get("/admin/keys").await.ok().shows("Website").shows("Read event schedules").shows("ana");
-        browser.get(&one).await.ok().shows("Active").shows("All teams").shows("4 Dec 2026").shows("Anywhere");
+        browser.get(&key_path).await.ok().shows("Active").shows("All teams").shows("4 Dec 2026").shows("Allowed IP addresses");
 
-        browser.get(&format!("{one}/revoke")).await.ok().shows("stops working at once").shows("cannot be undone");
+        browser.get(&format!("{key_path}/revoke")).await.ok().shows("stops working at once").shows("You cannot undo this");
         caller.get("/teams").await.ok();
-        browser.post(&format!("{one}/revoke"), &[]).await.leads_to("/admin/keys?done=revoked");
+        browser.post(&format!("{key_path}/revoke"), &[]).await.redirects_to("/admin/keys?done=revoked");
         caller.get("/teams").await.refused(401, "invalid_credentials");
         browser.get("/admin/keys?done=revoked").await.ok().shows("The key was revoked");
         browser.get("/admin/keys?state=over").await.ok().shows("Website").shows("Revoked");
-        browser.get(&format!("{one}/revoke")).await.leads_to(&one);
+        browser.get(&format!("{key_path}/revoke")).await.redirects_to(&key_path);
         browser.get("/admin/audit?action=api_key").await.ok().shows("API key revoked").shows("API key created");
     }
 
-    async fn the_same_form_makes_one_key_however_often_it_is_sent(w: &World) {
+    async fn submitting_a_form_twice_creates_one_key(w: &World) {
         let owner = w.user(Role::Owner, "ana@harbour.example").await;
         let mut browser = w.browser(owner.id).await;
         let before = w.count("api_key").await;
-        let nonce = form(&mut browser).await;
+        let nonce = open_form(&mut browser).await;
         let fields = [("nonce", nonce.as_str()), ("name", "Once"), ("scopes", "teams:read")];
         let first = browser.post("/admin/keys/new", &fields).await.ok();
-        let value = value_of(&first);
+        let value = key_value(&first);
         // A reload of the page, or a second click.
-        let again = browser.post("/admin/keys/new", &fields).await.ok().shows("This key was made before");
+        let again = browser.post("/admin/keys/new", &fields).await.ok().shows("This key already exists");
         assert!(!again.text.contains(&value) && !again.text.contains("id=\"key\""));
         assert_eq!(w.count("api_key").await, before + 1);
-        // At the same moment.
-        let nonce = form(&mut browser).await;
+        // Two submissions at the same time.
+        let nonce = open_form(&mut browser).await;
         let fields = [("nonce", nonce.as_str()), ("name", "Twice"), ("scopes", "teams:read")];
         let (mut here, mut there) = (browser.clone(), browser.clone());
         let (a, b) = tokio::join!(here.post("/admin/keys/new", &fields), there.post("/admin/keys/new", &fields));
-        let shown = [a.ok(), b.ok()].iter().filter(|page| page.text.contains("id=\"key\"")).count();
-        assert_eq!((shown, w.count("api_key").await), (1, before + 2));
+        let pages_with_key = [a.ok(), b.ok()].iter().filter(|page| page.text.contains("id=\"key\"")).count();
+        assert_eq!((pages_with_key, w.count("api_key").await), (1, before + 2));
         for wrong in ["", "xyz", &"g".repeat(32)] {
             let answer = browser.post("/admin/keys/new", &[("nonce", wrong), ("name", "No"), ("scopes", "teams:read")]).await;
             assert_eq!(answer.status, 400, "{}", answer.text);
         }
     }
 
-    async fn what_is_wrong_is_said_beside_the_field_and_what_was_typed_is_kept(w: &World) {
+    async fn shows_errors_beside_fields_and_keeps_the_input(w: &World) {
         let owner = w.user(Role::Admin, "ana@harbour.example").await;
         let mut browser = w.browser(owner.id).await;
         w.owner.post("/teams", json!({ "name": HOSTILE })).await.created();
-        let nonce = form(&mut browser).await;
+        let nonce = open_form(&mut browser).await;
         let fields = [
             ("nonce", nonce.as_str()), ("name", ""), ("addresses", "10.0.0.300\n<b>"), ("expires", "30"),
             ("team_ids", "team_nobody"),
         ];
         let page = browser.post("/admin/keys/new", &fields).await;
         assert_eq!(page.status, 422);
-        let page = page.shows("id=\"name-error\"").shows("Choose at least one.").shows("10.0.0.300 is neither")
+        let page = page.shows("id=\"name-error\"").shows("Choose at least one permission.").shows("10.0.0.300 is not an IP address")
             .shows("One of these teams does not exist").shows("10.0.0.300\n&#60;b&#62;")
             .shows("<option value=\"30\" selected>");
         assert!(!page.text.contains("<img src=x") && !page.text.contains("<b>\n"));
@@ -117,9 +117,9 @@ both! {
         ];
         let page = browser.post("/admin/keys/new", &fields).await;
         assert_eq!(page.status, 422);
-        let page = page.shows("value=\"teams:read\" checked").shows("Choose how long the key lives.");
+        let page = page.shows("value=\"teams:read\" checked").shows("Choose when the key expires.");
         assert!(!page.text.contains("<img src=x"));
-        // The form is still good.
+        // The form is still valid.
         let fields = [("nonce", nonce.as_str()), ("name", HOSTILE), ("scopes", "teams:read"), ("expires", "never")];
         let page = browser.post("/admin/keys/new", &fields).await.ok();
         let id = id_of(&page);
@@ -128,19 +128,19 @@ both! {
             assert!(!page.text.contains("<img src=x") && !page.text.contains("<script>alert"), "{path}");
         }
         let renamed = browser.post(&format!("/admin/keys/{id}"), &[("name", "Plain")]).await;
-        renamed.leads_to(&format!("/admin/keys/{id}?done=renamed"));
+        renamed.redirects_to(&format!("/admin/keys/{id}?done=renamed"));
         let wrong = browser.post(&format!("/admin/keys/{id}"), &[("name", " ")]).await;
         assert_eq!(wrong.status, 422);
         browser.get(&format!("/admin/audit?subject={id}")).await.ok().shows("API key renamed").shows("<ins><bdi>Plain</bdi></ins>");
     }
 
-    async fn a_key_is_narrowed_to_teams_and_addresses(w: &World) {
+    async fn a_key_can_be_limited_to_teams_and_ip_addresses(w: &World) {
         let owner = w.user(Role::Admin, "ana@harbour.example").await;
         let mut browser = w.browser(owner.id).await;
         let hawks = w.owner.post("/teams", json!({ "name": "Hawks" })).await.created();
         w.owner.post("/teams", json!({ "name": "Owls" })).await.created();
         let theirs = w.stranger.post("/teams", json!({ "name": "Theirs" })).await.created();
-        let nonce = form(&mut browser).await;
+        let nonce = open_form(&mut browser).await;
         let base = [("nonce", nonce.as_str()), ("name", "Narrow"), ("scopes", "teams:read")];
         let foreign: Vec<_> = base.iter().copied().chain([("team_ids", theirs.id())]).collect();
         let refused = browser.post("/admin/keys/new", &foreign).await;
@@ -148,21 +148,21 @@ both! {
         let fields: Vec<_> = base.iter().copied()
             .chain([("team_ids", hawks.id()), ("addresses", "127.0.0.0/8 ::1")]).collect();
         let page = browser.post("/admin/keys/new", &fields).await.ok().shows("Hawks");
-        let caller = Client::new(w.node.address, Some(&value_of(&page)));
+        let caller = Client::new(w.node.address, Some(&key_value(&page)));
         assert_eq!(caller.get("/teams").await.ok().names(), ["Hawks"]);
-        let nonce = form(&mut browser).await;
+        let nonce = open_form(&mut browser).await;
         let fields = [("nonce", nonce.as_str()), ("name", "Far"), ("scopes", "teams:read"), ("addresses", "203.0.113.7")];
         let page = browser.post("/admin/keys/new", &fields).await.ok();
-        Client::new(w.node.address, Some(&value_of(&page))).get("/teams").await.refused(403, "forbidden");
+        Client::new(w.node.address, Some(&key_value(&page))).get("/teams").await.refused(403, "forbidden");
     }
 
-    async fn only_owners_make_keys_that_may_do_everything(w: &World) {
+    async fn only_owners_create_keys_with_full_access(w: &World) {
         let admin = w.user(Role::Admin, "ana@harbour.example").await;
         let owner = w.user(Role::Owner, "rui@harbour.example").await;
         let before = w.count("api_key").await;
         let mut browser = w.browser(admin.id).await;
         assert!(!browser.get("/admin/keys/new").await.ok().text.contains("name=\"everything\""));
-        let nonce = form(&mut browser).await;
+        let nonce = open_form(&mut browser).await;
         for forged in [
             &[("scopes", "*")][..],
             &[("scopes", "teams:read"), ("scopes", "*")],
@@ -178,35 +178,35 @@ both! {
         assert_eq!(w.count("api_key").await, before);
 
         let mut browser = w.browser(owner.id).await;
-        let nonce = form(&mut browser).await;
+        let nonce = open_form(&mut browser).await;
         let fields = [("nonce", nonce.as_str()), ("name", "All"), ("everything", "yes")];
-        let unread = browser.post("/admin/keys/new", &fields).await;
-        assert_eq!(unread.status, 422);
-        unread.shows("Confirm that you have read");
+        let unconfirmed = browser.post("/admin/keys/new", &fields).await;
+        assert_eq!(unconfirmed.status, 422);
+        unconfirmed.shows("Confirm that you have read");
         let fields = [("nonce", nonce.as_str()), ("name", "All"), ("everything", "yes"), ("understood", "yes")];
-        let page = browser.post("/admin/keys/new", &fields).await.ok().shows("Everything");
-        Client::new(w.node.address, Some(&value_of(&page))).post("/teams", json!({ "name": "Yes" })).await.created();
+        let page = browser.post("/admin/keys/new", &fields).await.ok().shows("Full access");
+        Client::new(w.node.address, Some(&key_value(&page))).post("/teams", json!({ "name": "Yes" })).await.created();
     }
 
-    async fn keys_are_only_for_those_who_look_after_the_club(w: &World) {
+    async fn only_admins_can_manage_keys(w: &World) {
         let admin = w.user(Role::Admin, "ana@harbour.example").await;
         let member = w.user(Role::Member, "eva@harbour.example").await;
         let mut browser = w.browser(admin.id).await;
-        let page = make(&mut browser, "Website", &["teams:read"]).await.ok();
-        let (id, value) = (id_of(&page), value_of(&page));
+        let page = create_key(&mut browser, "Website", &["teams:read"]).await.ok();
+        let (id, value) = (id_of(&page), key_value(&page));
         let paths = ["/admin/keys", "/admin/keys/new", &format!("/admin/keys/{id}"), &format!("/admin/keys/{id}/revoke"),
             "/admin/usage", "/admin/audit", "/admin/audit.csv", "/admin/audit/check", "/admin/health"].map(str::to_owned);
         let mut eva = w.browser(member.id).await;
-        let mut nobody = w.newcomer();
+        let mut nobody = w.anonymous_browser();
         for path in &paths {
             let refused = eva.get(path).await;
             assert_eq!(refused.status, 403, "{path}");
             refused.shows("Only admins");
-            assert!(nobody.get(path).await.next().unwrap().starts_with("/sign-in"), "{path}");
+            assert!(nobody.get(path).await.local_redirect().unwrap().starts_with("/sign-in"), "{path}");
         }
         assert_eq!(eva.post(&format!("/admin/keys/{id}/revoke"), &[]).await.status, 403);
 
-        // The admin of another club finds nothing, and changes nothing.
+        // An admin of another club can neither see nor change the key.
         let other = make_account(w.db(), "Riverside", w.node.app.clock.now()).await;
         let foreign = w.user_of(other, Role::Owner, "ivo@riverside.example").await;
         let mut ivo = w.browser_at(foreign.id, Some(other)).await;
@@ -217,7 +217,7 @@ both! {
         assert!(!ivo.get("/admin/keys").await.ok().text.contains("Website"));
         assert!(!ivo.get(&format!("/admin/usage?credential={id}")).await.ok().text.contains("Website"));
 
-        // Without our page nothing is done.
+        // Forms without a valid CSRF token or from another site are rejected.
         for (fields, headers) in [
             (&[("name", "x")][..], &[("Sec-Fetch-Site", "same-origin")][..]),
             (&[("name", "x"), ("csrf", browser.csrf.clone().unwrap().as_str())], &[("Sec-Fetch-Site", "cross-site")]),
@@ -230,27 +230,27 @@ both! {
         Client::new(w.node.address, Some(&value)).get("/teams").await.ok();
     }
 
-    async fn whoever_signed_in_long_ago_proves_again_who_they_are(w: &World) {
+    async fn an_old_sign_in_must_be_confirmed_again(w: &World) {
         let admin = w.user(Role::Admin, "ana@harbour.example").await;
         let mut browser = w.browser(admin.id).await;
-        let page = make(&mut browser, "Website", &["teams:read"]).await.ok();
-        let (id, value, nonce) = (id_of(&page), value_of(&page), form(&mut browser).await);
-        w.pass(seconds(11 * 60));
+        let page = create_key(&mut browser, "Website", &["teams:read"]).await.ok();
+        let (id, value, nonce) = (id_of(&page), key_value(&page), open_form(&mut browser).await);
+        w.advance_clock(seconds(11 * 60));
         let new = browser.get("/admin/keys/new").await;
-        new.leads_to("/confirm?next=%2Fadmin%2Fkeys%2Fnew");
+        new.redirects_to("/confirm?next=%2Fadmin%2Fkeys%2Fnew");
         let fields = [("nonce", nonce.as_str()), ("name", "Late one"), ("scopes", "teams:read")];
         let sent = browser.post("/admin/keys/new", &fields).await;
-        let next = sent.next().unwrap();
+        let next = sent.local_redirect().unwrap();
         assert!(next.starts_with("/confirm?next=") && next.contains("Late"), "{next}");
-        assert!(browser.post(&format!("/admin/keys/{id}/revoke"), &[]).await.next().unwrap().starts_with("/confirm"));
+        assert!(browser.post(&format!("/admin/keys/{id}/revoke"), &[]).await.local_redirect().unwrap().starts_with("/confirm"));
         Client::new(w.node.address, Some(&value)).get("/teams").await.ok();
-        // What was typed is there again afterwards.
-        let mut later = w.browser(admin.id).await;
-        let page = later.get("/admin/keys/new?name=Late+one&scopes=teams%3Aread&everything=yes").await.ok();
+        // The form is filled with the same input afterwards.
+        let mut new_browser = w.browser(admin.id).await;
+        let page = new_browser.get("/admin/keys/new?name=Late+one&scopes=teams%3Aread&everything=yes").await.ok();
         page.shows("value=\"Late one\"").shows("value=\"teams:read\" checked");
     }
 
-    async fn keys_are_paged_and_old_ones_are_to_be_rotated(w: &World) {
+    async fn pages_keys_and_suggests_rotating_old_ones(w: &World) {
         let admin = w.user(Role::Admin, "ana@harbour.example").await;
         for number in 0..7 {
             let new = touchline::accounts::api_key::NewKey { name: format!("Key {number}"), ..new_key("teams:read") };
@@ -265,19 +265,19 @@ both! {
             path = link.split('"').next().unwrap().replace("&#38;", "&").replace("&amp;", "&");
         }
         seen.dedup();
-        let made = w.db().read(Scope::account(w.harbour, "test"), touchline::accounts::api_key::list).await.unwrap();
-        let mut all: Vec<_> = made.iter().map(|key| key.id.to_string()["key_".len()..][..26].to_owned()).collect();
+        let keys = w.db().read(Scope::account(w.harbour, "test"), touchline::accounts::api_key::list).await.unwrap();
+        let mut all: Vec<_> = keys.iter().map(|key| key.id.to_string()["key_".len()..][..26].to_owned()).collect();
         all.reverse();
         assert_eq!(seen, all, "each key once, newest first");
         assert_eq!(browser.get("/admin/keys?cursor=AAAA").await.status, 400);
 
         assert!(!browser.get("/admin/keys").await.ok().text.contains("Rotate"));
-        w.pass(seconds(92 * 86_400));
+        w.advance_clock(seconds(92 * 86_400));
         let mut browser = w.browser(admin.id).await;
         browser.get("/admin/keys").await.ok().shows("Rotate").shows("Older than 90 days");
     }
 
-    async fn a_club_without_keys_is_told_what_they_are(w: &World) {
+    async fn a_club_without_keys_sees_an_explanation(w: &World) {
         let club = make_account(w.db(), "Riverside", w.node.app.clock.now()).await;
         let owner = w.user_of(club, Role::Owner, "ivo@riverside.example").await;
         let mut browser = w.browser_at(owner.id, Some(club)).await;

@@ -1,4 +1,4 @@
-//! Stories about members and roles: who invites, who changes whom, and who goes.
+//! Tests of members and roles: invitations, role changes and removal.
 
 use store::Scope;
 use testkit::{World, both, json, seconds};
@@ -6,7 +6,7 @@ use touchline::accounts::user::{self, Role};
 use touchline::ids::UserId;
 use touchline::roster::linking;
 
-use crate::joining::{link, link_in, on_roster, team};
+use crate::joining::{add_to_roster, link_in, link_user, team};
 
 async fn role(w: &World, user: UserId) -> Option<Role> {
     let scope = Scope::account(w.harbour, "test");
@@ -18,7 +18,7 @@ fn pages(user: UserId) -> Vec<String> {
     vec![
         "/admin".to_owned(),
         "/admin/events".to_owned(),
-        "/admin/letters".to_owned(),
+        "/admin/failed-emails".to_owned(),
         "/admin/members".to_owned(),
         "/admin/members/invite".to_owned(),
         "/admin/members/invitations".to_owned(),
@@ -29,7 +29,7 @@ fn pages(user: UserId) -> Vec<String> {
     ]
 }
 
-/// Every form of it, with fields that would do something.
+/// Every form of this part, with valid fields.
 fn forms(user: UserId) -> Vec<(String, Vec<(&'static str, &'static str)>)> {
     vec![
         ("/admin/members/invite".to_owned(), vec![("email", "x@example.org"), ("role", "admin")]),
@@ -43,7 +43,7 @@ fn forms(user: UserId) -> Vec<(String, Vec<(&'static str, &'static str)>)> {
 }
 
 both! {
-    async fn nothing_that_is_remembered_outlives_a_role(w: &World) {
+    async fn cached_access_ends_with_the_role(w: &World) {
         let owner = w.user(Role::Owner, "owner@example.org").await;
         let team = w.owner.post("/teams", json!({ "name": "Hawks" })).await.created();
         let mut browser = w.browser(owner.id).await;
@@ -52,21 +52,21 @@ both! {
             ("bo@example.org", "remove", &[]),
         ] {
             let admin = w.user(Role::Admin, email).await;
-            let app = w.acting_for(admin.id, "events:read events:write").await;
+            let app = w.client_for_user(admin.id, "events:read events:write").await;
             let feed = app.post("/calendar_feeds", json!({ "team_id": team.id() })).await.created();
             let url = feed.data()["url"].as_str().unwrap();
             let path = url[url.find("/calendar/").unwrap()..].to_owned();
-            let asked = async || w.nobody.page("GET", &path, None).await.status;
-            assert_eq!((asked().await, asked().await), (200, 200));
+            let feed_status = async || w.nobody.page("GET", &path, None).await.status;
+            assert_eq!((feed_status().await, feed_status().await), (200, 200));
             browser.get("/admin/members").await.ok();
             let form = format!("/admin/members/{}/{end}", admin.id);
             assert_eq!(browser.post(&form, fields).await.status, 303);
-            assert_eq!(asked().await, 404, "{end}");
+            assert_eq!(feed_status().await, 404, "{end}");
         }
     }
 
-    async fn whoever_joins_changes_or_goes_is_told_by_id_and_role(w: &World) {
-        let before = w.news().await.len();
+    async fn publishes_when_users_join_change_roles_or_leave(w: &World) {
+        let before = w.notifications().await.len();
         let owner = w.user(Role::Owner, "owner@example.org").await;
         let member = w.user(Role::Member, "member@example.org").await;
         let mut browser = w.browser(owner.id).await;
@@ -74,8 +74,8 @@ both! {
         browser.post(&format!("{page}/role"), &[("role", "admin")]).await;
         browser.post(&format!("{page}/role"), &[("role", "admin")]).await;
         browser.post(&format!("{page}/remove"), &[]).await;
-        let news = w.news().await.split_off(before);
-        let told: Vec<_> = news.iter().map(|one| (one["type"].clone(), one["data"].clone())).collect();
+        let notifications = w.notifications().await.split_off(before);
+        let published: Vec<_> = notifications.iter().map(|notification| (notification["type"].clone(), notification["data"].clone())).collect();
         let user = |id: UserId, role: &str| json!({ "object": "user", "id": id, "role": role });
         let expected = [
             ("user.joined", json!({ "object": user(owner.id, "owner"), "previous": null })),
@@ -83,10 +83,10 @@ both! {
             ("user.role_changed", json!({ "object": user(member.id, "admin"), "previous": { "role": "member" } })),
             ("user.removed", json!({ "object": user(member.id, "admin"), "previous": null })),
         ];
-        assert_eq!(told, expected.map(|(kind, data)| (json!(kind), data)));
+        assert_eq!(published, expected.map(|(kind, data)| (json!(kind), data)));
     }
 
-    async fn only_those_who_look_after_the_club_get_in(w: &World) {
+    async fn only_admins_can_manage_members(w: &World) {
         let owner = w.user(Role::Owner, "owner@example.org").await;
         let hawks = team(w, "Hawks").await;
         let parent = w.user(Role::Member, "parent@example.org").await;
@@ -101,10 +101,10 @@ both! {
                 assert_eq!(browser.post(&path, &fields).await.status, 403, "{path}");
             }
         }
-        let mut nobody = w.newcomer();
+        let mut nobody = w.anonymous_browser();
         for path in pages(owner.id) {
             let answer = nobody.get(&path).await;
-            assert!(answer.next().is_some_and(|next| next.starts_with("/sign-in")), "{path}");
+            assert!(answer.local_redirect().is_some_and(|next| next.starts_with("/sign-in")), "{path}");
         }
         let mut owner_browser = w.browser(owner.id).await;
         for path in pages(owner.id) {
@@ -112,14 +112,14 @@ both! {
             assert_eq!(answer.status, 200, "{path}");
             assert!(answer.text.len() < 60_000, "{path} has {} bytes", answer.text.len());
         }
-        // A form that our own page did not make is not taken.
+        // A form with a forged CSRF token is rejected.
         owner_browser.csrf = Some("forged".to_owned());
         for (path, fields) in forms(parent.id) {
             assert_eq!(owner_browser.post(&path, &fields).await.status, 403, "{path}");
         }
         assert_eq!(role(w, parent.id).await, Some(Role::Member));
         assert_eq!(w.count("invitation").await, 0);
-        // Who belongs to another club is not there.
+        // An owner of another club does not find these members.
         let other = w.stranger.get("/me").await.ok();
         let other = other.data()["account"]["id"].as_str().unwrap().parse().unwrap();
         let foreign = w.user_of(other, Role::Owner, "owner@hilltop.example").await;
@@ -127,15 +127,15 @@ both! {
         for path in [format!("/admin/members/{}", owner.id), format!("/admin/members/{}/remove", owner.id)] {
             assert_eq!(foreign.get(&path).await.status, 404, "{path}");
         }
-        for verb in ["role", "remove"] {
-            let path = format!("/admin/members/{}/{verb}", parent.id);
+        for action in ["role", "remove"] {
+            let path = format!("/admin/members/{}/{action}", parent.id);
             assert_eq!(foreign.post(&path, &[("role", "owner")]).await.status, 404, "{path}");
         }
         let list = foreign.get("/admin/members").await;
         assert!(!list.text.contains("owner@example.org"));
     }
 
-    async fn an_admin_makes_and_unmakes_no_owner(w: &World) {
+    async fn an_admin_cannot_appoint_or_demote_owners(w: &World) {
         let owner = w.user(Role::Owner, "owner@example.org").await;
         let admin = w.user(Role::Admin, "admin@example.org").await;
         let member = w.user(Role::Member, "member@example.org").await;
@@ -155,28 +155,28 @@ both! {
         assert_eq!((role(w, member.id).await, role(w, admin.id).await), (Some(Role::Member), Some(Role::Admin)));
         let path = format!("/admin/members/{}/role", member.id);
         browser.post(&path, &[("role", "admin")]).await
-            .leads_to(&format!("/admin/members/{}?done=role", member.id));
+            .redirects_to(&format!("/admin/members/{}?done=role", member.id));
         assert_eq!(role(w, member.id).await, Some(Role::Admin));
     }
 
-    async fn the_last_owner_stays(w: &World) {
+    async fn the_last_owner_cannot_leave_or_step_down(w: &World) {
         let owner = w.user(Role::Owner, "owner@example.org").await;
         let mut browser = w.browser(owner.id).await;
         let page = format!("/admin/members/{}", owner.id);
         let answer = browser.post(&format!("{page}/role"), &[("role", "member")]).await;
         assert_eq!(answer.status, 409);
         answer.shows("The last owner cannot");
-        browser.get(&format!("{page}/remove")).await.shows("This will happen");
+        browser.get(&format!("{page}/remove")).await.shows("What happens next");
         let answer = browser.post(&format!("{page}/remove"), &[]).await;
         assert_eq!(answer.status, 409);
         answer.shows("The last owner cannot leave");
         assert_eq!(role(w, owner.id).await, Some(Role::Owner));
         w.user(Role::Owner, "second@example.org").await;
-        browser.post(&format!("{page}/remove"), &[]).await.leads_to("/account");
+        browser.post(&format!("{page}/remove"), &[]).await.redirects_to("/account");
         assert_eq!(role(w, owner.id).await, None);
     }
 
-    async fn whoever_is_removed_is_out_at_once(w: &World) {
+    async fn a_removed_member_loses_access_immediately(w: &World) {
         let owner = w.user(Role::Owner, "owner@example.org").await;
         let hawks = team(w, "Hawks").await;
         let other = w.stranger.get("/me").await.ok();
@@ -185,31 +185,31 @@ both! {
         w.user_of(other, Role::Member, &hawks.coach.email).await;
         let mut here = w.browser(coach).await;
         let mut there = w.browser_at(coach, Some(other)).await;
-        let app = w.acting_for(coach, "teams:read").await;
+        let app = w.client_for_user(coach, "teams:read").await;
         app.get("/teams").await.ok();
         assert_eq!(here.get("/account/claims").await.status, 200);
 
         let mut browser = w.browser(owner.id).await;
         let path = format!("/admin/members/{coach}/remove");
         browser.get(&path).await.shows("signed out of this club at once");
-        browser.post(&path, &[]).await.leads_to("/admin/members?done=removed");
+        browser.post(&path, &[]).await.redirects_to("/admin/members?done=removed");
         assert_eq!(app.get("/teams").await.status, 401);
         let gone = here.get("/account/claims").await;
-        assert!(gone.next().is_some_and(|next| next.starts_with("/sign-in")));
+        assert!(gone.local_redirect().is_some_and(|next| next.starts_with("/sign-in")));
         assert_eq!(there.get("/account/claims").await.status, 200, "another club goes on");
         let scope = Scope::account(w.harbour, "test");
-        let person = w.db().read(scope, move |db| linking::person_of(db, coach)).await.unwrap();
+        let person = w.db().read(scope, move |db| linking::find_person(db, coach)).await.unwrap();
         assert!(person.is_none());
         assert_eq!(browser.post(&path, &[]).await.status, 404);
     }
 
-    async fn delicate_changes_ask_for_the_password_again(w: &World) {
+    async fn sensitive_changes_require_the_password_again(w: &World) {
         let owner = w.user(Role::Owner, "owner@example.org").await;
         let member = w.user(Role::Member, "member@example.org").await;
         let mut browser = w.browser(owner.id).await;
-        w.pass(seconds(11 * 60));
-        let confirm = |answer: testkit::Answer| {
-            assert!(answer.next().is_some_and(|next| next.starts_with("/confirm?next=")));
+        w.advance_clock(seconds(11 * 60));
+        let confirm = |answer: testkit::TestResponse| {
+            assert!(answer.local_redirect().is_some_and(|next| next.starts_with("/confirm?next=")));
         };
         confirm(browser.get(&format!("/admin/members/{}/remove", member.id)).await);
         for (path, fields) in forms(member.id).iter().filter(|(path, _)| !path.ends_with("demo")) {
@@ -219,7 +219,7 @@ both! {
         assert_eq!(browser.get("/admin/members").await.status, 200);
     }
 
-    async fn members_are_listed_page_by_page_with_what_they_are(w: &World) {
+    async fn lists_members_with_their_roles_page_by_page(w: &World) {
         let owner = w.user(Role::Owner, "owner@example.org").await;
         let hawks = team(w, "Hawks").await;
         let mut browser = w.browser(owner.id).await;
@@ -246,7 +246,7 @@ both! {
         assert_eq!(hawks.id.to_string().len(), 31);
     }
 
-    async fn names_are_text_whatever_they_are(w: &World) {
+    async fn escapes_names_in_pages(w: &World) {
         let owner = w.user(Role::Owner, "owner@example.org").await;
         let scope = Scope::account(w.harbour, "test");
         let evil = "<script>alert(1)</script>\"><img src=x>";
@@ -256,24 +256,24 @@ both! {
             role: Role::Admin,
             password_hash: None,
         };
-        let made = w.db().write(scope, move |tx| user::create(tx, new)).await.unwrap().0;
+        let created = w.db().write(scope, move |tx| user::create(tx, new)).await.unwrap().0;
         let team = w.owner.post("/teams", testkit::json!({ "name": evil })).await.created();
         let body = testkit::json!({ "first_name": evil, "role": "coach" });
-        let person = on_roster(w, team.id(), body).await;
-        link(w, person, made.id).await;
+        let person = add_to_roster(w, team.id(), body).await;
+        link_user(w, person, created.id).await;
         let mut browser = w.browser(owner.id).await;
-        let mut evil_browser = w.browser(made.id).await;
+        let mut evil_browser = w.browser(created.id).await;
         let team_id = team.id().to_owned();
         let link = link_in(&evil_browser.post("/admin/members/link", &[("team", &team_id)]).await);
-        for path in pages(made.id).iter().chain([&link]) {
+        for path in pages(created.id).iter().chain([&link]) {
             let page = browser.get(path).await;
             assert_eq!(page.status, 200, "{path}");
             assert!(!page.text.contains("<script>alert") && !page.text.contains("<img src=x"), "{path}");
         }
-        browser.get("/admin/members/invitations").await.shows("Link of the team");
+        browser.get("/admin/members/invitations").await.shows("Team link");
     }
 
-    async fn an_invitation_can_be_taken_back(w: &World) {
+    async fn an_invitation_can_be_revoked(w: &World) {
         let owner = w.user(Role::Owner, "owner@example.org").await;
         let mut browser = w.browser(owner.id).await;
         let invite = [("email", "new@example.org"), ("role", "member")];
@@ -284,14 +284,14 @@ both! {
         let path = format!("/admin/members/invitations/inv_{}/revoke", rest.split('/').next().unwrap());
         let member = w.user(Role::Member, "member@example.org").await;
         assert_eq!(w.browser(member.id).await.post(&path, &[]).await.status, 403);
-        browser.post(&path, &[]).await.leads_to("/admin/members/invitations?done=revoked");
-        assert_eq!(w.newcomer().get(&link).await.status, 410);
+        browser.post(&path, &[]).await.redirects_to("/admin/members/invitations?done=revoked");
+        assert_eq!(w.anonymous_browser().get(&link).await.status, 410);
         browser.get("/admin/members/invitations").await.shows("No open invitations");
         let known = [("email", "MEMBER@example.org"), ("role", "member")];
         assert_eq!(browser.post("/admin/members/invite", &known).await.status, 422);
         let wrong = [("email", "nobody"), ("role", "member")];
-        let told = browser.post("/admin/members/invite", &wrong).await;
-        assert_eq!(told.status, 422);
-        told.shows("not an address of mail");
+        let answer = browser.post("/admin/members/invite", &wrong).await;
+        assert_eq!(answer.status, 422);
+        answer.shows("Enter an email address");
     }
 }

@@ -1,4 +1,4 @@
-//! Stories about backups: who made them, and who can read them.
+//! Tests of backups: signatures and file permissions.
 
 use std::fs;
 use std::io::Read;
@@ -11,13 +11,13 @@ use flate2::write::GzEncoder;
 use tempfile::TempDir;
 use testkit::process::Program;
 
-use crate::program::{program, refuses};
+use crate::program::{assert_fails_with, program};
 
 /// An entry of an archive.
 type Entry = (String, Vec<u8>);
 
-/// An archive in which every entry is replaced by what `change` makes of it.
-fn repacked(archive: &Path, change: impl Fn(Entry) -> Vec<Entry>) -> Vec<u8> {
+/// Repacks an archive, replacing every entry by what `change` returns for it.
+fn repack(archive: &Path, change: impl Fn(Entry) -> Vec<Entry>) -> Vec<u8> {
     let bytes = fs::read(archive).unwrap();
     let mut old = tar::Archive::new(GzDecoder::new(&bytes[..]));
     let mut new = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
@@ -36,14 +36,14 @@ fn repacked(archive: &Path, change: impl Fn(Entry) -> Vec<Entry>) -> Vec<u8> {
     new.into_inner().unwrap().finish().unwrap()
 }
 
-/// A signed archive that somebody without the key has changed.
-fn forged(archive: &Path, what: &str) -> Vec<u8> {
+/// Changes a signed archive without the key.
+fn forge(archive: &Path, what: &str) -> Vec<u8> {
     let replaced = |bytes: &[u8], from: &str, to: &str| {
         let text = String::from_utf8_lossy(bytes).into_owned();
         assert!(text.contains(from), "{text}");
         text.replacen(from, to, 1).into_bytes()
     };
-    repacked(archive, |(name, bytes)| match (what, name.as_str()) {
+    repack(archive, |(name, bytes)| match (what, name.as_str()) {
         ("manifest", "manifest.json") => vec![(name, replaced(&bytes, "rows", "Rows"))],
         ("version", "manifest.json") => vec![(name, replaced(&bytes, "0.1.0", "0.1.1"))],
         ("unsigned", "manifest.sig.json") => Vec::new(),
@@ -58,24 +58,24 @@ fn forged(archive: &Path, what: &str) -> Vec<u8> {
     })
 }
 
-/// A folder with a demo club, a signed and an unsigned backup of it, and two keys.
-struct Scene {
+/// A folder with a demo club, a signed and an unsigned backup, and two keys.
+struct Fixture {
     folder: TempDir,
     program: Program,
 }
 
-impl Scene {
-    fn set() -> Self {
+impl Fixture {
+    fn new() -> Self {
         let folder = TempDir::new().unwrap();
-        let scene = Self { program: program(folder.path()), folder };
-        let program = &scene.program;
+        let fixture = Self { program: program(folder.path()), folder };
+        let program = &fixture.program;
         program.json(&["seed", "demo"]);
-        program.json(&["backup", "key", &scene.path("key")]);
-        program.json(&["backup", "key", &scene.path("other")]);
-        program.json(&["backup", "create", "--to", &scene.path("plain.tar.gz")]);
-        let signed = scene.path("signed.tar.gz");
-        program.json(&["backup", "create", "--to", &signed, "--sign", &scene.path("key")]);
-        scene
+        program.json(&["backup", "key", &fixture.path("key")]);
+        program.json(&["backup", "key", &fixture.path("other")]);
+        program.json(&["backup", "create", "--to", &fixture.path("plain.tar.gz")]);
+        let signed = fixture.path("signed.tar.gz");
+        program.json(&["backup", "create", "--to", &signed, "--sign", &fixture.path("key")]);
+        fixture
     }
 
     fn path(&self, name: &str) -> String {
@@ -84,62 +84,64 @@ impl Scene {
 }
 
 #[test]
-fn a_signed_backup_shows_who_made_it() {
-    let scene = Scene::set();
-    let (program, signed) = (&scene.program, scene.path("signed.tar.gz"));
+fn verify_reports_whether_a_backup_is_signed() {
+    let fixture = Fixture::new();
+    let (program, signed) = (&fixture.program, fixture.path("signed.tar.gz"));
     let (plain, key, public) =
-        (scene.path("plain.tar.gz"), scene.path("key"), scene.path("key.pub"));
-    refuses(&program.run(&["backup", "key", &key]), &["exists already"]);
+        (fixture.path("plain.tar.gz"), fixture.path("key"), fixture.path("key.pub"));
+    assert_fails_with(&program.run(&["backup", "key", &key]), &["already exists"]);
     let signature = |args: &[&str]| program.json(args)["backup"]["signature"].clone();
     assert_eq!(signature(&["backup", "verify", &signed, "--key", &public]), "verified");
     assert_eq!(signature(&["backup", "verify", &signed, "--key", &key]), "verified");
     assert_eq!(signature(&["backup", "verify", &signed]), "unchecked");
     assert_eq!(signature(&["backup", "verify", &plain]), "unsigned");
-    let says = |args: &[&str], words: &str| {
-        let done = program.run(args);
-        let text = String::from_utf8(done.stdout).unwrap();
-        assert!(done.status.success() && text.contains(words), "{text}");
+    let prints = |args: &[&str], words: &str| {
+        let output = program.run(args);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && text.contains(words), "{text}");
     };
-    let unknown =
-        "This backup is not signed: Touchline can tell that it is complete but not who made it.";
-    says(&["backup", "verify", &plain], unknown);
-    says(&["backup", "verify", &signed], "This backup is signed, but no key was given");
-    says(&["backup", "verify", &signed, "--key", &public], "The signature is valid.");
+    let unsigned_note = "The backup is not signed, so its origin cannot be verified.";
+    prints(&["backup", "verify", &plain], unsigned_note);
+    prints(
+        &["backup", "verify", &signed],
+        "The backup is signed, but the signature was not verified.",
+    );
+    prints(&["backup", "verify", &signed, "--key", &public], "The signature is valid.");
     let empty = TempDir::new().unwrap();
     let restored =
         Program::new(env!("CARGO_BIN_EXE_touchline"), empty.path()).run(&["restore", &plain]);
-    assert!(String::from_utf8(restored.stdout).unwrap().contains(unknown));
+    assert!(String::from_utf8(restored.stdout).unwrap().contains(unsigned_note));
 }
 
 #[test]
-fn a_backup_that_was_changed_or_signed_by_somebody_else_is_not_restored() {
-    let scene = Scene::set();
-    let (signed, public) = (scene.path("signed.tar.gz"), scene.path("key.pub"));
+fn rejects_backups_that_were_changed_or_signed_with_another_key() {
+    let fixture = Fixture::new();
+    let (signed, public) = (fixture.path("signed.tar.gz"), fixture.path("key.pub"));
     let empty = TempDir::new().unwrap();
-    let elsewhere = program(empty.path());
+    let target = program(empty.path());
     for what in ["manifest", "version", "unsigned", "row", "added", "twice", "manifests"] {
-        let file = scene.path(&format!("{what}.tar.gz"));
-        fs::write(&file, forged(Path::new(&signed), what)).unwrap();
+        let file = fixture.path(&format!("{what}.tar.gz"));
+        fs::write(&file, forge(Path::new(&signed), what)).unwrap();
         for args in [
             &["backup", "verify", &file, "--key", &public][..],
             &["restore", &file, "--verify-key", &public],
         ] {
-            refuses(&elsewhere.run(args), &[&format!("{what}.tar.gz")]);
+            assert_fails_with(&target.run(args), &[&format!("{what}.tar.gz")]);
         }
     }
     let restore = |file: &str, key: &str| {
-        elsewhere.run(&["restore", &scene.path(file), "--key", &scene.path(key)])
+        target.run(&["restore", &fixture.path(file), "--key", &fixture.path(key)])
     };
-    refuses(&restore("signed.tar.gz", "other.pub"), &["the signature is wrong"]);
-    refuses(&restore("plain.tar.gz", "key.pub"), &["not signed"]);
-    refuses(&restore("signed.tar.gz", "plain.tar.gz"), &["plain.tar.gz"]);
-    // Nothing of all that was put into the database.
-    let restored = elsewhere.json(&["restore", &signed, "--verify-key", &public]);
+    assert_fails_with(&restore("signed.tar.gz", "other.pub"), &["the signature is not valid"]);
+    assert_fails_with(&restore("plain.tar.gz", "key.pub"), &["not signed"]);
+    assert_fails_with(&restore("signed.tar.gz", "plain.tar.gz"), &["plain.tar.gz"]);
+    // None of these attempts wrote to the database.
+    let restored = target.json(&["restore", &signed, "--verify-key", &public]);
     assert_eq!(restored["backup"]["signature"], "verified");
 }
 
 #[test]
-fn nobody_else_can_read_what_is_kept() {
+fn data_files_are_readable_by_their_owner_only() {
     let folder = TempDir::new().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let program = program(folder.path());
@@ -161,9 +163,9 @@ fn nobody_else_can_read_what_is_kept() {
         assert!(names.iter().any(|known| known == name), "{names:?}");
     }
     drop(service);
-    // A file that was made by an earlier version stays as it is, and doctor says so.
+    // The mode of an existing file is not changed, but doctor reports it.
     fs::set_permissions(path("touchline.db"), fs::Permissions::from_mode(0o644)).unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
     let findings = program.json(&["doctor"])["findings"].to_string();
-    assert!(findings.contains("Run chmod 600 on it"), "{findings}");
+    assert!(findings.contains("Run `chmod 600 "), "{findings}");
 }

@@ -1,89 +1,94 @@
-//! Stories about paying by card. The provider is one of ours (`testkit::Stripe`): no stand-in of others
-//! remembers idempotency keys, breaks off in the middle or has refunds fail.
+//! Tests of card payments. The provider is our own fake (`testkit::Stripe`), because other fakes don't remember
+//! idempotency keys, drop connections or let refunds fail.
 
 use store::{Scope, bind};
-use testkit::stripe::{Fault, SECRET, call, signed};
-use testkit::{Answer, Cast, Client, Node, Stripe, Value, World, both, json, seconds};
-use touchline::accounts::rights::Reach;
-use touchline::cards::checkout::{self, Wish};
+use testkit::stripe::{Fault, SECRET, sign, webhook_event};
+use testkit::{Cast, Client, FakeStripe, Node, TestResponse, Value, World, both, json, seconds};
+use touchline::accounts::rights::TeamAccess;
+use touchline::cards::checkout::{self, CheckoutRequest};
 use touchline::cards::subject::Subject;
 use touchline::cards::{reconcile, refunds};
 
-/// A service that takes cards, and who takes them.
-pub(crate) struct Till {
-    pub(crate) stripe: Stripe,
+/// A service with card payments, and its payment provider.
+pub(crate) struct CardFixture {
+    pub(crate) stripe: FakeStripe,
     pub(crate) node: Node,
     pub(crate) owner: Client,
 }
 
-impl Till {
-    pub(crate) async fn open(w: &World) -> Self {
-        let stripe = Stripe::start().await;
-        let node = w.node(|config| stripe.set_up(config)).await;
+impl CardFixture {
+    pub(crate) async fn start(w: &World) -> Self {
+        let stripe = FakeStripe::start().await;
+        let node = w.node(|config| stripe.configure(config)).await;
         let owner = w.owner.at(node.address);
         Self { stripe, node, owner }
     }
 
-    /// Asks for a page for an order or a due.
-    pub(crate) async fn checkout(&self, path: &str) -> Answer {
+    /// Creates a checkout for an order or a due.
+    pub(crate) async fn checkout(&self, path: &str) -> TestResponse {
         self.owner.post(&format!("{path}/checkout"), json!({})).await
     }
 
-    /// The provider's only page.
-    pub(crate) fn page(&self) -> String {
-        let pages = self.stripe.made("cs");
+    /// The id of the provider's only checkout session.
+    pub(crate) fn only_session_id(&self) -> String {
+        let pages = self.stripe.objects("cs");
         assert_eq!(pages.len(), 1, "{pages:?}");
         pages[0]["id"].as_str().unwrap().to_owned()
     }
 
-    /// The provider says that something happened.
-    pub(crate) async fn hear(&self, w: &World, kind: &str, object: &Value) -> Answer {
-        let (body, signature) = call(kind, object, w.clock.clock().now());
-        self.call(w, &body, &signature).await
+    /// Delivers a signed event of the provider.
+    pub(crate) async fn deliver_event(
+        &self,
+        w: &World,
+        kind: &str,
+        object: &Value,
+    ) -> TestResponse {
+        let (body, signature) = webhook_event(kind, object, w.clock.clock().now());
+        self.post_event(w, &body, &signature).await
     }
 
-    async fn call(&self, w: &World, body: &str, signature: &str) -> Answer {
+    async fn post_event(&self, w: &World, body: &str, signature: &str) -> TestResponse {
         let stripe = w.nobody.at(self.node.address).with("Stripe-Signature", signature);
         stripe.page("POST", "/stripe/webhook", Some(body)).await
     }
 
     pub(crate) async fn reconcile(&self) -> bool {
         let cards = self.node.app.cards.clone().unwrap();
-        reconcile::everything(&self.node.app, &cards).await
+        reconcile::reconcile_all(&self.node.app, &cards).await
     }
 
     pub(crate) async fn send_refunds(&self) -> bool {
         let cards = self.node.app.cards.clone().unwrap();
-        refunds::send(&self.node.app, &cards).await
+        refunds::send_pending(&self.node.app, &cards).await
     }
 }
 
-/// How an order stands, what was paid of it, and how many payments there are for it.
-pub(crate) async fn stands(w: &World, order: &str) -> (String, i64, usize) {
+/// The status of an order, the amount paid and the number of its payments.
+pub(crate) async fn order_state(w: &World, order: &str) -> (String, i64, usize) {
     let id: touchline::ids::OrderId = order.rsplit('/').next().unwrap().parse().unwrap();
-    let look = w.db().read(Scope::account(w.harbour, "test"), move |db| {
+    let query = w.db().read(Scope::account(w.harbour, "test"), move |db| {
         let text = "select status, paid from shop_order where account_id = :account and id = :id";
         let (status, paid): (String, i64) = db.one(text, bind! { id })?;
-        let payments = touchline::money::payment::of_subject(db, &id.to_string())?;
+        let payments = touchline::money::payment::find_by_subject(db, &id.to_string())?;
         Ok::<_, touchline::error::Error>((status, paid, payments.len()))
     });
-    look.await.unwrap()
+    query.await.unwrap()
 }
 
-pub(crate) fn paid() -> (String, i64, usize) {
+pub(crate) fn paid_order_state() -> (String, i64, usize) {
     ("paid".to_owned(), 1250, 1)
 }
 
-fn placed() -> (String, i64, usize) {
+fn placed_order_state() -> (String, i64, usize) {
     ("placed".to_owned(), 0, 0)
 }
 
-/// The address of an order over 12.50.
+/// Places an order of €12.50 and returns its path.
 pub(crate) async fn order(w: &World) -> String {
     order_of(w, None).await
 }
 
-/// The same, of something that a team sells.
+/// The same, for a product of a team.
 async fn order_of(w: &World, team: Option<&str>) -> String {
     let product = json!({ "team_id": team, "name": "Shirt", "price": 1250, "currency": "EUR" });
     let product = w.owner.post("/products", product).await.created();
@@ -92,7 +97,7 @@ async fn order_of(w: &World, team: Option<&str>) -> String {
     format!("/orders/{}", w.owner.post("/orders", order).await.created().id())
 }
 
-/// The address of what Max owes: 50.00.
+/// Charges Max €50.00 and returns the path of the due.
 pub(crate) async fn due(w: &World, cast: &Cast) -> String {
     let due = json!({ "team_id": cast.hawks, "member_id": cast.max.member, "title": "Season fee",
         "category": "dues", "amount": 5000, "currency": "EUR", "due_on": "2026-10-01" });
@@ -100,9 +105,13 @@ pub(crate) async fn due(w: &World, cast: &Cast) -> String {
     format!("/dues/{}", charge.data()[0]["id"].as_str().unwrap())
 }
 
-/// Which of these kinds were told, in order.
-pub(crate) async fn told(w: &World, kinds: &[&str]) -> Vec<String> {
-    let all = w.news().await.into_iter().map(|news| news["type"].as_str().unwrap().to_owned());
+/// The types of all published notifications that are in `kinds`, in order.
+pub(crate) async fn notification_types(w: &World, kinds: &[&str]) -> Vec<String> {
+    let all = w
+        .notifications()
+        .await
+        .into_iter()
+        .map(|notification| notification["type"].as_str().unwrap().to_owned());
     all.filter(|kind| kinds.contains(&kind.as_str())).collect()
 }
 
@@ -113,90 +122,90 @@ pub(crate) async fn refund_statuses(w: &World) -> Vec<(String, Option<String>)> 
 }
 
 both! {
-    async fn an_order_is_paid_on_a_page_of_the_provider(w: &World) {
-        let till = Till::open(w).await;
+    async fn pays_an_order_with_a_checkout_session(w: &World) {
+        let fixture = CardFixture::start(w).await;
         let order = order(w).await;
-        let made = till.checkout(&order).await.created();
-        let shown = made.data();
-        assert_eq!((&shown["object"], &shown["status"], &shown["amount"]), (&json!("checkout"), &json!("open"), &json!(1250)));
-        assert_eq!(shown["url"], "https://pay.example/cs_1");
-        assert_eq!(shown["expires_at"], "2026-09-05T11:00:00.000000Z");
-        assert_eq!(stands(w, &order).await, placed());
-        // Whoever asks again is sent to the same page, and the provider is not asked again.
-        assert_eq!(till.checkout(&order).await.created().data(), shown);
-        let asked = till.stripe.asked();
-        assert_eq!(asked.len(), 1);
-        assert_eq!((asked[0].key.as_deref(), asked[0].version.as_deref()), (Some(made.id()), Some("2024-06-20")));
-        assert_eq!(asked[0].form["metadata[account]"], w.harbour.to_string());
-        assert_eq!(asked[0].form["success_url"], format!("http://{}/checkout/done", till.node.address));
-        let session = till.stripe.pay(&till.page());
-        till.hear(w, "checkout.session.completed", &session).await.ok();
-        assert_eq!(stands(w, &order).await, paid());
-        let at = format!("/checkouts/{}", made.id());
-        let found = till.owner.get(&at).await.ok();
-        assert_eq!((&found.data()["status"], &found.data()["url"]), (&json!("paid"), &json!(null)));
-        assert!(found.data()["payment_id"].as_str().unwrap().starts_with("pay_"));
-        till.checkout(&order).await.refused(409, "invalid_state");
-        till.node.stop().await;
+        let created = fixture.checkout(&order).await.created();
+        let checkout = created.data();
+        assert_eq!((&checkout["object"], &checkout["status"], &checkout["amount"]), (&json!("checkout"), &json!("open"), &json!(1250)));
+        assert_eq!(checkout["url"], "https://pay.example/cs_1");
+        assert_eq!(checkout["expires_at"], "2026-09-05T11:00:00.000000Z");
+        assert_eq!(order_state(w, &order).await, placed_order_state());
+        // A second request returns the same checkout without asking the provider.
+        assert_eq!(fixture.checkout(&order).await.created().data(), checkout);
+        let requests = fixture.stripe.requests();
+        assert_eq!(requests.len(), 1);
+        assert_eq!((requests[0].key.as_deref(), requests[0].version.as_deref()), (Some(created.id()), Some("2024-06-20")));
+        assert_eq!(requests[0].form["metadata[account]"], w.harbour.to_string());
+        assert_eq!(requests[0].form["success_url"], format!("http://{}/checkout/done", fixture.node.address));
+        let session = fixture.stripe.pay(&fixture.only_session_id());
+        fixture.deliver_event(w, "checkout.session.completed", &session).await.ok();
+        assert_eq!(order_state(w, &order).await, paid_order_state());
+        let checkout_path = format!("/checkouts/{}", created.id());
+        let fetched = fixture.owner.get(&checkout_path).await.ok();
+        assert_eq!((&fetched.data()["status"], &fetched.data()["url"]), (&json!("paid"), &json!(null)));
+        assert!(fetched.data()["payment_id"].as_str().unwrap().starts_with("pay_"));
+        fixture.checkout(&order).await.refused(409, "invalid_state");
+        fixture.node.stop().await;
     }
 
-    async fn calls_may_come_twice_late_and_in_any_order(w: &World) {
-        let till = Till::open(w).await;
+    async fn provider_events_may_arrive_twice_late_and_out_of_order(w: &World) {
+        let fixture = CardFixture::start(w).await;
         let order = order(w).await;
-        till.checkout(&order).await.created();
-        let open = till.stripe.made("cs")[0].clone();
-        // It says that it has expired and was paid before it has.
-        till.hear(w, "checkout.session.expired", &open).await.ok();
-        till.hear(w, "checkout.session.async_payment_succeeded", &open).await.ok();
-        assert_eq!(stands(w, &order).await, placed());
-        let session = till.stripe.pay(&till.page());
+        fixture.checkout(&order).await.created();
+        let open = fixture.stripe.objects("cs")[0].clone();
+        // These events claim that the session expired and was paid, which the provider's record contradicts.
+        fixture.deliver_event(w, "checkout.session.expired", &open).await.ok();
+        fixture.deliver_event(w, "checkout.session.async_payment_succeeded", &open).await.ok();
+        assert_eq!(order_state(w, &order).await, placed_order_state());
+        let session = fixture.stripe.pay(&fixture.only_session_id());
         let now = w.clock.clock().now();
-        let (body, signature) = call("checkout.session.completed", &session, now);
-        let calls = (0..8).map(|_| till.call(w, &body, &signature));
+        let (body, signature) = webhook_event("checkout.session.completed", &session, now);
+        let calls = (0..8).map(|_| fixture.post_event(w, &body, &signature));
         for answer in futures_util::future::join_all(calls).await {
             answer.ok();
         }
-        till.hear(w, "checkout.session.expired", &open).await.ok();
-        till.hear(w, "checkout.session.completed", &session).await.ok();
-        assert!(till.reconcile().await);
-        assert_eq!(stands(w, &order).await, paid());
-        assert_eq!(told(w, &["order.paid", "payment.stray"]).await, ["order.paid"]);
-        till.node.stop().await;
+        fixture.deliver_event(w, "checkout.session.expired", &open).await.ok();
+        fixture.deliver_event(w, "checkout.session.completed", &session).await.ok();
+        assert!(fixture.reconcile().await);
+        assert_eq!(order_state(w, &order).await, paid_order_state());
+        assert_eq!(notification_types(w, &["order.paid", "payment.unmatched"]).await, ["order.paid"]);
+        fixture.node.stop().await;
     }
 
-    async fn only_the_provider_is_heard(w: &World) {
-        let till = Till::open(w).await;
+    async fn rejects_events_that_the_provider_did_not_sign(w: &World) {
+        let fixture = CardFixture::start(w).await;
         let order = order(w).await;
-        till.checkout(&order).await.created();
-        let session = till.stripe.pay(&till.page());
+        fixture.checkout(&order).await.created();
+        let session = fixture.stripe.pay(&fixture.only_session_id());
         let now = w.clock.clock().now();
-        let (body, good) = call("checkout.session.completed", &session, now);
-        let old = signed(&body, SECRET, now.minus(seconds(301)));
-        for signature in ["", "t=1,v1=00", &signed(&body, "whsec_other", now), &old] {
-            till.call(w, &body, signature).await.refused(400, "invalid_request");
+        let (body, good) = webhook_event("checkout.session.completed", &session, now);
+        let old = sign(&body, SECRET, now.minus(seconds(301)));
+        for signature in ["", "t=1,v1=00", &sign(&body, "whsec_other", now), &old] {
+            fixture.post_event(w, &body, signature).await.refused(400, "invalid_request");
         }
-        till.call(w, &body.replace("evt_1", "evt_2"), &good).await.refused(400, "invalid_request");
+        fixture.post_event(w, &body.replace("evt_1", "evt_2"), &good).await.refused(400, "invalid_request");
         let text = "not JSON";
-        till.call(w, text, &signed(text, SECRET, now)).await.refused(400, "invalid_json");
-        assert_eq!(stands(w, &order).await, placed());
-        // What is well signed but not ours, or not known, is taken and changes nothing.
+        fixture.post_event(w, text, &sign(text, SECRET, now)).await.refused(400, "invalid_json");
+        assert_eq!(order_state(w, &order).await, placed_order_state());
+        // Signed events of unknown types or about unknown objects are accepted and change nothing.
         for kind in ["invoice.paid", "", "checkout.session.completed"] {
             let foreign = json!({ "id": "cs_9", "metadata": { "account": w.harbour, "checkout": "chk_01kbm2x5q8f7vr0n3hd9tzc4wy" } });
-            till.hear(w, kind, &foreign).await.ok();
-            till.hear(w, kind, &json!({ "id": "cs_9" })).await.ok();
-            till.hear(w, kind, &json!(7)).await.ok();
+            fixture.deliver_event(w, kind, &foreign).await.ok();
+            fixture.deliver_event(w, kind, &json!({ "id": "cs_9" })).await.ok();
+            fixture.deliver_event(w, kind, &json!(7)).await.ok();
         }
-        assert_eq!(stands(w, &order).await, placed());
-        // Where cards are not taken there is nobody to hear it.
+        assert_eq!(order_state(w, &order).await, placed_order_state());
+        // A service without card payments does not have this endpoint.
         let closed = w.nobody.with("Stripe-Signature", &good).page("POST", "/stripe/webhook", Some(&body)).await;
         closed.refused(404, "not_found");
-        till.call(w, &body, &good).await.ok();
-        assert_eq!(stands(w, &order).await, paid());
-        till.node.stop().await;
+        fixture.post_event(w, &body, &good).await.ok();
+        assert_eq!(order_state(w, &order).await, paid_order_state());
+        fixture.node.stop().await;
     }
 
-    async fn what_the_provider_shows_must_be_what_was_asked_for(w: &World) {
-        let till = Till::open(w).await;
+    async fn a_session_must_match_its_checkout(w: &World) {
+        let fixture = CardFixture::start(w).await;
         for wrong in [
             json!({ "metadata": { "account": w.harbour, "checkout": "chk_01kbm2x5q8f7vr0n3hd9tzc4wy" } }),
             json!({ "metadata": {} }),
@@ -205,54 +214,54 @@ both! {
             json!({ "amount_total": null }),
         ] {
             let order = order(w).await;
-            let made = till.checkout(&order).await.created();
-            let url = made.data()["url"].as_str().unwrap();
+            let created = fixture.checkout(&order).await.created();
+            let url = created.data()["url"].as_str().unwrap();
             let page = url.strip_prefix("https://pay.example/").unwrap();
-            let session = till.stripe.pay(page);
-            till.stripe.change(page, &wrong);
-            let heard = till.hear(w, "checkout.session.completed", &session).await;
-            assert_eq!(stands(w, &order).await, placed(), "{wrong}");
-            let at = format!("/checkouts/{}", made.id());
-            let status = till.owner.get(&at).await.ok().data()["status"].clone();
-            // Another amount is for people to look at; another's page is none of ours.
-            let expected = if wrong.get("metadata").is_some() { (500, "open") } else { (200, "stray") };
-            assert_eq!((heard.status, status), (expected.0, json!(expected.1)), "{wrong}");
+            let session = fixture.stripe.pay(page);
+            fixture.stripe.change(page, &wrong);
+            let answer = fixture.deliver_event(w, "checkout.session.completed", &session).await;
+            assert_eq!(order_state(w, &order).await, placed_order_state(), "{wrong}");
+            let checkout_path = format!("/checkouts/{}", created.id());
+            let status = fixture.owner.get(&checkout_path).await.ok().data()["status"].clone();
+            // A wrong amount needs a person's attention; a session with other metadata is not ours.
+            let expected = if wrong.get("metadata").is_some() { (500, "open") } else { (200, "unmatched") };
+            assert_eq!((answer.status, status), (expected.0, json!(expected.1)), "{wrong}");
         }
-        assert_eq!(told(w, &["payment.stray", "order.paid"]).await, ["payment.stray"; 3]);
-        till.node.stop().await;
+        assert_eq!(notification_types(w, &["payment.unmatched", "order.paid"]).await, ["payment.unmatched"; 3]);
+        fixture.node.stop().await;
     }
 
-    async fn faults_of_the_network_are_overcome_with_the_same_key(w: &World) {
-        let till = Till::open(w).await;
+    async fn retries_network_faults_with_the_same_idempotency_key(w: &World) {
+        let fixture = CardFixture::start(w).await;
         let order = order(w).await;
-        till.stripe.faults(&[Fault::HangsUp, Fault::DoesAndFails, Fault::Fails]);
-        let made = till.checkout(&order).await.created();
-        let asked = till.stripe.asked();
-        assert_eq!(asked.len(), 4);
-        assert!(asked.iter().all(|asked| asked.key.as_deref() == Some(made.id())), "{asked:?}");
-        assert_eq!(till.stripe.made("cs").len(), 1);
-        till.node.stop().await;
+        fixture.stripe.inject_faults(&[Fault::DropConnection, Fault::ProcessThenServerError, Fault::ServerError]);
+        let created = fixture.checkout(&order).await.created();
+        let requests = fixture.stripe.requests();
+        assert_eq!(requests.len(), 4);
+        assert!(requests.iter().all(|request| request.key.as_deref() == Some(created.id())), "{requests:?}");
+        assert_eq!(fixture.stripe.objects("cs").len(), 1);
+        fixture.node.stop().await;
     }
 
-    async fn a_provider_that_is_away_is_told_and_tried_again(w: &World) {
-        let till = Till::open(w).await;
+    async fn an_unavailable_provider_is_503_and_the_next_try_reuses_the_checkout(w: &World) {
+        let fixture = CardFixture::start(w).await;
         let order = order(w).await;
-        till.stripe.faults(&[Fault::Fails; 4]);
-        let refused = till.checkout(&order).await.refused(503, "overloaded");
+        fixture.stripe.inject_faults(&[Fault::ServerError; 4]);
+        let refused = fixture.checkout(&order).await.refused(503, "overloaded");
         assert!(!refused.text.contains("sk_test"), "{}", refused.text);
-        till.checkout(&order).await.created();
-        let asked = till.stripe.asked();
-        assert!(asked.iter().all(|one| one.key == asked[0].key), "it is the same checkout");
-        // What it refuses for good is told so, and the next attempt is a new one.
+        fixture.checkout(&order).await.created();
+        let requests = fixture.stripe.requests();
+        assert!(requests.iter().all(|request| request.key == requests[0].key), "it is the same checkout");
+        // After a permanent refusal, the next try creates a new checkout.
         let other = crate::cards::order(w).await;
-        till.stripe.faults(&[Fault::Refuses]);
-        till.checkout(&other).await.refused(409, "invalid_state");
-        till.checkout(&other).await.created();
-        assert_eq!(till.stripe.made("cs").len(), 2);
-        till.node.stop().await;
+        fixture.stripe.inject_faults(&[Fault::Reject]);
+        fixture.checkout(&other).await.refused(409, "invalid_state");
+        fixture.checkout(&other).await.created();
+        assert_eq!(fixture.stripe.objects("cs").len(), 2);
+        fixture.node.stop().await;
     }
 
-    async fn without_a_provider_nothing_is_paid_by_card(w: &World) {
+    async fn rejects_checkouts_without_a_provider(w: &World) {
         let order = order(w).await;
         let refused = w.owner.post(&format!("{order}/checkout"), json!({})).await;
         let refused = refused.refused(409, "invalid_state");
@@ -260,129 +269,129 @@ both! {
         assert_eq!(w.count("checkout").await, 0);
     }
 
-    async fn a_call_that_was_lost_is_made_up_for(w: &World) {
-        let till = Till::open(w).await;
+    async fn reconciliation_finds_a_payment_whose_event_was_lost(w: &World) {
+        let fixture = CardFixture::start(w).await;
         let order = order(w).await;
-        till.checkout(&order).await.created();
-        till.stripe.pay(&till.page());
-        // The provider cannot be asked either, at first.
-        till.stripe.faults(&[Fault::Fails; 4]);
-        assert!(!till.reconcile().await);
-        assert_eq!(stands(w, &order).await, placed());
-        assert!(till.reconcile().await && till.reconcile().await);
-        assert_eq!(stands(w, &order).await, paid());
-        till.node.stop().await;
+        fixture.checkout(&order).await.created();
+        fixture.stripe.pay(&fixture.only_session_id());
+        // At first, the provider cannot be reached.
+        fixture.stripe.inject_faults(&[Fault::ServerError; 4]);
+        assert!(!fixture.reconcile().await);
+        assert_eq!(order_state(w, &order).await, placed_order_state());
+        assert!(fixture.reconcile().await && fixture.reconcile().await);
+        assert_eq!(order_state(w, &order).await, paid_order_state());
+        fixture.node.stop().await;
     }
 
-    async fn pages_that_nobody_pays_end(w: &World) {
-        let till = Till::open(w).await;
+    async fn unpaid_checkouts_expire(w: &World) {
+        let fixture = CardFixture::start(w).await;
         let order = order(w).await;
-        let made = till.checkout(&order).await.created();
-        let at = format!("/checkouts/{}", made.id());
-        let status = async || till.owner.get(&at).await.ok().data()["status"].clone();
-        till.stripe.change(&till.page(), &json!({ "status": "expired", "url": null }));
-        let session = till.stripe.made("cs")[0].clone();
-        till.hear(w, "checkout.session.expired", &session).await.ok();
+        let created = fixture.checkout(&order).await.created();
+        let checkout_path = format!("/checkouts/{}", created.id());
+        let status = async || fixture.owner.get(&checkout_path).await.ok().data()["status"].clone();
+        fixture.stripe.change(&fixture.only_session_id(), &json!({ "status": "expired", "url": null }));
+        let session = fixture.stripe.objects("cs")[0].clone();
+        fixture.deliver_event(w, "checkout.session.expired", &session).await.ok();
         assert_eq!(status().await, "expired");
-        // Money that came nevertheless is not lost.
-        till.stripe.pay(&till.page());
-        let session = till.stripe.made("cs")[0].clone();
-        till.hear(w, "checkout.session.completed", &session).await.ok();
-        assert_eq!((status().await, stands(w, &order).await), (json!("paid"), paid()));
-        till.node.stop().await;
+        // A payment that arrives nevertheless is recorded.
+        fixture.stripe.pay(&fixture.only_session_id());
+        let session = fixture.stripe.objects("cs")[0].clone();
+        fixture.deliver_event(w, "checkout.session.completed", &session).await.ok();
+        assert_eq!((status().await, order_state(w, &order).await), (json!("paid"), paid_order_state()));
+        fixture.node.stop().await;
     }
 
-    async fn a_page_that_was_asked_for_and_never_heard_of_is_found(w: &World) {
-        let till = Till::open(w).await;
+    async fn reconciliation_finds_a_session_whose_creation_was_not_answered(w: &World) {
+        let fixture = CardFixture::start(w).await;
         let order = order(w).await;
-        // It does what it was asked, and we do not live to hear it.
-        till.stripe.faults(&[Fault::HangsUp; 4]);
-        till.checkout(&order).await.refused(503, "overloaded");
-        assert_eq!(till.stripe.made("cs").len(), 1);
-        w.pass(seconds(120));
-        let session = till.stripe.pay(&till.page());
-        // Asked for again under its key, it is answered as it was then; the next look shows that it was paid.
-        assert!(till.reconcile().await && till.reconcile().await);
-        assert_eq!(stands(w, &order).await, paid());
-        till.hear(w, "checkout.session.completed", &session).await.ok();
-        assert_eq!(stands(w, &order).await, paid());
-        till.node.stop().await;
+        // The provider creates the session, but its answer is lost.
+        fixture.stripe.inject_faults(&[Fault::DropConnection; 4]);
+        fixture.checkout(&order).await.refused(503, "overloaded");
+        assert_eq!(fixture.stripe.objects("cs").len(), 1);
+        w.advance_clock(seconds(120));
+        let session = fixture.stripe.pay(&fixture.only_session_id());
+        // Repeated with its idempotency key, the request returns the session as created; the next run finds it paid.
+        assert!(fixture.reconcile().await && fixture.reconcile().await);
+        assert_eq!(order_state(w, &order).await, paid_order_state());
+        fixture.deliver_event(w, "checkout.session.completed", &session).await.ok();
+        assert_eq!(order_state(w, &order).await, paid_order_state());
+        fixture.node.stop().await;
     }
 
-    async fn a_call_that_is_faster_than_our_commit_is_followed(w: &World) {
-        let till = Till::open(w).await;
+    async fn an_event_that_arrives_before_our_commit_is_applied(w: &World) {
+        let fixture = CardFixture::start(w).await;
         let order = order(w).await;
-        till.stripe.faults(&[Fault::HangsUp; 4]);
-        till.checkout(&order).await.refused(503, "overloaded");
-        let session = till.stripe.pay(&till.page());
-        till.hear(w, "checkout.session.completed", &session).await.ok();
-        assert_eq!(stands(w, &order).await, paid());
-        till.node.stop().await;
+        fixture.stripe.inject_faults(&[Fault::DropConnection; 4]);
+        fixture.checkout(&order).await.refused(503, "overloaded");
+        let session = fixture.stripe.pay(&fixture.only_session_id());
+        fixture.deliver_event(w, "checkout.session.completed", &session).await.ok();
+        assert_eq!(order_state(w, &order).await, paid_order_state());
+        fixture.node.stop().await;
     }
 
-    async fn a_due_is_paid_in_parts_and_what_is_too_much_is_kept_as_credit(w: &World) {
-        let till = Till::open(w).await;
+    async fn a_due_is_paid_in_parts_and_overpayment_becomes_credit(w: &World) {
+        let fixture = CardFixture::start(w).await;
         let cast = w.cast().await;
         let due = due(w, &cast).await;
-        let part = async |amount: Value| till.owner.post(&format!("{due}/checkout"), json!({ "amount": amount })).await;
+        let part = async |amount: Value| fixture.owner.post(&format!("{due}/checkout"), json!({ "amount": amount })).await;
         part(json!(5001)).await.refused(422, "validation_failed");
         for wrong in [json!(0), json!(-1), json!(1.5), json!("5000"), json!(1_000_000_000_001_i64)] {
             assert_eq!(part(wrong.clone()).await.refused(422, "validation_failed").pointers(), ["/amount"], "{wrong}");
         }
-        let pay = async |page: &Answer| {
+        let pay = async |page: &TestResponse| {
             let id = page.data()["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
-            let session = till.stripe.pay(&id);
-            till.hear(w, "checkout.session.completed", &session).await.ok();
-            till.owner.get(&format!("/checkouts/{}", page.id())).await.ok().data()["status"].clone()
+            let session = fixture.stripe.pay(&id);
+            fixture.deliver_event(w, "checkout.session.completed", &session).await.ok();
+            fixture.owner.get(&format!("/checkouts/{}", page.id())).await.ok().data()["status"].clone()
         };
-        let (some, all) = (part(json!(2000)).await.created(), till.checkout(&due).await.created());
+        let (some, all) = (part(json!(2000)).await.created(), fixture.checkout(&due).await.created());
         assert_ne!(some.id(), all.id());
         assert_eq!(pay(&some).await, "paid");
-        let balance = async || till.owner.get(&due).await.ok().data()["balance"].clone();
+        let balance = async || fixture.owner.get(&due).await.ok().data()["balance"].clone();
         assert_eq!(balance().await, 3000);
-        // Half of what is left is paid in another tab by then: the rest becomes credit.
+        // The second checkout is for the full amount, a part of which is paid by now: the rest becomes credit.
         assert_eq!((pay(&all).await, balance().await), (json!("paid"), json!(0)));
-        till.checkout(&due).await.refused(409, "invalid_state");
-        assert_eq!(told(w, &["dues.paid", "payment.stray"]).await, ["dues.paid"]);
-        till.node.stop().await;
+        fixture.checkout(&due).await.refused(409, "invalid_state");
+        assert_eq!(notification_types(w, &["dues.paid", "payment.unmatched"]).await, ["dues.paid"]);
+        fixture.node.stop().await;
     }
 
-    async fn a_due_that_was_paid_already_makes_a_credit(w: &World) {
-        let till = Till::open(w).await;
+    async fn paying_a_paid_due_creates_credit(w: &World) {
+        let fixture = CardFixture::start(w).await;
         let cast = w.cast().await;
         let due = due(w, &cast).await;
-        let page = till.checkout(&due).await.created();
+        let page = fixture.checkout(&due).await.created();
         w.owner.post(&format!("{due}/payments"), json!({ "method": "cash" })).await.created();
-        let session = till.stripe.pay(&till.page());
-        till.hear(w, "checkout.session.completed", &session).await.ok();
-        till.hear(w, "checkout.session.completed", &session).await.ok();
-        let at = format!("/checkouts/{}", page.id());
-        assert_eq!(till.owner.get(&at).await.ok().data()["status"], "stray");
-        let payments = till.owner.get(&format!("{due}/payments")).await.ok();
-        let credited: Vec<_> = payments.data().as_array().unwrap().iter().map(|one| one["credited"].clone()).collect();
-        assert!(credited.contains(&json!(5000)) && credited.len() == 2, "{credited:?}");
-        assert_eq!(told(w, &["dues.paid", "payment.stray"]).await, ["dues.paid", "payment.stray"]);
+        let session = fixture.stripe.pay(&fixture.only_session_id());
+        fixture.deliver_event(w, "checkout.session.completed", &session).await.ok();
+        fixture.deliver_event(w, "checkout.session.completed", &session).await.ok();
+        let checkout_path = format!("/checkouts/{}", page.id());
+        assert_eq!(fixture.owner.get(&checkout_path).await.ok().data()["status"], "unmatched");
+        let payments = fixture.owner.get(&format!("{due}/payments")).await.ok();
+        let overpaid: Vec<_> = payments.data().as_array().unwrap().iter().map(|one| one["overpaid"].clone()).collect();
+        assert!(overpaid.contains(&json!(5000)) && overpaid.len() == 2, "{overpaid:?}");
+        assert_eq!(notification_types(w, &["dues.paid", "payment.unmatched"]).await, ["dues.paid", "payment.unmatched"]);
         assert_eq!(refund_statuses(w).await, []);
-        till.node.stop().await;
+        fixture.node.stop().await;
     }
 
-    async fn families_pay_their_own_and_nobody_elses(w: &World) {
-        let till = Till::open(w).await;
+    async fn families_can_pay_only_their_own_dues(w: &World) {
+        let fixture = CardFixture::start(w).await;
         let cast = w.cast().await;
         let due = format!("{}/checkout", due(w, &cast).await);
-        let of = async |user| crate::standing::acting(w, user).await.at(till.node.address);
-        let page = of(cast.parent.id).await.post(&due, json!({})).await.created();
-        of(cast.coach.id).await.post(&due, json!({})).await.created();
-        of(cast.player.id).await.post(&due, json!({})).await.refused(404, "not_found");
-        of(cast.outsider.id).await.post(&due, json!({})).await.refused(403, "forbidden");
-        let at = format!("/checkouts/{}", page.id());
-        of(cast.parent.id).await.get(&at).await.ok();
-        of(cast.player.id).await.get(&at).await.refused(404, "not_found");
-        w.stranger.at(till.node.address).get(&at).await.refused(404, "not_found");
-        till.node.stop().await;
+        let acting_as = async |user| crate::roster_access::client_with_all_scopes(w, user).await.at(fixture.node.address);
+        let page = acting_as(cast.parent.id).await.post(&due, json!({})).await.created();
+        acting_as(cast.coach.id).await.post(&due, json!({})).await.created();
+        acting_as(cast.player.id).await.post(&due, json!({})).await.refused(404, "not_found");
+        acting_as(cast.outsider.id).await.post(&due, json!({})).await.refused(403, "forbidden");
+        let checkout_path = format!("/checkouts/{}", page.id());
+        acting_as(cast.parent.id).await.get(&checkout_path).await.ok();
+        acting_as(cast.player.id).await.get(&checkout_path).await.refused(404, "not_found");
+        w.stranger.at(fixture.node.address).get(&checkout_path).await.refused(404, "not_found");
+        fixture.node.stop().await;
     }
 
-    async fn the_pages_people_come_back_to_say_nothing_about_them(w: &World) {
+    async fn return_pages_show_no_personal_data(w: &World) {
         for (path, says) in [("/checkout/done", "Thank you"), ("/checkout/back", "Not paid yet")] {
             let page = w.nobody.page("GET", path, None).await.ok();
             assert!(page.text.contains(says), "{}", page.text);
@@ -390,45 +399,46 @@ both! {
     }
 }
 
-/// A page for something that is owed, of which no provider knows.
+/// Creates a checkout without asking a provider and returns its id.
 pub(crate) async fn checkout_of(w: &World, subject: &str) -> String {
     let subject = Subject::parse(subject).unwrap();
     let write = move |tx: &store::Tx<'_>| {
-        checkout::begin(tx, &Reach::Everywhere, &Wish::all_of(subject), true)
+        checkout::begin(tx, &TeamAccess::AllTeams, &CheckoutRequest::for_full_amount(subject), true)
     };
-    let begun = w.db().write(Scope::account(w.harbour, "test"), write).await;
-    begun.unwrap().id.to_string()
+    let created = w.db().write(Scope::account(w.harbour, "test"), write).await;
+    created.unwrap().id.to_string()
 }
 
-/// Lets happen what is told of payments by card.
-pub(crate) async fn live(w: &World, cast: &Cast) {
+/// Causes every notification about card payments.
+pub(crate) async fn trigger_card_notifications(w: &World, cast: &Cast) {
     let team = cast.hawks.as_str();
-    let till = Till::open(w).await;
-    let late = order_of(w, Some(team)).await;
-    till.checkout(&late).await.created();
-    w.owner.post(&format!("{late}/cancel"), json!({ "reason": "Rain" })).await.ok();
-    let session = till.stripe.pay("cs_1");
-    till.hear(w, "checkout.session.completed", &session).await.ok();
-    assert!(till.send_refunds().await);
+    let fixture = CardFixture::start(w).await;
+    let cancelled = order_of(w, Some(team)).await;
+    fixture.checkout(&cancelled).await.created();
+    w.owner.post(&format!("{cancelled}/cancel"), json!({ "reason": "Rain" })).await.ok();
+    let session = fixture.stripe.pay("cs_1");
+    fixture.deliver_event(w, "checkout.session.completed", &session).await.ok();
+    assert!(fixture.send_refunds().await);
     let other = order_of(w, Some(team)).await;
-    let made = till.checkout(&other).await.created();
-    let page = made.data()["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
-    let session = till.stripe.pay(&page);
-    till.hear(w, "checkout.session.completed", &session).await.ok();
+    let created = fixture.checkout(&other).await.created();
+    let page = created.data()["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    let session = fixture.stripe.pay(&page);
+    fixture.deliver_event(w, "checkout.session.completed", &session).await.ok();
     w.owner.post(&format!("{other}/refund"), json!({})).await.ok();
-    till.stripe.faults(&[Fault::Refuses]);
-    assert!(till.send_refunds().await);
+    fixture.stripe.inject_faults(&[Fault::Reject]);
+    assert!(fixture.send_refunds().await);
     let payment = session["payment_intent"].as_str().unwrap();
-    till.hear(w, "charge.dispute.created", &till.stripe.dispute(payment)).await.ok();
+    fixture.deliver_event(w, "charge.dispute.created", &fixture.stripe.dispute(payment)).await.ok();
     w.owner.post(&format!("{other}/erase_buyer"), json!({})).await.ok();
     let due = due(w, cast).await;
-    let made = till.checkout(&due).await.created();
-    let page = made.data()["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
-    let session = till.stripe.pay(&page);
-    till.hear(w, "checkout.session.completed", &session).await.ok();
-    let back = till.stripe.give_back(session["payment_intent"].as_str().unwrap(), 500, "pending");
-    till.hear(w, "refund.created", &back).await.ok();
-    let back = till.stripe.change(back["id"].as_str().unwrap(), &json!({ "status": "failed" }));
-    till.hear(w, "refund.failed", &back).await.ok();
-    till.node.stop().await;
+    let created = fixture.checkout(&due).await.created();
+    let page = created.data()["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    let session = fixture.stripe.pay(&page);
+    fixture.deliver_event(w, "checkout.session.completed", &session).await.ok();
+    let refund = fixture.stripe.refund(session["payment_intent"].as_str().unwrap(), 500, "pending");
+    fixture.deliver_event(w, "refund.created", &refund).await.ok();
+    let refund =
+        fixture.stripe.change(refund["id"].as_str().unwrap(), &json!({ "status": "failed" }));
+    fixture.deliver_event(w, "refund.failed", &refund).await.ok();
+    fixture.node.stop().await;
 }

@@ -1,61 +1,61 @@
-//! Stories about money that goes back through a provider that nobody here wrote: localstripe. It knows no Checkout,
-//! so what is given back was paid with it directly, and our side is told of it by the room that takes payments.
+//! Tests of refunds through localstripe, a fake provider written by others. It has no Checkout, so the tests pay with
+//! it directly and record the payment through the shop module.
 
 use std::sync::Arc;
 
 use store::{Scope, Tx};
 use testkit::{LocalStripe, Node, World, both, json, seconds};
-use touchline::cards::provider::{NewReturn, Outcome, Provider};
+use touchline::cards::provider::{NewProviderRefund, Provider, RefundOutcome};
 use touchline::cards::refunds;
 use touchline::ids::OrderId;
-use touchline::money::payment::{self, Method, Paid};
+use touchline::money::payment::{self, Method, PaymentDetails};
 use touchline::shop::settle;
 
-use crate::cards::{order, refund_statuses, stands, told};
+use crate::cards::{notification_types, order, order_state, refund_statuses};
 
-/// A service that gives money back through localstripe, and an order that was paid there.
-struct Till {
+/// A service that refunds through localstripe, and an order to pay there.
+struct LocalStripeFixture {
     stripe: LocalStripe,
     node: Node,
     order: String,
     intent: String,
 }
 
-impl Till {
-    /// `None` where there is no localstripe and nobody insists.
-    async fn open(w: &World, card: &str) -> Option<Self> {
+impl LocalStripeFixture {
+    /// `None` where localstripe is not installed and not required.
+    async fn start(w: &World, card: &str) -> Option<Self> {
         let stripe = LocalStripe::start()?;
-        let node = w.node(|config| testkit::stripe::set_up(config, &stripe.url)).await;
+        let node = w.node(|config| testkit::stripe::configure(config, &stripe.url)).await;
         let order = order(w).await;
-        let intent = stripe.intend(1250, card).await;
+        let intent = stripe.create_intent(1250, card).await;
         Some(Self { stripe, node, order, intent })
     }
 
-    /// The order is paid with the payment of localstripe's.
-    async fn paid(&self, w: &World) {
+    /// Records localstripe's payment for the order.
+    async fn record_payment(&self, w: &World) {
         let id: OrderId = self.order.rsplit('/').next().unwrap().parse().unwrap();
-        let name = Some(self.intent.clone());
+        let provider_id = Some(self.intent.clone());
         let (method, amount) = (Method::Card, Some(1250));
-        let paid = Paid { amount, method, reference: None, paid_at: None, provider_id: name };
-        let work = move |tx: &Tx<'_>| settle::settle(tx, id, paid);
+        let paid = PaymentDetails { amount, method, reference: None, paid_at: None, provider_id };
+        let work = move |tx: &Tx<'_>| settle::pay_by_id(tx, id, paid);
         w.db().write(Scope::account(w.harbour, "cards"), work).await.unwrap();
-        assert_eq!(stands(w, &self.order).await, ("paid".to_owned(), 1250, 1));
+        assert_eq!(order_state(w, &self.order).await, ("paid".to_owned(), 1250, 1));
     }
 
-    async fn give_back(&self, w: &World, what: testkit::Value) -> testkit::Answer {
-        w.owner.post(&format!("{}/refund", self.order), what).await
+    async fn refund(&self, w: &World, body: testkit::Value) -> testkit::TestResponse {
+        w.owner.post(&format!("{}/refund", self.order), body).await
     }
 
     async fn send(&self) -> bool {
-        refunds::look(&self.node.app, &self.node.app.cards.clone().unwrap()).await
+        refunds::sync_pending(&self.node.app, &self.node.app.cards.clone().unwrap()).await
     }
 
     fn provider(&self) -> Arc<dyn Provider> {
         self.node.app.cards.clone().unwrap().provider
     }
 
-    /// How much went back, piece by piece, the smallest first: localstripe sorts by whole seconds.
-    async fn went_back(&self) -> Vec<i64> {
+    /// The refunded amounts, the smallest first, because localstripe sorts by whole seconds.
+    async fn refunded_amounts(&self) -> Vec<i64> {
         let all = self.stripe.refunds(&self.intent).await;
         let mut all: Vec<_> = all.iter().map(|one| one["amount"].as_i64().unwrap()).collect();
         all.sort_unstable();
@@ -64,59 +64,59 @@ impl Till {
 }
 
 both! {
-    async fn money_goes_back_through_localstripe_and_never_more_than_was_paid(w: &World) {
-        let Some(till) = Till::open(w, "pm_card_visa").await else { return };
-        assert_eq!(till.stripe.confirm(&till.intent).await.1["status"], "succeeded");
-        till.paid(w).await;
-        till.give_back(w, json!({ "amount": 500, "reason": "Torn" })).await.ok();
-        assert!(till.send().await && till.send().await);
-        let gone = till.stripe.refunds(&till.intent).await;
-        assert_eq!(gone.len(), 1);
-        assert_eq!((&gone[0]["amount"], &gone[0]["currency"]), (&json!(500), &json!("eur")));
-        assert_eq!(gone[0]["metadata"]["account"], w.harbour.to_string());
-        let name = gone[0]["id"].as_str().map(str::to_owned);
-        assert_eq!(refund_statuses(w).await, [("done".to_owned(), name)]);
-        // localstripe would give back more than was paid; we do not ask it to.
-        till.give_back(w, json!({ "amount": 751 })).await.refused(409, "invalid_state");
-        till.give_back(w, json!({})).await.ok();
-        till.give_back(w, json!({})).await.refused(409, "invalid_state");
-        assert!(till.send().await && till.send().await);
-        assert_eq!(till.went_back().await, [500, 750]);
-        assert_eq!(told(w, &["refund.completed", "refund.failed"]).await, ["refund.completed"; 2]);
-        till.node.stop().await;
+    async fn refunds_through_localstripe_never_exceed_the_payment(w: &World) {
+        let Some(fixture) = LocalStripeFixture::start(w, "pm_card_visa").await else { return };
+        assert_eq!(fixture.stripe.confirm(&fixture.intent).await.1["status"], "succeeded");
+        fixture.record_payment(w).await;
+        fixture.refund(w, json!({ "amount": 500, "reason": "Torn" })).await.ok();
+        assert!(fixture.send().await && fixture.send().await);
+        let refunds = fixture.stripe.refunds(&fixture.intent).await;
+        assert_eq!(refunds.len(), 1);
+        assert_eq!((&refunds[0]["amount"], &refunds[0]["currency"]), (&json!(500), &json!("eur")));
+        assert_eq!(refunds[0]["metadata"]["account"], w.harbour.to_string());
+        let provider_id = refunds[0]["id"].as_str().map(str::to_owned);
+        assert_eq!(refund_statuses(w).await, [("succeeded".to_owned(), provider_id)]);
+        // localstripe would refund more than was paid, so we must not ask it to.
+        fixture.refund(w, json!({ "amount": 751 })).await.refused(409, "invalid_state");
+        fixture.refund(w, json!({})).await.ok();
+        fixture.refund(w, json!({})).await.refused(409, "invalid_state");
+        assert!(fixture.send().await && fixture.send().await);
+        assert_eq!(fixture.refunded_amounts().await, [500, 750]);
+        assert_eq!(notification_types(w, &["refund.completed", "refund.failed"]).await, ["refund.completed"; 2]);
+        fixture.node.stop().await;
     }
 
-    async fn what_localstripe_gave_back_and_never_told_is_found_by_our_name_for_it(w: &World) {
-        let Some(till) = Till::open(w, "pm_card_visa").await else { return };
-        assert_eq!(till.stripe.confirm(&till.intent).await.0, 200);
-        till.paid(w).await;
-        till.give_back(w, json!({ "amount": 300 })).await.ok();
-        let look = |db: &store::Reader<'_>| payment::waiting(db, (touchline::ids::AccountId::LEAST, touchline::ids::RefundId::LEAST), 9);
-        let waiting = w.db().read(Scope::system("test"), look).await.unwrap().remove(0);
-        let money = NewReturn { account: w.harbour, refund: waiting.id, payment: till.intent.clone(), currency: waiting.currency, amount: 300 };
-        let made = till.provider().give_back(&money).await.unwrap();
-        assert_eq!(made.outcome, Outcome::Done);
-        assert_eq!(till.provider().look_at_return(&made.id).await.unwrap(), made);
-        // We were gone before we heard it, for longer than anybody remembers a key.
-        w.pass(seconds(86_400 * 2));
-        assert!(till.send().await);
-        assert_eq!(refund_statuses(w).await, [("done".to_owned(), Some(made.id))]);
-        assert_eq!(till.went_back().await, [300]);
-        till.node.stop().await;
+    async fn finds_a_localstripe_refund_by_our_id_when_its_answer_was_lost(w: &World) {
+        let Some(fixture) = LocalStripeFixture::start(w, "pm_card_visa").await else { return };
+        assert_eq!(fixture.stripe.confirm(&fixture.intent).await.0, 200);
+        fixture.record_payment(w).await;
+        fixture.refund(w, json!({ "amount": 300 })).await.ok();
+        let query = |db: &store::Reader<'_>| payment::list_pending_refunds(db, (touchline::ids::AccountId::MIN, touchline::ids::RefundId::MIN), 9);
+        let pending = w.db().read(Scope::system("test"), query).await.unwrap().remove(0);
+        let new_refund = NewProviderRefund { account: w.harbour, refund: pending.id, payment: fixture.intent.clone(), currency: pending.currency, amount: 300 };
+        let created = fixture.provider().create_refund(&new_refund).await.unwrap();
+        assert_eq!(created.outcome, RefundOutcome::Succeeded);
+        assert_eq!(fixture.provider().get_refund(&created.id).await.unwrap(), created);
+        // The service missed the answer and was down for longer than idempotency keys are kept.
+        w.advance_clock(seconds(86_400 * 2));
+        assert!(fixture.send().await);
+        assert_eq!(refund_statuses(w).await, [("succeeded".to_owned(), Some(created.id))]);
+        assert_eq!(fixture.refunded_amounts().await, [300]);
+        fixture.node.stop().await;
     }
 
-    async fn a_card_that_localstripe_declines_pays_nothing_and_gets_nothing_back(w: &World) {
-        let Some(till) = Till::open(w, "pm_card_chargeCustomerFail").await else { return };
-        let (status, declined) = till.stripe.confirm(&till.intent).await;
+    async fn a_card_declined_by_localstripe_gets_no_refund(w: &World) {
+        let Some(fixture) = LocalStripeFixture::start(w, "pm_card_chargeCustomerFail").await else { return };
+        let (status, declined) = fixture.stripe.confirm(&fixture.intent).await;
         assert_eq!((status, &declined["error"]["code"]), (402, &json!("card_declined")));
-        assert_eq!(stands(w, &till.order).await, ("placed".to_owned(), 0, 0));
-        // Should somebody take it for paid all the same, what comes of it is told.
-        till.paid(w).await;
-        till.give_back(w, json!({})).await.ok();
-        assert!(till.send().await && till.send().await);
+        assert_eq!(order_state(w, &fixture.order).await, ("placed".to_owned(), 0, 0));
+        // If it is recorded as paid anyway, the failed refund is reported.
+        fixture.record_payment(w).await;
+        fixture.refund(w, json!({})).await.ok();
+        assert!(fixture.send().await && fixture.send().await);
         assert_eq!(refund_statuses(w).await, [("failed".to_owned(), None)]);
-        assert_eq!(told(w, &["refund.completed", "refund.failed"]).await, ["refund.failed"]);
-        assert_eq!(stands(w, &till.order).await, ("paid".to_owned(), 1250, 1));
-        till.node.stop().await;
+        assert_eq!(notification_types(w, &["refund.completed", "refund.failed"]).await, ["refund.failed"]);
+        assert_eq!(order_state(w, &fixture.order).await, ("paid".to_owned(), 1250, 1));
+        fixture.node.stop().await;
     }
 }

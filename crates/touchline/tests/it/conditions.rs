@@ -1,24 +1,24 @@
-//! Stories about conditions: change only what I have read, send only what I have not.
+//! Tests of conditional requests: `If-Match` and `If-None-Match`.
 
-use testkit::{Answer, Client, World, both, json};
+use testkit::{Client, TestResponse, World, both, json};
 
-/// The same caller, who changes only what has this tag.
+/// The same client with `If-Match`.
 fn if_match(client: &Client, tags: &str) -> Client {
     client.with("If-Match", tags)
 }
 
-/// The same caller, who already has what has this tag.
+/// The same client with `If-None-Match`.
 fn if_none_match(client: &Client, tags: &str) -> Client {
     client.with("If-None-Match", tags)
 }
 
-async fn kraken(w: &World) -> Answer {
+async fn kraken(w: &World) -> TestResponse {
     w.owner.post("/teams", json!({ "name": "Kraken" })).await.created()
 }
 
-/// The answer says that nothing has changed, and nothing else.
+/// Asserts that the answer is an empty 304 with this tag.
 #[track_caller]
-fn unchanged(answer: &Answer, tag: &str) {
+fn assert_not_modified(answer: &TestResponse, tag: &str) {
     assert_eq!(answer.status, 304, "{}", answer.text);
     assert_eq!(answer.text, "");
     assert_eq!(answer.header("etag"), Some(tag));
@@ -27,16 +27,16 @@ fn unchanged(answer: &Answer, tag: &str) {
     assert_eq!(answer.header("content-type"), None);
 }
 
-/// A team id that no team has.
-const NOBODYS: &str = "/teams/team_01kbm2x5q8f7vr0n3hd9tzc4wy";
+/// The path of a team that does not exist.
+const MISSING_TEAM: &str = "/teams/team_01kbm2x5q8f7vr0n3hd9tzc4wy";
 
 both! {
-    async fn the_tag_is_the_version_and_rises_with_every_change(w: &World) {
+    async fn etag_is_the_version_and_rises_with_every_change(w: &World) {
         let team = kraken(w).await;
         assert_eq!(team.header("etag"), Some("\"1\""));
         let change = w.owner.patch(&team.path(""), json!({ "name": "Hydra" })).await.ok();
         assert_eq!(change.header("etag"), Some("\"2\""));
-        // A change that changes nothing is no change.
+        // A change without effect does not raise the version.
         let same = w.owner.patch(&team.path(""), json!({ "name": "Hydra" })).await.ok();
         assert_eq!((same.header("etag"), same.data()), (Some("\"2\""), change.data()));
         assert_eq!(w.owner.delete(&team.path("")).await.ok().header("etag"), Some("\"3\""));
@@ -46,11 +46,11 @@ both! {
         assert_eq!(w.reader.get("/teams").await.ok().header("etag"), None);
     }
 
-    async fn a_change_of_what_was_read_is_made(w: &World) {
+    async fn a_change_with_the_current_etag_succeeds(w: &World) {
         let team = kraken(w).await;
         let change = json!({ "name": "Hydra" });
         if_match(&w.owner, "\"1\"").patch(&team.path(""), change).await.ok();
-        // One of several is enough, in one line or in two, and a comma may stand inside a tag.
+        // One matching tag is enough, in one header line or in two. A tag may contain a comma.
         let several = if_match(&w.owner, "\"7\", \"a,b\" ,W/\"1\",\"2\"");
         several.patch(&team.path(""), json!({ "sport": "chess" })).await.ok();
         let lines = if_match(&if_match(&w.owner, "\"7\""), "\"3\"");
@@ -60,10 +60,10 @@ both! {
         restore.send("POST", &team.path("/restore"), None).await.ok();
     }
 
-    async fn a_change_of_something_else_is_412_and_changes_nothing(w: &World) {
+    async fn a_change_with_another_etag_is_rejected_with_412(w: &World) {
         let team = kraken(w).await;
         let change = json!({ "name": "Hydra" });
-        // Stale, from the future, never given out, weak, and versions in other clothes.
+        // Stale, future, never issued, weak, and versions in other notations.
         for tag in ["\"0\"", "\"2\"", "\"\"", "\"x\"", "\"a,b\"", "W/\"1\"", "\"+1\"", "\"01\""] {
             let client = if_match(&w.owner, tag);
             let refused = client.patch(&team.path(""), change.clone()).await;
@@ -71,10 +71,10 @@ both! {
             client.delete(&team.path("")).await.refused(412, "precondition_failed");
         }
         assert_eq!(w.reader.get(&team.path("")).await.ok().data(), team.data());
-        assert_eq!(w.news().await.len(), 1);
+        assert_eq!(w.notifications().await.len(), 1);
     }
 
-    async fn a_412_carries_the_tag_that_would_have_matched(w: &World) {
+    async fn a_412_answer_has_the_current_etag(w: &World) {
         let team = kraken(w).await;
         w.owner.patch(&team.path(""), json!({ "name": "Hydra" })).await.ok();
         let stale = if_match(&w.owner, "\"1\"").delete(&team.path("")).await;
@@ -82,7 +82,7 @@ both! {
         assert_eq!(refused.header("etag"), Some("\"2\""));
     }
 
-    async fn a_condition_is_looked_at_before_the_state(w: &World) {
+    async fn a_condition_is_checked_before_the_state(w: &World) {
         let team = kraken(w).await;
         w.owner.delete(&team.path("")).await.ok();
         let stale = if_match(&w.owner, "\"1\"");
@@ -91,18 +91,18 @@ both! {
         fresh.delete(&team.path("")).await.refused(409, "invalid_state");
     }
 
-    async fn a_star_wants_something_to_be_there(w: &World) {
+    async fn if_match_star_requires_an_existing_resource(w: &World) {
         let star = if_match(&w.owner, "*");
-        star.patch(NOBODYS, json!({ "name": "X" })).await.refused(412, "precondition_failed");
-        star.delete(NOBODYS).await.refused(412, "precondition_failed");
-        w.owner.delete(NOBODYS).await.refused(404, "not_found");
-        // Another account's team is as missing as none at all.
+        star.patch(MISSING_TEAM, json!({ "name": "X" })).await.refused(412, "precondition_failed");
+        star.delete(MISSING_TEAM).await.refused(412, "precondition_failed");
+        w.owner.delete(MISSING_TEAM).await.refused(404, "not_found");
+        // Another account's team counts as missing.
         let team = kraken(w).await;
         let foreign = if_match(&w.stranger, "*").delete(&team.path("")).await;
         foreign.refused(412, "precondition_failed");
     }
 
-    async fn of_two_changes_at_once_with_one_tag_one_is_made(w: &World) {
+    async fn of_two_concurrent_changes_with_one_etag_one_succeeds(w: &World) {
         let team = kraken(w).await;
         for version in 1..=20 {
             let client = if_match(&w.owner, &format!("\"{version}\""));
@@ -115,14 +115,14 @@ both! {
         }
     }
 
-    async fn what_the_caller_has_already_is_not_sent_again(w: &World) {
+    async fn an_unchanged_resource_is_not_sent_again(w: &World) {
         let team = kraken(w).await;
         let path = team.path("");
         for tags in ["\"1\"", "W/\"1\"", "*", "\"7\", W/\"a,b\", \"1\"", "\"7\",W/\"1\""] {
-            unchanged(&if_none_match(&w.reader, tags).get(&path).await, "\"1\"");
+            assert_not_modified(&if_none_match(&w.reader, tags).get(&path).await, "\"1\"");
         }
         let lines = if_none_match(&if_none_match(&w.reader, "\"7\""), "\"1\"");
-        unchanged(&lines.get(&path).await, "\"1\"");
+        assert_not_modified(&lines.get(&path).await, "\"1\"");
         for tags in ["\"2\"", "\"7\", \"8\"", "\"01\"", "\"+1\"", "\"\""] {
             if_none_match(&w.reader, tags).get(&path).await.ok();
         }
@@ -131,7 +131,7 @@ both! {
         assert_eq!((fresh.header("etag"), fresh.names().len()), (Some("\"2\""), 0));
     }
 
-    async fn a_condition_does_not_open_what_is_closed(w: &World) {
+    async fn a_condition_does_not_bypass_permissions(w: &World) {
         let team = kraken(w).await;
         let path = team.path("");
         if_none_match(&w.stranger, "*").get(&path).await.refused(404, "not_found");
@@ -141,7 +141,7 @@ both! {
         if_match(&w.reader, "\"1\"").patch(&path, change).await.refused(403, "insufficient_scope");
     }
 
-    async fn a_tag_that_is_none_is_refused(w: &World) {
+    async fn rejects_malformed_etags(w: &World) {
         let team = kraken(w).await;
         let path = team.path("");
         let wrong = ["1", "\"1", "1\"", "w/\"1\"", "W/1", "\"1\" \"2\"", "\"1\";", "\"a b\"", "ü"];
@@ -154,30 +154,30 @@ both! {
         assert_eq!(w.reader.get(&path).await.ok().data(), team.data());
     }
 
-    async fn one_object_has_one_form_and_so_one_tag(w: &World) {
+    async fn a_resource_has_one_representation_and_one_etag(w: &World) {
         let team = kraken(w).await;
-        // Nothing is compressed and nothing can be expanded, so no two forms share a tag.
-        let packed = w.reader.with("Accept-Encoding", "gzip, br, zstd");
-        let sent = packed.get(&team.path("")).await.ok();
+        // Answers are neither compressed nor expandable, so no two representations share a tag.
+        let compressing = w.reader.with("Accept-Encoding", "gzip, br, zstd");
+        let sent = compressing.get(&team.path("")).await.ok();
         assert_eq!((sent.header("content-encoding"), sent.data()), (None, team.data()));
         let expanded = w.reader.get(&team.path("?expand=roster")).await;
-        assert_eq!(expanded.refused(400, "invalid_parameter").pointers(), ["?expand"]);
+        assert_eq!(expanded.refused(400, "invalid_parameter").parameters(), ["expand"]);
     }
 
     async fn head_is_get_without_the_body(w: &World) {
         let team = kraken(w).await;
-        // What differs between any two requests.
-        let own = ["request-id", "date", "ratelimit", "x-ratelimit-remaining", "x-ratelimit-reset"];
-        let headers = |answer: &Answer| {
-            let shared = answer.headers.iter().filter(|(name, _)| !own.contains(&name.as_str()));
+        // Headers that differ between any two requests.
+        let varying = ["request-id", "date", "ratelimit", "x-ratelimit-remaining", "x-ratelimit-reset"];
+        let headers = |answer: &TestResponse| {
+            let shared = answer.headers.iter().filter(|(name, _)| !varying.contains(&name.as_str()));
             shared.cloned().collect::<Vec<_>>()
         };
-        for path in ["/me", "/teams", "/teams?limit=1", &team.path(""), NOBODYS] {
+        for path in ["/me", "/teams", "/teams?limit=1", &team.path(""), MISSING_TEAM] {
             let (get, head) = (w.reader.get(path).await, w.reader.send("HEAD", path, None).await);
             assert_eq!((head.status, head.text.as_str()), (get.status, ""), "{path}");
             assert_eq!(headers(&head), headers(&get), "{path}");
         }
         let known = if_none_match(&w.reader, "\"1\"").send("HEAD", &team.path(""), None).await;
-        unchanged(&known, "\"1\"");
+        assert_not_modified(&known, "\"1\"");
     }
 }

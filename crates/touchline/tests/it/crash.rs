@@ -1,4 +1,4 @@
-//! Stories about a power cut: what was answered is there, once, and nothing is half done.
+//! Tests of crashes: an answered request has taken effect once, and nothing is half done.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use testkit::process::Program;
 use testkit::{Client, Engine, TestDatabase, json};
 use touchline::ids::AccountId;
 
-/// A request that was sent: its key, and the id of the team if the service got to answer.
+/// A request that was sent: the name of its team, and the team's id if the service answered.
 type Sent = (String, Option<String>);
 
 struct Club {
@@ -27,10 +27,10 @@ impl Club {
         let program = Program::new(env!("CARGO_BIN_EXE_touchline"), database.folder.path())
             .flag("--database", &database.url)
             .variable("TOUCHLINE_RATE_LIMITS", "league=1000000");
-        let made = program.json(&["account", "create", "--name", "Harbour", "--tier", "league"]);
-        let account = made["account"]["id"].as_str().unwrap().to_owned();
+        let created = program.json(&["account", "create", "--name", "Harbour", "--tier", "league"]);
+        let account = created["account"]["id"].as_str().unwrap().to_owned();
         let scopes = "teams:read,teams:write";
-        let made = program.json(&[
+        let created = program.json(&[
             "key",
             "create",
             "--account",
@@ -40,12 +40,12 @@ impl Club {
             "--scopes",
             scopes,
         ]);
-        let key = made["key"]["value"].as_str().unwrap().to_owned();
+        let key = created["key"]["value"].as_str().unwrap().to_owned();
         Some(Self { database, program, account: account.parse().unwrap(), key })
     }
 }
 
-/// Creates teams, each with a key of its own, until told to stop or the service is gone.
+/// Creates teams, each with its own idempotency key, until `stop` is set or the service is gone.
 async fn create_teams(
     client: Client,
     writer: usize,
@@ -59,8 +59,8 @@ async fn create_teams(
         }
         let name = format!("Team {round}-{writer}-{number}");
         let body = json!({ "name": name }).to_string();
-        let once = client.with("Idempotency-Key", &name.replace(' ', "-"));
-        let answer = once.try_send("POST", "/teams", Some(&body)).await;
+        let keyed = client.with("Idempotency-Key", &name.replace(' ', "-"));
+        let answer = keyed.try_send("POST", "/teams", Some(&body)).await;
         let id = answer
             .as_ref()
             .filter(|answer| answer.status == 201)
@@ -73,12 +73,12 @@ async fn create_teams(
     }
 }
 
-/// Every request again, with its own key: one team for each, the answered ones unchanged.
+/// Repeats every request with its key, and asserts that each has one team and that answered ones are replayed.
 async fn retry_all(address: SocketAddr, key: &str, sent: &[Sent]) {
     let client = Client::new(address, Some(key));
     for (name, answered) in sent {
-        let again = client.with("Idempotency-Key", &name.replace(' ', "-"));
-        let retried = again.post("/teams", json!({ "name": name })).await.created();
+        let keyed = client.with("Idempotency-Key", &name.replace(' ', "-"));
+        let retried = keyed.post("/teams", json!({ "name": name })).await.created();
         if let Some(id) = answered {
             assert_eq!(retried.id(), id, "{name} was answered before the crash");
             assert_eq!(retried.header("idempotent-replayed"), Some("true"), "{name}");
@@ -87,7 +87,7 @@ async fn retry_all(address: SocketAddr, key: &str, sent: &[Sent]) {
     }
 }
 
-/// Starts the service, lets eight writers at it, and pulls the plug.
+/// Starts the service and kills it while eight writers use it.
 async fn one_crash(club: &Club, round: usize) -> Vec<Sent> {
     let mut service = club.program.serve(&[]);
     let (sent, stop) = (Arc::<Mutex<Vec<Sent>>>::default(), Arc::new(AtomicBool::new(false)));
@@ -103,7 +103,7 @@ async fn one_crash(club: &Club, round: usize) -> Vec<Sent> {
             ))
         })
         .collect();
-    // Not before something was answered, and then at another moment in each round.
+    // Wait until something was answered, then kill at another moment in each round.
     while sent.lock().unwrap().len() < 10 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -116,7 +116,7 @@ async fn one_crash(club: &Club, round: usize) -> Vec<Sent> {
     std::mem::take(&mut *sent.lock().unwrap())
 }
 
-async fn survives(engine: Engine) {
+async fn check_answers_survive_crashes(engine: Engine) {
     let Some(club) = Club::new(engine).await else { return };
     let mut all = Vec::new();
     for round in 0..3 {
@@ -133,19 +133,23 @@ async fn survives(engine: Engine) {
     let scope = Scope::account(club.account, "test");
     let fault = db.snapshot(scope.clone(), touchline::signals::verify).await.unwrap();
     assert_eq!(fault, None);
-    let news =
+    let notifications =
         db.read(scope, |db| touchline::signals::notifications(db, 0, 1_000_000)).await.unwrap();
-    assert_eq!(news.len(), all.len(), "one notification for each team, none for what was undone");
+    assert_eq!(
+        notifications.len(),
+        all.len(),
+        "one notification for each team, none for what was undone"
+    );
     tokio::task::spawn_blocking(move || db.close()).await.unwrap();
     club.database.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_answered_survives_a_power_cut_on_sqlite() {
-    survives(Engine::Sqlite).await;
+async fn answered_requests_survive_a_crash_on_sqlite() {
+    check_answers_survive_crashes(Engine::Sqlite).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_answered_survives_a_power_cut_on_postgres() {
-    survives(Engine::Postgres).await;
+async fn answered_requests_survive_a_crash_on_postgres() {
+    check_answers_survive_crashes(Engine::Postgres).await;
 }

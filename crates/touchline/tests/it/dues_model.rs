@@ -1,5 +1,5 @@
-//! A story that is told by chance: dues are charged, changed, paid, waived and given back in any order while
-//! time passes, by two who take turns, and a small model says beforehand what each must come to.
+//! A randomized test: two callers take turns to charge, change, pay, waive and refund dues in any order while time
+//! passes, and a small model predicts the result of each step.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,22 @@ use proptest::test_runner::TestRunner;
 use testkit::{Client, Value, World, both, json, seconds};
 use touchline::jobs;
 
-use crate::dues::{at, balanced, fee_of, look};
-use crate::events::narrowed;
+use crate::dues::{assert_ledger_balanced, due_path, fee_of, get_due};
+use crate::events::team_client;
 use crate::mail::DAY;
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// For the child of one of two families: how much, in how many parts, whether credit is used.
+    /// Charges the child of one of two families: family, amount, number of installments, whether to use credit.
     Charge(usize, i64, i64, bool),
-    /// Another amount.
+    /// Changes the amount of a due.
     Change(usize, i64),
-    /// With money, or with what was paid ahead.
+    /// Pays a due: amount, and whether with credit instead of cash.
     Pay(usize, i64, bool),
-    /// Which due, which of its payments, how much; zero is all.
+    /// Refunds a payment of a due: due, payment, amount; zero refunds everything.
     Refund(usize, usize, i64),
     Waive(usize),
-    Pass,
+    AdvanceClock,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -34,37 +34,37 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => (0..4usize, 1..250i64, any::<bool>()).prop_map(|(due, amount, credit)| Step::Pay(due, amount, credit)),
         4 => (0..4usize, 0..3usize, 0..150i64).prop_map(|(due, payment, amount)| Step::Refund(due, payment, amount)),
         1 => (0..4usize).prop_map(Step::Waive),
-        1 => Just(Step::Pass),
+        1 => Just(Step::AdvanceClock),
     ];
     proptest::collection::vec(step, 80)
 }
 
-/// A payment as the model knows it: what paid the due and what was paid ahead, less what was given back.
-struct Paid {
+/// A payment in the model: the amount that paid the due and the amount that became credit, less refunds.
+struct ModelPayment {
     id: String,
     applied: i64,
-    ahead: i64,
+    overpaid: i64,
     by_credit: bool,
 }
 
-struct Owed {
-    shown: Value,
+struct ModelDue {
+    value: Value,
     family: usize,
-    /// What is owed, late fee included.
-    all: i64,
-    /// The days and what is due by them.
+    /// The amount owed, including the late fee.
+    total: i64,
+    /// Due dates and amounts.
     parts: Vec<(String, i64)>,
     paid: i64,
     waived: i64,
     fee_added: bool,
-    payments: Vec<Paid>,
+    payments: Vec<ModelPayment>,
 }
 
-const FEE: i64 = 7;
+const LATE_FEE: i64 = 7;
 
-/// The days of a due, and what is due by them.
+/// The due dates and amounts of the installments of a due.
 fn parts_of(due: &Value) -> Vec<(String, i64)> {
-    let parts = due["instalments"].as_array().unwrap().iter();
+    let parts = due["installments"].as_array().unwrap().iter();
     let part = |part: &Value| {
         (part["due_on"].as_str().unwrap().to_owned(), part["amount"].as_i64().unwrap())
     };
@@ -75,21 +75,21 @@ fn sum<'a>(parts: impl IntoIterator<Item = &'a (String, i64)>) -> i64 {
     parts.into_iter().map(|(_, amount)| amount).sum()
 }
 
-impl Owed {
+impl ModelDue {
     fn balance(&self) -> i64 {
-        self.all - self.paid - self.waived
+        self.total - self.paid - self.waived
     }
 
-    /// What should have been paid before a day.
-    fn gone(&self, today: &str) -> i64 {
+    /// The amount due before a day.
+    fn due_before(&self, today: &str) -> i64 {
         sum(self.parts.iter().filter(|(day, _)| day.as_str() < today))
     }
 
-    /// What of it is late on a day: everything open, once all its days are over.
+    /// The amount overdue on a day: the whole balance, once all due dates have passed.
     fn overdue(&self, today: &str) -> i64 {
-        let gone = self.gone(today);
-        let all_gone = gone == sum(&self.parts);
-        let late = if all_gone { self.balance() } else { gone - self.paid };
+        let due_before = self.due_before(today);
+        let all_due = due_before == sum(&self.parts);
+        let late = if all_due { self.balance() } else { due_before - self.paid };
         if self.balance() > 0 { late.max(0) } else { 0 }
     }
 
@@ -105,84 +105,85 @@ impl Owed {
 
 struct Model<'a> {
     w: &'a World,
-    /// Whose turn it is.
+    /// The caller whose turn it is.
     actor: Client,
     team: String,
     children: [(String, String); 2],
     credit: [i64; 2],
-    dues: Vec<Owed>,
-    /// How often each kind of news must have been told.
-    told: BTreeMap<&'static str, usize>,
+    dues: Vec<ModelDue>,
+    /// How often each type of notification must have been published.
+    expected_notifications: BTreeMap<&'static str, usize>,
 }
 
 impl Model<'_> {
-    fn tell(&mut self, kind: &'static str) {
-        *self.told.entry(kind).or_default() += 1;
+    fn expect_notification(&mut self, kind: &'static str) {
+        *self.expected_notifications.entry(kind).or_default() += 1;
     }
 
-    fn meant(&self, back: usize) -> Option<usize> {
-        self.dues.len().checked_sub(1 + back)
+    /// The index of a due, counted from the newest.
+    fn due_index(&self, age: usize) -> Option<usize> {
+        self.dues.len().checked_sub(1 + age)
     }
 
-    async fn charge(&mut self, family: usize, amount: i64, parts: i64, used: bool) {
-        let more = json!({ "amount": amount, "instalment_count": parts, "due_on": "2026-10-01", "use_credit": used, "late_fee": { "amount": FEE } });
+    async fn charge(&mut self, family: usize, amount: i64, parts: i64, use_credit: bool) {
+        let more = json!({ "amount": amount, "installment_count": parts, "due_on": "2026-10-01", "use_credit": use_credit, "late_fee": { "amount": LATE_FEE } });
         let body = fee_of(&self.team, &self.children[family].0, more);
-        let made = self.actor.post("/dues", body).await.created();
-        let shown = made.data()[0].clone();
-        let mut due = Owed {
-            parts: parts_of(&shown),
-            shown,
+        let created = self.actor.post("/dues", body).await.created();
+        let value = created.data()[0].clone();
+        let mut due = ModelDue {
+            parts: parts_of(&value),
+            value,
             family,
-            all: amount,
+            total: amount,
             paid: 0,
             waived: 0,
             fee_added: false,
             payments: Vec::new(),
         };
-        self.tell("dues.charged");
-        let spent = if used { amount.min(self.credit[family]) } else { 0 };
+        self.expect_notification("dues.charged");
+        let spent = if use_credit { amount.min(self.credit[family]) } else { 0 };
         if spent > 0 {
             self.credit[family] -= spent;
-            let payments = self.actor.get(&at(&due.shown, "/payments")).await.ok();
+            let payments = self.actor.get(&due_path(&due.value, "/payments")).await.ok();
             let id = payments.data()[0]["id"].as_str().unwrap().to_owned();
             due.paid = spent;
-            due.payments.push(Paid { id, applied: spent, ahead: 0, by_credit: true });
-            self.tell("dues.payment_recorded");
+            due.payments.push(ModelPayment { id, applied: spent, overpaid: 0, by_credit: true });
+            self.expect_notification("dues.payment_recorded");
             if due.balance() == 0 {
-                self.tell("dues.paid");
+                self.expect_notification("dues.paid");
             }
         }
         self.dues.push(due);
     }
 
-    async fn change(&mut self, back: usize, amount: i64) {
-        let Some(place) = self.meant(back) else { return };
-        let due = &mut self.dues[place];
-        let answer = self.actor.patch(&at(&due.shown, ""), json!({ "amount": amount })).await;
+    async fn change(&mut self, age: usize, amount: i64) {
+        let Some(index) = self.due_index(age) else { return };
+        let due = &mut self.dues[index];
+        let answer = self.actor.patch(&due_path(&due.value, ""), json!({ "amount": amount })).await;
         if due.status() != "open" {
             answer.refused(409, "invalid_state");
             return;
         }
-        let shown = answer.ok().data().clone();
-        let all = amount + if due.fee_added { FEE } else { 0 };
-        let other = std::mem::replace(&mut due.all, all) != all;
-        due.parts = parts_of(&shown);
+        let value = answer.ok().data().clone();
+        let total = amount + if due.fee_added { LATE_FEE } else { 0 };
+        let changed = std::mem::replace(&mut due.total, total) != total;
+        due.parts = parts_of(&value);
         assert_eq!(sum(&due.parts), amount);
-        if other {
-            self.tell("dues.updated");
+        if changed {
+            self.expect_notification("dues.updated");
         }
     }
 
-    async fn pay(&mut self, back: usize, amount: i64, by_credit: bool) {
-        let Some(place) = self.meant(back) else { return };
-        let due = &mut self.dues[place];
+    async fn pay(&mut self, age: usize, amount: i64, by_credit: bool) {
+        let Some(index) = self.due_index(age) else { return };
+        let due = &mut self.dues[index];
         let method = if by_credit { "credit" } else { "cash" };
         let answer = self
             .actor
-            .post(&at(&due.shown, "/payments"), json!({ "amount": amount, "method": method }))
+            .post(&due_path(&due.value, "/payments"), json!({ "amount": amount, "method": method }))
             .await;
-        let most = self.credit[due.family].min(due.balance());
-        if by_credit && amount > most {
+        let max = self.credit[due.family].min(due.balance());
+        if by_credit && amount > max {
             answer.refused(409, "invalid_state");
             return;
         }
@@ -191,93 +192,94 @@ impl Model<'_> {
         let applied = amount.min(due.balance());
         due.paid += applied;
         self.credit[due.family] += if by_credit { -amount } else { amount - applied };
-        due.payments.push(Paid {
+        due.payments.push(ModelPayment {
             id: payment.id().to_owned(),
             applied,
-            ahead: amount - applied,
+            overpaid: amount - applied,
             by_credit,
         });
         let all_paid = open && due.status() == "paid";
-        self.tell("dues.payment_recorded");
+        self.expect_notification("dues.payment_recorded");
         if all_paid {
-            self.tell("dues.paid");
+            self.expect_notification("dues.paid");
         }
     }
 
-    async fn refund(&mut self, back: usize, payment: usize, amount: i64) {
-        let Some(place) = self.meant(back) else { return };
-        let waived = self.dues[place].status() == "waived";
-        let due = &mut self.dues[place];
+    async fn refund(&mut self, age: usize, payment: usize, amount: i64) {
+        let Some(index) = self.due_index(age) else { return };
+        let waived = self.dues[index].status() == "waived";
+        let due = &mut self.dues[index];
         let Some(payment) = due.payments.get_mut(payment) else { return };
         let body = if amount == 0 { json!({}) } else { json!({ "amount": amount }) };
         let answer = self
             .actor
-            .post(&at(&due.shown, &format!("/payments/{}/refund", payment.id)), body)
+            .post(&due_path(&due.value, &format!("/payments/{}/refund", payment.id)), body)
             .await;
-        let unspent = payment.ahead.min(self.credit[due.family]);
-        let most = unspent + payment.applied;
-        if most == 0 || amount > most {
+        let unspent = payment.overpaid.min(self.credit[due.family]);
+        let max = unspent + payment.applied;
+        if max == 0 || amount > max {
             answer.refused(409, "invalid_state");
             return;
         }
         answer.ok();
-        let amount = if amount == 0 { most } else { amount };
-        let (ahead, rest) = (amount.min(unspent), amount - amount.min(unspent));
-        payment.ahead -= ahead;
+        let amount = if amount == 0 { max } else { amount };
+        let (overpaid, rest) = (amount.min(unspent), amount - amount.min(unspent));
+        payment.overpaid -= overpaid;
         payment.applied -= rest;
-        self.credit[due.family] += if payment.by_credit { rest } else { -ahead };
-        // Never more than was paid.
-        assert!(payment.ahead >= 0 && payment.applied >= 0);
+        self.credit[due.family] += if payment.by_credit { rest } else { -overpaid };
+        // A refund never exceeds the payment.
+        assert!(payment.overpaid >= 0 && payment.applied >= 0);
         due.paid -= rest;
         due.waived += if waived { rest } else { 0 };
-        self.tell("dues.refunded");
+        self.expect_notification("dues.refunded");
     }
 
-    async fn waive(&mut self, back: usize) {
-        let Some(place) = self.meant(back) else { return };
-        let due = &mut self.dues[place];
-        let answer = self.actor.post(&at(&due.shown, "/waive"), json!({ "reason": "x" })).await;
+    async fn waive(&mut self, age: usize) {
+        let Some(index) = self.due_index(age) else { return };
+        let due = &mut self.dues[index];
+        let answer =
+            self.actor.post(&due_path(&due.value, "/waive"), json!({ "reason": "x" })).await;
         if due.balance() == 0 {
             answer.refused(409, "invalid_state");
             return;
         }
         answer.ok();
         due.waived += due.balance();
-        self.tell("dues.waived");
+        self.expect_notification("dues.waived");
     }
 
-    /// Half a month passes; late fees are added to what is overdue.
-    async fn pass(&mut self) {
-        self.w.pass(seconds(15 * DAY));
-        self.late(&self.today());
+    /// Lets half a month pass and adds late fees to overdue dues.
+    async fn advance_clock(&mut self) {
+        self.w.advance_clock(seconds(15 * DAY));
+        self.expect_late_fees(&self.today());
         jobs::add_late_fees(&self.w.node.app).await;
-        jobs::remind(&self.w.node.app).await;
+        jobs::send_dues_reminders(&self.w.node.app).await;
     }
 
     fn today(&self) -> String {
         self.w.node.app.clock.now().to_string()[..10].to_owned()
     }
 
-    fn late(&mut self, today: &str) {
+    fn expect_late_fees(&mut self, today: &str) {
         let mut late = 0;
         for due in &mut self.dues {
-            if due.balance() > 0 && !due.fee_added && due.paid < due.gone(today) {
+            if due.balance() > 0 && !due.fee_added && due.paid < due.due_before(today) {
                 due.fee_added = true;
-                due.all += FEE;
+                due.total += LATE_FEE;
                 late += 1;
             }
         }
-        *self.told.entry("dues.updated").or_default() += late;
+        *self.expected_notifications.entry("dues.updated").or_default() += late;
     }
 
     async fn check(&self, after: &str) {
-        balanced(self.w).await;
+        assert_ledger_balanced(self.w).await;
         for due in &self.dues {
-            let shown = look(self.w, &due.shown).await;
-            let number = |name: &str| shown[name].as_i64().unwrap();
+            let value = get_due(self.w, &due.value).await;
+            let number = |name: &str| value[name].as_i64().unwrap();
             assert_eq!(
                 (
-                    shown["status"].as_str().unwrap(),
+                    value["status"].as_str().unwrap(),
                     number("paid"),
                     number("waived"),
                     number("balance")
@@ -285,7 +287,7 @@ impl Model<'_> {
                 (due.status(), due.paid, due.waived, due.balance()),
                 "after {after}"
             );
-            let covered: i64 = shown["instalments"]
+            let covered: i64 = value["installments"]
                 .as_array()
                 .unwrap()
                 .iter()
@@ -297,33 +299,40 @@ impl Model<'_> {
             let statement = self.w.owner.get(&format!("/people/{payer}/statement")).await.ok();
             let total = &statement.data()["totals"][0];
             let own = || self.dues.iter().filter(|due| due.family == family);
-            let (open, overdue) =
-                (own().map(Owed::balance).sum(), own().map(|due| due.overdue(&self.today())).sum());
-            let shown = ["credit", "open", "overdue"].map(|name| total[name].as_i64().unwrap_or(0));
-            assert_eq!(shown, [self.credit[family], open, overdue], "after {after}");
+            let (open, overdue) = (
+                own().map(ModelDue::balance).sum(),
+                own().map(|due| due.overdue(&self.today())).sum(),
+            );
+            let value =
+                ["credit", "outstanding", "overdue"].map(|name| total[name].as_i64().unwrap_or(0));
+            assert_eq!(value, [self.credit[family], open, overdue], "after {after}");
             assert!(self.credit[family] >= 0);
         }
-        let news = self.w.news().await;
-        for (kind, count) in &self.told {
-            let told = news.iter().filter(|news| news["type"] == *kind).count();
-            assert_eq!(told, *count, "{kind} after {after}");
+        let notifications = self.w.notifications().await;
+        for (kind, count) in &self.expected_notifications {
+            let published =
+                notifications.iter().filter(|notification| notification["type"] == *kind).count();
+            assert_eq!(published, *count, "{kind} after {after}");
         }
-        let mut known = news
+        let mut published = notifications
             .iter()
-            .filter_map(|news| news["type"].as_str())
+            .filter_map(|notification| notification["type"].as_str())
             .filter(|kind| kind.starts_with("dues."));
-        assert!(known.all(|kind| self.told.contains_key(kind)), "after {after}");
+        assert!(
+            published.all(|kind| self.expected_notifications.contains_key(kind)),
+            "after {after}"
+        );
     }
 }
 
 both! {
-    async fn whatever_happens_the_sums_are_right(w: &World) {
+    async fn random_changes_match_the_model(w: &World) {
         let cast = w.cast().await;
         let mia = w.owner.get(&format!("/people/{}", cast.zoe.person)).await.ok().data()["guardians"][0]["id"].as_str().unwrap().to_owned();
         let children = [(cast.max.member.clone(), cast.pat.clone()), (cast.zoe.member.clone(), mia)];
-        // One runs the club, the other only this team.
-        let actors = [w.owner.clone(), narrowed(w, &cast.hawks, "orders:read orders:write").await];
-        let mut model = Model { w, actor: w.owner.clone(), team: cast.hawks.clone(), children, credit: [0, 0], dues: Vec::new(), told: BTreeMap::new() };
+        // One caller can access the whole club, the other only this team.
+        let actors = [w.owner.clone(), team_client(w, &cast.hawks, "orders:read orders:write").await];
+        let mut model = Model { w, actor: w.owner.clone(), team: cast.hawks.clone(), children, credit: [0, 0], dues: Vec::new(), expected_notifications: BTreeMap::new() };
         let steps = steps().new_tree(&mut TestRunner::deterministic()).unwrap().current();
         for (number, step) in steps.iter().enumerate() {
             model.actor = actors[number % actors.len()].clone();
@@ -333,7 +342,7 @@ both! {
                 Step::Pay(due, amount, credit) => model.pay(due, amount, credit).await,
                 Step::Refund(due, payment, amount) => model.refund(due, payment, amount).await,
                 Step::Waive(due) => model.waive(due).await,
-                Step::Pass => model.pass().await,
+                Step::AdvanceClock => model.advance_clock().await,
             }
             model.check(&format!("{number}: {step:?}")).await;
         }

@@ -1,27 +1,27 @@
-//! Stories about the pages on which families see what they owe, coaches see their teams, and both see no more.
+//! Tests of the pages that show families their dues and coaches the dues of their teams.
 
 use testkit::{World, both, json, seconds};
 
-use crate::cards::Till;
-use crate::dues::{charged, look};
+use crate::cards::CardFixture;
+use crate::dues::{charge_member, get_due};
 use crate::dues_pages::{HOSTILE, treasurer};
 use crate::mail::DAY;
 
 both! {
-    async fn families_see_what_is_theirs_and_nothing_else(w: &World) {
+    async fn families_see_only_their_own_dues(w: &World) {
         let (cast, _) = treasurer(w).await;
-        let ben = w.joins(&cast.otters, json!({ "first_name": "Ben", "last_name": HOSTILE, "guardians": [{ "id": cast.pat }] })).await;
+        let ben = w.add_member(&cast.otters, json!({ "first_name": "Ben", "last_name": HOSTILE, "guardians": [{ "id": cast.pat }] })).await;
         let mut parent = w.browser(cast.parent.id).await;
         parent.get("/dues").await.ok().shows("You owe nothing").shows("aria-current=\"page\"");
-        let max = charged(w, &cast.hawks, &cast.max.member, json!({ "instalment_count": 2, "due_on": "2026-10-01", "note": "IBAN <b>12</b>" })).await;
-        let own = charged(w, &cast.otters, &ben.member, json!({ "title": HOSTILE, "due_on": "2027-01-01" })).await;
-        let zoe = charged(w, &cast.hawks, &cast.zoe.member, json!({ "title": "Somebody else’s" })).await;
+        let max = charge_member(w, &cast.hawks, &cast.max.member, json!({ "installment_count": 2, "due_on": "2026-10-01", "note": "IBAN <b>12</b>" })).await;
+        let own = charge_member(w, &cast.otters, &ben.member, json!({ "title": HOSTILE, "due_on": "2027-01-01" })).await;
+        let zoe = charge_member(w, &cast.hawks, &cast.zoe.member, json!({ "title": "Somebody else’s" })).await;
         let path = |due: &testkit::Value, below: &str| format!("/dues/{}{below}", due["id"].as_str().unwrap());
 
-        let page = parent.get("/dues").await.ok().shows("You owe 200.00 EUR").shows("Next: <b>50.00 EUR</b> by 1 Oct 2026.").shows("Max").shows("</bdi>, <bdi>Max");
-        assert!(!page.text.contains("Somebody else") && !page.words().contains("Zoe") && !page.text.contains("<img src=x"));
-        assert!(!page.text.contains("Teams you lead") && !page.text.contains("by card"));
-        parent.get(&path(&max, "")).await.ok().shows("Open: 100.00 EUR").shows("IBAN &#60;b&#62;12").shows("To pay, use the way your club has told you").shows("Nothing was paid yet");
+        let page = parent.get("/dues").await.ok().shows("You owe €200.00").shows("Next payment: <b>€50.00</b>, due on 1 Oct 2026.").shows("Max").shows("</bdi>, <bdi>Max");
+        assert!(!page.text.contains("Somebody else") && !page.text_without_csrf().contains("Zoe") && !page.text.contains("<img src=x"));
+        assert!(!page.text.contains("Teams you manage") && !page.text.contains("by card"));
+        parent.get(&path(&max, "")).await.ok().shows("Open balance: €100.00").shows("IBAN &#60;b&#62;12").shows("Follow your club’s payment instructions").shows("No payments yet");
         for below in ["", "/receipt"] {
             assert_eq!(parent.get(&path(&zoe, below)).await.status, 404, "{below}");
             parent.get(&path(&own, below)).await.ok();
@@ -31,14 +31,14 @@ both! {
         assert_eq!(parent.get(&format!("/dues/teams/{}", cast.hawks)).await.status, 403);
         assert_eq!(parent.get(&format!("/dues/teams/{}", w.stranger.post("/teams", json!({ "name": "Theirs" })).await.created().id())).await.status, 404);
 
-        let paid = w.owner.post(&path(&max, "/payments"), json!({ "amount": 11000, "method": "transfer", "reference": "Statement 12" })).await.created();
-        assert_eq!(look(w, &max).await["status"], "paid");
-        parent.get("/dues").await.ok().shows("You owe 100.00 EUR").shows("You have paid <b>10.00 EUR</b> ahead").shows("Paid").shows("+10.00 EUR");
-        parent.get(&path(&max, "/receipt")).await.ok().shows("Receipt").shows("110.00 EUR").shows("Statement 12").shows("10.00 EUR of it paid ahead").shows("Pat");
+        let paid = w.owner.post(&path(&max, "/payments"), json!({ "amount": 11000, "method": "bank_transfer", "reference": "Statement 12" })).await.created();
+        assert_eq!(get_due(w, &max).await["status"], "paid");
+        parent.get("/dues").await.ok().shows("You owe €100.00").shows("You have <b>€10.00</b> in credit").shows("Paid").shows("+€10.00");
+        parent.get(&path(&max, "/receipt")).await.ok().shows("Receipt").shows("€110.00").shows("Statement 12").shows("€10.00 overpaid").shows("Pat");
         w.owner.post(&path(&max, &format!("/payments/{}/refund", paid.id())), json!({})).await.ok();
-        parent.get(&path(&max, "/receipt")).await.ok().shows("Given back").shows("100.00 EUR");
+        parent.get(&path(&max, "/receipt")).await.ok().shows("Refunded").shows("€100.00");
 
-        w.pass(seconds(DAY * 60));
+        w.advance_clock(seconds(DAY * 60));
         let mut parent = w.browser(cast.parent.id).await;
         parent.get("/dues").await.ok().shows("overdue").shows("Overdue");
         let mut outsider = w.browser(cast.outsider.id).await;
@@ -47,18 +47,18 @@ both! {
         let mut player = w.browser(cast.player.id).await;
         player.get("/dues").await.ok().shows("You owe nothing");
         assert_eq!(player.get(&path(&max, "")).await.status, 404);
-        // Who looks after the club's money may look at a family's page, but it is not their own family.
+        // An admin can open any family's due, but it isn't listed among their own.
         w.browser(cast.admin.id).await.get("/dues").await.ok().shows("You owe nothing");
         w.browser(cast.admin.id).await.get(&path(&max, "")).await.ok();
     }
 
     async fn coaches_see_the_statement_of_their_own_teams(w: &World) {
         let (cast, _) = treasurer(w).await;
-        charged(w, &cast.hawks, &cast.max.member, json!({})).await;
-        charged(w, &cast.otters, &cast.ole.member, json!({ "amount": 7777 })).await;
+        charge_member(w, &cast.hawks, &cast.max.member, json!({})).await;
+        charge_member(w, &cast.otters, &cast.ole.member, json!({ "amount": 7777 })).await;
         let mut coach = w.browser(cast.coach.id).await;
-        let page = coach.get("/dues").await.ok().shows("Teams you lead").shows(&format!("/dues/teams/{}", cast.hawks)).shows("You owe nothing");
-        assert!(!page.text.contains(&cast.otters) && !page.words().contains("Max"));
+        let page = coach.get("/dues").await.ok().shows("Teams you manage").shows(&format!("/dues/teams/{}", cast.hawks)).shows("You owe nothing");
+        assert!(!page.text.contains(&cast.otters) && !page.text_without_csrf().contains("Max"));
         let page = coach.get(&format!("/dues/teams/{}", cast.hawks)).await.ok().shows("Statement of Hawks").shows("Pat").shows("100.00");
         assert!(!page.text.contains("/admin/dues") && !page.text.contains("77.77"));
         assert_eq!(coach.get(&format!("/dues/teams/{}", cast.otters)).await.status, 404);
@@ -66,35 +66,35 @@ both! {
         assert_eq!(coach.get("/admin/dues").await.status, 403);
     }
 
-    async fn a_due_is_paid_by_card_where_cards_are_taken(w: &World) {
+    async fn pays_a_due_by_card(w: &World) {
         let (cast, _) = treasurer(w).await;
-        let due = charged(w, &cast.hawks, &cast.max.member, json!({ "instalment_count": 2 })).await;
-        let other = charged(w, &cast.hawks, &cast.zoe.member, json!({})).await;
-        let till = Till::open(w).await;
+        let due = charge_member(w, &cast.hawks, &cast.max.member, json!({ "installment_count": 2 })).await;
+        let other = charge_member(w, &cast.hawks, &cast.zoe.member, json!({})).await;
+        let fixture = CardFixture::start(w).await;
         let home = w.browser(cast.parent.id).await;
-        let mut parent = testkit::Browser::new(till.node.address).holding(home.cookie.clone());
+        let mut parent = testkit::Browser::new(fixture.node.address).with_cookie(home.cookie.clone());
         let path = format!("/dues/{}", due["id"].as_str().unwrap());
         parent.get("/dues").await.ok().shows("by card");
-        let page = parent.get(&path).await.ok().shows("Pay the next part, 50.00 EUR by card").shows("Pay 100.00 EUR by card");
+        let page = parent.get(&path).await.ok().shows("Pay the next installment (€50.00) by card").shows("Pay €100.00 by card");
         let policy = page.header("content-security-policy").unwrap();
         assert!(policy.ends_with("form-action 'self' https://checkout.stripe.com"), "{policy}");
         let sent = parent.post(&format!("{path}/pay"), &[("amount", "5000")]).await;
-        let pages = till.stripe.made("cs");
+        let pages = fixture.stripe.objects("cs");
         assert_eq!((sent.status, sent.header("location")), (303, pages[0]["url"].as_str()));
-        // Whoever presses twice comes to the same page.
+        // A second click leads to the same checkout.
         let again = parent.post(&format!("{path}/pay"), &[("amount", "5000")]).await;
-        assert_eq!((again.header("location"), till.stripe.made("cs").len()), (sent.header("location"), 1));
+        assert_eq!((again.header("location"), fixture.stripe.objects("cs").len()), (sent.header("location"), 1));
         for amount in ["x", "0", "-5", "99999999999999999999"] {
             assert_eq!(parent.post(&format!("{path}/pay"), &[("amount", amount)]).await.status, 409, "{amount}");
         }
         assert_eq!(parent.post(&format!("{path}/pay"), &[("amount", "10001")]).await.status, 422);
         assert_eq!(parent.post(&format!("/dues/{}/pay", other["id"].as_str().unwrap()), &[]).await.status, 404);
-        let session = till.stripe.pay(&till.page());
-        till.hear(w, "checkout.session.completed", &session).await;
-        let now = look(w, &due).await;
+        let session = fixture.stripe.pay(&fixture.only_session_id());
+        fixture.deliver_event(w, "checkout.session.completed", &session).await;
+        let now = get_due(w, &due).await;
         assert_eq!((&now["paid"], &now["balance"]), (&json!(5000), &json!(5000)));
-        parent.get(&path).await.ok().shows("Open: 50.00 EUR").shows("Card").shows("Pay 50.00 EUR by card");
-        let mut admin = testkit::Browser::new(till.node.address).holding(w.browser(cast.admin.id).await.cookie.clone());
-        admin.get("/admin/settings/money").await.ok().shows("Cards are taken").shows("/stripe/webhook");
+        parent.get(&path).await.ok().shows("Open balance: €50.00").shows("Card").shows("Pay €50.00 by card");
+        let mut admin = testkit::Browser::new(fixture.node.address).with_cookie(w.browser(cast.admin.id).await.cookie.clone());
+        admin.get("/admin/settings/money").await.ok().shows("Enabled").shows("/stripe/webhook");
     }
 }

@@ -1,34 +1,34 @@
-//! Stories about what is left of dues: statements, files, what is held of people and what stays of them.
+//! Tests of statements and exports of dues, and of dues in personal data exports and erasures.
 
 use store::{Scope, bind};
 use testkit::{Value, World, both, json};
 
-use crate::dues::{at, balanced, charged, fee, look, pay};
+use crate::dues::{assert_ledger_balanced, charge_member, due_path, fee, get_due, pay};
 use crate::exports::File;
-use crate::standing::acting;
+use crate::roster_access::client_with_all_scopes;
 
 async fn statement(w: &World, person: &str) -> Value {
     w.owner.get(&format!("/people/{person}/statement")).await.ok().data().clone()
 }
 
 both! {
-    async fn statements_say_what_dues_say(w: &World) {
+    async fn statements_match_the_dues(w: &World) {
         let cast = w.cast().await;
-        let kid = w.joins(&cast.otters, json!({ "first_name": "Ben", "guardians": [{ "id": cast.pat }] })).await;
-        w.owner.post("/dues", fee(&cast.hawks, json!({ "discount": { "amount": 500 }, "due_on": "2026-09-01", "instalment_count": 3 }))).await.created();
-        let max = charged(w, &cast.hawks, &cast.max.member, json!({ "amount": 2000 })).await;
-        let ben = charged(w, &cast.otters, &kid.member, json!({ "amount": 3000 })).await;
+        let kid = w.add_member(&cast.otters, json!({ "first_name": "Ben", "guardians": [{ "id": cast.pat }] })).await;
+        w.owner.post("/dues", fee(&cast.hawks, json!({ "discount": { "amount": 500 }, "due_on": "2026-09-01", "installment_count": 3 }))).await.created();
+        let max = charge_member(w, &cast.hawks, &cast.max.member, json!({ "amount": 2000 })).await;
+        let ben = charge_member(w, &cast.otters, &kid.member, json!({ "amount": 3000 })).await;
         pay(w, &max, 2500).await.created();
-        w.owner.post(&at(&ben, "/waive"), json!({ "reason": "x" })).await.ok();
+        w.owner.post(&due_path(&ben, "/waive"), json!({ "reason": "x" })).await.ok();
         let pat = statement(w, &cast.pat).await;
-        assert_eq!(pat["totals"], json!([{ "currency": "EUR", "charged": 15000, "discounted": 500, "late_fees": 0, "waived": 3000, "paid": 2500, "credited": 500,
-            "credit_used": 0, "refunded": 0, "open": 9500, "overdue": 3167, "credit": 500 }]));
-        let lines: Vec<_> = pat["lines"].as_array().unwrap().iter().map(|line| (line["kind"].as_str().unwrap(), line["owed"].as_i64().unwrap(), line["credit"].as_i64().unwrap())).collect();
+        assert_eq!(pat["totals"], json!([{ "currency": "EUR", "charged": 15000, "discounted": 500, "late_fees": 0, "waived": 3000, "paid": 2500, "overpaid": 500,
+            "credit_applied": 0, "refunded": 0, "outstanding": 9500, "overdue": 3167, "credit": 500 }]));
+        let lines: Vec<_> = pat["lines"].as_array().unwrap().iter().map(|line| (line["kind"].as_str().unwrap(), line["balance_change"].as_i64().unwrap(), line["credit_change"].as_i64().unwrap())).collect();
         assert_eq!(lines, [("waiver", -3000, 0), ("payment", -2000, 500), ("charge", 3000, 0), ("charge", 2000, 0), ("charge", 9500, 0)]);
         assert_eq!(pat["lines"][0]["title"], "Season fee");
-        // Both ways to reckon agree, team by team and payer by payer.
+        // The totals match the dues, by team and by payer.
         let team = w.owner.get(&format!("/teams/{}/dues/statement", cast.hawks)).await.ok();
-        let families = team.data()["families"].as_array().unwrap();
+        let families = team.data()["payers"].as_array().unwrap();
         assert_eq!(families.len(), 3);
         let sums = w.db().read(Scope::account(w.harbour, "test"), |db| {
             db.all::<(i64, i64, i64, i64)>("select cast(sum(amount) as bigint) as a, cast(sum(discount) as bigint) as b, cast(sum(paid) as bigint) as c,
@@ -37,13 +37,13 @@ both! {
         }).await.unwrap();
         let total = &team.data()["totals"][0];
         let number = |name: &str| total[name].as_i64().unwrap();
-        assert_eq!((number("charged"), number("discounted"), number("paid") - number("credited") + number("credit_used") - number("refunded"), number("open")), sums[0]);
-        for name in ["charged", "open", "overdue", "paid", "credit"] {
+        assert_eq!((number("charged"), number("discounted"), number("paid") - number("overpaid") + number("credit_applied") - number("refunded"), number("outstanding")), sums[0]);
+        for name in ["charged", "outstanding", "overdue", "paid", "credit"] {
             assert_eq!(families.iter().map(|family| family[name].as_i64().unwrap()).sum::<i64>(), number(name), "{name}");
         }
         assert!(families.iter().any(|family| family["payer_id"] == json!(cast.pat) && family["payer_name"] == "Pat"));
-        // The family sees everything of its own; the coach what concerns the team; others nothing.
-        let (parent, coach, player) = (acting(w, cast.parent.id).await, acting(w, cast.coach.id).await, acting(w, cast.player.id).await);
+        // A family sees all of its own statement, a coach the part of the team, others nothing.
+        let (parent, coach, player) = (client_with_all_scopes(w, cast.parent.id).await, client_with_all_scopes(w, cast.coach.id).await, client_with_all_scopes(w, cast.player.id).await);
         let own = parent.get(&format!("/people/{}/statement", cast.pat)).await.ok();
         assert_eq!((&own.data()["totals"], own.data()["payer_ids"].as_array().unwrap().len()), (&pat["totals"], 3));
         let seen = coach.get(&format!("/people/{}/statement", cast.pat)).await.ok();
@@ -54,45 +54,45 @@ both! {
         coach.get(&format!("/teams/{}/dues/statement", cast.otters)).await.refused(404, "not_found");
     }
 
-    async fn what_is_paid_ahead_is_the_payers_whatever_it_was_paid_for(w: &World) {
+    async fn credit_belongs_to_the_payer_across_teams(w: &World) {
         let cast = w.cast().await;
-        let ben = w.joins(&cast.otters, json!({ "first_name": "Ben", "guardians": [{ "id": cast.pat }] })).await;
-        let max = charged(w, &cast.hawks, &cast.max.member, json!({ "amount": 2000 })).await;
+        let ben = w.add_member(&cast.otters, json!({ "first_name": "Ben", "guardians": [{ "id": cast.pat }] })).await;
+        let max = charge_member(w, &cast.hawks, &cast.max.member, json!({ "amount": 2000 })).await;
         pay(w, &max, 2700).await.created();
-        // Paid ahead with one team, used with another: neither statement shows less than nothing.
-        charged(w, &cast.otters, &ben.member, json!({ "amount": 600 })).await;
+        // Credit from one team is used for another: neither statement shows a negative credit.
+        charge_member(w, &cast.otters, &ben.member, json!({ "amount": 600 })).await;
         for team in [&cast.hawks, &cast.otters] {
             let statement = w.owner.get(&format!("/teams/{team}/dues/statement")).await.ok();
-            let families = statement.data()["families"].as_array().unwrap();
+            let families = statement.data()["payers"].as_array().unwrap();
             let pat = families.iter().find(|family| family["payer_id"] == json!(cast.pat)).unwrap();
             assert_eq!((&pat["credit"], &statement.data()["totals"][0]["credit"]), (&json!(100), &json!(100)));
         }
         assert_eq!(statement(w, &cast.pat).await["totals"][0]["credit"], 100);
-        balanced(w).await;
+        assert_ledger_balanced(w).await;
     }
 
-    async fn credit_that_is_not_used_after_all_counts_as_unused(w: &World) {
+    async fn a_refunded_credit_payment_counts_as_unused_credit(w: &World) {
         let cast = w.cast().await;
-        let first = charged(w, &cast.hawks, &cast.max.member, json!({ "amount": 1000 })).await;
+        let first = charge_member(w, &cast.hawks, &cast.max.member, json!({ "amount": 1000 })).await;
         pay(w, &first, 1500).await.created();
-        let second = charged(w, &cast.hawks, &cast.max.member, json!({ "amount": 2000 })).await;
-        let used = w.owner.get(&at(&second, "/payments")).await.ok();
-        let back = at(&second, &format!("/payments/{}/refund", used.data()[0]["id"].as_str().unwrap()));
+        let second = charge_member(w, &cast.hawks, &cast.max.member, json!({ "amount": 2000 })).await;
+        let used = w.owner.get(&due_path(&second, "/payments")).await.ok();
+        let refund_path = due_path(&second, &format!("/payments/{}/refund", used.data()[0]["id"].as_str().unwrap()));
         for (amount, left) in [(200, 300), (300, 0)] {
-            w.owner.post(&back, json!({ "amount": amount })).await.ok();
+            w.owner.post(&refund_path, json!({ "amount": amount })).await.ok();
             let totals = statement(w, &cast.pat).await["totals"][0].clone();
-            let sums = ["credited", "credit_used", "credit", "refunded"].map(|name| totals[name].as_i64().unwrap());
+            let sums = ["overpaid", "credit_applied", "credit", "refunded"].map(|name| totals[name].as_i64().unwrap());
             assert_eq!(sums, [500, left, 500 - left, 0]);
         }
-        w.owner.post(&back, json!({})).await.refused(409, "invalid_state");
-        assert_eq!(look(w, &second).await["balance"], 2000);
-        balanced(w).await;
+        w.owner.post(&refund_path, json!({})).await.refused(409, "invalid_state");
+        assert_eq!(get_due(w, &second).await["balance"], 2000);
+        assert_ledger_balanced(w).await;
     }
 
-    async fn dues_and_the_ledger_are_files(w: &World) {
+    async fn exports_dues_and_the_ledger_as_csv(w: &World) {
         let cast = w.cast().await;
-        let due = charged(w, &cast.hawks, &cast.max.member, json!({ "title": "=1+1", "discount": { "amount": 1000 }, "due_on": "2026-09-01" })).await;
-        charged(w, &cast.otters, &cast.ole.member, json!({})).await;
+        let due = charge_member(w, &cast.hawks, &cast.max.member, json!({ "title": "=1+1", "discount": { "amount": 1000 }, "due_on": "2026-09-01" })).await;
+        charge_member(w, &cast.otters, &cast.ole.member, json!({})).await;
         pay(w, &due, 9500).await.created();
         let file = File::get(&w.owner, &format!("/exports/dues.csv?team_id={}", cast.hawks)).await;
         for (column, text) in [("due_id", due["id"].as_str().unwrap()), ("title", "'=1+1"), ("first_name", "Max"), ("payer_first_name", "Pat"), ("amount", "10000"), ("discount", "1000"),
@@ -103,37 +103,37 @@ both! {
         let ledger = File::get(&w.owner, "/exports/ledger.csv").await;
         let sum = |column: &str| ledger.column(column).iter().filter_map(|cell| cell.parse::<i64>().ok()).sum::<i64>();
         assert_eq!((sum("debit"), sum("credit"), ledger.rows.len()), (10000 + 10000 + 9500, 10000 + 10000 + 9500, 8));
-        let coach = acting(w, cast.coach.id).await;
+        let coach = client_with_all_scopes(w, cast.coach.id).await;
         assert_eq!(File::get(&coach, "/exports/dues.csv").await.rows.len(), 1);
         coach.get("/exports/ledger.csv").await.refused(403, "forbidden");
         coach.get(&format!("/exports/dues.csv?team_id={}", cast.otters)).await.refused(404, "not_found");
     }
 
-    async fn the_guide_is_served(w: &World) {
+    async fn serves_the_guide_to_dues(w: &World) {
         let page = w.nobody.get("/docs/dues").await;
         assert!(page.status == 200 && page.text.contains(">Dues</h1>"), "{}", page.text);
     }
 
-    async fn amounts_stay_and_names_go(w: &World) {
+    async fn erasing_a_person_keeps_amounts_but_no_names(w: &World) {
         let cast = w.cast().await;
         let guardians = w.owner.get(&format!("/people/{}", cast.zoe.person)).await.ok();
         let mia = guardians.data()["guardians"][0]["id"].as_str().unwrap().to_owned();
-        let due = charged(w, &cast.hawks, &cast.zoe.member, json!({ "note": "Zoe pays late", "discount": { "amount": 1, "reason": "Mia is out of work" } })).await;
-        w.owner.post(&at(&due, "/remind"), json!({})).await;
-        let payment = w.owner.post(&at(&due, "/payments"), json!({ "amount": 100, "method": "transfer", "reference": "Mia Duarte" })).await.created();
-        w.owner.post(&at(&due, &format!("/payments/{}/refund", payment.id())), json!({ "amount": 1, "reason": "Mia asked" })).await.ok();
-        let held = w.owner.get(&format!("/people/{mia}/export")).await.ok();
-        assert_eq!((&held.data()["dues"][0]["due"]["id"], &held.data()["dues"][0]["payments"][0]["reference"], &held.data()["dues"][0]["refunds"][0]["amount"]), (&due["id"], &json!("Mia Duarte"), &json!(1)));
+        let due = charge_member(w, &cast.hawks, &cast.zoe.member, json!({ "note": "Zoe pays late", "discount": { "amount": 1, "reason": "Mia is out of work" } })).await;
+        w.owner.post(&due_path(&due, "/remind"), json!({})).await;
+        let payment = w.owner.post(&due_path(&due, "/payments"), json!({ "amount": 100, "method": "bank_transfer", "reference": "Mia Duarte" })).await.created();
+        w.owner.post(&due_path(&due, &format!("/payments/{}/refund", payment.id())), json!({ "amount": 1, "reason": "Mia asked" })).await.ok();
+        let export = w.owner.get(&format!("/people/{mia}/export")).await.ok();
+        assert_eq!((&export.data()["dues"][0]["due"]["id"], &export.data()["dues"][0]["payments"][0]["reference"], &export.data()["dues"][0]["refunds"][0]["amount"]), (&due["id"], &json!("Mia Duarte"), &json!(1)));
         assert_eq!(w.owner.get(&format!("/people/{}/export", cast.zoe.person)).await.ok().data()["dues"][0]["due"]["id"], due["id"]);
         w.owner.post(&format!("/people/{}/erase", cast.zoe.person), json!({})).await.ok();
-        let after = look(w, &due).await;
+        let after = get_due(w, &due).await;
         assert_eq!((&after["note"], &after["discount_reason"], &after["paid"], &after["balance"]), (&Value::Null, &Value::Null, &json!(99), &json!(9900)));
-        let payments = w.owner.get(&at(&due, "/payments")).await.ok();
+        let payments = w.owner.get(&due_path(&due, "/payments")).await.ok();
         assert_eq!(payments.data()[0]["reference"], Value::Null);
-        let letters = w.owner.get(&format!("/outbox?about={}", due["id"].as_str().unwrap())).await.ok();
-        assert!(!letters.text.contains("Zoe") && !letters.text.contains("Season fee"), "{}", letters.text);
+        let emails = w.owner.get(&format!("/emails?about={}", due["id"].as_str().unwrap())).await.ok();
+        assert!(!emails.text.contains("Zoe") && !emails.text.contains("Season fee"), "{}", emails.text);
         let team = w.owner.get(&format!("/teams/{}/dues/statement", cast.hawks)).await.ok();
-        assert_eq!(team.data()["families"][0]["payer_name"], "Erased person");
-        balanced(w).await;
+        assert_eq!(team.data()["payers"][0]["payer_name"], "Erased person");
+        assert_ledger_balanced(w).await;
     }
 }

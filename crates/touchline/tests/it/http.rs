@@ -1,6 +1,6 @@
-//! Stories about HTTP itself: bad manners, slow clients, stopping, and a database that goes away.
+//! Tests of HTTP itself: malformed requests, slow clients, shutdown, and an unavailable database.
 
-#![expect(clippy::unwrap_used, reason = "a story that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -10,52 +10,52 @@ use axum::body::{Body, to_bytes};
 use axum::routing::get;
 use futures_util::future::join_all;
 use store::Dialect;
-use testkit::client::read_answer;
+use testkit::client::read_response;
 use testkit::process::Program;
-use testkit::{Answer, Client, Engine, TestDatabase, Value, World, both, json, seconds};
+use testkit::{Client, Engine, TestDatabase, TestResponse, Value, World, both, json, seconds};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use touchline::web::edge;
 
-/// An upload whose head was accepted and whose body is still to come.
+/// An upload whose head was accepted and whose body is not sent yet.
 pub(crate) struct Upload {
     pub(crate) stream: TcpStream,
 }
 
 impl Upload {
-    /// Sends the head and waits until the service asks for the body: by then it knows the caller.
+    /// Sends the head and waits until the service asks for the body. By then, the caller is authenticated.
     pub(crate) async fn begin(caller: &Client, body: &str) -> Self {
         Self::begin_at(caller, "/api/public/v1/teams", body).await
     }
 
-    /// The same at any address.
+    /// The same for any path.
     pub(crate) async fn begin_at(caller: &Client, path: &str, body: &str) -> Self {
         let caller = caller.with("Expect", "100-continue");
         let request = caller.bytes("POST", path, Some(body));
         let mut stream = TcpStream::connect(caller.address).await.unwrap();
         stream.write_all(&request[..request.len() - body.len()]).await.unwrap();
-        let mut go_on = [0; 25];
-        stream.read_exact(&mut go_on).await.unwrap();
-        assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
+        let mut interim = [0; 25];
+        stream.read_exact(&mut interim).await.unwrap();
+        assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
         Self { stream }
     }
 
     /// Sends the body.
-    pub(crate) async fn end(mut self, body: &str) -> Answer {
+    pub(crate) async fn end(mut self, body: &str) -> TestResponse {
         self.stream.write_all(body.as_bytes()).await.unwrap();
-        read_answer(&mut self.stream, "POST").await.expect("a whole answer")
+        read_response(&mut self.stream, "POST").await.expect("a whole answer")
     }
 }
 
-/// Sends bytes as they are and reads one answer.
-async fn say(w: &World, bytes: &[u8]) -> Answer {
+/// Sends raw bytes and reads one answer.
+async fn send_raw(w: &World, bytes: &[u8]) -> TestResponse {
     let mut stream = TcpStream::connect(w.node.address).await.unwrap();
-    // The service may refuse and close before it has read everything.
+    // The service may answer and close before it has read everything.
     let _ = stream.write_all(bytes).await;
-    read_answer(&mut stream, "POST").await.expect("an answer")
+    read_response(&mut stream, "POST").await.expect("an answer")
 }
 
-/// A request of the owner's with other lines in its head.
+/// A raw request of the owner with these header lines.
 fn post(w: &World, lines: &str, body: &str) -> Vec<u8> {
     let key = w.owner.key.as_deref().unwrap();
     format!(
@@ -69,7 +69,7 @@ const KRAKEN: &str = r#"{"name":"Kraken"}"#;
 const CHUNKED_KRAKEN: &str = "11\r\n{\"name\":\"Kraken\"}\r\n0\r\n\r\n";
 
 both! {
-    async fn a_request_with_two_lengths_is_refused_and_ends_the_connection(w: &World) {
+    async fn rejects_conflicting_lengths_and_closes_the_connection(w: &World) {
         let far = format!("X-Far: {}\r\n", "x".repeat(20_000));
         for lines in [
             "Host: x\r\nContent-Length: 17\r\nTransfer-Encoding: chunked\r\n".to_owned(),
@@ -84,24 +84,24 @@ both! {
             "Host: x\r\nTransfer-Encoding: chunked, gzip\r\n".to_owned(),
         ] {
             let body = if lines.contains("chunked") { CHUNKED_KRAKEN } else { KRAKEN };
-            let answer = say(w, &post(w, &lines, body)).await;
+            let answer = send_raw(w, &post(w, &lines, body)).await;
             assert_eq!(answer.status, 400, "{lines}");
             let answer = answer.refused(400, "invalid_request");
             assert_eq!(answer.header("connection"), Some("close"), "{lines}");
         }
         // Also after empty lines, and with bare line feeds.
         let lines = "Host: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 17\r\n";
-        let both = String::from_utf8(post(w, lines, CHUNKED_KRAKEN)).unwrap();
-        let (head, body) = both.split_once("\r\n\r\n").unwrap();
+        let request = String::from_utf8(post(w, lines, CHUNKED_KRAKEN)).unwrap();
+        let (head, body) = request.split_once("\r\n\r\n").unwrap();
         let bare = format!("{}\n\n{body}", head.replace("\r\n", "\n"));
-        for bytes in [format!("\r\n\r\n{both}"), bare] {
-            say(w, bytes.as_bytes()).await.refused(400, "invalid_request");
+        for bytes in [format!("\r\n\r\n{request}"), bare] {
+            send_raw(w, bytes.as_bytes()).await.refused(400, "invalid_request");
         }
         assert_eq!(w.count("team").await, 0);
-        say(w, &post(w, "Host: x\r\nTransfer-Encoding: chunked\r\n", CHUNKED_KRAKEN)).await.created();
+        send_raw(w, &post(w, "Host: x\r\nTransfer-Encoding: chunked\r\n", CHUNKED_KRAKEN)).await.created();
     }
 
-    async fn a_malformed_head_is_refused_with_a_problem_and_a_request_id(w: &World) {
+    async fn rejects_a_malformed_head_with_a_problem_and_a_request_id(w: &World) {
         let headers = "A: b\r\n".repeat(10_000);
         let huge = format!("Host: x\r\nX-Huge: {}\r\n", "x".repeat(64 * 1024));
         for (status, lines) in [
@@ -117,20 +117,20 @@ both! {
             (431, huge.as_str()),
             (431, headers.as_str()),
         ] {
-            let answer = say(w, &post(w, lines, KRAKEN)).await;
+            let answer = send_raw(w, &post(w, lines, KRAKEN)).await;
             assert_eq!(answer.status, status, "{}", &lines[..lines.len().min(80)]);
             answer.refused(status, "invalid_request");
         }
         let long = format!("GET /{} HTTP/1.1\r\nHost: x\r\n\r\n", "x".repeat(64 * 1024));
-        say(w, long.as_bytes()).await.refused(431, "invalid_request");
+        send_raw(w, long.as_bytes()).await.refused(431, "invalid_request");
         for line in ["GET / HTTP/3.0", "GET", "\u{1}\u{2}\u{3}", "GET / x HTTP/1.1", "PRI * HTTP/2.0"] {
             let head = format!("{line}\r\nHost: x\r\n\r\n");
-            say(w, head.as_bytes()).await.refused(400, "invalid_request");
+            send_raw(w, head.as_bytes()).await.refused(400, "invalid_request");
         }
         assert_eq!(w.count("team").await, 0);
     }
 
-    async fn a_request_that_parsers_read_differently_is_refused(w: &World) {
+    async fn rejects_requests_that_parsers_read_differently(w: &World) {
         let line = "POST /api/public/v1/teams HTTP/1.1";
         let key = format!("Authorization: Bearer {}", w.owner.key.as_deref().unwrap());
         let head = |lines: &[&str]| {
@@ -172,75 +172,75 @@ both! {
             ("a bare line feed after a chunk", chunked.clone(), "11\r\n{\"name\":\"Kraken\"}\n0\r\n\r\n"),
         ];
         for (what, head, body) in &cases {
-            let answer = say(w, format!("{head}{body}").as_bytes()).await;
+            let answer = send_raw(w, format!("{head}{body}").as_bytes()).await;
             assert_eq!(answer.status, 400, "{what}: {}", answer.text);
             let answer = answer.refused(400, "invalid_request");
             assert_eq!(answer.header("connection"), Some("close"), "{what}");
-            // The same as the second of two requests that come in one piece.
+            // The same as the second of two pipelined requests.
             let first = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
-            let answers = w.nobody.raw(format!("{first}{head}{body}").as_bytes()).await;
+            let answers = w.nobody.send_raw(format!("{first}{head}{body}").as_bytes()).await;
             let statuses: Vec<_> = answers.split("HTTP/1.1 ").skip(1).map(|answer| &answer[..3]).collect();
             assert_eq!(statuses, ["200", "400"], "{what}, pipelined: {answers}");
         }
         assert_eq!(w.count("team").await, 0);
-        say(w, format!("{sized}{KRAKEN}").as_bytes()).await.created();
+        send_raw(w, format!("{sized}{KRAKEN}").as_bytes()).await.created();
     }
 
-    async fn a_second_request_on_a_connection_is_judged_by_its_own_head(w: &World) {
+    async fn checks_each_request_on_a_connection_separately(w: &World) {
         let mut stream = TcpStream::connect(w.node.address).await.unwrap();
         let key = w.owner.key.as_deref().unwrap();
         let good = format!("GET /api/public/v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n");
         for _ in 0..3 {
             stream.write_all(good.as_bytes()).await.unwrap();
-            read_answer(&mut stream, "GET").await.unwrap().ok();
+            read_response(&mut stream, "GET").await.unwrap().ok();
         }
         let bad = post(w, "Host: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 17\r\n", CHUNKED_KRAKEN);
         stream.write_all(&bad).await.unwrap();
-        read_answer(&mut stream, "POST").await.unwrap().refused(400, "invalid_request");
+        read_response(&mut stream, "POST").await.unwrap().refused(400, "invalid_request");
         assert_eq!(stream.read(&mut [0; 1]).await.unwrap_or(0), 0, "nothing follows an ambiguous request");
     }
 
-    async fn a_body_of_a_mebibyte_and_a_byte_is_refused_before_it_is_read(w: &World) {
+    async fn rejects_a_body_over_one_mebibyte_before_reading_it(w: &World) {
         let large = "x".repeat(1024 * 1024 + 1);
         let announced = format!("Host: x\r\nContent-Length: {}\r\n", large.len());
-        // The head alone is enough for a refusal.
-        let early = say(w, &post(w, &announced, "")).await.refused(413, "payload_too_large");
+        // The head alone is enough to reject the request.
+        let early = send_raw(w, &post(w, &announced, "")).await.refused(413, "payload_too_large");
         assert_eq!(early.header("connection"), Some("close"));
         let chunked = format!("100001\r\n{large}\r\n0\r\n\r\n");
         let lines = "Host: x\r\nTransfer-Encoding: chunked\r\n";
-        say(w, &post(w, lines, &chunked)).await.refused(413, "payload_too_large");
-        // Many clients send everything before they read; they must not find the connection gone.
+        send_raw(w, &post(w, lines, &chunked)).await.refused(413, "payload_too_large");
+        // Many clients send the whole body before they read. The connection must stay open for them.
         let larger = large.repeat(6);
         let chunked = format!("{:x}\r\n{larger}\r\n0\r\n\r\n", larger.len());
         let announced = format!("Host: x\r\nContent-Length: {}\r\n", larger.len());
         for bytes in [post(w, &announced, &larger), post(w, lines, &chunked)] {
             let mut stream = TcpStream::connect(w.node.address).await.unwrap();
-            stream.write_all(&bytes).await.expect("the service hears the whole body out");
+            stream.write_all(&bytes).await.expect("the service reads the whole body");
             tokio::time::sleep(Duration::from_millis(50)).await;
-            read_answer(&mut stream, "POST").await.unwrap().refused(413, "payload_too_large");
+            read_response(&mut stream, "POST").await.unwrap().refused(413, "payload_too_large");
         }
-        // Whatever else a body is refused for before it is read.
+        // The same for other errors that are found before the body is read.
         let unknown = b"POST /api/public/v1/teams HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n";
-        let early = say(w, unknown).await.refused(401, "missing_credentials");
+        let early = send_raw(w, unknown).await.refused(401, "missing_credentials");
         assert_eq!(early.header("connection"), Some("close"));
-        // One byte less is only not JSON.
+        // One byte less fits, but is not JSON.
         let fits = &large[1..];
         let announced = format!("Host: x\r\nContent-Length: {}\r\n", fits.len());
-        say(w, &post(w, &announced, fits)).await.refused(400, "invalid_json");
+        send_raw(w, &post(w, &announced, fits)).await.refused(400, "invalid_json");
     }
 
-    async fn a_compressed_body_is_not_unpacked(w: &World) {
+    async fn rejects_compressed_bodies(w: &World) {
         for encoding in ["gzip", "deflate", "br", "gzip, gzip"] {
             let refused = w.owner.with("Content-Encoding", encoding).send("POST", "/teams", Some(KRAKEN)).await;
             refused.refused(415, "unsupported_media_type");
         }
-        // Where a body may be left out as well.
+        // Also where the body is optional.
         let team = w.owner.send("POST", "/teams", Some(KRAKEN)).await.created();
         let refused = w.owner.with("Content-Encoding", "gzip").send("DELETE", &team.path(""), Some("{}")).await;
         refused.refused(415, "unsupported_media_type");
     }
 
-    async fn nothing_that_is_sent_can_write_a_header_of_the_answer(w: &World) {
+    async fn input_cannot_inject_response_headers(w: &World) {
         for name in ["Kraken", "Kranich"] {
             w.owner.post("/teams", json!({ "name": name })).await.created();
         }
@@ -250,7 +250,7 @@ both! {
         assert_ne!(echo.header("request-id"), Some("req_mine"));
         let page = w.owner.get("/teams?limit=1&q=kra&status=active").await.ok();
         assert!(page.header("link").unwrap().contains("q=kra&status=active"));
-        // White space around a value is trimmed, also this.
+        // Whitespace around a value is trimmed, including line breaks.
         let trimmed = w.owner.get("/teams?limit=1&sport=%0d%0aX-Evil:%201").await.ok();
         assert_eq!(trimmed.header("x-evil"), None);
         for path in ["/teams?limit=1&sport=a%0d%0aX-Evil:%201", "/teams%0d%0aX-Evil:%201", "/teams?%0d%0aX-Evil:%201=2",
@@ -261,7 +261,7 @@ both! {
         }
     }
 
-    async fn unknown_addresses_and_strange_paths_are_not_found(w: &World) {
+    async fn unknown_and_unusual_paths_are_not_found(w: &World) {
         let team = w.owner.send("POST", "/teams", Some(KRAKEN)).await.created();
         let (api, id) = ("/api/public/v1", team.id());
         for path in [
@@ -278,7 +278,7 @@ both! {
         }
     }
 
-    async fn a_wrong_method_is_told_which_ones_are_right(w: &World) {
+    async fn a_wrong_method_is_405_with_the_allowed_methods(w: &World) {
         let team = w.owner.send("POST", "/teams", Some(KRAKEN)).await.created();
         for (method, path, allowed) in [
             ("PUT", "/teams".to_owned(), vec!["GET", "HEAD", "POST"]),
@@ -289,17 +289,17 @@ both! {
             ("POST", "/healthz".to_owned(), vec!["GET", "HEAD"]),
         ] {
             let refused = w.owner.send(method, &path, None).await.refused(405, "method_not_allowed");
-            let mut told: Vec<_> = refused.header("allow").unwrap().split(',').map(str::trim).collect();
-            told.sort_unstable();
-            assert_eq!(told, allowed, "{method} {path}");
+            let mut listed: Vec<_> = refused.header("allow").unwrap().split(',').map(str::trim).collect();
+            listed.sort_unstable();
+            assert_eq!(listed, allowed, "{method} {path}");
         }
     }
 
-    async fn a_page_of_another_origin_may_ask_and_call_without_cookies(w: &World) {
+    async fn cors_allows_other_origins_without_cookies(w: &World) {
         let page = w.nobody.with("Origin", "https://app.example");
-        let asking = page.with("Access-Control-Request-Method", "PATCH")
+        let preflight = page.with("Access-Control-Request-Method", "PATCH")
             .with("Access-Control-Request-Headers", "authorization, content-type");
-        let allowed = asking.send("OPTIONS", "/teams", None).await;
+        let allowed = preflight.send("OPTIONS", "/teams", None).await;
         assert_eq!(allowed.status, 204);
         assert!(allowed.header("request-id").is_some_and(|id| id.starts_with("req_")));
         assert_eq!(allowed.header("access-control-allow-origin"), Some("*"));
@@ -316,35 +316,35 @@ both! {
         assert_eq!(page.get("/healthz").await.ok().header("access-control-allow-origin"), None);
     }
 
-    async fn head_tells_what_get_would(w: &World) {
+    async fn head_has_the_same_headers_as_get(w: &World) {
         let team = w.owner.send("POST", "/teams", Some(KRAKEN)).await.created();
-        let without = |answer: &Answer| {
-            let differs = ["request-id", "date", "ratelimit", "x-ratelimit-remaining", "x-ratelimit-reset"];
+        let stable_headers = |answer: &TestResponse| {
+            let varying = ["request-id", "date", "ratelimit", "x-ratelimit-remaining", "x-ratelimit-reset"];
             let mut headers = answer.headers.clone();
-            headers.retain(|(name, _)| !differs.contains(&name.as_str()));
+            headers.retain(|(name, _)| !varying.contains(&name.as_str()));
             headers
         };
         for path in [&team.path(""), "/teams", "/me", "/nothing", "/teams/team_x", "/healthz", "/teams?x=1"] {
-            let (got, head) = (w.owner.get(path).await, w.owner.send("HEAD", path, None).await);
-            assert_eq!(head.status, got.status, "{path}");
-            assert_eq!(without(&head), without(&got), "{path}");
+            let (full, head) = (w.owner.get(path).await, w.owner.send("HEAD", path, None).await);
+            assert_eq!(head.status, full.status, "{path}");
+            assert_eq!(stable_headers(&head), stable_headers(&full), "{path}");
             assert_eq!(head.text, "");
         }
-        // Nothing follows the head, or the next answer on the connection would be misread.
-        let raw = w.owner.raw(&w.owner.request("HEAD", "/teams", None)).await;
+        // A body would be misread as the next answer on the connection.
+        let raw = w.owner.send_raw(&w.owner.request("HEAD", "/teams", None)).await;
         assert!(raw.ends_with("\r\n\r\n"), "{raw}");
     }
 
-    async fn a_handler_that_panics_is_a_problem_and_the_next_request_is_not(w: &World) {
+    async fn a_panicking_handler_is_500_and_the_next_request_works(w: &World) {
         async fn broken() {
             panic!("secret words of a panic");
         }
         let router = Router::new().route("/broken", get(broken)).route("/", get(|| async { "fine" }));
-        let ask = async |path: &str| {
+        let call = async |path: &str| {
             let request = ::http::Request::get(path).header("host", "x").body(Body::empty()).unwrap();
-            edge::answer(&w.node.app, &router, request, [127, 0, 0, 1].into()).await
+            edge::handle(&w.node.app, &router, request, [127, 0, 0, 1].into()).await
         };
-        let response = ask("/broken").await;
+        let response = call("/broken").await;
         assert_eq!(response.status(), 500);
         assert_eq!(response.headers()["content-type"], "application/problem+json");
         let id = response.headers()["request-id"].to_str().unwrap().to_owned();
@@ -352,17 +352,17 @@ both! {
         let problem: Value = serde_json::from_slice(&body).unwrap();
         assert_eq!((&problem["code"], &problem["request_id"]), (&json!("internal_error"), &json!(id)));
         assert!(!String::from_utf8_lossy(&body).contains("secret words"));
-        assert_eq!(ask("/").await.status(), 200);
+        assert_eq!(call("/").await.status(), 200);
         assert_eq!(w.node.app.metrics.panics.load(Ordering::Relaxed), 1);
     }
 
-    async fn slow_clients_are_cut_off_in_time(w: &World) {
+    async fn slow_clients_are_disconnected(w: &World) {
         let silent = open_until_closed(w, b"");
         let partial = open_until_closed(w, b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-");
         let idle = open_until_closed(w, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
         let (silent, partial, idle, dripping, body) =
             tokio::join!(silent, partial, idle, dripping_head(w), slow_body(w));
-        // Ten and twenty seconds, and whatever a busy machine adds.
+        // The limits are 10 and 20 seconds. A busy machine adds to them.
         for time in [silent, partial, idle, dripping] {
             assert!(time > seconds(8) && time < seconds(40), "{time:?}");
         }
@@ -370,80 +370,79 @@ both! {
         assert_eq!(w.count("team").await, 0);
     }
 
-    async fn a_stopping_service_finishes_what_it_took_and_loses_nothing_it_promised(w: &World) {
+    async fn a_stopping_service_finishes_accepted_requests_and_loses_no_answered_change(w: &World) {
         let program = Program::new(env!("CARGO_BIN_EXE_touchline"), w.database.folder.path())
             .flag("--database", &w.database.url);
         let service = program.serve(&[]);
         let owner = w.owner.at(service.address);
         let body = r#"{"name":"Under way"}"#;
         let upload = Upload::begin(&owner, body).await;
-        let promised = AtomicU64::new(0);
-        let busy = join_all((0..6).map(|number| post_until_gone(&owner, number, &promised)));
+        let answered = AtomicU64::new(0);
+        let busy = join_all((0..6).map(|number| post_until_gone(&owner, number, &answered)));
         let stopping = async {
-            // Not before there is load.
-            while promised.load(Ordering::SeqCst) <= 5 {
+            // Wait until there is load.
+            while answered.load(Ordering::SeqCst) <= 5 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
             tokio::task::spawn_blocking(|| service.stop()).await.unwrap()
         };
-        // The upload goes on when nobody else is let in any more.
+        // The upload ends after new requests are no longer accepted.
         let finishing = async {
             busy.await;
             upload.end(body).await.created();
         };
         let ((ended, _), ()) = tokio::join!(stopping, finishing);
         assert!(ended.success());
-        let promised = promised.into_inner();
-        assert_eq!(w.count("team").await, promised + 1, "every change was answered, every answer is kept");
-        assert_eq!(w.count("notification").await, promised + 1);
+        let answered = answered.into_inner();
+        assert_eq!(w.count("team").await, answered + 1, "every change was answered, every answer is kept");
+        assert_eq!(w.count("notification").await, answered + 1);
     }
 
-    async fn a_database_that_takes_no_connections_is_503_and_heals_by_itself(w: &World) {
-        let Some(elsewhere) = elsewhere(w).await else { return };
-        let server = elsewhere.postgres_client().await.unwrap();
+    async fn a_database_that_refuses_connections_is_503_until_it_recovers(w: &World) {
+        let Some(second_database) = second_database(w).await else { return };
+        let server = second_database.postgres_client().await.unwrap();
         let name = w.database.url.rsplit_once('/').unwrap().1;
         let allow = format!("alter database {name} allow_connections");
         server.batch_execute(&format!("{allow} false")).await.unwrap();
         server.batch_execute(&end_connections(name)).await.unwrap();
-        everything_is_503(w).await;
+        assert_unavailable(w).await;
         server.batch_execute(&format!("{allow} true")).await.unwrap();
-        everything_is_well(w).await;
-        elsewhere.remove().await;
+        assert_recovered(w).await;
+        second_database.remove().await;
     }
 
-    async fn a_database_that_is_gone_is_503_and_heals_by_itself(w: &World) {
-        let Some(elsewhere) = elsewhere(w).await else { return };
-        let server = elsewhere.postgres_client().await.unwrap();
+    async fn a_missing_database_is_503_until_it_is_back(w: &World) {
+        let Some(second_database) = second_database(w).await else { return };
+        let server = second_database.postgres_client().await.unwrap();
         let name = w.database.url.rsplit_once('/').unwrap().1;
         server.batch_execute(&end_connections(name)).await.unwrap();
-        let away = format!("alter database {name} rename to {name}_away");
-        while server.batch_execute(&away).await.is_err() {
-            // A connection may take a moment to end, and what is noted beside requests may have opened another.
+        let rename = format!("alter database {name} rename to {name}_away");
+        while server.batch_execute(&rename).await.is_err() {
+            // Ending a connection takes a moment, and a background write may open another.
             tokio::time::sleep(Duration::from_millis(20)).await;
             server.batch_execute(&end_connections(name)).await.unwrap();
         }
-        everything_is_503(w).await;
+        assert_unavailable(w).await;
         server.batch_execute(&format!("alter database {name}_away rename to {name}")).await.unwrap();
-        everything_is_well(w).await;
-        elsewhere.remove().await;
+        assert_recovered(w).await;
+        second_database.remove().await;
     }
 
-    async fn a_connection_lost_between_requests_is_not_noticed(w: &World) {
+    async fn replaces_a_database_connection_lost_between_requests(w: &World) {
         let Some(server) = w.database.postgres_client().await else { return };
         w.owner.send("POST", "/teams", Some(KRAKEN)).await.created();
         let name = w.database.url.rsplit_once('/').unwrap().1;
         let end = format!("{} and pid <> pg_backend_pid()", end_connections(name));
         server.batch_execute(&end).await.unwrap();
-        // The service looks again at connections that were idle for a moment.
+        // The service checks connections that were idle for a moment.
         tokio::time::sleep(Duration::from_millis(300)).await;
         w.owner.post("/teams", json!({ "name": "Kranich" })).await.created();
         assert_eq!(w.owner.get("/teams").await.ok().names(), ["Kraken", "Kranich"]);
     }
 }
 
-/// A second database on the same server: a database can only be closed from another one. Files have
-/// no server.
-async fn elsewhere(w: &World) -> Option<TestDatabase> {
+/// A second database on the same server, because a database can only be closed from another one. `None` on SQLite.
+async fn second_database(w: &World) -> Option<TestDatabase> {
     w.owner.send("POST", "/teams", Some(KRAKEN)).await.created();
     let postgres = w.db().dialect() == Dialect::Postgres;
     if postgres { TestDatabase::new(Engine::Postgres).await } else { None }
@@ -453,7 +452,7 @@ fn end_connections(name: &str) -> String {
     format!("select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'")
 }
 
-async fn everything_is_503(w: &World) {
+async fn assert_unavailable(w: &World) {
     for round in 0..5 {
         let read = w.owner.get("/teams").await;
         let write = w.owner.post("/teams", json!({ "name": format!("Lost {round}") })).await;
@@ -467,15 +466,15 @@ async fn everything_is_503(w: &World) {
     }
 }
 
-async fn everything_is_well(w: &World) {
+async fn assert_recovered(w: &World) {
     w.nobody.get("/readyz").await.ok();
     assert_eq!(w.owner.get("/teams").await.ok().names(), ["Kraken"], "no half of a change is left");
     w.owner.post("/teams", json!({ "name": "Found" })).await.created();
 }
 
-/// How long a connection stays open after these bytes, whatever is answered.
+/// How long a connection stays open after these bytes.
 async fn open_until_closed(w: &World, bytes: &[u8]) -> Duration {
-    // From before the service can know of it, so that a pause of ours does not count as its haste.
+    // Starts before the service sees the connection, so that a delay of the test cannot shorten the time.
     let began = Instant::now();
     let mut stream = TcpStream::connect(w.node.address).await.unwrap();
     stream.write_all(bytes).await.unwrap();
@@ -483,11 +482,11 @@ async fn open_until_closed(w: &World, bytes: &[u8]) -> Duration {
     began.elapsed()
 }
 
-/// How long a head may take whose bytes come one by one.
+/// How long a head whose bytes arrive one by one may take.
 async fn dripping_head(w: &World) -> Duration {
     let began = Instant::now();
     let mut stream = TcpStream::connect(w.node.address).await.unwrap();
-    // Long enough to go on for a minute, if nobody ends it.
+    // Long enough to take a minute, unless the service closes the connection.
     let head = format!("GET /healthz HTTP/1.1\r\nHost: x\r\nX-Drip: {}", "x".repeat(80));
     for byte in head.as_bytes() {
         let pause = tokio::time::timeout(Duration::from_millis(500), stream.read_u8()).await;
@@ -498,11 +497,11 @@ async fn dripping_head(w: &World) -> Duration {
     began.elapsed()
 }
 
-/// How long a body may take that stops in the middle; what is answered is a problem.
+/// How long a body that stops midway may take. The answer is a problem.
 async fn slow_body(w: &World) -> Duration {
     let began = Instant::now();
     let bytes = post(w, "Host: x\r\nContent-Length: 17\r\n", &KRAKEN[..9]);
-    let answer = say(w, &bytes).await.refused(408, "request_timeout");
+    let answer = send_raw(w, &bytes).await.refused(408, "request_timeout");
     assert_eq!(answer.header("connection"), Some("close"));
     began.elapsed()
 }
@@ -518,12 +517,12 @@ async fn post_until_gone(caller: &Client, number: usize, answered: &AtomicU64) {
 }
 
 #[test]
-fn a_request_that_takes_too_long_is_given_up() {
+fn a_request_that_takes_too_long_times_out() {
     testkit::world::run(testkit::Engine::Sqlite, async |w: &World| {
         let hang = || std::future::pending::<()>();
         let router = Router::new().route("/", get(hang));
         let request = ::http::Request::get("/").header("host", "x").body(Body::empty()).unwrap();
-        // A body that goes on and on, each part in time, is the client's fault and not ours.
+        // A body that never ends is the client's fault, even if each part arrives in time.
         let drip = futures_util::stream::unfold((), async |()| {
             tokio::time::sleep(seconds(1)).await;
             Some((Ok::<_, std::convert::Infallible>("x"), ()))
@@ -538,8 +537,8 @@ fn a_request_that_takes_too_long_is_given_up() {
         let service = touchline::service(w.node.app.clone());
         let peer = [127, 0, 0, 1].into();
         let (response, late) = tokio::join!(
-            edge::answer(&w.node.app, &router, request, peer),
-            edge::answer(&w.node.app, &service, dripping, peer)
+            edge::handle(&w.node.app, &router, request, peer),
+            edge::handle(&w.node.app, &service, dripping, peer)
         );
         assert_eq!(response.status(), 503);
         assert_eq!(response.headers()["retry-after"], "5");

@@ -1,4 +1,4 @@
-//! Stories about idempotency keys: a request that is sent twice has one effect and one answer.
+//! Tests of idempotency keys: a request that is sent twice has one effect and one answer.
 
 use std::sync::mpsc;
 use std::time::Instant;
@@ -6,62 +6,62 @@ use std::time::Instant;
 use futures_util::future::{join_all, select_all};
 use store::Scope;
 use testkit::world::new_key;
-use testkit::{Answer, Client, Value, World, both, json, seconds};
+use testkit::{Client, TestResponse, Value, World, both, json, seconds};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use touchline::accounts::account::{self, Tier};
 use touchline::accounts::api_key;
 
-/// The same caller, with a key for what is done next.
+/// The same client with an idempotency key.
 fn keyed(client: &Client, key: &str) -> Client {
     client.with("Idempotency-Key", key)
 }
 
-fn is_replay(answer: &Answer) -> bool {
+fn is_replay(answer: &TestResponse) -> bool {
     answer.header("idempotent-replayed") == Some("true")
 }
 
-/// The second answer is the first one once more, and says so.
+/// Asserts that the second answer is a replay of the first.
 #[track_caller]
-fn replays(second: &Answer, first: &Answer) {
+fn assert_replay(second: &TestResponse, first: &TestResponse) {
     assert!(!is_replay(first) && is_replay(second), "{first:?}\n{second:?}");
     assert_eq!(second.status, first.status);
     assert_eq!(second.data(), first.data());
     assert_eq!(second.header("etag"), first.header("etag"));
     assert_eq!(second.header("location"), first.header("location"));
-    // Only the envelope is new: each request keeps its own id.
+    // Each request has its own id.
     assert_ne!(second.header("request-id"), first.header("request-id"));
 }
 
-/// Renames a table, so that whatever needs it fails until it is renamed back.
+/// Renames a table, so that everything that needs it fails until it is renamed back.
 async fn rename(w: &World, from: &str, to: &str) {
     let script = format!("alter table {from} rename to {to}");
-    let renamed = w.db().write(Scope::system("rename"), move |tx| tx.script(&script));
+    let renamed = w.db().write(Scope::system("rename"), move |tx| tx.execute_batch(&script));
     renamed.await.unwrap();
 }
 
-/// Runs a story while somebody holds the account's write lock, as a very long request would.
-async fn while_locked<T>(w: &World, story: impl AsyncFnOnce(mpsc::Sender<()>) -> T) -> T {
+/// Runs `act` while the account's write lock is held, as by a very long request.
+async fn while_locked<T>(w: &World, act: impl AsyncFnOnce(mpsc::Sender<()>) -> T) -> T {
     let db = w.database.open(w.clock.clock());
-    let (held, is_held) = tokio::sync::oneshot::channel();
+    let (locked_tx, locked_rx) = tokio::sync::oneshot::channel();
     let (release, released) = mpsc::channel();
     let lock = db.write(Scope::account(w.harbour, "test"), move |_| {
-        held.send(()).unwrap();
+        locked_tx.send(()).unwrap();
         let _ = released.recv_timeout(seconds(15));
         Ok::<_, store::Error>(())
     });
-    let (unlocked, told) = tokio::join!(lock, async {
-        is_held.await.unwrap();
-        story(release).await
+    let (unlocked, result) = tokio::join!(lock, async {
+        locked_rx.await.unwrap();
+        act(release).await
     });
     unlocked.unwrap();
     tokio::task::spawn_blocking(move || db.close()).await.unwrap();
-    told
+    result
 }
 
-/// Asks for a team until no other request with the key is running: on a slow machine, the last of many may wait
-/// longer than the service lets them.
-async fn persistent(client: &Client, body: Value) -> Answer {
+/// Posts a team until no other request with the key is running: on a slow machine, the last of many may wait longer
+/// than the service allows.
+async fn post_until_key_is_free(client: &Client, body: Value) -> TestResponse {
     loop {
         let answer = client.post("/teams", body.clone()).await;
         if answer.body["code"] != "idempotency_key_in_use" {
@@ -71,41 +71,41 @@ async fn persistent(client: &Client, body: Value) -> Answer {
 }
 
 both! {
-    async fn two_at_once_make_one_team_and_get_one_answer(w: &World) {
+    async fn two_concurrent_requests_create_one_team_and_get_one_answer(w: &World) {
         for round in 0..200 {
-            let twin = keyed(&w.owner, &format!("round-{round}"));
+            let client = keyed(&w.owner, &format!("round-{round}"));
             let body = json!({ "name": format!("Team {round}") });
-            let (a, b) = tokio::join!(twin.post("/teams", body.clone()), twin.post("/teams", body));
+            let (a, b) = tokio::join!(client.post("/teams", body.clone()), client.post("/teams", body));
             let (a, b) = (a.created(), b.created());
-            if is_replay(&a) { replays(&a, &b) } else { replays(&b, &a) }
+            if is_replay(&a) { assert_replay(&a, &b) } else { assert_replay(&b, &a) }
         }
         assert_eq!(w.count("team").await, 200);
-        assert_eq!(w.news().await.len(), 200);
+        assert_eq!(w.notifications().await.len(), 200);
     }
 
-    async fn fifty_at_once_on_two_nodes_make_one_team(w: &World) {
+    async fn fifty_concurrent_requests_on_two_nodes_create_one_team(w: &World) {
         let second = w.node(|_| {}).await;
         let here = keyed(&w.owner, "fifty");
         let there = here.at(second.address);
-        let crowd = (0..25).flat_map(|_| [&here, &there]);
-        let posts = crowd.map(|client| persistent(client, json!({ "name": "Kraken" })));
-        let answers: Vec<_> = join_all(posts).await.into_iter().map(Answer::created).collect();
+        let clients = (0..25).flat_map(|_| [&here, &there]);
+        let posts = clients.map(|client| post_until_key_is_free(client, json!({ "name": "Kraken" })));
+        let answers: Vec<_> = join_all(posts).await.into_iter().map(TestResponse::created).collect();
         assert_eq!(answers.iter().filter(|answer| !is_replay(answer)).count(), 1);
         assert!(answers.iter().all(|answer| answer.data() == answers[0].data()));
-        assert_eq!((w.count("team").await, w.news().await.len()), (1, 1));
+        assert_eq!((w.count("team").await, w.notifications().await.len()), (1, 1));
         second.stop().await;
     }
 
-    async fn a_twin_waits_five_seconds_and_is_then_told_that_the_key_is_in_use(w: &World) {
+    async fn a_duplicate_waits_five_seconds_and_is_then_409(w: &World) {
         let client = keyed(&w.owner, "long");
         let body = json!({ "name": "Kraken" });
         // A node's first request on PostgreSQL takes a share of the quota, which needs the lock.
         w.owner.get("/me").await.ok();
         let (first, refused, took) = while_locked(w, async |release| {
             let began = Instant::now();
-            // Whichever of the two comes second is the twin; the other has no answer before the lock is free.
-            let both = [(); 2].map(|()| Box::pin(client.post("/teams", body.clone())));
-            let (refused, _, mut first) = select_all(both).await;
+            // The one that arrives second is the duplicate; the other is not answered before the lock is free.
+            let requests = [(); 2].map(|()| Box::pin(client.post("/teams", body.clone())));
+            let (refused, _, mut first) = select_all(requests).await;
             let took = began.elapsed();
             release.send(()).unwrap();
             (first.remove(0).await, refused.refused(409, "idempotency_key_in_use"), took)
@@ -115,8 +115,8 @@ both! {
         let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
         assert!(wait >= 1 && refused.body["retryable"] == true);
         // The key is free again as soon as its request has ended.
-        replays(&client.post("/teams", body).await, &first.created());
-        assert_eq!((w.count("team").await, w.news().await.len()), (1, 1));
+        assert_replay(&client.post("/teams", body).await, &first.created());
+        assert_eq!((w.count("team").await, w.notifications().await.len()), (1, 1));
     }
 
     async fn a_read_does_not_wait_for_a_long_write_of_its_account(w: &World) {
@@ -128,24 +128,24 @@ both! {
         read.await.expect("the read is answered while the write goes on").ok();
     }
 
-    async fn a_changed_body_is_refused_and_the_first_stays_as_it_was(w: &World) {
+    async fn rejects_a_changed_body_and_keeps_the_first_answer(w: &World) {
         let client = keyed(&w.owner, "k");
         let first = client.post("/teams", json!({ "name": "Kraken" })).await.created();
         let changed = json!({ "name": "Kraken", "sport": "soccer" });
         client.post("/teams", changed).await.refused(422, "idempotency_key_reused");
         assert_eq!(w.reader.get(&first.path("")).await.ok().data(), first.data());
-        replays(&client.post("/teams", json!({ "name": "Kraken" })).await, &first);
+        assert_replay(&client.post("/teams", json!({ "name": "Kraken" })).await, &first);
         assert_eq!(w.count("team").await, 1);
     }
 
-    async fn the_order_of_members_white_space_and_escapes_do_not_make_another_body(w: &World) {
+    async fn field_order_whitespace_and_escapes_do_not_change_a_body(w: &World) {
         let client = keyed(&w.owner, "k");
         let body = r#"{"name":"Kraken","metadata":{"a":"1","b":"2"}}"#;
         let first = client.send("POST", "/teams", Some(body)).await.created();
         let same = r#"{ "metadata" : {"b":"2", "a":"1"},
             "n\u0061me": "Kr\u0061ken" }"#;
-        replays(&client.send("POST", "/teams", Some(same)).await, &first);
-        // What is compared is what was sent, not what it comes to: a trimmed name is another body.
+        assert_replay(&client.send("POST", "/teams", Some(same)).await, &first);
+        // Bodies are compared as sent: a name with spaces around it is another body, although names are trimmed.
         let other = r#"{"name":" Kraken ","metadata":{"a":"1","b":"2"}}"#;
         client.send("POST", "/teams", Some(other)).await.refused(422, "idempotency_key_reused");
     }
@@ -175,31 +175,31 @@ both! {
     }
 
     async fn a_rotated_credential_of_the_account_gets_the_replay(w: &World) {
-        let (old, before) = w.caller(new_key("teams:write")).await;
+        let (old, before) = w.client_with_key(new_key("teams:write")).await;
         let body = json!({ "name": "Kraken" });
         let first = keyed(&before, "k").post("/teams", body.clone()).await.created();
-        let (_, after) = w.caller(new_key("teams:write")).await;
+        let (_, after) = w.client_with_key(new_key("teams:write")).await;
         let scope = Scope::account(w.harbour, "test");
         w.db().write(scope, move |tx| api_key::revoke(tx, old.id)).await.unwrap();
         keyed(&before, "k").post("/teams", body.clone()).await.refused(401, "invalid_credentials");
-        replays(&keyed(&after, "k").post("/teams", body).await, &first);
+        assert_replay(&keyed(&after, "k").post("/teams", body).await, &first);
     }
 
-    async fn a_caller_without_the_right_gets_no_replay(w: &World) {
+    async fn a_caller_without_permission_gets_no_replay(w: &World) {
         let body = json!({ "name": "Kraken" });
         let first = keyed(&w.owner, "k").post("/teams", body.clone()).await.created();
         let refused = keyed(&w.reader, "k").post("/teams", body.clone()).await;
         assert!(!refused.refused(403, "insufficient_scope").text.contains("Kraken"));
         let refused = keyed(&w.nobody, "k").post("/teams", body.clone()).await;
         refused.refused(401, "missing_credentials");
-        // A key that is narrowed to a team may not create teams, so it may not replay it either.
+        // A key limited to a team cannot create teams, so it gets no replay either.
         let team_ids = Some(vec![first.id().parse().unwrap()]);
-        let (_, narrow) = w.caller(api_key::NewKey { team_ids, ..new_key("teams:write") }).await;
+        let (_, narrow) = w.client_with_key(api_key::NewKey { team_ids, ..new_key("teams:write") }).await;
         let refused = keyed(&narrow, "k").post("/teams", body).await.refused(403, "forbidden");
         assert!(!refused.text.contains("Kraken"));
     }
 
-    async fn a_request_that_was_refused_does_not_burn_its_key(w: &World) {
+    async fn a_rejected_request_does_not_use_up_its_key(w: &World) {
         let client = keyed(&w.owner, "k");
         let good = json!({ "name": "Kraken" });
         client.send("POST", "/teams", Some("{")).await.refused(400, "invalid_json");
@@ -217,25 +217,25 @@ both! {
         assert!(!is_replay(&client.post("/teams", good).await.created()));
     }
 
-    async fn a_request_over_the_quota_does_not_burn_its_key(w: &World) {
+    async fn a_rate_limited_request_does_not_use_up_its_key(w: &World) {
         let scope = Scope::account(w.harbour, "test");
         w.db().write(scope, |tx| account::set_tier(tx, Tier::Free)).await.unwrap();
         while w.reader.get("/me").await.status == 200 {}
         let client = keyed(&w.owner, "k");
         client.post("/teams", json!({ "name": "Kraken" })).await.refused(429, "rate_limited");
-        w.pass(seconds(60));
+        w.advance_clock(seconds(60));
         assert!(!is_replay(&client.post("/teams", json!({ "name": "Kraken" })).await.created()));
     }
 
-    async fn a_failure_of_ours_does_not_burn_the_key_and_leaves_nothing_behind(w: &World) {
+    async fn an_internal_error_does_not_use_up_the_key_and_changes_nothing(w: &World) {
         let client = keyed(&w.owner, "k");
-        // The team is written before its news is, so this fails in the middle.
+        // The team is written before its notification, so this fails midway.
         rename(w, "notification", "away").await;
         client.post("/teams", json!({ "name": "Kraken" })).await.refused(500, "internal_error");
         rename(w, "away", "notification").await;
         assert_eq!((w.count("team").await, w.count("idempotency").await), (0, 0));
         assert!(!is_replay(&client.post("/teams", json!({ "name": "Kraken" })).await.created()));
-        assert_eq!(w.news().await.len(), 1);
+        assert_eq!(w.notifications().await.len(), 1);
     }
 
     async fn a_key_is_remembered_for_a_day(w: &World) {
@@ -243,40 +243,40 @@ both! {
         let body = json!({ "name": "Kraken" });
         let first = client.post("/teams", body.clone()).await.created();
         w.owner.delete(&first.path("")).await.ok();
-        w.pass(seconds(86_399));
-        replays(&client.post("/teams", body.clone()).await, &first);
-        w.pass(seconds(2));
+        w.advance_clock(seconds(86_399));
+        assert_replay(&client.post("/teams", body.clone()).await, &first);
+        w.advance_clock(seconds(2));
         let second = client.post("/teams", body.clone()).await.created();
         assert!(!is_replay(&second) && second.id() != first.id());
-        // And from now on the key stands for the second one.
-        replays(&client.post("/teams", body).await, &second);
+        // From now on, the key replays the second answer.
+        assert_replay(&client.post("/teams", body).await, &second);
     }
 
-    async fn what_became_of_a_team_does_not_change_the_answer_to_its_creation(w: &World) {
+    async fn later_changes_of_a_team_do_not_change_the_replay(w: &World) {
         let client = keyed(&w.owner, "k");
         let first = client.post("/teams", json!({ "name": "Kraken" })).await.created();
         w.owner.patch(&first.path(""), json!({ "name": "Hydra" })).await.ok();
-        replays(&client.post("/teams", json!({ "name": "Kraken" })).await, &first);
+        assert_replay(&client.post("/teams", json!({ "name": "Kraken" })).await, &first);
         w.owner.delete(&first.path("")).await.ok();
-        replays(&client.post("/teams", json!({ "name": "Kraken" })).await, &first);
+        assert_replay(&client.post("/teams", json!({ "name": "Kraken" })).await, &first);
         assert_eq!(w.count("team").await, 1);
     }
 
-    async fn every_method_that_changes_something_takes_a_key(w: &World) {
+    async fn every_writing_method_accepts_a_key(w: &World) {
         let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
         let (archive, restore) = (keyed(&w.owner, "a"), keyed(&w.owner, "r"));
         let first = archive.delete(&team.path("")).await.ok();
-        // Without the key a second one is refused, since the team is archived already.
+        // Without the key, a second request is rejected, because the team is already archived.
         w.owner.delete(&team.path("")).await.refused(409, "invalid_state");
-        replays(&archive.delete(&team.path("")).await, &first);
+        assert_replay(&archive.delete(&team.path("")).await, &first);
         let first = restore.send("POST", &team.path("/restore"), None).await.ok();
-        // No body and an empty object say the same.
-        replays(&restore.post(&team.path("/restore"), json!({})).await, &first);
-        replays(&restore.send("POST", &team.path("/restore"), None).await, &first);
-        assert_eq!(w.news().await.len(), 3);
+        // No body and an empty object are equivalent.
+        assert_replay(&restore.post(&team.path("/restore"), json!({})).await, &first);
+        assert_replay(&restore.send("POST", &team.path("/restore"), None).await, &first);
+        assert_eq!(w.notifications().await.len(), 3);
     }
 
-    async fn a_key_is_visible_ascii_and_stands_once(w: &World) {
+    async fn rejects_invalid_and_repeated_keys(w: &World) {
         let (long, longest) = ("x".repeat(256), "x".repeat(255));
         let wrong =
             ["", "\"\"", "two words", "schlüssel", "a\tb", "a\rb", "a\nb", "a\r\n b", &long];
@@ -293,10 +293,10 @@ both! {
     async fn quotes_are_not_part_of_a_key(w: &World) {
         let body = json!({ "name": "Kraken" });
         let first = keyed(&w.owner, "\"k\"").post("/teams", body.clone()).await.created();
-        replays(&keyed(&w.owner, "k").post("/teams", body).await, &first);
+        assert_replay(&keyed(&w.owner, "k").post("/teams", body).await, &first);
     }
 
-    async fn a_read_does_not_look_at_the_key(w: &World) {
+    async fn reads_ignore_the_key(w: &World) {
         let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
         for key in ["k", "two words"] {
             let client = keyed(&w.owner, key);
@@ -308,23 +308,23 @@ both! {
         keyed(&w.owner, "k").post("/teams", json!({ "name": "Hydra" })).await.created();
     }
 
-    async fn a_lost_answer_to_a_conditional_change_is_replayed_and_not_412(w: &World) {
+    async fn a_repeated_conditional_change_is_replayed_and_not_412(w: &World) {
         let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
         let client = keyed(&w.owner, "k").with("If-Match", "\"1\"");
         let first = client.patch(&team.path(""), json!({ "name": "Hydra" })).await.ok();
         assert_eq!(first.header("etag"), Some("\"2\""));
-        replays(&client.patch(&team.path(""), json!({ "name": "Hydra" })).await, &first);
+        assert_replay(&client.patch(&team.path(""), json!({ "name": "Hydra" })).await, &first);
         let fresh = w.owner.with("If-Match", "\"1\"");
         let stale = fresh.patch(&team.path(""), json!({ "name": "Hydra" })).await;
         stale.refused(412, "precondition_failed");
     }
 
-    async fn a_client_that_goes_away_leaves_a_whole_change_or_none(w: &World) {
+    async fn a_disconnected_client_leaves_a_complete_change_or_none(w: &World) {
         for round in 0..30 {
             let body = json!({ "name": format!("Team {round}") }).to_string();
             let client = keyed(&w.owner, &format!("k{round}"));
             let bytes = client.request("POST", "/teams", Some(&body));
-            // Every third one goes away in the middle of its body.
+            // Every third client disconnects in the middle of its body.
             let sent = if round % 3 == 0 { bytes.len() - 3 } else { bytes.len() };
             let mut stream = TcpStream::connect(client.address).await.unwrap();
             stream.write_all(&bytes[..sent]).await.unwrap();
@@ -332,7 +332,7 @@ both! {
             let again = client.send("POST", "/teams", Some(&body)).await.created();
             assert_eq!(again.data()["name"], format!("Team {round}"));
         }
-        assert_eq!((w.count("team").await, w.news().await.len()), (30, 30));
+        assert_eq!((w.count("team").await, w.notifications().await.len()), (30, 30));
         assert_eq!(w.count("idempotency").await, 30);
     }
 }

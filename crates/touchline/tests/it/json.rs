@@ -1,93 +1,93 @@
-//! Stories about bodies: what is not JSON, what is not text, what is too much.
+//! Tests of request bodies: invalid JSON, invalid text, and bodies that are too large.
 
-use testkit::client::read_answer;
-use testkit::{Answer, Client, Value, World, both, json};
+use testkit::client::read_response;
+use testkit::{Client, TestResponse, Value, World, both, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 /// Posts bytes that need not be text.
-async fn post_bytes(client: &Client, body: &[u8]) -> Answer {
-    announce(client, &format!("Content-Length: {}", body.len()), body).await
+async fn post_bytes(client: &Client, body: &[u8]) -> TestResponse {
+    post_with_length(client, &format!("Content-Length: {}", body.len()), body).await
 }
 
-/// Posts bytes after announcing them in this way, and waits for an answer without sending more.
-async fn announce(client: &Client, length: &str, body: &[u8]) -> Answer {
-    let (name, value) = length.split_once(": ").unwrap();
+/// Posts bytes with this header for their length, and waits for the answer without sending more.
+async fn post_with_length(client: &Client, header: &str, body: &[u8]) -> TestResponse {
+    let (name, value) = header.split_once(": ").unwrap();
     let client = client.with("Content-Type", "application/json").with(name, value);
     let mut bytes = client.request("POST", "/teams", None);
     bytes.extend_from_slice(body);
     let mut stream = TcpStream::connect(client.address).await.unwrap();
     stream.write_all(&bytes).await.unwrap();
-    read_answer(&mut stream, "POST").await.unwrap()
+    read_response(&mut stream, "POST").await.unwrap()
 }
 
 /// Posts text as the body of a new team.
-async fn post(w: &World, body: &str) -> Answer {
+async fn post(w: &World, body: &str) -> TestResponse {
     w.owner.send("POST", "/teams", Some(body)).await
 }
 
-const LARGEST: usize = 1024 * 1024;
+const MAX_BODY: usize = 1024 * 1024;
 
 both! {
-    async fn a_name_that_stands_twice_is_refused_wherever_it_stands(w: &World) {
-        for twice in [
+    async fn rejects_duplicate_names_at_any_depth(w: &World) {
+        for body in [
             r#"{"name":"Kraken","name":"Kraken"}"#,
             r#"{"name":"Kraken","n\u0061me":"Hydra"}"#,
             r#"{"name":"Kraken","metadata":{"a":"1","a":"1"}}"#,
             r#"{"name":"Kraken","metadata":{"a":"1","\u0061":"2"}}"#,
             r#"{"name":"Kraken","unknown":[{"x":{"a":1,"b":2,"a":3}}]}"#,
         ] {
-            post(w, twice).await.refused(400, "invalid_json");
+            post(w, body).await.refused(400, "invalid_json");
         }
         assert_eq!(w.count("team").await, 0);
-        // The same name in two objects is no repetition.
+        // The same name in different objects is allowed.
         let body = r#"{"name":"Kraken","metadata":{"name":"x","metadata":"y"}}"#;
         post(w, body).await.created();
     }
 
-    async fn unknown_members_are_named(w: &World) {
+    async fn names_unknown_fields(w: &World) {
         let body = json!({ "name": "Kraken", "coach": "Bo", "a/b~c": 1, "": null });
         let refused = w.owner.post("/teams", body).await.refused(400, "invalid_parameter");
         assert_eq!(refused.pointers(), ["/", "/a~1b~0c", "/coach"]);
-        assert_eq!(refused.body["errors"][0]["code"], "unknown_member");
+        assert_eq!(refused.body["errors"][0]["code"], "unknown_field");
         let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
-        // What the service itself writes cannot be written by anybody else.
-        let own = ["account_id", "created_at", "id", "name_folded", "object", "roster_count",
+        // Fields that the service sets cannot be changed.
+        let read_only = ["account_id", "created_at", "id", "name_folded", "object", "roster_count",
             "status", "updated_at", "version"];
-        let body: Value = own.iter().map(|name| (*name, team.data()[name].clone())).collect();
+        let body: Value = read_only.iter().map(|name| (*name, team.data()[name].clone())).collect();
         let refused = w.owner.patch(&team.path(""), body).await.refused(400, "invalid_parameter");
-        assert_eq!(refused.pointers(), own.map(|name| format!("/{name}")));
+        assert_eq!(refused.pointers(), read_only.map(|name| format!("/{name}")));
         let refused = w.owner.post(&team.path("/restore"), json!({ "x": 1 })).await;
         assert_eq!(refused.refused(400, "invalid_parameter").pointers(), ["/x"]);
         let refused = w.owner.send("DELETE", &team.path(""), Some(r#"{"x":1}"#)).await;
         assert_eq!(refused.refused(400, "invalid_parameter").pointers(), ["/x"]);
     }
 
-    async fn unknown_parameters_are_named(w: &World) {
+    async fn names_unknown_parameters(w: &World) {
         let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
         let path = team.path("?page=2&Limit=5");
         for path in ["/me?page=2&Limit=5", "/teams?page=2&Limit=5&limit=5", &path] {
             let refused = w.owner.get(path).await.refused(400, "invalid_parameter");
-            assert_eq!(refused.pointers(), ["?Limit", "?page"], "{path}");
+            assert_eq!(refused.parameters(), ["Limit", "page"], "{path}");
         }
         let refused = w.owner.post("/teams?x=1", json!({ "name": "Hydra" })).await;
-        assert_eq!(refused.refused(400, "invalid_parameter").pointers(), ["?x"]);
+        assert_eq!(refused.refused(400, "invalid_parameter").parameters(), ["x"]);
         let refused = w.owner.patch(&team.path("?x=1"), json!({})).await;
-        assert_eq!(refused.refused(400, "invalid_parameter").pointers(), ["?x"]);
+        assert_eq!(refused.refused(400, "invalid_parameter").parameters(), ["x"]);
         w.owner.delete(&team.path("?x=1")).await.refused(400, "invalid_parameter");
         assert_eq!(w.count("team").await, 1);
     }
 
-    async fn at_most_fifty_faults_are_told(w: &World) {
-        let many: Value = (0..60).map(|n| (format!("x{n}"), json!(n))).collect();
-        let refused = w.owner.post("/teams", many).await.refused(400, "invalid_parameter");
+    async fn reports_at_most_fifty_errors(w: &World) {
+        let fields: Value = (0..60).map(|n| (format!("x{n}"), json!(n))).collect();
+        let refused = w.owner.post("/teams", fields).await.refused(400, "invalid_parameter");
         assert_eq!(refused.pointers().len(), 50);
         let pairs: Vec<_> = (0..60).map(|n| format!("x{n}=1")).collect();
         let refused = w.owner.get(&format!("/teams?{}", pairs.join("&"))).await;
-        assert_eq!(refused.refused(400, "invalid_parameter").pointers().len(), 50);
+        assert_eq!(refused.refused(400, "invalid_parameter").parameters().len(), 50);
     }
 
-    async fn a_body_that_is_no_object_is_refused(w: &World) {
+    async fn rejects_a_body_that_is_not_an_object(w: &World) {
         for body in [
             "", " \n", "null", "[]", "[{\"name\":\"Kraken\"}]", "\"Kraken\"", "7", "true",
             r#"{"name":"A"}{"name":"B"}"#, r#"{"name":"A"} x"#, r#"{"name":"A",}"#, "{name:1}",
@@ -104,7 +104,7 @@ both! {
         assert_eq!(w.count("team").await, 1);
     }
 
-    async fn a_body_ten_thousand_deep_is_refused(w: &World) {
+    async fn rejects_a_body_with_ten_thousand_levels(w: &World) {
         let (open, close) = ("[".repeat(10_000), "]".repeat(10_000));
         post(w, &open).await.refused(400, "invalid_json");
         post(w, &format!("{{\"name\":{open}{close}}}")).await.refused(400, "invalid_json");
@@ -112,7 +112,7 @@ both! {
         post(w, &objects).await.refused(400, "invalid_json");
     }
 
-    async fn bytes_that_are_no_text_are_refused(w: &World) {
+    async fn rejects_bytes_that_are_not_utf8(w: &World) {
         let body = r#"{"name":"Kraken"}"#;
         let wide = |bytes: fn(u16) -> [u8; 2]| body.encode_utf16().flat_map(bytes).collect();
         let (little, big): (Vec<u8>, Vec<u8>) = (wide(u16::to_le_bytes), wide(u16::to_be_bytes));
@@ -131,7 +131,7 @@ both! {
         assert_eq!(w.count("team").await, 1);
     }
 
-    async fn control_characters_are_no_part_of_a_text(w: &World) {
+    async fn rejects_control_characters(w: &World) {
         for control in ["\\u0000", "\\u0007", "\\u001b[2J", "\\u007f", "\\u0085", "\\n", "\\t"] {
             let body = r#"{"name":"a_b","metadata":{"a_b":"x"}}"#.replace('_', control);
             let refused = post(w, &body).await.refused(422, "validation_failed");
@@ -146,14 +146,14 @@ both! {
         assert_eq!(team.data()["description"], "one\n\ttwo");
     }
 
-    async fn text_is_kept_in_one_normal_form(w: &World) {
+    async fn normalizes_text_to_nfc(w: &World) {
         let e = "e\u{301}";
         let body = json!({ "name": format!("Caf{e}"), "sport": e, "metadata": { e: e } });
         let team = w.owner.post("/teams", body).await.created();
         assert_eq!(team.data()["name"], "Caf\u{e9}");
         assert_eq!(team.data()["sport"], "\u{e9}");
         assert_eq!(team.data()["metadata"], json!({ "\u{e9}": "\u{e9}" }));
-        // Length is counted afterwards: 120 letters with accents are 120 characters.
+        // Length is counted after normalization: 120 letters with accents are 120 characters.
         let long = json!({ "name": "e\u{301}".repeat(120) });
         w.owner.post("/teams", long).await.created();
         let twice = json!({ "name": "X", "metadata": { "e\u{301}": "1", "\u{e9}": "2" } });
@@ -161,7 +161,7 @@ both! {
         assert_eq!(refused.body["errors"][0]["code"], "repeated");
     }
 
-    async fn characters_that_nobody_sees_are_kept_and_make_another_name(w: &World) {
+    async fn keeps_invisible_characters_and_treats_such_names_as_different(w: &World) {
         let names =
             ["Kraken", "Kra\u{200b}ken", "\u{202e}Kraken", "Kraken\u{feff}", "Kra\u{2028}ken"];
         for name in names {
@@ -170,7 +170,7 @@ both! {
         assert_eq!(w.reader.get("/teams").await.ok().names(), names);
     }
 
-    async fn a_number_is_no_text_and_no_flag(w: &World) {
+    async fn a_number_is_neither_text_nor_a_boolean(w: &World) {
         post(w, r#"{"name":1e400}"#).await.refused(400, "invalid_json");
         post(w, r#"{"name":-1e999999}"#).await.refused(400, "invalid_json");
         for number in ["-0", "0", "1.0", "9007199254740993", "18446744073709551616", "1e300"] {
@@ -181,7 +181,7 @@ both! {
         }
     }
 
-    async fn a_body_is_sent_as_json_and_not_packed(w: &World) {
+    async fn rejects_other_media_types_and_compressed_bodies(w: &World) {
         let body = Some(r#"{"name":"Kraken"}"#);
         for kind in ["", "text/plain", "application/x-www-form-urlencoded", "application/jsonx",
             "application/json; charset=utf-16", "multipart/form-data; boundary=x"]
@@ -189,12 +189,12 @@ both! {
             let client = w.owner.with("Content-Type", kind);
             client.send("POST", "/teams", body).await.refused(415, "unsupported_media_type");
         }
-        for packing in ["gzip", "br", "identity, gzip"] {
-            let client = w.owner.with("Content-Encoding", packing);
+        for encoding in ["gzip", "br", "identity, gzip"] {
+            let client = w.owner.with("Content-Encoding", encoding);
             client.send("POST", "/teams", body).await.refused(415, "unsupported_media_type");
         }
         let untyped = w.owner.with("Content-Length", "17").request("POST", "/teams", None);
-        let answer = w.owner.raw(&[&untyped[..], br#"{"name":"Kraken"}"#].concat()).await;
+        let answer = w.owner.send_raw(&[&untyped[..], br#"{"name":"Kraken"}"#].concat()).await;
         assert!(answer.starts_with("HTTP/1.1 415 ") && answer.contains("unsupported_media_type"));
         assert_eq!(w.count("team").await, 0);
         let right = ["application/json;charset=UTF-8", "Application/JSON ; charset=\"utf-8\""];
@@ -204,21 +204,21 @@ both! {
         }
     }
 
-    async fn a_body_over_the_limit_is_refused_before_it_has_arrived(w: &World) {
-        // Announced: refused although not a byte of it was sent.
-        let length = format!("Content-Length: {}", LARGEST + 1);
-        announce(&w.owner, &length, b"").await.refused(413, "payload_too_large");
-        // Not announced: refused at the first byte too many, although the end was not sent.
-        let mut chunk = format!("{:x}\r\n", LARGEST + 1).into_bytes();
-        chunk.resize(chunk.len() + LARGEST + 1, b' ');
-        let refused = announce(&w.owner, "Transfer-Encoding: chunked", &chunk).await;
+    async fn rejects_a_body_over_the_limit_before_it_has_arrived(w: &World) {
+        // With a length: rejected before any byte of the body was sent.
+        let length = format!("Content-Length: {}", MAX_BODY + 1);
+        post_with_length(&w.owner, &length, b"").await.refused(413, "payload_too_large");
+        // Without a length: rejected at the first byte over the limit, before the end was sent.
+        let mut chunk = format!("{:x}\r\n", MAX_BODY + 1).into_bytes();
+        chunk.resize(chunk.len() + MAX_BODY + 1, b' ');
+        let refused = post_with_length(&w.owner, "Transfer-Encoding: chunked", &chunk).await;
         refused.refused(413, "payload_too_large");
         let mut largest = r#"{"name":"Kraken"}"#.to_owned();
-        largest.push_str(&" ".repeat(LARGEST - largest.len()));
+        largest.push_str(&" ".repeat(MAX_BODY - largest.len()));
         post(w, &largest).await.created();
     }
 
-    async fn a_change_clears_what_is_null_and_keeps_what_is_absent(w: &World) {
+    async fn a_change_clears_null_fields_and_keeps_absent_ones(w: &World) {
         let all = json!({
             "name": "Kraken", "sport": "soccer", "season": "2026", "age_group": "U12",
             "gender": "girls", "timezone": "Europe/Lisbon", "color": "#0b5cad",
@@ -226,8 +226,8 @@ both! {
             "metadata": { "a": "b" }
         });
         let team = w.owner.post("/teams", all.clone()).await.created();
-        let kept = w.owner.patch(&team.path(""), json!({})).await.ok();
-        assert_eq!(kept.data(), team.data());
+        let unchanged = w.owner.patch(&team.path(""), json!({})).await.ok();
+        assert_eq!(unchanged.data(), team.data());
         let mut nothing = all.clone();
         nothing.as_object_mut().unwrap().remove("name");
         nothing.as_object_mut().unwrap().values_mut().for_each(|value| *value = Value::Null);
@@ -243,7 +243,7 @@ both! {
         assert_eq!(refused.refused(422, "validation_failed").pointers(), ["/name"]);
     }
 
-    async fn whoever_may_not_do_it_learns_nothing_about_the_body(w: &World) {
+    async fn a_caller_without_permission_learns_nothing_about_the_body(w: &World) {
         for body in ["{", "[]", r#"{"unknown":1}"#] {
             w.nobody.send("POST", "/teams", Some(body)).await.refused(401, "missing_credentials");
             w.reader.send("POST", "/teams", Some(body)).await.refused(403, "insufficient_scope");

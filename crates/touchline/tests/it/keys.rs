@@ -1,12 +1,12 @@
-//! Stories about API keys: what opens, what does not, and that nobody learns why.
+//! Tests of API keys: which are accepted, and that rejections do not reveal the reason.
 
-#![expect(clippy::unwrap_used, reason = "a story that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use kit::clock::HandClock;
+use kit::clock::ManualClock;
 use store::Scope;
 use testkit::process::Program;
 use testkit::world::{new_key, test_config};
-use testkit::{Answer, Client, Node, World, both, json, seconds};
+use testkit::{Client, Node, TestResponse, World, both, json, seconds};
 use touchline::accounts::api_key::{self, Key, NewKey};
 
 use super::http::Upload;
@@ -23,7 +23,7 @@ fn checksum(text: &str) -> String {
         }
     }
     let rest = !crc as usize;
-    (0..6).rev().map(|place| char::from(BASE62[rest / 62usize.pow(place) % 62])).collect()
+    (0..6).rev().map(|digit| char::from(BASE62[rest / 62usize.pow(digit) % 62])).collect()
 }
 
 /// A well-formed key with the same public id and another secret.
@@ -33,12 +33,12 @@ pub(crate) fn with_wrong_secret(value: &str) -> String {
     format!("{body}{}", checksum(&body))
 }
 
-/// A well-formed key that nobody made.
-fn unknown() -> String {
+/// A well-formed key that does not exist.
+fn unknown_key() -> String {
     with_wrong_secret("tl_live_000000000000_x")
 }
 
-/// The part of a key that nobody but its holder may know.
+/// The secret part of a key.
 fn secret_of(value: &str) -> &str {
     &value.rsplit_once('_').unwrap().1[..32]
 }
@@ -49,15 +49,15 @@ pub(crate) async fn revoke(node: &Node, w: &World, key: &Key) {
     node.app.db.write(scope, move |tx| api_key::revoke(tx, id)).await.unwrap();
 }
 
-/// An answer without what differs from request to request.
-fn alike(answer: &Answer) -> (u16, String, Vec<(String, String)>) {
+/// The parts of an answer that do not differ between requests.
+fn comparable(answer: &TestResponse) -> (u16, String, Vec<(String, String)>) {
     let id = answer.header("request-id").unwrap();
     let headers = answer.headers.iter().filter(|(name, _)| name != "request-id" && name != "date");
     (answer.status, answer.text.replace(id, ""), headers.cloned().collect())
 }
 
 both! {
-    async fn a_key_is_read_whatever_the_case_of_the_scheme_and_the_spaces_after_it(w: &World) {
+    async fn ignores_the_case_of_the_scheme_and_spaces_around_the_key(w: &World) {
         let key = w.owner.key.as_deref().unwrap();
         for line in [format!("Bearer {key}"), format!("bearer {key}"), format!("BEARER  {key}  ")] {
             w.nobody.with("Authorization", &line).get("/me").await.ok();
@@ -66,7 +66,7 @@ both! {
         twice.get("/me").await.refused(400, "invalid_request");
     }
 
-    async fn a_key_anywhere_but_in_the_bearer_header_is_not_looked_at(w: &World) {
+    async fn a_key_is_read_only_from_the_authorization_header(w: &World) {
         let key = w.owner.key.as_deref().unwrap();
         for name in ["api_key", "access_token", "key"] {
             let refused = w.nobody.get(&format!("/me?{name}={key}")).await;
@@ -81,7 +81,7 @@ both! {
         }
     }
 
-    async fn a_mistyped_key_is_refused_without_asking_the_database(w: &World) {
+    async fn rejects_a_mistyped_key_without_asking_the_database(w: &World) {
         let key = w.owner.key.clone().unwrap();
         let last = if key.ends_with('0') { "1" } else { "0" };
         let mistyped = format!("{}{last}", &key[..key.len() - 1]);
@@ -96,49 +96,49 @@ both! {
         assert!(w.db().stats().reads > before);
     }
 
-    async fn unknown_wrong_expired_and_revoked_keys_are_told_the_same_on_the_same_path(w: &World) {
-        let (revoked, holder) = w.caller(new_key("teams:read")).await;
+    async fn unknown_wrong_expired_and_revoked_keys_get_the_same_answer(w: &World) {
+        let (revoked, holder) = w.client_with_key(new_key("teams:read")).await;
         revoke(&w.node, w, &revoked).await;
         let soon = w.clock.clock().now().plus(seconds(1));
-        let (_, late) = w.caller(NewKey { expires_at: Some(soon), ..new_key("teams:read") }).await;
-        w.pass(seconds(2));
+        let (_, late) = w.client_with_key(NewKey { expires_at: Some(soon), ..new_key("teams:read") }).await;
+        w.advance_clock(seconds(2));
         let wrong = with_wrong_secret(w.owner.key.as_deref().unwrap());
         let mut answers = Vec::new();
-        for value in [unknown(), wrong, holder.key.unwrap(), late.key.unwrap()] {
+        for value in [unknown_key(), wrong, holder.key.unwrap(), late.key.unwrap()] {
             let before = w.db().stats();
             let answer = Client::new(w.node.address, Some(&value)).get("/teams").await;
             let answer = answer.refused(401, "invalid_credentials");
             let after = w.db().stats();
-            let asked = (after.reads - before.reads, after.jobs - before.jobs);
-            answers.push((alike(&answer), asked));
+            let queries = (after.reads - before.reads, after.jobs - before.jobs);
+            answers.push((comparable(&answer), queries));
         }
         assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:#?}");
         assert_eq!(answers[0].1, (1, 0));
-        // A mistyped key asks nobody, but is told the same.
+        // A mistyped key needs no query, but gets the same answer.
         let mistyped = Client::new(w.node.address, Some("tl_live_x")).get("/teams").await;
-        assert_eq!(alike(&mistyped), answers[0].0);
+        assert_eq!(comparable(&mistyped), answers[0].0);
     }
 
-    async fn a_key_works_until_the_second_it_expires_by_the_clock_of_the_node(w: &World) {
+    async fn a_key_works_until_it_expires_by_the_clock_of_the_node(w: &World) {
         let end = w.clock.clock().now().plus(seconds(60));
-        let (_, caller) = w.caller(NewKey { expires_at: Some(end), ..new_key("teams:read") }).await;
-        // A node whose clock is five seconds ahead lets nobody in for longer than its own clock says.
-        let ahead = HandClock::at(w.clock.clock().now().plus(seconds(5)));
+        let (_, caller) = w.client_with_key(NewKey { expires_at: Some(end), ..new_key("teams:read") }).await;
+        // A node whose clock is five seconds ahead uses its own clock.
+        let ahead = ManualClock::at(w.clock.clock().now().plus(seconds(5)));
         let node = Node::start(&w.database, ahead.clock(), test_config()).await;
-        w.pass(seconds(54));
-        ahead.pass(seconds(54));
+        w.advance_clock(seconds(54));
+        ahead.advance(seconds(54));
         caller.at(node.address).get("/teams").await.ok();
-        w.pass(seconds(5));
-        ahead.pass(seconds(5));
+        w.advance_clock(seconds(5));
+        ahead.advance(seconds(5));
         caller.get("/teams").await.ok();
         caller.at(node.address).get("/teams").await.refused(401, "invalid_credentials");
-        w.pass(seconds(1));
+        w.advance_clock(seconds(1));
         caller.get("/teams").await.refused(401, "invalid_credentials");
         node.stop().await;
     }
 
-    async fn a_request_under_way_changes_nothing_once_its_key_is_revoked(w: &World) {
-        let (key, caller) = w.caller(new_key("teams:write")).await;
+    async fn a_running_request_changes_nothing_once_its_key_is_revoked(w: &World) {
+        let (key, caller) = w.client_with_key(new_key("teams:write")).await;
         let body = r#"{ "name": "Kraken" }"#;
         let upload = Upload::begin(&caller, body).await;
         revoke(&w.node, w, &key).await;
@@ -147,11 +147,11 @@ both! {
         assert_eq!(w.count("team").await, 0);
     }
 
-    async fn a_key_opens_only_from_its_networks_as_seen_past_trusted_proxies(w: &World) {
+    async fn a_key_works_only_from_its_networks_behind_trusted_proxies(w: &World) {
         let nets = ["203.0.113.0/24", "2001:db8::/32"].map(|net| net.parse().unwrap());
         let new = NewKey { cidrs: Some(nets.to_vec()), ..new_key("teams:read") };
-        let (_, caller) = w.caller(new).await;
-        // Nobody vouches for this header here: the peer counts.
+        let (_, caller) = w.client_with_key(new).await;
+        // Without trusted proxies, the header is ignored and the address of the peer counts.
         caller.with("X-Forwarded-For", "203.0.113.9").get("/teams").await.refused(403, "forbidden");
         let node = w.node(|config| {
             config.trusted_proxies = ["127.0.0.0/8", "10.0.0.0/8"].map(|net| net.parse().unwrap()).to_vec();
@@ -163,26 +163,26 @@ both! {
         for bad in ["198.51.100.1", "203.0.113.9, 198.51.100.1", "2001:db9::1", "::ffff:198.51.100.1", "nonsense", ""] {
             from(bad).await.refused(403, "forbidden");
         }
-        // Two lines are one list.
+        // Two header lines are one list.
         let spoofed = caller.at(node.address).with("X-Forwarded-For", "203.0.113.9");
         spoofed.with("X-Forwarded-For", "198.51.100.1").get("/teams").await.refused(403, "forbidden");
         node.stop().await;
     }
 
-    async fn a_team_of_another_account_is_as_absent_as_one_that_never_was(w: &World) {
+    async fn a_team_of_another_account_looks_like_a_missing_team(w: &World) {
         let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
         let foreign = w.stranger.get(&team.path("")).await.refused(404, "not_found");
         let absent = w.stranger.get("/teams/team_00000000000000000000000001").await.refused(404, "not_found");
-        let body = |answer: &Answer| answer.text.replace(answer.header("request-id").unwrap(), "");
+        let body = |answer: &TestResponse| answer.text.replace(answer.header("request-id").unwrap(), "");
         assert_eq!(body(&foreign), body(&absent));
         w.stranger.patch(&team.path(""), json!({ "name": "Mine" })).await.refused(404, "not_found");
         w.stranger.delete(&team.path("")).await.refused(404, "not_found");
     }
 
-    async fn a_key_is_kept_nowhere_in_the_database(w: &World) {
+    async fn the_secret_of_a_key_is_not_stored(w: &World) {
         let key = w.owner.key.clone().unwrap();
-        let told = w.owner.with("Idempotency-Key", "once");
-        told.post("/teams", json!({ "name": "Kraken" })).await.created();
+        let keyed = w.owner.with("Idempotency-Key", "once");
+        keyed.post("/teams", json!({ "name": "Kraken" })).await.created();
         let dump = w.db().snapshot(Scope::system("dump"), |db| {
             let mut dump = String::new();
             for table in db.tables()? {
@@ -207,7 +207,7 @@ both! {
         }
     }
 
-    async fn a_key_is_never_logged_nor_told_back(w: &World) {
+    async fn the_secret_of_a_key_is_neither_logged_nor_returned(w: &World) {
         let program = Program::new(env!("CARGO_BIN_EXE_touchline"), w.database.folder.path())
             .flag("--database", &w.database.url);
         let service = program.variable("TOUCHLINE_LOG", "trace").serve(&[]);

@@ -1,6 +1,6 @@
-//! Stories about rate limits: how many requests, who shares them, and what a caller is told.
+//! Tests of rate limits: quotas, who shares them, and the headers that report them.
 
-#![expect(clippy::unwrap_used, reason = "a story that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -11,18 +11,18 @@ use axum::Router;
 use axum::body::Body;
 use axum::routing::get;
 use futures_util::future::{join_all, select_all};
-use testkit::client::read_answer;
+use testkit::client::read_response;
 use testkit::world::new_key;
-use testkit::{Answer, Client, Node, World, both, json, seconds};
+use testkit::{Client, Node, TestResponse, World, both, json, seconds};
 use touchline::config::{Config, Source};
 use touchline::error::{Code, Error};
-use touchline::web::caller::{Anything, Caller};
+use touchline::web::caller::{AnyCredential, Caller};
 use touchline::web::edge;
 
 use super::http::Upload;
 use super::keys::with_wrong_secret;
 
-/// Gives the test's accounts so many requests a minute.
+/// Sets the quota of the test's accounts, in requests per minute.
 pub(crate) fn set_quota(config: &mut Config, requests: u32) {
     let mut source = Source::default();
     source.flags.insert("rate_limits".to_owned(), format!("league={requests}"));
@@ -33,42 +33,43 @@ async fn node_with_quota(w: &World, requests: u32) -> Node {
     w.node(|config| set_quota(config, requests)).await
 }
 
-/// Asks so many times at once, and says how many were let in; the others were over the quota.
+/// Sends `count` requests at once and returns how many were accepted; the others were over the quota.
 pub(crate) async fn burst(callers: &[Client], count: usize) -> usize {
-    let asked = join_all(callers.iter().cycle().take(count).map(|caller| caller.get("/me"))).await;
-    let (let_in, refused): (Vec<_>, Vec<_>) =
-        asked.into_iter().partition(|answer| answer.status == 200);
+    let answers =
+        join_all(callers.iter().cycle().take(count).map(|caller| caller.get("/me"))).await;
+    let (accepted, refused): (Vec<_>, Vec<_>) =
+        answers.into_iter().partition(|answer| answer.status == 200);
     for answer in refused {
         answer.refused(429, "rate_limited");
     }
-    let_in.len()
+    accepted.len()
 }
 
-fn number(answer: &Answer, header: &str) -> i64 {
+fn number(answer: &TestResponse, header: &str) -> i64 {
     answer.header(header).unwrap_or_else(|| panic!("{header} is there")).parse().unwrap()
 }
 
 both! {
-    async fn exactly_the_quota_is_let_in_however_many_ask_at_once(w: &World) {
+    async fn accepts_exactly_the_quota_of_concurrent_requests(w: &World) {
         let node = node_with_quota(w, 40).await;
         let owner = w.owner.at(node.address);
         assert_eq!(burst(std::slice::from_ref(&owner), 80).await, 40);
-        w.pass(seconds(6));
+        w.advance_clock(seconds(6));
         assert_eq!(burst(&[owner], 20).await, 4, "a tenth of a minute brings a tenth of the quota");
         node.stop().await;
     }
 
-    async fn a_quiet_hour_does_not_save_up_more_than_the_quota(w: &World) {
+    async fn an_idle_hour_does_not_accumulate_more_than_the_quota(w: &World) {
         let node = node_with_quota(w, 100).await;
         let owner = w.owner.at(node.address);
-        // Where quotas are shared, a node now holds a few requests that were not used.
+        // Where nodes share a quota, this one now holds a few unused requests.
         owner.get("/me").await.ok();
-        w.pass(seconds(3600));
+        w.advance_clock(seconds(3600));
         assert_eq!(burst(&[owner], 150).await, 100);
         node.stop().await;
     }
 
-    async fn whoever_waits_as_long_as_told_is_let_in_again(w: &World) {
+    async fn a_caller_who_waits_for_retry_after_is_accepted(w: &World) {
         for quota in [6, 7, 60, 600] {
             let node = node_with_quota(w, quota).await;
             let owner = w.owner.at(node.address);
@@ -77,14 +78,14 @@ both! {
             assert_eq!(refused.body["retryable"], true);
             let wait = number(&refused, "retry-after");
             assert!((1..=60).contains(&wait), "{wait}");
-            w.pass(seconds(wait.unsigned_abs()));
+            w.advance_clock(seconds(wait.unsigned_abs()));
             owner.get("/me").await.ok();
             node.stop().await;
-            w.pass(seconds(120));
+            w.advance_clock(seconds(120));
         }
     }
 
-    async fn a_hundred_refused_callers_are_not_sent_back_at_the_same_moment(w: &World) {
+    async fn retry_after_varies_between_rejected_callers(w: &World) {
         let node = node_with_quota(w, 60).await;
         let owner = w.owner.at(node.address);
         assert_eq!(burst(std::slice::from_ref(&owner), 60).await, 60, "nobody is refused too early");
@@ -94,16 +95,16 @@ both! {
         node.stop().await;
     }
 
-    async fn setting_the_clock_neither_locks_out_nor_gives_away(w: &World) {
+    async fn adjusting_the_wall_clock_does_not_change_quotas(w: &World) {
         let node = node_with_quota(w, 10).await;
         let owner = w.owner.at(node.address);
         assert_eq!(burst(std::slice::from_ref(&owner), 6).await, 6);
-        w.clock.step(-3600);
+        w.clock.adjust_wall_clock(-3600);
         assert_eq!(burst(std::slice::from_ref(&owner), 10).await, 4, "an hour back");
-        w.clock.step(7200);
+        w.clock.adjust_wall_clock(7200);
         assert_eq!(burst(std::slice::from_ref(&owner), 10).await, 0, "two hours forward");
-        w.clock.step(-3600);
-        w.pass(seconds(12));
+        w.clock.adjust_wall_clock(-3600);
+        w.advance_clock(seconds(12));
         assert_eq!(burst(&[owner], 10).await, 2, "only time that passes fills the bucket");
         node.stop().await;
     }
@@ -112,33 +113,33 @@ both! {
         let node = node_with_quota(w, 20).await;
         let mut callers = Vec::new();
         for _ in 0..50 {
-            let (_, caller) = w.caller(new_key("teams:read")).await;
+            let (_, caller) = w.client_with_key(new_key("teams:read")).await;
             callers.push(caller.at(node.address));
         }
         assert_eq!(burst(&callers, 50).await, 20);
         node.stop().await;
     }
 
-    async fn a_flood_over_the_quota_does_not_reach_the_writers_of_the_database(w: &World) {
+    async fn requests_over_the_quota_cause_no_database_writes(w: &World) {
         let node = node_with_quota(w, 20).await;
         let owner = w.owner.at(node.address);
         assert_eq!(burst(std::slice::from_ref(&owner), 30).await, 20);
         let before = node.app.db.stats().jobs;
         assert_eq!(burst(&[owner], 200).await, 0);
-        // That the key was used may still be being noted, for those that were let in.
-        let written = node.app.db.stats().jobs - before;
-        assert!(written < 20, "{written}");
+        // The last use of the key may still be being written for the accepted requests.
+        let writes = node.app.db.stats().jobs - before;
+        assert!(writes < 20, "{writes}");
         node.stop().await;
     }
 
-    async fn another_account_is_not_slowed_down(w: &World) {
+    async fn accounts_do_not_share_a_quota(w: &World) {
         let node = node_with_quota(w, 5).await;
         assert_eq!(burst(&[w.owner.at(node.address)], 10).await, 5);
         assert_eq!(burst(&[w.stranger.at(node.address)], 10).await, 5);
         node.stop().await;
     }
 
-    async fn an_invented_forwarded_address_does_not_escape_the_bound_on_failures(w: &World) {
+    async fn a_forged_forwarded_address_does_not_evade_the_failure_limit(w: &World) {
         let node = w.node(|config| config.auth_failures = 5.try_into().unwrap()).await;
         let guesser = Client::new(node.address, Some("tl_live_guess"));
         for host in 0..5 {
@@ -148,14 +149,14 @@ both! {
         let guesser = guesser.with("X-Forwarded-For", "198.51.100.1");
         let refused = guesser.get("/me").await.refused(429, "rate_limited");
         assert!(number(&refused, "retry-after") >= 1);
-        // A good key from the same address still opens.
+        // A valid key from the same address still works.
         w.owner.at(node.address).get("/me").await.ok();
-        w.pass(seconds(12));
+        w.advance_clock(seconds(12));
         guesser.get("/me").await.refused(401, "invalid_credentials");
         node.stop().await;
     }
 
-    async fn a_whole_ipv6_network_is_one_address_behind_a_trusted_proxy(w: &World) {
+    async fn an_ipv6_network_counts_as_one_address_behind_a_trusted_proxy(w: &World) {
         let node = w.node(|config| {
             config.auth_failures = 5.try_into().unwrap();
             config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
@@ -171,12 +172,12 @@ both! {
         guess("2001:db8:1:3::1").await.refused(401, "invalid_credentials");
         for host in 0..10_000u128 {
             let address = IpAddr::V6((0x2001_0db8_0001_0002_u128 << 64 | host << 20).into());
-            assert_eq!(node.app.limits.fail(address, Error::not_found()).code, Code::RateLimited);
+            assert_eq!(node.app.limits.count_failure(address, Error::not_found()).code, Code::RateLimited);
         }
         node.stop().await;
     }
 
-    async fn a_flood_of_wrong_secrets_costs_the_victim_nothing(w: &World) {
+    async fn wrong_secrets_do_not_use_up_the_quota_of_the_victim(w: &World) {
         let node = node_with_quota(w, 10).await;
         let victim = w.owner.at(node.address);
         let forged = with_wrong_secret(victim.key.as_deref().unwrap());
@@ -189,7 +190,7 @@ both! {
         node.stop().await;
     }
 
-    async fn the_quota_is_told_in_numbers_that_agree(w: &World) {
+    async fn quota_headers_agree_with_each_other(w: &World) {
         for (quota, per_unit) in [(6, 10), (60, 1)] {
             let node = node_with_quota(w, quota).await;
             let owner = w.owner.at(node.address);
@@ -209,46 +210,46 @@ both! {
             assert!(number(&refused, "retry-after") >= per_unit);
             assert_eq!(number(&refused, "x-ratelimit-reset"), w.clock.clock().now().seconds() + 60);
             node.stop().await;
-            w.pass(seconds(120));
+            w.advance_clock(seconds(120));
         }
     }
 
-    async fn every_answer_to_a_known_caller_tells_the_quota_as_structured_fields(w: &World) {
+    async fn every_answer_to_an_authenticated_caller_has_quota_headers(w: &World) {
         let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
         let unchanged = w.owner.with("If-None-Match", "\"1\"").get(&team.path("")).await;
         assert_eq!(unchanged.status, 304);
         let missing = w.owner.get("/teams/team_00000000000000000000000001").await;
         let forbidden = w.bystander.get("/teams").await.refused(403, "insufficient_scope");
-        let broken = answer_of_a_broken_handler(w).await;
+        let broken = answer_of_a_panicking_handler(w).await;
         let node = node_with_quota(w, 1).await;
         burst(&[w.owner.at(node.address)], 2).await;
         let refused = w.owner.at(node.address).get("/me").await.refused(429, "rate_limited");
         node.stop().await;
         let missing = missing.refused(404, "not_found");
         for answer in [team, unchanged, missing, forbidden, broken, refused] {
-            let policy = structured(answer.header("ratelimit-policy").unwrap());
+            let policy = parse_structured(answer.header("ratelimit-policy").unwrap());
             assert_eq!(policy.iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["q", "w"]);
-            let left = structured(answer.header("ratelimit").unwrap());
+            let left = parse_structured(answer.header("ratelimit").unwrap());
             assert_eq!(left.iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["r", "t"]);
             assert_eq!(left[0].1, number(&answer, "x-ratelimit-remaining"));
         }
         assert_eq!(w.nobody.get("/me").await.refused(401, "missing_credentials").header("ratelimit"), None);
     }
 
-    async fn the_twenty_first_hanging_upload_is_refused_until_one_goes_away(w: &World) {
+    async fn rejects_the_twenty_first_slow_upload_until_another_ends(w: &World) {
         let body = r#"{ "name": "Kraken" }"#;
         let mut uploads = join_all((0..21).map(|_| Upload::begin(&w.owner, body))).await;
-        // Only a body that takes its time counts, so this cannot be told at once.
-        let waiting = uploads.iter_mut().map(|upload| Box::pin(read_answer(&mut upload.stream, "POST")));
+        // Only slow bodies count, so the rejection takes a moment.
+        let waiting = uploads.iter_mut().map(|upload| Box::pin(read_response(&mut upload.stream, "POST")));
         let (refused, _, others) = select_all(waiting).await;
         let refused = refused.unwrap().refused(429, "too_many_concurrent");
         assert!(number(&refused, "retry-after") >= 1);
-        // By then the others have their places, and keep them.
+        // The others are accepted by then, and stay so.
         assert!(tokio::time::timeout(seconds(2), select_all(others)).await.is_err(), "one is refused");
-        // Another account has places of its own.
+        // Another account has its own limit.
         let other = Upload::begin(&w.stranger, body).await;
         drop(uploads);
-        // The service notices by and by.
+        // The service takes a moment to notice.
         let left = async {
             while w.node.app.metrics.connections.load(Ordering::Relaxed) > 1 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -256,43 +257,43 @@ both! {
         };
         tokio::time::timeout(seconds(30), left).await.expect("they are noticed to be gone");
         let mut next = Upload::begin(&w.owner, body).await;
-        let early = tokio::time::timeout(seconds(2), read_answer(&mut next.stream, "POST")).await;
+        let early = tokio::time::timeout(seconds(2), read_response(&mut next.stream, "POST")).await;
         assert!(early.is_err(), "a place was free");
         next.end(body).await.created();
         other.end(body).await.created();
     }
 
-    async fn a_database_that_cannot_lend_quota_refuses_with_503_and_not_429(w: &World) {
+    async fn an_unavailable_shared_quota_is_503_and_not_429(w: &World) {
         let Some(server) = w.database.postgres_client().await else { return };
         let node = node_with_quota(w, 10).await;
         let owner = w.owner.at(node.address);
-        // As after a failover: everything can be read and nothing written.
+        // As after a failover: the database is read-only.
         let set = "do $$ begin execute format('alter database %I set default_transaction_read_only = on',
             current_database()); end $$";
         let end = "select pg_terminate_backend(pid) from pg_stat_activity
             where datname = current_database() and pid <> pg_backend_pid()";
         server.batch_execute(set).await.unwrap();
         server.batch_execute(end).await.unwrap();
-        // The first answers may be about the lost connections; the last one is about the quota.
+        // The first answers may be due to the lost connections; the last one is due to the quota.
         for _ in 0..10 {
             let refused = owner.get("/me").await.refused(503, "overloaded");
             assert!(number(&refused, "retry-after") >= 1);
         }
         server.batch_execute(&set.replace("= on", "= off")).await.unwrap();
         server.batch_execute(end).await.unwrap();
-        let healed = async {
+        let recovered = async {
             while owner.get("/me").await.status != 200 {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        tokio::time::timeout(seconds(30), healed).await.expect("it heals by itself");
+        tokio::time::timeout(seconds(30), recovered).await.expect("the service recovers");
         node.stop().await;
     }
 }
 
-/// What a known caller gets from a handler that panics.
-async fn answer_of_a_broken_handler(w: &World) -> Answer {
-    async fn broken(_: Caller<Anything>) {
+/// The answer of a panicking handler to an authenticated caller.
+async fn answer_of_a_panicking_handler(w: &World) -> TestResponse {
+    async fn broken(_: Caller<AnyCredential>) {
         panic!("this handler is broken on purpose");
     }
     let router = Router::new().route("/broken", get(broken)).with_state(w.node.app.clone());
@@ -301,15 +302,15 @@ async fn answer_of_a_broken_handler(w: &World) -> Answer {
         .header("authorization", format!("Bearer {}", w.owner.key.as_deref().unwrap()))
         .body(Body::empty())
         .unwrap();
-    let response = edge::answer(&w.node.app, &router, request, [127, 0, 0, 1].into()).await;
+    let response = edge::handle(&w.node.app, &router, request, [127, 0, 0, 1].into()).await;
     assert_eq!(response.status(), 500);
     let text = |value: &::http::HeaderValue| value.to_str().unwrap().to_owned();
     let headers = response.headers().iter().map(|(name, value)| (name.to_string(), text(value)));
-    Answer { status: 500, headers: headers.collect(), body: json!(null), text: String::new() }
+    TestResponse { status: 500, headers: headers.collect(), body: json!(null), text: String::new() }
 }
 
-/// Reads a list of one string with whole numbers as parameters, as RFC 8941 writes it.
-fn structured(value: &str) -> Vec<(&str, i64)> {
+/// Parses a structured field (RFC 8941): one string with integer parameters.
+fn parse_structured(value: &str) -> Vec<(&str, i64)> {
     let mut parts = value.split(';');
     let name = parts.next().unwrap().strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     assert_eq!(name, Some("default"), "{value}");

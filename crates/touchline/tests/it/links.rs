@@ -1,6 +1,5 @@
-//! Follows every link of every page, as everybody who looks at pages, in the demo club and in a new one. Every link
-//! leads to a page that its reader may open, and every anchor exists. Links in the repository's Markdown files lead
-//! to files.
+//! Follows every link of every page as each kind of user, in the demo club and in a new one. Every link leads to a
+//! page that the user may open, and every anchor exists. Links in the repository's Markdown files lead to files.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -19,42 +18,42 @@ use touchline::roster::linking;
 use touchline::web::guides::slug;
 use touchline::web::page::{ACCOUNT, ADMIN};
 
-/// How many pages of one kind are opened, such as the pages of orders.
-const EACH: usize = 2;
-/// Nobody finds more pages than this.
-const BOUND: usize = 600;
+/// How many pages of one kind are opened, such as pages of orders.
+const MAX_PER_KIND: usize = 2;
+/// No user finds more pages than this.
+const MAX_PAGES: usize = 600;
 
-/// Everything that stands in an attribute of this name.
+/// The values of all attributes with this name.
 fn attributes<'a>(html: &'a str, name: &str) -> Vec<&'a str> {
     let start = format!(" {name}=\"");
     let values = html.split(start.as_str()).skip(1);
     values.map(|rest| rest.split('"').next().unwrap_or_default()).collect()
 }
 
-/// A link as the browser reads it, or nothing if it leads to another site.
+/// The URL and anchor of a link as the browser resolves it, or `None` if it leads to another site.
 fn target(page: &str, link: &str) -> Option<(String, Option<String>)> {
     let link = link.replace("&#38;", "&").replace("&amp;", "&");
-    let (place, anchor) = match link.split_once('#') {
-        Some((place, anchor)) => (place.to_owned(), Some(anchor.to_owned())),
+    let (url, anchor) = match link.split_once('#') {
+        Some((url, anchor)) => (url.to_owned(), Some(anchor.to_owned())),
         None => (link, None),
     };
-    let scheme = place.split(['/', '?']).next().is_some_and(|start| start.contains(':'));
-    if scheme || place.starts_with("//") {
+    let scheme = url.split(['/', '?']).next().is_some_and(|start| start.contains(':'));
+    if scheme || url.starts_with("//") {
         return None;
     }
     let path = page.split('?').next().unwrap();
-    let place = match place {
-        place if place.is_empty() => page.to_owned(),
-        place if place.starts_with('/') => place,
-        place if place.starts_with('?') => format!("{path}{place}"),
-        place => format!("{}/{place}", path.rsplit_once('/').unwrap().0),
+    let url = match url {
+        url if url.is_empty() => page.to_owned(),
+        url if url.starts_with('/') => url,
+        url if url.starts_with('?') => format!("{path}{url}"),
+        url => format!("{}/{url}", path.rsplit_once('/').unwrap().0),
     };
-    Some((place, anchor))
+    Some((url, anchor))
 }
 
-/// What kind of page an address leads to: ids and the values of a query do not matter.
-fn kind(place: &str) -> String {
-    let (path, query) = place.split_once('?').unwrap_or((place, ""));
+/// The kind of page that a URL leads to: the URL without ids and query values.
+fn kind(url: &str) -> String {
+    let (path, query) = url.split_once('?').unwrap_or((url, ""));
     let part = |part: &str| {
         let id = part.split_once('_').is_some_and(|(_, id)| id.len() == 26);
         if id { "{id}".to_owned() } else { part.to_owned() }
@@ -68,52 +67,52 @@ fn kind(place: &str) -> String {
     )
 }
 
-/// Follows every link from these pages on. Returns what was opened, by address.
+/// Follows every link, starting at these pages. Returns the opened pages by URL.
 async fn crawl(who: &str, mut browser: Browser, starts: &[&str]) -> BTreeMap<String, String> {
-    let mut open: VecDeque<_> =
+    let mut queue: VecDeque<_> =
         starts.iter().map(|start| (String::new(), (*start).to_owned())).collect();
     let (mut pages, mut kinds) = (BTreeMap::new(), BTreeMap::<String, usize>::new());
     let mut anchors = Vec::new();
-    while let Some((from, place)) = open.pop_front() {
-        let known = kinds.entry(kind(&place)).or_default();
-        if pages.contains_key(&place) || *known >= EACH {
+    while let Some((from, url)) = queue.pop_front() {
+        let opened = kinds.entry(kind(&url)).or_default();
+        if pages.contains_key(&url) || *opened >= MAX_PER_KIND {
             continue;
         }
-        *known += 1;
-        let page = browser.open(&place).await;
+        *opened += 1;
+        let page = browser.open(&url).await;
         assert_eq!(
             page.status, 200,
-            "{who}: {from} links to {place}, which answers {}: {}",
+            "{who}: {from} links to {url}, which answers {}: {}",
             page.status, page.text
         );
         let html = page.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
         let links =
             ["href", "src", "action"].into_iter().flat_map(|name| attributes(&page.text, name));
         for link in links.filter(|_| html) {
-            let Some((to, anchor)) = target(&place, link) else { continue };
-            anchors.extend(anchor.map(|anchor| (place.clone(), to.clone(), anchor)));
-            // A form that is sent leads to what it made, which other tests look at.
+            let Some((to, anchor)) = target(&url, link) else { continue };
+            anchors.extend(anchor.map(|anchor| (url.clone(), to.clone(), anchor)));
+            // Other tests check what submitting a form leads to.
             let posted = page.text.contains(&format!("method=\"post\" action=\"{link}\""));
-            // The script of the reference is large; one look at it is enough.
+            // The script of the API reference is large; opening it once is enough.
             let large = to == "/docs/scalar.js" && !starts.contains(&"/docs");
             if !posted && !large {
-                open.push_back((place.clone(), to));
+                queue.push_back((url.clone(), to));
             }
         }
-        pages.insert(place, page.text);
-        assert!(pages.len() < BOUND, "{who} finds more than {BOUND} pages");
+        pages.insert(url, page.text);
+        assert!(pages.len() < MAX_PAGES, "{who} finds more than {MAX_PAGES} pages");
     }
     for (from, to, anchor) in anchors {
-        // What was not opened is like what was.
+        // A page that was not opened is like one that was.
         let Some(text) = pages.get(&to) else { continue };
-        let there = text.contains(&format!("id=\"{anchor}\""));
-        assert!(there, "{who}: {from} links to {to}#{anchor}, which has no such id");
+        let exists = text.contains(&format!("id=\"{anchor}\""));
+        assert!(exists, "{who}: {from} links to {to}#{anchor}, which has no such id");
     }
     pages
 }
 
-/// Every entry of a menu is opened, and its page shows the menu with the entry marked.
-fn keeps_its_menu(who: &str, pages: &BTreeMap<String, String>, admin: bool) {
+/// Asserts that every menu entry was opened, and that its page shows the menu with the entry marked.
+fn assert_menu(who: &str, pages: &BTreeMap<String, String>, admin: bool) {
     let menus = if admin { [ADMIN, ACCOUNT].concat() } else { ACCOUNT.to_vec() };
     for section in menus.iter().flat_map(|(_, sections)| sections.iter()) {
         let page = pages.get(section.href());
@@ -123,11 +122,11 @@ fn keeps_its_menu(who: &str, pages: &BTreeMap<String, String>, admin: bool) {
     }
 }
 
-/// Everything that links can lead to and the demo club lacks.
-async fn furnish(w: &World, club: AccountId, owner: &User) {
+/// Adds what links can lead to and the demo club lacks.
+async fn add_missing_data(w: &World, club: AccountId, owner: &User) {
     w.app_of(club, Kind::Server, "https://app.example/back", "teams:read").await;
     let (email, by) = ("invited@example.org".to_owned(), owner.id);
-    let new = NewInvitation { email, role: Role::Member, tie: None };
+    let new = NewInvitation { email, role: Role::Member, relation_to: None };
     let invite = move |tx: &store::Tx<'_>| invitation::invite(tx, by, new);
     w.db().write(Scope::account(club, "test"), invite).await.unwrap();
 }
@@ -141,12 +140,12 @@ async fn people(w: &World) -> [String; 3] {
     let team = teams.data()[0]["id"].as_str().unwrap();
     let roster = key.get(&format!("/teams/{team}/roster?include=private&limit=100")).await.ok();
     let members = roster.data().as_array().unwrap().clone();
-    let of = |role: &str| {
+    let person_with = |role: &str| {
         members.iter().find(|member| member["role"] == role).unwrap()["person_id"].clone()
     };
-    let guarded = members.iter().find_map(|member| member["guardians"][0]["id"].as_str());
+    let guardian = members.iter().find_map(|member| member["guardians"][0]["id"].as_str());
     let text = |id: &testkit::Value| id.as_str().unwrap().to_owned();
-    [text(&of("coach")), text(&of("player")), guarded.unwrap().to_owned()]
+    [text(&person_with("coach")), text(&person_with("player")), guardian.unwrap().to_owned()]
 }
 
 async fn member(w: &World, email: &str, person: &str) -> User {
@@ -163,7 +162,7 @@ fn every_link_of_the_demo_club_leads_somewhere() {
         demo::load(&w.node.app).await.unwrap();
         let owner = w.user_of(demo::ACCOUNT, Role::Owner, "owner@example.org").await;
         let admin = w.user_of(demo::ACCOUNT, Role::Admin, "admin@example.org").await;
-        furnish(w, demo::ACCOUNT, &owner).await;
+        add_missing_data(w, demo::ACCOUNT, &owner).await;
         let [coach, player, guardian] = people(w).await;
         let coach = member(w, "coach@example.org", &coach).await;
         let player = member(w, "player@example.org", &player).await;
@@ -178,7 +177,7 @@ fn every_link_of_the_demo_club_leads_somewhere() {
         for (who, user, is_admin) in everybody {
             let browser = w.browser_at(user.id, Some(demo::ACCOUNT)).await;
             let pages = crawl(who, browser, &["/", "/account", "/accounts"]).await;
-            keeps_its_menu(who, &pages, is_admin);
+            assert_menu(who, &pages, is_admin);
             assert_eq!(pages.contains_key("/admin"), is_admin, "{who}");
         }
     });
@@ -188,11 +187,12 @@ fn every_link_of_the_demo_club_leads_somewhere() {
 fn every_link_leads_somewhere_for_people_without_a_club() {
     testkit::world::run(Engine::Sqlite, async |w: &World| {
         // Before anybody can sign in, the start page says what to do.
-        let pages = crawl("nobody, before the set-up", w.newcomer(), &["/", "/sign-in"]).await;
+        let pages =
+            crawl("nobody, before the set-up", w.anonymous_browser(), &["/", "/sign-in"]).await;
         assert!(pages["/"].contains("touchline set-up-link"));
-        let elsewhere = make_account(w.db(), "Elsewhere", w.clock.clock().now()).await;
-        let user = w.user_of(elsewhere, Role::Member, "alone@example.org").await;
-        let pages = crawl("nobody", w.newcomer(), &["/", "/sign-in", "/docs"]).await;
+        let other_club = make_account(w.db(), "Elsewhere", w.clock.clock().now()).await;
+        let user = w.user_of(other_club, Role::Member, "alone@example.org").await;
+        let pages = crawl("nobody", w.anonymous_browser(), &["/", "/sign-in", "/docs"]).await;
         for guide in &touchline::web::guides::GUIDES {
             assert!(pages.contains_key(&format!("/docs/{}", guide.name)), "{}", guide.name);
         }
@@ -201,13 +201,13 @@ fn every_link_leads_somewhere_for_people_without_a_club() {
             crawl("somebody without a club", without, &["/", "/account", "/accounts"]).await;
         assert!(pages.contains_key("/account/claims"));
         // Somebody without any role on a roster sees the same menu.
-        let browser = w.browser_at(user.id, Some(elsewhere)).await;
-        keeps_its_menu("outsider", &crawl("outsider", browser, &["/", "/account"]).await, false);
+        let browser = w.browser_at(user.id, Some(other_club)).await;
+        assert_menu("outsider", &crawl("outsider", browser, &["/", "/account"]).await, false);
         // A new club has no data yet, and other hints.
-        let owner = w.user_of(elsewhere, Role::Owner, "new@example.org").await;
-        let browser = w.browser_at(owner.id, Some(elsewhere)).await;
+        let owner = w.user_of(other_club, Role::Owner, "new@example.org").await;
+        let browser = w.browser_at(owner.id, Some(other_club)).await;
         let pages = crawl("owner of a new club", browser, &["/", "/account"]).await;
-        keeps_its_menu("owner of a new club", &pages, true);
+        assert_menu("owner of a new club", &pages, true);
         assert!(pages["/admin/dues/new"].contains("href=\"/admin/teams/new\""));
     });
 }
@@ -220,13 +220,13 @@ fn markdown_links(text: &str) -> Vec<String> {
     links.map(|rest| rest.split([')', ' ']).next().unwrap_or_default().to_owned()).collect()
 }
 
-fn markdown_files(folder: &Path, found: &mut Vec<PathBuf>) {
+fn markdown_files(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
         if path.is_dir() && path.ends_with("adr") {
-            markdown_files(&path, found);
+            markdown_files(&path, files);
         } else if path.extension().is_some_and(|ending| ending == "md") {
-            found.push(path);
+            files.push(path);
         }
     }
 }
@@ -243,16 +243,15 @@ fn links_between_markdown_files_lead_to_files() {
             if link.starts_with("http") {
                 continue;
             }
-            let (place, anchor) = link.split_once('#').unwrap_or((&link, ""));
-            let path =
-                if place.is_empty() { file.clone() } else { file.parent().unwrap().join(place) };
+            let (url, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let path = if url.is_empty() { file.clone() } else { file.parent().unwrap().join(url) };
             assert!(path.is_file(), "{} links to {link}", file.display());
             if !anchor.is_empty() {
                 let text = fs::read_to_string(&path).unwrap();
                 let mut headings = text.lines().filter(|line| line.starts_with('#'));
-                let there =
+                let exists =
                     headings.any(|line| slug(line.trim_start_matches('#').trim()) == anchor);
-                assert!(there, "{} links to {link}", file.display());
+                assert!(exists, "{} links to {link}", file.display());
             }
             count += 1;
         }
@@ -262,9 +261,9 @@ fn links_between_markdown_files_lead_to_files() {
 
 #[test]
 fn links_of_the_openapi_document_lead_to_guides() {
-    let document = touchline::document();
-    let known = |place: &str| {
-        let name = place.trim_start_matches("/docs").trim_start_matches('/');
+    let document = touchline::openapi_json();
+    let exists = |url: &str| {
+        let name = url.trim_start_matches("/docs").trim_start_matches('/');
         ["", "errors"].contains(&name)
             || touchline::web::guides::GUIDES.iter().any(|guide| guide.name == name)
     };
@@ -274,5 +273,8 @@ fn links_of_the_openapi_document_lead_to_guides() {
         .map(|rest| format!("/{}", rest.split([')', '#']).next().unwrap()))
         .collect();
     assert!(links.len() > 5);
-    assert_eq!(links.iter().filter(|link| !known(link)).collect::<Vec<_>>(), Vec::<&String>::new());
+    assert_eq!(
+        links.iter().filter(|link| !exists(link)).collect::<Vec<_>>(),
+        Vec::<&String>::new()
+    );
 }

@@ -1,7 +1,10 @@
-//! Stories about the service, told over real sockets on real databases.
+//! Integration tests of the service, over real sockets on real databases.
 
-#![expect(clippy::unwrap_used, reason = "a story that does not go as told has failed")]
-#![expect(clippy::disallowed_methods, reason = "a story has no service to lend it tasks")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests run outside a service, so they spawn tasks directly"
+)]
 
 mod access;
 mod admin_apps;
@@ -19,6 +22,7 @@ mod cards_crash;
 mod cards_localstripe;
 mod cards_refunds;
 mod cards_returns;
+mod compression;
 mod conditions;
 mod crash;
 mod disk;
@@ -34,7 +38,7 @@ mod events;
 mod events_input;
 mod events_lists;
 mod exports;
-mod house;
+mod architecture;
 mod http;
 mod idempotency;
 mod joining;
@@ -45,17 +49,19 @@ mod keys;
 mod limits;
 mod linking;
 mod links;
+mod list_filters;
 mod locations;
 mod mail;
 mod mail_sending;
 mod mail_unsubscribe;
 mod matrix;
-mod matrix_bodies;
+mod unknown_fields;
 mod messages;
 mod migrations;
 mod money;
 mod money_crash;
-mod messages_people;
+mod money_lists;
+mod messages_fixtures;
 mod messages_reading;
 mod messages_retracted;
 mod messages_safety;
@@ -75,7 +81,7 @@ mod openapi;
 mod page_routes;
 mod pages;
 mod pages_matrix;
-mod page_numbers;
+mod linked_numbers;
 mod paging;
 mod passkeys;
 mod privacy;
@@ -86,7 +92,7 @@ mod roster;
 mod roster_batch;
 mod roster_people;
 mod roster_privacy;
-mod roster_trust;
+mod roster_escalation;
 mod rsvps;
 mod safeguarding;
 mod safeguarding_attacks;
@@ -108,17 +114,17 @@ mod signin_account;
 mod signin_attacks;
 mod signin_reset;
 mod signin_two_step;
-mod standing;
-mod standing_messages;
-mod strangers;
+mod roster_access;
+mod roster_access_messages;
+mod tenant_isolation;
 mod team_pages;
 mod teams;
 mod users;
 mod webhooks;
 mod webhooks_crash;
 mod webhooks_api;
-mod webhooks_kinds;
-mod webhooks_rights;
+mod webhooks_event_types;
+mod webhooks_permissions;
 mod webhooks_health;
 mod webhooks_receivers;
 mod webhooks_sample;

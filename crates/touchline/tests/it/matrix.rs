@@ -1,19 +1,21 @@
-//! Who may do what, operation by operation: every operation of the API's description against everybody in
-//! the cast, with every scope. An operation that is not in the table fails the story.
+//! The permission matrix: every operation of the OpenAPI description, called by everybody in the
+//! cast with every scope. An operation that is missing from the table fails the test.
 
 use store::{Scope, bind};
-use testkit::{Cast, Client, Value, World, both, json};
+use testkit::{Cast, Client, TestResponse, Value, World, both, json};
 
 use crate::cards::checkout_of;
-use crate::mail::put_one;
+use crate::mail::queue_one_email;
 use crate::openapi::operations;
-use crate::shop::sold;
-use crate::standing::{acting, callers};
-use crate::strangers::{about, about_team, paid_due, place, send, tested_webhook};
+use crate::roster_access::{client_with_all_scopes, clients_of_cast};
+use crate::shop::create_store_objects;
+use crate::tenant_isolation::{
+    fill_path, paid_due, send_example, tested_webhook, with_example_team, with_person_query,
+};
 
-/// What becomes of an operation: `+` it is let through, `-` it is refused (403), `0` it is as if there were
-/// nothing (404). The columns: owner, admin, coach, parent, player and outsider with what is somebody
-/// else's, and the parent with what is their own.
+/// The outcome per caller: `+` allowed, `-` forbidden (403), `0` not found (404). The columns are
+/// owner, admin, coach, parent, player and outsider with somebody else's objects, then the parent
+/// with their own.
 const TABLE: &[(&str, &str)] = &[
     ("me_get", "++++++ +"),
     ("teams_list", "+++++- +"),
@@ -27,7 +29,7 @@ const TABLE: &[(&str, &str)] = &[
     ("roster_get", "+++++- +"),
     ("roster_update", "+++--- -"),
     ("roster_remove", "+++--- -"),
-    ("roster_add_all", "+++--- -"),
+    ("roster_add_batch", "+++--- -"),
     ("people_list", "+++--- -"),
     ("people_get", "+++00- +"),
     ("people_update", "+++--- -"),
@@ -48,8 +50,8 @@ const TABLE: &[(&str, &str)] = &[
     ("rsvps_answer", "+++--- +"),
     ("rsvps_history", "+++--- -"),
     ("rsvps_unanswered", "+++--- -"),
-    ("duties_take", "+++--- +"),
-    ("duties_release", "+++--- +"),
+    ("duties_assign", "+++--- +"),
+    ("duties_unassign", "+++--- +"),
     ("locations_list", "+++++- +"),
     ("locations_create", "+++--- -"),
     ("locations_get", "+++++- +"),
@@ -60,18 +62,18 @@ const TABLE: &[(&str, &str)] = &[
     ("calendar_feeds_get", "+++00- +"),
     ("calendar_feeds_revoke", "+++00- +"),
     ("messages_list", "+++++- +"),
-    // The example announces something; what families write is told in `standing_messages`.
+    // The example is an announcement; what families may send is tested in `roster_access_messages`.
     ("messages_create", "+++--- -"),
     ("messages_unread", "+++--- +"),
     ("messages_get", "+++00- +"),
-    // The example pins it.
+    // The example pins the message.
     ("messages_update", "+++00- -"),
     ("messages_retract", "+++00- +"),
     ("messages_receipts", "+++00- +"),
-    // Nobody says that somebody else has read something.
-    ("messages_read", "++-00- +"),
-    ("money_settings_get", "+++++- +"),
-    ("money_settings_update", "++---- -"),
+    // Only the reader can mark a message as read.
+    ("messages_mark_read", "++-00- +"),
+    ("payment_settings_get", "+++++- +"),
+    ("payment_settings_update", "++---- -"),
     ("dues_list", "+++++- +"),
     ("dues_charge", "+++--- -"),
     ("dues_remind_team", "+++--- -"),
@@ -80,16 +82,16 @@ const TABLE: &[(&str, &str)] = &[
     ("dues_waive", "+++--- -"),
     ("dues_remind", "+++--- -"),
     ("dues_payments_list", "+++00- +"),
-    // The example is a transfer; families pay with what they have paid ahead.
+    // The example is a bank transfer; families may only pay from their credit.
     ("dues_payments_create", "+++00- -"),
     ("dues_payments_get", "+++00- +"),
     ("dues_payments_refund", "+++--- -"),
     ("dues_team_statement", "+++--- -"),
     ("dues_statement", "+++--- +"),
-    ("outbox_list", "++---- -"),
-    ("outbox_get", "++---- -"),
-    ("money_settings_get", "+++++- +"),
-    ("money_settings_update", "++---- -"),
+    ("emails_list", "++---- -"),
+    ("emails_get", "++---- -"),
+    ("payment_settings_get", "+++++- +"),
+    ("payment_settings_update", "++---- -"),
     ("products_list", "+++++- +"),
     ("products_create", "+++--- -"),
     ("products_get", "+++++- +"),
@@ -101,15 +103,18 @@ const TABLE: &[(&str, &str)] = &[
     ("discounts_update", "++---- -"),
     ("discounts_archive", "++---- -"),
     ("orders_list", "+++++- +"),
-    // The example names a product that is not there; who may order for whom is told in `shop_people`.
+    // The example names an unknown product; who may order for whom is tested in `shop_people`.
     ("orders_create", "+++++- +"),
     ("orders_get", "+++00- +"),
+    ("orders_update", "+++--- -"),
     ("orders_pay", "+++--- -"),
-    ("orders_fulfil", "+++--- -"),
+    ("orders_fulfill", "+++--- -"),
     ("orders_cancel", "+++00- +"),
     ("orders_refund", "+++--- -"),
     ("orders_payments_list", "+++00- +"),
     ("orders_refunds_list", "+++00- +"),
+    ("payments_list", "+++++- +"),
+    ("refunds_list", "+++++- +"),
     ("orders_erase_buyer", "++---- -"),
     ("orders_checkout", "+++00- +"),
     ("dues_checkout", "+++00- +"),
@@ -138,47 +143,59 @@ const TABLE: &[(&str, &str)] = &[
     ("event_types_list", "++++++ +"),
 ];
 
-/// One object of every kind around a child of the team: a child of strangers, or the parent's own.
-async fn around(
+/// A game with a duty.
+async fn create_game(w: &World, team: &str, location: &str) -> TestResponse {
+    let game = json!({ "team_id": team, "type": "game", "starts_at": "2026-09-10T18:00",
+        "location_id": location, "duties": [{ "name": "Oranges" }] });
+    w.owner.post("/events", game).await.created()
+}
+
+/// One object of every kind that belongs to a child of the team: a child of other people, or the
+/// parent's own.
+async fn objects_of_child(
     w: &World,
     cast: &Cast,
     team: &str,
-    own: Option<&Client>,
+    own_client: Option<&Client>,
 ) -> Vec<(&'static str, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let guardian = if own.is_some() {
+    let guardian = if own_client.is_some() {
         json!({ "id": cast.pat })
     } else {
         json!({ "first_name": "Gil", "email": "gil@example.org" })
     };
     let child = json!({ "first_name": "Tim", "allow_duplicate": true, "guardians": [guardian] });
-    let child = w.joins(team, child).await;
-    if own.is_none() {
+    let child = w.add_member(team, child).await;
+    if own_client.is_none() {
         w.confirm_guardians(&child.person).await;
     }
     let location =
         w.owner.post("/locations", json!({ "name": "Home", "shared": false })).await.created();
-    let event = json!({ "team_id": team, "type": "game", "starts_at": "2026-09-10T18:00",
-        "location_id": location.id(), "duties": [{ "name": "Oranges" }] });
-    let event = w.owner.post("/events", event).await.created();
+    let event = create_game(w, team, location.id()).await;
     let duty = text(&event.data()["duties"][0]["id"]);
-    let at = format!("/events/{}", event.id());
+    let event_path = format!("/events/{}", event.id());
     let yes = json!({ "answer": "yes" });
-    w.owner.put(&format!("{at}/rsvps/{}", child.member), yes).await.ok();
-    w.owner.send("PUT", &format!("{at}/duties/{duty}/takers/{}", child.person), None).await.ok();
-    let author = own.unwrap_or(&w.owner);
+    w.owner.put(&format!("{event_path}/rsvps/{}", child.member), yes).await.ok();
+    w.owner
+        .send("PUT", &format!("{event_path}/duties/{duty}/assignees/{}", child.person), None)
+        .await
+        .ok();
+    let author = own_client.unwrap_or(&w.owner);
     let feed = author.post("/calendar_feeds", json!({ "team_id": team })).await.created();
-    let members =
-        if own.is_some() { vec![&cast.kim.member, &child.member] } else { vec![&child.member] };
+    let members = if own_client.is_some() {
+        vec![&cast.kim.member, &child.member]
+    } else {
+        vec![&child.member]
+    };
     let mut message = json!({ "team_id": team, "kind": "message", "body": "Hello",
         "audience": { "to": "members", "member_ids": members } });
-    if own.is_none() && team == cast.hawks {
+    if own_client.is_none() && team == cast.hawks {
         message["on_behalf_of"] = json!(cast.kim.person);
     }
     let message = author.post("/messages", message).await.created();
     let [due, payment] = paid_due(w, team, &child.member).await;
     let [webhook, delivery] = tested_webhook(w).await;
-    let [product, discount, order] = sold(w, team, &child.member).await;
+    let [product, discount, order] = create_store_objects(w, team, &child.member).await;
     let checkout = checkout_of(w, &order.1).await;
     vec![
         ("{team_id}", team.to_owned()),
@@ -200,15 +217,15 @@ async fn around(
     ]
 }
 
-/// What the table says of an operation, column by column.
-fn expected(operation: &Value) -> Vec<char> {
+/// The expected outcomes of an operation, column by column.
+fn expected_outcomes(operation: &Value) -> Vec<char> {
     let id = operation["operationId"].as_str().unwrap();
-    let row = TABLE.iter().find(|(known, _)| *known == id);
-    let row = row.unwrap_or_else(|| panic!("say in the table who may do {id}"));
+    let row = TABLE.iter().find(|(operation_id, _)| *operation_id == id);
+    let row = row.unwrap_or_else(|| panic!("{id} is missing from the table"));
     row.1.chars().filter(|cell| *cell != ' ').collect()
 }
 
-/// How much has changed at Harbour, and how much is in its audit log.
+/// The sequence number of the last change at Harbour and the length of its audit log.
 async fn sequence(w: &World) -> (i64, i64) {
     let text = "select sequence, entries from journal where account_id = :account";
     let scope = Scope::account(w.harbour, "test");
@@ -216,85 +233,85 @@ async fn sequence(w: &World) -> (i64, i64) {
 }
 
 fn document() -> Value {
-    serde_json::from_str(&touchline::document()).unwrap()
+    serde_json::from_str(&touchline::openapi_json()).unwrap()
 }
 
 both! {
-    async fn everybody_may_do_what_the_table_says(w: &World) {
+    async fn callers_may_do_what_the_table_says(w: &World) {
         let cast = w.cast().await;
-        let mail = ("{mail_id}", put_one(w).await.to_string());
-        let parent = acting(w, cast.parent.id).await;
-        let mut columns = callers(w, &cast).await;
+        let mail = ("{email_id}", queue_one_email(w).await.to_string());
+        let parent = client_with_all_scopes(w, cast.parent.id).await;
+        let mut columns = clients_of_cast(w, &cast).await;
         columns.push(("parent with their own", parent.clone()));
-        for (column, (what, client)) in columns.iter().enumerate() {
-            let own = (column == 6).then_some(&parent);
-            let mut objects = around(w, &cast, &cast.hawks, own).await;
+        for (column, (caller, client)) in columns.iter().enumerate() {
+            let own_client = (column == 6).then_some(&parent);
+            let mut objects = objects_of_child(w, &cast, &cast.hawks, own_client).await;
             objects.push(mail.clone());
             for (method, path, operation) in operations(&document()) {
-                let expected = expected(&operation)[column];
+                let expected = expected_outcomes(&operation)[column];
                 let before = sequence(w).await;
-                let there = about(&place(&path, &objects), &objects);
-                let answer = send(client, &method, &there, &about_team(&operation, &objects)).await;
-                let got = match (answer.status, answer.body["code"].as_str()) {
+                let url = with_person_query(&fill_path(&path, &objects), &objects);
+                let answer = send_example(client, &method, &url, &with_example_team(&operation, &objects)).await;
+                let outcome = match (answer.status, answer.body["code"].as_str()) {
                     (403, Some("forbidden")) => '-',
                     (404, _) => '0',
                     (200..300 | 409 | 422, _) => '+',
                     _ => '?',
                 };
-                assert_eq!(got, expected, "{method} {path} by {what}: {}", answer.text);
+                assert_eq!(outcome, expected, "{method} {path} by {caller}: {}", answer.text);
                 if expected != '+' {
                     assert_eq!(sequence(w).await,
-                        before, "{method} {path} by {what} left a trace");
+                        before, "{method} {path} by {caller} changed something");
                 } else if method != "GET" {
-                    // Whatever it did is undone by beginning anew.
+                    // Create new objects, because the operation may have changed these.
                     w.owner.post(&format!("/teams/{}/restore", cast.hawks), json!({})).await;
-                    objects = around(w, &cast, &cast.hawks, own).await;
+                    objects = objects_of_child(w, &cast, &cast.hawks, own_client).await;
                     objects.push(mail.clone());
                 }
             }
         }
-        let known: Vec<_> = operations(&document()).into_iter().map(|(.., operation)| operation["operationId"].clone()).collect();
-        assert!(TABLE.iter().all(|(id, _)| known.contains(&json!(id))), "the table names an operation that is gone");
+        let operation_ids: Vec<_> = operations(&document()).into_iter().map(|(.., operation)| operation["operationId"].clone()).collect();
+        assert!(TABLE.iter().all(|(id, _)| operation_ids.contains(&json!(id))), "the table names an unknown operation");
     }
 
-    async fn nothing_is_changed_that_is_not_as_the_caller_expects(w: &World) {
+    async fn rejects_every_change_with_a_stale_etag(w: &World) {
         let cast = w.cast().await;
-        let objects = around(w, &cast, &cast.hawks, None).await;
-        let late = w.owner.with("If-Match", "\"1000000\"");
+        let objects = objects_of_child(w, &cast, &cast.hawks, None).await;
+        let stale_client = w.owner.with("If-Match", "\"1000000\"");
         let before = sequence(w).await;
-        let mut looked_at = 0;
+        let mut checked = 0;
         for (method, path, operation) in operations(&document()) {
-            let takes = &operation["parameters"].to_string();
-            if takes.contains("parameters/IfMatch") {
-                let there = place(&path, &objects);
-                let answer = send(&late, &method, &there, &about_team(&operation, &objects)).await;
+            let parameters = &operation["parameters"].to_string();
+            if parameters.contains("parameters/IfMatch") {
+                let url = fill_path(&path, &objects);
+                let answer = send_example(&stale_client, &method, &url, &with_example_team(&operation, &objects)).await;
                 assert_eq!(answer.status, 412, "{method} {path}: {}", answer.text);
-                looked_at += 1;
+                checked += 1;
             }
         }
-        assert!(looked_at > 40, "{looked_at}");
+        assert!(checked > 40, "{checked}");
         assert_eq!(sequence(w).await, before);
     }
 
-    async fn nobody_reaches_a_team_they_do_not_see(w: &World) {
+    async fn cannot_reach_a_team_they_cannot_see(w: &World) {
         let cast = w.cast().await;
-        let mut objects = around(w, &cast, &cast.otters, None).await;
-        objects.push(("{mail_id}", put_one(w).await.to_string()));
-        let before = w.news().await;
-        for (what, client) in callers(w, &cast).await.into_iter().skip(2) {
+        let mut objects = objects_of_child(w, &cast, &cast.otters, None).await;
+        objects.push(("{email_id}", queue_one_email(w).await.to_string()));
+        let before = w.notifications().await;
+        for (caller, client) in clients_of_cast(w, &cast).await.into_iter().skip(2) {
             for (method, path, operation) in operations(&document()) {
-                let place = about(&place(&path, &objects), &objects);
+                let url = with_person_query(&fill_path(&path, &objects), &objects);
                 if path.contains('{') {
-                    let refused = send(&client, &method, &place, &operation).await;
-                    assert!(matches!(refused.status, 403 | 404), "{method} {path} by {what}: {}", refused.text);
+                    let refused = send_example(&client, &method, &url, &operation).await;
+                    assert!(matches!(refused.status, 403 | 404), "{method} {path} by {caller}: {}", refused.text);
                 } else if method == "GET" {
-                    let list = send(&client, &method, &place, &operation).await;
-                    for (_, id) in objects.iter().filter(|(_, id)| !place.contains(id)) {
-                        assert!(!list.text.contains(id.as_str()), "{path} by {what}: {}", list.text);
+                    let list = send_example(&client, &method, &url, &operation).await;
+                    for (_, id) in objects.iter().filter(|(_, id)| !url.contains(id)) {
+                        assert!(!list.text.contains(id.as_str()), "{path} by {caller}: {}", list.text);
                     }
                 }
             }
         }
-        assert_eq!(w.news().await, before);
+        assert_eq!(w.notifications().await, before);
     }
 }

@@ -1,4 +1,4 @@
-//! What the steps of the schema do with the rows that an earlier version wrote.
+//! Tests of what migrations do with rows that an earlier version wrote.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use testkit::world::make_account;
 use testkit::{Engine, TestDatabase};
 use touchline::error::Error;
 use touchline::ids::{AccountId, EventId, InvitationId, LocationId, MemberId, PersonId, TeamId};
-use touchline::migrations::STEPS;
+use touchline::migrations::MIGRATIONS;
 
-/// How many steps there were before locations were shared and minors remembered.
+/// The number of migrations before shared locations and known minors were added.
 const BEFORE: usize = 9;
 
 const TEAM: &str = "insert into team (account_id, id, name, name_folded, age_group, timezone, unique_jerseys, status,
      roster_count, metadata, created_at, updated_at, version)
      values (:account, :id, :name, :name, :age_group, 'UTC', false, 'active', 0, '{}', 1, 1, 1)";
 const PERSON: &str =
-    "insert into person (account_id, id, first_name, name_folded, birth_date, wants_email, user_id,
+    "insert into person (account_id, id, first_name, name_folded, birth_date, email_opt_in, user_id,
      created_at, updated_at, version)
      values (:account, :id, :name, :name, :born, true, :user, 1, 1, 1)";
 const MEMBER: &str =
@@ -25,13 +25,13 @@ const MEMBER: &str =
      metadata, created_at, updated_at, version)
      values (:account, :id, :team, :person, :role, :plays, '[]', 'active', '{}', 1, 1, 1)";
 const GUARDIANSHIP: &str =
-    "insert into guardianship (account_id, person_id, guardian_id, position, may_pick_up,
+    "insert into guardianship (account_id, person_id, guardian_id, position, can_pick_up,
      receives_messages, created_at)
      values (:account, :child, :guardian, 0, true, true, 1)";
 const LOCATION: &str = "insert into location (account_id, id, name, name_folded, status, metadata, created_at, updated_at, version)
      values (:account, :id, :name, :name, 'active', '{}', 1, 1, 1)";
 const EVENT: &str = "insert into event (account_id, id, team_id, edited, kind, title, starts_at, ends_at, timezone, all_day,
-     location_id, asks_rsvp, duties, status, asked_count, yes_count, no_count, maybe_count, waiting_count, revision,
+     location_id, rsvp_enabled, duties, status, asked_count, yes_count, no_count, maybe_count, waitlisted_count, revision,
      revised_at, metadata, created_at, updated_at, version)
      values (:account, :id, :team, false, 'practice', 'x', 1, 2, 'UTC', false, :location, false, '[]', 'scheduled',
      0, 0, 0, 0, 0, 1, 1, '{}', 1, 1, 1)";
@@ -49,48 +49,49 @@ fn person(
 ) -> PersonId {
     let id = PersonId::from_bits(number);
     let user = signs_in.then_some(id);
-    tx.run(PERSON, bind! { id, name, born, user }).unwrap();
+    tx.execute(PERSON, bind! { id, name, born, user }).unwrap();
     id
 }
 
-/// Writes people, locations and an invitation as the version before did.
+/// Writes people, locations and an invitation as the earlier version did.
 fn fill(tx: &Tx<'_>) {
     let (youth, adults) = (TeamId::from_bits(1), TeamId::from_bits(2));
-    tx.run(TEAM, bind! { id: youth, name: "youth", age_group: Some("U12") }).unwrap();
-    tx.run(TEAM, bind! { id: adults, name: "adults", age_group: Some("Adult open") }).unwrap();
-    let mut members = 0;
-    let mut on_team = |team: TeamId, person: PersonId, role: &'static str| {
-        members += 1;
-        let (id, plays) = (MemberId::from_bits(members), role == "player");
-        tx.run(MEMBER, bind! { id, team, person, role, plays }).unwrap();
+    tx.execute(TEAM, bind! { id: youth, name: "youth", age_group: Some("U12") }).unwrap();
+    tx.execute(TEAM, bind! { id: adults, name: "adults", age_group: Some("Adult open") }).unwrap();
+    let mut member_count = 0;
+    let mut add_member = |team: TeamId, person: PersonId, role: &'static str| {
+        member_count += 1;
+        let (id, plays) = (MemberId::from_bits(member_count), role == "player");
+        tx.execute(MEMBER, bind! { id, team, person, role, plays }).unwrap();
     };
-    on_team(youth, person(tx, 1, "child", Some("2014-05-05"), false), "player");
-    on_team(youth, person(tx, 2, "no birth date", None, false), "player");
-    on_team(adults, person(tx, 3, "grown player", None, false), "player");
-    on_team(youth, person(tx, 4, "coach who signs in", None, true), "coach");
-    on_team(youth, person(tx, 5, "coach without a user", None, false), "coach");
+    add_member(youth, person(tx, 1, "child", Some("2014-05-05"), false), "player");
+    add_member(youth, person(tx, 2, "no birth date", None, false), "player");
+    add_member(adults, person(tx, 3, "grown player", None, false), "player");
+    add_member(youth, person(tx, 4, "coach who signs in", None, true), "coach");
+    add_member(youth, person(tx, 5, "coach without a user", None, false), "coach");
     let mother = person(tx, 6, "mother who signs in", None, true);
     let father = person(tx, 7, "father without a user", None, false);
     for guardian in [mother, father] {
-        tx.run(GUARDIANSHIP, bind! { child: PersonId::from_bits(1), guardian }).unwrap();
+        tx.execute(GUARDIANSHIP, bind! { child: PersonId::from_bits(1), guardian }).unwrap();
     }
-    let mut events = 0;
+    let mut event_count = 0;
     for (number, name, teams) in [
         (1, "unused", vec![]),
         (2, "of one team", vec![youth, youth]),
         (3, "of two", vec![youth, adults]),
     ] {
         let location = LocationId::from_bits(number);
-        tx.run(LOCATION, bind! { id: location, name }).unwrap();
+        tx.execute(LOCATION, bind! { id: location, name }).unwrap();
         for team in teams {
-            events += 1;
-            tx.run(EVENT, bind! { id: EventId::from_bits(events), team, location }).unwrap();
+            event_count += 1;
+            tx.execute(EVENT, bind! { id: EventId::from_bits(event_count), team, location })
+                .unwrap();
         }
     }
-    tx.run(INVITATION, bind! { id: InvitationId::from_bits(1) }).unwrap();
+    tx.execute(INVITATION, bind! { id: InvitationId::from_bits(1) }).unwrap();
 }
 
-/// What an admin would see of everybody: whether they are a known minor, and whether they are confirmed.
+/// Checks minors, confirmations, guardianships, locations and invitations after the migration.
 async fn check(db: &Db, account: AccountId) {
     let read = db.read(Scope::account(account, "test"), |db| {
         let people: Vec<(String, bool, bool)> = db.all(
@@ -98,20 +99,20 @@ async fn check(db: &Db, account: AccountId) {
              from person where account_id = :account",
             bind! {},
         )?;
-        let ties: Vec<(PersonId, bool)> = db.all(
+        let guardianships: Vec<(PersonId, bool)> = db.all(
             "select guardian_id, confirmed from guardianship where account_id = :account order by guardian_id",
             bind! {},
         )?;
         let locations: Vec<(String, bool)> =
             db.all("select name, shared from location where account_id = :account order by id", bind! {})?;
-        let invited: Vec<(Option<String>,)> =
+        let invitations: Vec<(Option<String>,)> =
             db.all("select email_folded from invitation where account_id = :account", bind! {})?;
-        Ok::<_, Error>((people, ties, locations, invited))
+        Ok::<_, Error>((people, guardianships, locations, invitations))
     });
-    let (people, ties, locations, invited) = read.await.unwrap();
+    let (people, guardianships, locations, invitations) = read.await.unwrap();
     let people: BTreeMap<_, _> =
         people.iter().map(|(name, minor, known)| (name.as_str(), (*minor, *known))).collect();
-    let wanted = [
+    let expected = [
         ("child", (true, false)),
         ("no birth date", (true, false)),
         ("grown player", (false, false)),
@@ -120,16 +121,16 @@ async fn check(db: &Db, account: AccountId) {
         ("mother who signs in", (false, true)),
         ("father without a user", (false, false)),
     ];
-    assert_eq!(people, BTreeMap::from(wanted));
-    assert_eq!(ties, [(PersonId::from_bits(6), true), (PersonId::from_bits(7), false)]);
+    assert_eq!(people, BTreeMap::from(expected));
+    assert_eq!(guardianships, [(PersonId::from_bits(6), true), (PersonId::from_bits(7), false)]);
     let locations: Vec<_> =
         locations.iter().map(|(name, shared)| (name.as_str(), *shared)).collect();
     assert_eq!(locations, [("unused", true), ("of one team", false), ("of two", true)]);
-    assert_eq!(invited, [(Some("ana@example.org".to_owned()),)]);
+    assert_eq!(invitations, [(Some("ana@example.org".to_owned()),)]);
 }
 
-async fn rows_of_an_earlier_version_are_protected(engine: Engine) {
-    let Some(database) = TestDatabase::with_steps(engine, BEFORE).await else { return };
+async fn migrates_rows_of_an_earlier_version(engine: Engine) {
+    let Some(database) = TestDatabase::with_migrations(engine, BEFORE).await else { return };
     let db = database.open(Clock::system());
     let account = make_account(&db, "Harbour", Clock::system().now()).await;
     let filled = db.write(Scope::account(account, "test"), |tx| {
@@ -137,18 +138,18 @@ async fn rows_of_an_earlier_version_are_protected(engine: Engine) {
         Ok::<_, Error>(())
     });
     filled.await.unwrap();
-    db.migrate(STEPS).await.unwrap();
+    db.migrate(MIGRATIONS).await.unwrap();
     check(&db, account).await;
     tokio::task::spawn_blocking(move || db.close()).await.unwrap();
     database.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rows_of_an_earlier_version_are_protected_on_sqlite() {
-    rows_of_an_earlier_version_are_protected(Engine::Sqlite).await;
+async fn migrates_rows_of_an_earlier_version_on_sqlite() {
+    migrates_rows_of_an_earlier_version(Engine::Sqlite).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rows_of_an_earlier_version_are_protected_on_postgres() {
-    rows_of_an_earlier_version_are_protected(Engine::Postgres).await;
+async fn migrates_rows_of_an_earlier_version_on_postgres() {
+    migrates_rows_of_an_earlier_version(Engine::Postgres).await;
 }

@@ -1,5 +1,5 @@
-//! Stories about power cuts while money moves: several people order, pay in cash and by card, give back and pay dues,
-//! and the service is killed in the middle of it. Whoever got no answer asks again under the same key.
+//! Crash tests for money: several clients order, pay in cash and by card, refund and pay dues while
+//! the service is killed. Clients that got no response retry with the same idempotency key.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,53 +8,53 @@ use std::time::Duration;
 use kit::Clock;
 use store::{Reader, Scope, bind};
 use testkit::process::{Program, Service};
-use testkit::stripe::{KEY, SECRET, call};
-use testkit::{Client, Engine, Stripe, TestDatabase, Value, json};
+use testkit::stripe::{KEY, SECRET, webhook_event};
+use testkit::{Client, Engine, FakeStripe, TestDatabase, Value, json};
 use touchline::ids::AccountId;
 
 const WRITERS: usize = 6;
 const STOCK: i64 = 100_000;
 const PRICE: i64 = 1250;
-const MOMENT: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A club whose service runs as a process of its own, with a shirt to sell and something to pay for each writer.
+/// A club whose service runs as its own process, with a shirt to sell and one due per writer.
 struct Club {
     database: TestDatabase,
     program: Program,
     account: AccountId,
     key: String,
-    stripe: Stripe,
+    stripe: FakeStripe,
     shirt: String,
     dues: Vec<String>,
-    /// How often anybody was answered.
+    /// The number of responses that writers got.
     answers: AtomicUsize,
 }
 
 impl Club {
     async fn new(engine: Engine) -> Option<Self> {
         let database = TestDatabase::new(engine).await?;
-        let stripe = Stripe::start().await;
+        let stripe = FakeStripe::start().await;
         let program = Program::new(env!("CARGO_BIN_EXE_touchline"), database.folder.path())
             .flag("--database", &database.url)
             .variable("TOUCHLINE_RATE_LIMITS", "league=1000000")
-            // Its own address is part of what the provider is asked, under a key that must mean the same again.
+            // The base URL is part of the request to Stripe, so it must not change between retries.
             .variable("TOUCHLINE_BASE_URL", "https://harbour.example")
             .variable("TOUCHLINE_STRIPE_SECRET_KEY", KEY)
             .variable("TOUCHLINE_STRIPE_WEBHOOK_SECRET", SECRET)
             .variable("TOUCHLINE_STRIPE_URL", &stripe.url());
-        let made = program.json(&["account", "create", "--name", "Harbour", "--tier", "league"]);
-        let account = made["account"]["id"].as_str().unwrap().to_owned();
-        let words = ["key", "create", "--account", &account, "--name", "k", "--scopes", "*"];
-        let key = program.json(&words)["key"]["value"].as_str().unwrap().to_owned();
+        let created = program.json(&["account", "create", "--name", "Harbour", "--tier", "league"]);
+        let account = created["account"]["id"].as_str().unwrap().to_owned();
+        let arguments = ["key", "create", "--account", &account, "--name", "k", "--scopes", "*"];
+        let key = program.json(&arguments)["key"]["value"].as_str().unwrap().to_owned();
         let account = account.parse().unwrap();
         let (shirt, dues, answers) = (String::new(), Vec::new(), AtomicUsize::new(0));
         let mut club = Self { database, program, account, key, stripe, shirt, dues, answers };
         let service = club.program.serve(&[]);
-        club.furnish(&Client::new(service.address, Some(&club.key))).await;
+        club.create_test_data(&Client::new(service.address, Some(&club.key))).await;
         Some(club)
     }
 
-    async fn furnish(&mut self, client: &Client) {
+    async fn create_test_data(&mut self, client: &Client) {
         let shirt = json!({ "name": "Shirt", "price": PRICE, "currency": "EUR", "stock": STOCK });
         client.post("/products", shirt).await.created().id().clone_into(&mut self.shirt);
         let team =
@@ -71,52 +71,57 @@ impl Club {
 
     fn writer(&self, service: &Service, name: String, number: usize) -> Writer<'_> {
         let client = Client::new(service.address, Some(&self.key));
-        Writer { club: self, client, name, number, sent: Vec::new(), settled: Vec::new() }
+        Writer { club: self, client, name, number, sent: Vec::new(), paid_orders: Vec::new() }
     }
 
-    async fn look<T: Send + 'static>(
+    async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Reader<'_>) -> touchline::error::Result<T> + Send + 'static,
     ) -> T {
         let db = self.database.open(Clock::system());
-        let found = db.read(Scope::account(self.account, "test"), work).await.unwrap();
+        let result = db.read(Scope::account(self.account, "test"), work).await.unwrap();
         tokio::task::spawn_blocking(move || db.close()).await.unwrap();
-        found
+        result
     }
 }
 
-/// What was asked for, and the answer if there was one.
-struct Sent {
+/// A request, and its response if there was one.
+struct SentRequest {
     key: String,
     path: String,
     body: Value,
-    answered: Option<Value>,
+    response: Option<Value>,
 }
 
-/// Somebody who does one thing after the other, until the service is gone.
+/// A client that sends one request after the other until the service is killed.
 struct Writer<'a> {
     club: &'a Club,
     client: Client,
     name: String,
     number: usize,
-    sent: Vec<Sent>,
-    /// The orders of which the provider was told that we have heard that they were paid.
-    settled: Vec<String>,
+    sent: Vec<SentRequest>,
+    /// Orders whose payment webhook the service has acknowledged.
+    paid_orders: Vec<String>,
 }
 
 impl Writer<'_> {
-    /// Asks for something under a key of its own. `None`: the service is gone.
-    async fn ask(&mut self, path: &str, body: Value) -> Option<Value> {
+    /// Sends a request with a new idempotency key. `None` if the service is gone.
+    async fn request(&mut self, path: &str, body: Value) -> Option<Value> {
         let key = format!("{}-{}", self.name, self.sent.len());
-        let once = self.client.with("Idempotency-Key", &key);
-        let answer = once.try_send("POST", path, Some(&body.to_string())).await;
-        let answered = answer.map(|answer| {
+        let client = self.client.with("Idempotency-Key", &key);
+        let answer = client.try_send("POST", path, Some(&body.to_string())).await;
+        let response = answer.map(|answer| {
             assert!(answer.status < 300, "{path} {body}: {}", answer.text);
             self.club.answers.fetch_add(1, Ordering::Relaxed);
             answer.data().clone()
         });
-        self.sent.push(Sent { key, path: path.to_owned(), body, answered: answered.clone() });
-        answered
+        self.sent.push(SentRequest {
+            key,
+            path: path.to_owned(),
+            body,
+            response: response.clone(),
+        });
+        response
     }
 
     async fn work(mut self) -> Self {
@@ -133,89 +138,92 @@ impl Writer<'_> {
         self
     }
 
-    async fn place(&mut self) -> Option<String> {
+    async fn place_order(&mut self) -> Option<String> {
         let lines = json!([{ "product_id": self.club.shirt, "quantity": 2 }]);
         let order = json!({ "buyer": { "name": "Ana" }, "lines": lines });
-        let order = self.ask("/orders", order).await?;
+        let order = self.request("/orders", order).await?;
         Some(format!("/orders/{}", order["id"].as_str().unwrap()))
     }
 
     async fn buy(&mut self, round: usize) -> Option<()> {
-        let order = self.place().await?;
+        let order = self.place_order().await?;
         if round % 4 == 3 {
-            self.ask(&format!("{order}/cancel"), json!({})).await?;
+            self.request(&format!("{order}/cancel"), json!({})).await?;
             return Some(());
         }
-        self.ask(&format!("{order}/pay"), json!({ "method": "cash" })).await?;
-        self.give_back(&order, round).await
+        self.request(&format!("{order}/pay"), json!({ "method": "cash" })).await?;
+        self.refund(&order, round).await
     }
 
     async fn buy_by_card(&mut self, round: usize) -> Option<()> {
-        let order = self.place().await?;
-        let page = self.ask(&format!("{order}/checkout"), json!({})).await?;
+        let order = self.place_order().await?;
+        let page = self.request(&format!("{order}/checkout"), json!({})).await?;
         let page = page["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
         let session = self.club.stripe.pay(&page);
-        let (body, signature) = call("checkout.session.completed", &session, Clock::system().now());
-        let hook = Client::new(self.client.address, None).with("Stripe-Signature", &signature);
-        let heard = hook.try_send("POST", "/stripe/webhook", Some(&body)).await?;
-        assert_eq!(heard.status, 200, "{}", heard.text);
-        self.settled.push(order.clone());
-        self.give_back(&order, round).await
+        let (body, signature) =
+            webhook_event("checkout.session.completed", &session, Clock::system().now());
+        let stripe = Client::new(self.client.address, None).with("Stripe-Signature", &signature);
+        let response = stripe.try_send("POST", "/stripe/webhook", Some(&body)).await?;
+        assert_eq!(response.status, 200, "{}", response.text);
+        self.paid_orders.push(order.clone());
+        self.refund(&order, round).await
     }
 
-    async fn give_back(&mut self, order: &str, round: usize) -> Option<()> {
-        let what = match round % 3 {
+    async fn refund(&mut self, order: &str, round: usize) -> Option<()> {
+        let body = match round % 3 {
             0 => json!({}),
             1 => json!({ "amount": 500 }),
             _ => return Some(()),
         };
-        self.ask(&format!("{order}/refund"), what).await.map(drop)
+        self.request(&format!("{order}/refund"), body).await.map(drop)
     }
 
     async fn pay_due(&mut self, round: usize) -> Option<()> {
         let payments = format!("/dues/{}/payments", self.club.dues[self.number]);
-        let paid = self.ask(&payments, json!({ "amount": 300, "method": "transfer" })).await?;
+        let paid =
+            self.request(&payments, json!({ "amount": 300, "method": "bank_transfer" })).await?;
         if round.is_multiple_of(3) {
             let refund = format!("{payments}/{}/refund", paid["id"].as_str().unwrap());
-            self.ask(&refund, json!({ "amount": 100 })).await?;
+            self.request(&refund, json!({ "amount": 100 })).await?;
         }
         Some(())
     }
 
-    /// Everything again, as whoever got no answer does: it is done once, and what was answered is answered so again.
+    /// Repeats every request: each takes effect once, and responses sent before the crash are
+    /// replayed.
     async fn retry(&self, service: &Service) {
         let client = Client::new(service.address, Some(&self.club.key));
-        for Sent { key, path, body, answered } in &self.sent {
-            let again = client.with("Idempotency-Key", key).post(path, body.clone()).await;
-            assert!(again.status < 300, "{path} {body}: {}", again.text);
-            if let Some(answered) = answered {
-                assert_eq!(again.data(), answered, "{path} was answered before the crash");
-                assert_eq!(again.header("idempotent-replayed"), Some("true"), "{path}");
+        for SentRequest { key, path, body, response } in &self.sent {
+            let repeated = client.with("Idempotency-Key", key).post(path, body.clone()).await;
+            assert!(repeated.status < 300, "{path} {body}: {}", repeated.text);
+            if let Some(response) = response {
+                assert_eq!(repeated.data(), response, "{path} was answered before the crash");
+                assert_eq!(repeated.header("idempotent-replayed"), Some("true"), "{path}");
             }
         }
-        for order in &self.settled {
+        for order in &self.paid_orders {
             assert_ne!(client.get(order).await.ok().data()["status"], "placed", "{order}");
         }
     }
 }
 
-/// Starts the service, lets everybody at it, pulls the plug, and has everybody ask again.
+/// Starts the service and the writers, kills the service, restarts it and repeats all requests.
 async fn one_crash(club: &Club, round: usize) {
     let mut service = club.program.serve(&[]);
     let writers = (0..WRITERS)
         .map(|number| club.writer(&service, format!("r{round}w{number}"), number).work());
-    let all = futures_util::future::join_all(writers.collect::<Vec<_>>());
-    let cut = async {
-        // Not before they are all under way, and then at any moment.
-        let enough = club.answers.load(Ordering::Relaxed) + 5 * WRITERS;
-        while club.answers.load(Ordering::Relaxed) < enough {
+    let work = futures_util::future::join_all(writers.collect::<Vec<_>>());
+    let kill = async {
+        // Wait until all writers are busy, then kill at a random moment.
+        let target = club.answers.load(Ordering::Relaxed) + 5 * WRITERS;
+        while club.answers.load(Ordering::Relaxed) < target {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        let any = u64::try_from(Clock::system().now().micros() % 400).unwrap();
-        tokio::time::sleep(Duration::from_millis(any)).await;
+        let delay = u64::try_from(Clock::system().now().micros() % 400).unwrap();
+        tokio::time::sleep(Duration::from_millis(delay)).await;
         service.kill();
     };
-    let (writers, ()) = tokio::join!(all, cut);
+    let (writers, ()) = tokio::join!(work, kill);
     let service = club.program.serve(&[]);
     for writer in &writers {
         writer.retry(&service).await;
@@ -224,12 +232,12 @@ async fn one_crash(club: &Club, round: usize) {
     assert!(ended.success(), "{log}");
 }
 
-/// Waits until everything that was paid at the provider is known here, and everything given back there.
-async fn settle(club: &Club) {
-    // Dropped, it is killed once more.
+/// Waits until every payment and refund at Stripe is recorded by the service.
+async fn wait_until_settled(club: &Club) {
+    // The service is killed when dropped.
     let _service = club.program.serve(&[]);
     for _ in 0..1200 {
-        let open = club.look(|db| {
+        let open = club.read(|db| {
             let pages: Vec<(String,)> = db.all(
                 "select session_id from checkout
                  where account_id = :account and status = 'open' and session_id is not null",
@@ -242,91 +250,110 @@ async fn settle(club: &Club) {
             Ok((pages, refunds))
         });
         let (pages, refunds) = open.await;
-        let paid = club.stripe.made("cs");
-        let is_paid =
-            |id: &str| paid.iter().any(|one| one["id"] == id && one["payment_status"] == "paid");
+        let paid = club.stripe.objects("cs");
+        let is_paid = |id: &str| {
+            paid.iter().any(|session| session["id"] == id && session["payment_status"] == "paid")
+        };
         if refunds == 0 && !pages.iter().any(|(id,)| is_paid(id)) {
             return;
         }
-        tokio::time::sleep(MOMENT).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
-    panic!("money is still on its way");
+    panic!("payments or refunds are still pending");
 }
 
-/// What stands in the books, the orders and the dues.
+/// Totals from payments, refunds, notifications, orders and dues.
 struct Books {
-    /// By order or due: what came in and went back.
-    came: BTreeMap<String, (i64, i64, i64)>,
-    went: BTreeMap<String, (i64, i64)>,
-    news: BTreeMap<String, usize>,
-    shown: Vec<(String, i64, i64, String)>,
+    /// Per order or due: number of payments, amount received, amount refunded.
+    received: BTreeMap<String, (i64, i64, i64)>,
+    refunded: BTreeMap<String, (i64, i64)>,
+    events: BTreeMap<String, usize>,
+    rows: Vec<(String, i64, i64, String)>,
 }
 
 impl Books {
     async fn open(club: &Club) -> Self {
-        let (payments, refunds, orders, dues) = club.look(rows).await;
+        let (payments, refunds, orders, dues) = club.read(rows).await;
         let sum = |rows: Vec<(String, i64, i64)>| {
-            let mut all = BTreeMap::new();
+            let mut totals = BTreeMap::new();
             for (subject, amount, refunded) in rows {
-                let entry: &mut (i64, i64, i64) = all.entry(subject).or_default();
+                let entry: &mut (i64, i64, i64) = totals.entry(subject).or_default();
                 *entry = (entry.0 + 1, entry.1 + amount, entry.2 + refunded);
             }
-            all
+            totals
         };
-        let went = sum(refunds).into_iter().map(|(of, (count, amount, _))| (of, (count, amount)));
-        let told = club.look(|db| touchline::signals::notifications(db, 0, 1_000_000)).await;
-        let mut news = BTreeMap::new();
-        for told in told {
-            let body: Value = serde_json::from_str(&told.body).unwrap();
-            *news.entry(body["type"].as_str().unwrap().to_owned()).or_default() += 1;
+        let refund_totals = sum(refunds)
+            .into_iter()
+            .map(|(subject, (count, amount, _))| (subject, (count, amount)));
+        let notification_rows =
+            club.read(|db| touchline::signals::notifications(db, 0, 1_000_000)).await;
+        let mut events = BTreeMap::new();
+        for row in notification_rows {
+            let body: Value = serde_json::from_str(&row.body).unwrap();
+            *events.entry(body["type"].as_str().unwrap().to_owned()).or_default() += 1;
         }
         let orders =
             orders.into_iter().map(|(id, paid, back, status)| (id.to_string(), paid, back, status));
         let dues = dues.into_iter().map(|(id, paid)| (id.to_string(), paid, 0, "due".to_owned()));
         Self {
-            came: sum(payments),
-            went: went.collect(),
-            news,
-            shown: orders.chain(dues).collect(),
+            received: sum(payments),
+            refunded: refund_totals.collect(),
+            events,
+            rows: orders.chain(dues).collect(),
         }
     }
 
-    fn told(&self, kind: &str) -> usize {
-        self.news.get(kind).copied().unwrap_or_default()
+    fn event_count(&self, kind: &str) -> usize {
+        self.events.get(kind).copied().unwrap_or_default()
     }
 
-    /// Nothing was paid twice, nothing more was given back than was paid, and each says what its payments say.
-    fn agree(&self) {
-        for (id, paid, back, status) in &self.shown {
-            let (count, came, refunded) = self.came.get(id).copied().unwrap_or_default();
-            let (_, went) = self.went.get(id).copied().unwrap_or_default();
-            assert_eq!(refunded, went, "{id}");
-            assert!(went <= came, "{id}");
+    /// Asserts that nothing was paid twice, that refunds do not exceed payments, and that orders,
+    /// dues and notifications match the payments.
+    fn assert_consistent(&self) {
+        for (id, paid, order_refunded, status) in &self.rows {
+            let (count, received, refunded) = self.received.get(id).copied().unwrap_or_default();
+            let (_, sent_back) = self.refunded.get(id).copied().unwrap_or_default();
+            assert_eq!(refunded, sent_back, "{id}");
+            assert!(sent_back <= received, "{id}");
             match status.as_str() {
-                "due" => assert_eq!(*paid, came - went, "{id}"),
-                "placed" | "cancelled" => assert_eq!((count, *paid, *back), (0, 0, 0), "{id}"),
-                _ => assert_eq!((count, *paid, *back), (1, 2 * PRICE, went), "{id}"),
+                "due" => assert_eq!(*paid, received - sent_back, "{id}"),
+                "placed" | "cancelled" => {
+                    assert_eq!((count, *paid, *order_refunded), (0, 0, 0), "{id}");
+                }
+                _ => assert_eq!((count, *paid, *order_refunded), (1, 2 * PRICE, sent_back), "{id}"),
             }
         }
-        let orders = |what: &dyn Fn(&str) -> bool| {
-            self.shown.iter().filter(|(_, _, _, status)| status != "due" && what(status)).count()
+        let orders = |matches: &dyn Fn(&str) -> bool| {
+            self.rows.iter().filter(|(_, _, _, status)| status != "due" && matches(status)).count()
         };
         let unpaid = |status: &str| ["placed", "cancelled"].contains(&status);
-        assert_eq!(self.told("order.placed"), orders(&|_| true));
-        assert_eq!(self.told("order.cancelled"), orders(&|status| status == "cancelled"));
-        assert_eq!(self.told("order.paid"), orders(&|status| !unpaid(status)));
-        let counted = |kind: &str, of: &dyn Fn(&String) -> Option<i64>, start: &str| {
+        assert_eq!(self.event_count("order.placed"), orders(&|_| true));
+        assert_eq!(self.event_count("order.cancelled"), orders(&|status| status == "cancelled"));
+        assert_eq!(self.event_count("order.paid"), orders(&|status| !unpaid(status)));
+        let assert_count = |kind: &str, count_of: &dyn Fn(&String) -> Option<i64>, start: &str| {
             let count: i64 = self
-                .shown
+                .rows
                 .iter()
                 .filter(|row| row.0.starts_with(start))
-                .filter_map(|row| of(&row.0))
+                .filter_map(|row| count_of(&row.0))
                 .sum();
-            assert_eq!(self.told(kind), usize::try_from(count).unwrap(), "{kind}");
+            assert_eq!(self.event_count(kind), usize::try_from(count).unwrap(), "{kind}");
         };
-        counted("order.refunded", &|id| self.went.get(id).map(|went| went.0), "ord_");
-        counted("dues.refunded", &|id| self.went.get(id).map(|went| went.0), "due_");
-        counted("dues.payment_recorded", &|id| self.came.get(id).map(|came| came.0), "due_");
+        assert_count(
+            "order.refunded",
+            &|id| self.refunded.get(id).map(|sent_back| sent_back.0),
+            "ord_",
+        );
+        assert_count(
+            "dues.refunded",
+            &|id| self.refunded.get(id).map(|sent_back| sent_back.0),
+            "due_",
+        );
+        assert_count(
+            "dues.payment_recorded",
+            &|id| self.received.get(id).map(|received| received.0),
+            "due_",
+        );
     }
 }
 
@@ -350,49 +377,49 @@ fn rows(db: &Reader<'_>) -> touchline::error::Result<Rows> {
     ))
 }
 
-/// Every movement sums to nothing, and what lies with the club is what came in less what went back.
+/// Asserts that each movement sums to zero, and that the balance equals payments less refunds.
 async fn ledger_is_balanced(club: &Club, books: &Books) {
-    let (off, held) = club
-        .look(|db| {
-            let off: Vec<(i64,)> = db.all(
+    let (unbalanced, balance) = club
+        .read(|db| {
+            let unbalanced: Vec<(i64,)> = db.all(
                 "select cast(sum(amount) as bigint) from ledger_entry where account_id = :account
              group by movement_id having sum(amount) <> 0",
                 bind! {},
             )?;
-            let (held,): (i64,) = db.one(
+            let (balance,): (i64,) = db.one(
                 "select cast(sum(amount) as bigint) from ledger_entry
              where account_id = :account and book in ('cash', 'bank', 'card')",
                 bind! {},
             )?;
-            Ok((off.len(), held))
+            Ok((unbalanced.len(), balance))
         })
         .await;
-    assert_eq!(off, 0);
-    let came: i64 = books.came.values().map(|(_, amount, _)| amount).sum();
-    let went: i64 = books.went.values().map(|(_, amount)| amount).sum();
-    assert_eq!(held, came - went);
+    assert_eq!(unbalanced, 0);
+    let received: i64 = books.received.values().map(|(_, amount, _)| amount).sum();
+    let refunded: i64 = books.refunded.values().map(|(_, amount)| amount).sum();
+    assert_eq!(balance, received - refunded);
 }
 
-async fn stock_is_whole(club: &Club) {
-    let (left, taken) = club.look(|db| {
+async fn stock_adds_up(club: &Club) {
+    let (left, sold) = club.read(|db| {
         let (left,): (i64,) = db.one("select stock from product where account_id = :account", bind! {})?;
-        let (taken,): (i64,) = db.one(
+        let (sold,): (i64,) = db.one(
             "select cast(sum(quantity - restocked) as bigint) from order_line where account_id = :account",
             bind! {},
         )?;
-        Ok((left, taken))
+        Ok((left, sold))
     }).await;
-    assert_eq!(left + taken, STOCK);
+    assert_eq!(left + sold, STOCK);
 }
 
-/// What was paid at the provider was entered once, and went back as often as it is written here.
-async fn provider_agrees(club: &Club) {
-    let pages = club.stripe.made("cs");
-    let paid = pages.iter().filter(|page| page["payment_status"] == "paid");
+/// Asserts that each payment and refund at Stripe is recorded exactly once.
+async fn matches_stripe(club: &Club) {
+    let sessions = club.stripe.objects("cs");
+    let paid = sessions.iter().filter(|session| session["payment_status"] == "paid");
     let mut paid: Vec<_> =
-        paid.map(|page| page["payment_intent"].as_str().unwrap().to_owned()).collect();
-    let (mut known, refunds) = club.look(|db| {
-        let known: Vec<(String,)> = db.all(
+        paid.map(|session| session["payment_intent"].as_str().unwrap().to_owned()).collect();
+    let (mut recorded_payments, refunds) = club.read(|db| {
+        let recorded_payments: Vec<(String,)> = db.all(
             "select provider_id from payment where account_id = :account and provider_id is not null",
             bind! {},
         )?;
@@ -402,31 +429,35 @@ async fn provider_agrees(club: &Club) {
              where r.account_id = :account and p.provider_id is not null",
             bind! {},
         )?;
-        Ok((known.into_iter().map(|(id,)| id).collect::<Vec<_>>(), refunds))
+        Ok((recorded_payments.into_iter().map(|(id,)| id).collect::<Vec<_>>(), refunds))
     }).await;
     paid.sort();
-    known.sort();
-    assert_eq!(known, paid);
-    assert!(refunds.iter().all(|(status, _)| status == "done"));
-    let mut here: Vec<_> = refunds.into_iter().filter_map(|(_, id)| id).collect();
-    let mut there: Vec<_> =
-        club.stripe.made("re").iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect();
-    here.sort();
-    there.sort();
-    assert_eq!(here, there);
+    recorded_payments.sort();
+    assert_eq!(recorded_payments, paid);
+    assert!(refunds.iter().all(|(status, _)| status == "succeeded"));
+    let mut recorded: Vec<_> = refunds.into_iter().filter_map(|(_, id)| id).collect();
+    let mut at_stripe: Vec<_> = club
+        .stripe
+        .objects("re")
+        .iter()
+        .map(|refund| refund["id"].as_str().unwrap().to_owned())
+        .collect();
+    recorded.sort();
+    at_stripe.sort();
+    assert_eq!(recorded, at_stripe);
 }
 
-async fn survives(engine: Engine) {
+async fn payments_survive_crashes(engine: Engine) {
     let Some(club) = Club::new(engine).await else { return };
     for round in 0..3 {
         one_crash(&club, round).await;
     }
-    settle(&club).await;
+    wait_until_settled(&club).await;
     let books = Books::open(&club).await;
-    books.agree();
+    books.assert_consistent();
     ledger_is_balanced(&club, &books).await;
-    stock_is_whole(&club).await;
-    provider_agrees(&club).await;
+    stock_adds_up(&club).await;
+    matches_stripe(&club).await;
     let db = club.database.open(Clock::system());
     let scope = Scope::account(club.account, "test");
     assert_eq!(db.snapshot(scope, touchline::signals::verify).await.unwrap(), None);
@@ -435,11 +466,11 @@ async fn survives(engine: Engine) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn money_moves_once_through_power_cuts_on_sqlite() {
-    survives(Engine::Sqlite).await;
+async fn payments_survive_crashes_on_sqlite() {
+    payments_survive_crashes(Engine::Sqlite).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn money_moves_once_through_power_cuts_on_postgres() {
-    survives(Engine::Postgres).await;
+async fn payments_survive_crashes_on_postgres() {
+    payments_survive_crashes(Engine::Postgres).await;
 }

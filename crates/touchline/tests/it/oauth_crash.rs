@@ -1,4 +1,4 @@
-//! A story about a power cut between a code and its tokens: both or neither.
+//! Crash test of the code exchange: a code and its tokens are committed together or not at all.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use touchline::ids::{AccountId, AppId};
 use touchline::oauth::code::{self, NewCode};
 use touchline::signin::session::{self, Method, NewSession};
 
-use crate::oauth_flow::{VERIFIER, query};
+use crate::oauth_flow::{VERIFIER, encode_form};
 use kit::secret::sha256;
 
-/// Many codes that wait to be exchanged.
+/// Creates authorization codes that were not exchanged yet.
 async fn codes(database: &TestDatabase, account: AccountId, app: AppId) -> Vec<String> {
     let db = database.open(Clock::system());
     let (user,) = db
@@ -37,7 +37,7 @@ async fn codes(database: &TestDatabase, account: AccountId, app: AppId) -> Vec<S
     let made = db.write(Scope::account(account, "test"), move |tx| {
         let mut codes = Vec::new();
         for _ in 0..400 {
-            let code = Token::make(TokenKind::Code, tx.dice());
+            let code = Token::generate(TokenKind::Code, tx.rng());
             let new = NewCode {
                 app,
                 user,
@@ -46,7 +46,7 @@ async fn codes(database: &TestDatabase, account: AccountId, app: AppId) -> Vec<S
                 scopes: Scopes::parse("teams:read").unwrap(),
                 challenge: Some(sha256(VERIFIER.as_bytes())),
             };
-            code::give(tx, new, &code, Duration::from_secs(600))?;
+            code::issue(tx, new, &code, Duration::from_secs(600))?;
             codes.push(code.reveal().to_owned());
         }
         Ok::<_, touchline::error::Error>(codes)
@@ -70,7 +70,7 @@ async fn exchange(
             ("code_verifier", VERIFIER),
         ];
         let form = client.with("Content-Type", "application/x-www-form-urlencoded");
-        let answer = form.try_send("POST", "/oauth/token", Some(&query(&fields))).await;
+        let answer = form.try_send("POST", "/oauth/token", Some(&encode_form(&fields))).await;
         let gone = answer.is_none();
         let token =
             answer.and_then(|answer| answer.body["access_token"].as_str().map(str::to_owned));
@@ -82,10 +82,10 @@ async fn exchange(
     answers
 }
 
-/// How many codes were used, how many grants there are, how many tokens.
-async fn counted(database: &TestDatabase, account: AccountId) -> (i64, i64, i64) {
+/// The numbers of used codes, grants and tokens.
+async fn count_rows(database: &TestDatabase, account: AccountId) -> (i64, i64, i64) {
     let db = database.open(Clock::system());
-    let counted = db.read(Scope::account(account, "test"), |db| {
+    let counts = db.read(Scope::account(account, "test"), |db| {
         db.one(
             "select (select count(*) from oauth_code where account_id = :account and used_at is not null and grant_id is not null) as used,
                     (select count(*) from oauth_grant where account_id = :account) as grants,
@@ -93,15 +93,15 @@ async fn counted(database: &TestDatabase, account: AccountId) -> (i64, i64, i64)
             store::bind! {},
         )
     });
-    let counted: Result<_, store::Error> = counted.await;
+    let counts: Result<_, store::Error> = counts.await;
     tokio::task::spawn_blocking(move || db.close()).await.unwrap();
-    counted.unwrap()
+    counts.unwrap()
 }
 
-/// A club with an owner and an app.
-fn harbour(program: &Program) -> (AccountId, String) {
-    let made = program.json(&["account", "create", "--name", "Harbour", "--tier", "league"]);
-    let account = made["account"]["id"].as_str().unwrap().to_owned();
+/// Creates a club with an owner and an app.
+fn create_club(program: &Program) -> (AccountId, String) {
+    let created = program.json(&["account", "create", "--name", "Harbour", "--tier", "league"]);
+    let account = created["account"]["id"].as_str().unwrap().to_owned();
     program.json(&[
         "user",
         "create",
@@ -114,7 +114,7 @@ fn harbour(program: &Program) -> (AccountId, String) {
         "--role",
         "owner",
     ]);
-    let words = [
+    let arguments = [
         "oauth-app",
         "create",
         "--account",
@@ -126,16 +126,16 @@ fn harbour(program: &Program) -> (AccountId, String) {
         "--redirect-uri",
         "https://scores.example/cb",
     ];
-    let app = program.json(&words)["app"]["client_id"].as_str().unwrap().to_owned();
+    let app = program.json(&arguments)["app"]["client_id"].as_str().unwrap().to_owned();
     (account.parse().unwrap(), app)
 }
 
-async fn survives(engine: Engine) {
+async fn crash_leaves_no_partial_exchange(engine: Engine) {
     let Some(database) = TestDatabase::new(engine).await else { return };
     let program = Program::new(env!("CARGO_BIN_EXE_touchline"), database.folder.path())
         .flag("--database", &database.url)
         .variable("TOUCHLINE_OAUTH_REQUESTS", "1000000");
-    let (account, app) = harbour(&program);
+    let (account, app) = create_club(&program);
     let codes = codes(&database, account, app.parse().unwrap()).await;
     let mut service = program.serve(&[]);
     let client = Client::new(service.address, None);
@@ -149,35 +149,35 @@ async fn survives(engine: Engine) {
     for run in runs {
         answers.extend(run.await.unwrap());
     }
-    database.left_alone().await;
-    let (used, grants, tokens) = counted(&database, account).await;
+    database.wait_for_disconnects().await;
+    let (used, grants, tokens) = count_rows(&database, account).await;
     assert_eq!(
         (grants, tokens),
         (used, 2 * used),
-        "a code is used with all that comes of it, or not at all"
+        "a code is used together with its grant and tokens, or not at all"
     );
     let service = program.serve(&[]);
     let client = Client::new(service.address, None);
     for (_, token) in answers.iter().filter(|(_, token)| token.is_some()).take(20) {
         Client::new(service.address, token.as_deref()).get("/teams").await.ok();
     }
-    // What was not answered either works now or was used up; never twice.
+    // A code without a response either works now or was used; it never works twice.
     let unanswered: Vec<_> =
         answers.iter().filter(|(_, token)| token.is_none()).map(|(code, _)| code.clone()).collect();
-    let again = exchange(client, app, unanswered).await;
-    let fresh = again.iter().filter(|(_, token)| token.is_some()).count();
-    let (later, ..) = counted(&database, account).await;
-    assert_eq!(usize::try_from(later - used).unwrap(), fresh);
+    let retried = exchange(client, app, unanswered).await;
+    let succeeded = retried.iter().filter(|(_, token)| token.is_some()).count();
+    let (used_later, ..) = count_rows(&database, account).await;
+    assert_eq!(usize::try_from(used_later - used).unwrap(), succeeded);
     service.stop();
     database.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_power_cut_leaves_no_half_issued_token_on_sqlite() {
-    survives(Engine::Sqlite).await;
+async fn crash_leaves_no_partial_exchange_on_sqlite() {
+    crash_leaves_no_partial_exchange(Engine::Sqlite).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_power_cut_leaves_no_half_issued_token_on_postgres() {
-    survives(Engine::Postgres).await;
+async fn crash_leaves_no_partial_exchange_on_postgres() {
+    crash_leaves_no_partial_exchange(Engine::Postgres).await;
 }

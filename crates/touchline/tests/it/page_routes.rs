@@ -1,24 +1,24 @@
-//! The pages there are, read from the source: a page is tested on the day it appears.
+//! The routes of all pages, read from the source, so that every new page is tested automatically.
 
 use std::path::Path;
 
-use crate::house::sources;
+use crate::architecture::sources;
 
-/// What has routes but no pages.
+/// Files that have routes but no pages.
 const NO_PAGES: [&str; 4] = ["web/health.rs", "web/docs.rs", "web/assets.rs", "web/routes.rs"];
-/// What only programs ask for, without a cookie.
-const FOR_PROGRAMS: [&str; 5] =
+/// Routes for programs, without a cookie.
+const PROGRAM_PATHS: [&str; 5] =
     ["/.well-known/", "/oauth/token", "/oauth/revoke", "/oauth/introspect", "/stripe/webhook"];
 
-/// A page's address, with names in braces, and whether it is opened, takes a form, or both.
+/// The path of a page, with parameters in braces, and whether it accepts GET and POST.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Route {
     pub(crate) path: String,
-    pub(crate) opens: bool,
-    pub(crate) takes: bool,
+    pub(crate) accepts_get: bool,
+    pub(crate) accepts_post: bool,
 }
 
-/// Every route of pages.
+/// The routes of all pages.
 pub(crate) fn page_routes() -> Vec<Route> {
     let mut routes = Vec::new();
     for (file, code) in sources() {
@@ -29,38 +29,42 @@ pub(crate) fn page_routes() -> Vec<Route> {
             continue;
         }
         for piece in code.split(".route(").skip(1) {
-            let route = read(piece, &code);
+            let route = parse_route(piece, &code);
             let route = route.unwrap_or_else(|| panic!("{}: .route({piece:.60}", file.display()));
             routes.push(route);
         }
     }
-    routes.retain(|route| !FOR_PROGRAMS.iter().any(|start| route.path.starts_with(start)));
+    routes.retain(|route| !PROGRAM_PATHS.iter().any(|start| route.path.starts_with(start)));
     routes.sort();
     routes
 }
 
-/// Reads what follows `.route(`.
-fn read(piece: &str, code: &str) -> Option<Route> {
+/// Parses what follows `.route(`.
+fn parse_route(piece: &str, code: &str) -> Option<Route> {
     let (path, handlers) = piece.split_once(',')?;
     let path = match path.trim() {
         text if text.starts_with('"') => text.trim_matches('"'),
         name => code.split(&format!("const {name}: &str = \"")).nth(1)?.split('"').next()?,
     };
-    // Handlers end where the next step of the router or the end of the function stands.
+    // The handlers end at the next call on the router or at the end of the function.
     let handlers = handlers.split("\n        .").next()?.split("\n}").next()?;
-    let takes = |verb: &str| handlers.contains(&format!("{verb}("));
-    Some(Route { path: path.to_owned(), opens: takes("get"), takes: takes("post") })
+    let has = |method: &str| handlers.contains(&format!("{method}("));
+    Some(Route { path: path.to_owned(), accepts_get: has("get"), accepts_post: has("post") })
 }
 
 #[test]
-fn routes_are_read_as_they_are_written() {
+fn parses_routes_from_the_source() {
     let code = "const HERE: &str = \"/here\";\nfn router() {\n    Router::new()\n        .route(HERE, get(list))\n        \
         .route(\"/here/{id}\", get(one).post(change))\n        .route(\n            \"/there\",\n            post(go),\n        )\n}\nfn get() {}";
-    let found: Vec<_> =
-        code.split(".route(").skip(1).map(|piece| read(piece, code).unwrap()).collect();
-    let route = |path: &str, opens, takes| Route { path: path.to_owned(), opens, takes };
+    let routes: Vec<_> =
+        code.split(".route(").skip(1).map(|piece| parse_route(piece, code).unwrap()).collect();
+    let route = |path: &str, opens, takes| Route {
+        path: path.to_owned(),
+        accepts_get: opens,
+        accepts_post: takes,
+    };
     assert_eq!(
-        found,
+        routes,
         [
             route("/here", true, false),
             route("/here/{id}", true, true),

@@ -1,12 +1,12 @@
-//! Stories about pages: what people see when something goes wrong, and what their browser keeps.
+//! Tests of pages in general: error pages, caching and security headers.
 
 use testkit::{World, both};
 
-/// What a browser says it would like.
+/// The `Accept` header of a browser.
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 both! {
-    async fn people_get_a_page_and_programs_a_problem(w: &World) {
+    async fn browsers_get_error_pages_and_programs_get_problem_json(w: &World) {
         let browser = w.nobody.with("Accept", BROWSER);
         let page = browser.get("/docs/nothing").await;
         assert_eq!(page.status, 404);
@@ -19,9 +19,9 @@ both! {
         assert!(page.text.contains("Page not found") && page.text.contains(id), "{}", page.text);
         assert_eq!(page.text.matches("<h1>").count(), 1);
 
-        let wrong = browser.send("DELETE", "/docs", None).await;
-        assert_eq!((wrong.status, wrong.header("allow")), (405, Some("GET,HEAD")));
-        assert!(wrong.text.contains("<h1>"));
+        let refused = browser.send("DELETE", "/docs", None).await;
+        assert_eq!((refused.status, refused.header("allow")), (405, Some("GET,HEAD")));
+        assert!(refused.text.contains("<h1>"));
 
         w.nobody.get("/docs/nothing").await.refused(404, "not_found");
         browser.get("/api/public/v1/nothing").await.refused(404, "not_found");
@@ -32,7 +32,7 @@ both! {
         }
     }
 
-    async fn a_browser_keeps_what_its_address_names(w: &World) {
+    async fn versioned_assets_are_cached_forever(w: &World) {
         let page = w.nobody.with("Accept", BROWSER).get("/docs/nothing").await.text;
         let links = page.split('"').filter(|part| part.starts_with("/assets/"));
         let links: Vec<&str> = links.map(|link| link.split('#').next().unwrap()).collect();
@@ -41,14 +41,14 @@ both! {
             let asset = w.nobody.get(link).await.ok();
             assert_eq!(asset.header("cache-control"), Some("public, max-age=31536000, immutable"), "{link}");
             assert_eq!(asset.header("x-content-type-options"), Some("nosniff"));
-            let (bare, _) = link.split_once('?').unwrap();
-            for other in [bare.to_owned(), format!("{bare}?v=AAAAAAAAAAAA")] {
-                let kept = w.nobody.get(&other).await.ok();
-                assert_eq!(kept.header("cache-control"), Some("public, max-age=300"), "{other}");
-                assert_eq!(kept.text, asset.text);
+            let (unversioned, _) = link.split_once('?').unwrap();
+            for other in [unversioned.to_owned(), format!("{unversioned}?v=AAAAAAAAAAAA")] {
+                let short_lived = w.nobody.get(&other).await.ok();
+                assert_eq!(short_lived.header("cache-control"), Some("public, max-age=300"), "{other}");
+                assert_eq!(short_lived.text, asset.text);
             }
-            let packed = w.nobody.with("Accept-Encoding", "gzip").send("HEAD", link, None).await;
-            assert_eq!(packed.header("content-encoding"), Some("gzip"), "{link}");
+            let compressed = w.nobody.with("Accept-Encoding", "gzip").send("HEAD", link, None).await;
+            assert_eq!(compressed.header("content-encoding"), Some("gzip"), "{link}");
         }
         let style = w.nobody.get("/assets/app.css").await.ok();
         assert_eq!(style.header("content-type"), Some("text/css; charset=utf-8"));
@@ -59,7 +59,7 @@ both! {
         }
     }
 
-    async fn whoever_comes_by_https_stays_with_it_and_refusals_load_nothing(w: &World) {
+    async fn https_sites_send_hsts_and_errors_load_nothing(w: &World) {
         let missing = w.nobody.get("/nope").await.refused(404, "not_found");
         assert!(missing.header("content-security-policy").unwrap().contains("default-src 'none'"));
         assert_eq!(missing.header("referrer-policy"), Some("no-referrer"));

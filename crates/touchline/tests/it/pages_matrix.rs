@@ -1,23 +1,23 @@
-//! Every page of the source against everybody who should not get anywhere with it: people who have not
-//! signed in, members, owners of another club, and other sites that use somebody's browser.
+//! Every page against everybody who must not use it: anonymous visitors, members, owners of another
+//! club, and other sites that abuse somebody's browser.
 
 use store::Scope;
-use testkit::{Answer, Browser, World, both, json};
+use testkit::{Browser, TestResponse, World, both, json};
 use touchline::accounts::user::Role;
 use touchline::ids::{AppId, UserId};
 use touchline::joining::invitation::{self, NewInvitation};
 use touchline::oauth::app::Kind;
 use touchline::oauth::secret;
 use touchline::webhooks::access::Manager;
-use touchline::webhooks::asking;
+use touchline::webhooks::actions;
 use touchline::webhooks::edit::{self, NewWebhook};
 
 use crate::dues;
 use crate::page_routes::{Route, page_routes};
 
-/// Pages for people who have not signed in: every other page sends them to sign in first. An app that is not
-/// known is refused before anybody is asked who they are.
-const FOR_ANYBODY: [&str; 14] = [
+/// Pages for anonymous visitors: every other page redirects them to sign in. An unknown app is
+/// refused before that.
+const PUBLIC_PAGES: [&str; 14] = [
     "/",
     "/sign-in",
     "/sign-in/code",
@@ -33,19 +33,19 @@ const FOR_ANYBODY: [&str; 14] = [
     "/confirm-address",
     "/checkout",
 ];
-/// What a mail program calls with one click and without a cookie. The link is the credential.
+/// One-click unsubscribe, called by mail clients without a cookie. The link is the credential.
 const ONE_CLICK: &str = "/unsubscribe/{token}";
-/// Tables that tell of visits and not of what was asked for.
-const OF_VISITS: [&str; 3] = ["session", "usage_hour", "sign_in_failure"];
+/// Tables that record visits and not changes.
+const VISIT_TABLES: [&str; 3] = ["session", "usage_hour", "sign_in_failure"];
 
-fn is_for_anybody(path: &str) -> bool {
-    let below = |open: &str| path.strip_prefix(open).is_some_and(|rest| rest.starts_with('/'));
-    FOR_ANYBODY.iter().any(|open| path == *open || (open.len() > 1 && below(open)))
+fn is_public(path: &str) -> bool {
+    let is_below = |page: &str| path.strip_prefix(page).is_some_and(|rest| rest.starts_with('/'));
+    PUBLIC_PAGES.iter().any(|page| path == *page || (page.len() > 1 && is_below(page)))
 }
 
-/// Harbour with one of everything that stands in the address of a page.
-struct Scene {
-    /// What stands for the last name in an address, and whether it is there.
+/// Harbour with one object of every kind that appears in the path of a page.
+struct PageFixture {
+    /// Path prefix, value of its last parameter, and whether the object exists.
     objects: Vec<(&'static str, String, bool)>,
     owner: Browser,
     member: Browser,
@@ -53,8 +53,8 @@ struct Scene {
     stranger: Browser,
 }
 
-impl Scene {
-    async fn set(w: &World) -> Self {
+impl PageFixture {
+    async fn new(w: &World) -> Self {
         let owner = w.user(Role::Owner, "owner@harbour.example").await;
         let member = w.user(Role::Member, "parent@harbour.example").await;
         let other = testkit::world::make_account(w.db(), "Elsewhere", w.clock.clock().now()).await;
@@ -67,35 +67,35 @@ impl Scene {
         }
     }
 
-    /// The address of a page about something that is there, as far as we have one.
-    fn place(&self, route: &Route) -> String {
-        let mut place = route.path.clone();
-        // The longer addresses come last, and their own name stands further back.
+    /// The path of a page with its parameters filled in.
+    fn fill_path(&self, route: &Route) -> String {
+        let mut path = route.path.clone();
+        // Longer prefixes come last, so go backwards.
         for (address, id, _) in self.objects.iter().rev() {
-            if let Some(rest) = place.strip_prefix(address) {
+            if let Some(suffix) = path.strip_prefix(address) {
                 let (start, _) = address.rsplit_once('{').unwrap();
-                place = format!("{start}{id}{rest}");
+                path = format!("{start}{id}{suffix}");
             }
         }
-        assert!(!place.contains('{'), "nothing stands for {place}; make it in `objects`");
-        place
+        assert!(!path.contains('{'), "no value for {path}; create one in `objects`");
+        path
     }
 
-    fn is_about_something(&self, route: &Route) -> bool {
+    fn names_existing_object(&self, route: &Route) -> bool {
         self.objects.iter().any(|(address, _, there)| *there && route.path.starts_with(address))
     }
 }
 
 async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str, String, bool)> {
-    let (key, _) = w.caller(testkit::world::new_key("teams:read")).await;
+    let (key, _) = w.client_with_key(testkit::world::new_key("teams:read")).await;
     let app = w.app(Kind::Server, "https://app.example/back", "teams:read").await;
     let id: AppId = app.id;
     let scope = || Scope::account(w.harbour, "test");
     let (secret, _) = w.db().write(scope(), move |tx| secret::add(tx, id)).await.unwrap();
     let email = "invited@harbour.example".to_owned();
-    let new = NewInvitation { email, role: Role::Member, tie: None };
-    let invited = w.db().write(scope(), move |tx| invitation::invite(tx, owner, new)).await;
-    let means = crate::webhooks::means(&w.node);
+    let new = NewInvitation { email, role: Role::Member, relation_to: None };
+    let invitation = w.db().write(scope(), move |tx| invitation::invite(tx, owner, new)).await;
+    let context = crate::webhooks::edit_context(&w.node);
     let new = NewWebhook {
         url: "https://hooks.example.org/x".to_owned(),
         events: vec!["*".to_owned()],
@@ -104,18 +104,18 @@ async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str,
         ordering: None,
     };
     let subscribe = move |tx: &store::Tx<'_>| {
-        let (webhook, _) = edit::create(tx, &means, new)?;
-        asking::test(tx, &Manager::everywhere(), webhook.id)
+        let (webhook, _) = edit::create(tx, &context, new)?;
+        actions::test(tx, &Manager::unrestricted(), webhook.id)
     };
     let delivery = w.db().write(scope(), subscribe).await.unwrap();
-    let (product, order, code) = sold(w).await;
-    let (team, due, payment) = due(w).await;
-    // An id of the right form that nothing has.
+    let (product, order, code) = create_order(w).await;
+    let (team, due, payment) = create_due(w).await;
+    // A well-formed id that does not exist.
     let nothing = |kind: &str| format!("{kind}_{}", &id.to_string()[4..]);
     vec![
         ("/admin/keys/{id}", key.id.to_string(), true),
         ("/admin/members/{user}", member.to_string(), true),
-        ("/admin/members/invitations/{id}", invited.unwrap().0.id.to_string(), true),
+        ("/admin/members/invitations/{id}", invitation.unwrap().0.id.to_string(), true),
         ("/admin/members/claims/{id}", nothing("clm"), false),
         ("/admin/members/adults/{id}", nothing("per"), false),
         ("/account/invitations/{id}", nothing("inv"), false),
@@ -147,202 +147,204 @@ async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str,
     ]
 }
 
-/// A product, an order of it and a code.
-async fn sold(w: &World) -> (String, String, String) {
+/// Creates a product, an order and a discount code.
+async fn create_order(w: &World) -> (String, String, String) {
     let product = json!({ "name": "Home kit", "price": 2499 });
     let product = w.owner.post("/products", product).await.created();
     let line = json!({ "product_id": product.id(), "quantity": 1 });
     let order = json!({ "lines": [line], "buyer": { "name": "Rui" } });
     let order = w.owner.post("/orders", order).await.created();
-    let code = json!({ "code": "SIBLING10", "percent_bp": 1000 });
+    let code = json!({ "code": "SIBLING10", "percent_bps": 1000 });
     let code = w.owner.post("/discounts", code).await.created();
     (product.id().to_owned(), order.id().to_owned(), code.id().to_owned())
 }
 
-/// A team with a due, of which something was paid.
-async fn due(w: &World) -> (String, String, String) {
+/// Creates a team with a due that is partly paid.
+async fn create_due(w: &World) -> (String, String, String) {
     let team = w.owner.post("/teams", json!({ "name": "Hawks" })).await.created().id().to_owned();
-    let kid = w.joins(&team, json!({ "first_name": "Max" })).await;
-    let due = dues::charged(w, &team, &kid.member, json!({})).await;
-    let paid = dues::pay(w, &due, 2_500).await.created().id().to_owned();
-    (team, due["id"].as_str().unwrap().to_owned(), paid)
+    let child = w.add_member(&team, json!({ "first_name": "Max" })).await;
+    let due = dues::charge_member(w, &team, &child.member, json!({})).await;
+    let payment = dues::pay(w, &due, 2_500).await.created().id().to_owned();
+    (team, due["id"].as_str().unwrap().to_owned(), payment)
 }
 
-/// Everything that is kept, but for what tells of visits.
-async fn everything(w: &World) -> Vec<String> {
-    // That a key was used is noted beside the request.
+/// All rows of the database, except those that record visits.
+async fn database_rows(w: &World) -> Vec<String> {
+    // The last use of a key is written in the background.
     w.node.app.finish().await;
     let read = w.db().read(Scope::system("all"), |db| {
-        let mut all = Vec::new();
-        for table in db.tables()?.iter().filter(|table| !OF_VISITS.contains(&table.name.as_str())) {
+        let mut rows = Vec::new();
+        for table in
+            db.tables()?.iter().filter(|table| !VISIT_TABLES.contains(&table.name.as_str()))
+        {
             db.rows(table, |row| {
-                all.push(format!("{}: {row:?}", table.name));
+                rows.push(format!("{}: {row:?}", table.name));
                 Ok(())
             })?;
         }
-        Ok::<_, store::Error>(all)
+        Ok::<_, store::Error>(rows)
     });
     read.await.unwrap()
 }
 
 #[track_caller]
-fn is_safe(answer: &Answer, place: &str) {
+fn assert_safe(answer: &TestResponse, path: &str) {
     let policy = answer.header("content-security-policy").unwrap_or_default();
-    assert!(policy.starts_with("default-src 'none'"), "{place}: {policy}");
+    assert!(policy.starts_with("default-src 'none'"), "{path}: {policy}");
     assert!(
         !policy.contains("unsafe") && policy.contains("frame-ancestors 'none'"),
-        "{place}: {policy}"
+        "{path}: {policy}"
     );
-    assert_eq!(answer.header("x-frame-options"), Some("DENY"), "{place}");
-    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{place}");
-    assert_eq!(answer.header("cache-control"), Some("no-store"), "{place}");
+    assert_eq!(answer.header("x-frame-options"), Some("DENY"), "{path}");
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
+    assert_eq!(answer.header("cache-control"), Some("no-store"), "{path}");
     assert!(
         matches!(answer.header("referrer-policy"), Some("same-origin" | "no-referrer")),
-        "{place}"
+        "{path}"
     );
-    assert_eq!(answer.header("access-control-allow-origin"), None, "{place}");
+    assert_eq!(answer.header("access-control-allow-origin"), None, "{path}");
     for inline in ["<style", " style=", " onclick=", " onload=", "javascript:"] {
-        assert!(!answer.text.contains(inline), "{place} has {inline}");
+        assert!(!answer.text.contains(inline), "{path} has {inline}");
     }
 }
 
 both! {
-    async fn pages_ask_who_is_there(w: &World) {
-        let scene = Scene::set(w).await;
-        let before = everything(w).await;
-        for route in page_routes().iter().filter(|route| !is_for_anybody(&route.path)) {
-            let place = scene.place(route);
-            let mut nobody = w.newcomer();
+    async fn private_pages_require_signing_in(w: &World) {
+        let fixture = PageFixture::new(w).await;
+        let before = database_rows(w).await;
+        for route in page_routes().iter().filter(|route| !is_public(&route.path)) {
+            let path = fixture.fill_path(route);
+            let mut nobody = w.anonymous_browser();
             nobody.get("/sign-in").await;
-            if route.opens {
-                let answer = nobody.get(&place).await;
-                let to = answer.next().unwrap_or_else(|| panic!("{place}: {} {}", answer.status, answer.text));
-                assert!(to.starts_with("/sign-in"), "{place} leads to {to}");
+            if route.accepts_get {
+                let answer = nobody.get(&path).await;
+                let to = answer.local_redirect().unwrap_or_else(|| panic!("{path}: {} {}", answer.status, answer.text));
+                assert!(to.starts_with("/sign-in"), "{path} leads to {to}");
             }
-            if route.takes {
-                let answer = nobody.post(&place, &[]).await;
-                let leads = answer.next().is_some_and(|to| to.starts_with("/sign-in"));
-                assert!(leads || matches!(answer.status, 400..500), "{place}: {}", answer.status);
+            if route.accepts_post {
+                let answer = nobody.post(&path, &[]).await;
+                let redirects = answer.local_redirect().is_some_and(|to| to.starts_with("/sign-in"));
+                assert!(redirects || matches!(answer.status, 400..500), "{path}: {}", answer.status);
             }
         }
-        assert_eq!(everything(w).await, before);
+        assert_eq!(database_rows(w).await, before);
     }
 
-    async fn members_get_nothing_of_the_admin_area(w: &World) {
-        let mut scene = Scene::set(w).await;
-        let before = everything(w).await;
+    async fn members_cannot_use_the_admin_area(w: &World) {
+        let mut fixture = PageFixture::new(w).await;
+        let before = database_rows(w).await;
         for route in page_routes().iter().filter(|route| route.path.starts_with("/admin")) {
-            let place = scene.place(route);
-            if route.opens {
-                let answer = scene.member.get(&place).await;
-                assert_eq!(answer.status, 403, "{place}: {}", answer.text);
-                is_safe(&answer, &place);
+            let path = fixture.fill_path(route);
+            if route.accepts_get {
+                let answer = fixture.member.get(&path).await;
+                assert_eq!(answer.status, 403, "{path}: {}", answer.text);
+                assert_safe(&answer, &path);
             }
-            if route.takes {
-                assert_eq!(scene.member.post(&place, &[]).await.status, 403, "{place}");
+            if route.accepts_post {
+                assert_eq!(fixture.member.post(&path, &[]).await.status, 403, "{path}");
             }
         }
-        assert_eq!(everything(w).await, before);
+        assert_eq!(database_rows(w).await, before);
     }
 
-    async fn owners_of_another_club_find_nothing(w: &World) {
-        let mut scene = Scene::set(w).await;
-        let before = everything(w).await;
+    async fn owners_of_another_club_get_404(w: &World) {
+        let mut fixture = PageFixture::new(w).await;
+        let before = database_rows(w).await;
         let routes = page_routes();
-        let mut seen = 0;
-        let about: Vec<_> = routes.iter().filter(|route| scene.is_about_something(route)).collect();
-        for route in about {
-            let place = scene.place(route);
-            if route.opens {
-                assert_eq!(scene.stranger.get(&place).await.status, 404, "{place}");
-                // It is there; only the stranger must not know.
-                assert_eq!(scene.owner.get(&place).await.status, 200, "{place}");
+        let mut checked = 0;
+        let object_routes: Vec<_> = routes.iter().filter(|route| fixture.names_existing_object(route)).collect();
+        for route in object_routes {
+            let path = fixture.fill_path(route);
+            if route.accepts_get {
+                assert_eq!(fixture.stranger.get(&path).await.status, 404, "{path}");
+                // The page exists; only the stranger must not see it.
+                assert_eq!(fixture.owner.get(&path).await.status, 200, "{path}");
             }
-            if route.takes {
-                let answer = scene.stranger.post(&place, &[("name", "taken"), ("role", "owner")]).await;
-                // Nobody is sent a letter where there is no mail server, whoever it is for.
-                let refused = if place.ends_with("/reset") { 409 } else { 404 };
-                assert_eq!(answer.status, refused, "{place}: {}", answer.text);
+            if route.accepts_post {
+                let answer = fixture.stranger.post(&path, &[("name", "taken"), ("role", "owner")]).await;
+                // Without a mail server, a reset is refused for everybody.
+                let refused = if path.ends_with("/reset") { 409 } else { 404 };
+                assert_eq!(answer.status, refused, "{path}: {}", answer.text);
             }
-            seen += 1;
+            checked += 1;
         }
-        assert!(seen > 5, "the objects of the scene stand in no address any more");
-        assert_eq!(everything(w).await, before);
+        assert!(checked > 5, "no page has an object of the fixture in its path");
+        assert_eq!(database_rows(w).await, before);
     }
 
-    async fn no_form_is_taken_from_another_site(w: &World) {
-        let scene = Scene::set(w).await;
-        let mut other = w.newcomer();
+    async fn rejects_forms_from_another_site(w: &World) {
+        let fixture = PageFixture::new(w).await;
+        let mut other = w.anonymous_browser();
         other.get("/sign-in").await;
-        let (own, foreign) = (scene.owner.csrf.clone().unwrap(), other.csrf.clone().unwrap());
+        let (own_token, other_token) = (fixture.owner.csrf.clone().unwrap(), other.csrf.clone().unwrap());
         let home = format!("http://{}", w.node.address);
-        let before = everything(w).await;
-        for route in page_routes().iter().filter(|route| route.takes && route.path != ONE_CLICK) {
-            let place = scene.place(route);
+        let before = database_rows(w).await;
+        for route in page_routes().iter().filter(|route| route.accepts_post && route.path != ONE_CLICK) {
+            let path = fixture.fill_path(route);
             let token = |value: &str| vec![("csrf".to_owned(), value.to_owned())];
             let attacks = [
-                ("cross-site", token(&own), vec![("Sec-Fetch-Site", "cross-site"), ("Origin", "https://evil.example")]),
-                ("same-site", token(&own), vec![("Sec-Fetch-Site", "same-site"), ("Origin", &home)]),
-                ("foreign origin", token(&own), vec![("Origin", "https://evil.example")]),
-                ("no origin", token(&own), vec![]),
-                ("null origin", token(&own), vec![("Origin", "null")]),
+                ("cross-site", token(&own_token), vec![("Sec-Fetch-Site", "cross-site"), ("Origin", "https://evil.example")]),
+                ("same-site", token(&own_token), vec![("Sec-Fetch-Site", "same-site"), ("Origin", &home)]),
+                ("foreign origin", token(&own_token), vec![("Origin", "https://evil.example")]),
+                ("no origin", token(&own_token), vec![]),
+                ("null origin", token(&own_token), vec![("Origin", "null")]),
                 ("no token", vec![], vec![("Sec-Fetch-Site", "same-origin"), ("Origin", &home)]),
-                ("another browser's token", token(&foreign), vec![("Sec-Fetch-Site", "same-origin"), ("Origin", &home)]),
+                ("another browser's token", token(&other_token), vec![("Sec-Fetch-Site", "same-origin"), ("Origin", &home)]),
             ];
             for (name, fields, headers) in attacks {
                 let fields: Vec<_> = fields.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
-                let answer = scene.owner.clone().send(&place, &fields, &headers).await;
-                assert_eq!(answer.status, 403, "{place} with {name}: {}", answer.text);
+                let answer = fixture.owner.clone().send(&path, &fields, &headers).await;
+                assert_eq!(answer.status, 403, "{path} with {name}: {}", answer.text);
             }
         }
-        assert_eq!(everything(w).await, before);
+        assert_eq!(database_rows(w).await, before);
     }
 
-    async fn every_page_is_fenced_in(w: &World) {
-        let mut scene = Scene::set(w).await;
-        for route in page_routes().iter().filter(|route| route.opens) {
-            let place = scene.place(route);
-            for browser in [&mut w.newcomer(), &mut scene.owner] {
-                let answer = browser.get(&place).await;
-                assert!(answer.status < 500, "{place}: {}", answer.text);
+    async fn every_page_sends_security_headers(w: &World) {
+        let mut fixture = PageFixture::new(w).await;
+        for route in page_routes().iter().filter(|route| route.accepts_get) {
+            let path = fixture.fill_path(route);
+            for browser in [&mut w.anonymous_browser(), &mut fixture.owner] {
+                let answer = browser.get(&path).await;
+                assert!(answer.status < 500, "{path}: {}", answer.text);
                 if answer.header("content-type").is_some_and(|kind| kind.starts_with("text/html")) {
-                    is_safe(&answer, &place);
+                    assert_safe(&answer, &path);
                 }
             }
         }
     }
 
-    async fn no_page_believes_the_host_it_is_asked_for(w: &World) {
-        let scene = Scene::set(w).await;
-        let cookie = scene.owner.cookie.clone().unwrap();
-        for route in page_routes().iter().filter(|route| route.opens) {
-            let place = scene.place(route);
+    async fn pages_ignore_the_host_header(w: &World) {
+        let fixture = PageFixture::new(w).await;
+        let cookie = fixture.owner.cookie.clone().unwrap();
+        for route in page_routes().iter().filter(|route| route.accepts_get) {
+            let path = fixture.fill_path(route);
             let text = format!(
-                "GET {place} HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n\
+                "GET {path} HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n\
                  Forwarded: host=evil.example\r\nCookie: __Host-touchline={cookie}\r\n\
                  Accept: text/html\r\nConnection: close\r\n\r\n"
             );
-            let answer = w.nobody.raw(text.as_bytes()).await;
-            assert!(!answer.contains("evil.example"), "{place}: {answer}");
+            let answer = w.nobody.send_raw(text.as_bytes()).await;
+            assert!(!answer.contains("evil.example"), "{path}: {answer}");
         }
     }
 
-    async fn nobody_is_sent_to_another_place(w: &World) {
-        let mut scene = Scene::set(w).await;
-        let bad = [
+    async fn never_redirects_to_another_site(w: &World) {
+        let mut fixture = PageFixture::new(w).await;
+        let hostile = [
             "https://evil.example/", "//evil.example", "/\\evil.example", "\\\\evil.example", "/%09/evil.example",
             "javascript:alert(1)", "http:evil.example", "/\t/evil.example", "https:evil.example", "@evil.example",
         ];
-        for route in page_routes().iter().filter(|route| route.opens) {
-            for next in bad {
-                let place = format!("{}?next={}", scene.place(route), touchline::web::visitor::encoded(next));
-                for browser in [&mut w.newcomer(), &mut scene.owner] {
-                    let answer = browser.get(&place).await;
+        for route in page_routes().iter().filter(|route| route.accepts_get) {
+            for next in hostile {
+                let path = format!("{}?next={}", fixture.fill_path(route), touchline::web::visitor::url_encode(next));
+                for browser in [&mut w.anonymous_browser(), &mut fixture.owner] {
+                    let answer = browser.get(&path).await;
                     let location = answer.header("location").unwrap_or("/");
                     assert!(location.starts_with('/') && !location.starts_with("//") && !location.starts_with("/\\"),
-                        "{place} leads to {location}");
+                        "{path} leads to {location}");
                     for link in ["href=\"https://evil", "href=\"//evil", "href=\"/\\evil", "href=\"javascript:"] {
-                        assert!(!answer.text.contains(link), "{place} has {link}");
+                        assert!(!answer.text.contains(link), "{path} has {link}");
                     }
                 }
             }

@@ -1,13 +1,13 @@
-//! Stories about passkeys, told with an authenticator made of a key pair and a counter.
+//! Tests of passkeys, with a software authenticator made of a key pair and a counter.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kit::secret::{Token, TokenKind, sha256};
-use kit::{Dice, Id};
+use kit::{Id, Rng};
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
 use store::{Scope, bind};
-use testkit::{Answer, Browser, Node, Value, World, both, json, seconds};
+use testkit::{Browser, Node, TestResponse, Value, World, both, json, seconds};
 use touchline::accounts::user::{Role, User};
 use touchline::config::BaseUrl;
 
@@ -16,7 +16,7 @@ const PRESENT: u8 = 0x01;
 const VERIFIED: u8 = 0x04;
 const KEY_INCLUDED: u8 = 0x40;
 
-/// A phone with one passkey. What it says can be bent in every way.
+/// A software authenticator with one passkey. Tests can falsify every part of its responses.
 pub(crate) struct Phone {
     pair: EcdsaKeyPair,
     id: [u8; 32],
@@ -33,7 +33,7 @@ impl Phone {
         let secret = EcdsaKeyPair::generate_pkcs8(kind, &random).unwrap();
         Self {
             pair: EcdsaKeyPair::from_pkcs8(kind, secret.as_ref(), &random).unwrap(),
-            id: Dice::system().bytes(),
+            id: Rng::system().bytes(),
             handle: Value::Null,
             counter: 7,
             origin: ORIGIN,
@@ -42,8 +42,8 @@ impl Phone {
         }
     }
 
-    fn client_data(&self, kind: &str, asked: &Value) -> String {
-        let (challenge, origin) = (&asked["challenge"], self.origin);
+    fn client_data(&self, kind: &str, options: &Value) -> String {
+        let (challenge, origin) = (&options["challenge"], self.origin);
         json!({ "type": kind, "challenge": challenge, "origin": origin, "crossOrigin": false })
             .to_string()
     }
@@ -55,14 +55,14 @@ impl Phone {
         data
     }
 
-    /// Makes the passkey that was asked for.
-    pub(crate) fn make(&mut self, asked: &Value) -> String {
-        self.handle = asked["user"]["id"].clone();
+    /// Creates the requested passkey.
+    pub(crate) fn create_credential(&mut self, options: &Value) -> String {
+        self.handle = options["user"]["id"].clone();
         let mut data = self.authenticator_data(self.flags | KEY_INCLUDED);
         data.extend([0; 16]);
         data.extend([0, 32]);
         data.extend(self.id);
-        // A public key for ES256, as CBOR: its kind, its algorithm, its curve, and the point.
+        // An ES256 public key as CBOR: key type, algorithm, curve and point.
         let point = &self.pair.public_key().as_ref()[1..];
         data.extend([0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32]);
         data.extend(&point[..32]);
@@ -71,21 +71,21 @@ impl Phone {
         let mut object = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x58".to_vec();
         object.push(u8::try_from(data.len()).unwrap());
         object.extend(data);
-        self.tell(json!({
-            "clientDataJSON": text(self.client_data("webauthn.create", asked).as_bytes()),
+        self.credential(json!({
+            "clientDataJSON": text(self.client_data("webauthn.create", options).as_bytes()),
             "attestationObject": text(&object),
             "transports": ["internal"],
         }))
     }
 
-    /// Proves that it holds the passkey.
-    fn prove(&mut self, asked: &Value) -> String {
+    /// Signs a challenge with the passkey.
+    fn prove(&mut self, options: &Value) -> String {
         self.counter += 1;
-        let client = self.client_data("webauthn.get", asked);
+        let client = self.client_data("webauthn.get", options);
         let data = self.authenticator_data(self.flags);
         let signed = [data.as_slice(), &sha256(client.as_bytes())].concat();
         let signature = self.pair.sign(&SystemRandom::new(), &signed).unwrap();
-        self.tell(json!({
+        self.credential(json!({
             "clientDataJSON": text(client.as_bytes()),
             "authenticatorData": text(&data),
             "signature": text(signature.as_ref()),
@@ -93,7 +93,7 @@ impl Phone {
         }))
     }
 
-    fn tell(&self, response: Value) -> String {
+    fn credential(&self, response: Value) -> String {
         let id = text(&self.id);
         json!({
             "id": id, "rawId": id, "type": "public-key", "clientExtensionResults": {},
@@ -107,8 +107,8 @@ fn text(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// A service that is reached by a name.
-pub(crate) async fn named(w: &World) -> Node {
+/// A node with a host name, which passkeys require.
+pub(crate) async fn node_with_host_name(w: &World) -> Node {
     w.node(|config| {
         config.base_url = Some(BaseUrl::local("localhost", 8080));
         config.sign_in_rate = 1000.try_into().unwrap();
@@ -123,57 +123,60 @@ pub(crate) async fn browser(w: &World, node: &Node, user: &User) -> Browser {
     browser
 }
 
-/// A browser in which nobody has signed in, with the sign-in page open.
-fn stranger(node: &Node) -> Browser {
-    let cookie = Token::make(TokenKind::Session, &Dice::system());
+/// A browser with the sign-in page open, not signed in.
+fn anonymous(node: &Node) -> Browser {
+    let cookie = Token::generate(TokenKind::Session, &Rng::system());
     let mut browser = Browser::new(node.address);
-    browser.csrf = Some(touchline::web::visitor::csrf(&node.app, &cookie));
+    browser.csrf = Some(touchline::web::visitor::csrf_token(&node.app, &cookie));
     browser.cookie = Some(cookie.reveal().to_owned());
     browser
 }
 
-fn said(answer: &Answer) -> Value {
+fn json_body(answer: &TestResponse) -> Value {
     assert_eq!(answer.status, 200, "{}", answer.text);
     serde_json::from_str(&answer.text).unwrap()
 }
 
-/// Asks what kind of passkey to make.
-pub(crate) async fn asked_for_new(browser: &mut Browser) -> Value {
-    said(&browser.post("/account/passkeys/begin", &[]).await)["options"].clone()
+/// Requests the options for creating a passkey.
+pub(crate) async fn creation_options(browser: &mut Browser) -> Value {
+    json_body(&browser.post("/account/passkeys/begin", &[]).await)["options"].clone()
 }
 
-async fn add(browser: &mut Browser, credential: &str) -> Answer {
+async fn add(browser: &mut Browser, credential: &str) -> TestResponse {
     let fields = [("credential", credential), ("name", "Ana's phone")];
     browser.post("/account/passkeys/finish", &fields).await
 }
 
-/// Asks for a proof.
-async fn asked_for_proof(browser: &mut Browser) -> Value {
-    said(&browser.post("/sign-in/passkey/begin", &[]).await)["options"].clone()
+/// Requests the options for signing in.
+async fn request_options(browser: &mut Browser) -> Value {
+    json_body(&browser.post("/sign-in/passkey/begin", &[]).await)["options"].clone()
 }
 
-async fn sign_in(browser: &mut Browser, credential: &str) -> Answer {
+async fn sign_in(browser: &mut Browser, credential: &str) -> TestResponse {
     let fields = [("credential", credential), ("next", "/account/passkeys")];
     browser.post("/sign-in/passkey/finish", &fields).await
 }
 
-/// Signs in from start to end.
-async fn arrive(node: &Node, phone: &mut Phone) -> (Browser, Answer) {
-    let mut browser = stranger(node);
-    let asked = asked_for_proof(&mut browser).await;
-    let proof = phone.prove(&asked);
+/// Signs in with a passkey, from start to end.
+async fn passkey_sign_in(node: &Node, phone: &mut Phone) -> (Browser, TestResponse) {
+    let mut browser = anonymous(node);
+    let options = request_options(&mut browser).await;
+    let proof = phone.prove(&options);
     let answer = sign_in(&mut browser, &proof).await;
     (browser, answer)
 }
 
-/// Somebody with a phone that has a passkey of theirs.
-async fn with_phone(w: &World, node: &Node, email: &str) -> (User, Browser, Phone) {
+/// Creates a user with a passkey on a phone.
+async fn user_with_phone(w: &World, node: &Node, email: &str) -> (User, Browser, Phone) {
     let user = w.user(Role::Member, email).await;
     let mut browser = browser(w, node, &user).await;
     let mut phone = Phone::new();
-    let asked = asked_for_new(&mut browser).await;
-    let made = phone.make(&asked);
-    assert_eq!(said(&add(&mut browser, &made).await)["next"], "/account/passkeys?done=added");
+    let options = creation_options(&mut browser).await;
+    let credential = phone.create_credential(&options);
+    assert_eq!(
+        json_body(&add(&mut browser, &credential).await)["next"],
+        "/account/passkeys?done=added"
+    );
     (user, browser, phone)
 }
 
@@ -189,107 +192,107 @@ async fn audited(w: &World) -> Vec<String> {
     all.into_iter().map(|(action,)| action).filter(|action| action.starts_with("passkey")).collect()
 }
 
-/// The first passkey on the page.
+/// The id of the first passkey on the page.
 fn first_id(page: &str) -> String {
     let id = page.split("/account/passkeys/pky_").nth(1).unwrap();
     format!("pky_{}", id.split('/').next().unwrap())
 }
 
 both! {
-    async fn a_passkey_signs_its_owner_in(w: &World) {
-        let node = named(w).await;
-        let (_, mut browser, mut phone) = with_phone(w, &node, "ana@example.org").await;
+    async fn passkey_signs_its_owner_in(w: &World) {
+        let node = node_with_host_name(w).await;
+        let (_, mut browser, mut phone) = user_with_phone(w, &node, "ana@example.org").await;
         browser.get("/account/passkeys?done=added").await.ok().shows("Ana&#39;s phone").shows("Never");
 
-        let (mut elsewhere, answer) = arrive(&node, &mut phone).await;
-        assert_eq!(said(&answer)["next"], "/account/passkeys");
+        let (mut other_browser, answer) = passkey_sign_in(&node, &mut phone).await;
+        assert_eq!(json_body(&answer)["next"], "/account/passkeys");
         let cookie = answer.header("set-cookie").unwrap();
         assert!(cookie.contains("Secure; HttpOnly") && answer.header("cache-control") == Some("no-store"));
-        let page = elsewhere.get("/account/passkeys").await.ok();
+        let page = other_browser.get("/account/passkeys").await.ok();
         assert!(!page.text.contains("Never"));
         assert_eq!(audited(w).await, ["passkey.added", "passkey.used"]);
 
-        // It also counts as a fresh proof, and the browser's earlier session is over.
-        let old = elsewhere.clone();
-        w.pass(seconds(700));
-        elsewhere.get(&format!("/account/passkeys/{}/remove", first_id(&page.text))).await
-            .leads_to(&format!("/confirm?next=%2Faccount%2Fpasskeys%2F{}%2Fremove", first_id(&page.text)));
-        let asked = asked_for_proof(&mut elsewhere).await;
-        said(&sign_in(&mut elsewhere, &phone.prove(&asked)).await);
-        elsewhere.get(&format!("/account/passkeys/{}/remove", first_id(&page.text))).await.ok();
+        // It also counts as a fresh confirmation, and ends the earlier session of the browser.
+        let old = other_browser.clone();
+        w.advance_clock(seconds(700));
+        other_browser.get(&format!("/account/passkeys/{}/remove", first_id(&page.text))).await
+            .redirects_to(&format!("/confirm?next=%2Faccount%2Fpasskeys%2F{}%2Fremove", first_id(&page.text)));
+        let options = request_options(&mut other_browser).await;
+        json_body(&sign_in(&mut other_browser, &phone.prove(&options)).await);
+        other_browser.get(&format!("/account/passkeys/{}/remove", first_id(&page.text))).await.ok();
         let mut old = old;
-        old.get("/account/passkeys").await.leads_to("/sign-in?next=%2Faccount%2Fpasskeys");
+        old.get("/account/passkeys").await.redirects_to("/sign-in?next=%2Faccount%2Fpasskeys");
         node.stop().await;
     }
 
-    async fn a_question_is_answered_once_and_in_time(w: &World) {
-        let node = named(w).await;
-        let (_, _, mut phone) = with_phone(w, &node, "ana@example.org").await;
-        let mut browser = stranger(&node);
+    async fn challenge_works_once_and_expires(w: &World) {
+        let node = node_with_host_name(w).await;
+        let (_, _, mut phone) = user_with_phone(w, &node, "ana@example.org").await;
+        let mut browser = anonymous(&node);
 
-        let asked = asked_for_proof(&mut browser).await;
-        let proof = phone.prove(&asked);
-        let mut twin = browser.clone();
-        said(&sign_in(&mut browser, &proof).await);
-        assert_eq!(sign_in(&mut twin, &proof).await.status, 410, "the same answer again");
-        assert_eq!(sign_in(&mut twin, &phone.prove(&asked)).await.status, 410, "another to the same");
+        let options = request_options(&mut browser).await;
+        let proof = phone.prove(&options);
+        let mut copy = browser.clone();
+        json_body(&sign_in(&mut browser, &proof).await);
+        assert_eq!(sign_in(&mut copy, &proof).await.status, 410, "the same response again");
+        assert_eq!(sign_in(&mut copy, &phone.prove(&options)).await.status, 410, "another response to the same challenge");
 
-        let mut slow = stranger(&node);
-        let asked = asked_for_proof(&mut slow).await;
-        w.pass(seconds(301));
-        assert_eq!(sign_in(&mut slow, &phone.prove(&asked)).await.status, 410, "too late");
+        let mut slow = anonymous(&node);
+        let options = request_options(&mut slow).await;
+        w.advance_clock(seconds(301));
+        assert_eq!(sign_in(&mut slow, &phone.prove(&options)).await.status, 410, "too late");
 
-        let made_up = json!({ "challenge": text(&[9; 16]) });
-        assert_eq!(sign_in(&mut slow, &phone.prove(&made_up)).await.status, 410, "nobody asked");
+        let unknown = json!({ "challenge": text(&[9; 16]) });
+        assert_eq!(sign_in(&mut slow, &phone.prove(&unknown)).await.status, 410, "unknown challenge");
 
-        let mut one = stranger(&node);
-        let asked = asked_for_proof(&mut one).await;
-        let mut other = stranger(&node);
-        assert_eq!(sign_in(&mut other, &phone.prove(&asked)).await.status, 410, "another browser");
-        // What was asked for signing in does not add a passkey, and the other way round.
-        let (_, mut bea, mut hers) = with_phone(w, &node, "bea@example.org").await;
-        let asked_in = asked_for_proof(&mut bea).await;
-        assert_eq!(add(&mut bea, &Phone::new().make(&asked_in)).await.status, 410);
-        let asked_new = asked_for_new(&mut bea).await;
-        assert_eq!(sign_in(&mut bea, &hers.prove(&asked_new)).await.status, 410);
-        said(&sign_in(&mut one, &phone.prove(&asked)).await);
+        let mut one = anonymous(&node);
+        let options = request_options(&mut one).await;
+        let mut other = anonymous(&node);
+        assert_eq!(sign_in(&mut other, &phone.prove(&options)).await.status, 410, "another browser");
+        // A challenge for signing in cannot be used to add a passkey, and vice versa.
+        let (_, mut bea, mut bea_phone) = user_with_phone(w, &node, "bea@example.org").await;
+        let request = request_options(&mut bea).await;
+        assert_eq!(add(&mut bea, &Phone::new().create_credential(&request)).await.status, 410);
+        let creation = creation_options(&mut bea).await;
+        assert_eq!(sign_in(&mut bea, &bea_phone.prove(&creation)).await.status, 410);
+        json_body(&sign_in(&mut one, &phone.prove(&options)).await);
         node.stop().await;
     }
 
-    async fn a_wrong_proof_signs_nobody_in(w: &World) {
-        let node = named(w).await;
-        let (_, _, mut phone) = with_phone(w, &node, "ana@example.org").await;
+    async fn rejects_an_invalid_signature(w: &World) {
+        let node = node_with_host_name(w).await;
+        let (_, _, mut phone) = user_with_phone(w, &node, "ana@example.org").await;
         let sessions = w.count("session").await;
 
         phone.origin = "http://localhost:8081";
-        assert_eq!(arrive(&node, &mut phone).await.1.status, 401, "another origin");
+        assert_eq!(passkey_sign_in(&node, &mut phone).await.1.status, 401, "another origin");
         phone.origin = "http://localhost";
-        assert_eq!(arrive(&node, &mut phone).await.1.status, 401, "another port");
+        assert_eq!(passkey_sign_in(&node, &mut phone).await.1.status, 401, "another port");
         phone.origin = ORIGIN;
         phone.host = "example.org";
-        assert_eq!(arrive(&node, &mut phone).await.1.status, 401, "another service");
+        assert_eq!(passkey_sign_in(&node, &mut phone).await.1.status, 401, "another service");
         phone.host = "localhost";
         phone.flags = PRESENT;
-        assert_eq!(arrive(&node, &mut phone).await.1.status, 401, "nobody made sure who holds it");
+        assert_eq!(passkey_sign_in(&node, &mut phone).await.1.status, 401, "user not verified");
         phone.flags = PRESENT | VERIFIED;
         phone.counter = 6;
-        assert_eq!(arrive(&node, &mut phone).await.1.status, 401, "the counter stands still: a copy");
+        assert_eq!(passkey_sign_in(&node, &mut phone).await.1.status, 401, "the counter did not increase: a cloned key");
         phone.counter = 20;
         phone.handle = json!(text(&[0; 16]));
-        assert_ne!(arrive(&node, &mut phone).await.1.status, 200, "another user's name on it");
+        assert_ne!(passkey_sign_in(&node, &mut phone).await.1.status, 200, "another user handle");
 
         let mut thief = Phone::new();
         (thief.id, thief.handle, thief.counter) = (phone.id, json!(text(&[1; 16])), 50);
-        assert_ne!(arrive(&node, &mut thief).await.1.status, 200, "another key under the same id");
+        assert_ne!(passkey_sign_in(&node, &mut thief).await.1.status, 200, "another key under the same id");
         assert_eq!(w.count("session").await, sessions);
         assert_eq!(audited(w).await, ["passkey.added"]);
         node.stop().await;
     }
 
-    async fn what_makes_no_sense_is_refused(w: &World) {
-        let node = named(w).await;
-        let (_, mut hers, mut phone) = with_phone(w, &node, "ana@example.org").await;
-        let bends: [fn(&mut Value); 8] = [
+    async fn rejects_malformed_responses(w: &World) {
+        let node = node_with_host_name(w).await;
+        let (_, mut ana_browser, mut phone) = user_with_phone(w, &node, "ana@example.org").await;
+        let corruptions: [fn(&mut Value); 8] = [
             |proof| proof["response"]["userHandle"] = Value::Null,
             |proof| proof["response"]["userHandle"] = json!(""),
             |proof| drop(proof["response"].as_object_mut().unwrap().remove("userHandle")),
@@ -299,25 +302,25 @@ both! {
             |proof| (proof["id"], proof["rawId"]) = (json!("AAAA"), json!("AAAA")),
             |proof| *proof = json!([]),
         ];
-        for (number, bend) in bends.iter().enumerate() {
-            let mut browser = stranger(&node);
-            let asked = asked_for_proof(&mut browser).await;
-            let mut proof = serde_json::from_str(&phone.prove(&asked)).unwrap();
-            bend(&mut proof);
+        for (number, corrupt) in corruptions.iter().enumerate() {
+            let mut browser = anonymous(&node);
+            let options = request_options(&mut browser).await;
+            let mut proof = serde_json::from_str(&phone.prove(&options)).unwrap();
+            corrupt(&mut proof);
             let status = sign_in(&mut browser, &proof.to_string()).await.status;
             assert!([400, 401].contains(&status), "{number}: {status}");
 
-            let asked = asked_for_new(&mut hers).await;
-            let mut made: Value = serde_json::from_str(&Phone::new().make(&asked)).unwrap();
-            let object = made["response"]["attestationObject"].as_str().unwrap().to_owned();
-            made["response"]["attestationObject"] = json!(&object[..object.len() / (number + 2)]);
-            assert_ne!(add(&mut hers, &made.to_string()).await.status, 500);
+            let options = creation_options(&mut ana_browser).await;
+            let mut credential: Value = serde_json::from_str(&Phone::new().create_credential(&options)).unwrap();
+            let object = credential["response"]["attestationObject"].as_str().unwrap().to_owned();
+            credential["response"]["attestationObject"] = json!(&object[..object.len() / (number + 2)]);
+            assert_ne!(add(&mut ana_browser, &credential.to_string()).await.status, 500);
         }
         assert_eq!(w.count("passkey").await, 1);
         node.stop().await;
     }
 
-    async fn failures_are_counted_by_address(w: &World) {
+    async fn limits_failures_per_address(w: &World) {
         let node = w.node(|config| {
             config.base_url = Some(BaseUrl::local("localhost", 8080));
             config.sign_in_rate = 6.try_into().unwrap();
@@ -326,99 +329,99 @@ both! {
         let mut unknown = Phone::new();
         unknown.handle = json!(text(&[1; 16]));
         for _ in 0..3 {
-            assert_eq!(arrive(&node, &mut unknown).await.1.status, 401);
+            assert_eq!(passkey_sign_in(&node, &mut unknown).await.1.status, 401);
         }
-        assert_eq!(stranger(&node).post("/sign-in/passkey/begin", &[]).await.status, 429);
+        assert_eq!(anonymous(&node).post("/sign-in/passkey/begin", &[]).await.status, 429);
         node.stop().await;
     }
 
-    async fn only_what_was_asked_for_becomes_a_passkey(w: &World) {
-        let node = named(w).await;
+    async fn adds_only_the_requested_passkey(w: &World) {
+        let node = node_with_host_name(w).await;
         let ana = w.user(Role::Member, "ana@example.org").await;
         let bea = w.user(Role::Member, "bea@example.org").await;
-        let mut hers = browser(w, &node, &ana).await;
+        let mut ana_browser = browser(w, &node, &ana).await;
         let mut other = browser(w, &node, &bea).await;
         let mut phone = Phone::new();
 
-        let asked = asked_for_new(&mut hers).await;
-        assert_eq!(asked["user"]["name"], "ana@example.org");
-        let made = phone.make(&asked);
-        assert_eq!(add(&mut other, &made).await.status, 410, "another user");
-        let mut hers_too = browser(w, &node, &ana).await;
-        assert_eq!(add(&mut hers_too, &made).await.status, 410, "another browser of hers");
-        w.pass(seconds(301));
-        assert_eq!(add(&mut hers, &made).await.status, 410, "too late");
+        let options = creation_options(&mut ana_browser).await;
+        assert_eq!(options["user"]["name"], "ana@example.org");
+        let credential = phone.create_credential(&options);
+        assert_eq!(add(&mut other, &credential).await.status, 410, "another user");
+        let mut second_browser = browser(w, &node, &ana).await;
+        assert_eq!(add(&mut second_browser, &credential).await.status, 410, "another browser of hers");
+        w.advance_clock(seconds(301));
+        assert_eq!(add(&mut ana_browser, &credential).await.status, 410, "too late");
 
-        for bend in [
+        for falsify in [
             (|phone: &mut Phone| phone.flags = PRESENT) as fn(&mut Phone),
             |phone| phone.origin = "https://evil.example",
             |phone| phone.host = "evil.example",
         ] {
-            let mut bent = Phone::new();
-            bend(&mut bent);
-            let asked = asked_for_new(&mut hers).await;
-            assert_eq!(add(&mut hers, &bent.make(&asked)).await.status, 401);
+            let mut falsified = Phone::new();
+            falsify(&mut falsified);
+            let options = creation_options(&mut ana_browser).await;
+            assert_eq!(add(&mut ana_browser, &falsified.create_credential(&options)).await.status, 401);
         }
-        assert_eq!(add(&mut hers, "{}").await.status, 400);
+        assert_eq!(add(&mut ana_browser, "{}").await.status, 400);
         assert_eq!(w.count("passkey").await, 0);
 
-        let asked = asked_for_new(&mut hers).await;
-        let made = phone.make(&asked);
-        said(&add(&mut hers, &made).await);
-        assert_eq!(add(&mut hers, &made).await.status, 410, "the same again");
-        // The browser is told not to make a second one, and the same one cannot be two people's.
-        let asked = asked_for_new(&mut hers).await;
-        assert_eq!(asked["excludeCredentials"][0]["id"], text(&phone.id));
-        let asked = asked_for_new(&mut other).await;
-        assert_eq!(add(&mut other, &phone.make(&asked)).await.status, 409, "taken");
+        let options = creation_options(&mut ana_browser).await;
+        let credential = phone.create_credential(&options);
+        json_body(&add(&mut ana_browser, &credential).await);
+        assert_eq!(add(&mut ana_browser, &credential).await.status, 410, "the same again");
+        // The browser is asked to exclude known passkeys, and a passkey cannot belong to two users.
+        let options = creation_options(&mut ana_browser).await;
+        assert_eq!(options["excludeCredentials"][0]["id"], text(&phone.id));
+        let options = creation_options(&mut other).await;
+        assert_eq!(add(&mut other, &phone.create_credential(&options)).await.status, 409, "taken");
         assert_eq!(w.count("passkey").await, 1);
         node.stop().await;
     }
 
-    async fn passkeys_are_added_with_a_fresh_proof_from_our_own_page(w: &World) {
-        let node = named(w).await;
+    async fn adding_requires_a_recent_confirmation_and_the_same_origin(w: &World) {
+        let node = node_with_host_name(w).await;
         let ana = w.user(Role::Member, "ana@example.org").await;
-        let mut hers = browser(w, &node, &ana).await;
-        let asked = asked_for_new(&mut hers).await;
-        let made = Phone::new().make(&asked);
+        let mut ana_browser = browser(w, &node, &ana).await;
+        let options = creation_options(&mut ana_browser).await;
+        let credential = Phone::new().create_credential(&options);
 
         for path in ["/account/passkeys/begin", "/account/passkeys/finish", "/sign-in/passkey/begin",
             "/sign-in/passkey/finish"]
         {
-            let csrf = hers.csrf.clone().unwrap();
-            let foreign = [("Sec-Fetch-Site", "cross-site"), ("Origin", "https://evil.example")];
-            let fields = [("credential", made.as_str()), ("csrf", csrf.as_str())];
-            assert_eq!(hers.send(path, &fields, &foreign).await.status, 403, "{path}");
-            let own = [("Sec-Fetch-Site", "same-origin")];
-            assert_eq!(hers.send(path, &fields[..1], &own).await.status, 403, "{path}");
+            let csrf = ana_browser.csrf.clone().unwrap();
+            let cross_site = [("Sec-Fetch-Site", "cross-site"), ("Origin", "https://evil.example")];
+            let fields = [("credential", credential.as_str()), ("csrf", csrf.as_str())];
+            assert_eq!(ana_browser.send(path, &fields, &cross_site).await.status, 403, "{path}");
+            let same_origin = [("Sec-Fetch-Site", "same-origin")];
+            assert_eq!(ana_browser.send(path, &fields[..1], &same_origin).await.status, 403, "{path}");
         }
 
-        w.pass(seconds(601));
+        w.advance_clock(seconds(601));
         let next = "/confirm?next=%2Faccount%2Fpasskeys";
-        let answer = hers.post("/account/passkeys/begin", &[]).await;
-        assert_eq!(said(&answer)["next"], next);
-        assert_eq!(said(&add(&mut hers, &made).await)["next"], next);
+        let answer = ana_browser.post("/account/passkeys/begin", &[]).await;
+        assert_eq!(json_body(&answer)["next"], next);
+        assert_eq!(json_body(&add(&mut ana_browser, &credential).await)["next"], next);
         assert_eq!(w.count("passkey").await, 0);
         node.stop().await;
     }
 
-    async fn a_user_has_at_most_twenty(w: &World) {
-        let node = named(w).await;
-        let (_, mut browser, _) = with_phone(w, &node, "ana@example.org").await;
+    async fn allows_at_most_twenty_passkeys(w: &World) {
+        let node = node_with_host_name(w).await;
+        let (_, mut browser, _) = user_with_phone(w, &node, "ana@example.org").await;
         for _ in 1..20 {
-            let asked = asked_for_new(&mut browser).await;
-            said(&add(&mut browser, &Phone::new().make(&asked)).await);
+            let options = creation_options(&mut browser).await;
+            json_body(&add(&mut browser, &Phone::new().create_credential(&options)).await);
         }
         assert_eq!(browser.post("/account/passkeys/begin", &[]).await.status, 409);
-        browser.get("/account/passkeys").await.ok().shows("as many passkeys as one can have");
+        browser.get("/account/passkeys").await.ok().shows("maximum number of passkeys");
         assert_eq!(w.count("passkey").await, 20);
         node.stop().await;
     }
 
-    async fn passkeys_are_renamed_and_removed_by_their_owner(w: &World) {
-        let node = named(w).await;
-        let (_, mut hers, mut phone) = with_phone(w, &node, "ana@example.org").await;
-        let id = first_id(&hers.get("/account/passkeys").await.ok().text);
+    async fn only_the_owner_renames_and_removes_passkeys(w: &World) {
+        let node = node_with_host_name(w).await;
+        let (_, mut ana_browser, mut phone) = user_with_phone(w, &node, "ana@example.org").await;
+        let id = first_id(&ana_browser.get("/account/passkeys").await.ok().text);
         let (rename, remove) =
             (format!("/account/passkeys/{id}/rename"), format!("/account/passkeys/{id}/remove"));
 
@@ -429,70 +432,70 @@ both! {
             assert_eq!(other.post(path, &[("name", "Mine")]).await.status, 404);
         }
 
-        hers.get(&rename).await.ok().shows("value=\"Ana&#39;s phone\"");
-        assert_eq!(hers.post(&rename, &[("name", " ")]).await.shows("1 to 60 characters").status, 422);
-        hers.post(&rename, &[("name", "<b>Work</b>")]).await.leads_to("/account/passkeys?done=renamed");
-        let page = hers.get("/account/passkeys").await.ok().shows("&#60;b&#62;Work");
+        ana_browser.get(&rename).await.ok().shows("value=\"Ana&#39;s phone\"");
+        assert_eq!(ana_browser.post(&rename, &[("name", " ")]).await.shows("1 to 60 characters").status, 422);
+        ana_browser.post(&rename, &[("name", "<b>Work</b>")]).await.redirects_to("/account/passkeys?done=renamed");
+        let page = ana_browser.get("/account/passkeys").await.ok().shows("&#60;b&#62;Work");
         assert!(!page.text.contains("<b>Work"));
 
-        hers.get(&remove).await.ok().shows("This will happen").shows("your only passkey");
-        let stays = hers.clone();
-        w.pass(seconds(601));
-        let mut stale = stays;
+        ana_browser.get(&remove).await.ok().shows("What happens next").shows("your only passkey");
+        let copy = ana_browser.clone();
+        w.advance_clock(seconds(601));
+        let mut stale = copy;
         assert!(stale.post(&remove, &[]).await.header("location").unwrap().starts_with("/confirm?"));
         assert_eq!(w.count("passkey").await, 1);
 
-        let (mut arrived, answer) = arrive(&node, &mut phone).await;
-        said(&answer);
-        arrived.csrf = None;
-        arrived.get(&remove).await.ok();
-        arrived.post(&remove, &[]).await.leads_to("/account/passkeys?done=removed");
-        assert_eq!(arrive(&node, &mut phone).await.1.status, 401);
-        let told = ["passkey.added", "passkey.renamed", "passkey.used", "passkey.removed"];
-        assert_eq!(audited(w).await, told);
+        let (mut signed_in, answer) = passkey_sign_in(&node, &mut phone).await;
+        json_body(&answer);
+        signed_in.csrf = None;
+        signed_in.get(&remove).await.ok();
+        signed_in.post(&remove, &[]).await.redirects_to("/account/passkeys?done=removed");
+        assert_eq!(passkey_sign_in(&node, &mut phone).await.1.status, 401);
+        let expected = ["passkey.added", "passkey.renamed", "passkey.used", "passkey.removed"];
+        assert_eq!(audited(w).await, expected);
         node.stop().await;
     }
 
-    async fn whoever_was_shut_out_stays_out(w: &World) {
-        let node = named(w).await;
-        let (ana, _, mut phone) = with_phone(w, &node, "ana@example.org").await;
+    async fn disabled_user_cannot_sign_in(w: &World) {
+        let node = node_with_host_name(w).await;
+        let (ana, _, mut phone) = user_with_phone(w, &node, "ana@example.org").await;
         let disable = move |tx: &store::Tx<'_>| {
             let id: Id<_> = ana.id;
-            tx.run("update app_user set disabled_at = :now where id = :id /* any account */", bind! { id })
+            tx.execute("update app_user set disabled_at = :now where id = :id /* any account */", bind! { id })
         };
         w.db().write(Scope::system("test"), disable).await.unwrap();
-        assert_eq!(arrive(&node, &mut phone).await.1.status, 401);
+        assert_eq!(passkey_sign_in(&node, &mut phone).await.1.status, 401);
         node.stop().await;
     }
 
-    async fn all_nodes_and_all_clubs_know_a_passkey(w: &World) {
-        let (node, other) = (named(w).await, named(w).await);
-        let (ana, _, mut phone) = with_phone(w, &node, "ana@example.org").await;
-        let hilltop = testkit::world::make_account(w.db(), "Second", w.clock.clock().now()).await;
-        w.user_of(hilltop, Role::Member, &ana.email).await;
-        let mut browser = stranger(&node);
-        let asked = asked_for_proof(&mut browser).await;
-        let mut there = Browser::new(other.address);
-        (there.cookie, there.csrf) = (browser.cookie, browser.csrf);
-        let answer = sign_in(&mut there, &phone.prove(&asked)).await;
-        said(&answer);
-        let read = w.db().read(Scope::account(hilltop, "test"), |db| {
+    async fn passkey_works_on_all_nodes_and_in_all_clubs(w: &World) {
+        let (node, other) = (node_with_host_name(w).await, node_with_host_name(w).await);
+        let (ana, _, mut phone) = user_with_phone(w, &node, "ana@example.org").await;
+        let second_club = testkit::world::make_account(w.db(), "Second", w.clock.clock().now()).await;
+        w.user_of(second_club, Role::Member, &ana.email).await;
+        let mut browser = anonymous(&node);
+        let options = request_options(&mut browser).await;
+        let mut other_browser = Browser::new(other.address);
+        (other_browser.cookie, other_browser.csrf) = (browser.cookie, browser.csrf);
+        let answer = sign_in(&mut other_browser, &phone.prove(&options)).await;
+        json_body(&answer);
+        let read = w.db().read(Scope::account(second_club, "test"), |db| {
             db.all(
                 "select action, actor from audit_entry where account_id = :account order by position",
                 bind! {},
             )
         });
-        let all: Vec<(String, String)> = read.await.unwrap();
-        assert_eq!(all.last(), Some(&("passkey.used".to_owned(), ana.id.to_string())));
+        let entries: Vec<(String, String)> = read.await.unwrap();
+        assert_eq!(entries.last(), Some(&("passkey.used".to_owned(), ana.id.to_string())));
         assert_eq!(audited(w).await, ["passkey.added", "passkey.used"]);
         node.stop().await;
         other.stop().await;
     }
 
-    async fn an_address_of_numbers_has_no_passkeys(w: &World) {
+    async fn passkeys_require_a_host_name(w: &World) {
         let ana = w.user(Role::Member, "ana@example.org").await;
         let mut browser = w.browser(ana.id).await;
-        browser.get("/account/passkeys").await.ok().shows("Passkeys need a name");
+        browser.get("/account/passkeys").await.ok().shows("Passkeys require a host name");
         assert_eq!(browser.post("/account/passkeys/begin", &[]).await.status, 409);
         assert_eq!(browser.post("/sign-in/passkey/begin", &[]).await.status, 409);
     }

@@ -1,4 +1,4 @@
-//! Stories about the program itself: first steps, commands beside a running service, bad luck at start.
+//! Tests of the program itself: commands, a running service, and errors at start.
 
 use std::fs;
 use std::net::TcpListener;
@@ -13,31 +13,31 @@ pub(crate) fn program(data: &Path) -> Program {
     Program::new(env!("CARGO_BIN_EXE_touchline"), data)
 }
 
-/// A program with a fresh data folder on the database of this kind.
-async fn on(engine: Engine) -> Option<(TestDatabase, Program)> {
+/// A program with a fresh data folder on this database engine.
+async fn program_on(engine: Engine) -> Option<(TestDatabase, Program)> {
     let database = TestDatabase::new(engine).await?;
     let program = program(database.folder.path()).flag("--database", &database.url);
     Some((database, program))
 }
 
-/// The program refuses in one line that says these words, without a panic.
-pub(crate) fn refuses(output: &Output, words: &[&str]) {
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success(), "{told}");
-    assert_eq!(told.lines().count(), 1, "{told}");
-    assert!(told.starts_with("touchline: ") && !told.contains("panicked"), "{told}");
+/// Asserts that the program failed with one line that contains these texts, without a panic.
+pub(crate) fn assert_fails_with(output: &Output, words: &[&str]) {
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.starts_with("touchline: ") && !stderr.contains("panicked"), "{stderr}");
     for word in words {
-        assert!(told.contains(word), "{told}");
+        assert!(stderr.contains(word), "{stderr}");
     }
 }
 
-async fn first_steps(engine: Engine) {
-    let Some((database, program)) = on(engine).await else { return };
+async fn commands_work_beside_a_running_service(engine: Engine) {
+    let Some((database, program)) = program_on(engine).await else { return };
     let account = program.json(&["account", "create", "--name", "Harbour", "--tier", "club"]);
     let account = account["account"]["id"].as_str().unwrap().to_owned();
     assert_eq!(program.json(&["account", "list"])["accounts"][0]["tier"], "club");
     let service = program.serve(&[]);
-    let make = [
+    let arguments = [
         "key",
         "create",
         "--account",
@@ -47,14 +47,14 @@ async fn first_steps(engine: Engine) {
         "--scopes",
         "teams:read,teams:write",
     ];
-    let key = program.json(&make)["key"].clone();
+    let key = program.json(&arguments)["key"].clone();
     let client = Client::new(service.address, key["value"].as_str());
     client.post("/teams", json!({ "name": "Kraken" })).await.created();
     assert_eq!(client.get("/me").await.ok().data()["limits"]["requests_per_minute"], 600);
 
     let list = || program.json(&["key", "list", "--account", &account])["keys"][0].clone();
     let mut listed = list();
-    // That it was used is noted beside the request.
+    // The last use of a key is written in the background.
     for _ in 0..300 {
         if listed["last_used_at"].is_string() {
             break;
@@ -70,7 +70,7 @@ async fn first_steps(engine: Engine) {
     program.json(&["key", "revoke", key["id"].as_str().unwrap()]);
     client.get("/me").await.refused(401, "invalid_credentials");
 
-    refuses(&program.run(&["account", "delete", &account]), &["--yes"]);
+    assert_fails_with(&program.run(&["account", "delete", &account]), &["--yes"]);
     program.json(&["account", "delete", &account, "--yes"]);
     assert_eq!(program.json(&["account", "list"]), json!({ "accounts": [] }));
     let (ended, _) = service.stop();
@@ -80,16 +80,16 @@ async fn first_steps(engine: Engine) {
 
 #[tokio::test]
 async fn commands_work_beside_a_running_service_on_sqlite() {
-    first_steps(Engine::Sqlite).await;
+    commands_work_beside_a_running_service(Engine::Sqlite).await;
 }
 
 #[tokio::test]
 async fn commands_work_beside_a_running_service_on_postgres() {
-    first_steps(Engine::Postgres).await;
+    commands_work_beside_a_running_service(Engine::Postgres).await;
 }
 
-async fn demo_twice(engine: Engine) {
-    let Some((database, program)) = on(engine).await else { return };
+async fn demo_club_loads_once(engine: Engine) {
+    let Some((database, program)) = program_on(engine).await else { return };
     let first = program.json(&["seed", "demo"]);
     let service = program.serve(&["--demo"]);
     let key = fs::read_to_string(database.folder.path().join("demo.key")).unwrap();
@@ -104,32 +104,36 @@ async fn demo_twice(engine: Engine) {
     assert_eq!(client.get("/teams").await.ok().names().len(), 6);
     program.json(&["seed", "demo", "--remove"]);
     client.get("/teams").await.refused(401, "invalid_credentials");
-    refuses(&program.run(&["seed", "demo", "--remove"]), &["no demo club"]);
+    assert_fails_with(&program.run(&["seed", "demo", "--remove"]), &["no demo club"]);
     drop(service);
     database.remove().await;
 }
 
 #[tokio::test]
-async fn the_demo_club_is_loaded_once_and_removed_whole_on_sqlite() {
-    demo_twice(Engine::Sqlite).await;
+async fn demo_club_loads_once_and_can_be_removed_on_sqlite() {
+    demo_club_loads_once(Engine::Sqlite).await;
 }
 
 #[tokio::test]
-async fn the_demo_club_is_loaded_once_and_removed_whole_on_postgres() {
-    demo_twice(Engine::Postgres).await;
+async fn demo_club_loads_once_and_can_be_removed_on_postgres() {
+    demo_club_loads_once(Engine::Postgres).await;
 }
 
-/// A backup of one kind of database, put into an empty one of the other kind.
-async fn moves(from: Engine, to: Engine) {
-    let (Some((old, program)), Some((new, other))) = (on(from).await, on(to).await) else { return };
+/// Restores a backup of one engine into an empty database of the other.
+async fn restores_into_other_engine(from: Engine, to: Engine) {
+    let (Some((source, program)), Some((target, other))) =
+        (program_on(from).await, program_on(to).await)
+    else {
+        return;
+    };
     let demo = program.json(&["seed", "demo"]);
-    let file = old.folder.path().join("b.tar.gz");
+    let file = source.folder.path().join("b.tar.gz");
     let file = file.to_str().unwrap();
-    let made = program.json(&["backup", "create", "--to", file]);
-    assert!(made["backup"]["rows"].as_u64().unwrap() > 20, "{made}");
-    assert_eq!(program.json(&["backup", "verify", file]), made);
+    let backup = program.json(&["backup", "create", "--to", file]);
+    assert!(backup["backup"]["rows"].as_u64().unwrap() > 20, "{backup}");
+    assert_eq!(program.json(&["backup", "verify", file]), backup);
     other.json(&["restore", file]);
-    refuses(&other.run(&["restore", file]), &["not empty"]);
+    assert_fails_with(&other.run(&["restore", file]), &["not empty"]);
     let findings = other.json(&["doctor"])["findings"].clone();
     assert!(!findings.to_string().contains("\"ill\""), "{findings}");
     let service = other.serve(&[]);
@@ -137,48 +141,48 @@ async fn moves(from: Engine, to: Engine) {
     assert_eq!(client.get("/teams").await.ok().names().len(), 6);
     client.post("/teams", json!({ "name": "After the move" })).await.created();
     drop(service);
-    old.remove().await;
-    new.remove().await;
+    source.remove().await;
+    target.remove().await;
 }
 
 #[tokio::test]
-async fn a_backup_moves_from_sqlite_to_postgres() {
-    moves(Engine::Sqlite, Engine::Postgres).await;
+async fn restores_a_sqlite_backup_into_postgres() {
+    restores_into_other_engine(Engine::Sqlite, Engine::Postgres).await;
 }
 
 #[tokio::test]
-async fn a_backup_moves_from_postgres_to_sqlite() {
-    moves(Engine::Postgres, Engine::Sqlite).await;
+async fn restores_a_postgres_backup_into_sqlite() {
+    restores_into_other_engine(Engine::Postgres, Engine::Sqlite).await;
 }
 
 #[test]
-fn a_damaged_backup_is_refused() {
+fn rejects_a_damaged_backup() {
     let folder = TempDir::new().unwrap();
     let program = program(folder.path());
     program.json(&["seed", "demo"]);
     let file = folder.path().join("b.tar.gz");
     program.json(&["backup", "create", "--to", file.to_str().unwrap()]);
-    let whole = fs::read(&file).unwrap();
-    for place in (1..12).map(|part| whole.len() * part / 12) {
-        let mut bytes = whole.clone();
-        bytes[place] ^= 0x55;
+    let intact = fs::read(&file).unwrap();
+    for offset in (1..12).map(|part| intact.len() * part / 12) {
+        let mut bytes = intact.clone();
+        bytes[offset] ^= 0x55;
         fs::write(&file, bytes).unwrap();
         let refused = program.run(&["backup", "verify", file.to_str().unwrap()]);
-        refuses(&refused, &["b.tar.gz", "damaged"]);
+        assert_fails_with(&refused, &["b.tar.gz", "damaged"]);
     }
-    refuses(&program.run(&["restore", "/nowhere.tar.gz"]), &["/nowhere.tar.gz"]);
+    assert_fails_with(&program.run(&["restore", "/nowhere.tar.gz"]), &["/nowhere.tar.gz"]);
 }
 
 #[test]
-fn bad_luck_at_start_is_told_in_one_line() {
+fn reports_start_errors_in_one_line() {
     let folder = TempDir::new().unwrap();
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = taken.local_addr().unwrap().to_string();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().to_string();
     let serve = |data: &Path, flags: &[&str]| {
-        let words: Vec<_> = ["serve"].into_iter().chain(flags.iter().copied()).collect();
-        program(data).run(&words)
+        let arguments: Vec<_> = ["serve"].into_iter().chain(flags.iter().copied()).collect();
+        program(data).run(&arguments)
     };
-    refuses(&serve(folder.path(), &["--listen", &port]), &["cannot listen", "in use"]);
+    assert_fails_with(&serve(folder.path(), &["--listen", &port]), &["cannot listen", "in use"]);
 
     let file = folder.path().join("a-file");
     fs::write(
@@ -186,70 +190,76 @@ fn bad_luck_at_start_is_told_in_one_line() {
         "This is a text file, not a database, and long enough to be looked at.".repeat(40),
     )
     .unwrap();
-    refuses(&serve(&file, &[]), &["a-file"]);
-    refuses(&serve(&file.join("below"), &[]), &["cannot make the data folder"]);
-    let text = format!("sqlite:{}", file.display());
-    refuses(&serve(folder.path(), &["--database", &text]), &["not a database"]);
+    assert_fails_with(&serve(&file, &[]), &["a-file"]);
+    assert_fails_with(&serve(&file.join("below"), &[]), &["cannot create the directory"]);
+    let url = format!("sqlite:{}", file.display());
+    assert_fails_with(&serve(folder.path(), &["--database", &url]), &["not a database"]);
     let directory = format!("sqlite:{}", folder.path().display());
-    refuses(&serve(folder.path(), &["--database", &directory]), &["directory"]);
-    refuses(&serve(folder.path(), &["--database", "postgres://x@127.0.0.1:1/y"]), &["refused"]);
-    refuses(&serve(folder.path(), &["--database", "mysql://x"]), &["sqlite:PATH or postgres://"]);
-    // The address of a database may hold a password.
+    assert_fails_with(&serve(folder.path(), &["--database", &directory]), &["directory"]);
+    assert_fails_with(
+        &serve(folder.path(), &["--database", "postgres://x@127.0.0.1:1/y"]),
+        &["refused"],
+    );
+    assert_fails_with(
+        &serve(folder.path(), &["--database", "mysql://x"]),
+        &["sqlite:PATH or postgres://"],
+    );
+    // The database URL may contain a password.
     let secret = serve(folder.path(), &["--database", "postgres://x:hush@127.0.0.1:1/y"]);
     assert!(!String::from_utf8_lossy(&secret.stderr).contains("hush"));
 }
 
 #[test]
-fn a_newer_schema_is_refused() {
+fn rejects_a_newer_schema() {
     let folder = TempDir::new().unwrap();
     let program = program(folder.path());
     program.json(&["migrate"]);
     let url = format!("sqlite:{}", folder.path().join("touchline.db").display());
     let db = store::Db::open(testkit::database::options(&url, kit::Clock::system())).unwrap();
     let write = db.write(store::Scope::system("test"), |tx| {
-        tx.run("insert into schema_migration (name, checksum, applied_at) values ('9999_future', 'x', 1) /* any account */", &[])
+        tx.execute("insert into schema_migration (name, checksum, applied_at) values ('9999_future', 'x', 1) /* any account */", &[])
     });
     tokio::runtime::Runtime::new().unwrap().block_on(write).unwrap();
     db.close();
-    refuses(&program.run(&["serve"]), &["newer version", "9999_future"]);
+    assert_fails_with(&program.run(&["serve"]), &["newer version", "9999_future"]);
 }
 
 #[test]
-fn faults_of_the_settings_are_told_together() {
+fn reports_all_invalid_settings_together() {
     let folder = TempDir::new().unwrap();
     let wrong = program(folder.path())
         .variable("TOUCHLINE_LISTEN", "nowhere")
         .variable("TOUCHLINE_IDEMPOTENCY_TTL", "soon")
         .run(&["config", "check"]);
     assert_eq!(wrong.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    let stderr = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert!(
-        told.contains("TOUCHLINE_LISTEN") && told.contains("TOUCHLINE_IDEMPOTENCY_TTL"),
-        "{told}"
+        stderr.contains("TOUCHLINE_LISTEN") && stderr.contains("TOUCHLINE_IDEMPOTENCY_TTL"),
+        "{stderr}"
     );
 
     let file = folder.path().join("touchline.toml");
     fs::write(&file, "listen = \"127.0.0.1:7777\"\nnonsense = 1\nidempotency_ttl = \"2h\"\n")
         .unwrap();
     let program = program(folder.path()).flag("--config", file.to_str().unwrap());
-    refuses(&program.run(&["config", "check"]), &["nonsense is not a setting"]);
+    assert_fails_with(&program.run(&["config", "check"]), &["unknown setting nonsense"]);
     fs::write(
         &file,
         "listen = \"127.0.0.1:7777\"\nidempotency_ttl = \"2h\"\nmetrics_token = \"hush\"\n",
     )
     .unwrap();
-    let shown = program.json(&["config", "show"])["config"].clone();
+    let settings = program.json(&["config", "show"])["config"].clone();
     assert_eq!(
-        (&shown["listen"], &shown["idempotency_ttl"]),
+        (&settings["listen"], &settings["idempotency_ttl"]),
         (&json!("127.0.0.1:7777"), &json!("7200s"))
     );
-    assert!(!shown.to_string().contains("hush"));
-    let over = program.json(&["config", "show", "--listen", "127.0.0.1:1"])["config"].clone();
-    assert_eq!(over["listen"], "127.0.0.1:1");
+    assert!(!settings.to_string().contains("hush"));
+    let overridden = program.json(&["config", "show", "--listen", "127.0.0.1:1"])["config"].clone();
+    assert_eq!(overridden["listen"], "127.0.0.1:1");
 }
 
 #[test]
-fn settings_that_cannot_run_are_refused_all_together() {
+fn reports_errors_of_file_and_flags_together() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("t.toml");
     fs::write(&file, "nope = 1\nlisten = \"zzz\"\n").unwrap();
@@ -265,66 +275,69 @@ fn settings_that_cannot_run_are_refused_all_together() {
         "--database",
         "mysql://u:hush@h/d",
     ]);
-    let told = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    let stderr = String::from_utf8_lossy(&wrong.stderr).into_owned();
     for word in ["nope", "zzz", "--queue", "--base-url", "--log", "--database"] {
-        assert!(told.contains(word), "{word}: {told}");
+        assert!(stderr.contains(word), "{word}: {stderr}");
     }
-    assert!(wrong.status.code() == Some(2) && !told.contains("hush"), "{told}");
+    assert!(wrong.status.code() == Some(2) && !stderr.contains("hush"), "{stderr}");
 }
 
 #[test]
-fn a_refusal_is_one_json_object_too() {
+fn reports_errors_as_json() {
     let folder = TempDir::new().unwrap();
     let program = program(folder.path());
     let object =
         |output: &Output| -> serde_json::Value { serde_json::from_slice(&output.stdout).unwrap() };
-    let away = ["--database", "postgres://u@127.0.0.1:1/d", "--json"];
-    let refused = program.run(&[&["account", "list"], &away[..]].concat());
+    let unreachable = ["--database", "postgres://u@127.0.0.1:1/d", "--json"];
+    let refused = program.run(&[&["account", "list"], &unreachable[..]].concat());
     assert!(object(&refused)["error"]["messages"][0].as_str().unwrap().contains("refused"));
-    let ill = program.run(&[&["doctor"], &away[..]].concat());
-    assert_eq!(ill.status.code(), Some(1));
-    assert_eq!(object(&ill)["findings"][0]["verdict"], "ill");
+    let doctor = program.run(&[&["doctor"], &unreachable[..]].concat());
+    assert_eq!(doctor.status.code(), Some(1));
+    assert_eq!(object(&doctor)["findings"][0]["verdict"], "failed");
     assert!(program.json(&["completions", "bash"])["completions"].is_string());
-    let typed = program.run(&["key", "revoke", "tl_live_secret"]);
-    assert!(!String::from_utf8_lossy(&typed.stderr).contains("secret"));
+    let output = program.run(&["key", "revoke", "tl_live_secret"]);
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("secret"));
 }
 
 #[test]
-fn a_backup_replaces_nothing() {
+fn backup_never_overwrites_a_file() {
     let folder = TempDir::new().unwrap();
     let program = program(folder.path());
     let file = folder.path().join("b.tar.gz");
     fs::write(&file, "precious").unwrap();
-    refuses(
+    assert_fails_with(
         &program.run(&["backup", "create", "--to", file.to_str().unwrap()]),
-        &["is there already"],
+        &["already exists"],
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
     let nowhere = folder.path().join("typo/b.tar.gz");
-    refuses(&program.run(&["backup", "create", "--to", nowhere.to_str().unwrap()]), &["typo"]);
+    assert_fails_with(
+        &program.run(&["backup", "create", "--to", nowhere.to_str().unwrap()]),
+        &["typo"],
+    );
     let names = [program.json(&["backup", "create"]), program.json(&["backup", "create"])];
     assert_ne!(names[0]["backup"]["file"], names[1]["backup"]["file"]);
 }
 
 #[test]
-fn small_commands_do_what_they_say() {
+fn small_commands_work() {
     let folder = TempDir::new().unwrap();
     let program = program(folder.path());
-    let said = |words: &[&str]| String::from_utf8(program.run(words).stdout).unwrap();
-    assert!(said(&["config", "template"]).contains("#listen = \"127.0.0.1:8080\""));
-    assert!(said(&["completions", "bash"]).contains("touchline"));
-    assert_eq!(said(&["openapi"]), touchline::document());
+    let stdout = |arguments: &[&str]| String::from_utf8(program.run(arguments).stdout).unwrap();
+    assert!(stdout(&["config", "template"]).contains("#listen = \"127.0.0.1:8080\""));
+    assert!(stdout(&["completions", "bash"]).contains("touchline"));
+    assert_eq!(stdout(&["openapi"]), touchline::openapi_json());
     let steps = program.json(&["migrate", "--status"])["steps"].clone();
     assert!(steps[0]["applied_at"].is_null());
     assert_eq!(program.json(&["migrate"])["applied"][0], "0001_foundation");
     assert!(program.json(&["migrate", "--status"])["steps"][0]["applied_at"].is_string());
-    refuses(&program.run(&["healthcheck", "--listen", "127.0.0.1:1"]), &["127.0.0.1:1"]);
+    assert_fails_with(&program.run(&["healthcheck", "--listen", "127.0.0.1:1"]), &["127.0.0.1:1"]);
     let service = program.serve(&[]);
     assert_eq!(
         program.json(&["healthcheck", "--listen", &service.address.to_string()]),
         json!({ "ready": true })
     );
-    refuses(
+    assert_fails_with(
         &program.run(&[
             "key",
             "create",
@@ -347,50 +360,50 @@ fn small_commands_do_what_they_say() {
 }
 
 #[tokio::test]
-async fn numbers_are_for_whoever_has_the_token() {
+async fn metrics_require_the_token() {
     let folder = TempDir::new().unwrap();
-    let open = program(folder.path()).serve(&[]);
-    let nobody = Client::new(open.address, None);
+    let without_token = program(folder.path()).serve(&[]);
+    let nobody = Client::new(without_token.address, None);
     nobody.get("/metrics").await.refused(404, "not_found");
     nobody.get("/healthz").await.ok();
     nobody.get("/readyz").await.ok();
-    drop(open);
-    let token = program(folder.path()).variable("TOUCHLINE_METRICS_TOKEN", "hush").serve(&[]);
-    let nobody = Client::new(token.address, None);
+    drop(without_token);
+    let with_token = program(folder.path()).variable("TOUCHLINE_METRICS_TOKEN", "hush").serve(&[]);
+    let nobody = Client::new(with_token.address, None);
     nobody.get("/metrics").await.refused(401, "missing_credentials");
-    let numbers = Client::new(token.address, Some("hush")).get("/metrics").await.ok();
+    let metrics = Client::new(with_token.address, Some("hush")).get("/metrics").await.ok();
     assert!(
-        numbers.text.contains("touchline_http_requests_total{method=\"GET\",status=\"401\"} 1"),
+        metrics.text.contains("touchline_http_requests_total{method=\"GET\",status=\"401\"} 1"),
         "{}",
-        numbers.text
+        metrics.text
     );
-    Client::new(token.address, Some("hash"))
+    Client::new(with_token.address, Some("hash"))
         .get("/metrics")
         .await
         .refused(401, "invalid_credentials");
 }
 
 #[test]
-fn wrong_arguments_are_told_as_json_too() {
+fn reports_wrong_arguments_as_json() {
     let folder = tempfile::tempdir().unwrap();
     let program = Program::new(env!("CARGO_BIN_EXE_touchline"), folder.path());
-    for words in
+    for arguments in
         [&["user", "create", "--role", "god", "--json"][..], &["--json"], &["--json", "nonsense"]]
     {
-        let told = program.run(words);
-        assert_eq!(told.status.code(), Some(2), "{words:?}");
-        let object: Value = serde_json::from_slice(&told.stdout).unwrap();
+        let output = program.run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let object: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert!(object["error"]["messages"][0].is_string(), "{object}");
     }
-    let told = program.run(&["user", "create", "--role", "god", "--json"]);
-    let text = String::from_utf8(told.stdout).unwrap();
+    let output = program.run(&["user", "create", "--role", "god", "--json"]);
+    let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("god") && text.contains("owner, admin, member"), "{text}");
-    let told = program.run(&["user", "create", "--role", "god"]);
-    assert!(told.stdout.is_empty() && told.status.code() == Some(2));
+    let output = program.run(&["user", "create", "--role", "god"]);
+    assert!(output.stdout.is_empty() && output.status.code() == Some(2));
 }
 
 #[test]
-fn the_help_says_all_there_is_to_a_setting() {
+fn help_shows_the_full_text_of_a_setting() {
     let folder = tempfile::tempdir().unwrap();
     let program = Program::new(env!("CARGO_BIN_EXE_touchline"), folder.path());
     let help = program.run(&["--help"]);

@@ -1,4 +1,4 @@
-//! Absolute URLs: every link leads to this service, whatever host a request names.
+//! Tests of absolute URLs: every link points to this service, whatever host a request names.
 
 use store::{Scope, bind};
 use testkit::{Client, Node, World, both, json};
@@ -8,20 +8,20 @@ use crate::events::hawks;
 
 const EVIL: &str = "evil.example";
 
-/// The URL of a new calendar feed, as a caller that names this host gets it.
+/// The URL of a new calendar feed, requested with this host header.
 async fn feed_url(client: &Client, host: Option<&str>, team: &str) -> String {
     let client = host.map_or(client.clone(), |host| client.with("Host", host));
-    let made = client.post("/calendar_feeds", json!({ "team_id": team })).await.created();
-    made.data()["url"].as_str().unwrap().to_owned()
+    let feed = client.post("/calendar_feeds", json!({ "team_id": team })).await.created();
+    feed.data()["url"].as_str().unwrap().to_owned()
 }
 
-/// A node that trusts the tests as its proxy.
+/// A node that trusts the test as its proxy.
 async fn behind_a_proxy(w: &World) -> Node {
     w.node(|config| config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()]).await
 }
 
 both! {
-    async fn a_feed_has_an_absolute_url_without_a_base_url(w: &World) {
+    async fn feed_url_is_absolute_without_a_base_url(w: &World) {
         let team = hawks(w).await;
         let address = w.node.address;
         let url = feed_url(&w.owner, None, &team).await;
@@ -40,7 +40,7 @@ both! {
         assert!(feed_url(&spoofed, None, &team).await.starts_with(&format!("http://{address}/")));
     }
 
-    async fn a_trusted_proxy_names_the_public_host(w: &World) {
+    async fn trusted_proxy_sets_the_public_host(w: &World) {
         let team = hawks(w).await;
         let node = behind_a_proxy(w).await;
         let owner = w.owner.at(node.address).with("X-Forwarded-Proto", "https");
@@ -51,7 +51,7 @@ both! {
         node.stop().await;
     }
 
-    async fn a_base_url_wins_over_every_host(w: &World) {
+    async fn base_url_overrides_every_host(w: &World) {
         let team = hawks(w).await;
         let node = w.node(|config| {
             config.base_url = Some("https://club.example.org".parse().unwrap());
@@ -65,7 +65,7 @@ both! {
         node.stop().await;
     }
 
-    async fn no_host_of_a_request_is_stored_or_cached(w: &World) {
+    async fn never_stores_or_caches_the_request_host(w: &World) {
         let team = hawks(w).await;
         for name in ["Kites", "Terns"] {
             feed_url(&w.owner, None, &crate::events::team(w, name).await).await;
@@ -73,12 +73,12 @@ both! {
         let node = behind_a_proxy(w).await;
         let evil = w.owner.at(node.address).with("Host", EVIL).with("Idempotency-Key", "feed");
         assert!(feed_url(&evil, None, &team).await.contains(EVIL), "only the sender gets it");
-        let kept = w.db().read(Scope::account(w.harbour, "test"), |db| {
+        let stored = w.db().read(Scope::account(w.harbour, "test"), |db| {
             db.all::<(String,)>("select data from idempotency where account_id = :account order by key", bind! {})
         });
-        assert!(!format!("{:?}", kept.await.unwrap()).contains(EVIL));
-        assert!(!format!("{:?}", w.news().await).contains(EVIL));
-        // The first caller fills the cache, the second is answered from it.
+        assert!(!format!("{:?}", stored.await.unwrap()).contains(EVIL));
+        assert!(!format!("{:?}", w.notifications().await).contains(EVIL));
+        // The first request fills the cache, the second is answered from it.
         for list in ["/calendar_feeds?limit=1", "/teams?limit=1"] {
             for host in [EVIL, "club.example.org"] {
                 let page = w.owner.at(node.address).with("Host", host).get(list).await.ok();
@@ -92,11 +92,11 @@ both! {
         node.stop().await;
     }
 
-    async fn an_invitation_link_names_the_host_of_the_browser(w: &World) {
+    async fn invitation_link_uses_the_host_of_the_browser(w: &World) {
         let owner = w.user(Role::Owner, "owner@harbour.example").await;
         let mut browser = w.browser(owner.id).await;
         browser.get("/admin/members/invite").await.ok();
-        let invited = [("email", "new@harbour.example"), ("role", "member")];
-        browser.post("/admin/members/invite", &invited).await.ok().shows(&format!("http://{}/join/", w.node.address));
+        let fields = [("email", "new@harbour.example"), ("role", "member")];
+        browser.post("/admin/members/invite", &fields).await.ok().shows(&format!("http://{}/join/", w.node.address));
     }
 }

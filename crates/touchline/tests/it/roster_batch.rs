@@ -1,168 +1,170 @@
-//! Stories about many newcomers at once.
+//! Tests of adding many members at once.
 
-use testkit::{Answer, Value, World, both, json};
+use testkit::{TestResponse, Value, World, both, json};
 
-use crate::roster::{add, at, faults, first_names, kinds, team};
+use crate::roster::{
+    add_member, create_team, event_types_from, field_errors, first_names, member_path,
+};
 
-/// So many people for a team, each with a number of their own.
-fn crowd(team: &Answer, count: usize) -> Vec<Value> {
-    let one = |n: usize| {
+/// Request bodies for `count` people of a team, each with distinct values.
+fn people_for(team: &TestResponse, count: usize) -> Vec<Value> {
+    let body = |n: usize| {
         json!({ "team_id": team.id(), "first_name": format!("P{n}"), "last_name": "Crowd",
             "email": format!("p{n}@example.org"), "jersey_number": n.to_string(),
             "external_id": format!("fed-{n}"), "birth_date": "2014-02-27" })
     };
-    (0..count).map(one).collect()
+    (0..count).map(body).collect()
 }
 
-async fn send(w: &World, members: Vec<Value>) -> Answer {
+async fn send(w: &World, members: Vec<Value>) -> TestResponse {
     w.owner.post("/roster/batch", json!({ "members": members })).await
 }
 
-async fn unique_team(w: &World, name: &str) -> Answer {
+async fn unique_team(w: &World, name: &str) -> TestResponse {
     let body = json!({ "name": name, "unique_jerseys": true });
     w.owner.post("/teams", body).await.created()
 }
 
 both! {
-    async fn a_hundred_join_two_teams_in_the_order_they_are_sent(w: &World) {
+    async fn adds_a_hundred_members_in_order(w: &World) {
         let (kraken, hydra) = (unique_team(w, "Kraken").await, unique_team(w, "Hydra").await);
-        let mut all = crowd(&kraken, 100);
-        for one in all.iter_mut().skip(1).step_by(2) {
-            one["team_id"] = json!(hydra.id());
+        let mut members = people_for(&kraken, 100);
+        for member in members.iter_mut().skip(1).step_by(2) {
+            member["team_id"] = json!(hydra.id());
         }
-        let once = w.owner.with("Idempotency-Key", "all");
-        let made = once.post("/roster/batch", json!({ "members": all })).await.created();
+        let with_key = w.owner.with("Idempotency-Key", "all");
+        let created = with_key.post("/roster/batch", json!({ "members": members })).await.created();
         let names: Vec<_> = (0..100).map(|n| format!("P{n}")).collect();
-        assert_eq!(first_names(&made), names);
-        assert!(made.data().as_array().unwrap().iter().all(|one| one.get("email").is_none()));
-        let again = once.post("/roster/batch", json!({ "members": all })).await.created();
-        assert_eq!((again.data(), again.header("idempotent-replayed")), (made.data(), Some("true")));
+        assert_eq!(first_names(&created), names);
+        assert!(created.data().as_array().unwrap().iter().all(|member| member.get("email").is_none()));
+        let replayed = with_key.post("/roster/batch", json!({ "members": members })).await.created();
+        assert_eq!((replayed.data(), replayed.header("idempotent-replayed")), (created.data(), Some("true")));
         for team in [&kraken, &hydra] {
             let team = w.owner.get(&team.path("")).await.ok();
             assert_eq!((&team.data()["roster_count"], &team.data()["version"]), (&json!(50), &json!(2)));
         }
-        assert_eq!(kinds(w, 2).await, vec!["roster.member_added"; 100]);
-        let one = w.owner.get(&format!("/teams/{}/roster/{}", hydra.id(), made.data()[1]["id"].as_str().unwrap())).await.ok();
-        assert_eq!(one.data()["email"], "p1@example.org");
+        assert_eq!(event_types_from(w, 2).await, vec!["roster.member_added"; 100]);
+        let member = w.owner.get(&format!("/teams/{}/roster/{}", hydra.id(), created.data()[1]["id"].as_str().unwrap())).await.ok();
+        assert_eq!(member.data()["email"], "p1@example.org");
     }
 
-    async fn three_faults_among_a_hundred_leave_nothing(w: &World) {
+    async fn one_invalid_member_rejects_the_whole_batch(w: &World) {
         let kraken = unique_team(w, "Kraken").await;
-        add(w, &kraken, json!({ "first_name": "Ana", "external_id": "fed-17" })).await;
-        let (news, people) = (w.news().await.len(), w.count("person").await);
-        let mut all = crowd(&kraken, 100);
-        all[42]["jersey_number"] = json!("3");
-        all[99]["team_id"] = json!("team_01kbm2x5q8f7vr0n3hd9tzc4wy");
-        let refused = send(w, all).await.refused(422, "validation_failed");
-        assert_eq!(faults(&refused), [("/members/17/external_id", "taken"),
+        add_member(w, &kraken, json!({ "first_name": "Ana", "external_id": "fed-17" })).await;
+        let (notification_count, person_count) = (w.notifications().await.len(), w.count("person").await);
+        let mut members = people_for(&kraken, 100);
+        members[42]["jersey_number"] = json!("3");
+        members[99]["team_id"] = json!("team_01kbm2x5q8f7vr0n3hd9tzc4wy");
+        let refused = send(w, members).await.refused(422, "validation_failed");
+        assert_eq!(field_errors(&refused), [("/members/17/external_id", "taken"),
             ("/members/42/jersey_number", "taken"), ("/members/99/team_id", "not_found")]);
-        assert_eq!((w.news().await.len(), w.count("person").await), (news, people));
+        assert_eq!((w.notifications().await.len(), w.count("person").await), (notification_count, person_count));
         assert_eq!((w.count("member").await, w.count("guardianship").await), (1, 0));
         let team = w.owner.get(&kraken.path("")).await.ok();
         assert_eq!(team.data()["roster_count"], 1);
     }
 
-    async fn faults_of_one_kind_keep_their_code(w: &World) {
+    async fn errors_of_one_kind_keep_their_code(w: &World) {
         let kraken = unique_team(w, "Kraken").await;
-        let mut all = crowd(&kraken, 4);
-        all[2]["jersey_number"] = json!("0");
-        all[3]["external_id"] = json!("fed-0");
-        let refused = send(w, all).await.refused(409, "taken");
+        let mut members = people_for(&kraken, 4);
+        members[2]["jersey_number"] = json!("0");
+        members[3]["external_id"] = json!("fed-0");
+        let refused = send(w, members).await.refused(409, "taken");
         assert_eq!(refused.pointers(), ["/members/2/jersey_number", "/members/3/external_id"]);
-        let mut all = crowd(&kraken, 3);
-        all[0]["email"] = json!("nobody");
-        all[2]["first_name"] = Value::Null;
-        all[2]["team_id"] = json!("mem_1");
-        let refused = send(w, all).await.refused(422, "validation_failed");
-        assert_eq!(faults(&refused), [("/members/0/email", "invalid_email"),
+        let mut members = people_for(&kraken, 3);
+        members[0]["email"] = json!("nobody");
+        members[2]["first_name"] = Value::Null;
+        members[2]["team_id"] = json!("mem_1");
+        let refused = send(w, members).await.refused(422, "validation_failed");
+        assert_eq!(field_errors(&refused), [("/members/0/email", "invalid_email"),
             ("/members/2/team_id", "invalid_id"), ("/members/2/first_name", "required")]);
     }
 
-    async fn people_in_one_body_are_held_against_each_other(w: &World) {
+    async fn detects_duplicates_within_a_batch(w: &World) {
         let kraken = unique_team(w, "Kraken").await;
-        let mut all = crowd(&kraken, 5);
-        // The third has a fault of its own and is compared with all the same.
-        all[2]["birth_date"] = json!("2030-01-01");
-        all[3]["email"] = json!("P2@example.org");
-        all[4]["first_name"] = json!("p0");
-        let refused = send(w, all.clone()).await.refused(422, "validation_failed");
-        assert_eq!(faults(&refused), [("/members/2/birth_date", "in_the_future"),
+        let mut members = people_for(&kraken, 5);
+        // The third is invalid itself, but the others are still compared with it.
+        members[2]["birth_date"] = json!("2030-01-01");
+        members[3]["email"] = json!("P2@example.org");
+        members[4]["first_name"] = json!("p0");
+        let refused = send(w, members.clone()).await.refused(422, "validation_failed");
+        assert_eq!(field_errors(&refused), [("/members/2/birth_date", "in_the_future"),
             ("/members/3/person_id", "duplicate"), ("/members/4/person_id", "duplicate")]);
         assert!(refused.body["errors"][1]["detail"].as_str().unwrap().contains("/members/2"));
-        // Who was never made has no id to offer.
+        // A person who was not created has no id to offer.
         assert!(refused.body.get("candidates").is_none());
-        all[2]["birth_date"] = json!("2014-01-01");
-        all[3]["allow_duplicate"] = json!(true);
-        all[4]["allow_duplicate"] = json!(true);
-        send(w, all).await.created();
+        members[2]["birth_date"] = json!("2014-01-01");
+        members[3]["allow_duplicate"] = json!(true);
+        members[4]["allow_duplicate"] = json!(true);
+        send(w, members).await.created();
         assert_eq!(w.count("person").await, 5);
     }
 
-    async fn somebody_known_joins_a_team_once(w: &World) {
-        let (kraken, hydra) = (team(w, "Kraken").await, team(w, "Hydra").await);
-        let ana = add(w, &kraken, json!({ "first_name": "Ana" })).await;
-        let known = |team: &Answer| json!({ "team_id": team.id(), "person_id": ana.data()["person_id"] });
-        let all = vec![known(&hydra), known(&hydra), known(&kraken)];
-        let refused = send(w, all).await.refused(409, "taken");
+    async fn existing_person_joins_a_team_once(w: &World) {
+        let (kraken, hydra) = (create_team(w, "Kraken").await, create_team(w, "Hydra").await);
+        let ana = add_member(w, &kraken, json!({ "first_name": "Ana" })).await;
+        let existing = |team: &TestResponse| json!({ "team_id": team.id(), "person_id": ana.data()["person_id"] });
+        let members = vec![existing(&hydra), existing(&hydra), existing(&kraken)];
+        let refused = send(w, members).await.refused(409, "taken");
         assert_eq!(refused.pointers(), ["/members/1/person_id", "/members/2/person_id"]);
-        send(w, vec![known(&hydra)]).await.created();
+        send(w, vec![existing(&hydra)]).await.created();
         assert_eq!(w.count("person").await, 1);
     }
 
-    async fn siblings_in_one_body_share_their_guardian(w: &World) {
-        let kraken = team(w, "Kraken").await;
+    async fn siblings_in_one_batch_share_their_guardian(w: &World) {
+        let kraken = create_team(w, "Kraken").await;
         let child = |name: &str, phone: Value| {
             json!({ "team_id": kraken.id(), "first_name": name, "last_name": "Duarte", "email": "rita@example.org",
                 "guardians": [{ "first_name": "Rita", "last_name": "Duarte", "email": "rita@example.org", "phone": phone }] })
         };
-        let made = send(w, vec![child("Inês", Value::Null), child("Tomás", json!("912 345 678"))]).await.created();
+        let created = send(w, vec![child("Inês", Value::Null), child("Tomás", json!("912 345 678"))]).await.created();
         assert_eq!(w.count("person").await, 3);
-        let show = async |n: usize| {
-            w.owner.get(&kraken.path(&format!("/roster/{}", made.data()[n]["id"].as_str().unwrap()))).await.ok()
+        let get_member = async |n: usize| {
+            w.owner.get(&kraken.path(&format!("/roster/{}", created.data()[n]["id"].as_str().unwrap()))).await.ok()
         };
-        let (ines, tomas) = (show(0).await, show(1).await);
+        let (ines, tomas) = (get_member(0).await, get_member(1).await);
         assert_eq!(ines.data()["guardians"], tomas.data()["guardians"]);
         assert_eq!(ines.data()["guardians"][0]["phone"], "912 345 678");
-        assert_eq!((&ines.data()["version"], &made.data()[0]["version"]), (&json!(1), &json!(1)));
-        assert_eq!(kinds(w, 1).await, ["roster.member_added", "roster.member_added"]);
+        assert_eq!((&ines.data()["version"], &created.data()[0]["version"]), (&json!(1), &json!(1)));
+        assert_eq!(event_types_from(w, 1).await, ["roster.member_added", "roster.member_added"]);
     }
 
-    async fn a_batch_has_one_to_a_hundred_people(w: &World) {
-        let kraken = team(w, "Kraken").await;
+    async fn batch_has_one_to_a_hundred_members(w: &World) {
+        let kraken = create_team(w, "Kraken").await;
         for (body, code) in [(json!({ "members": [] }), "empty"), (json!({}), "required"),
-            (json!({ "members": crowd(&kraken, 101) }), "too_many"), (json!({ "members": 5 }), "wrong_type")] {
+            (json!({ "members": people_for(&kraken, 101) }), "too_many"), (json!({ "members": 5 }), "wrong_type")] {
             let refused = w.owner.post("/roster/batch", body).await.refused(422, "validation_failed");
-            assert_eq!(faults(&refused), [("/members", code)]);
+            assert_eq!(field_errors(&refused), [("/members", code)]);
         }
         let unknown = json!({ "members": [{ "team_id": kraken.id(), "first_name": "A", "team": 1 }] });
         let refused = w.owner.post("/roster/batch", unknown).await.refused(400, "invalid_parameter");
         assert_eq!(refused.pointers(), ["/members/0/team"]);
         // A batch may be larger than other bodies.
-        let mut all = crowd(&kraken, 100);
-        for one in &mut all {
-            one["medical_note"] = json!("🩺".repeat(10_000));
+        let mut members = people_for(&kraken, 100);
+        for member in &mut members {
+            member["medical_note"] = json!("🩺".repeat(10_000));
         }
-        assert!(json!({ "members": all }).to_string().len() > 4_000_000);
-        let made = send(w, all).await.created();
-        let first = w.owner.get(&kraken.path(&format!("/roster/{}", made.data()[0]["id"].as_str().unwrap()))).await.ok();
-        assert!(at(&first).ends_with(first.id()));
+        assert!(json!({ "members": members }).to_string().len() > 4_000_000);
+        let created = send(w, members).await.created();
+        let first = w.owner.get(&kraken.path(&format!("/roster/{}", created.data()[0]["id"].as_str().unwrap()))).await.ok();
+        assert!(member_path(&first).ends_with(first.id()));
     }
 
-    async fn another_clubs_people_and_teams_are_not_there(w: &World) {
-        let kraken = team(w, "Kraken").await;
-        let foreign = w.stranger.post("/teams", json!({ "name": "Theirs" })).await.created();
-        let path = foreign.path("/roster");
+    async fn cannot_reference_people_and_teams_of_another_club(w: &World) {
+        let kraken = create_team(w, "Kraken").await;
+        let other_team = w.stranger.post("/teams", json!({ "name": "Theirs" })).await.created();
+        let path = other_team.path("/roster");
         let theirs = w.stranger.post(&path, json!({ "first_name": "Zed", "email": "z@x.org", "external_id": "1" })).await.created();
         let person = &theirs.data()["person_id"];
-        let all = vec![
-            json!({ "team_id": foreign.id(), "first_name": "A" }),
+        let members = vec![
+            json!({ "team_id": other_team.id(), "first_name": "A" }),
             json!({ "team_id": kraken.id(), "person_id": person }),
             json!({ "team_id": kraken.id(), "first_name": "B", "guardians": [{ "id": person }] }),
         ];
-        let refused = send(w, all).await.refused(422, "validation_failed");
-        assert_eq!(faults(&refused), [("/members/0/team_id", "not_found"),
+        let refused = send(w, members).await.refused(422, "validation_failed");
+        assert_eq!(field_errors(&refused), [("/members/0/team_id", "not_found"),
             ("/members/1/person_id", "not_found"), ("/members/2/guardians/0/id", "not_found")]);
-        // What they have is nobody's duplicate here.
-        add(w, &kraken, json!({ "first_name": "Zed", "email": "z@x.org", "external_id": "1" })).await;
+        // People of another club are not duplicates here.
+        add_member(w, &kraken, json!({ "first_name": "Zed", "email": "z@x.org", "external_id": "1" })).await;
     }
 }

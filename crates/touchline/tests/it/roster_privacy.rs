@@ -1,195 +1,198 @@
-//! Stories about what is private: who hears of it, who has seen it, and how it goes.
+//! Tests of private roster data: notifications, audit and erasure.
 
 use store::Scope;
-use testkit::{Answer, Value, World, both, json};
+use testkit::{TestResponse, Value, World, both, json};
 use touchline::ids::PersonId;
 use touchline::roster::{guardian, member, person as people};
 
-use crate::roster::{add, at, audit, first_names, kinds, person, team};
+use crate::roster::{
+    add_member, audit_entries, create_team, event_types_from, first_names, member_path, person_path,
+};
 
-/// Something in every private member that can be looked for.
-fn marked(name: &str) -> Value {
+/// A member with a searchable mark in every private field.
+fn marked_body(name: &str) -> Value {
     json!({ "first_name": name, "birth_date": "1987-06-05", "email": "MARKER@example.org", "phone": "MARKER 1",
         "address": "MARKER 2", "emergency_contact": "MARKER 3", "medical_note": "MARKER 4",
         "guardians": [{ "first_name": "MARKERgf", "last_name": "MARKERgl", "relationship": "MARKER 5",
             "email": "MARKER6@example.org", "phone": "MARKER 7" }] })
 }
 
-/// The looks at medical notes: whose, and the ids that were seen.
-async fn looks(w: &World) -> Vec<(String, Value)> {
-    let entries = audit(w).await.into_iter().filter(|entry| entry.action == "roster.medical_read");
+/// Audit entries for reads of medical notes: subject and the ids read.
+async fn medical_reads(w: &World) -> Vec<(String, Value)> {
+    let entries =
+        audit_entries(w).await.into_iter().filter(|entry| entry.action == "roster.medical_read");
     let details = |text: Option<String>| serde_json::from_str(&text.unwrap()).unwrap();
     entries.map(|entry| (entry.subject, details(entry.details))).collect()
 }
 
-fn person_id(member: &Answer) -> PersonId {
+fn person_id(member: &TestResponse) -> PersonId {
     member.data()["person_id"].as_str().unwrap().parse().unwrap()
 }
 
-async fn erase(w: &World, member: &Answer) -> touchline::error::Result<()> {
+async fn erase(w: &World, member: &TestResponse) -> touchline::error::Result<()> {
     let id = person_id(member);
     let erased = w.db().write(Scope::account(w.harbour, "test"), move |tx| people::erase(tx, id));
     erased.await.map(drop)
 }
 
 both! {
-    async fn nothing_private_is_ever_told(w: &World) {
-        let (kraken, hydra) = (team(w, "Kraken").await, team(w, "Hydra").await);
-        let ana = add(w, &kraken, marked("Ana")).await;
-        add(w, &hydra, json!({ "person_id": ana.data()["person_id"], "role": "coach" })).await;
-        let mut other = marked("Bea");
+    async fn notifications_and_audit_contain_nothing_private(w: &World) {
+        let (kraken, hydra) = (create_team(w, "Kraken").await, create_team(w, "Hydra").await);
+        let ana = add_member(w, &kraken, marked_body("Ana")).await;
+        add_member(w, &hydra, json!({ "person_id": ana.data()["person_id"], "role": "coach" })).await;
+        let mut other = marked_body("Bea");
         other["team_id"] = json!(kraken.id());
         other["email"] = json!("MARKER8@example.org");
         w.owner.post("/roster/batch", json!({ "members": [other] })).await.created();
         let change = json!({ "birth_date": "1987-06-06", "phone": "MARKER 9", "medical_note": "MARKER 10",
             "guardians": [{ "first_name": "MARKERx", "email": "MARKER11@example.org" }] });
-        w.owner.patch(&at(&ana), change).await.ok();
-        w.owner.patch(&person(&ana), json!({ "address": "MARKER 12", "first_name": "Anna" })).await.ok();
-        w.owner.get(&at(&ana)).await.ok();
+        w.owner.patch(&member_path(&ana), change).await.ok();
+        w.owner.patch(&person_path(&ana), json!({ "address": "MARKER 12", "first_name": "Anna" })).await.ok();
+        w.owner.get(&member_path(&ana)).await.ok();
         w.owner.get(&kraken.path("/roster?include=private")).await.ok();
         w.owner.get("/people?include=private").await.ok();
-        w.owner.delete(&at(&ana)).await.ok();
-        let news = serde_json::to_string(&w.news().await).unwrap();
-        let entries: Vec<_> = audit(w).await.into_iter().map(|entry| format!("{entry:?}")).collect();
-        assert!(news.contains("\"Anna\"") && entries.iter().any(|entry| entry.contains("Anna")));
+        w.owner.delete(&member_path(&ana)).await.ok();
+        let notifications = serde_json::to_string(&w.notifications().await).unwrap();
+        let entries: Vec<_> = audit_entries(w).await.into_iter().map(|entry| format!("{entry:?}")).collect();
+        assert!(notifications.contains("\"Anna\"") && entries.iter().any(|entry| entry.contains("Anna")));
         for secret in ["MARKER", "marker", "1987-06-0", "medical_note", "guardians", "phone", "birth_date"] {
-            assert!(!news.contains(secret), "{secret}");
+            assert!(!notifications.contains(secret), "{secret}");
             assert!(entries.iter().all(|entry| !entry.contains(secret)), "{secret}");
         }
     }
 
-    async fn every_look_at_a_medical_note_is_entered_once(w: &World) {
-        let kraken = team(w, "Kraken").await;
-        let ana = add(w, &kraken, json!({ "first_name": "Ana", "medical_note": "nuts" })).await;
-        let bea = add(w, &kraken, json!({ "first_name": "Bea" })).await;
-        w.owner.patch(&at(&ana), json!({ "medical_note": "bees" })).await.ok();
-        w.owner.get(&at(&bea)).await.ok();
-        w.owner.get(&person(&bea)).await.ok();
+    async fn audits_every_read_of_a_medical_note_once(w: &World) {
+        let kraken = create_team(w, "Kraken").await;
+        let ana = add_member(w, &kraken, json!({ "first_name": "Ana", "medical_note": "nuts" })).await;
+        let bea = add_member(w, &kraken, json!({ "first_name": "Bea" })).await;
+        w.owner.patch(&member_path(&ana), json!({ "medical_note": "bees" })).await.ok();
+        w.owner.get(&member_path(&bea)).await.ok();
+        w.owner.get(&person_path(&bea)).await.ok();
         w.owner.get(&kraken.path("/roster")).await.ok();
         w.owner.get("/people").await.ok();
         w.owner.get(&kraken.path("/roster?include=private&q=bea")).await.ok();
-        assert!(looks(w).await.is_empty());
+        assert!(medical_reads(w).await.is_empty());
 
-        let (id, whole) = (ana.id().to_owned(), ana.data()["person_id"].as_str().unwrap().to_owned());
-        // An answer that is at hand is no excuse: every look counts, by every caller.
+        let (id, person_id) = (ana.id().to_owned(), ana.data()["person_id"].as_str().unwrap().to_owned());
+        // Cached responses are audited too: every read counts, by every caller.
         for _ in 0..3 {
-            assert_eq!(w.owner.get(&at(&ana)).await.ok().data()["medical_note"], "bees");
+            assert_eq!(w.owner.get(&member_path(&ana)).await.ok().data()["medical_note"], "bees");
         }
-        w.owner.get(&person(&ana)).await.ok();
+        w.owner.get(&person_path(&ana)).await.ok();
         for _ in 0..2 {
             w.owner.get(&kraken.path("/roster?include=private")).await.ok();
         }
         w.owner.get("/people?include=private").await.ok();
         let member = (id.clone(), json!({ "member_ids": [id] }));
         let list = (kraken.id().to_owned(), json!({ "member_ids": [id] }));
-        let all = (w.harbour.to_string(), json!({ "person_ids": [whole] }));
-        let one = (whole.clone(), json!({ "person_ids": [whole] }));
-        assert_eq!(looks(w).await, [member.clone(), member.clone(), member, one, list.clone(), list, all]);
-        let entries = audit(w).await;
+        let all = (w.harbour.to_string(), json!({ "person_ids": [person_id] }));
+        let one = (person_id.clone(), json!({ "person_ids": [person_id] }));
+        assert_eq!(medical_reads(w).await, [member.clone(), member.clone(), member, one, list.clone(), list, all]);
+        let entries = audit_entries(w).await;
         let last = entries.last().unwrap();
         assert!(last.actor.starts_with("key_") && last.request.as_deref().unwrap().starts_with("req_"));
     }
 
-    async fn a_note_beyond_the_page_was_not_seen(w: &World) {
-        let kraken = team(w, "Kraken").await;
-        add(w, &kraken, json!({ "first_name": "Ana" })).await;
-        let bea = add(w, &kraken, json!({ "first_name": "Bea", "medical_note": "nuts" })).await;
+    async fn does_not_audit_notes_beyond_the_page(w: &World) {
+        let kraken = create_team(w, "Kraken").await;
+        add_member(w, &kraken, json!({ "first_name": "Ana" })).await;
+        let bea = add_member(w, &kraken, json!({ "first_name": "Bea", "medical_note": "nuts" })).await;
         let page = w.owner.get(&kraken.path("/roster?include=private&limit=1")).await.ok();
         assert_eq!((first_names(&page), &page.body["has_more"]), (vec!["Ana"], &json!(true)));
-        assert!(looks(w).await.is_empty());
+        assert!(medical_reads(w).await.is_empty());
         let cursor = page.body["next_cursor"].as_str().unwrap();
         w.owner.get(&kraken.path(&format!("/roster?include=private&limit=1&cursor={cursor}"))).await.ok();
-        assert_eq!(looks(w).await, [(kraken.id().to_owned(), json!({ "member_ids": [bea.id()] }))]);
+        assert_eq!(medical_reads(w).await, [(kraken.id().to_owned(), json!({ "member_ids": [bea.id()] }))]);
     }
 
-    async fn an_erased_person_leaves_no_name_behind(w: &World) {
-        let (kraken, hydra) = (team(w, "Kraken").await, team(w, "Hydra").await);
-        let mut body = marked("MARKERana");
+    async fn erasing_a_person_removes_their_name(w: &World) {
+        let (kraken, hydra) = (create_team(w, "Kraken").await, create_team(w, "Hydra").await);
+        let mut body = marked_body("MARKERana");
         body["jersey_number"] = json!("7");
         body["external_id"] = json!("MARKER-fed");
         body["metadata"] = json!({ "a": "MARKER" });
-        let ana = add(w, &kraken, body).await;
-        let old = add(w, &hydra, json!({ "person_id": ana.data()["person_id"] })).await;
-        w.owner.delete(&at(&old)).await.ok();
-        let from = w.news().await.len();
+        let ana = add_member(w, &kraken, body).await;
+        let old = add_member(w, &hydra, json!({ "person_id": ana.data()["person_id"] })).await;
+        w.owner.delete(&member_path(&old)).await.ok();
+        let from = w.notifications().await.len();
         erase(w, &ana).await.unwrap();
 
-        let gone = w.owner.get(&at(&ana)).await.ok();
-        assert_eq!((&gone.data()["first_name"], &gone.data()["last_name"]), (&json!("Erased"), &json!("person")));
-        assert_eq!((&gone.data()["status"], &gone.data()["left_on"]), (&json!("removed"), &json!("2026-09-05")));
-        assert_eq!(gone.data()["version"], 2);
-        let nobody = w.owner.get(&person(&ana)).await.ok();
-        assert_eq!(nobody.data()["erased_at"], "2026-09-05T10:00:00.000000Z");
-        assert_eq!((&nobody.data()["wants_email"], &nobody.data()["guardians"]), (&json!(false), &json!([])));
-        // Nobody but she knew her guardian.
-        let all = w.owner.get("/people?include=private").await.ok();
-        assert_eq!(first_names(&all), ["Erased", "Erased"]);
-        for answer in [gone, nobody, all] {
+        let erased_member = w.owner.get(&member_path(&ana)).await.ok();
+        assert_eq!((&erased_member.data()["first_name"], &erased_member.data()["last_name"]), (&json!("Erased"), &json!("person")));
+        assert_eq!((&erased_member.data()["status"], &erased_member.data()["left_on"]), (&json!("removed"), &json!("2026-09-05")));
+        assert_eq!(erased_member.data()["version"], 2);
+        let erased_person = w.owner.get(&person_path(&ana)).await.ok();
+        assert_eq!(erased_person.data()["erased_at"], "2026-09-05T10:00:00.000000Z");
+        assert_eq!((&erased_person.data()["email_opt_in"], &erased_person.data()["guardians"]), (&json!(false), &json!([])));
+        // Her guardian has no other child.
+        let people = w.owner.get("/people?include=private").await.ok();
+        assert_eq!(first_names(&people), ["Erased", "Erased"]);
+        for answer in [erased_member, erased_person, people] {
             assert!(!answer.text.contains("MARKER"), "{}", answer.text);
         }
-        assert_eq!(kinds(w, from).await,
+        assert_eq!(event_types_from(w, from).await,
             ["roster.member_removed", "roster.member_updated", "roster.person_updated"]);
-        let news = w.news().await;
-        assert!(!serde_json::to_string(&news[from..]).unwrap().contains("MARKER"));
+        let notifications = w.notifications().await;
+        assert!(!serde_json::to_string(&notifications[from..]).unwrap().contains("MARKER"));
         let team = w.owner.get(&kraken.path("")).await.ok();
         assert_eq!(team.data()["roster_count"], 0);
         assert_eq!(w.count("guardianship").await, 0);
 
         let again = erase(w, &ana).await.unwrap_err();
         assert_eq!(again.code, touchline::error::Code::InvalidState);
-        w.owner.patch(&person(&ana), json!({ "first_name": "Ana" })).await.refused(409, "invalid_state");
-        let known = json!({ "person_id": ana.data()["person_id"] });
-        let refused = w.owner.post(&kraken.path("/roster"), known).await.refused(409, "invalid_state");
+        w.owner.patch(&person_path(&ana), json!({ "first_name": "Ana" })).await.refused(409, "invalid_state");
+        let existing = json!({ "person_id": ana.data()["person_id"] });
+        let refused = w.owner.post(&kraken.path("/roster"), existing).await.refused(409, "invalid_state");
         assert_eq!(refused.pointers(), ["/person_id"]);
-        // Nobody looks like somebody who was erased, and what they had is free.
-        let mut again = marked("MARKERana");
+        // An erased person is not a duplicate, and their external id is free again.
+        let mut again = marked_body("MARKERana");
         again["external_id"] = json!("MARKER-fed");
-        add(w, &kraken, again).await;
+        add_member(w, &kraken, again).await;
     }
 
-    async fn a_family_keeps_whom_it_still_needs(w: &World) {
-        let kraken = team(w, "Kraken").await;
+    async fn erasing_a_child_keeps_guardians_of_siblings(w: &World) {
+        let kraken = create_team(w, "Kraken").await;
         let rita = json!({ "first_name": "Rita", "email": "rita@x.org" });
         let rui = json!({ "first_name": "Rui", "email": "rui@x.org" });
-        let ines = add(w, &kraken, json!({ "first_name": "Inês", "guardians": [rita, rui] })).await;
-        let tomas = add(w, &kraken, json!({ "first_name": "Tomás", "guardians": [rita] })).await;
+        let ines = add_member(w, &kraken, json!({ "first_name": "Inês", "guardians": [rita, rui] })).await;
+        let tomas = add_member(w, &kraken, json!({ "first_name": "Tomás", "guardians": [rita] })).await;
         let mother = tomas.data()["guardians"][0]["id"].clone();
-        let coach = add(w, &kraken, json!({ "person_id": mother, "role": "coach" })).await;
+        let coach = add_member(w, &kraken, json!({ "person_id": mother, "role": "coach" })).await;
         erase(w, &ines).await.unwrap();
         let list = w.owner.get("/people").await.ok();
         assert_eq!(first_names(&list), ["Erased", "Rita", "Erased", "Tomás"]);
-        assert_eq!(list.data()[1]["children"], json!([tomas.data()["person_id"]]));
-        // When the guardian goes, the child's team is told that the child has changed.
-        let from = w.news().await.len();
+        assert_eq!(list.data()[1]["dependent_ids"], json!([tomas.data()["person_id"]]));
+        // When the guardian is erased, the child's team is notified that the child changed.
+        let from = w.notifications().await.len();
         erase(w, &coach).await.unwrap();
-        let child = w.owner.get(&at(&tomas)).await.ok();
+        let child = w.owner.get(&member_path(&tomas)).await.ok();
         assert_eq!((&child.data()["guardians"], &child.data()["version"]), (&json!([]), &json!(2)));
-        assert_eq!(kinds(w, from).await, ["roster.member_removed", "roster.member_updated"]);
+        assert_eq!(event_types_from(w, from).await, ["roster.member_removed", "roster.member_updated"]);
     }
 
-    async fn other_rooms_find_what_they_need(w: &World) {
-        let kraken = team(w, "Kraken").await;
-        let mut body = marked("Ana");
+    async fn roster_functions_serve_other_modules(w: &World) {
+        let kraken = create_team(w, "Kraken").await;
+        let mut body = marked_body("Ana");
         body["last_name"] = json!("Silva");
         body["preferred_name"] = json!("Nini");
-        let ana = add(w, &kraken, body).await;
+        let ana = add_member(w, &kraken, body).await;
         let (id, member_id) = (person_id(&ana), ana.id().parse().unwrap());
         let scope = Scope::account(w.harbour, "test");
-        let found = w.db().read(scope, move |db| {
-            let dossier = people::dossier(db, id)?;
+        let reading = w.db().read(scope, move |db| {
+            let export = people::export_person(db, id)?;
             let name = people::display_name(&people::find(db, id)?);
             let member = member::find(db, member_id)?;
-            Ok::<_, touchline::error::Error>((dossier, name, member, guardian::of(db, &[id])?))
+            Ok::<_, touchline::error::Error>((export, name, member, guardian::list_for(db, &[id])?))
         });
-        let (dossier, name, member, links) = found.await.unwrap();
+        let (export, name, member, links) = reading.await.unwrap();
         assert_eq!(name, "Nini Silva");
         assert_eq!((member.person_id, member.private.is_none()), (id, true));
         assert_eq!(links[0].guardian.email.as_deref(), Some("MARKER6@example.org"));
-        assert_eq!(dossier["person"]["medical_note"], "MARKER 4");
-        assert_eq!(dossier["memberships"][0]["id"], ana.id());
+        assert_eq!(export["person"]["medical_note"], "MARKER 4");
+        assert_eq!(export["memberships"][0]["id"], ana.id());
         let guardian = links[0].guardian.id;
         let scope = Scope::account(w.harbour, "test");
-        let dossier = w.db().read(scope, move |db| people::dossier(db, guardian)).await.unwrap();
-        assert_eq!(dossier["looks_after"][0]["person_id"], ana.data()["person_id"]);
+        let export = w.db().read(scope, move |db| people::export_person(db, guardian)).await.unwrap();
+        assert_eq!(export["looks_after"][0]["person_id"], ana.data()["person_id"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Stories about the first run: the link, the page, the owner.
+//! Tests of the first run: the set-up link, its page and the first owner.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -21,16 +21,16 @@ pub(crate) const ANSWERS: [(&str, &str); 6] = [
     ("password", PASSWORD),
 ];
 
-async fn invited(w: &World) -> Option<String> {
-    let made = w.db().write(Scope::system("set-up"), set_up::invite).await.unwrap();
-    made.map(|token| format!("/set-up/{}", token.reveal()))
+async fn create_link_path(w: &World) -> Option<String> {
+    let token = w.db().write(Scope::system("set-up"), set_up::create_link).await.unwrap();
+    token.map(|token| format!("/set-up/{}", token.reveal()))
 }
 
 both! {
-    async fn whoever_has_the_link_becomes_the_owner_once(w: &World) {
-        let old = invited(w).await.unwrap();
-        let path = invited(w).await.unwrap();
-        let mut browser = w.newcomer();
+    async fn link_creates_the_owner_once(w: &World) {
+        let old = create_link_path(w).await.unwrap();
+        let path = create_link_path(w).await.unwrap();
+        let mut browser = w.anonymous_browser();
         browser.get(&old).await.refused_page(410);
         browser.get(&path).await.ok().shows("Europe/Lisbon").shows("America/New_York");
         let mut answers = ANSWERS;
@@ -38,32 +38,32 @@ both! {
         browser.post(&path, &answers).await.refused_page(422).shows("easy to guess").shows("Harbour Juniors");
         answers = ANSWERS;
         answers[4].1 = "ana";
-        browser.post(&path, &answers).await.refused_page(422).shows("not an address");
+        browser.post(&path, &answers).await.refused_page(422).shows("valid email address");
         answers = ANSWERS;
         answers[2].1 = "Nope/Zone";
-        browser.post(&path, &answers).await.refused_page(422).shows("There is no such time zone");
+        browser.post(&path, &answers).await.refused_page(422).shows("This time zone does not exist");
         answers = ANSWERS;
         answers[0].1 = "";
         browser.post(&path, &answers).await.refused_page(422);
-        browser.post(&path, &ANSWERS).await.leads_to("/set-up");
+        browser.post(&path, &ANSWERS).await.redirects_to("/set-up");
         browser.get("/account").await.ok().shows("Harbour Juniors");
         browser.get(&path).await.refused_page(410);
-        w.newcomer().get(&path).await.refused_page(410);
-        assert_eq!(invited(w).await, None);
-        let mut other = w.newcomer();
-        sign_in(&mut other, "ana@example.org", PASSWORD).await.leads_to("/");
-        other.get("/").await.leads_to("/admin");
-        // Two clubs of the world were there before, so nobody has it to themselves.
+        w.anonymous_browser().get(&path).await.refused_page(410);
+        assert_eq!(create_link_path(w).await, None);
+        let mut other = w.anonymous_browser();
+        sign_in(&mut other, "ana@example.org", PASSWORD).await.redirects_to("/");
+        other.get("/").await.redirects_to("/admin");
+        // The test world has other clubs, so the page that offers demo data is not available.
         browser.get("/set-up").await.refused_page(404);
         browser.post("/set-up", &[]).await.refused_page(404);
     }
 
-    async fn two_at_once_make_one_owner(w: &World) {
-        let path = invited(w).await.unwrap();
+    async fn concurrent_submissions_create_one_owner(w: &World) {
+        let path = create_link_path(w).await.unwrap();
         let mut browsers = Vec::new();
         for _ in 0..4 {
-            // Everybody has the page before anybody sends it.
-            let mut browser = w.newcomer();
+            // All browsers open the page before one submits it.
+            let mut browser = w.anonymous_browser();
             browser.get(&path).await.ok();
             browsers.push(browser);
         }
@@ -84,55 +84,55 @@ both! {
         assert_eq!(w.count("account").await, 3);
     }
 
-    async fn the_link_is_dead_when_there_is_an_owner_or_its_time_is_up(w: &World) {
-        let path = invited(w).await.unwrap();
-        w.newcomer().get(&path).await.ok();
-        w.pass(seconds(1801));
-        w.newcomer().get(&path).await.refused_page(410);
-        let path = invited(w).await.unwrap();
+    async fn link_ends_with_an_owner_or_after_thirty_minutes(w: &World) {
+        let path = create_link_path(w).await.unwrap();
+        w.anonymous_browser().get(&path).await.ok();
+        w.advance_clock(seconds(1801));
+        w.anonymous_browser().get(&path).await.refused_page(410);
+        let path = create_link_path(w).await.unwrap();
         let owner = w.user(Role::Owner, "bo@example.org").await;
-        w.newcomer().get(&path).await.refused_page(410);
+        w.anonymous_browser().get(&path).await.refused_page(410);
         let id = owner.id;
-        let off = move |tx: &store::Tx<'_>| {
-            tx.run("update app_user set disabled_at = :now where id = :id /* any account */", store::bind! { id })
+        let disable = move |tx: &store::Tx<'_>| {
+            tx.execute("update app_user set disabled_at = :now where id = :id /* any account */", store::bind! { id })
         };
-        w.db().write(Scope::system("test"), off).await.unwrap();
-        let mut browser = w.newcomer();
+        w.db().write(Scope::system("test"), disable).await.unwrap();
+        let mut browser = w.anonymous_browser();
         browser.get(&path).await.refused_page(410);
         browser.get("/sign-in").await.ok();
         browser.post(&path, &ANSWERS).await.refused_page(410);
-        assert_eq!(invited(w).await, None);
+        assert_eq!(create_link_path(w).await, None);
     }
 }
 
-/// A service that says one JSON object on its standard output.
-struct Told {
+/// A running service that prints one JSON object on its standard output.
+struct RunningService {
     child: Child,
-    said: Value,
+    output: Value,
 }
 
-impl Told {
-    fn start(database: &TestDatabase, words: &[&str]) -> Self {
+impl RunningService {
+    fn start(database: &TestDatabase, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_touchline"))
             .args(["serve", "--json", "--listen", "127.0.0.1:0", "--database", &database.url])
             .arg("--data")
             .arg(database.folder.path())
-            .args(words)
+            .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
         let mut line = Vec::new();
-        let mut out = child.stdout.take().unwrap();
+        let mut stdout = child.stdout.take().unwrap();
         let mut byte = [0];
-        while out.read(&mut byte).unwrap() == 1 && byte[0] != b'\n' {
+        while stdout.read(&mut byte).unwrap() == 1 && byte[0] != b'\n' {
             line.push(byte[0]);
         }
-        Self { said: serde_json::from_slice(&line).unwrap(), child }
+        Self { output: serde_json::from_slice(&line).unwrap(), child }
     }
 
     fn browser(&self) -> Browser {
-        let url = self.said["url"].as_str().unwrap();
+        let url = self.output["url"].as_str().unwrap();
         Browser::new(url.strip_prefix("http://").unwrap().parse().unwrap())
     }
 
@@ -143,31 +143,32 @@ impl Told {
 }
 
 #[tokio::test]
-async fn the_first_run_tells_a_link_until_there_is_an_owner() {
+async fn first_run_prints_a_link_until_there_is_an_owner() {
     let database = TestDatabase::new(Engine::Sqlite).await.unwrap();
-    let service = Told::start(&database, &[]);
-    let link = service.said["set_up"].as_str().unwrap().to_owned();
-    let path = link.strip_prefix(service.said["url"].as_str().unwrap()).unwrap();
+    let service = RunningService::start(&database, &[]);
+    let link = service.output["set_up"].as_str().unwrap().to_owned();
+    let path = link.strip_prefix(service.output["url"].as_str().unwrap()).unwrap();
     let mut browser = service.browser();
-    // The port is bound before the link is printed: the first request waits until the service is ready.
+    // The port is bound before the link is printed: the first request waits until the service is
+    // ready.
     browser.get(path).await.ok().shows("Set up Touchline").shows("data-own-zone");
-    let hint = browser.get("/").await.ok().shows("touchline set-up-link");
-    assert!(!hint.text.contains(path.rsplit('/').next().unwrap()), "the link is a secret");
+    let home_page = browser.get("/").await.ok().shows("touchline set-up-link");
+    assert!(!home_page.text.contains(path.rsplit('/').next().unwrap()), "the link is a secret");
     let program = Program::new(env!("CARGO_BIN_EXE_touchline"), database.folder.path())
         .flag("--database", &database.url);
-    let again = program.json(&["set-up-link"]);
+    let new_link = program.json(&["set-up-link"]);
     browser.get(path).await.refused_page(410);
-    let path = again["path"].as_str().unwrap();
+    let path = new_link["path"].as_str().unwrap();
     browser.get(path).await.ok();
-    browser.post(path, &ANSWERS).await.leads_to("/set-up");
-    browser.get("/set-up").await.ok().shows("Start empty").shows("Load demo data");
-    browser.post("/set-up", &[]).await.leads_to("/admin");
+    browser.post(path, &ANSWERS).await.redirects_to("/set-up");
+    browser.get("/set-up").await.ok().shows("Start empty").shows("Load demo club");
+    browser.post("/set-up", &[]).await.redirects_to("/admin");
     browser.get("/account").await.ok().shows("Harbour Athletic (demo)");
     browser.get("/accounts").await.ok().shows("Harbour Juniors");
     browser.post("/set-up", &[]).await.refused_page(404);
     service.stop();
-    let service = Told::start(&database, &[]);
-    assert_eq!(service.said["set_up"], Value::Null);
+    let service = RunningService::start(&database, &[]);
+    assert_eq!(service.output["set_up"], Value::Null);
     service.stop();
     let refused = program.run(&["set-up-link"]);
     assert!(!refused.status.success());
@@ -176,26 +177,27 @@ async fn the_first_run_tells_a_link_until_there_is_an_owner() {
 }
 
 #[tokio::test]
-async fn the_demo_club_tells_how_to_sign_in() {
+async fn demo_club_prints_how_to_sign_in() {
     let database = TestDatabase::new(Engine::Sqlite).await.unwrap();
-    let service = Told::start(&database, &["--demo"]);
-    let demo = service.said["demo"].clone();
+    let service = RunningService::start(&database, &["--demo"]);
+    let demo = service.output["demo"].clone();
     let password = demo["password"].as_str().unwrap();
     for (person, home) in [("owner", "/admin"), ("coach", "/account"), ("parent", "/account")] {
-        let known = demo["sign_ins"].as_array().unwrap();
-        let email =
-            known.iter().find(|one| one["who"] == person).unwrap()["email"].as_str().unwrap();
+        let ensure_users = demo["sign_ins"].as_array().unwrap();
+        let email = ensure_users.iter().find(|entry| entry["who"] == person).unwrap()["email"]
+            .as_str()
+            .unwrap();
         let mut browser = service.browser();
         browser.get("/sign-in").await.ok();
-        sign_in(&mut browser, email, password).await.leads_to("/");
-        browser.get("/").await.leads_to(home);
+        sign_in(&mut browser, email, password).await.redirects_to("/");
+        browser.get("/").await.redirects_to(home);
     }
     service.stop();
     let program = Program::new(env!("CARGO_BIN_EXE_touchline"), database.folder.path())
         .flag("--database", &database.url);
-    let again = Told::start(&database, &["--demo"]);
-    assert_eq!(again.said["demo"]["password"], demo["password"]);
-    again.stop();
+    let restarted = RunningService::start(&database, &["--demo"]);
+    assert_eq!(restarted.output["demo"]["password"], demo["password"]);
+    restarted.stop();
     program.json(&["seed", "demo", "--remove"]);
     assert!(!database.folder.path().join("demo.password").exists());
     database.remove().await;

@@ -1,65 +1,65 @@
-//! A story that is told by chance: things are ordered, paid, handed out, cancelled and given back in any order by
-//! several people while time passes, and a small model says beforehand what must come of each step.
+//! A property test: orders are placed, paid, fulfilled, cancelled and refunded in random order by
+//! several people while time passes, and a small model predicts each result.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use store::{Scope, bind};
-use testkit::{Answer, Cast, Client, Value, World, both, json, seconds};
+use testkit::{Cast, Client, TestResponse, Value, World, both, json, seconds};
 use touchline::ids::MovementId;
 
+use crate::roster_access::client_with_all_scopes;
 use crate::shop::{code, product};
-use crate::standing::acting;
 
-/// An order waits two days for its money.
-const HOLD: u64 = 2 * 86_400;
+/// Unpaid orders expire after two days (seconds).
+const UNPAID_TTL: u64 = 2 * 86_400;
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// Who orders, what, how many, and whether with a code.
+    /// Actor, item, quantity, and whether with a discount code.
     Place(usize, usize, i64, bool),
     Pay(usize, usize),
-    /// Everything, or so many of the first line.
-    Hand(usize, Option<i64>),
+    /// Order, and the units of its line; `None` for all.
+    Fulfill(usize, Option<i64>),
     Cancel(usize, usize),
-    /// What is given back, and whether it goes back on the shelf.
-    Refund(usize, Back, bool),
-    Pass(u64),
+    /// Order, kind of refund, and whether the units are restocked.
+    Refund(usize, RefundKind, bool),
+    AdvanceClock(u64),
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Back {
-    Whole,
+enum RefundKind {
+    Full,
     Amount(i64),
     Units(i64),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let back = prop_oneof![
-        2 => Just(Back::Whole),
-        2 => (1..2_500i64).prop_map(Back::Amount),
-        4 => (1..3i64).prop_map(Back::Units),
+    let kind = prop_oneof![
+        2 => Just(RefundKind::Full),
+        2 => (1..2_500i64).prop_map(RefundKind::Amount),
+        4 => (1..3i64).prop_map(RefundKind::Units),
     ];
     let step = prop_oneof![
-        6 => (0..3usize, 0..4usize, 1..5i64, any::<bool>()).prop_map(|(who, what, many, code)| Step::Place(who, what, many, code)),
-        6 => (0..3usize, 0..9usize).prop_map(|(who, order)| Step::Pay(who, order)),
-        3 => (0..9usize, proptest::option::of(1..3i64)).prop_map(|(order, units)| Step::Hand(order, units)),
-        2 => (0..3usize, 0..9usize).prop_map(|(who, order)| Step::Cancel(who, order)),
-        5 => (0..9usize, back, any::<bool>()).prop_map(|(order, back, restock)| Step::Refund(order, back, restock)),
-        1 => prop_oneof![Just(3600), Just(HOLD)].prop_map(Step::Pass),
+        6 => (0..3usize, 0..4usize, 1..5i64, any::<bool>()).prop_map(|(actor, item, quantity, code)| Step::Place(actor, item, quantity, code)),
+        6 => (0..3usize, 0..9usize).prop_map(|(actor, order)| Step::Pay(actor, order)),
+        3 => (0..9usize, proptest::option::of(1..3i64)).prop_map(|(order, units)| Step::Fulfill(order, units)),
+        2 => (0..3usize, 0..9usize).prop_map(|(actor, order)| Step::Cancel(actor, order)),
+        5 => (0..9usize, kind, any::<bool>()).prop_map(|(order, kind, restock)| Step::Refund(order, kind, restock)),
+        1 => prop_oneof![Just(3600), Just(UNPAID_TTL)].prop_map(Step::AdvanceClock),
     ];
     proptest::collection::vec(step, 45)
 }
 
-/// An order as the model knows it: one line of one thing.
+/// An order as the model expects it, with one line.
 #[derive(Debug, Clone)]
-struct Known {
+struct OrderModel {
     path: String,
     line: Value,
-    /// Who placed it.
-    who: usize,
-    what: usize,
-    many: i64,
+    /// The actor who placed it.
+    actor: usize,
+    item: usize,
+    quantity: i64,
     code: bool,
     total: i64,
     status: &'static str,
@@ -69,34 +69,34 @@ struct Known {
     expires: u64,
 }
 
-impl Known {
-    fn open(&self) -> i64 {
-        self.many - self.fulfilled - self.returned
+impl OrderModel {
+    fn remaining(&self) -> i64 {
+        self.quantity - self.fulfilled - self.returned
     }
 
     fn paid(&self) -> i64 {
         if matches!(self.status, "placed" | "cancelled") { 0 } else { self.total }
     }
 
-    /// What so many more units are worth.
-    fn worth(&self, more: i64) -> i64 {
-        let unit = self.total / self.many;
-        let last = self.returned + more == self.many;
+    /// The refund for this number of further units.
+    fn refund_amount(&self, more: i64) -> i64 {
+        let unit = self.total / self.quantity;
+        let last = self.returned + more == self.quantity;
         if last { self.total - unit * self.returned } else { unit * more }
     }
 
-    fn take_back(&mut self, units: i64) {
-        self.fulfilled -= (units - self.open()).max(0);
+    fn return_units(&mut self, units: i64) {
+        self.fulfilled -= (units - self.remaining()).max(0);
         self.returned += units;
     }
 }
 
-/// Something on the shelf.
-struct Good {
+/// A product or variant for sale.
+struct StockItem {
     product: String,
     variant: Value,
     price: i64,
-    /// How many are left; `None`: not counted.
+    /// Units in stock; `None` if not tracked.
     stock: Option<i64>,
 }
 
@@ -104,54 +104,58 @@ struct Model<'a> {
     w: &'a World,
     cast: Cast,
     code: String,
-    /// What lay in the till before.
-    till: i64,
-    /// The key, the coach, a parent.
+    /// The cash balance before the test.
+    cash: i64,
+    /// An API key, the coach and a parent.
     actors: [Client; 3],
-    goods: Vec<Good>,
-    orders: Vec<Known>,
-    /// How often the code can still be used.
-    uses: i64,
+    stock_items: Vec<StockItem>,
+    orders: Vec<OrderModel>,
+    /// Remaining uses of the code.
+    uses_left: i64,
     now: u64,
-    /// How many news there must be.
-    news: usize,
+    /// The expected number of notifications.
+    event_count: usize,
 }
 
 async fn actors(w: &World, cast: &Cast) -> [Client; 3] {
-    [w.owner.clone(), acting(w, cast.coach.id).await, acting(w, cast.parent.id).await]
+    [
+        w.owner.clone(),
+        client_with_all_scopes(w, cast.coach.id).await,
+        client_with_all_scopes(w, cast.parent.id).await,
+    ]
 }
 
-/// How many movements do not sum to nothing, and what lies in the till.
+/// The number of unbalanced ledger movements, and the cash balance.
 async fn movements(w: &World) -> (usize, i64) {
     let scope = Scope::account(w.harbour, "test");
-    let look = w.db().read(scope, |db| {
+    let read = w.db().read(scope, |db| {
         db.all(
-            "select movement_id, cast(sum(amount) as bigint) as off,
-                 cast(sum(case when book = 'cash' then amount else 0 end) as bigint) as till
+            "select movement_id, cast(sum(amount) as bigint) as unbalanced,
+                 cast(sum(case when book = 'cash' then amount else 0 end) as bigint) as cash
              from ledger_entry where account_id = :account group by movement_id",
             bind! {},
         )
     });
-    let movements: Vec<(MovementId, i64, i64)> = look.await.unwrap();
-    let off = movements.iter().filter(|(_, off, _)| *off != 0).count();
-    (off, movements.iter().map(|(.., till)| till).sum())
+    let movements: Vec<(MovementId, i64, i64)> = read.await.unwrap();
+    let unbalanced = movements.iter().filter(|(_, unbalanced, _)| *unbalanced != 0).count();
+    (unbalanced, movements.iter().map(|(.., cash)| cash).sum())
 }
 
-/// What becomes of a step: its status, and how many news it makes.
+/// The expected status of a step, and the number of notifications it publishes.
 type Outcome = (u16, usize);
 
 impl<'a> Model<'a> {
     async fn new(w: &'a World, cast: &Cast, round: usize) -> Self {
         let hawks = &cast.hawks;
-        let plain =
-            product(w, hawks, json!({ "stock": 12, "price": 1001, "tax_rate_bp": 2300 })).await;
-        let sized = json!({ "name": "Sized", "price": 333, "tax_rate_bp": 600, "tax_included": false,
+        let simple =
+            product(w, hawks, json!({ "stock": 12, "price": 1001, "tax_rate_bps": 2300 })).await;
+        let sized = json!({ "name": "Sized", "price": 333, "tax_rate_bps": 600, "tax_included": false,
             "variants": [{ "name": "S", "stock": 6 }, { "name": "M", "price": 500 }] });
         let sized = product(w, hawks, sized).await;
         let free = product(w, hawks, json!({ "name": "Free", "price": 0, "stock": 4 })).await;
         let code_name = format!("TENTH{round}");
-        code(w, json!({ "code": code_name, "most_uses": 4 })).await;
-        let good = |of: &Answer, variant: Option<usize>, price, stock| Good {
+        code(w, json!({ "code": code_name, "max_uses": 4 })).await;
+        let stock_item = |of: &TestResponse, variant: Option<usize>, price, stock| StockItem {
             product: of.id().to_owned(),
             variant: variant.map_or(Value::Null, |at| of.data()["variants"][at]["id"].clone()),
             price,
@@ -160,230 +164,243 @@ impl<'a> Model<'a> {
         Self {
             w,
             actors: actors(w, cast).await,
-            goods: vec![
-                good(&plain, None, 1001, Some(12)),
-                good(&sized, Some(0), 333, Some(6)),
-                good(&sized, Some(1), 500, None),
-                good(&free, None, 0, Some(4)),
+            stock_items: vec![
+                stock_item(&simple, None, 1001, Some(12)),
+                stock_item(&sized, Some(0), 333, Some(6)),
+                stock_item(&sized, Some(1), 500, None),
+                stock_item(&free, None, 0, Some(4)),
             ],
             orders: Vec::new(),
-            uses: 4,
+            uses_left: 4,
             now: 0,
-            news: w.news().await.len(),
-            till: movements(w).await.1,
+            event_count: w.notifications().await.len(),
+            cash: movements(w).await.1,
             code: code_name,
             cast: cast.clone(),
         }
     }
 
-    async fn take(&mut self, step: &Step) {
+    async fn apply(&mut self, step: &Step) {
         match step {
-            Step::Place(who, what, many, code) => self.place(*who, *what, *many, *code).await,
-            Step::Pass(time) => self.pass(*time).await,
+            Step::Place(actor, item, quantity, code) => {
+                self.place(*actor, *item, *quantity, *code).await;
+            }
+            Step::AdvanceClock(time) => self.advance_clock(*time).await,
             _ if self.orders.is_empty() => {}
-            Step::Pay(who, at) => {
+            Step::Pay(actor, at) => {
                 let at = at % self.orders.len();
-                let expected = match (who, self.orders[at].status) {
+                let expected = match (actor, self.orders[at].status) {
                     (2, _) => (403, 0),
                     (_, "placed") => (200, 1),
                     _ => (409, 0),
                 };
-                self.send((*who, at), "/pay", json!({ "method": "cash" }), expected).await;
+                self.send((*actor, at), "/pay", json!({ "method": "cash" }), expected).await;
                 if expected.0 == 200 {
                     self.orders[at].status = "paid";
                 }
             }
-            Step::Hand(at, units) => self.hand(at % self.orders.len(), *units).await,
-            Step::Cancel(who, at) => self.cancel(*who, at % self.orders.len()).await,
-            Step::Refund(at, back, restock) => {
-                self.refund(at % self.orders.len(), *back, *restock).await;
+            Step::Fulfill(at, units) => self.fulfill(at % self.orders.len(), *units).await,
+            Step::Cancel(actor, at) => self.cancel(*actor, at % self.orders.len()).await,
+            Step::Refund(at, kind, restock) => {
+                self.refund(at % self.orders.len(), *kind, *restock).await;
             }
         }
     }
 
     async fn send(
         &mut self,
-        (who, at): (usize, usize),
-        verb: &str,
+        (actor, at): (usize, usize),
+        action: &str,
         body: Value,
         expected: Outcome,
     ) {
-        let path = format!("{}{verb}", self.orders[at].path);
-        let answer = self.actors[who].post(&path, body.clone()).await;
+        let path = format!("{}{action}", self.orders[at].path);
+        let answer = self.actors[actor].post(&path, body.clone()).await;
         assert_eq!(
             answer.status, expected.0,
-            "{verb} {body} of {:?}: {}",
+            "{action} {body} of {:?}: {}",
             self.orders[at], answer.text
         );
-        self.news += expected.1;
+        self.event_count += expected.1;
     }
 
-    async fn place(&mut self, who: usize, what: usize, many: i64, code: bool) {
-        let good = &self.goods[what];
+    async fn place(&mut self, actor: usize, item: usize, quantity: i64, code: bool) {
+        let stock_item = &self.stock_items[item];
         let mut body = json!({ "team_id": self.cast.hawks,
-            "lines": [{ "product_id": good.product, "variant_id": good.variant, "quantity": many }] });
-        if who == 0 {
+            "lines": [{ "product_id": stock_item.product, "variant_id": stock_item.variant, "quantity": quantity }] });
+        if actor == 0 {
             body["buyer"] = json!({ "name": "Somebody" });
         }
         if code {
             body["discount_code"] = json!(self.code);
         }
-        let there = good.stock.is_none_or(|stock| stock >= many) && (!code || self.uses > 0);
-        let answer = self.actors[who].post("/orders", body).await;
-        assert_eq!(answer.status, if there { 201 } else { 409 }, "{}", answer.text);
-        if !there {
+        let available =
+            stock_item.stock.is_none_or(|stock| stock >= quantity) && (!code || self.uses_left > 0);
+        let answer = self.actors[actor].post("/orders", body).await;
+        assert_eq!(answer.status, if available { 201 } else { 409 }, "{}", answer.text);
+        if !available {
             return;
         }
         let data = answer.data();
         let number = |name: &str| data[name].as_i64().unwrap();
-        assert_eq!(number("subtotal"), good.price * many);
+        assert_eq!(number("subtotal"), stock_item.price * quantity);
         let tenth = (number("subtotal") * 2 + 10) / 20;
         assert_eq!(number("discount"), if code { tenth } else { 0 });
         let free = number("total") == 0;
-        assert_eq!(free, good.price == 0);
-        self.orders.push(Known {
+        assert_eq!(free, stock_item.price == 0);
+        self.orders.push(OrderModel {
             path: format!("/orders/{}", answer.id()),
             line: data["lines"][0]["id"].clone(),
-            who,
-            what,
-            many,
+            actor,
+            item,
+            quantity,
             code,
             total: number("total"),
             status: if free { "paid" } else { "placed" },
             refunded: 0,
             fulfilled: 0,
             returned: 0,
-            expires: self.now + HOLD,
+            expires: self.now + UNPAID_TTL,
         });
-        self.shelve(what, -many);
-        self.uses -= i64::from(code);
-        self.news += if free { 2 } else { 1 };
+        self.change_stock(item, -quantity);
+        self.uses_left -= i64::from(code);
+        self.event_count += if free { 2 } else { 1 };
     }
 
-    fn shelve(&mut self, what: usize, more: i64) {
-        let stock = &mut self.goods[what].stock;
+    fn change_stock(&mut self, item: usize, more: i64) {
+        let stock = &mut self.stock_items[item].stock;
         *stock = stock.map(|stock| stock + more);
     }
 
-    async fn hand(&mut self, at: usize, units: Option<i64>) {
+    async fn fulfill(&mut self, at: usize, units: Option<i64>) {
         let order = self.orders[at].clone();
         let body = units.map_or(
             json!({}),
             |units| json!({ "lines": [{ "line_id": order.line, "quantity": units }] }),
         );
-        let may = matches!(order.status, "paid" | "partially_refunded") && order.open() > 0;
+        let can_fulfill =
+            matches!(order.status, "paid" | "partially_refunded") && order.remaining() > 0;
         let expected = match units {
-            _ if !may => (409, 0),
-            Some(units) if units > order.open() => (422, 0),
+            _ if !can_fulfill => (409, 0),
+            Some(units) if units > order.remaining() => (422, 0),
             _ => (200, 1),
         };
-        self.send((1, at), "/fulfil", body, expected).await;
+        self.send((1, at), "/fulfill", body, expected).await;
         if expected.0 == 200 {
             let order = &mut self.orders[at];
-            order.fulfilled += units.unwrap_or(order.open());
-            if order.open() == 0 && order.status == "paid" {
+            order.fulfilled += units.unwrap_or(order.remaining());
+            if order.remaining() == 0 && order.status == "paid" {
                 order.status = "fulfilled";
             }
         }
     }
 
-    async fn cancel(&mut self, who: usize, at: usize) {
+    async fn cancel(&mut self, actor: usize, at: usize) {
         let order = self.orders[at].clone();
         let untouched = order.total == 0 && order.status == "paid" && order.fulfilled == 0;
         let expected = match order.status {
-            _ if who == 2 && order.who != 2 => (404, 0),
+            _ if actor == 2 && order.actor != 2 => (404, 0),
             "placed" => (200, 1),
             _ if untouched => (200, 1),
             _ => (409, 0),
         };
-        self.send((who, at), "/cancel", json!({}), expected).await;
+        self.send((actor, at), "/cancel", json!({}), expected).await;
         if expected.0 == 200 {
-            self.end(at);
+            self.cancel_order(at);
         }
     }
 
-    fn end(&mut self, at: usize) {
+    fn cancel_order(&mut self, at: usize) {
         let order = &mut self.orders[at];
         order.status = "cancelled";
-        let (what, many, code) = (order.what, order.many, order.code);
-        self.shelve(what, many);
-        self.uses += i64::from(code);
+        let (item, quantity, code) = (order.item, order.quantity, order.code);
+        self.change_stock(item, quantity);
+        self.uses_left += i64::from(code);
     }
 
-    async fn refund(&mut self, at: usize, back: Back, restock: bool) {
+    async fn refund(&mut self, at: usize, kind: RefundKind, restock: bool) {
         let order = self.orders[at].clone();
-        let left = order.paid() - order.refunded;
-        let (mut body, amount, units, valid) = match back {
-            Back::Whole => (json!({}), left, order.many - order.returned, true),
-            Back::Amount(amount) => {
-                let units = if amount == left { order.open() } else { 0 };
+        let refundable_amount = order.paid() - order.refunded;
+        let (mut body, amount, units, is_valid) = match kind {
+            RefundKind::Full => {
+                (json!({}), refundable_amount, order.quantity - order.returned, true)
+            }
+            RefundKind::Amount(amount) => {
+                let units = if amount == refundable_amount { order.remaining() } else { 0 };
                 (json!({ "amount": amount }), amount, units, true)
             }
-            Back::Units(units) => {
-                let there = units <= order.many - order.returned;
+            RefundKind::Units(units) => {
+                let enough = units <= order.quantity - order.returned;
                 let body = json!({ "lines": [{ "line_id": order.line, "quantity": units }] });
-                let worth = if there { order.worth(units) } else { 0 };
-                // Whoever has all their money back does not wait for the rest.
-                let open = (order.open() - units).max(0);
-                (body, worth, units + if worth == left { open } else { 0 }, there)
+                let refund_amount = if enough { order.refund_amount(units) } else { 0 };
+                // A fully refunded order has no units left to fulfill.
+                let open = (order.remaining() - units).max(0);
+                (
+                    body,
+                    refund_amount,
+                    units + if refund_amount == refundable_amount { open } else { 0 },
+                    enough,
+                )
             }
         };
-        let by_amount = matches!(back, Back::Amount(_));
+        let by_amount = matches!(kind, RefundKind::Amount(_));
         if !by_amount {
             body["restock"] = json!(restock);
         }
-        let may =
+        let refundable =
             matches!(order.status, "paid" | "fulfilled" | "partially_refunded") && order.total > 0;
-        let expected = match may {
-            true if !valid => (422, 0),
-            true if amount <= left => (200, 1),
+        let expected = match refundable {
+            true if !is_valid => (422, 0),
+            true if amount <= refundable_amount => (200, 1),
             _ => (409, 0),
         };
         self.send((0, at), "/refund", body, expected).await;
         if expected.0 == 200 {
             let order = &mut self.orders[at];
-            order.take_back(units);
+            order.return_units(units);
             order.refunded += amount;
             order.status =
                 if order.refunded == order.total { "refunded" } else { "partially_refunded" };
-            let what = order.what;
+            let item = order.item;
             if restock || by_amount {
-                self.shelve(what, units);
+                self.change_stock(item, units);
             }
         }
     }
 
-    async fn pass(&mut self, time: u64) {
-        self.w.pass(seconds(time));
+    async fn advance_clock(&mut self, time: u64) {
+        self.w.advance_clock(seconds(time));
         self.now += time;
-        // What apps hold is good for an hour.
+        // Access tokens expire after an hour.
         self.actors = actors(self.w, &self.cast).await;
         touchline::jobs::expire_orders(&self.w.node.app).await;
         for at in 0..self.orders.len() {
             if self.orders[at].status == "placed" && self.orders[at].expires <= self.now {
-                self.end(at);
-                self.news += 1;
+                self.cancel_order(at);
+                self.event_count += 1;
             }
         }
     }
 
-    /// What must hold whatever was done.
+    /// Asserts that the store matches the model.
     async fn check(&self) {
-        for good in &self.goods {
-            let shown = self.w.owner.get(&format!("/products/{}", good.product)).await.ok();
-            let mut all = shown.data()["variants"].as_array().unwrap().iter();
-            let stock = match good.variant {
-                Value::Null => &shown.data()["stock"],
-                _ => &all.find(|one| one["id"] == good.variant).unwrap()["stock"],
+        for stock_item in &self.stock_items {
+            let fetched = self.w.owner.get(&format!("/products/{}", stock_item.product)).await.ok();
+            let mut variants = fetched.data()["variants"].as_array().unwrap().iter();
+            let stock = match stock_item.variant {
+                Value::Null => &fetched.data()["stock"],
+                _ => {
+                    &variants.find(|variant| variant["id"] == stock_item.variant).unwrap()["stock"]
+                }
             };
             assert_eq!(
-                (stock, good.stock.is_none_or(|stock| stock >= 0)),
-                (&json!(good.stock), true)
+                (stock, stock_item.stock.is_none_or(|stock| stock >= 0)),
+                (&json!(stock_item.stock), true)
             );
         }
         for order in &self.orders {
-            let shown = self.w.owner.get(&order.path).await.ok();
-            let data = shown.data();
+            let fetched = self.w.owner.get(&order.path).await.ok();
+            let data = fetched.data();
             let numbers = ["paid", "refunded"].map(|name| data[name].as_i64().unwrap());
             assert_eq!(
                 (data["status"].as_str().unwrap(), numbers),
@@ -395,36 +412,40 @@ impl<'a> Model<'a> {
             assert_eq!(line, [order.fulfilled, order.returned], "{order:?}");
             assert!(order.refunded <= order.paid());
         }
-        self.books().await;
-        assert_eq!(self.w.news().await.len(), self.news);
+        self.check_ledger().await;
+        assert_eq!(self.w.notifications().await.len(), self.event_count);
     }
 
-    /// Every movement sums to nothing, and what lies in the till is what was paid and not given back.
-    async fn books(&self) {
-        let (off, till) = movements(self.w).await;
+    /// Asserts that each movement is balanced, and that the cash balance equals payments less
+    /// refunds.
+    async fn check_ledger(&self) {
+        let (unbalanced, cash) = movements(self.w).await;
         let expected: i64 = self.orders.iter().map(|order| order.paid() - order.refunded).sum();
-        assert_eq!((off, till), (0, self.till + expected));
+        assert_eq!((unbalanced, cash), (0, self.cash + expected));
         for order in &self.orders {
-            let sums =
-                crate::shop_orders::books(self.w, order.path.trim_start_matches("/orders/")).await;
+            let sums = crate::shop_orders::ledger_balances(
+                self.w,
+                order.path.trim_start_matches("/orders/"),
+            )
+            .await;
             assert_eq!(sums.iter().map(|(_, amount)| amount).sum::<i64>(), 0, "{order:?}");
         }
     }
 }
 
 both! {
-    async fn whatever_is_done_the_store_adds_up(w: &World) {
+    async fn store_matches_the_model(w: &World) {
         let cast = w.cast().await;
         let mut runner = TestRunner::deterministic();
         for round in 0..4 {
             let steps = steps().new_tree(&mut runner).unwrap().current();
             let mut model = Model::new(w, &cast, round).await;
             for step in &steps {
-                model.take(step).await;
+                model.apply(step).await;
                 model.check().await;
             }
-            // What was not paid ends, so that it does not end in the next round.
-            model.pass(HOLD).await;
+            // Let unpaid orders expire now, so that they do not expire in the next round.
+            model.advance_clock(UNPAID_TTL).await;
             model.check().await;
         }
     }

@@ -1,4 +1,4 @@
-//! Stories about people who should not come in, and about secrets that should stay secret.
+//! Tests of attacks on signing in, and of secrets in the database and the log.
 
 use store::{Db, Scope};
 use testkit::people::PASSWORD;
@@ -9,7 +9,7 @@ use touchline::accounts::user::Role;
 use crate::signin::{RefusedPage, sign_in};
 use crate::signin_two_step;
 
-/// Every form of this room that a visitor can send.
+/// Every form of this module that a visitor can send.
 const FORMS: &[&str] = &[
     "/sign-in",
     "/sign-in/code",
@@ -47,26 +47,26 @@ pub(crate) async fn dump(db: &Db) -> String {
 }
 
 both! {
-    async fn forms_are_taken_from_our_own_pages_only(w: &World) {
+    async fn accepts_forms_only_from_the_same_origin(w: &World) {
         let ana = w.user(Role::Owner, "ana@example.org").await;
         let eve = w.user(Role::Member, "eve@example.org").await;
         let mut browser = w.browser(ana.id).await;
         let csrf = browser.csrf.clone().unwrap();
-        let others = w.browser(eve.id).await.csrf.unwrap();
+        let other_token = w.browser(eve.id).await.csrf.unwrap();
         let origin = format!("http://{}", w.node.address);
-        let ours = [("Sec-Fetch-Site", "same-origin"), ("Origin", origin.as_str())];
+        let same_origin = [("Sec-Fetch-Site", "same-origin"), ("Origin", origin.as_str())];
         let fields = [("name", "Eve"), ("email", "eve@example.org"), ("password", PASSWORD), ("current", PASSWORD)];
         for form in FORMS {
-            let with = |token: &str| {
+            let fields_with = |token: &str| {
                 let token = token.to_owned();
                 fields.iter().map(|(name, value)| (*name, (*value).to_owned())).chain([("csrf", token)]).collect::<Vec<_>>()
             };
-            let good = with(&csrf);
-            let good: Vec<_> = good.iter().map(|(name, value)| (*name, value.as_str())).collect();
-            let foreign = with(&others);
-            let foreign: Vec<_> = foreign.iter().map(|(name, value)| (*name, value.as_str())).collect();
-            browser.send(form, &fields, &ours).await.refused_page(403);
-            browser.send(form, &foreign, &ours).await.refused_page(403);
+            let valid = fields_with(&csrf);
+            let valid: Vec<_> = valid.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let with_other_token = fields_with(&other_token);
+            let with_other_token: Vec<_> = with_other_token.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            browser.send(form, &fields, &same_origin).await.refused_page(403);
+            browser.send(form, &with_other_token, &same_origin).await.refused_page(403);
             for headers in [
                 &[("Sec-Fetch-Site", "cross-site"), ("Origin", "https://evil.example")][..],
                 &[("Sec-Fetch-Site", "same-site"), ("Origin", origin.as_str())],
@@ -74,50 +74,50 @@ both! {
                 &[("Origin", "https://evil.example")],
                 &[],
             ] {
-                browser.send(form, &good, headers).await.refused_page(403);
+                browser.send(form, &valid, headers).await.refused_page(403);
             }
-            let text = browser.send(form, &good, &[ours[0], ours[1], ("Content-Type", "text/plain")]).await;
+            let text = browser.send(form, &valid, &[same_origin[0], same_origin[1], ("Content-Type", "text/plain")]).await;
             assert!([400, 403, 415].contains(&text.status), "{form}: {}", text.status);
         }
         browser.get("/account").await.ok().shows("ana@example.org");
-        sign_in(&mut w.newcomer(), "ana@example.org", PASSWORD).await.leads_to("/");
+        sign_in(&mut w.anonymous_browser(), "ana@example.org", PASSWORD).await.redirects_to("/");
     }
 
-    async fn a_cookie_that_was_planted_is_replaced(w: &World) {
+    async fn replaces_a_planted_cookie(w: &World) {
         w.user(Role::Owner, "ana@example.org").await;
-        let mut thief = w.newcomer();
+        let mut thief = w.anonymous_browser();
         thief.get("/sign-in").await.ok();
         let planted = thief.cookie.clone().unwrap();
-        let mut victim = w.newcomer().holding(thief.cookie.clone());
-        sign_in(&mut victim, "ana@example.org", PASSWORD).await.leads_to("/");
+        let mut victim = w.anonymous_browser().with_cookie(thief.cookie.clone());
+        sign_in(&mut victim, "ana@example.org", PASSWORD).await.redirects_to("/");
         assert_ne!(victim.cookie.as_ref(), Some(&planted));
         victim.get("/account").await.ok();
-        thief.get("/account").await.leads_to("/sign-in?next=%2Faccount");
-        // Signing in again ends what the browser had before.
+        thief.get("/account").await.redirects_to("/sign-in?next=%2Faccount");
+        // Signing in again ends the previous session of the browser.
         let before = victim.cookie.clone();
         victim.get("/account").await.ok();
         let fields = [("email", "ana@example.org"), ("password", PASSWORD)];
-        victim.post("/sign-in", &fields).await.leads_to("/");
-        let mut old = w.newcomer().holding(before);
-        old.get("/account").await.leads_to("/sign-in?next=%2Faccount");
+        victim.post("/sign-in", &fields).await.redirects_to("/");
+        let mut old = w.anonymous_browser().with_cookie(before);
+        old.get("/account").await.redirects_to("/sign-in?next=%2Faccount");
         assert_eq!(w.count("session").await, 1);
     }
 
-    async fn nobody_is_led_away(w: &World) {
+    async fn never_redirects_to_another_site(w: &World) {
         w.user(Role::Owner, "ana@example.org").await;
         for evil in ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "/%0d%0aSet-Cookie:x"] {
-            let mut browser = w.newcomer();
-            let page = browser.get(&format!("/sign-in?next={}", touchline::web::visitor::encoded(evil))).await.ok();
+            let mut browser = w.anonymous_browser();
+            let page = browser.get(&format!("/sign-in?next={}", touchline::web::visitor::url_encode(evil))).await.ok();
             assert!(!page.text.contains("evil") && !page.text.contains("javascript:"), "{}", page.text);
             let fields = [("email", "ana@example.org"), ("password", PASSWORD), ("next", evil)];
-            let place = browser.post("/sign-in", &fields).await;
-            let place = place.header("location").unwrap();
-            assert!(place == "/" || place == "/%0d%0aSet-Cookie:x" || place.starts_with("/%0d"), "{place}");
-            assert!(!place.contains("evil") && !place.contains('\n'));
+            let redirect = browser.post("/sign-in", &fields).await;
+            let redirect = redirect.header("location").unwrap();
+            assert!(redirect == "/" || redirect == "/%0d%0aSet-Cookie:x" || redirect.starts_with("/%0d"), "{redirect}");
+            assert!(!redirect.contains("evil") && !redirect.contains('\n'));
         }
     }
 
-    async fn every_page_carries_a_strict_policy(w: &World) {
+    async fn every_page_sends_a_strict_policy(w: &World) {
         let ana = w.user(Role::Owner, "ana@example.org").await;
         let mut browser = w.browser(ana.id).await;
         for page in ["/account", "/account/password", "/account/two-step", "/account/two-step/set-up", "/account/two-step/off",
@@ -134,10 +134,10 @@ both! {
     async fn secrets_are_not_in_the_database(w: &World) {
         let ana = w.user(Role::Owner, "ana@example.org").await;
         let (seed, codes) = signin_two_step::set_up(w, &ana).await;
-        let mut browser = w.newcomer();
+        let mut browser = w.anonymous_browser();
         let canary = "a canary sings in the dark mine";
         sign_in(&mut browser, "ana@example.org", canary).await.refused_page(422);
-        browser.get("/account/two-step").await.leads_to("/sign-in?next=%2Faccount%2Ftwo-step");
+        browser.get("/account/two-step").await.redirects_to("/sign-in?next=%2Faccount%2Ftwo-step");
         let text = kit::totp::base32(&seed);
         let cookie = browser.cookie.unwrap();
         let dump = dump(w.db()).await;
@@ -145,12 +145,12 @@ both! {
         let bytes = format!("{seed:?}");
         let bytes = bytes.trim_matches(['[', ']']);
         for secret in [PASSWORD, canary, &text, bytes, &kit::secret::hex(&seed), &codes[0], &codes[0].replace('-', ""), &cookie] {
-            assert!(!dump.contains(secret), "{secret} lies in the database");
+            assert!(!dump.contains(secret), "{secret} is in the database");
         }
     }
 }
 
-/// A service on a database of its own, whose log tells everything there is to tell.
+/// Runs a service on its own database with the most detailed log.
 #[tokio::test]
 async fn secrets_are_not_in_the_log() {
     let database = TestDatabase::new(Engine::Sqlite).await.unwrap();
@@ -159,21 +159,23 @@ async fn secrets_are_not_in_the_log() {
         .flag("--log", "debug");
     let account = program.json(&["account", "create", "--name", "Harbour"]);
     let account = account["account"]["id"].as_str().unwrap();
-    let words =
+    let arguments =
         ["user", "create", "--account", account, "--email", "ana@example.org", "--name", "Ana"];
-    let words: Vec<_> = words.into_iter().chain(["--role", "owner", "--password-stdin"]).collect();
-    assert!(program.run_with_input(&words, &format!("{PASSWORD}\n")).status.success());
+    let arguments: Vec<_> =
+        arguments.into_iter().chain(["--role", "owner", "--password-stdin"]).collect();
+    assert!(program.run_with_input(&arguments, &format!("{PASSWORD}\n")).status.success());
     let link = program.json(&["user", "reset", "--email", "ANA@example.org"]);
     assert_eq!(link["user"]["email"], "ana@example.org");
     let path = link["path"].as_str().unwrap();
     assert_eq!(link["link"], format!("http://127.0.0.1:8080{path}"));
-    let told = program.run(&["user", "reset", "--email", "ana@example.org"]);
-    let told = String::from_utf8(told.stdout).unwrap();
+    let output = program.run(&["user", "reset", "--email", "ana@example.org"]);
+    let output = String::from_utf8(output.stdout).unwrap();
     assert!(
-        told.contains("at the address where people reach the service:\n\n/reset/tlln_"),
-        "{told}"
+        output.contains("(a path below the address of your service)")
+            && output.contains(":\n\n/reset/tlln_"),
+        "{output}"
     );
-    let told = program.run(&[
+    let output = program.run(&[
         "--base-url",
         "https://club.example.org",
         "user",
@@ -182,21 +184,21 @@ async fn secrets_are_not_in_the_log() {
         "ana@example.org",
     ]);
     assert!(
-        String::from_utf8(told.stdout)
+        String::from_utf8(output.stdout)
             .unwrap()
-            .contains("once:\n\nhttps://club.example.org/reset/tlln_")
+            .contains("minutes:\n\nhttps://club.example.org/reset/tlln_")
     );
     assert!(!program.run(&["user", "reset", "--email", "no@example.org"]).status.success());
 
     let service = program.serve(&[]);
     let mut browser = Browser::new(service.address);
     sign_in(&mut browser, "ana@example.org", "a canary sings").await.refused_page(422);
-    sign_in(&mut browser, "ana@example.org", PASSWORD).await.leads_to("/");
+    sign_in(&mut browser, "ana@example.org", PASSWORD).await.redirects_to("/");
     let cookie = browser.cookie.clone().unwrap();
     browser.get("/account").await.ok();
     browser.get(path).await.ok();
     let new = "seven quiet otters fold paper";
-    browser.post(path, &[("password", new)]).await.leads_to("/sign-in?done=reset");
+    browser.post(path, &[("password", new)]).await.redirects_to("/sign-in?done=reset");
     browser.get("/set-up/tlln_canary").await.refused_page(410);
     browser.get("/account/email/tlln_canary").await.refused_page(410);
     browser.get("/join/tlin_canary").await;
@@ -204,7 +206,7 @@ async fn secrets_are_not_in_the_log() {
     let (_, log) = service.stop();
     assert!(log.contains("POST /reset/ 303"), "{log}");
     for secret in ["canary", PASSWORD, new, &cookie, path.trim_start_matches("/reset/"), "tlln_"] {
-        assert!(!log.contains(secret), "{secret} stands in the log: {log}");
+        assert!(!log.contains(secret), "{secret} is in the log: {log}");
     }
     database.remove().await;
 }

@@ -1,46 +1,46 @@
-//! Stories about teams.
+//! Tests of teams.
 
 use futures_util::future::join_all;
 use store::Scope;
-use testkit::{Answer, Value, World, both, json, seconds};
+use testkit::{TestResponse, Value, World, both, json, seconds};
 use touchline::signals;
 
-/// Whether the team plays, and its version.
-fn state(team: &Answer) -> (&str, u64) {
+/// The status and version of a team.
+fn state(team: &TestResponse) -> (&str, u64) {
     let (status, version) = (team.data()["status"].as_str(), team.data()["version"].as_u64());
     (status.expect("a status"), version.expect("a version"))
 }
 
-/// The names of an object's members, in order.
-fn members(object: &Value) -> Vec<&str> {
+/// The field names of an object, sorted.
+fn field_names(object: &Value) -> Vec<&str> {
     let mut names: Vec<_> =
         object.as_object().expect("an object").keys().map(String::as_str).collect();
     names.sort_unstable();
     names
 }
 
-/// What is wrong, fault by fault.
-fn fault_codes(refused: &Answer) -> Vec<&str> {
+/// The code of each error.
+fn error_codes(refused: &TestResponse) -> Vec<&str> {
     let faults = refused.body["errors"].as_array().expect("a list of faults");
     faults.iter().filter_map(|fault| fault["code"].as_str()).collect()
 }
 
-/// Both logs of the account are whole: no gap, and every entry fits the one before.
-async fn verifies(w: &World) {
+/// Asserts that both logs of the account verify: no gap, and each entry matches the previous one.
+async fn assert_logs_verify(w: &World) {
     let scope = Scope::account(w.harbour, "test");
     assert_eq!(w.db().read(scope, signals::verify).await.unwrap(), None);
 }
 
 both! {
-    async fn a_team_is_created_read_changed_archived_and_restored(w: &World) {
+    async fn creates_reads_updates_archives_and_restores_a_team(w: &World) {
         let body = json!({ "name": "Kraken", "sport": "soccer" });
         let team = w.owner.post("/teams", body).await.created();
         assert_eq!(team.data()["object"], "team");
         assert_eq!(team.data()["season"], Value::Null);
         assert_eq!(team.data()["timezone"], "UTC");
         assert_eq!(team.header("etag"), Some("\"1\""));
-        let place = format!("/api/public/v1{}", team.path(""));
-        assert_eq!(team.header("location"), Some(place.as_str()));
+        let location = format!("/api/public/v1{}", team.path(""));
+        assert_eq!(team.header("location"), Some(location.as_str()));
 
         let read = w.reader.get(&team.path("")).await.ok();
         assert_eq!(read.data(), team.data());
@@ -62,31 +62,31 @@ both! {
         assert_eq!(state(&restored), ("active", 4));
         w.owner.send("POST", &team.path("/restore"), None).await.refused(409, "invalid_state");
 
-        let kinds: Vec<_> = w.news().await.iter().map(|news| news["type"].clone()).collect();
+        let kinds: Vec<_> = w.notifications().await.iter().map(|row| row["type"].clone()).collect();
         assert_eq!(kinds, ["team.created", "team.updated", "team.archived", "team.restored"]);
-        verifies(w).await;
+        assert_logs_verify(w).await;
     }
 
-    async fn an_answer_has_exactly_its_members(w: &World) {
+    async fn response_has_exactly_its_fields(w: &World) {
         let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
         let list = w.reader.get("/teams").await.ok();
-        assert_eq!(members(&team.body), ["data", "request_id"]);
-        assert_eq!(members(&list.body), ["data", "has_more", "next_cursor", "request_id"]);
+        assert_eq!(field_names(&team.body), ["data", "request_id"]);
+        assert_eq!(field_names(&list.body), ["data", "has_more", "next_cursor", "request_id"]);
         for answer in [&team, &list] {
             assert_eq!(answer.body["request_id"].as_str(), answer.header("request-id"));
         }
-        // What has no value is there all the same, as null.
-        assert_eq!(members(team.data()), ["age_group", "color", "created_at", "description",
+        // Fields without a value are null, not missing.
+        assert_eq!(field_names(team.data()), ["age_group", "color", "created_at", "description",
             "external_id", "gender", "id", "metadata", "name", "object", "roster_count", "season",
             "sport", "status", "timezone", "unique_jerseys", "updated_at", "version"]);
-        let letters = team.id().strip_prefix("team_").expect("a typed id");
-        assert_eq!(letters.len(), 26);
-        assert!(letters.chars().all(|letter| "0123456789abcdefghjkmnpqrstvwxyz".contains(letter)));
+        let id_text = team.id().strip_prefix("team_").expect("a typed id");
+        assert_eq!(id_text.len(), 26);
+        assert!(id_text.chars().all(|c| "0123456789abcdefghjkmnpqrstvwxyz".contains(c)));
         assert_eq!(team.data()["created_at"], "2026-09-05T10:00:00.000000Z");
         assert_eq!(list.data()[0], *team.data());
     }
 
-    async fn a_name_is_one_whatever_its_case_and_its_normal_form(w: &World) {
+    async fn names_are_unique_regardless_of_case_and_normalization(w: &World) {
         let team = w.owner.post("/teams", json!({ "name": "École" })).await.created();
         for name in ["École", " école ", "ÉCOLE", "E\u{301}cole", "e\u{301}COLE"] {
             let refused = w.owner.post("/teams", json!({ "name": name })).await;
@@ -95,31 +95,32 @@ both! {
         let other = w.owner.post("/teams", json!({ "name": "Ecole" })).await.created();
         let refused = w.owner.patch(&other.path(""), json!({ "name": "ÉCOLE" })).await;
         assert_eq!(refused.refused(409, "taken").pointers(), ["/name"]);
-        // A team does not stand in its own way, nor in that of another account.
+        // A team may keep its own name, and other accounts may use it.
         let renamed = w.owner.patch(&team.path(""), json!({ "name": "ÉCOLE" })).await.ok();
         assert_eq!(renamed.data()["name"], "ÉCOLE");
         w.stranger.post("/teams", json!({ "name": "École" })).await.created();
     }
 
-    async fn an_archived_team_gives_its_name_free_until_it_is_restored(w: &World) {
+    async fn archiving_a_team_frees_its_name(w: &World) {
         let old = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
         w.owner.delete(&old.path("")).await.ok();
         let new = w.owner.post("/teams", json!({ "name": "KRAKEN" })).await.created();
         let refused = w.owner.send("POST", &old.path("/restore"), None).await.refused(409, "taken");
         assert_eq!(refused.pointers(), ["/name"]);
-        let still = w.reader.get(&old.path("")).await.ok();
-        assert_eq!(state(&still), ("archived", 2));
+        let unchanged = w.reader.get(&old.path("")).await.ok();
+        assert_eq!(state(&unchanged), ("archived", 2));
         w.owner.delete(&new.path("")).await.ok();
         w.owner.send("POST", &old.path("/restore"), None).await.ok();
         w.owner.send("POST", &new.path("/restore"), None).await.refused(409, "taken");
     }
 
-    async fn an_external_id_is_used_once_in_an_account(w: &World) {
+    async fn rejects_a_duplicate_external_id(w: &World) {
         let body = |name: &str, id: Value| json!({ "name": name, "external_id": id });
         let first = w.owner.post("/teams", body("A", json!("fed-1"))).await.created();
         let refused = w.owner.post("/teams", body("B", json!(" fed-1 "))).await;
         assert_eq!(refused.refused(409, "taken").pointers(), ["/external_id"]);
-        // It is somebody else's word: unlike a name, its case counts, and archiving keeps it.
+        // An external id belongs to another system: unlike a name, it is case-sensitive, and
+        // archiving keeps it.
         let second = w.owner.post("/teams", body("B", json!("FED-1"))).await.created();
         w.owner.delete(&first.path("")).await.ok();
         let refused = w.owner.patch(&second.path(""), json!({ "external_id": "fed-1" })).await;
@@ -130,7 +131,7 @@ both! {
         w.stranger.post("/teams", body("A", json!("fed-1"))).await.created();
     }
 
-    async fn every_fault_is_told_at_once(w: &World) {
+    async fn reports_all_errors_at_once(w: &World) {
         let wrong = json!({
             "name": "", "sport": 7, "season": "x".repeat(61), "age_group": " ", "gender": [],
             "timezone": "Mars/Olympus", "color": "red", "description": {}, "unique_jerseys": "yes",
@@ -143,19 +144,19 @@ both! {
             "invalid_color", "wrong_type", "wrong_type", "control_character", "wrong_type",
             "too_long"];
         let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
-        let made = w.owner.post("/teams", wrong.clone()).await;
+        let created = w.owner.post("/teams", wrong.clone()).await;
         let changed = w.owner.patch(&team.path(""), wrong).await;
-        for refused in [made, changed] {
+        for refused in [created, changed] {
             let refused = refused.refused(422, "validation_failed");
             assert_eq!(refused.pointers(), pointers);
-            assert_eq!(fault_codes(&refused), codes);
+            assert_eq!(error_codes(&refused), codes);
         }
         let refused = w.owner.post("/teams", json!({})).await.refused(422, "validation_failed");
         assert_eq!(refused.body["errors"][0]["code"], "required");
         assert_eq!(refused.pointers(), ["/name"]);
     }
 
-    async fn a_text_may_be_as_long_as_its_bound(w: &World) {
+    async fn texts_may_have_their_maximum_length(w: &World) {
         let bounds = [("name", 120), ("sport", 60), ("season", 60), ("age_group", 60),
             ("gender", 60), ("description", 10_000), ("external_id", 120)];
         let body = |more: usize| -> Value {
@@ -166,10 +167,10 @@ both! {
         assert_eq!(team.data()["description"].as_str().unwrap().chars().count(), 10_000);
         let refused = w.owner.post("/teams", body(1)).await.refused(422, "validation_failed");
         assert_eq!(refused.pointers(), bounds.map(|(name, _)| format!("/{name}")));
-        assert_eq!(fault_codes(&refused), bounds.map(|_| "too_long"));
+        assert_eq!(error_codes(&refused), bounds.map(|_| "too_long"));
     }
 
-    async fn metadata_has_fifty_pairs_of_bounded_text(w: &World) {
+    async fn limits_metadata(w: &World) {
         let pairs = |count: usize| -> Value {
             (0..count).map(|n| (format!("{n:é<40}"), json!("ü".repeat(500)))).collect()
         };
@@ -181,7 +182,7 @@ both! {
         };
         let refused = change(pairs(51)).await.refused(422, "validation_failed");
         assert_eq!(refused.pointers(), ["/metadata"]);
-        assert_eq!(fault_codes(&refused), ["too_many"]);
+        assert_eq!(error_codes(&refused), ["too_many"]);
         let long = "k".repeat(41);
         let refused = change(json!({ &long: "x" })).await.refused(422, "validation_failed");
         assert_eq!(refused.pointers(), [format!("/metadata/{long}")]);
@@ -189,13 +190,13 @@ both! {
         for wrong in wrong.as_array().unwrap() {
             change(wrong.clone()).await.refused(422, "validation_failed");
         }
-        // Metadata is replaced as a whole; an empty value says that its key is there.
+        // Metadata is replaced as a whole; an empty value keeps its key.
         let replaced = change(json!({ "a": "", "b": " x\ny " })).await.ok();
         assert_eq!(replaced.data()["metadata"], json!({ "a": "", "b": "x\ny" }));
         assert_eq!(change(json!({})).await.ok().data()["metadata"], json!({}));
     }
 
-    async fn zones_and_colours_are_real_ones(w: &World) {
+    async fn rejects_invalid_time_zones_and_colors(w: &World) {
         for zone in ["", "Mars/Olympus", "+02:00", "UTC+2", "EST5EDT4", "../etc/passwd"] {
             let refused = w.owner.post("/teams", json!({ "name": "A", "timezone": zone })).await;
             let refused = refused.refused(422, "validation_failed");
@@ -212,7 +213,7 @@ both! {
         assert_eq!(team.data()["color"], "#0B5cad");
     }
 
-    async fn a_list_shows_what_its_filters_say(w: &World) {
+    async fn filters_the_list(w: &World) {
         let body = |name: &str, sport: &str, season: &str, id: &str| {
             json!({ "name": name, "sport": sport, "season": season, "external_id": id })
         };
@@ -243,7 +244,7 @@ both! {
         }
     }
 
-    async fn a_search_takes_every_character_as_it_is(w: &World) {
+    async fn search_treats_special_characters_literally(w: &World) {
         for name in ["100% Kraken", "Under_score", "Back\\slash", "Éclair", "Plain [a-z]*"] {
             w.owner.post("/teams", json!({ "name": name })).await.created();
         }
@@ -265,10 +266,10 @@ both! {
         }
     }
 
-    async fn news_tells_what_is_and_what_was(w: &World) {
+    async fn notifications_contain_the_object_and_its_previous_values(w: &World) {
         let body = json!({ "name": "Kraken", "sport": "soccer" });
         let team = w.owner.post("/teams", body).await.created();
-        w.pass(seconds(5));
+        w.advance_clock(seconds(5));
         let metadata = json!({ "a": "b" });
         let change =
             json!({ "name": "Hydra", "sport": "soccer", "season": "2026", "metadata": metadata });
@@ -281,60 +282,60 @@ both! {
             ("team.archived", &archived, json!({ "status": "active" })),
             ("team.restored", &restored, json!({ "status": "archived" })),
         ];
-        let told = w.news().await;
-        assert_eq!(told.len(), expected.len());
-        for (number, (news, (kind, now, before))) in told.iter().zip(expected).enumerate() {
-            assert!(news["id"].as_str().unwrap().starts_with("ntf_"));
+        let notifications = w.notifications().await;
+        assert_eq!(notifications.len(), expected.len());
+        for (number, (notification, (kind, answer, previous))) in notifications.iter().zip(expected).enumerate() {
+            assert!(notification["id"].as_str().unwrap().starts_with("ntf_"));
             let body = json!({
-                "id": news["id"],
+                "id": notification["id"],
                 "type": kind,
-                "timestamp": now.data()["updated_at"],
+                "timestamp": answer.data()["updated_at"],
                 "api_version": "v1",
                 "account_id": w.harbour,
                 "sequence": number + 1,
-                "data": { "object": now.data(), "previous": before },
+                "data": { "object": answer.data(), "previous": previous },
             });
-            assert_eq!(*news, body);
+            assert_eq!(*notification, body);
         }
     }
 
-    async fn nothing_is_told_of_what_did_not_happen(w: &World) {
+    async fn failed_and_empty_changes_publish_nothing(w: &World) {
         let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
         let path = team.path("");
-        w.pass(seconds(5));
+        w.advance_clock(seconds(5));
         w.owner.patch(&path, json!({})).await.ok();
         let same = json!({ "name": " Kraken ", "season": null, "timezone": "utc", "metadata": {} });
-        let kept = w.owner.patch(&path, same).await.ok();
-        assert_eq!(kept.data(), team.data());
+        let unchanged = w.owner.patch(&path, same).await.ok();
+        assert_eq!(unchanged.data(), team.data());
         w.owner.post("/teams", json!({ "name": "Kraken" })).await.refused(409, "taken");
         w.owner.post("/teams", json!({ "name": "" })).await.refused(422, "validation_failed");
         w.owner.send("POST", &team.path("/restore"), None).await.refused(409, "invalid_state");
         let stale = w.owner.with("If-Match", "\"7\"");
         stale.delete(&path).await.refused(412, "precondition_failed");
         w.reader.delete(&path).await.refused(403, "insufficient_scope");
-        assert_eq!(w.news().await.len(), 1);
-        verifies(w).await;
+        assert_eq!(w.notifications().await.len(), 1);
+        assert_logs_verify(w).await;
     }
 
-    async fn the_log_has_no_gap_however_many_write_at_once(w: &World) {
-        // Every other one is refused, since its name is taken.
+    async fn concurrent_writes_leave_no_gaps_in_the_log(w: &World) {
+        // Every second one is refused, because its name is taken.
         let bodies = (0..60).map(|number| json!({ "name": format!("Team {}", number / 2) }));
         let answers = join_all(bodies.map(|body| w.owner.post("/teams", body))).await;
         assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 30);
-        let told: Vec<_> = w.news().await.iter().map(|news| news["sequence"].clone()).collect();
-        assert_eq!(told, (1..=30).collect::<Vec<_>>());
+        let sequences: Vec<_> = w.notifications().await.iter().map(|row| row["sequence"].clone()).collect();
+        assert_eq!(sequences, (1..=30).collect::<Vec<_>>());
         assert_eq!(w.count("team").await, 30);
-        verifies(w).await;
+        assert_logs_verify(w).await;
     }
 
-    async fn names_that_nobody_can_see_or_tell_apart_are_refused(w: &World) {
+    async fn rejects_invisible_and_confusable_names(w: &World) {
         let invisible = json!({ "name": "\u{200b}\u{2060}" });
         assert_eq!(w.owner.post("/teams", invisible).await.refused(422, "validation_failed").pointers(), ["/name"]);
         w.owner.post("/teams", json!({ "name": "Straße" })).await.created();
         w.owner.post("/teams", json!({ "name": "STRASSE" })).await.refused(409, "taken");
     }
 
-    async fn a_query_that_is_not_text_is_refused(w: &World) {
+    async fn rejects_a_query_that_is_not_utf8(w: &World) {
         for query in ["q=%ff", "q=%", "q=%zz", "q=a%2"] {
             w.reader.get(&format!("/teams?{query}")).await.refused(400, "invalid_parameter");
         }

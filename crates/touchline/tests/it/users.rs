@@ -1,4 +1,4 @@
-//! Stories about people who sign in, as the command line makes them.
+//! Tests of users that the command line creates.
 
 use std::process::Output;
 
@@ -8,7 +8,7 @@ use testkit::{Engine, TestDatabase, Value};
 
 const PASSWORD: &str = "lantern-otter-quarry";
 
-/// A club and how to call the program on it.
+/// A club, and the program to manage it.
 struct Club {
     database: TestDatabase,
     program: Program,
@@ -20,13 +20,13 @@ impl Club {
         let database = TestDatabase::new(engine).await?;
         let program = Program::new(env!("CARGO_BIN_EXE_touchline"), database.folder.path())
             .flag("--database", &database.url);
-        let made = program.json(&["account", "create", "--name", "Harbour"]);
-        let account = made["account"]["id"].as_str().unwrap().to_owned();
+        let created = program.json(&["account", "create", "--name", "Harbour"]);
+        let account = created["account"]["id"].as_str().unwrap().to_owned();
         Some(Self { database, program, account })
     }
 
     fn create(&self, email: &str, role: &str, password: &str) -> Output {
-        let words = [
+        let arguments = [
             "user",
             "create",
             "--account",
@@ -40,7 +40,7 @@ impl Club {
             "--password-stdin",
             "--json",
         ];
-        self.program.run_with_input(&words, &format!("{password}\n"))
+        self.program.run_with_input(&arguments, &format!("{password}\n"))
     }
 
     fn promote(&self, email: &str, role: &str) -> Output {
@@ -59,19 +59,20 @@ impl Club {
 }
 
 fn user(output: &Output) -> Value {
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
-    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
-    said["user"].clone()
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+    object["user"].clone()
 }
 
-/// It was refused in one line that says this, and the password is not repeated.
-fn refused(output: &Output, word: &str) {
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && told.contains(word), "{told}");
-    assert_eq!(told.lines().count(), 1, "{told}");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(!told.contains(PASSWORD) && !said.contains(PASSWORD));
+/// Asserts that the command failed with one line that contains this text, and that the password is
+/// not repeated.
+fn refused(output: &Output, text: &str) {
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && stderr.contains(text), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(!stderr.contains(PASSWORD) && !stdout.contains(PASSWORD));
 }
 
 macro_rules! on_both {
@@ -89,9 +90,9 @@ macro_rules! on_both {
         }
     )+};
 }
-on_both! { a_user_is_made_listed_and_promoted bad_input_is_told_and_makes_nobody a_password_is_kept_as_a_hash_only }
+on_both! { creates_lists_and_promotes_a_user rejects_invalid_input stores_only_a_hash_of_the_password }
 
-async fn a_user_is_made_listed_and_promoted(engine: Engine) {
+async fn creates_lists_and_promotes_a_user(engine: Engine) {
     let Some(club) = Club::new(engine).await else { return };
     let rita = user(&club.create("Rita@example.org", "owner", PASSWORD));
     assert_eq!((&rita["email"], &rita["role"]), (&"Rita@example.org".into(), &"owner".into()));
@@ -128,13 +129,13 @@ async fn a_user_is_made_listed_and_promoted(engine: Engine) {
     club.database.remove().await;
 }
 
-async fn bad_input_is_told_and_makes_nobody(engine: Engine) {
+async fn rejects_invalid_input(engine: Engine) {
     let Some(club) = Club::new(engine).await else { return };
-    refused(&club.create("rita", "owner", PASSWORD), "address of mail");
+    refused(&club.create("rita", "owner", PASSWORD), "valid email address");
     refused(&club.create("rita@example.org", "owner", "short"), "at least 12");
     refused(&club.create("rita@example.org", "owner", "password1234"), "easy to guess");
     refused(&club.create("rita@example.org", "owner", &"x".repeat(2000)), "at most 1024");
-    let nowhere = [
+    let unknown_account = [
         "user",
         "create",
         "--account",
@@ -146,23 +147,23 @@ async fn bad_input_is_told_and_makes_nobody(engine: Engine) {
         "--role",
         "owner",
     ];
-    refused(&club.program.run(&nowhere), "No such object");
+    refused(&club.program.run(&unknown_account), "No such object");
     let listed = club.program.json(&["user", "list", "--account", &club.account]);
     assert_eq!(listed["users"].as_array().unwrap().len(), 0);
     club.database.remove().await;
 }
 
-async fn a_password_is_kept_as_a_hash_only(engine: Engine) {
+async fn stores_only_a_hash_of_the_password(engine: Engine) {
     let Some(club) = Club::new(engine).await else { return };
-    let made = club.create("rita@example.org", "owner", PASSWORD);
-    assert!(!String::from_utf8_lossy(&made.stdout).contains("argon2"));
+    let output = club.create("rita@example.org", "owner", PASSWORD);
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("argon2"));
     let db = club.database.open(kit::Clock::system());
-    let known = db.read(Scope::system("test"), |db| {
+    let user = db.read(Scope::system("test"), |db| {
         touchline::accounts::user::find_by_email(db, "rita@example.org")
     });
-    let kept = known.await.unwrap().unwrap().password_hash.unwrap();
-    assert!(kept.starts_with("$argon2id$") && !kept.contains(PASSWORD));
-    assert!(kit::password::verify(PASSWORD, Some(&kept)));
+    let hash = user.await.unwrap().unwrap().password_hash.unwrap();
+    assert!(hash.starts_with("$argon2id$") && !hash.contains(PASSWORD));
+    assert!(kit::password::verify(PASSWORD, Some(&hash)));
     tokio::task::spawn_blocking(move || db.close()).await.unwrap();
     club.database.remove().await;
 }

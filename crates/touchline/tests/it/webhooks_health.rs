@@ -1,27 +1,27 @@
-//! Stories about receivers that fail: when they are tried again, how they are spared, and when a webhook is
-//! turned off and on.
+//! Tests of failing receivers: retries, pauses, and disabling and enabling webhooks.
 
 use std::time::{Duration, Instant};
 
 use kit::Timestamp;
 use testkit::{MailServer, Receiver, Reply, World, both, json, seconds};
 use touchline::accounts::user::Role;
-use touchline::expected::Expected;
 use touchline::ids::WebhookId;
+use touchline::if_match::IfMatch;
 use touchline::webhooks::access::Manager;
-use touchline::webhooks::asking::{self, Part};
+use touchline::webhooks::actions::{self, ReplayRange};
 use touchline::webhooks::delivery::{Delivery, Status};
 use touchline::webhooks::edit::{self, WebhookChange};
 use touchline::webhooks::webhook::{Ordering, Reason};
 
 use crate::mail::node_with_mail;
 use crate::webhooks::{
-    Running, deliveries, enable, happen, happen_as, numbers, shown, subscribe, subscribe_all, team,
+    RunningDispatcher, deliveries, enable, get_webhook, publish_events, publish_objects, sequences,
+    subscribe, subscribe_all, team,
 };
-use crate::webhooks_api::hook;
+use crate::webhooks_api::create_webhook;
 
 const HOUR: u64 = 3_600;
-/// How long it is waited before each new attempt.
+/// Seconds before each retry.
 const WAITS: [u64; 9] =
     [5, 300, 1_800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR];
 
@@ -29,140 +29,140 @@ fn now(w: &World) -> Timestamp {
     w.clock.clock().now()
 }
 
-/// Seconds from now on.
-fn ahead(w: &World, at: Option<Timestamp>) -> f64 {
+/// Seconds from now until then.
+fn seconds_until(w: &World, at: Option<Timestamp>) -> f64 {
     (at.unwrap().micros() - now(w).micros()) as f64 / 1e6
 }
 
-/// Lets time pass until then.
+/// Advances the clock until then.
 fn pass_until(w: &World, at: Timestamp) {
     let micros = at.micros() - now(w).micros();
-    w.pass(Duration::from_micros(u64::try_from(micros).unwrap_or(0)));
+    w.advance_clock(Duration::from_micros(u64::try_from(micros).unwrap_or(0)));
 }
 
-/// When the last attempt had ended. The world's clock stands still meanwhile, but an attempt takes its time.
-fn ended(delivery: &Delivery) -> Timestamp {
+/// When the last attempt ended. The test clock stands still, but an attempt takes real time.
+fn last_attempt_end(delivery: &Delivery) -> Timestamp {
     let last = delivery.attempts.0.last().unwrap();
     last.at.plus(Duration::from_millis(last.duration_ms.unsigned_abs()))
 }
 
-/// For how many seconds a delivery waits after its last attempt.
-fn pause(delivery: &Delivery) -> f64 {
-    (delivery.next_attempt_at.unwrap().micros() - ended(delivery).micros()) as f64 / 1e6
+/// Seconds between a delivery's last attempt and the next.
+fn retry_delay(delivery: &Delivery) -> f64 {
+    (delivery.next_attempt_at.unwrap().micros() - last_attempt_end(delivery).micros()) as f64 / 1e6
 }
 
-async fn only(w: &World, id: WebhookId) -> Delivery {
-    let mut found = deliveries(w, id).await;
-    assert_eq!(found.len(), 1);
-    found.remove(0)
+async fn only_delivery(w: &World, id: WebhookId) -> Delivery {
+    let mut stored = deliveries(w, id).await;
+    assert_eq!(stored.len(), 1);
+    stored.remove(0)
 }
 
-/// How many notifications of this kind are in the log.
-async fn told(w: &World, kind: &str) -> usize {
-    w.news().await.iter().filter(|news| news["type"] == kind).count()
+/// The number of notifications of this type in the log.
+async fn event_count(w: &World, kind: &str) -> usize {
+    w.notifications().await.iter().filter(|row| row["type"] == kind).count()
 }
 
 both! {
-    async fn a_receiver_gets_only_so_many_at_once(w: &World) {
-        let (many, one) = (Receiver::start().await, Receiver::start().await);
-        subscribe(w, many.url(), Ordering::Parallel).await;
-        subscribe(w, one.url(), Ordering::Strict).await;
-        many.always(Reply::from(200).after(Duration::from_millis(100)));
-        one.always(Reply::from(200).after(Duration::from_millis(10)));
-        // Whoever has not answered yet is tried with one.
-        happen(w, w.harbour, 1).await;
+    async fn limits_concurrent_deliveries_per_receiver(w: &World) {
+        let (parallel, strict) = (Receiver::start().await, Receiver::start().await);
+        subscribe(w, parallel.url(), Ordering::Parallel).await;
+        subscribe(w, strict.url(), Ordering::Strict).await;
+        parallel.set_reply(Reply::from(200).after(Duration::from_millis(100)));
+        strict.set_reply(Reply::from(200).after(Duration::from_millis(10)));
+        // A receiver that has not answered yet gets one delivery at a time.
+        publish_events(w, w.harbour, 1).await;
         w.deliver().await;
-        let held = (many.hold(), one.hold());
-        happen(w, w.harbour, 39).await;
+        let holds = (parallel.hold_replies(), strict.hold_replies());
+        publish_events(w, w.harbour, 39).await;
         tokio::join!(w.deliver(), async {
-            tokio::join!(many.wait_for(9), one.wait_for(2));
-            drop(held);
+            tokio::join!(parallel.wait_for(9), strict.wait_for(2));
+            drop(holds);
         });
-        assert_eq!((many.most_at_once(), one.most_at_once()), (8, 1));
-        assert_eq!(numbers(&one), (1..=40).collect::<Vec<_>>());
-        let mut numbers = numbers(&many);
+        assert_eq!((parallel.max_in_flight(), strict.max_in_flight()), (8, 1));
+        assert_eq!(sequences(&strict), (1..=40).collect::<Vec<_>>());
+        let mut numbers = sequences(&parallel);
         numbers.sort_unstable();
         assert_eq!(numbers, (1..=40).collect::<Vec<_>>());
     }
 
-    async fn what_is_told_together_is_written_down_for_each(w: &World) {
-        let (well, ill) = (Receiver::start().await, Receiver::start().await);
-        let urls = (0..20).map(|n| if n == 7 { ill.url() } else { well.url() });
+    async fn records_batched_deliveries_per_webhook(w: &World) {
+        let (healthy, failing) = (Receiver::start().await, Receiver::start().await);
+        let urls = (0..20).map(|n| if n == 7 { failing.url() } else { healthy.url() });
         let all = subscribe_all(w, w.harbour, urls.collect(), Ordering::Parallel).await;
-        ill.next([500]);
-        happen(w, w.harbour, 1).await;
+        failing.queue_replies([500]);
+        publish_events(w, w.harbour, 1).await;
         w.deliver().await;
-        assert!(shown(w, all[7].0).await.failing_since.is_some());
-        happen(w, w.harbour, 1).await;
-        w.pass(seconds(10));
+        assert!(get_webhook(w, all[7].0).await.failing_since.is_some());
+        publish_events(w, w.harbour, 1).await;
+        w.advance_clock(seconds(10));
         w.deliver().await;
         for (id, _) in all {
-            let webhook = shown(w, id).await;
+            let webhook = get_webhook(w, id).await;
             assert_eq!((webhook.position, webhook.failing_since, webhook.failures), (2, None, 0));
-            assert!(deliveries(w, id).await.iter().all(|one| one.status == Status::Succeeded));
+            assert!(deliveries(w, id).await.iter().all(|delivery| delivery.status == Status::Succeeded));
         }
-        assert_eq!((well.received().len(), ill.received().len()), (38, 3));
+        assert_eq!((healthy.received().len(), failing.received().len()), (38, 3));
     }
 
-    async fn whoever_has_come_less_far_in_the_log_misses_nothing(w: &World) {
-        let (picky, mut all) = (Receiver::start().await, Vec::new());
-        hook(&w.owner, &picky, &["team.created"]).await.created();
+    async fn webhooks_at_different_positions_miss_nothing(w: &World) {
+        let (filtered, mut all) = (Receiver::start().await, Vec::new());
+        create_webhook(&w.owner, &filtered, &["team.created"]).await.created();
         for _ in 0..12 {
             let receiver = Receiver::start().await;
             subscribe(w, receiver.url(), Ordering::Strict).await;
-            let from = w.news().await.len();
+            let from = w.notifications().await.len();
             all.push((receiver, from));
             let body = |n: usize| if n.is_multiple_of(3) { "x".repeat(12_000) } else { "news".to_owned() };
-            happen_as(w, w.harbour, (0..60).map(|n| json!(body(n))).collect()).await;
+            publish_objects(w, w.harbour, (0..60).map(|n| json!(body(n))).collect()).await;
         }
         team(w, "Last").await;
         w.deliver().await;
-        let last = i64::try_from(w.news().await.len()).unwrap();
-        assert_eq!(numbers(&picky), [last]);
+        let last = i64::try_from(w.notifications().await.len()).unwrap();
+        assert_eq!(sequences(&filtered), [last]);
         for (receiver, from) in all {
             let from = i64::try_from(from).unwrap();
-            assert_eq!(numbers(&receiver), (from + 1..=last).collect::<Vec<_>>());
+            assert_eq!(sequences(&receiver), (from + 1..=last).collect::<Vec<_>>());
         }
     }
 
-    async fn a_delivery_is_tried_ten_times_in_three_days(w: &World) {
+    async fn tries_ten_times_in_three_days(w: &World) {
         let receiver = Receiver::start().await;
         let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
-        receiver.always(503);
-        happen(w, w.harbour, 1).await;
+        receiver.set_reply(503);
+        publish_events(w, w.harbour, 1).await;
         for wait in WAITS {
             w.deliver().await;
-            let delivery = only(w, id).await;
+            let delivery = only_delivery(w, id).await;
             assert_eq!(delivery.status, Status::Pending);
-            let pause = pause(&delivery);
-            let fair = wait as f64 * 0.8 - 0.001..=wait as f64 * 1.2 + 0.001;
-            assert!(fair.contains(&pause), "{pause} for {wait}");
+            let delay = retry_delay(&delivery);
+            let expected = wait as f64 * 0.8 - 0.001..=wait as f64 * 1.2 + 0.001;
+            assert!(expected.contains(&delay), "{delay} for {wait}");
             pass_until(w, delivery.next_attempt_at.unwrap());
         }
         w.deliver().await;
-        let delivery = only(w, id).await;
+        let delivery = only_delivery(w, id).await;
         assert_eq!((delivery.status, delivery.next_attempt_at), (Status::Failed, None));
         assert_eq!(delivery.attempts.0.len(), 10);
-        w.pass(seconds(48 * HOUR));
+        w.advance_clock(seconds(48 * HOUR));
         w.deliver().await;
         let received = receiver.received();
         assert_eq!(received.len(), 10);
-        for (name, many) in [("webhook-id", 1), ("webhook-timestamp", 10), ("webhook-signature", 10)] {
-            let mut values: Vec<_> = received.iter().map(|one| one.header(name)).collect();
+        for (name, distinct) in [("webhook-id", 1), ("webhook-timestamp", 10), ("webhook-signature", 10)] {
+            let mut values: Vec<_> = received.iter().map(|delivery| delivery.header(name)).collect();
             values.sort_unstable();
             values.dedup();
-            assert_eq!(values.len(), many, "{name}");
+            assert_eq!(values.len(), distinct, "{name}");
         }
-        assert!(received.iter().all(|one| one.body == received[0].body));
+        assert!(received.iter().all(|delivery| delivery.body == received[0].body));
     }
 
-    async fn a_receiver_may_say_when_within_bounds(w: &World) {
+    async fn respects_retry_after_within_limits(w: &World) {
         let date = |ahead: i64| {
             let at = std::time::UNIX_EPOCH + Duration::from_secs((now(w).seconds() + ahead).unsigned_abs());
             httpdate::fmt_http_date(at)
         };
         let day = 24.0 * HOUR as f64;
-        for (status, wish, least, most) in [
+        for (status, retry_after, min, max) in [
             (429, "999999999".to_owned(), day, day),
             (429, "18446744073709551615".to_owned(), day, day),
             (429, "99999999999999999999999".to_owned(), day, day),
@@ -177,42 +177,42 @@ both! {
         ] {
             let receiver = Receiver::start().await;
             let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
-            receiver.next([Reply::from(status).with("retry-after", &wish)]);
-            happen(w, w.harbour, 1).await;
+            receiver.queue_replies([Reply::from(status).with("retry-after", &retry_after)]);
+            publish_events(w, w.harbour, 1).await;
             w.deliver().await;
-            let delivery = only(w, id).await;
-            let pause = pause(&delivery);
-            assert!((least..=most).contains(&pause), "{wish}: {pause}");
-            // All it gets is put off, but not for long.
-            let resting = shown(w, id).await.resting_until;
-            assert!(resting <= Some(ended(&delivery).plus(seconds(HOUR))), "{wish}");
-            forget(w, id).await;
+            let delivery = only_delivery(w, id).await;
+            let delay = retry_delay(&delivery);
+            assert!((min..=max).contains(&delay), "{retry_after}: {delay}");
+            // The webhook is paused, but not for long.
+            let paused = get_webhook(w, id).await.paused_until;
+            assert!(paused <= Some(last_attempt_end(&delivery).plus(seconds(HOUR))), "{retry_after}");
+            delete_webhook(w, id).await;
         }
     }
 
-    async fn a_receiver_that_is_gone_for_good_is_told_no_more(w: &World) {
-        let (gone, watcher) = (Receiver::start().await, Receiver::start().await);
+    async fn status_410_disables_the_webhook(w: &World) {
+        let (gone, observer) = (Receiver::start().await, Receiver::start().await);
         let id = subscribe(w, gone.url(), Ordering::Strict).await;
-        subscribe(w, watcher.url(), Ordering::Strict).await;
-        gone.always(410);
-        happen(w, w.harbour, 3).await;
+        subscribe(w, observer.url(), Ordering::Strict).await;
+        gone.set_reply(410);
+        publish_events(w, w.harbour, 3).await;
         w.deliver().await;
-        w.pass(seconds(HOUR));
+        w.advance_clock(seconds(HOUR));
         w.deliver().await;
         assert_eq!(gone.received().len(), 1);
-        // Had turning it off failed, it would be tried again, and be gone again.
-        assert_eq!(only(w, id).await.status, Status::Pending);
-        assert_eq!(shown(w, id).await.disabled_reason, Some(Reason::Gone));
-        assert_eq!(told(w, "webhook.disabled").await, 1);
-        let last = watcher.received().pop().unwrap().json();
+        // If disabling had failed, the delivery would be retried and disable it then.
+        assert_eq!(only_delivery(w, id).await.status, Status::Pending);
+        assert_eq!(get_webhook(w, id).await.disabled_reason, Some(Reason::Gone));
+        assert_eq!(event_count(w, "webhook.disabled").await, 1);
+        let last = observer.received().pop().unwrap().json();
         assert_eq!((&last["type"], &last["data"]["object"]["id"]), (&"webhook.disabled".into(), &id.to_string().into()));
-        gone.always(200);
+        gone.set_reply(200);
         enable(w, id, true).await;
         w.deliver().await;
-        assert_eq!(numbers(&gone), [1, 1, 2, 3, 4]);
+        assert_eq!(sequences(&gone), [1, 1, 2, 3, 4]);
     }
 
-    async fn five_days_of_nothing_but_failures_turn_a_webhook_off(w: &World) {
+    async fn five_days_of_failures_disable_the_webhook(w: &World) {
         let Some(server) = MailServer::start(&["accept"]) else { return };
         w.user(Role::Owner, "olga@example.org").await;
         w.user(Role::Admin, "adam@example.org").await;
@@ -220,252 +220,252 @@ both! {
         let node = node_with_mail(w, &server.url()).await;
         let receiver = Receiver::start().await;
         let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
-        receiver.always(500);
-        let before = i64::try_from(w.news().await.len()).unwrap();
+        receiver.set_reply(500);
+        let before = i64::try_from(w.notifications().await.len()).unwrap();
         let mut events = 0;
         for half_day in 0..12 {
-            let on = shown(w, id).await.disabled_reason.is_none();
-            assert_eq!(on, half_day <= 10, "after {half_day} half days");
-            happen(w, w.harbour, 1).await;
+            let is_enabled = get_webhook(w, id).await.disabled_reason.is_none();
+            assert_eq!(is_enabled, half_day <= 10, "after {half_day} half days");
+            publish_events(w, w.harbour, 1).await;
             events += 1;
             node.dispatcher.deliver().await.unwrap();
-            w.pass(seconds(12 * HOUR + 60));
+            w.advance_clock(seconds(12 * HOUR + 60));
         }
-        let off = shown(w, id).await;
-        assert_eq!(off.disabled_reason, Some(Reason::Failing));
-        assert_eq!(told(w, "webhook.disabled").await, 1);
-        // They lie in the outbox, so they are sent even if this node never gets to it.
-        let waiting = w.owner.get(&format!("/outbox?about={id}")).await.ok();
-        let waiting = waiting.data().as_array().unwrap();
-        assert!(waiting.len() == 2 && waiting.iter().all(|one| one["status"] == "pending" && one["person_id"].is_null()), "{waiting:?}");
-        crate::mail::post(&node).carry().await;
-        let mut to: Vec<_> = server.letters(2).iter().map(|letter| {
-            let text = letter["text"].as_str().unwrap_or_default().to_owned() + &letter.to_string();
+        let disabled = get_webhook(w, id).await;
+        assert_eq!(disabled.disabled_reason, Some(Reason::Failing));
+        assert_eq!(event_count(w, "webhook.disabled").await, 1);
+        // The emails are in the outbox, so they are sent even if this node stops.
+        let queued = w.owner.get(&format!("/emails?about={id}")).await.ok();
+        let queued = queued.data().as_array().unwrap();
+        assert!(queued.len() == 2 && queued.iter().all(|queued_email| queued_email["status"] == "pending" && queued_email["person_id"].is_null()), "{queued:?}");
+        crate::mail::mailer(&node).send_due().await;
+        let mut to: Vec<_> = server.emails(2).iter().map(|email| {
+            let text = email["text"].as_str().unwrap_or_default().to_owned() + &email.to_string();
             assert!(text.contains("/admin/webhooks/whk_") && !text.contains("/hook"), "{text}");
-            letter["to"].to_string()
+            email["to"].to_string()
         }).collect();
         to.sort();
         assert!(to[0].contains("adam@") && to[1].contains("olga@"), "{to:?}");
         assert!(server.is_empty());
 
-        // What was missed comes once, in order, when it is on again, be it somewhere else.
-        let moved = Receiver::start().await;
-        change(w, id, WebhookChange { url: Some(moved.url()), ..WebhookChange::default() }).await;
+        // Missed events are delivered once, in order, after it is enabled, even to another URL.
+        let new_receiver = Receiver::start().await;
+        change(w, id, WebhookChange { url: Some(new_receiver.url()), ..WebhookChange::default() }).await;
         enable(w, id, true).await;
         node.dispatcher.deliver().await.unwrap();
-        assert_eq!(numbers(&moved), (before + 1..=before + events + 1).collect::<Vec<_>>());
-        let found = deliveries(w, id).await;
-        assert!(found.iter().all(|one| one.status == Status::Succeeded));
-        assert_eq!((shown(w, id).await.failing_since, shown(w, id).await.replay_after), (None, None));
+        assert_eq!(sequences(&new_receiver), (before + 1..=before + events + 1).collect::<Vec<_>>());
+        let stored = deliveries(w, id).await;
+        assert!(stored.iter().all(|queued_email| queued_email.status == Status::Succeeded));
+        assert_eq!((get_webhook(w, id).await.failing_since, get_webhook(w, id).await.replay_after), (None, None));
         node.stop().await;
     }
 
-    async fn a_receiver_may_refuse_one_notification_for_good(w: &World) {
+    async fn receiver_can_refuse_one_notification(w: &World) {
         let receiver = Receiver::start().await;
         let id = subscribe(w, receiver.url(), Ordering::Strict).await;
-        receiver.next([Reply::from(400).with("webhook-delivery", "abort-message"), 200.into()]);
-        happen(w, w.harbour, 2).await;
+        receiver.queue_replies([Reply::from(400).with("webhook-delivery", "abort-message"), 200.into()]);
+        publish_events(w, w.harbour, 2).await;
         w.deliver().await;
-        w.pass(seconds(HOUR));
+        w.advance_clock(seconds(HOUR));
         w.deliver().await;
-        assert_eq!(numbers(&receiver), [1, 2]);
-        let found: Vec<_> = deliveries(w, id).await.iter().map(|one| one.status).collect();
-        assert_eq!(found, [Status::Failed, Status::Succeeded]);
-        assert_eq!(shown(w, id).await.disabled_reason, None);
+        assert_eq!(sequences(&receiver), [1, 2]);
+        let stored: Vec<_> = deliveries(w, id).await.iter().map(|delivery| delivery.status).collect();
+        assert_eq!(stored, [Status::Failed, Status::Succeeded]);
+        assert_eq!(get_webhook(w, id).await.disabled_reason, None);
     }
 
-    async fn an_ill_receiver_is_tried_once_in_a_while(w: &World) {
+    async fn unhealthy_receiver_is_probed_occasionally(w: &World) {
         let receiver = Receiver::start().await;
         let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
-        receiver.always(500);
-        happen(w, w.harbour, 200).await;
+        receiver.set_reply(500);
+        publish_events(w, w.harbour, 200).await;
         w.deliver().await;
-        let first = receiver.received().len();
-        assert!((5..=12).contains(&first), "{first}");
-        // The rest waits in the log: it is not tried, so it is not used up.
-        assert_eq!(deliveries(w, id).await.len(), first);
+        let tried = receiver.received().len();
+        assert!((5..=12).contains(&tried), "{tried}");
+        // The rest waits in the log, without using up attempts.
+        assert_eq!(deliveries(w, id).await.len(), tried);
         for probe in 1..=6 {
             w.deliver().await;
-            let rest = ahead(w, shown(w, id).await.resting_until);
-            assert!((4.0..=400.0).contains(&rest), "{rest}");
-            pass_until(w, shown(w, id).await.resting_until.unwrap());
+            let pause = seconds_until(w, get_webhook(w, id).await.paused_until);
+            assert!((4.0..=400.0).contains(&pause), "{pause}");
+            pass_until(w, get_webhook(w, id).await.paused_until.unwrap());
             w.deliver().await;
-            assert_eq!(receiver.received().len(), first + probe);
+            assert_eq!(receiver.received().len(), tried + probe);
         }
-        // What fails together does not come back together.
+        // Deliveries that fail together are not retried together.
         let pending = deliveries(w, id).await;
-        let mut pauses: Vec<_> = pending.iter().map(pause).collect();
+        let mut pauses: Vec<_> = pending.iter().map(retry_delay).collect();
         pauses.sort_by(f64::total_cmp);
         pauses.dedup();
-        // There are four hundred for each wait; by chance a few may be the same.
+        // There are 400 possible delays; a few may coincide by chance.
         assert!(pauses.len() * 2 > pending.len(), "{pauses:?}");
     }
 
-    async fn a_ping_waits_for_nothing_and_nothing_for_it(w: &World) {
+    async fn pings_and_events_do_not_wait_for_each_other(w: &World) {
         let receiver = Receiver::start().await;
         let id = subscribe(w, receiver.url(), Ordering::Strict).await;
-        receiver.next([400]);
-        test(w, id).await;
+        receiver.queue_replies([400]);
+        send_ping(w, id).await;
         w.deliver().await;
-        happen(w, w.harbour, 2).await;
+        publish_events(w, w.harbour, 2).await;
         w.deliver().await;
-        assert_eq!(receiver.received().len(), 3, "news do not wait for a ping that failed");
-        receiver.always(500);
-        happen(w, w.harbour, 1).await;
+        assert_eq!(receiver.received().len(), 3, "events do not wait for a failed ping");
+        receiver.set_reply(500);
+        publish_events(w, w.harbour, 1).await;
         w.deliver().await;
-        test(w, id).await;
+        send_ping(w, id).await;
         w.deliver().await;
         let last = receiver.received().pop().unwrap();
-        assert_eq!(last.json()["type"], "ping", "a ping does not wait for news that failed");
+        assert_eq!(last.json()["type"], "ping", "a ping does not wait for a failed event");
     }
 
-    async fn a_ping_finds_out_at_once_whether_an_ill_receiver_still_is(w: &World) {
+    async fn ping_probes_an_unhealthy_receiver_immediately(w: &World) {
         let receiver = Receiver::start().await;
         let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
-        receiver.always(500);
-        happen(w, w.harbour, 40).await;
+        receiver.set_reply(500);
+        publish_events(w, w.harbour, 40).await;
         w.deliver().await;
         let before = receiver.received().len();
-        assert!(shown(w, id).await.resting_until.unwrap() > now(w));
-        test(w, id).await;
+        assert!(get_webhook(w, id).await.paused_until.unwrap() > now(w));
+        send_ping(w, id).await;
         w.deliver().await;
         let received = receiver.received();
         assert_eq!((received.len(), received[before].json()["type"].as_str()), (before + 1, Some("ping")));
-        // The first rest was six seconds at most, this one is eight at least.
-        let rest = ahead(w, shown(w, id).await.resting_until);
-        assert!(rest >= 8.0, "it is left in peace again, and longer: {rest}");
+        // The first pause was at most six seconds, this one at least eight.
+        let pause = seconds_until(w, get_webhook(w, id).await.paused_until);
+        assert!(pause >= 8.0, "the next pause is longer: {pause}");
     }
 
-    async fn a_new_address_is_not_ill_because_the_old_one_was(w: &World) {
+    async fn new_url_resets_the_health(w: &World) {
         let (old, new) = (Receiver::start().await, Receiver::start().await);
         let id = subscribe(w, old.url(), Ordering::Parallel).await;
-        old.always(500);
-        happen(w, w.harbour, 20).await;
+        old.set_reply(500);
+        publish_events(w, w.harbour, 20).await;
         w.deliver().await;
-        assert!(shown(w, id).await.resting_until.is_some());
+        assert!(get_webhook(w, id).await.paused_until.is_some());
         let url = Some(new.url());
         change(w, id, WebhookChange { url, ..WebhookChange::default() }).await;
-        assert_eq!(shown(w, id).await.failing_since, None);
+        assert_eq!(get_webhook(w, id).await.failing_since, None);
         w.deliver().await;
         assert!(!new.received().is_empty());
     }
 
-    async fn whoever_asks_for_more_is_told_of_it_from_then_on(w: &World) {
+    async fn wider_subscription_covers_only_later_events(w: &World) {
         let receiver = Receiver::start().await;
         let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
-        let only = Some(vec!["team.archived".to_owned()]);
-        change(w, id, WebhookChange { events: only, ..WebhookChange::default() }).await;
-        happen(w, w.harbour, 5).await;
+        let archived_only = Some(vec!["team.archived".to_owned()]);
+        change(w, id, WebhookChange { events: archived_only, ..WebhookChange::default() }).await;
+        publish_events(w, w.harbour, 5).await;
         w.deliver().await;
         let all = Some(vec!["*".to_owned()]);
         change(w, id, WebhookChange { events: all, ..WebhookChange::default() }).await;
-        // A dispatcher that begins anew knows only what was written down.
+        // A new dispatcher knows only what is stored.
         w.deliver().await;
         assert_eq!(receiver.received().len(), 0);
-        happen(w, w.harbour, 1).await;
+        publish_events(w, w.harbour, 1).await;
         w.deliver().await;
         assert_eq!(receiver.received().len(), 1);
     }
 
-    async fn what_was_given_up_stays_so(w: &World) {
+    async fn refused_notifications_are_not_replayed(w: &World) {
         let receiver = Receiver::start().await;
         let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
-        receiver.next([Reply::from(400).with("webhook-delivery", "abort-message")]);
-        happen(w, w.harbour, 1).await;
+        receiver.queue_replies([Reply::from(400).with("webhook-delivery", "abort-message")]);
+        publish_events(w, w.harbour, 1).await;
         w.deliver().await;
         disable(w, id).await;
-        happen(w, w.harbour, 2).await;
+        publish_events(w, w.harbour, 2).await;
         enable(w, id, true).await;
         w.deliver().await;
-        let told = numbers(&receiver);
-        let mut once = told.clone();
-        once.dedup();
-        assert_eq!(told, once, "what the receiver never wanted is not told again");
-        assert_eq!(only_failed(w, id).await, 1);
+        let received = sequences(&receiver);
+        let mut deduplicated = received.clone();
+        deduplicated.dedup();
+        assert_eq!(received, deduplicated, "an event that the receiver refused is not sent again");
+        assert_eq!(failed_count(w, id).await, 1);
     }
 
-    async fn what_is_being_told_again_goes_on_when_it_is_turned_on(w: &World) {
+    async fn replay_continues_after_enabling(w: &World) {
         let receiver = Receiver::start().await;
         let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
-        happen(w, w.harbour, 2).await;
+        publish_events(w, w.harbour, 2).await;
         w.deliver().await;
         for replay_missed in [true, false] {
-            let again = move |tx: &store::Tx<'_>| asking::replay(tx, &Manager::everywhere(), id, Part::Numbers(1, 2), false);
-            w.db().write(store::Scope::account(w.harbour, "test"), again).await.unwrap();
-            // Which is the third thing that happens.
+            let replay = move |tx: &store::Tx<'_>| actions::replay(tx, &Manager::unrestricted(), id, ReplayRange::Sequences(1, 2), false);
+            w.db().write(store::Scope::account(w.harbour, "test"), replay).await.unwrap();
+            // Disabling is the third event.
             disable(w, id).await;
             enable(w, id, replay_missed).await;
             w.deliver().await;
-            assert_eq!(numbers(&receiver), [1, 2, 1, 2, 3], "with what was missed: {replay_missed}");
+            assert_eq!(sequences(&receiver), [1, 2, 1, 2, 3], "replay_missed: {replay_missed}");
         }
     }
 
-    async fn after_an_outage_it_comes_slowly_at_first(w: &World) {
+    async fn ramps_up_slowly_after_an_outage(w: &World) {
         let receiver = Receiver::start().await;
         let id = subscribe_all(w, w.harbour, vec![receiver.url()], Ordering::Parallel).await[0].0;
-        receiver.always(500);
+        receiver.set_reply(500);
         for _ in 0..10 {
-            happen(w, w.harbour, 100).await;
+            publish_events(w, w.harbour, 100).await;
             w.deliver().await;
-            w.pass(seconds(HOUR / 10));
+            w.advance_clock(seconds(HOUR / 10));
         }
-        w.pass(seconds(HOUR));
+        w.advance_clock(seconds(HOUR));
         let failed = receiver.received().len();
         assert!(failed < 60, "{failed}");
-        receiver.always(200);
+        receiver.set_reply(200);
         let began = Instant::now();
-        let _running = Running::start(&w.node.dispatcher);
-        // Ten a second at most, however busy this machine is; so many take a second and a half.
-        let slow = receiver.wait_for(failed + 16).await.len() - failed;
-        let fair = 1.0 + 10.5 * began.elapsed().as_secs_f64();
-        assert!((slow as f64) < fair, "{slow} of {fair}");
-        assert!(receiver.most_at_once() <= 8);
-        w.pass(seconds(35));
-        // The node has to say by the new time that it is alive. Then it is eighty a second.
+        let _running = RunningDispatcher::start(&w.node.dispatcher);
+        // At most ten per second, however busy this machine is; this many take 1.5 seconds.
+        let arrived_early = receiver.wait_for(failed + 16).await.len() - failed;
+        let limit = 1.0 + 10.5 * began.elapsed().as_secs_f64();
+        assert!((arrived_early as f64) < limit, "{arrived_early} of {limit}");
+        assert!(receiver.max_in_flight() <= 8);
+        w.advance_clock(seconds(35));
+        // The node must report at the new time first. Then the rate is 80 per second.
         let before = receiver.wait_for(receiver.received().len() + 20).await.len();
         let began = Instant::now();
         receiver.wait_for(before + 300).await;
-        // By ten a second it would take 28 seconds; a busy machine may take long for eighty.
-        assert!(began.elapsed() < seconds(25), "no quicker than at first");
-        w.pass(seconds(120));
+        // At ten per second it would take 28 seconds; a busy machine may be slow at 80.
+        assert!(began.elapsed() < seconds(25), "the rate did not increase");
+        w.advance_clock(seconds(120));
         receiver.wait_for(failed + 1_000).await;
-        let mut arrived = numbers(&receiver).split_off(failed);
+        let mut arrived = sequences(&receiver).split_off(failed);
         arrived.sort_unstable();
         arrived.dedup();
         assert_eq!(arrived.len(), 1_000);
-        assert_eq!(shown(w, id).await.failing_since, None);
+        assert_eq!(get_webhook(w, id).await.failing_since, None);
     }
 }
 
-/// Turns a webhook off.
+/// Disables a webhook.
 async fn disable(w: &World, id: WebhookId) {
     let work = move |tx: &store::Tx<'_>| {
-        asking::disable(tx, &Manager::everywhere(), id, &Expected::Anything)
+        actions::disable(tx, &Manager::unrestricted(), id, &IfMatch::Absent)
     };
     w.db().write(store::Scope::account(w.harbour, "test"), work).await.unwrap();
 }
 
-async fn only_failed(w: &World, id: WebhookId) -> usize {
-    deliveries(w, id).await.iter().filter(|one| one.status == Status::Failed).count()
+async fn failed_count(w: &World, id: WebhookId) -> usize {
+    deliveries(w, id).await.iter().filter(|delivery| delivery.status == Status::Failed).count()
 }
 
 /// Sends a ping.
-async fn test(w: &World, id: WebhookId) {
-    let test = move |tx: &store::Tx<'_>| asking::test(tx, &Manager::everywhere(), id);
-    w.db().write(store::Scope::account(w.harbour, "test"), test).await.unwrap();
+async fn send_ping(w: &World, id: WebhookId) {
+    let ping = move |tx: &store::Tx<'_>| actions::test(tx, &Manager::unrestricted(), id);
+    w.db().write(store::Scope::account(w.harbour, "test"), ping).await.unwrap();
 }
 
 /// Changes a webhook.
 async fn change(w: &World, id: WebhookId, change: WebhookChange) {
-    let means = crate::webhooks::means(&w.node);
-    let work = move |tx: &store::Tx<'_>| edit::change(tx, &means, id, &Expected::Anything, change);
+    let context = crate::webhooks::edit_context(&w.node);
+    let work = move |tx: &store::Tx<'_>| edit::change(tx, &context, id, &IfMatch::Absent, change);
     w.db().write(store::Scope::account(w.harbour, "test"), work).await.unwrap();
 }
 
-/// Takes a webhook out of the story.
-async fn forget(w: &World, id: WebhookId) {
+/// Deletes a webhook.
+async fn delete_webhook(w: &World, id: WebhookId) {
     let delete = move |tx: &store::Tx<'_>| {
-        touchline::webhooks::edit::delete(tx, &Manager::everywhere(), id, &Expected::Anything)
+        touchline::webhooks::edit::delete(tx, &Manager::unrestricted(), id, &IfMatch::Absent)
     };
     w.db().write(store::Scope::account(w.harbour, "test"), delete).await.unwrap();
 }

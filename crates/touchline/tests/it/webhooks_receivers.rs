@@ -1,4 +1,4 @@
-//! Stories about receivers that misbehave, and about machines that webhooks must not reach.
+//! Tests of misbehaving receivers, and of addresses that webhooks must not reach.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -10,7 +10,10 @@ use kit::Clock;
 use testkit::certificates::{Authority, self_signed};
 use testkit::process::Program;
 use testkit::world::{make_account, run, test_config};
-use testkit::{Engine, Node, Receiver, Reply, Rough, TestDatabase, Then, World, both, seconds};
+use testkit::{
+    AfterResponse, Engine, FaultyReceiver, Node, Receiver, Reply, TestDatabase, World, both,
+    seconds,
+};
 use touchline::config::Config;
 use touchline::dispatch::client::Client;
 use touchline::ids::AccountId;
@@ -19,40 +22,41 @@ use touchline::webhooks::edit::{self, NewWebhook};
 use touchline::webhooks::webhook::Ordering;
 
 use crate::webhooks::{
-    Running, attempts, deliveries, happen, means, numbers, subscribe, subscribe_all,
+    RunningDispatcher, attempts, deliveries, edit_context, publish_events, sequences, subscribe,
+    subscribe_all,
 };
 
-/// Time enough for the first words of everybody, however busy this machine is.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Whoever talks without end is listened to no longer than that.
-const LITTLE_PATIENCE: Duration = Duration::from_millis(600);
-/// Whoever floods us with what is no answer is left once it is too much, or on a busy machine when time is up.
+/// Long enough for the first bytes of every receiver, even on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// The timeout for receivers that never stop sending.
+const SHORT_TIMEOUT: Duration = Duration::from_millis(600);
+/// Receivers that flood us are cut off at a size limit, or on a busy machine at the timeout.
 const FLOODS: [&str; 3] = ["endless head", "one endless line", "endless 100"];
 
-/// What somebody says, what they do then, and what is written down of it: a status, an error.
-type Manner = (&'static str, Vec<u8>, Then, Option<u16>, Option<&'static str>);
+/// A name, the bytes that a receiver sends, what it does then, and the recorded status and error.
+type Misbehavior = (&'static str, Vec<u8>, AfterResponse, Option<u16>, Option<&'static str>);
 
-fn manners() -> Vec<Manner> {
-    let drip = || Then::Drip(b"x".to_vec());
-    let flood = |text: &str| Then::Flood(text.as_bytes().repeat(64));
+fn misbehaviors() -> Vec<Misbehavior> {
+    let drip = || AfterResponse::Drip(b"x".to_vec());
+    let flood = |text: &str| AfterResponse::Flood(text.as_bytes().repeat(64));
     let head = |status: &str, length: u64| {
         format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n").into_bytes()
     };
     let mut bomb = GzEncoder::new(Vec::new(), Compression::best());
     bomb.write_all(&vec![b'0'; 10_000_000]).unwrap();
     let bomb = bomb.finish().unwrap();
-    let packed = format!(
+    let compressed = format!(
         "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n",
         bomb.len()
     );
-    let packed = [packed.into_bytes(), bomb].concat();
+    let compressed = [compressed.into_bytes(), bomb].concat();
     let chunked = b"HTTP/1.1 503 Busy\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
-    let (ok, late) = (Some(200), Some("timeout"));
+    let (ok, timeout) = (Some(200), Some("timeout"));
     vec![
-        ("hangs", Vec::new(), Then::Wait, None, late),
+        ("hangs", Vec::new(), AfterResponse::Wait, None, timeout),
         ("yes, then drips", head("200 OK", 99_999), drip(), ok, None),
         ("no, then drips", head("500 Oh", 99_999), drip(), Some(500), Some("refused")),
-        ("drips its head", b"HTTP/1.1 200 OK\r\nx-slow: ".to_vec(), drip(), None, late),
+        ("drips its head", b"HTTP/1.1 200 OK\r\nx-slow: ".to_vec(), drip(), None, timeout),
         ("1 GB", head("200 OK", 1 << 30), flood("xxxxxxxx"), ok, None),
         ("endless pieces", chunked, flood("4\r\nxxxx\r\n"), Some(503), Some("refused")),
         (
@@ -63,59 +67,65 @@ fn manners() -> Vec<Manner> {
             Some("not_http"),
         ),
         ("one endless line", b"HTTP/1.1 200 ".to_vec(), flood("a"), None, Some("not_http")),
-        ("gzip bomb", packed, Then::Wait, ok, None),
-        ("resets", Vec::new(), Then::Reset, None, Some("connection_lost")),
-        ("hangs up", Vec::new(), Then::Close, None, Some("connection_lost")),
-        ("hangs up in the body", head("500 Oh", 99), Then::Close, Some(500), Some("refused")),
-        ("noise", b"hello there\n".to_vec(), Then::Close, None, Some("not_http")),
+        ("gzip bomb", compressed, AfterResponse::Wait, ok, None),
+        ("resets", Vec::new(), AfterResponse::Reset, None, Some("connection_lost")),
+        ("hangs up", Vec::new(), AfterResponse::Close, None, Some("connection_lost")),
+        (
+            "hangs up in the body",
+            head("500 Oh", 99),
+            AfterResponse::Close,
+            Some(500),
+            Some("refused"),
+        ),
+        ("noise", b"hello there\n".to_vec(), AfterResponse::Close, None, Some("not_http")),
         (
             "another protocol",
             b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(),
-            Then::Wait,
+            AfterResponse::Wait,
             None,
             Some("not_http"),
         ),
-        ("only 100", b"HTTP/1.1 100 Continue\r\n\r\n".to_vec(), Then::Wait, None, late),
+        ("only 100", b"HTTP/1.1 100 Continue\r\n\r\n".to_vec(), AfterResponse::Wait, None, timeout),
         (
             "two lengths",
             b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n".to_vec(),
-            Then::Wait,
+            AfterResponse::Wait,
             None,
             Some("not_http"),
         ),
     ]
 }
 
-/// Delivers something to all of these, and looks what was written down.
-async fn endured(w: &World, manners: Vec<Manner>, patience: Duration) {
-    let mut rough = Vec::new();
-    for (name, words, then, status, error) in manners {
-        let receiver = Rough::start(words, then).await;
+/// Delivers an event to all of these, and checks what was recorded.
+async fn assert_endures(w: &World, misbehaviors: Vec<Misbehavior>, patience: Duration) {
+    let mut receivers = Vec::new();
+    for (name, bytes, next, status, error) in misbehaviors {
+        let receiver = FaultyReceiver::start(bytes, next).await;
         let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
-        rough.push((name, receiver, id, status, error));
+        receivers.push((name, receiver, id, status, error));
     }
-    happen(w, w.harbour, 1).await;
+    publish_events(w, w.harbour, 1).await;
     let began = Instant::now();
-    w.node.dispatcher.clone().patience(patience).deliver().await.unwrap();
-    // All of them would go on for ever.
-    let at_most = patience + seconds(20);
-    assert!(began.elapsed() < at_most, "{:?}", began.elapsed());
-    for (name, receiver, id, status, error) in rough {
+    w.node.dispatcher.clone().with_timeout(patience).deliver().await.unwrap();
+    // All of them would go on forever.
+    let limit = patience + seconds(20);
+    assert!(began.elapsed() < limit, "{:?}", began.elapsed());
+    for (name, receiver, id, status, error) in receivers {
         let attempts = attempts(w, id).await.0;
         let [attempt] = attempts.as_slice() else { panic!("{name}: {attempts:?}") };
-        let class = attempt.error.as_deref();
-        let flooded = FLOODS.contains(&name) && matches!(class, Some("timeout" | "not_http"));
-        let class = if flooded { error } else { class };
-        assert_eq!((attempt.status_code, class), (status, error), "{name}");
-        let took = Duration::from_millis(attempt.duration_ms.unsigned_abs());
-        assert!(took < at_most, "{name}: {attempt:?}");
+        let error_code = attempt.error.as_deref();
+        let is_flood = FLOODS.contains(&name) && matches!(error_code, Some("timeout" | "not_http"));
+        let error_code = if is_flood { error } else { error_code };
+        assert_eq!((attempt.status_code, error_code), (status, error), "{name}");
+        let duration = Duration::from_millis(attempt.duration_ms.unsigned_abs());
+        assert!(duration < limit, "{name}: {attempt:?}");
         let excerpt = attempt.response_excerpt.as_deref().unwrap_or_default();
         assert!(excerpt.chars().count() <= 4_096, "{name}");
         assert!(excerpt.chars().all(|c| c == '\n' || c == '\t' || !c.is_control()), "{name}");
-        assert!(!excerpt.contains("0000000"), "{name}: it was unpacked");
-        receiver.left().await;
-        // What is beyond lies in the buffers of two sockets.
-        assert!(receiver.said() < 16_000_000, "{name}: {}", receiver.said());
+        assert!(!excerpt.contains("0000000"), "{name}: the body was decompressed");
+        receiver.wait_for_disconnect().await;
+        // The rest is in the socket buffers.
+        assert!(receiver.bytes_sent() < 16_000_000, "{name}: {}", receiver.bytes_sent());
         assert_eq!(receiver.connections(), 1, "{name}");
     }
 }
@@ -126,106 +136,108 @@ async fn other_club(w: &World) -> AccountId {
 }
 
 both! {
-    async fn whoever_misbehaves_is_left_in_time_and_written_down(w: &World) {
-        let well = Receiver::start().await;
-        subscribe(w, well.url(), Ordering::Parallel).await;
-        endured(w, manners(), PATIENCE).await;
-        assert_eq!(well.received().len(), 1);
+    async fn cuts_off_misbehaving_receivers_and_records_it(w: &World) {
+        let healthy = Receiver::start().await;
+        subscribe(w, healthy.url(), Ordering::Parallel).await;
+        assert_endures(w, misbehaviors(), TIMEOUT).await;
+        assert_eq!(healthy.received().len(), 1);
     }
 
-    async fn whoever_says_without_end_that_we_shall_continue_is_left_in_time(w: &World) {
-        let words = b"HTTP/1.1 100 Continue\r\n\r\n";
-        let flood = Then::Flood(words.repeat(64));
-        let manner = ("endless 100", Vec::new(), flood, None, Some("timeout"));
-        endured(w, vec![manner], LITTLE_PATIENCE).await;
+    async fn cuts_off_endless_continue_responses(w: &World) {
+        let bytes = b"HTTP/1.1 100 Continue\r\n\r\n";
+        let flood = AfterResponse::Flood(bytes.repeat(64));
+        let misbehavior = ("endless 100", Vec::new(), flood, None, Some("timeout"));
+        assert_endures(w, vec![misbehavior], SHORT_TIMEOUT).await;
     }
 
-    async fn a_hanging_receiver_delays_nobody_else(w: &World) {
-        let (ill, well, elsewhere) = (Receiver::start().await, Receiver::start().await, Receiver::start().await);
-        let _held = ill.hold();
+    async fn hanging_receiver_delays_nobody_else(w: &World) {
+        let (hanging, healthy, other_receiver) = (Receiver::start().await, Receiver::start().await, Receiver::start().await);
+        let _hold = hanging.hold_replies();
         let other = other_club(w).await;
-        subscribe(w, ill.url(), Ordering::Parallel).await;
-        happen(w, w.harbour, 2_000).await;
-        subscribe(w, well.url(), Ordering::Strict).await;
-        subscribe_all(w, other, vec![elsewhere.url()], Ordering::Parallel).await;
-        // Nobody's patience with the one that hangs comes to its end before the story does.
-        let patient = w.node.dispatcher.clone().patience(seconds(3_600));
-        let _running = Running::start(&patient);
-        ill.wait_for(1).await;
+        subscribe(w, hanging.url(), Ordering::Parallel).await;
+        publish_events(w, w.harbour, 2_000).await;
+        subscribe(w, healthy.url(), Ordering::Strict).await;
+        subscribe_all(w, other, vec![other_receiver.url()], Ordering::Parallel).await;
+        // The timeout for the hanging receiver does not expire during the test.
+        let patient = w.node.dispatcher.clone().with_timeout(seconds(3_600));
+        let _running = RunningDispatcher::start(&patient);
+        hanging.wait_for(1).await;
         for count in 1..=20 {
-            happen(w, w.harbour, 1).await;
-            happen(w, other, 1).await;
-            tokio::join!(elsewhere.wait_for(count), well.wait_for(count));
+            publish_events(w, w.harbour, 1).await;
+            publish_events(w, other, 1).await;
+            tokio::join!(other_receiver.wait_for(count), healthy.wait_for(count));
         }
-        assert_eq!(numbers(&well), (2_001..=2_020).collect::<Vec<_>>());
-        // Whoever has not answered yet is tried with one, and once that takes long with a few more, beside all others.
-        assert!(ill.received().len() <= 8, "{}", ill.received().len());
+        assert_eq!(sequences(&healthy), (2_001..=2_020).collect::<Vec<_>>());
+        // A receiver that has not answered yet gets one delivery, and a few more once that is slow.
+        assert!(hanging.received().len() <= 8, "{}", hanging.received().len());
     }
 
-    async fn a_slow_receiver_and_one_that_recovers_get_everything(w: &World) {
-        let (slow, shaky) = (Receiver::start().await, Receiver::start().await);
-        slow.always(Reply::from(204).after(Duration::from_millis(200)));
-        shaky.next([500, 429, 200]);
+    async fn slow_and_recovering_receivers_get_everything(w: &World) {
+        let (slow, recovering) = (Receiver::start().await, Receiver::start().await);
+        slow.set_reply(Reply::from(204).after(Duration::from_millis(200)));
+        recovering.queue_replies([500, 429, 200]);
         let slow_id = subscribe(w, slow.url(), Ordering::Parallel).await;
-        let shaky_id = subscribe(w, shaky.url(), Ordering::Strict).await;
-        happen(w, w.harbour, 2).await;
+        let recovering_id = subscribe(w, recovering.url(), Ordering::Strict).await;
+        publish_events(w, w.harbour, 2).await;
         for pause in [0, 30, 400] {
-            w.pass(seconds(pause));
+            w.advance_clock(seconds(pause));
             w.deliver().await;
         }
-        for id in [slow_id, shaky_id] {
-            let found = deliveries(w, id).await;
-            assert!(found.len() == 2 && found.iter().all(|one| one.status == Status::Succeeded));
+        for id in [slow_id, recovering_id] {
+            let stored = deliveries(w, id).await;
+            assert!(stored.len() == 2 && stored.iter().all(|delivery| delivery.status == Status::Succeeded));
         }
-        let tried: Vec<_> = attempts(w, shaky_id).await.0.iter().map(|one| one.status_code).collect();
-        assert_eq!(tried, [Some(500), Some(429), Some(200)]);
+        let statuses: Vec<_> = attempts(w, recovering_id).await.0.iter().map(|delivery| delivery.status_code).collect();
+        assert_eq!(statuses, [Some(500), Some(429), Some(200)]);
     }
 }
 
-/// A story for which one database is enough.
-fn story(story: impl AsyncFnOnce(&World)) {
-    run(Engine::Sqlite, story);
+/// Runs a test on SQLite only.
+fn sqlite_test(test: impl AsyncFnOnce(&World)) {
+    run(Engine::Sqlite, test);
 }
 
 #[test]
-fn nobody_is_sent_on_to_another_address() {
-    story(async |w| {
+fn does_not_follow_redirects() {
+    sqlite_test(async |w| {
         let receiver = Receiver::start().await;
         let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
-        let itself = receiver.url();
-        let mut asked = 0;
+        let own_url = receiver.url();
+        let mut expected = 0;
         for status in [301, 302, 303, 307, 308] {
-            for to in ["http://169.254.169.254/latest/meta-data/", itself.as_str(), "/elsewhere"] {
-                receiver.next([Reply::from(status).with("location", to)]);
-                happen(w, w.harbour, 1).await;
+            for to in ["http://169.254.169.254/latest/meta-data/", own_url.as_str(), "/elsewhere"] {
+                receiver.queue_replies([Reply::from(status).with("location", to)]);
+                publish_events(w, w.harbour, 1).await;
                 w.deliver().await;
-                asked += 1;
-                assert_eq!(receiver.received().len(), asked, "{status} {to}");
-                // Well again, so that the next one is not left in peace.
-                happen(w, w.harbour, 1).await;
+                expected += 1;
+                assert_eq!(receiver.received().len(), expected, "{status} {to}");
+                // A success in between, so that the webhook is not paused.
+                publish_events(w, w.harbour, 1).await;
                 w.deliver().await;
-                asked += 1;
+                expected += 1;
             }
         }
-        let redirected =
-            deliveries(w, id).await.into_iter().filter(|one| one.status == Status::Pending);
+        let redirected = deliveries(w, id)
+            .await
+            .into_iter()
+            .filter(|delivery| delivery.status == Status::Pending);
         let errors: Vec<_> =
-            redirected.map(|one| one.attempts.0[0].error.clone().unwrap()).collect();
+            redirected.map(|delivery| delivery.attempts.0[0].error.clone().unwrap()).collect();
         assert_eq!(errors, vec!["redirected"; 15]);
-        assert!(receiver.received().iter().all(|one| one.path == "/hook"));
+        assert!(receiver.received().iter().all(|delivery| delivery.path == "/hook"));
     });
 }
 
 #[test]
-fn only_a_receiver_that_proves_itself_is_told_anything() {
-    story(async |w| {
+fn requires_a_valid_certificate() {
+    sqlite_test(async |w| {
         let (ours, theirs) = (Authority::new(), Authority::new());
         let path = ours.save(w.database.folder.path());
         let node = w.node(|config| config.webhook_authority = Some(path)).await;
-        let good = Receiver::start_encrypted(ours.server("127.0.0.1", 2099)).await;
+        let valid = Receiver::start_encrypted(ours.server("127.0.0.1", 2099)).await;
         let plain = Receiver::start().await;
-        let good_id = subscribe(w, good.url(), Ordering::Parallel).await;
-        let bad = [
+        let valid_id = subscribe(w, valid.url(), Ordering::Parallel).await;
+        let invalid = [
             ("expired", Receiver::start_encrypted(ours.server("127.0.0.1", 2020)).await),
             (
                 "another name",
@@ -238,56 +250,56 @@ fn only_a_receiver_that_proves_itself_is_told_anything() {
             ("self-signed", Receiver::start_encrypted(self_signed("127.0.0.1")).await),
         ];
         let mut ids = Vec::new();
-        for (name, receiver) in &bad {
+        for (name, receiver) in &invalid {
             ids.push((*name, subscribe(w, receiver.url(), Ordering::Parallel).await));
         }
         let unencrypted = plain.url().replace("http:", "https:");
         ids.push(("not encrypted", subscribe(w, unencrypted, Ordering::Parallel).await));
-        happen(w, w.harbour, 1).await;
+        publish_events(w, w.harbour, 1).await;
         node.dispatcher.deliver().await.unwrap();
         assert_eq!(
-            (good.received().len(), attempts(w, good_id).await.0[0].status_code),
+            (valid.received().len(), attempts(w, valid_id).await.0[0].status_code),
             (1, Some(200))
         );
         for (name, id) in ids {
             let attempts = attempts(w, id).await.0;
             assert_eq!(attempts[0].error.as_deref(), Some("tls_failed"), "{name}");
         }
-        assert!(bad.iter().all(|(_, receiver)| receiver.received().is_empty()));
+        assert!(invalid.iter().all(|(_, receiver)| receiver.received().is_empty()));
         node.stop().await;
     });
 }
 
 #[test]
-fn machines_nearby_are_not_reached_whatever_their_name() {
-    story(async |w| {
+fn blocks_local_addresses_by_any_name() {
+    sqlite_test(async |w| {
         let receiver = Receiver::start().await;
         let port = receiver.address.port();
         let hosts =
             ["127.0.0.1", "127.1", "2130706433", "[::ffff:127.0.0.1]", "localhost", "localhost."];
         let urls = hosts.iter().map(|host| format!("http://{host}:{port}/hook"));
         let urls = urls.chain([format!("https://localhost:{port}/hook")]).collect();
-        let made = subscribe_all(w, w.harbour, urls, Ordering::Parallel).await;
-        happen(w, w.harbour, 1).await;
+        let webhooks = subscribe_all(w, w.harbour, urls, Ordering::Parallel).await;
+        publish_events(w, w.harbour, 1).await;
         let node = w.node(|config| config.webhook_allow_cidrs = Vec::new()).await;
         node.dispatcher.deliver().await.unwrap();
         assert!(receiver.received().is_empty());
-        for (place, (id, _)) in made.into_iter().enumerate() {
+        for (index, (id, _)) in webhooks.into_iter().enumerate() {
             let delivery = deliveries(w, id).await.remove(0);
             let error = delivery.attempts.0[0].error.as_deref();
-            // Not every resolver knows a name that ends with a dot.
-            let unknown = hosts.get(place) == Some(&"localhost.") && error == Some("dns_failed");
+            // Not every resolver accepts a name that ends with a dot.
+            let unknown = hosts.get(index) == Some(&"localhost.") && error == Some("dns_failed");
             assert!(error == Some("address_blocked") || unknown, "{error:?}");
-            let told = serde_json::to_string(&delivery).unwrap();
-            assert!(!told.contains("127.0") && !told.contains("::"), "{told}");
+            let text = serde_json::to_string(&delivery).unwrap();
+            assert!(!text.contains("127.0") && !text.contains("::"), "{text}");
         }
         node.stop().await;
     });
 }
 
 #[tokio::test]
-async fn literals_are_looked_at_like_names() {
-    let client = Client::new(&Config::defaults()).unwrap().patience(seconds(30));
+async fn blocks_literal_addresses_like_names() {
+    let client = Client::new(&Config::defaults()).unwrap().with_timeout(seconds(30));
     for url in [
         "https://169.254.169.254/latest/meta-data/",
         "https://[::1]/",
@@ -304,35 +316,35 @@ async fn literals_are_looked_at_like_names() {
         let answer = client.post(url, HeaderMap::new(), "{}".into()).await;
         assert_eq!(answer.result, Err("address_blocked"), "{url}");
     }
-    let nobody = client.post("https://nobody.invalid/", HeaderMap::new(), "{}".into()).await;
-    assert_eq!(nobody.result, Err("dns_failed"));
+    let unknown = client.post("https://nobody.invalid/", HeaderMap::new(), "{}".into()).await;
+    assert_eq!(unknown.result, Err("dns_failed"));
 }
 
 #[tokio::test]
-async fn a_closed_door_is_said_to_be_closed() {
+async fn reports_a_closed_port() {
     let client = Client::new(&test_config()).unwrap();
-    // Nobody listens there, and nobody else gets the place meanwhile.
-    let door = tokio::net::TcpSocket::new_v4().unwrap();
-    door.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let url = format!("http://{}/", door.local_addr().unwrap());
+    // Nothing listens on this port, and nothing else can take it meanwhile.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let url = format!("http://{}/", socket.local_addr().unwrap());
     let answer = client.post(&url, HeaderMap::new(), "{}".into()).await;
     assert_eq!(answer.result, Err("connection_failed"));
 }
 
 #[test]
-fn nothing_is_remembered_of_a_receiver_and_nothing_unpacked() {
-    story(async |w| {
+fn sends_no_cookies_and_accepts_no_compression() {
+    sqlite_test(async |w| {
         let receiver = Receiver::start().await;
         subscribe(w, receiver.url(), Ordering::Strict).await;
-        receiver.always(Reply::from(200).with("set-cookie", "visitor=1; Path=/"));
-        happen(w, w.harbour, 3).await;
+        receiver.set_reply(Reply::from(200).with("set-cookie", "visitor=1; Path=/"));
+        publish_events(w, w.harbour, 3).await;
         w.deliver().await;
         let sent = receiver.received();
         assert_eq!(sent.len(), 3);
-        for one in sent {
-            let mut names: Vec<_> = one.headers.keys().map(http::HeaderName::as_str).collect();
+        for request in sent {
+            let mut names: Vec<_> = request.headers.keys().map(http::HeaderName::as_str).collect();
             names.sort_unstable();
-            let known = [
+            let expected = [
                 "accept-encoding",
                 "content-length",
                 "content-type",
@@ -342,28 +354,28 @@ fn nothing_is_remembered_of_a_receiver_and_nothing_unpacked() {
                 "webhook-signature",
                 "webhook-timestamp",
             ];
-            assert_eq!(names, known);
-            assert_eq!(one.header("accept-encoding"), "identity");
-            assert_eq!(one.header("content-type"), "application/json");
+            assert_eq!(names, expected);
+            assert_eq!(request.header("accept-encoding"), "identity");
+            assert_eq!(request.header("content-type"), "application/json");
         }
     });
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn proxies_of_the_surroundings_are_not_used() {
+async fn ignores_proxies_of_the_environment() {
     let database = TestDatabase::new(Engine::Sqlite).await.unwrap();
     let (receiver, proxy) = (Receiver::start().await, Receiver::start().await);
     let node = Node::start(&database, Clock::system(), test_config()).await;
     let club = make_account(&node.app.db, "Harbour", node.app.clock.now()).await;
-    let (means, url) = (means(&node), receiver.url());
+    let (context, url) = (edit_context(&node), receiver.url());
     let prepare = move |tx: &store::Tx<'_>| {
         let events = vec!["*".to_owned()];
         let new = NewWebhook { url, events, description: None, team_ids: None, ordering: None };
-        edit::create(tx, &means, new)?;
-        touchline::signals::Tell::tell(
+        edit::create(tx, &context, new)?;
+        touchline::signals::Publish::publish(
             tx,
             "team.updated",
-            &crate::webhooks::Happening { id: "team".to_owned(), what: "news".into() },
+            &crate::webhooks::TestEvent { id: "team".to_owned(), what: "news".into() },
         )
     };
     node.app.db.write(store::Scope::account(club, "test"), prepare).await.unwrap();

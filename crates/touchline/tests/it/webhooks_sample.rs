@@ -1,4 +1,4 @@
-// A receiver. The same text stands in docs/webhooks.md.
+// A receiver. The same text is in docs/webhooks.md.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use axum::routing::post;
 use standardwebhooks::Webhook;
 
 async fn hook(State(webhook): State<Arc<Webhook>>, headers: HeaderMap, body: Bytes) -> StatusCode {
-    // The bytes as they came, before anything reads them as JSON.
+    // Verify the raw bytes, before anything parses them as JSON.
     if webhook.verify(&body, &headers).is_err() {
         return StatusCode::BAD_REQUEST;
     }
-    // Signed by the club. Put it on a list, answer, and work on it afterwards.
+    // The signature is valid. Queue the notification, respond, and process it afterwards.
     StatusCode::NO_CONTENT
 }
 

@@ -1,4 +1,5 @@
-//! Stories about signatures: libraries that others wrote take them, and the receivers of our documentation work.
+//! Tests of signatures: third-party libraries accept them, and the receivers of our documentation
+//! work.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,78 +8,84 @@ use std::time::{Duration, SystemTime};
 
 use standardwebhooks::Webhook as Library;
 use store::Scope;
-use testkit::receiver::Received;
+use testkit::receiver::ReceivedRequest;
 use testkit::world::run;
 use testkit::{Engine, Receiver, Value, World, json, programs, seconds};
-use touchline::expected::Expected;
+use touchline::if_match::IfMatch;
 use touchline::webhooks::delivery::Status;
 use touchline::webhooks::edit;
 use touchline::webhooks::webhook::Ordering;
 
-use crate::webhooks::{deliveries, happen, happen_as, means, subscribe_all};
+use crate::webhooks::{deliveries, edit_context, publish_events, publish_objects, subscribe_all};
 use crate::webhooks_sample;
 
 const GUIDE: &str = include_str!("../../../../docs/webhooks.md");
 
-/// Lets the world's clock show the time that libraries compare with.
-fn today(w: &World) {
+/// Sets the test clock to the real time, which libraries compare with.
+fn set_clock_to_now(w: &World) {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
-    let shown = w.clock.clock().now().seconds().unsigned_abs();
-    w.pass(seconds(now - shown));
+    let test_time = w.clock.clock().now().seconds().unsigned_abs();
+    w.advance_clock(seconds(now - test_time));
 }
 
-/// A delivery as the programs of others are handed it.
-fn handed(secret: &str, one: &Received, good: bool) -> Value {
-    let body = std::str::from_utf8(&one.body).unwrap();
-    json!({ "secret": secret, "body": body, "good": good, "headers": {
-        "webhook-id": one.header("webhook-id"), "webhook-timestamp": one.header("webhook-timestamp"),
-        "webhook-signature": one.header("webhook-signature") } })
+/// A delivery as input for the verification programs.
+fn delivery_json(secret: &str, delivery: &ReceivedRequest, valid: bool) -> Value {
+    let body = std::str::from_utf8(&delivery.body).unwrap();
+    json!({ "secret": secret, "body": body, "good": valid, "headers": {
+        "webhook-id": delivery.header("webhook-id"), "webhook-timestamp": delivery.header("webhook-timestamp"),
+        "webhook-signature": delivery.header("webhook-signature") } })
 }
 
-/// Real deliveries of all sorts, before, during and after a change of the secret, and some that were tampered with.
-async fn captured(w: &World) -> Vec<Value> {
-    today(w);
+/// Real deliveries before, during and after a secret rotation, and some that were tampered with.
+async fn capture_deliveries(w: &World) -> Vec<Value> {
+    set_clock_to_now(w);
     let receiver = Receiver::start().await;
-    let made = subscribe_all(w, w.harbour, vec![receiver.url()], Ordering::Strict).await;
-    let (id, old) = (made[0].0, made[0].1.reveal());
+    let created = subscribe_all(w, w.harbour, vec![receiver.url()], Ordering::Strict).await;
+    let (id, old) = (created[0].0, created[0].1.reveal());
     let long = "Zoë 🏉 \u{2028}".repeat(2_000);
-    happen_as(w, w.harbour, vec![json!("plain"), json!("Zoë 🏉\u{1b}"), json!(long), json!(1e21)])
-        .await;
+    publish_objects(
+        w,
+        w.harbour,
+        vec![json!("plain"), json!("Zoë 🏉\u{1b}"), json!(long), json!(1e21)],
+    )
+    .await;
     w.deliver().await;
-    let means = means(&w.node);
-    let rotate = move |tx: &store::Tx<'_>| edit::rotate(tx, &means, id, &Expected::Anything);
+    let context = edit_context(&w.node);
+    let rotate = move |tx: &store::Tx<'_>| edit::rotate_secret(tx, &context, id, &IfMatch::Absent);
     let (_, new) = w.db().write(Scope::account(w.harbour, "test"), rotate).await.unwrap();
     let new = new.reveal();
-    happen(w, w.harbour, 1).await;
+    publish_events(w, w.harbour, 1).await;
     w.deliver().await;
-    let sent = receiver.received();
-    assert!(sent[2].body.len() > 20_000);
-    assert_eq!(sent[4].header("webhook-signature").split(' ').count(), 2);
-    let mut all: Vec<_> = sent[..4].iter().map(|one| handed(&old, one, true)).collect();
-    all.extend([handed(&old, &sent[4], true), handed(&new, &sent[4], true)]);
-    all.extend([handed(&new, &sent[0], false)]);
-    let mut tampered = handed(&old, &sent[1], false);
+    let requests = receiver.received();
+    assert!(requests[2].body.len() > 20_000);
+    assert_eq!(requests[4].header("webhook-signature").split(' ').count(), 2);
+    let mut deliveries: Vec<_> =
+        requests[..4].iter().map(|delivery| delivery_json(&old, delivery, true)).collect();
+    deliveries
+        .extend([delivery_json(&old, &requests[4], true), delivery_json(&new, &requests[4], true)]);
+    deliveries.extend([delivery_json(&new, &requests[0], false)]);
+    let mut tampered = delivery_json(&old, &requests[1], false);
     tampered["body"] = tampered["body"].as_str().unwrap().replace("Zoë", "Zoe").into();
-    let mut renamed = handed(&old, &sent[1], false);
-    renamed["headers"]["webhook-id"] = sent[0].header("webhook-id").into();
-    let mut later = handed(&old, &sent[1], false);
-    later["headers"]["webhook-timestamp"] =
+    let mut renamed = delivery_json(&old, &requests[1], false);
+    renamed["headers"]["webhook-id"] = requests[0].header("webhook-id").into();
+    let mut shifted = delivery_json(&old, &requests[1], false);
+    shifted["headers"]["webhook-timestamp"] =
         (w.clock.clock().now().seconds() + 60).to_string().into();
-    all.extend([tampered, renamed, later]);
-    // A day later only the new one signs.
-    w.pass(seconds(86_400));
-    happen(w, w.harbour, 1).await;
+    deliveries.extend([tampered, renamed, shifted]);
+    // A day later only the new secret signs.
+    w.advance_clock(seconds(86_400));
+    publish_events(w, w.harbour, 1).await;
     w.deliver().await;
     let last = receiver.received().pop().unwrap();
     assert_eq!(last.header("webhook-signature").split(' ').count(), 1);
-    all
+    deliveries
 }
 
-/// Asks a program which of these it takes.
-fn asked(mut program: Command, all: &[Value]) -> Value {
+/// Runs a program that reports which of these deliveries it accepts.
+fn verify_with(mut program: Command, deliveries: &[Value]) -> Value {
     let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
-    input.write_all(serde_json::to_string(all).unwrap().as_bytes()).unwrap();
+    input.write_all(serde_json::to_string(deliveries).unwrap().as_bytes()).unwrap();
     drop(input);
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
@@ -90,39 +97,39 @@ fn client(name: &str) -> PathBuf {
 }
 
 testkit::both! {
-    async fn libraries_that_others_wrote_take_what_we_sign(w: &World) {
-        let all = captured(w).await;
-        let good: Vec<_> = all.iter().map(|one| one["good"].as_bool().unwrap()).collect();
-        let crates: Vec<_> = all.iter().map(|one| {
-            let library = Library::new(one["secret"].as_str().unwrap()).unwrap();
-            let headers = one["headers"].as_object().unwrap().iter();
+    async fn third_party_libraries_accept_our_signatures(w: &World) {
+        let deliveries = capture_deliveries(w).await;
+        let expected: Vec<_> = deliveries.iter().map(|delivery| delivery["good"].as_bool().unwrap()).collect();
+        let by_crate: Vec<_> = deliveries.iter().map(|delivery| {
+            let library = Library::new(delivery["secret"].as_str().unwrap()).unwrap();
+            let headers = delivery["headers"].as_object().unwrap().iter();
             let headers = headers.map(|(name, value)| (name.parse().unwrap(), value.as_str().unwrap().parse().unwrap()));
-            library.verify(one["body"].as_str().unwrap().as_bytes(), &headers.collect()).is_ok()
+            library.verify(delivery["body"].as_str().unwrap().as_bytes(), &headers.collect()).is_ok()
         }).collect();
-        assert_eq!(crates, good);
+        assert_eq!(by_crate, expected);
         if let Some(python) = programs::python() {
             let mut command = Command::new(python);
             command.arg(client("verify.py"));
-            assert_eq!(asked(command, &all), json!({ "standardwebhooks": good }));
+            assert_eq!(verify_with(command, &deliveries), json!({ "standardwebhooks": expected }));
         }
         if let Some(folder) = programs::node() {
             let mut command = Command::new("node");
             command.arg(folder.join("verify.mjs")).current_dir(folder);
-            assert_eq!(asked(command, &all), json!({ "standardwebhooks": good, "svix": good }));
+            assert_eq!(verify_with(command, &deliveries), json!({ "standardwebhooks": expected, "svix": expected }));
         }
     }
 }
 
-/// The receiver of the guide that is written in a language.
+/// The sample receiver of the guide in this language.
 fn sample(language: &str) -> &'static str {
     let begin = GUIDE.split_once(&format!("```{language}\n")).unwrap().1;
     begin.split_once("```").unwrap().0
 }
 
-/// A program that ends when the story does.
-struct Listening(Child);
+/// A process that is killed when dropped.
+struct ReceiverProcess(Child);
 
-impl Drop for Listening {
+impl Drop for ReceiverProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -133,13 +140,17 @@ fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Delivers to a receiver that listens on this port, with its own secret and with another.
-async fn is_understood(w: &World, port: u16, start: impl FnOnce(&str) -> Option<Listening>) {
-    today(w);
+/// Delivers to a receiver on this port, with its own secret and with another.
+async fn assert_receiver_works(
+    w: &World,
+    port: u16,
+    start: impl FnOnce(&str) -> Option<ReceiverProcess>,
+) {
+    set_clock_to_now(w);
     let url = format!("http://127.0.0.1:{port}/hook");
-    let made = subscribe_all(w, w.harbour, vec![url.clone(), url], Ordering::Strict).await;
-    let _listening = start(&made[0].1.reveal());
-    // Some are compiled first.
+    let webhooks = subscribe_all(w, w.harbour, vec![url.clone(), url], Ordering::Strict).await;
+    let _process = start(&webhooks[0].1.reveal());
+    // Some samples are compiled first.
     for _ in 0..3_000 {
         if tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
             break;
@@ -147,29 +158,35 @@ async fn is_understood(w: &World, port: u16, start: impl FnOnce(&str) -> Option<
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let long = "Zoë 🏉 ".repeat(2_000);
-    happen_as(w, w.harbour, vec![json!("Zoë 🏉"), json!(long)]).await;
+    publish_objects(w, w.harbour, vec![json!("Zoë 🏉"), json!(long)]).await;
     w.deliver().await;
-    let found: Vec<_> = deliveries(w, made[0].0).await.iter().map(|one| one.status).collect();
-    assert_eq!(found, [Status::Succeeded; 2]);
-    let strangers = deliveries(w, made[1].0).await;
-    assert_eq!(strangers[0].attempts.0[0].status_code, Some(400));
+    let statuses: Vec<_> =
+        deliveries(w, webhooks[0].0).await.iter().map(|delivery| delivery.status).collect();
+    assert_eq!(statuses, [Status::Succeeded; 2]);
+    let other_deliveries = deliveries(w, webhooks[1].0).await;
+    assert_eq!(other_deliveries[0].attempts.0[0].status_code, Some(400));
 }
 
-/// Runs a receiver of the guide as a program, in a folder where it finds its packages.
-fn runs(language: &str, folder: &Path, file: &str, program: &[&str]) {
+/// Runs a sample receiver of the guide as a program, in a folder where it finds its packages.
+fn assert_sample_works(language: &str, folder: &Path, file: &str, program: &[&str]) {
     let path = folder.join(file);
     std::fs::write(&path, sample(language)).unwrap();
     run(Engine::Sqlite, async |w| {
         let port = free_port();
         let address = format!("127.0.0.1:{port}");
-        is_understood(w, port, |secret| {
-            let words =
-                program.iter().map(|word| word.replace("FILE", &path.display().to_string()));
-            let words: Vec<_> = words.map(|word| word.replace("ADDRESS", &address)).collect();
-            let mut command = Command::new(&words[0]);
-            command.args(&words[1..]).env("PORT", port.to_string()).env("WEBHOOK_SECRET", secret);
+        assert_receiver_works(w, port, |secret| {
+            let arguments = program
+                .iter()
+                .map(|argument| argument.replace("FILE", &path.display().to_string()));
+            let arguments: Vec<_> =
+                arguments.map(|argument| argument.replace("ADDRESS", &address)).collect();
+            let mut command = Command::new(&arguments[0]);
+            command
+                .args(&arguments[1..])
+                .env("PORT", port.to_string())
+                .env("WEBHOOK_SECRET", secret);
             command.current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
-            Some(Listening(command.spawn().unwrap()))
+            Some(ReceiverProcess(command.spawn().unwrap()))
         })
         .await;
     });
@@ -181,43 +198,48 @@ fn has(program: &str) -> bool {
 }
 
 #[test]
-fn the_receiver_in_typescript_works() {
+fn typescript_receiver_works() {
     let Some(packages) = programs::node() else { return };
     let folder = tempfile::tempdir_in(packages).unwrap();
-    runs("typescript", folder.path(), "receiver.mjs", &["node", "FILE"]);
+    assert_sample_works("typescript", folder.path(), "receiver.mjs", &["node", "FILE"]);
 }
 
 #[test]
-fn the_receiver_in_python_works() {
+fn python_receiver_works() {
     let Some(python) = programs::python() else { return };
     let folder = tempfile::tempdir().unwrap();
-    runs("python", folder.path(), "receiver.py", &[&python, "FILE"]);
+    assert_sample_works("python", folder.path(), "receiver.py", &[&python, "FILE"]);
 }
 
 #[test]
-fn the_receiver_in_go_works_where_there_is_go() {
+fn go_receiver_works() {
     let folder = tempfile::tempdir().unwrap();
     if has("go") {
-        runs("go", folder.path(), "receiver.go", &["go", "run", "FILE"]);
+        assert_sample_works("go", folder.path(), "receiver.go", &["go", "run", "FILE"]);
     }
 }
 
 #[test]
-fn the_receiver_in_php_works_where_there_is_php() {
+fn php_receiver_works() {
     let folder = tempfile::tempdir().unwrap();
     if has("php") {
-        runs("php", folder.path(), "receiver.php", &["php", "-S", "ADDRESS", "FILE"]);
+        assert_sample_works(
+            "php",
+            folder.path(),
+            "receiver.php",
+            &["php", "-S", "ADDRESS", "FILE"],
+        );
     }
 }
 
 #[test]
-fn the_receiver_in_rust_works_and_is_the_one_of_the_guide() {
+fn rust_receiver_works_and_matches_the_guide() {
     let text = include_str!("webhooks_sample.rs").split_once("\n\n").unwrap().1;
     assert_eq!(sample("rust").trim(), text.trim());
     run(Engine::Sqlite, async |w| {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        is_understood(w, port, |secret| {
+        assert_receiver_works(w, port, |secret| {
             let serving = axum::serve(listener, webhooks_sample::receiver(secret));
             tokio::task::spawn(async move { serving.await.unwrap() });
             None
@@ -227,7 +249,7 @@ fn the_receiver_in_rust_works_and_is_the_one_of_the_guide() {
 }
 
 #[test]
-fn the_guide_is_served() {
+fn serves_the_guide() {
     run(Engine::Sqlite, async |w| {
         let page = w.nobody.get("/docs/webhooks").await.ok();
         assert!(

@@ -1,4 +1,4 @@
-//! `/admin/members/adults`: adults whom an admin has yet to confirm, as such or as guardians.
+//! `/admin/members/adults`: people an admin has yet to confirm as adults or as guardians.
 
 use std::collections::BTreeMap;
 
@@ -9,24 +9,24 @@ use http::StatusCode;
 use kit::Timestamp;
 use store::{Reader, Tx};
 
-use crate::accounts::permits::AdminArea;
-use crate::accounts::rights::Reach;
+use crate::accounts::permissions::AdminArea;
+use crate::accounts::rights::TeamAccess;
 use crate::app::App;
 use crate::ids::PersonId;
 use crate::paging::Order;
-use crate::roster::confirmations::{self, Unconfirmed};
+use crate::roster::confirmations::{self, UnconfirmedPerson};
 use crate::roster::{guardian, pages, person, safeguarding};
-use crate::web::leaf::{Asked, Leaf};
 use crate::web::page::{self, Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
+use crate::web::path::PathParams;
+use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
 const ADULTS: &str = "/admin/members/adults";
-const DONE: [(&str, &str); 4] = [
-    ("confirmed", "You confirmed them."),
-    ("removed", "They are not a guardian of that child any more."),
-    ("minor", "They are treated as a minor from now on."),
-    ("asked", "We sent them a link to confirm their address."),
+const FLASH_MESSAGES: [(&str, &str); 4] = [
+    ("confirmed", "You confirmed this person."),
+    ("removed", "This person is no longer a guardian of that child."),
+    ("minor", "This person is now treated as a minor."),
+    ("asked", "We sent this person a link to confirm their email address."),
 ];
 
 pub(super) fn router() -> Router<App> {
@@ -40,9 +40,9 @@ pub(super) fn router() -> Router<App> {
 
 #[derive(Template)]
 #[template(path = "admin/members_adults.html")]
-struct Adults {
+struct AdultsPage {
     frame: Frame,
-    people: Vec<Unconfirmed>,
+    people: Vec<UnconfirmedPerson>,
     descriptions: BTreeMap<PersonId, Vec<String>>,
     next: String,
     /// Whether email can be sent.
@@ -50,42 +50,57 @@ struct Adults {
     now: Timestamp,
 }
 
-impl Adults {
+impl AdultsPage {
     fn describe(&self, id: &PersonId) -> String {
         self.descriptions.get(id).map(|lines| lines.join(", ")).unwrap_or_default()
     }
 }
 
-async fn list(visitor: Visitor<AdminArea>) -> Outcome {
-    let asked = Asked::of(&visitor, Order::Asc)?;
-    let Leaf { rows: people, next } = Leaf::read(&visitor, &asked, confirmations::list).await?;
+async fn list(visitor: Visitor<AdminArea>) -> PageResult {
+    let request = ListRequest::from_visitor(&visitor, Order::Asc)?;
+    let RowPage { rows: people, next } =
+        RowPage::read(&visitor, &request, confirmations::list).await?;
     let ids = people.iter().map(|one| one.id).collect();
-    let look = move |db: &Reader<'_>| confirmations::descriptions(db, ids);
-    let descriptions = visitor.read(look).await?;
-    let frame =
-        visitor.frame("Adults to confirm", Section::Members).flash(visitor.guest.done(&DONE));
-    let (mail, now) = (visitor.app().courier.has_server(), visitor.app().clock.now());
-    Ok(page::html(StatusCode::OK, &Adults { frame, people, descriptions, next, mail, now })?)
+    let read = move |db: &Reader<'_>| confirmations::descriptions(db, ids);
+    let descriptions = visitor.read(read).await?;
+    let frame = visitor
+        .frame("Adults to confirm", Section::Members)
+        .flash(visitor.guest.done_flash(&FLASH_MESSAGES));
+    let (mail, now) = (visitor.app().direct_mailer.has_server(), visitor.app().clock.now());
+    Ok(page::html(StatusCode::OK, &AdultsPage { frame, people, descriptions, next, mail, now })?)
 }
 
-async fn confirm(At(id): At<PersonId>, posted: Posted<AdminArea>) -> Outcome {
-    let work = move |tx: &Tx<'_>| safeguarding::confirm_adult(tx, &Reach::Everywhere, id).map(drop);
+async fn confirm(
+    PathParams(id): PathParams<PersonId>,
+    posted: VisitorForm<AdminArea>,
+) -> PageResult {
+    let work =
+        move |tx: &Tx<'_>| safeguarding::confirm_adult(tx, &TeamAccess::AllTeams, id).map(drop);
     posted.visitor.write(work).await?;
     Ok(see_other(&format!("{ADULTS}?done=confirmed")))
 }
 
-async fn remove_guardian(At(id): At<PersonId>, posted: Posted<AdminArea>) -> Outcome {
+async fn remove_guardian(
+    PathParams(id): PathParams<PersonId>,
+    posted: VisitorForm<AdminArea>,
+) -> PageResult {
     posted.visitor.write(move |tx: &Tx<'_>| guardian::remove_unconfirmed(tx, id)).await?;
     Ok(see_other(&format!("{ADULTS}?done=removed")))
 }
 
-async fn mark_minor(At(id): At<PersonId>, posted: Posted<AdminArea>) -> Outcome {
-    let work = move |tx: &Tx<'_>| safeguarding::mark_minor(tx, &Reach::Everywhere, id).map(drop);
+async fn mark_minor(
+    PathParams(id): PathParams<PersonId>,
+    posted: VisitorForm<AdminArea>,
+) -> PageResult {
+    let work = move |tx: &Tx<'_>| safeguarding::mark_minor(tx, &TeamAccess::AllTeams, id).map(drop);
     posted.visitor.write(work).await?;
     Ok(see_other(&format!("{ADULTS}?done=minor")))
 }
 
-async fn ask_for_confirmation(At(id): At<PersonId>, posted: Posted<AdminArea>) -> Outcome {
+async fn ask_for_confirmation(
+    PathParams(id): PathParams<PersonId>,
+    posted: VisitorForm<AdminArea>,
+) -> PageResult {
     let visitor = &posted.visitor;
     let person = visitor.read(move |db: &Reader<'_>| person::find(db, id)).await?;
     pages::send_link(visitor.app(), visitor.club()?, &person).await?;

@@ -1,4 +1,4 @@
-//! The audit log: who did what, newest first, with what changed.
+//! The audit log: who did what, newest first, with the changed fields.
 
 use askama::Template;
 use axum::Router;
@@ -11,24 +11,24 @@ use store::Tx;
 
 use super::shared::{Admin, show};
 use crate::accounts::account;
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::admin::audit::{self, AuditTable, Filter};
-use crate::admin::words::{self, Member, Told};
+use crate::admin::audit_text::{self, EntryDetails, FieldChange};
 use crate::app::App;
 use crate::error::Result;
-use crate::exports::api::{Source, send};
+use crate::exports::api::{ExportSource, send};
 use crate::names::{self, Names};
 use crate::paging::{Order, Page};
-use crate::signals::{self, AuditEntry, Tell};
+use crate::signals::{self, AuditEntry, Publish};
 use crate::web::form::Form;
-use crate::web::leaf::Asked;
 use crate::web::page::{Frame, Section};
-use crate::web::visitor::Outcome;
+use crate::web::row_page::ListRequest;
+use crate::web::visitor::PageResult;
 
-/// So many of the latest entries are checked whenever the page is looked at.
-const CHECKED: i64 = 500;
-/// No field of the filter is longer.
-const LONGEST: usize = 100;
+/// How many of the newest entries are verified each time the page is shown.
+const VERIFIED_ENTRIES: i64 = 500;
+/// How many characters of a filter field are read.
+const MAX_FILTER_CHARS: usize = 100;
 
 pub(super) fn router() -> Router<App> {
     Router::new()
@@ -37,45 +37,45 @@ pub(super) fn router() -> Router<App> {
         .route("/admin/audit/check", get(check))
 }
 
-/// What was typed into the filter.
+/// The filter form as submitted.
 #[derive(Debug, Clone)]
-struct Typed {
+struct FilterForm {
     actor: String,
     action: String,
     subject: String,
     from: String,
     to: String,
-    /// What is wrong with the days.
-    wrong: &'static str,
+    /// The error message for the dates; empty if they are valid.
+    date_error: &'static str,
 }
 
-impl Typed {
-    /// Reads the filter; a day is meant in the club's zone, and the last day counts as a whole.
+impl FilterForm {
+    /// Reads the filter. Days are in the club's time zone, and the last day is included.
     fn read(form: &Form, zone: &Zone) -> (Self, Filter) {
-        let text = |name: &str| form.text(name).chars().take(LONGEST).collect::<String>();
-        let day = |name: &str| form.maybe(name).map(str::parse::<Day>);
-        let begin = |day: Day| zone.nearest(day.at_midnight());
+        let text = |name: &str| form.text(name).chars().take(MAX_FILTER_CHARS).collect::<String>();
+        let day = |name: &str| form.optional(name).map(str::parse::<Day>);
+        let midnight = |day: Day| zone.resolve(day.at_midnight());
         let (from, to) = (day("from"), day("to"));
-        let wrong = matches!(from, Some(Err(_))) || matches!(to, Some(Err(_)));
-        let known =
+        let invalid = matches!(from, Some(Err(_))) || matches!(to, Some(Err(_)));
+        let valid =
             |day: Option<std::result::Result<Day, _>>| day.and_then(std::result::Result::ok);
-        let maybe = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-        let typed = Self {
+        let non_empty = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        let form = Self {
             actor: text("actor"),
             action: text("action"),
             subject: text("subject"),
             from: text("from"),
             to: text("to"),
-            wrong: if wrong { "Write days like 2026-09-05." } else { "" },
+            date_error: if invalid { "Enter dates as YYYY-MM-DD, such as 2026-09-05." } else { "" },
         };
         let filter = Filter {
-            actor: maybe(&typed.actor),
-            action: maybe(&typed.action),
-            subject: maybe(&typed.subject),
-            from: known(from).and_then(begin),
-            until: known(to).and_then(|day| day.plus_days(1)).and_then(begin),
+            actor: non_empty(&form.actor),
+            action: non_empty(&form.action),
+            subject: non_empty(&form.subject),
+            from: valid(from).and_then(midnight),
+            until: valid(to).and_then(|day| day.plus_days(1)).and_then(midnight),
         };
-        (typed, filter)
+        (form, filter)
     }
 
     fn is_empty(&self) -> bool {
@@ -85,38 +85,38 @@ impl Typed {
     }
 }
 
-/// Whoever or whatever an entry names: their name, and the page about them.
-struct Named {
-    /// Empty where it is no id.
+/// A name in an entry, with a link to its page in the admin area.
+struct NameLink {
+    /// Empty if the text is not an id.
     id: String,
     name: String,
     href: String,
 }
 
-impl Named {
+impl NameLink {
     fn new(id: &str, names: &Names) -> Self {
-        let known = names.of_id(id);
-        let name = known.or_else(|| names::noun(id)).unwrap_or(id).to_owned();
-        let href = known.and_then(|_| page_of(id)).unwrap_or_default();
+        let resolved = names.get(id);
+        let name = resolved.or_else(|| names::kind_label(id)).unwrap_or(id).to_owned();
+        let href = resolved.and_then(|_| admin_page(id)).unwrap_or_default();
         let id = if names::is_id(id) { id.to_owned() } else { String::new() };
         Self { id, name, href }
     }
 
-    /// A value of the details, in which lists are written with commas.
-    fn value(text: String, names: &Names) -> Self {
+    /// A value of the details; a list is joined with commas.
+    fn from_value(text: String, names: &Names) -> Self {
         if names::is_id(&text) {
             return Self::new(&text, names);
         }
         let parts: Vec<_> = text.split(", ").collect();
-        let listed = parts.len() > 1 && parts.iter().all(|part| names::is_id(part));
-        let called: Vec<_> = parts.iter().map(|part| names.or_id(part)).collect();
-        let name = if listed { called.join(", ") } else { text };
+        let is_id_list = parts.len() > 1 && parts.iter().all(|part| names::is_id(part));
+        let resolved: Vec<_> = parts.iter().map(|part| names.get_or_id(part)).collect();
+        let name = if is_id_list { resolved.join(", ") } else { text };
         Self { id: String::new(), name, href: String::new() }
     }
 }
 
-/// The page about something in the admin area, if there is one.
-fn page_of(id: &str) -> Option<String> {
+/// The address of an object's page in the admin area, if it has one.
+fn admin_page(id: &str) -> Option<String> {
     let (prefix, _) = id.split_once('_')?;
     Some(match prefix {
         "key" => format!("/admin/keys/{id}"),
@@ -133,59 +133,62 @@ fn page_of(id: &str) -> Option<String> {
     })
 }
 
-/// A member of the details, with names in place of ids.
-struct Detail {
+/// A field of the details, with names in place of ids.
+struct FieldView {
     name: String,
-    before: Option<Named>,
-    after: Named,
+    before: Option<NameLink>,
+    after: NameLink,
 }
 
-/// What an entry says beside who did what.
-enum Details {
+/// The details of an entry, with names in place of ids.
+enum DetailsView {
     Erased,
-    Nothing,
-    Listed(Vec<Detail>),
+    Empty,
+    Fields(Vec<FieldView>),
 }
 
-impl Details {
-    fn new(told: Told, names: &Names) -> Self {
-        let detail = |member: Member| Detail {
-            name: member.name.trim_end_matches(" id").to_owned(),
-            before: member.before.map(|text| Named::value(text, names)),
-            after: Named::value(member.after, names),
+impl DetailsView {
+    fn new(details: EntryDetails, names: &Names) -> Self {
+        let view = |field: FieldChange| FieldView {
+            name: field.name.trim_end_matches(" id").to_owned(),
+            before: field.before.map(|text| NameLink::from_value(text, names)),
+            after: NameLink::from_value(field.after, names),
         };
-        match told {
-            Told::Erased => Self::Erased,
-            Told::Nothing => Self::Nothing,
-            Told::Members(members) => Self::Listed(members.into_iter().map(detail).collect()),
+        match details {
+            EntryDetails::Erased => Self::Erased,
+            EntryDetails::Empty => Self::Empty,
+            EntryDetails::Fields(fields) => Self::Fields(fields.into_iter().map(view).collect()),
         }
     }
 }
 
-/// An entry as it is shown.
-struct Shown {
+/// An entry, formatted for the page.
+struct EntryView {
     position: i64,
     at: Timestamp,
-    who: Named,
-    via: Option<Named>,
-    deed: String,
+    actor: NameLink,
+    via: Option<NameLink>,
+    label: String,
     action: String,
-    subject: Named,
+    subject: NameLink,
     request: Option<String>,
-    details: Details,
+    details: DetailsView,
 }
 
-impl Shown {
+impl EntryView {
     fn new(entry: AuditEntry, names: &Names) -> Self {
-        let (actor, app) = audit::doer(&entry);
+        let (actor, app) = audit::actor_and_app(&entry);
         Self {
             position: entry.position,
             at: entry.at,
-            who: Named::new(actor, names),
-            via: app.map(|app| Named::new(app, names)),
-            deed: words::deed(&entry.action),
-            subject: Named::new(&entry.subject, names),
-            details: Details::new(words::told(entry.details.as_deref()), names),
+            actor: NameLink::new(actor, names),
+            via: app.map(|app| NameLink::new(app, names)),
+            label: audit_text::action_label(&entry.action),
+            subject: NameLink::new(&entry.subject, names),
+            details: DetailsView::new(
+                audit_text::describe_details(entry.details.as_deref()),
+                names,
+            ),
             action: entry.action,
             request: entry.request,
         }
@@ -196,58 +199,59 @@ impl Shown {
 #[template(path = "admin/audit.html")]
 struct ListPage {
     frame: Frame,
-    typed: Typed,
-    entries: Vec<Shown>,
+    form: FilterForm,
+    entries: Vec<EntryView>,
     next: String,
     cut_short: bool,
-    /// The address of the same entries as a file.
-    file: String,
-    /// How many entries there are in all, and whether the latest fit together.
+    /// The address of the same entries as CSV.
+    csv_href: String,
+    /// The number of entries in the log.
     count: i64,
-    holds: bool,
+    /// Whether the hash chain of the newest entries is unbroken.
+    is_intact: bool,
     zone: Zone,
 }
 
-async fn list(visitor: Admin) -> Outcome<Response> {
-    let asked = Asked::of(&visitor, Order::Desc)?;
+async fn list(visitor: Admin) -> PageResult<Response> {
+    let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let zone = visitor.read(account::find).await?.timezone;
-    let (typed, filter) = Typed::read(&asked.form, &zone);
-    let page: Page<i64> = asked.page(&visitor)?;
+    let (form, filter) = FilterForm::read(&request.form, &zone);
+    let page: Page<i64> = request.page(&visitor)?;
     let (before, limit) = (page.last, page.limit);
-    let look = move |db: &store::Reader<'_>| {
-        let stretch = audit::look(db, &filter, before, limit)?;
-        let names = Names::of(db, stretch.entries.iter().flat_map(audit::mentioned))?;
-        let holds = signals::holds_lately(db, CHECKED)?;
-        Ok((stretch, names, signals::entries(db)?, holds))
+    let read = move |db: &store::Reader<'_>| {
+        let log = audit::read_page(db, &filter, before, limit)?;
+        let names = Names::load(db, log.entries.iter().flat_map(audit::mentioned_ids))?;
+        let is_intact = signals::verify_latest(db, VERIFIED_ENTRIES)?;
+        Ok((log, names, signals::audit_entry_count(db)?, is_intact))
     };
-    let (stretch, names, count, holds) = visitor.read(look).await?;
-    let next = stretch.next.map(|place| asked.next(&visitor, &place)).transpose()?;
+    let (log, names, count, is_intact) = visitor.read(read).await?;
+    let next = log.next.map(|position| request.next_url(&visitor, &position)).transpose()?;
     let page = ListPage {
         frame: visitor.frame("Audit log", Section::AuditLog),
-        file: format!("/admin/audit.csv?{}", asked.filters()),
-        typed,
-        entries: stretch.entries.into_iter().map(|entry| Shown::new(entry, &names)).collect(),
+        csv_href: format!("/admin/audit.csv?{}", request.filters()),
+        form,
+        entries: log.entries.into_iter().map(|entry| EntryView::new(entry, &names)).collect(),
         next: next.unwrap_or_default(),
-        cut_short: stretch.cut_short,
+        cut_short: log.cut_short,
         count,
-        holds,
+        is_intact,
         zone,
     };
     show(StatusCode::OK, &page)
 }
 
-async fn download(visitor: Admin) -> Outcome<Response> {
+async fn download(visitor: Admin) -> PageResult<Response> {
     let zone = visitor.read(account::find).await?.timezone;
-    let (typed, filter) = Typed::read(&visitor.guest.query()?, &zone);
+    let (form, filter) = FilterForm::read(&visitor.guest.query()?, &zone);
     let account = visitor.club()?.to_string();
     let details = json!({
-        "actor": typed.actor, "action": typed.action, "subject": typed.subject,
-        "from": typed.from, "to": typed.to,
+        "actor": form.actor, "action": form.action, "subject": form.subject,
+        "from": form.from, "to": form.to,
     });
-    let enter = move |tx: &Tx<'_>| tx.audit("audit_log.exported", &account, &details);
-    visitor.write(enter).await?;
+    let record_export = move |tx: &Tx<'_>| tx.audit("audit_log.exported", &account, &details);
+    visitor.write(record_export).await?;
     let (app, scope) = (visitor.app().clone(), visitor.scope()?);
-    let source = Source { app, scope, reach: Reach::Everywhere };
+    let source = ExportSource { app, scope, access: TeamAccess::AllTeams };
     Ok(send(source, "audit.csv", AuditTable(filter), false).await?)
 }
 
@@ -259,12 +263,13 @@ struct CheckPage {
     fault: Option<String>,
 }
 
-/// Walks through the whole log.
-async fn check(visitor: Admin) -> Outcome<Response> {
-    let look =
-        |db: &store::Reader<'_>| -> Result<_> { Ok((signals::entries(db)?, signals::verify(db)?)) };
-    let scope = visitor.scope()?.at_length();
-    let (count, fault) = visitor.app().db.snapshot(scope, look).await?;
-    let frame = visitor.frame("Check of the audit log", Section::AuditLog);
+/// Verifies the whole log.
+async fn check(visitor: Admin) -> PageResult<Response> {
+    let read = |db: &store::Reader<'_>| -> Result<_> {
+        Ok((signals::audit_entry_count(db)?, signals::verify(db)?))
+    };
+    let scope = visitor.scope()?.long_running();
+    let (count, fault) = visitor.app().db.snapshot(scope, read).await?;
+    let frame = visitor.frame("Audit log verification", Section::AuditLog);
     show(StatusCode::OK, &CheckPage { frame, count, fault })
 }

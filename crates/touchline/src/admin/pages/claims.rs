@@ -1,4 +1,4 @@
-//! Who asks to join, for those who look after the whole club.
+//! Requests to join the club, for admins. Coaches decide requests for their own teams elsewhere.
 
 use askama::Template;
 use axum::Router;
@@ -7,18 +7,18 @@ use http::StatusCode;
 use kit::Timestamp;
 use store::Tx;
 
-use super::members::DONE;
-use crate::accounts::permits::AdminArea;
+use super::members::FLASH_MESSAGES;
+use crate::accounts::permissions::AdminArea;
 use crate::app::App;
 use crate::ids::ClaimId;
 use crate::joining::claim;
-use crate::joining::desk::{self, Asked};
+use crate::joining::claim_list::{self, ClaimView};
 use crate::joining::invitation::Relation;
 use crate::paging::Order;
-use crate::web::leaf::{self, Leaf};
 use crate::web::page::{self, Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
+use crate::web::path::PathParams;
+use crate::web::row_page::{self, RowPage};
+use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
 const CLAIMS: &str = "/admin/members/claims";
 
@@ -31,32 +31,36 @@ pub(super) fn router() -> Router<App> {
 
 #[derive(Template)]
 #[template(path = "admin/members_claims.html")]
-struct Claims {
+struct ClaimsPage {
     frame: Frame,
-    waiting: Vec<Asked>,
+    requests: Vec<ClaimView>,
     next: String,
-    /// Where the buttons lead.
+    /// The path that the Approve and Refuse buttons post below.
     base: &'static str,
     now: Timestamp,
 }
 
-async fn list(visitor: Visitor<AdminArea>) -> Outcome {
-    let asked = leaf::Asked::of(&visitor, Order::Asc)?;
-    let Leaf { rows, next } = Leaf::read(&visitor, &asked, claim::open).await?;
-    let waiting = visitor.read(move |db| desk::asked(db, rows)).await?;
-    let frame =
-        visitor.frame("Who wants to join", Section::Members).flash(visitor.guest.done(&DONE));
+async fn list(visitor: Visitor<AdminArea>) -> PageResult {
+    let request = row_page::ListRequest::from_visitor(&visitor, Order::Asc)?;
+    let RowPage { rows, next } = RowPage::read(&visitor, &request, claim::list_open).await?;
+    let requests = visitor.read(move |db| claim_list::for_admin(db, rows)).await?;
+    let frame = visitor
+        .frame("Requests to join", Section::Members)
+        .flash(visitor.guest.done_flash(&FLASH_MESSAGES));
     let now = visitor.app().clock.now();
-    Ok(page::html(StatusCode::OK, &Claims { frame, waiting, next, base: CLAIMS, now })?)
+    Ok(page::html(StatusCode::OK, &ClaimsPage { frame, requests, next, base: CLAIMS, now })?)
 }
 
-async fn approve(At(id): At<ClaimId>, posted: Posted<AdminArea>) -> Outcome {
+async fn approve(
+    PathParams(id): PathParams<ClaimId>,
+    posted: VisitorForm<AdminArea>,
+) -> PageResult {
     let (visitor, by) = (&posted.visitor, posted.visitor.visit.user);
     visitor.write(move |tx: &Tx<'_>| claim::approve(tx, by, id)).await?;
     Ok(see_other(&format!("{CLAIMS}?done=approved")))
 }
 
-async fn refuse(At(id): At<ClaimId>, posted: Posted<AdminArea>) -> Outcome {
+async fn refuse(PathParams(id): PathParams<ClaimId>, posted: VisitorForm<AdminArea>) -> PageResult {
     let (visitor, by) = (&posted.visitor, posted.visitor.visit.user);
     visitor.write(move |tx: &Tx<'_>| claim::refuse(tx, by, id)).await?;
     Ok(see_other(&format!("{CLAIMS}?done=refused")))

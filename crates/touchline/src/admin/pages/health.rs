@@ -1,5 +1,5 @@
-//! Health: what the doctor finds, in words, with what to do. Nothing here tells where the service lies or
-//! how it reaches its database.
+//! Health: the results of `touchline doctor` with advice. Admins of a club need not be operators of the
+//! server, so the page never shows paths, addresses or credentials of the server.
 
 use std::time::Duration;
 
@@ -14,132 +14,138 @@ use super::shared::{Admin, show};
 use crate::app::App;
 use crate::doctor::{self, Finding, Verdict};
 use crate::web::page::{Frame, Section};
-use crate::web::visitor::Outcome;
+use crate::web::visitor::PageResult;
 
-/// A finding is shown again for so long: looking at everything takes a while.
-const KEPT: Duration = Duration::from_secs(60);
+/// How long results are cached: a full check takes a while.
+const CACHE_TTL: Duration = Duration::from_secs(60);
 
 pub(super) fn router() -> Router<App> {
-    Router::new().route("/admin/health", get(look))
+    Router::new().route("/admin/health", get(show_health))
 }
 
-/// A finding as it is shown.
-struct Shown {
+/// A finding, formatted for the page.
+struct FindingView {
     title: &'static str,
     badge: (&'static str, &'static str),
     text: String,
-    /// What to do if it is not well.
+    /// What to do; empty if the check passed.
     advice: &'static str,
 }
 
-impl Shown {
+impl FindingView {
     fn new(finding: &Finding) -> Self {
-        let (title, advice) = about(finding.check);
+        let (title, advice) = title_and_advice(finding.check);
         let badge = match finding.verdict {
-            Verdict::Well => ("good", "Well"),
-            Verdict::Look => ("warn", "Needs a look"),
-            Verdict::Ill => ("bad", "Does not work"),
+            Verdict::Passed => ("good", "OK"),
+            Verdict::Warning => ("warn", "Warning"),
+            Verdict::Failed => ("bad", "Failed"),
         };
-        let well = finding.verdict == Verdict::Well;
-        Self { title, badge, text: text(finding), advice: if well { "" } else { advice } }
+        let passed = finding.verdict == Verdict::Passed;
+        Self { title, badge, text: result_text(finding), advice: if passed { "" } else { advice } }
     }
 }
 
-/// What is looked at, and what to do if it is not well.
-fn about(check: &str) -> (&'static str, &'static str) {
+/// The title of a check, and what to do if it fails.
+fn title_and_advice(check: &str) -> (&'static str, &'static str) {
     match check {
         "database" => (
             "Database",
-            "Run touchline doctor on the server: it says what is wrong. If the file is damaged, restore the last backup.",
+            "Run touchline doctor on the server to see what is wrong. If the file is damaged, restore the last backup.",
         ),
         "schema" => (
-            "Tables",
-            "Run touchline migrate on the server, or use the version that migrated the database.",
+            "Database schema",
+            "Run touchline migrate on the server, or run the version that last migrated the database.",
         ),
         "logs" => (
             "Logs",
-            "Keep a copy of the database, find out who had access to it, and restore the last backup in which the logs are whole.",
+            "Keep a copy of the database, find out who had access to it, and restore the last backup with intact logs.",
         ),
         "folder" => (
             "Data folder",
-            "Let only the user that runs the service read and write the data folder. touchline doctor names it.",
+            "Allow only the user that runs the service to read and write the data folder. touchline doctor shows its path.",
         ),
-        "space" => {
-            ("Disk space", "Make room on the disk, or move the data folder to a larger one.")
-        }
-        "webhooks" => (
-            "Webhooks",
-            "Open Webhooks, look at those that fail and mend or turn off their receivers.",
-        ),
-        "clock" => ("Clock", "Set the clock of the server, and let it be kept by NTP."),
-        "zones" => ("Time zones", "Install a build of touchline that is complete."),
+        "space" => ("Disk space", "Free up disk space, or move the data folder to a larger disk."),
+        "webhooks" => ("Webhooks", "Open Webhooks, then fix or turn off the failing receivers."),
+        "clock" => ("Clock", "Set the server’s clock and keep it synchronized with NTP."),
+        "zones" => ("Time zones", "Install a complete build of Touchline."),
         "address" => (
             "Address",
-            "Put a proxy with HTTPS in front and set base_url to the address that people use.",
+            "Put an HTTPS proxy in front of Touchline and set base_url to the public address.",
         ),
         "mail" => (
-            "Mail",
-            "Set smtp_url to a mail server that takes our letters, with ?tls=required behind it. touchline doctor says what the server answered.",
+            "Email",
+            "Set smtp_url to a mail server that accepts our email, and add ?tls=required. touchline doctor shows the server’s answer.",
         ),
-        "backup" => {
-            ("Backups", "Run touchline backup create every night, and keep the files elsewhere.")
-        }
-        _ => ("Something else", "Run touchline doctor on the server: it says what is wrong."),
+        "backup" => (
+            "Backups",
+            "Run touchline backup create every night, and keep the files on another machine.",
+        ),
+        "cards" => (
+            "Card payments",
+            "Set stripe_webhook_secret, so that Stripe confirms payments at once.",
+        ),
+        _ => ("Other", "Run touchline doctor on the server to see what is wrong."),
     }
 }
 
-/// What was found. Where the doctor names paths, servers or accounts, only the gist is told.
-fn text(finding: &Finding) -> String {
-    let told = match (finding.check, finding.verdict) {
-        ("space" | "clock" | "zones" | "backup" | "schema", _)
-        | ("webhooks", Verdict::Well | Verdict::Look) => return finding.detail.clone(),
-        ("database", Verdict::Well) => "The database answers and is whole.",
-        ("database", _) => "The database has a fault.",
-        ("logs", Verdict::Well) => "The logs of every account are whole.",
+/// The result of a check. Details that name paths, servers or other accounts are replaced by a summary.
+fn result_text(finding: &Finding) -> String {
+    let summary = match (finding.check, finding.verdict) {
+        ("space" | "clock" | "zones" | "backup" | "schema" | "cards", _)
+        | ("webhooks", Verdict::Passed | Verdict::Warning) => return finding.detail.clone(),
+        ("database", Verdict::Passed) => "The database answers and is intact.",
+        ("database", _) => "The database is damaged or does not answer.",
+        ("logs", Verdict::Passed) => "The logs of all clubs are intact.",
         ("logs", _) => "A log was altered or could not be read.",
-        ("folder", Verdict::Well) => "The data folder can be written and is closed to others.",
-        ("folder", Verdict::Look) => "Other users of the server can look into the data folder.",
-        ("folder", Verdict::Ill) => "The data folder cannot be written.",
-        ("address", Verdict::Well) => "People reach the service at a safe address.",
-        ("address", _) => "The address of the service is not set, or not encrypted.",
-        ("mail", Verdict::Well) => "The mail server takes our letters.",
-        ("mail", Verdict::Look) => "No mail is sent, or the password can be read on the way.",
-        ("mail", Verdict::Ill) => "The mail server does not take our letters.",
-        (_, Verdict::Well) => "All is well.",
-        _ => "Something needs attention.",
+        ("folder", Verdict::Passed) => {
+            "The data folder is writable, and only the service can access it."
+        }
+        ("folder", Verdict::Warning) => "Other users of the server can read the data folder.",
+        ("folder", Verdict::Failed) => "The data folder is not writable.",
+        ("address", Verdict::Passed) => {
+            "People reach the service over HTTPS, or it runs only on this machine."
+        }
+        ("address", _) => "The public address is not set, or does not use HTTPS.",
+        ("mail", Verdict::Passed) => "The mail server accepts our email.",
+        ("mail", Verdict::Warning) => {
+            "No mail server is set, or the connection to it is not encrypted."
+        }
+        ("mail", Verdict::Failed) => "The mail server does not accept our email.",
+        (_, Verdict::Passed) => "The check passed.",
+        _ => "This needs attention.",
     };
-    told.to_owned()
+    summary.to_owned()
 }
 
 #[derive(Template)]
 #[template(path = "admin/health.html")]
 struct HealthPage {
     frame: Frame,
-    found: Vec<Shown>,
-    /// How many need attention.
+    findings: Vec<FindingView>,
+    /// How many findings need attention.
     open: usize,
     at: Timestamp,
     now: Timestamp,
     version: &'static str,
 }
 
-async fn look(visitor: Admin) -> Outcome<Response> {
+async fn show_health(visitor: Admin) -> PageResult<Response> {
     let app = visitor.app();
     let now = app.clock.now();
-    // One at a time: whoever comes second is shown what the first one found.
-    let mut kept = app.checkup.lock().await;
-    let recent = kept.take().filter(|(at, _)| now < at.plus(KEPT) && *at <= now);
+    // The lock makes concurrent visitors wait for one check and share its results.
+    let mut cached = app.last_doctor_run.lock().await;
+    let recent = cached.take().filter(|(at, _)| now < at.plus(CACHE_TTL) && *at <= now);
     let (at, findings) = match recent {
         Some(recent) => recent,
-        None => (now, doctor::examine(&app.db, &app.config, now).await),
+        None => (now, doctor::run_checks(&app.db, &app.config, now).await),
     };
-    let found: Vec<_> = findings.iter().map(Shown::new).collect();
-    let open = findings.iter().filter(|finding| finding.verdict != Verdict::Well).count();
-    *kept = Some((at, findings));
-    drop(kept);
+    let views: Vec<_> = findings.iter().map(FindingView::new).collect();
+    let open = findings.iter().filter(|finding| finding.verdict != Verdict::Passed).count();
+    *cached = Some((at, findings));
+    drop(cached);
     let frame = visitor.frame("Health", Section::Health);
     let version = env!("CARGO_PKG_VERSION");
-    show(StatusCode::OK, &HealthPage { frame, found, open, at, now, version })
+    show(StatusCode::OK, &HealthPage { frame, findings: views, open, at, now, version })
 }
 
 #[cfg(test)]
@@ -147,13 +153,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_secret_is_told() {
+    fn details_of_the_server_are_not_shown() {
         let checks = ["database", "logs", "folder", "address", "mail", "something new"];
         for check in checks {
-            for verdict in [Verdict::Well, Verdict::Look, Verdict::Ill] {
+            for verdict in [Verdict::Passed, Verdict::Warning, Verdict::Failed] {
                 let detail = "/srv/data postgres://u:hunter2@db/x acc_1".to_owned();
-                let shown = Shown::new(&Finding { check, verdict, detail });
-                assert!(!shown.text.contains("hunter2") && !shown.text.contains("/srv"), "{check}");
+                let view = FindingView::new(&Finding { check, verdict, detail });
+                assert!(!view.text.contains("hunter2") && !view.text.contains("/srv"), "{check}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Invitations: who may join the club, by a link of their own or by a team's.
+//! Invitations to the club: personal links, and links for a whole team.
 
 use std::time::Duration;
 
@@ -8,54 +8,55 @@ use axum::routing::{get, post};
 use http::StatusCode;
 use kit::Timestamp;
 use kit::secret::{Token, sha256};
-use kit::word::Word;
+use kit::string_enum::StringEnum;
 use store::{Reader, Tx};
 
-use super::members::{DONE, MEMBERS};
+use super::members::{FLASH_MESSAGES, MEMBERS};
 use crate::accounts::account;
-use crate::accounts::permits::AdminArea;
+use crate::accounts::permissions::AdminArea;
 use crate::accounts::user::Role;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::{InvitationId, PersonId, TeamId};
-use crate::joining::desk;
+use crate::joining::claim_list;
 use crate::joining::invitation::{self, Invitation, NewInvitation, Relation};
-use crate::joining::pages::link::{self, New};
+use crate::joining::pages::link::{self, NewLink};
+use crate::mailer::direct::DirectEmail;
 use crate::names::Names;
 use crate::paging::Order;
-use crate::post::courier::Note;
 use crate::roster::person;
 use crate::web::form::{Faults, Form};
-use crate::web::leaf::{Asked, Leaf};
-use crate::web::pace::Pace;
 use crate::web::page::{self, Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
+use crate::web::path::PathParams;
+use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::throttle::RateLimit;
+use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
 const INVITATIONS: &str = "/admin/members/invitations";
 
-/// How many invitations of a club are sent by mail.
-const MAILED: Pace = Pace { what: "invitation", burst: 50, every: Duration::from_secs(60) };
+/// How many invitation emails a club can send.
+const EMAIL_LIMIT: RateLimit =
+    RateLimit { name: "invitation", burst: 50, interval: Duration::from_secs(60) };
 
 pub(super) fn router() -> Router<App> {
     Router::new()
-        .route("/admin/members/invite", get(ask).post(invite))
+        .route("/admin/members/invite", get(show_form).post(invite))
         .route(INVITATIONS, get(list))
         .route("/admin/members/invitations/{id}/revoke", post(revoke))
-        .route("/admin/members/link", post(open_team))
+        .route("/admin/members/link", post(create_team_link))
 }
 
-/// What the form says.
+/// The form as submitted.
 #[derive(Debug, Default)]
-struct Filled {
+struct InviteForm {
     email: String,
     role: String,
     relation: String,
     person: String,
 }
 
-impl Filled {
-    fn of(form: &Form) -> Self {
+impl InviteForm {
+    fn from_form(form: &Form) -> Self {
         let text = |name: &str| form.text(name).to_owned();
         Self {
             email: text("email"),
@@ -65,187 +66,196 @@ impl Filled {
         }
     }
 
-    /// The invitation that is meant.
-    fn wanted(&self) -> Result<NewInvitation> {
-        let wrong =
+    /// Validates the form.
+    fn validate(&self) -> Result<NewInvitation> {
+        let invalid =
             |pointer, detail: &'static str| Error::new(Code::ValidationFailed, detail).at(pointer);
-        let role = Role::parse(&self.role).ok_or_else(|| wrong("/role", "Choose a role."))?;
+        let role = Role::parse(&self.role).ok_or_else(|| invalid("/role", "Choose a role."))?;
         let person: Option<PersonId> = match self.person.as_str() {
             "" => None,
-            text => Some(text.parse().map_err(|_| wrong("/person", "Choose somebody."))?),
+            text => Some(text.parse().map_err(|_| invalid("/person", "Choose a person."))?),
         };
         let relation = Relation::parse(&self.relation).filter(|r| *r != Relation::Coach);
-        let tie = match (relation, person) {
+        let relation_to = match (relation, person) {
             (None, None) => None,
             (None, Some(_)) => {
-                return Err(wrong(
+                return Err(invalid(
                     "/person",
-                    "Choose how the invited person is related to this person: “Parent of” or “Is”.",
+                    "Choose “Parent of a person on the roster” or “Person on the roster”.",
                 ));
             }
-            (Some(_), None) => return Err(wrong("/person", "Choose somebody from the roster.")),
+            (Some(_), None) => return Err(invalid("/person", "Choose a person on the roster.")),
             (Some(relation), Some(person)) => Some((relation, person)),
         };
-        Ok(NewInvitation { email: self.email.clone(), role, tie })
+        Ok(NewInvitation { email: self.email.clone(), role, relation_to })
     }
 }
 
 #[derive(Template)]
 #[template(path = "admin/members_invite.html")]
-struct Invite {
+struct InvitePage {
     frame: Frame,
-    filled: Filled,
+    form: InviteForm,
     roles: Vec<Role>,
     people: Vec<(PersonId, String)>,
     teams: Vec<(TeamId, String)>,
     faults: Faults,
 }
 
-async fn form_page(visitor: &Visitor<AdminArea>, filled: Filled, faults: Faults) -> Outcome {
-    let look = |db: &Reader<'_>| Ok((desk::people(db)?, desk::teams(db)?));
-    let (people, teams) = visitor.read(look).await?;
+async fn form_page(visitor: &Visitor<AdminArea>, form: InviteForm, faults: Faults) -> PageResult {
+    let read =
+        |db: &Reader<'_>| Ok((claim_list::people_on_rosters(db)?, claim_list::active_teams(db)?));
+    let (people, teams) = visitor.read(read).await?;
     let owner = visitor.visit.role == Some(Role::Owner);
     let roles = [Role::Member, Role::Admin, Role::Owner];
     let roles = roles.into_iter().filter(|role| owner || *role != Role::Owner).collect();
     let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    let frame = visitor.frame("Invite somebody", Section::Members);
-    Ok(page::html(status, &Invite { frame, filled, roles, people, teams, faults })?)
+    let frame = visitor.frame("Invite", Section::Members);
+    Ok(page::html(status, &InvitePage { frame, form, roles, people, teams, faults })?)
 }
 
-async fn ask(visitor: Visitor<AdminArea>) -> Outcome {
-    visitor.fresh("/admin/members/invite")?;
-    let filled = Filled { role: Role::Member.word().to_owned(), ..Filled::default() };
-    form_page(&visitor, filled, Faults::default()).await
+async fn show_form(visitor: Visitor<AdminArea>) -> PageResult {
+    visitor.require_recent_password("/admin/members/invite")?;
+    let form = InviteForm { role: Role::Member.as_str().to_owned(), ..InviteForm::default() };
+    form_page(&visitor, form, Faults::default()).await
 }
 
-/// Invites somebody, and shows their link once.
-async fn invite(posted: Posted<AdminArea>) -> Outcome {
-    let Posted { visitor, form } = posted;
-    visitor.fresh("/admin/members/invite")?;
-    let filled = Filled::of(&form);
+/// Creates an invitation and shows its link, once.
+async fn invite(posted: VisitorForm<AdminArea>) -> PageResult {
+    let VisitorForm { visitor, form } = posted;
+    visitor.require_recent_password("/admin/members/invite")?;
+    let invite_form = InviteForm::from_form(&form);
     let by = visitor.visit.user;
-    let made = match filled.wanted() {
-        Ok(wanted) => visitor.write(move |tx: &Tx<'_>| invitation::invite(tx, by, wanted)).await,
+    let created = match invite_form.validate() {
+        Ok(new) => visitor.write(move |tx: &Tx<'_>| invitation::invite(tx, by, new)).await,
         Err(error) => Err(error),
     };
-    let (made, token) = match made {
-        Ok(made) => made,
-        Err(error) if is_told(&error) => {
-            return form_page(&visitor, filled, (&error).into()).await;
+    let (invitation, token) = match created {
+        Ok(created) => created,
+        Err(error) if is_form_error(&error) => {
+            return form_page(&visitor, invite_form, (&error).into()).await;
         }
         Err(error) => return Err(error.into()),
     };
-    let mailed = mail(&visitor, &made, &token).await?;
+    let mailed = send_invitation_email(&visitor, &invitation, &token).await?;
     let frame = visitor.frame("Invitation", Section::Members);
-    let email = made.email.as_deref();
-    let expires_at = made.expires_at;
-    let new = New { token: &token, expires_at, email, mailed, back: INVITATIONS };
+    let email = invitation.email.as_deref();
+    let expires_at = invitation.expires_at;
+    let new = NewLink { token: &token, expires_at, email, mailed, back: INVITATIONS };
     Ok(link::show(&visitor, frame, &new)?)
 }
 
-/// Sends an invitation by mail, if letters can be sent and nobody sends too many. Says whether it did.
-async fn mail(
+/// Emails an invitation, unless no mail server is set or the club's limit is reached. Returns whether it did.
+async fn send_invitation_email(
     visitor: &Visitor<AdminArea>,
     invitation: &Invitation,
     token: &Token,
 ) -> Result<bool> {
     let app = visitor.app();
     let club = visitor.read(|db: &Reader<'_>| account::find(db)).await?;
-    // Nobody lives at the addresses of the demo club.
+    // The email addresses of the demo club are made up.
     let Some(email) = invitation.email.clone().filter(|_| !club.demo) else { return Ok(false) };
     let sender = sha256(club.id.to_string().as_bytes());
-    if !app.courier.has_server() || app.paces.take(MAILED, sender).is_err() {
+    if !app.direct_mailer.has_server() || app.throttle.check(EMAIL_LIMIT, sender).is_err() {
         return Ok(false);
     }
     let text = format!(
-        "You are invited to {} on Touchline.\n\nOpen this link within 72 hours to join:\n\n{}\n\n\
-         If you do not know the club, do nothing.\n",
+        "You are invited to join {} on Touchline.\n\nOpen this link within 72 hours to join:\n\n{}\n\n\
+         If you do not know the club, ignore this email.\n",
         club.name,
-        link::mailed_address(app, token)
+        link::mailed_url(app, token)
     );
     let subject = format!("Join {}", club.name);
-    app.courier.send(app, Note { to_name: String::new(), to_address: email, subject, text });
+    app.direct_mailer
+        .send(app, DirectEmail { to_name: String::new(), to_address: email, subject, text });
     Ok(true)
 }
 
-fn is_told(error: &Error) -> bool {
+/// Whether the form shows an error, instead of an error page.
+fn is_form_error(error: &Error) -> bool {
     matches!(error.code, Code::ValidationFailed | Code::Taken | Code::InvalidState)
 }
 
-/// Makes a team's link in place of the one it had, and shows it once.
-async fn open_team(posted: Posted<AdminArea>) -> Outcome {
-    let Posted { visitor, form } = posted;
-    visitor.fresh("/admin/members/invite")?;
+/// Creates a team's link, which replaces its previous one, and shows it once.
+async fn create_team_link(posted: VisitorForm<AdminArea>) -> PageResult {
+    let VisitorForm { visitor, form } = posted;
+    visitor.require_recent_password("/admin/members/invite")?;
     let team: TeamId = form.text("team").parse().map_err(|_| Error::not_found())?;
     let by = visitor.visit.user;
-    let open = move |tx: &Tx<'_>| invitation::open_team(tx, by, team);
-    let (made, token) = visitor.write(open).await?;
-    let frame = visitor.frame("A link for a team", Section::Members);
-    let expires_at = made.expires_at;
-    let new = New { token: &token, expires_at, email: None, mailed: false, back: INVITATIONS };
+    let create = move |tx: &Tx<'_>| invitation::create_team_link(tx, by, team);
+    let (invitation, token) = visitor.write(create).await?;
+    let frame = visitor.frame("Team link", Section::Members);
+    let expires_at = invitation.expires_at;
+    let new = NewLink { token: &token, expires_at, email: None, mailed: false, back: INVITATIONS };
     Ok(link::show(&visitor, frame, &new)?)
 }
 
-/// An invitation with the names it mentions.
-struct Line {
+/// An invitation with the names of its team, person and creator.
+struct InvitationRow {
     invitation: Invitation,
     team: Option<String>,
     person: Option<String>,
-    by: String,
+    created_by: String,
 }
 
 #[derive(Template)]
 #[template(path = "admin/members_invitations.html")]
-struct Invitations {
+struct InvitationsPage {
     frame: Frame,
-    lines: Vec<Line>,
+    rows: Vec<InvitationRow>,
     next: String,
     now: Timestamp,
 }
 
-async fn list(visitor: Visitor<AdminArea>) -> Outcome {
-    let asked = Asked::of(&visitor, Order::Desc)?;
-    let Leaf { rows, next } = Leaf::read(&visitor, &asked, invitation::open).await?;
-    let lines = visitor.read(move |db| named(db, rows)).await?;
-    let frame =
-        visitor.frame("Open invitations", Section::Members).flash(visitor.guest.done(&DONE));
+async fn list(visitor: Visitor<AdminArea>) -> PageResult {
+    let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
+    let RowPage { rows, next } = RowPage::read(&visitor, &request, invitation::list_open).await?;
+    let rows = visitor.read(move |db| with_names(db, rows)).await?;
+    let frame = visitor
+        .frame("Open invitations", Section::Members)
+        .flash(visitor.guest.done_flash(&FLASH_MESSAGES));
     let now = visitor.app().clock.now();
-    Ok(page::html(StatusCode::OK, &Invitations { frame, lines, next, now })?)
+    Ok(page::html(StatusCode::OK, &InvitationsPage { frame, rows, next, now })?)
 }
 
-fn named(db: &Reader<'_>, rows: Vec<Invitation>) -> Result<Vec<Line>> {
-    let people = person::all(db, rows.iter().filter_map(|row| row.person_id).collect())?;
-    let teams = desk::named(db, rows.iter().filter_map(|row| row.team_id).collect())?;
-    let names = Names::of(db, rows.iter().map(|row| row.created_by.as_str()))?;
-    let line = |invitation: Invitation| {
+fn with_names(db: &Reader<'_>, invitations: Vec<Invitation>) -> Result<Vec<InvitationRow>> {
+    let people =
+        person::find_many(db, invitations.iter().filter_map(|one| one.person_id).collect())?;
+    let teams =
+        claim_list::team_names(db, invitations.iter().filter_map(|one| one.team_id).collect())?;
+    let names = Names::load(db, invitations.iter().map(|one| one.created_by.as_str()))?;
+    let row = |invitation: Invitation| {
         let team = teams.iter().find(|(id, _)| Some(*id) == invitation.team_id);
         let person = invitation.person_id.and_then(|id| people.get(&id));
-        Line {
+        InvitationRow {
             team: team.map(|(_, name)| name.clone()),
             person: person.map(person::display_name),
-            by: names.of_id(&invitation.created_by).unwrap_or("Somebody").to_owned(),
+            created_by: names.get(&invitation.created_by).unwrap_or("Unknown").to_owned(),
             invitation,
         }
     };
-    Ok(rows.into_iter().map(line).collect())
+    Ok(invitations.into_iter().map(row).collect())
 }
 
-/// Takes an invitation back.
-async fn revoke(At(id): At<InvitationId>, posted: Posted<AdminArea>) -> Outcome {
+/// Revokes an invitation.
+async fn revoke(
+    PathParams(id): PathParams<InvitationId>,
+    posted: VisitorForm<AdminArea>,
+) -> PageResult {
     let (visitor, by) = (&posted.visitor, posted.visitor.visit.user);
     visitor.write(move |tx: &Tx<'_>| invitation::revoke(tx, by, id)).await?;
     Ok(see_other(&format!("{INVITATIONS}?done=revoked")))
 }
 
-impl Line {
-    /// For whom it is, in words.
-    fn target(&self) -> &str {
+impl InvitationRow {
+    /// Who the invitation is for.
+    fn recipient(&self) -> &str {
         let email = self.invitation.email.as_deref();
-        email.or(self.team.as_deref()).unwrap_or("Anybody with the link")
+        email.or(self.team.as_deref()).unwrap_or("Anyone with the link")
     }
 
-    /// Where the button leads.
-    fn revocation(&self) -> String {
+    /// The address that the Revoke button posts to.
+    fn revoke_href(&self) -> String {
         format!("{MEMBERS}/invitations/{}/revoke", self.invitation.id)
     }
 }

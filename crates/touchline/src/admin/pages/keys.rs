@@ -1,4 +1,4 @@
-//! API keys: what there is, making one, and revoking it.
+//! API keys: list, create, rename and revoke.
 
 use askama::Template;
 use axum::Router;
@@ -6,16 +6,16 @@ use axum::response::Response;
 use axum::routing::get;
 use http::StatusCode;
 use kit::secret::ApiKey;
-use kit::word::Word;
+use kit::string_enum::StringEnum;
 use kit::{Timestamp, Zone};
 use store::{Reader, Tx};
 
-use super::keys_form::{KeyForm, LIVES};
+use super::keys_form::{KeyForm, LIFETIMES};
 use super::shared::{Admin, is_owner, show};
 use crate::accounts::account;
 use crate::accounts::api_key::{self, Key, State};
-use crate::accounts::permits::AdminArea;
-use crate::accounts::rights::{Listed, Reach, ScopeName};
+use crate::accounts::permissions::AdminArea;
+use crate::accounts::rights::{ScopeName, SpaceSeparated, TeamAccess};
 use crate::accounts::usage;
 use crate::accounts::user::{self, Role};
 use crate::app::App;
@@ -26,132 +26,130 @@ use crate::names::Names;
 use crate::paging::{Order, Page};
 use crate::teams::team::{self, Status, Team, TeamFilter};
 use crate::web::form::{Faults, Form};
-use crate::web::leaf::{Asked, Leaf};
-use crate::web::once::{Once, new_nonce, nonce, once};
+use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
 use crate::web::page::{Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, Posted, see_other};
+use crate::web::path::PathParams;
+use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::visitor::{PageResult, VisitorForm, see_other};
 
-/// So many teams can be chosen from.
-const TEAMS: i64 = 200;
-/// So many names are written out before the rest is counted.
-const NAMED: usize = 2;
-/// What is said after something was done.
-const DONE: [(&str, &str); 2] = [
-    ("revoked", "The key was revoked. Nothing opens with it any more."),
-    ("renamed", "The key has a new name."),
-];
+/// How many teams the form offers.
+const MAX_TEAMS: i64 = 200;
+/// How many names a table cell lists before "and … more".
+const MAX_NAMES: usize = 2;
+/// The messages that a page shows after a redirect, by the value of `?done=`.
+const FLASH_MESSAGES: [(&str, &str); 2] =
+    [("revoked", "The key was revoked. It no longer works."), ("renamed", "The key was renamed.")];
 
 pub(super) fn router() -> Router<App> {
     Router::new()
         .route("/admin/keys", get(list))
         .route("/admin/keys/new", get(new).post(create))
-        .route("/admin/keys/{id}", get(one).post(rename))
-        .route("/admin/keys/{id}/revoke", get(ask_revoke).post(revoke))
+        .route("/admin/keys/{id}", get(show_key).post(rename))
+        .route("/admin/keys/{id}/revoke", get(confirm_revoke).post(revoke))
 }
 
-/// A key as it is shown.
-struct Shown {
+/// A key, formatted for the pages.
+struct KeyView {
     key: Key,
-    /// What it may do, in words.
+    /// Descriptions of its scopes.
     rights: Vec<&'static str>,
-    /// The names of the teams it is narrowed to.
+    /// The names of the teams it is restricted to; none for all teams.
     teams: Option<Vec<String>>,
     creator: String,
-    lives: bool,
-    due: bool,
+    is_active: bool,
+    needs_rotation: bool,
 }
 
-impl Shown {
+impl KeyView {
     fn new(key: Key, names: &Names, now: Timestamp) -> Self {
-        let rights = if key.scopes.everything() {
-            vec!["Everything"]
+        let rights = if key.scopes.is_wildcard() {
+            vec!["Full access"]
         } else {
-            key.scopes.names().map(ScopeName::allows).collect()
+            key.scopes.names().map(ScopeName::description).collect()
         };
-        let written = |Listed(teams): &Listed<crate::ids::TeamId>| {
-            teams.iter().map(|id| names.or_id(&id.to_string()).to_owned()).collect()
+        let team_names = |SpaceSeparated(teams): &SpaceSeparated<crate::ids::TeamId>| {
+            teams.iter().map(|id| names.get_or_id(&id.to_string()).to_owned()).collect()
         };
         Self {
             rights,
-            teams: key.team_ids.as_ref().map(written),
-            creator: names.or_id(&key.created_by).to_owned(),
-            lives: key.lives(now),
-            due: key.is_due(now),
+            teams: key.team_ids.as_ref().map(team_names),
+            creator: names.get_or_id(&key.created_by).to_owned(),
+            is_active: key.is_active(now),
+            needs_rotation: key.needs_rotation(now),
             key,
         }
     }
 
-    /// What it may do, cut short.
-    fn rights_in_short(&self) -> String {
-        in_short(&self.rights)
+    /// The first few scope descriptions.
+    fn rights_summary(&self) -> String {
+        summarize(&self.rights)
     }
 
-    fn teams_in_short(&self) -> String {
-        self.teams.as_deref().map_or_else(|| "All teams".to_owned(), in_short)
+    fn teams_summary(&self) -> String {
+        self.teams.as_deref().map_or_else(|| "All teams".to_owned(), summarize)
     }
 
-    /// Its state as a kind of badge and a word.
+    /// The kind and text of its status badge.
     fn state(&self) -> (&'static str, &'static str) {
-        match (self.key.revoked_at, self.lives) {
+        match (self.key.revoked_at, self.is_active) {
             (Some(_), _) => ("bad", "Revoked"),
             (None, false) => ("", "Expired"),
-            (None, true) if self.due => ("warn", "Older than 90 days"),
+            (None, true) if self.needs_rotation => ("warn", "Older than 90 days"),
             (None, true) => ("good", "Active"),
         }
     }
 }
 
-/// The first few of a list, and how many more there are.
-fn in_short<T: AsRef<str>>(all: &[T]) -> String {
-    let first: Vec<_> = all.iter().take(NAMED).map(AsRef::as_ref).collect();
-    match all.len().saturating_sub(NAMED) {
+/// The first few items, and how many more there are.
+fn summarize<T: AsRef<str>>(all: &[T]) -> String {
+    let first: Vec<_> = all.iter().take(MAX_NAMES).map(AsRef::as_ref).collect();
+    match all.len().saturating_sub(MAX_NAMES) {
         0 => first.join(", "),
         more => format!("{} and {more} more", first.join(", ")),
     }
 }
 
-/// The ids of a key that have names.
-fn mentioned(key: &Key) -> Vec<String> {
-    let teams = key.team_ids.iter().flat_map(|Listed(teams)| teams);
+/// The ids in a key that resolve to names.
+fn mentioned_ids(key: &Key) -> Vec<String> {
+    let teams = key.team_ids.iter().flat_map(|SpaceSeparated(teams)| teams);
     teams.map(ToString::to_string).chain([key.created_by.clone()]).collect()
 }
 
-fn named(db: &Reader<'_>, keys: &[Key]) -> Result<Names> {
-    let ids: Vec<_> = keys.iter().flat_map(mentioned).collect();
-    Names::of(db, ids.iter().map(String::as_str))
+fn load_names(db: &Reader<'_>, keys: &[Key]) -> Result<Names> {
+    let ids: Vec<_> = keys.iter().flat_map(mentioned_ids).collect();
+    Names::load(db, ids.iter().map(String::as_str))
 }
 
 #[derive(Template)]
 #[template(path = "admin/keys.html")]
 struct ListPage {
     frame: Frame,
-    keys: Vec<Shown>,
+    keys: Vec<KeyView>,
     next: String,
     state: &'static str,
     now: Timestamp,
 }
 
-async fn list(visitor: Admin) -> Outcome<Response> {
-    let asked = Asked::of(&visitor, Order::Desc)?;
-    let (state, word) = match asked.form.text("state") {
-        "over" => (Some(State::Over), "over"),
-        "old" => (Some(State::Old), "old"),
+async fn list(visitor: Admin) -> PageResult<Response> {
+    let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
+    let (state, state_name) = match request.form.text("state") {
+        "over" => (Some(State::Inactive), "over"),
+        "old" => (Some(State::NeedsRotation), "old"),
         "expiring" => (Some(State::Expiring), "expiring"),
         "all" => (None, "all"),
-        _ => (Some(State::Live), ""),
+        _ => (Some(State::Active), ""),
     };
-    let shown =
-        Leaf::read(&visitor, &asked, move |db, page| api_key::page(db, state, page)).await?;
-    let keys = shown.rows.clone();
-    let names = visitor.read(move |db| named(db, &keys)).await?;
+    let listing =
+        RowPage::read(&visitor, &request, move |db, page| api_key::page(db, state, page)).await?;
+    let keys = listing.rows.clone();
+    let names = visitor.read(move |db| load_names(db, &keys)).await?;
     let now = visitor.app().clock.now();
     let frame = visitor.frame("API keys", Section::ApiKeys);
     let page = ListPage {
-        frame: frame.flash(visitor.guest.done(&DONE)),
-        keys: shown.rows.into_iter().map(|key| Shown::new(key, &names, now)).collect(),
-        next: shown.next,
-        state: word,
+        frame: frame.flash(visitor.guest.done_flash(&FLASH_MESSAGES)),
+        keys: listing.rows.into_iter().map(|key| KeyView::new(key, &names, now)).collect(),
+        next: listing.next,
+        state: state_name,
         now,
     };
     show(StatusCode::OK, &page)
@@ -167,14 +165,14 @@ struct NewPage {
     scopes: Vec<(&'static str, &'static str)>,
     teams: Vec<Team>,
     more_teams: bool,
-    lives: [(&'static str, &'static str); 4],
+    lifetimes: [(&'static str, &'static str); 4],
     owner: bool,
-    /// What is said about addresses, with that of the visitor.
+    /// The hint of the address field, which includes the visitor's own address.
     hint: String,
 }
 
-async fn new(visitor: Admin) -> Outcome<Response> {
-    visitor.fresh(&visitor.guest.asked)?;
+async fn new(visitor: Admin) -> PageResult<Response> {
+    visitor.require_recent_password(&visitor.guest.path_and_query)?;
     let form = KeyForm::read_link(&visitor.guest.query()?);
     let nonce = new_nonce(visitor.app());
     show_form(&visitor, form, Faults::default(), nonce, StatusCode::OK).await
@@ -186,23 +184,23 @@ async fn show_form(
     faults: Faults,
     nonce: String,
     status: StatusCode,
-) -> Outcome<Response> {
+) -> PageResult<Response> {
     let mut teams = visitor.read(active_teams).await?;
-    let more_teams = teams.len() > usize::try_from(TEAMS).unwrap_or(usize::MAX);
-    teams.truncate(usize::try_from(TEAMS).unwrap_or(usize::MAX));
+    let more_teams = teams.len() > usize::try_from(MAX_TEAMS).unwrap_or(usize::MAX);
+    teams.truncate(usize::try_from(MAX_TEAMS).unwrap_or(usize::MAX));
     let address = visitor.guest.context.address().to_canonical();
     let page = NewPage {
         frame: visitor.frame("New API key", Section::ApiKeys),
         form,
         faults,
         nonce,
-        scopes: ScopeName::ALL.iter().map(|(scope, word)| (*word, scope.allows())).collect(),
+        scopes: ScopeName::ALL.iter().map(|(scope, name)| (*name, scope.description())).collect(),
         teams,
         more_teams,
-        lives: LIVES,
+        lifetimes: LIFETIMES,
         owner: is_owner(visitor),
         hint: format!(
-            "One address or network in a line, such as 203.0.113.0/24. Leave it empty for anywhere. You are at {address} now."
+            "One IP address or network per line, such as 203.0.113.0/24. Leave empty to allow any address. Your address is {address}."
         ),
     };
     show(status, &page)
@@ -210,90 +208,90 @@ async fn show_form(
 
 fn active_teams(db: &Reader<'_>) -> Result<Vec<Team>> {
     let filter = TeamFilter { status: Some(Status::Active), ..TeamFilter::default() };
-    let page = Page { limit: TEAMS, order: Order::Asc, last: None };
-    team::list(db, &Reach::Everywhere, &filter, &page)
+    let page = Page { limit: MAX_TEAMS, order: Order::Asc, last: None };
+    team::list(db, &TeamAccess::AllTeams, &filter, &page)
 }
 
 #[derive(Template)]
-#[template(path = "admin/keys_made.html")]
-struct MadePage {
+#[template(path = "admin/keys_created.html")]
+struct CreatedPage {
     frame: Frame,
-    key: Shown,
-    /// The key's value and a line to try it with; nobody gets to see them a second time.
+    key: KeyView,
+    /// The key's value and a curl command to try it. The value is shown only once.
     value: Option<(String, String)>,
     now: Timestamp,
 }
 
-async fn create(Posted { visitor, form }: Posted<AdminArea>) -> Outcome<Response> {
-    let (typed, nonce) = (KeyForm::read(&form), nonce(&form)?);
-    if typed.everything && !is_owner(&visitor) {
-        return Err(only_owners().into());
+async fn create(VisitorForm { visitor, form }: VisitorForm<AdminArea>) -> PageResult<Response> {
+    let (key_form, nonce) = (KeyForm::read(&form), parse_nonce(&form)?);
+    if key_form.everything && !is_owner(&visitor) {
+        return Err(owner_required().into());
     }
-    visitor.fresh(&typed.link())?;
-    let new = match typed.key(visitor.app().clock.now()) {
+    visitor.require_recent_password(&key_form.link())?;
+    let new = match key_form.validate(visitor.app().clock.now()) {
         Ok(new) => new,
-        Err(faults) => return refused(&visitor, typed, faults, nonce.name).await,
+        Err(faults) => return show_faults(&visitor, key_form, faults, nonce.value).await,
     };
-    let (kept, name) = (visitor.app().config.idempotency_ttl, nonce.clone());
-    let (everything, by) = (typed.everything, visitor.visit.user);
-    let made = visitor.write(move |tx: &Tx<'_>| {
+    let (ttl, name) = (visitor.app().config.idempotency_ttl, nonce.clone());
+    let (everything, by) = (key_form.everything, visitor.visit.user);
+    let created = visitor.write(move |tx: &Tx<'_>| {
         if everything && user::role_of(tx, by)? != Some(Role::Owner) {
-            return Err(only_owners());
+            return Err(owner_required());
         }
-        once(tx, &name, kept, |tx| {
+        submit_once(tx, &name, ttl, |tx| {
             let (key, value) = api_key::create(tx, new)?;
             Ok((key.id.to_string(), (key, value)))
         })
     });
-    match made.await {
-        Ok(Once::Now((key, value))) => show_made(&visitor, key, Some(value)).await,
-        Ok(Once::Before(id)) => {
+    match created.await {
+        Ok(Submission::Accepted((key, value))) => show_created(&visitor, key, Some(value)).await,
+        Ok(Submission::Duplicate(id)) => {
             let id: KeyId = id.parse().map_err(|_| Error::not_found())?;
             let key = visitor.read(move |db| api_key::find(db, id)).await?;
-            show_made(&visitor, key, None).await
+            show_created(&visitor, key, None).await
         }
         Err(error) if error.code == Code::ValidationFailed => {
-            refused(&visitor, typed, Faults::from(&error), nonce.name).await
+            show_faults(&visitor, key_form, Faults::from(&error), nonce.value).await
         }
         Err(error) => Err(error.into()),
     }
 }
 
-fn only_owners() -> Error {
-    Error::new(Code::Forbidden, "Only owners of the club can make a key that may do everything.")
+fn owner_required() -> Error {
+    Error::new(Code::Forbidden, "Only owners of the club can create a key with full access.")
 }
 
-async fn refused(
+async fn show_faults(
     visitor: &Admin,
-    typed: KeyForm,
+    key_form: KeyForm,
     faults: Faults,
     nonce: String,
-) -> Outcome<Response> {
-    show_form(visitor, typed, faults, nonce, StatusCode::UNPROCESSABLE_ENTITY).await
+) -> PageResult<Response> {
+    show_form(visitor, key_form, faults, nonce, StatusCode::UNPROCESSABLE_ENTITY).await
 }
 
-async fn show_made(visitor: &Admin, key: Key, value: Option<ApiKey>) -> Outcome<Response> {
+async fn show_created(visitor: &Admin, key: Key, value: Option<ApiKey>) -> PageResult<Response> {
     let me = visitor.url("/api/public/v1/me");
     let value = value.map(|value| {
         let value = value.reveal();
         let curl = format!("curl -H 'Authorization: Bearer {value}' \\\n  '{me}'");
         (value.to_owned(), curl)
     });
-    let kept = [key.clone()];
-    let names = visitor.read(move |db| named(db, &kept)).await?;
+    let keys = [key.clone()];
+    let names = visitor.read(move |db| load_names(db, &keys)).await?;
     let now = visitor.app().clock.now();
-    let title = if value.is_some() { "Your new API key" } else { "This key was made before" };
-    let key = Shown::new(key, &names, now);
-    let page = MadePage { frame: visitor.frame(title, Section::ApiKeys), key, value, now };
+    let title = if value.is_some() { "Your new API key" } else { "This key already exists" };
+    let key = KeyView::new(key, &names, now);
+    let page = CreatedPage { frame: visitor.frame(title, Section::ApiKeys), key, value, now };
     show(StatusCode::OK, &page)
 }
 
 #[derive(Template)]
 #[template(path = "admin/keys_one.html")]
-struct OnePage {
+struct KeyPage {
     frame: Frame,
-    key: Shown,
-    /// What was typed as a new name, and what is wrong with it.
+    key: KeyView,
+    /// The value of the name field, and its errors.
     name: String,
     faults: Faults,
     requests: usage::Count,
@@ -301,30 +299,30 @@ struct OnePage {
     zone: Zone,
 }
 
-async fn one(visitor: Admin, At(id): At<KeyId>) -> Outcome<Response> {
-    show_one(&visitor, id, None, Faults::default()).await
+async fn show_key(visitor: Admin, PathParams(id): PathParams<KeyId>) -> PageResult<Response> {
+    render_key(&visitor, id, None, Faults::default()).await
 }
 
-async fn show_one(
+async fn render_key(
     visitor: &Admin,
     id: KeyId,
-    typed: Option<String>,
+    new_name: Option<String>,
     faults: Faults,
-) -> Outcome<Response> {
-    jobs::write_usage(visitor.app()).await;
-    let look = move |db: &Reader<'_>| {
+) -> PageResult<Response> {
+    jobs::flush_usage(visitor.app()).await;
+    let read = move |db: &Reader<'_>| {
         let key = api_key::find(db, id)?;
-        let names = named(db, std::slice::from_ref(&key))?;
-        Ok((key, names, lately(db, id)?, account::find(db)?.timezone))
+        let names = load_names(db, std::slice::from_ref(&key))?;
+        Ok((key, names, requests_last_week(db, id)?, account::find(db)?.timezone))
     };
-    let (key, names, requests, zone) = visitor.read(look).await?;
+    let (key, names, requests, zone) = visitor.read(read).await?;
     let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let now = visitor.app().clock.now();
     let frame = visitor.frame(key.name.clone(), Section::ApiKeys);
-    let page = OnePage {
-        frame: frame.flash(visitor.guest.done(&DONE)),
-        name: typed.unwrap_or_else(|| key.name.clone()),
-        key: Shown::new(key, &names, now),
+    let page = KeyPage {
+        frame: frame.flash(visitor.guest.done_flash(&FLASH_MESSAGES)),
+        name: new_name.unwrap_or_else(|| key.name.clone()),
+        key: KeyView::new(key, &names, now),
         faults,
         requests,
         now,
@@ -333,11 +331,11 @@ async fn show_one(
     show(status, &page)
 }
 
-/// How often a key was used in the last week.
-fn lately(db: &Reader<'_>, id: KeyId) -> Result<usage::Count> {
+/// The number of requests with a key in the last 7 days.
+fn requests_last_week(db: &Reader<'_>, id: KeyId) -> Result<usage::Count> {
     let id = id.to_string();
     let mut total = usage::Count::default();
-    for hour in usage::since(db, usage::first_of(usage::WEEK, db.now()))? {
+    for hour in usage::list_since(db, usage::window_start(usage::HOURS_PER_WEEK, db.now()))? {
         if hour.credential == id {
             total.add(hour.count());
         }
@@ -346,21 +344,21 @@ fn lately(db: &Reader<'_>, id: KeyId) -> Result<usage::Count> {
 }
 
 async fn rename(
-    At(id): At<KeyId>,
-    Posted { visitor, form }: Posted<AdminArea>,
-) -> Outcome<Response> {
-    let name = typed_name(&form);
-    let wanted = name.clone();
-    match visitor.write(move |tx| api_key::rename(tx, id, &wanted)).await {
+    PathParams(id): PathParams<KeyId>,
+    VisitorForm { visitor, form }: VisitorForm<AdminArea>,
+) -> PageResult<Response> {
+    let name = name_field(&form);
+    let new_name = name.clone();
+    match visitor.write(move |tx| api_key::rename(tx, id, &new_name)).await {
         Ok(_) => Ok(see_other(&format!("/admin/keys/{id}?done=renamed"))),
         Err(error) if error.code == Code::ValidationFailed => {
-            show_one(&visitor, id, Some(name), Faults::from(&error)).await
+            render_key(&visitor, id, Some(name), Faults::from(&error)).await
         }
         Err(error) => Err(error.into()),
     }
 }
 
-fn typed_name(form: &Form) -> String {
+fn name_field(form: &Form) -> String {
     form.text("name").to_owned()
 }
 
@@ -373,20 +371,23 @@ struct RevokePage {
     now: Timestamp,
 }
 
-async fn ask_revoke(visitor: Admin, At(id): At<KeyId>) -> Outcome<Response> {
-    let look = move |db: &Reader<'_>| Ok((api_key::find(db, id)?, lately(db, id)?));
-    jobs::write_usage(visitor.app()).await;
-    let (key, requests) = visitor.read(look).await?;
+async fn confirm_revoke(visitor: Admin, PathParams(id): PathParams<KeyId>) -> PageResult<Response> {
+    let read = move |db: &Reader<'_>| Ok((api_key::find(db, id)?, requests_last_week(db, id)?));
+    jobs::flush_usage(visitor.app()).await;
+    let (key, requests) = visitor.read(read).await?;
     if key.revoked_at.is_some() {
         return Ok(see_other(&format!("/admin/keys/{id}")));
     }
-    visitor.fresh(&format!("/admin/keys/{id}/revoke"))?;
+    visitor.require_recent_password(&format!("/admin/keys/{id}/revoke"))?;
     let frame = visitor.frame("Revoke this key?", Section::ApiKeys);
     show(StatusCode::OK, &RevokePage { frame, key, requests, now: visitor.app().clock.now() })
 }
 
-async fn revoke(At(id): At<KeyId>, Posted { visitor, .. }: Posted<AdminArea>) -> Outcome<Response> {
-    visitor.fresh(&format!("/admin/keys/{id}/revoke"))?;
+async fn revoke(
+    PathParams(id): PathParams<KeyId>,
+    VisitorForm { visitor, .. }: VisitorForm<AdminArea>,
+) -> PageResult<Response> {
+    visitor.require_recent_password(&format!("/admin/keys/{id}/revoke"))?;
     visitor.write(move |tx| api_key::revoke(tx, id)).await?;
     Ok(see_other("/admin/keys?done=revoked"))
 }

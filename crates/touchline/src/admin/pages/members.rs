@@ -1,4 +1,4 @@
-//! Members and roles: who may sign in to the club, and as what.
+//! Members: the users of the club and their roles.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -10,38 +10,39 @@ use axum::routing::{get, post};
 use http::StatusCode;
 use kit::Timestamp;
 use kit::secret::sha256;
-use kit::word::Word;
+use kit::string_enum::StringEnum;
 use store::{Reader, Tx};
 
-use crate::accounts::permits::AdminArea;
+use crate::accounts::permissions::AdminArea;
 use crate::accounts::user::Role;
-use crate::admin::people::{self, PeopleFilter, Someone};
+use crate::admin::people::{self, ClubUser, PeopleFilter};
 use crate::admin::removal;
 use crate::app::App;
 use crate::error::{Code, Error};
 use crate::ids::UserId;
 use crate::joining::{claim, invitation};
+use crate::mailer::direct::DirectEmail;
 use crate::paging::Order;
-use crate::post::courier::Note;
 use crate::roster::confirmations;
 use crate::web::form::Faults;
-use crate::web::leaf::{Asked, Leaf};
-use crate::web::pace::Pace;
 use crate::web::page::{self, Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
+use crate::web::path::PathParams;
+use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::throttle::RateLimit;
+use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
-/// How many letters for a new password admins can have sent to one person.
-const RESETS: Pace = Pace { what: "reset by admin", burst: 3, every: Duration::from_secs(3600) };
+/// How many password reset emails admins can send to one user.
+const RESET_EMAIL_LIMIT: RateLimit =
+    RateLimit { name: "reset by admin", burst: 3, interval: Duration::from_secs(3600) };
 pub(super) const MEMBERS: &str = "/admin/members";
-/// What is said after something was done.
-pub(super) const DONE: [(&str, &str); 6] = [
+/// The messages that a page shows after a redirect, by the value of `?done=`.
+pub(super) const FLASH_MESSAGES: [(&str, &str); 6] = [
     ("role", "The role was changed."),
     ("reset", "We sent them a link to choose a new password."),
-    ("removed", "They no longer belong to the club."),
+    ("removed", "The member was removed from the club."),
     ("revoked", "The invitation no longer works."),
-    ("approved", "They are in."),
-    ("refused", "They were turned away."),
+    ("approved", "The request was approved. This person now has access to the club."),
+    ("refused", "The request was refused."),
 ];
 
 pub(super) fn router() -> Router<App> {
@@ -50,14 +51,14 @@ pub(super) fn router() -> Router<App> {
         .route("/admin/members/{user}", get(show))
         .route("/admin/members/{user}/role", post(change_role))
         .route("/admin/members/{user}/reset", post(start_reset))
-        .route("/admin/members/{user}/remove", get(ask_removal).post(remove))
+        .route("/admin/members/{user}/remove", get(confirm_removal).post(remove))
 }
 
 #[derive(Template)]
 #[template(path = "admin/members.html")]
-struct Members {
+struct MembersPage {
     frame: Frame,
-    people: Vec<Someone>,
+    people: Vec<ClubUser>,
     teams: BTreeMap<UserId, Vec<String>>,
     next: String,
     claims: i64,
@@ -67,8 +68,8 @@ struct Members {
     now: Timestamp,
 }
 
-impl Members {
-    /// Templates hand over references.
+impl MembersPage {
+    /// Templates pass references.
     fn is_role(&self, role: impl Borrow<Role>) -> bool {
         self.filter.role == Some(*role.borrow())
     }
@@ -78,95 +79,99 @@ impl Members {
     }
 }
 
-async fn list(visitor: Visitor<AdminArea>) -> Outcome {
-    let asked = Asked::of(&visitor, Order::Asc)?;
+async fn list(visitor: Visitor<AdminArea>) -> PageResult {
+    let request = ListRequest::from_visitor(&visitor, Order::Asc)?;
     let filter = PeopleFilter {
-        role: Role::parse(asked.form.text("role")),
-        two_step: match asked.form.text("two_step") {
+        role: Role::parse(request.form.text("role")),
+        two_step: match request.form.text("two_step") {
             "on" => Some(true),
             "off" => Some(false),
             _ => None,
         },
     };
     let read = move |db: &Reader<'_>, page: &_| people::page(db, &filter, page);
-    let Leaf { rows: people, next } = Leaf::read(&visitor, &asked, read).await?;
+    let RowPage { rows: people, next } = RowPage::read(&visitor, &request, read).await?;
     let ids = people.iter().map(|one| one.id).collect();
-    let look = move |db: &Reader<'_>| {
+    let read = move |db: &Reader<'_>| {
         let counts =
             (claim::count_open(db)?, confirmations::count(db)?, invitation::count_open(db)?);
         Ok((people::teams_of(db, ids)?, counts))
     };
-    let (teams, (claims, adults, invitations)) = visitor.read(look).await?;
-    let frame = visitor.frame("Members", Section::Members).flash(visitor.guest.done(&DONE));
+    let (teams, (claims, adults, invitations)) = visitor.read(read).await?;
+    let frame =
+        visitor.frame("Members", Section::Members).flash(visitor.guest.done_flash(&FLASH_MESSAGES));
     let now = visitor.app().clock.now();
-    let page = Members { frame, people, teams, next, claims, adults, invitations, filter, now };
+    let page = MembersPage { frame, people, teams, next, claims, adults, invitations, filter, now };
     Ok(page::html(StatusCode::OK, &page)?)
 }
 
 #[derive(Template)]
 #[template(path = "admin/members_one.html")]
-struct One {
+struct MemberPage {
     frame: Frame,
-    someone: Someone,
+    user: ClubUser,
     teams: Vec<String>,
-    /// Whether this visitor may give them another role or take them out.
-    changeable: bool,
+    /// Whether this visitor may change their role or remove them.
+    can_change: bool,
     /// The roles this visitor may give.
     roles: Vec<Role>,
-    own: bool,
-    /// Whether letters can be sent at all.
-    mail: bool,
+    is_self: bool,
+    /// Whether the server can send email.
+    can_send_email: bool,
     faults: Faults,
     now: Timestamp,
 }
 
-impl One {
-    async fn of(visitor: &Visitor<AdminArea>, id: UserId, faults: Faults) -> Outcome<Self> {
-        let look = move |db: &Reader<'_>| {
+impl MemberPage {
+    async fn load(visitor: &Visitor<AdminArea>, id: UserId, faults: Faults) -> PageResult<Self> {
+        let read = move |db: &Reader<'_>| {
             Ok((people::find(db, id)?, people::teams_of(db, vec![id])?.remove(&id)))
         };
-        let (someone, teams) = visitor.read(look).await?;
+        let (user, teams) = visitor.read(read).await?;
         let owner = visitor.visit.role == Some(Role::Owner);
         let roles = [Role::Owner, Role::Admin, Role::Member];
-        let frame = visitor.frame(someone.name.clone(), Section::Members);
+        let frame = visitor.frame(user.name.clone(), Section::Members);
         Ok(Self {
-            frame: frame.flash(visitor.guest.done(&DONE)),
-            changeable: owner || someone.role != Role::Owner,
+            frame: frame.flash(visitor.guest.done_flash(&FLASH_MESSAGES)),
+            can_change: owner || user.role != Role::Owner,
             roles: roles.into_iter().filter(|role| owner || *role != Role::Owner).collect(),
-            own: visitor.visit.user == id,
-            mail: visitor.app().courier.has_server(),
+            is_self: visitor.visit.user == id,
+            can_send_email: visitor.app().direct_mailer.has_server(),
             teams: teams.unwrap_or_default(),
             now: visitor.app().clock.now(),
-            someone,
+            user,
             faults,
         })
     }
 }
 
-impl One {
-    /// The page that says what removing them does.
-    fn removal(&self) -> String {
-        format!("{MEMBERS}/{}/remove", self.someone.id)
+impl MemberPage {
+    /// The page that asks for confirmation before they are removed.
+    fn remove_href(&self) -> String {
+        format!("{MEMBERS}/{}/remove", self.user.id)
     }
 
-    /// What the way out of the club is called.
-    fn leaving(&self) -> &'static str {
-        leaving(self.own)
+    /// The label of the button that removes them.
+    fn remove_label(&self) -> &'static str {
+        remove_label(self.is_self)
     }
 }
 
-fn leaving(own: bool) -> &'static str {
+fn remove_label(own: bool) -> &'static str {
     if own { "Leave the club" } else { "Remove from the club" }
 }
 
-async fn show(At(id): At<UserId>, visitor: Visitor<AdminArea>) -> Outcome {
-    Ok(page::html(StatusCode::OK, &One::of(&visitor, id, Faults::default()).await?)?)
+async fn show(PathParams(id): PathParams<UserId>, visitor: Visitor<AdminArea>) -> PageResult {
+    Ok(page::html(StatusCode::OK, &MemberPage::load(&visitor, id, Faults::default()).await?)?)
 }
 
-/// Gives somebody another role.
-async fn change_role(At(id): At<UserId>, posted: Posted<AdminArea>) -> Outcome {
-    let Posted { visitor, form } = posted;
-    visitor.fresh(&format!("{MEMBERS}/{id}"))?;
+/// Changes a member's role.
+async fn change_role(
+    PathParams(id): PathParams<UserId>,
+    posted: VisitorForm<AdminArea>,
+) -> PageResult {
+    let VisitorForm { visitor, form } = posted;
+    visitor.require_recent_password(&format!("{MEMBERS}/{id}"))?;
     let by = visitor.visit.user;
     let unknown = || Error::new(Code::ValidationFailed, "Choose a role.").at("/role");
     let role = Role::parse(form.text("role")).ok_or_else(unknown)?;
@@ -174,57 +179,61 @@ async fn change_role(At(id): At<UserId>, posted: Posted<AdminArea>) -> Outcome {
     match visitor.write(change).await {
         Ok(_) => Ok(see_other(&format!("{MEMBERS}/{id}?done=role"))),
         Err(error) if error.code == Code::InvalidState => {
-            let page = One::of(&visitor, id, (&error).into()).await?;
+            let page = MemberPage::load(&visitor, id, (&error).into()).await?;
             Ok(page::html(error.code.status(), &page)?)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// Sends somebody a link to choose a new password. Nobody else learns it.
-async fn start_reset(At(id): At<UserId>, posted: Posted<AdminArea>) -> Outcome {
+/// Emails a member a link to choose a new password. The admin never sees the link.
+async fn start_reset(
+    PathParams(id): PathParams<UserId>,
+    posted: VisitorForm<AdminArea>,
+) -> PageResult {
     let visitor = posted.visitor;
     let page = format!("{MEMBERS}/{id}");
-    visitor.fresh(&page)?;
+    visitor.require_recent_password(&page)?;
     let app = visitor.app();
-    if !app.courier.has_server() {
-        let detail = "This server cannot send email. The operator can set up a mail server with the setting TOUCHLINE_SMTP_URL, or make a link \
+    if !app.direct_mailer.has_server() {
+        let detail = "This server does not send email. The operator can set up a mail server with TOUCHLINE_SMTP_URL, or create a link \
             with `touchline user reset`.";
         return Err(Error::invalid_state(detail).into());
     }
-    app.paces.take(RESETS, sha256(id.to_string().as_bytes()))?;
+    app.throttle.check(RESET_EMAIL_LIMIT, sha256(id.to_string().as_bytes()))?;
     let by = visitor.visit.user;
     let start = move |tx: &Tx<'_>| removal::start_reset(tx, by, id);
     let (user, club, token) = visitor.write(start).await?;
     let text = format!(
-        "An admin of {} asked us to send you this link.\n\nChoose a new password for Touchline within 30 \
-         minutes:\n\n{}\n\nIf you do not need one, do nothing: your password stays as it is.\n",
+        "An admin of {} asked us to send you a link.\n\nTo choose a new password for Touchline, open it within 30 \
+         minutes:\n\n{}\n\nIf you do not need a new password, ignore this email. Your password stays the same.\n",
         club.name,
         app.url(&format!("/reset/{}", token.reveal()))
     );
     if !club.demo {
         let subject = "Choose a new password".to_owned();
-        app.courier.send(app, Note { to_name: user.name, to_address: user.email, subject, text });
+        app.direct_mailer
+            .send(app, DirectEmail { to_name: user.name, to_address: user.email, subject, text });
     }
     Ok(see_other(&format!("{page}?done=reset")))
 }
 
 #[derive(Template)]
 #[template(path = "admin/members_remove.html")]
-struct Remove {
+struct RemovePage {
     frame: Frame,
-    someone: Someone,
-    own: bool,
+    user: ClubUser,
+    is_self: bool,
     faults: Faults,
 }
 
-impl Remove {
-    fn back(&self) -> String {
-        format!("{MEMBERS}/{}", self.someone.id)
+impl RemovePage {
+    fn member_href(&self) -> String {
+        format!("{MEMBERS}/{}", self.user.id)
     }
 
-    fn leaving(&self) -> &'static str {
-        leaving(self.own)
+    fn remove_label(&self) -> &'static str {
+        remove_label(self.is_self)
     }
 }
 
@@ -232,24 +241,27 @@ async fn removal_page(
     visitor: &Visitor<AdminArea>,
     id: UserId,
     (status, faults): (StatusCode, Faults),
-) -> Outcome {
-    let someone = visitor.read(move |db: &Reader<'_>| people::find(db, id)).await?;
-    let own = visitor.visit.user == id;
-    let title = format!("Remove {}?", someone.name);
+) -> PageResult {
+    let user = visitor.read(move |db: &Reader<'_>| people::find(db, id)).await?;
+    let is_self = visitor.visit.user == id;
+    let title = format!("Remove {}?", user.name);
     let frame = visitor.frame(title, Section::Members);
-    Ok(page::html(status, &Remove { frame, someone, own, faults })?)
+    Ok(page::html(status, &RemovePage { frame, user, is_self, faults })?)
 }
 
-/// Says what will happen.
-async fn ask_removal(At(id): At<UserId>, visitor: Visitor<AdminArea>) -> Outcome {
-    visitor.fresh(&format!("{MEMBERS}/{id}/remove"))?;
+/// Asks for confirmation.
+async fn confirm_removal(
+    PathParams(id): PathParams<UserId>,
+    visitor: Visitor<AdminArea>,
+) -> PageResult {
+    visitor.require_recent_password(&format!("{MEMBERS}/{id}/remove"))?;
     removal_page(&visitor, id, (StatusCode::OK, Faults::default())).await
 }
 
-/// Takes somebody out of the club.
-async fn remove(At(id): At<UserId>, posted: Posted<AdminArea>) -> Outcome {
+/// Removes a member from the club.
+async fn remove(PathParams(id): PathParams<UserId>, posted: VisitorForm<AdminArea>) -> PageResult {
     let visitor = posted.visitor;
-    visitor.fresh(&format!("{MEMBERS}/{id}/remove"))?;
+    visitor.require_recent_password(&format!("{MEMBERS}/{id}/remove"))?;
     let by = visitor.visit.user;
     match visitor.write(move |tx: &Tx<'_>| removal::remove(tx, by, id)).await {
         Ok(()) if by == id => Ok(see_other("/account")),

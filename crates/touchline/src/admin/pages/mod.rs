@@ -1,8 +1,8 @@
-//! The pages of the admin area, one file for each entry of its menu.
+//! The pages of the admin area, one or more files per menu entry.
 
 mod adults;
 mod apps;
-mod apps_ends;
+mod apps_actions;
 mod apps_form;
 mod audit;
 mod claims;

@@ -10,9 +10,9 @@ use kit::{Kind, Timestamp, Zone};
 use store::Reader;
 
 use crate::accounts::account;
-use crate::accounts::permits::AdminArea;
-use crate::admin::summary::{self, Ahead, Failed, Summary};
-use crate::admin::words;
+use crate::accounts::permissions::AdminArea;
+use crate::admin::audit_text;
+use crate::admin::summary::{self, FailedEmail, Summary, UpcomingEvent};
 use crate::app::App;
 use crate::doctor;
 use crate::error::{Error, Result};
@@ -20,31 +20,34 @@ use crate::ids::{InvitationKind, UserKind, WebhookId};
 use crate::names::Names;
 use crate::paging::Order;
 use crate::signals::AuditEntry;
-use crate::web::leaf::{Asked, Leaf};
 use crate::web::page::{self, Frame, Section};
-use crate::web::visitor::{Outcome, Visitor};
-use crate::webhooks::summary::Waiting;
+use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::visitor::{PageResult, Visitor};
+use crate::webhooks::summary::WebhookAlerts;
 
 const EVENTS: &str = "/admin/events";
-const LETTERS: &str = "/admin/letters";
+const FAILED_EMAILS: &str = "/admin/failed-emails";
 
 pub(super) fn router() -> Router<App> {
-    Router::new().route("/admin", get(show)).route(EVENTS, get(events)).route(LETTERS, get(letters))
+    Router::new()
+        .route("/admin", get(show))
+        .route(EVENTS, get(events))
+        .route(FAILED_EMAILS, get(failed_emails))
 }
 
-/// Something that waits for somebody.
-struct Need {
+/// Something that needs an admin's attention.
+struct Alert {
     kind: &'static str,
     text: String,
     href: Cow<'static, str>,
     action: &'static str,
 }
 
-/// One entry of the audit log, in words.
-struct Deed {
-    what: String,
-    who: String,
-    about: Option<String>,
+/// One entry of the audit log, formatted.
+struct ActivityItem {
+    label: String,
+    actor: String,
+    subject: Option<String>,
     at: Timestamp,
 }
 
@@ -53,14 +56,14 @@ struct Deed {
 struct Overview {
     frame: Frame,
     summary: Summary,
-    needs: Vec<Need>,
-    deeds: Vec<Deed>,
+    alerts: Vec<Alert>,
+    activity: Vec<ActivityItem>,
     now: Timestamp,
 }
 
 impl Overview {
-    /// Who may still come, below the number of those who are there.
-    fn invited(&self) -> String {
+    /// The note below the number of users: how many invitations are open.
+    fn invitations_label(&self) -> String {
         match self.summary.invitations {
             0 => String::new(),
             count => format!("{count} invited"),
@@ -68,144 +71,150 @@ impl Overview {
     }
 }
 
-async fn show(visitor: Visitor<AdminArea>) -> Outcome {
-    let look = |db: &Reader<'_>| {
-        let summary = summary::of(db)?;
-        let deeds = told(db, &summary.latest)?;
-        Ok((summary, deeds))
+async fn show(visitor: Visitor<AdminArea>) -> PageResult {
+    let read = |db: &Reader<'_>| {
+        let summary = summary::load(db)?;
+        let activity = describe_entries(db, &summary.latest)?;
+        Ok((summary, activity))
     };
-    let (summary, deeds) = visitor.read(look).await?;
+    let (summary, activity) = visitor.read(read).await?;
     let now = visitor.app().clock.now();
     let data = visitor.app().config.data.clone();
-    // Files are looked at where nobody waits for the database or the network.
+    // Reading the backup folder blocks, so it runs outside of the async runtime.
     let age = tokio::task::spawn_blocking(move || doctor::backup_age(&data, now)).await;
     let age = age.map_err(|error| Error::internal(error.to_string()))?;
-    let needs = needs(&summary, age);
-    let flash = visitor.guest.done(&[("joined", "Welcome. You help to run the club now.")]);
+    let alerts = alerts(&summary, age);
+    let flash = visitor.guest.done_flash(&[("joined", "Welcome. You can now manage the club.")]);
     let frame = visitor.frame("Overview", Section::Overview).flash(flash);
-    Ok(page::html(StatusCode::OK, &Overview { frame, summary, needs, deeds, now })?)
+    let page = Overview { frame, summary, alerts, activity, now };
+    Ok(page::html(StatusCode::OK, &page)?)
 }
 
-/// Entries of the audit log, in words.
-fn told(db: &Reader<'_>, entries: &[AuditEntry]) -> Result<Vec<Deed>> {
+/// Formats entries of the audit log and resolves the names in them.
+fn describe_entries(db: &Reader<'_>, entries: &[AuditEntry]) -> Result<Vec<ActivityItem>> {
     let actor = |entry: &AuditEntry| {
         entry.actor.split_once(" via ").map_or(entry.actor.clone(), |(actor, _)| actor.to_owned())
     };
     let actors: Vec<_> = entries.iter().map(actor).collect();
     let subjects = entries.iter().map(|entry| entry.subject.as_str());
-    let names = Names::of(db, actors.iter().map(String::as_str).chain(subjects))?;
-    let deed = |(entry, actor): (&AuditEntry, &String)| Deed {
-        what: words::deed(&entry.action),
-        who: names.of_id(actor).unwrap_or_else(|| stranger(actor)).to_owned(),
-        about: names.of_id(&entry.subject).map(str::to_owned),
+    let names = Names::load(db, actors.iter().map(String::as_str).chain(subjects))?;
+    let item = |(entry, actor): (&AuditEntry, &String)| ActivityItem {
+        label: audit_text::action_label(&entry.action),
+        actor: names.get(actor).unwrap_or_else(|| unnamed_actor_label(actor)).to_owned(),
+        subject: names.get(&entry.subject).map(str::to_owned),
         at: entry.at,
     };
-    Ok(entries.iter().zip(&actors).map(deed).collect())
+    Ok(entries.iter().zip(&actors).map(item).collect())
 }
 
-/// Whoever acted and has no name in the club.
-fn stranger(actor: &str) -> &str {
+/// What to call an actor who has no name in the club.
+fn unnamed_actor_label(actor: &str) -> &str {
     if actor.starts_with(UserKind::PREFIX) {
-        "Somebody who is not in the club"
+        "Someone outside the club"
     } else if actor.starts_with(InvitationKind::PREFIX) {
-        "Somebody with an invitation"
+        "Someone with an invitation"
     } else {
         actor
     }
 }
 
-/// What waits for somebody, the most urgent first.
-fn needs(summary: &Summary, backup_age: Option<i64>) -> Vec<Need> {
-    let some = |count: i64, one: &str, many: &str| match count {
+/// What needs attention, most urgent first.
+fn alerts(summary: &Summary, backup_age: Option<i64>) -> Vec<Alert> {
+    let counted = |count: i64, singular: &str, plural: &str| match count {
         0 => None,
-        1 => Some(format!("1 {one}")),
-        count => Some(format!("{count} {many}")),
+        1 => Some(format!("1 {singular}")),
+        count => Some(format!("{count} {plural}")),
     };
-    let need = |kind, text: Option<String>, href: &'static str, action| {
-        text.map(|text| Need { kind, text, href: href.into(), action })
+    let alert = |kind, text: Option<String>, href: &'static str, action| {
+        text.map(|text| Alert { kind, text, href: href.into(), action })
     };
-    let backup = backup_age.filter(|days| *days > doctor::OLD_BACKUP_DAYS);
+    let backup = backup_age.filter(|days| *days > doctor::MAX_BACKUP_AGE_DAYS);
     let backup = backup.map(|days| format!("The last backup is {days} days old"));
     let demo = summary.account.demo.then(|| "This is the demo club".to_owned());
-    let owners = some(
+    let owners = counted(
         summary.owners_without_two_step,
-        "owner signs in with a password alone",
-        "owners sign in with a password alone",
+        "owner has no two-step sign-in",
+        "owners have no two-step sign-in",
     );
-    let letters = some(summary.failed_letters, "letter did not arrive", "letters did not arrive");
-    let expiring = some(
+    let emails =
+        counted(summary.failed_emails, "email was not delivered", "emails were not delivered");
+    let expiring = counted(
         summary.expiring_keys,
         "API key expires within 14 days",
         "API keys expire within 14 days",
     );
-    let old =
-        some(summary.old_keys, "API key is older than 90 days", "API keys are older than 90 days");
-    let claims = some(summary.claims, "person wants to join", "people want to join");
-    let [turned_off, failing] = webhooks(&summary.webhooks);
+    let old = counted(
+        summary.old_keys,
+        "API key is older than 90 days",
+        "API keys are older than 90 days",
+    );
+    let claims = counted(summary.claims, "person wants to join", "people want to join");
+    let [turned_off, failing] = webhook_alerts(&summary.webhooks);
     [
         turned_off,
-        need("warn", claims, "/admin/members/claims", "Decide"),
-        need("warn", owners, "/admin/members?role=owner&two_step=off", "See who"),
-        need("warn", letters, LETTERS, "See which"),
+        alert("warn", claims, "/admin/members/claims", "Review requests"),
+        alert("warn", owners, "/admin/members?role=owner&two_step=off", "View owners"),
+        alert("warn", emails, FAILED_EMAILS, "View emails"),
         failing,
-        need("warn", expiring, "/admin/keys?state=expiring", "See keys"),
-        need("info", old, "/admin/keys?state=old", "Replace"),
-        need("warn", backup, "/admin/health", "See health"),
-        need("info", demo, "/admin/settings", "Settings"),
+        alert("warn", expiring, "/admin/keys?state=expiring", "View keys"),
+        alert("info", old, "/admin/keys?state=old", "View keys"),
+        alert("warn", backup, "/admin/health", "View details"),
+        alert("info", demo, "/admin/settings", "Settings"),
     ]
     .into_iter()
     .flatten()
     .collect()
 }
 
-/// Webhooks that need attention. A single one is linked directly, as its own page says more.
-fn webhooks(waiting: &Waiting) -> [Option<Need>; 2] {
-    let need = |kind, found: &[WebhookId], state: &str, one: &str, many: &str| {
-        let (text, href) = match found {
+/// Webhooks that need attention. A single one is linked directly, because its own page says more.
+fn webhook_alerts(waiting: &WebhookAlerts) -> [Option<Alert>; 2] {
+    let alert = |kind, ids: &[WebhookId], state: &str, singular: &str, plural: &str| {
+        let (text, href) = match ids {
             [] => return None,
-            [id] => (one.to_owned(), format!("/admin/webhooks/{id}")),
-            _ => (format!("{} {many}", found.len()), format!("/admin/webhooks?state={state}")),
+            [id] => (singular.to_owned(), format!("/admin/webhooks/{id}")),
+            _ => (format!("{} {plural}", ids.len()), format!("/admin/webhooks?state={state}")),
         };
-        Some(Need { kind, text, href: href.into(), action: "See why" })
+        Some(Alert { kind, text, href: href.into(), action: "View details" })
     };
     let off = ("A webhook was turned off", "webhooks were turned off");
     let failing = ("A webhook is failing", "webhooks are failing");
     [
-        need("danger", &waiting.turned_off, "turned_off", off.0, off.1),
-        need("warn", &waiting.failing, "failing", failing.0, failing.1),
+        alert("danger", &waiting.turned_off, "turned_off", off.0, off.1),
+        alert("warn", &waiting.failing, "failing", failing.0, failing.1),
     ]
 }
 
 #[derive(Template)]
 #[template(path = "admin/overview_events.html")]
-struct Events {
+struct EventsPage {
     frame: Frame,
-    rows: Vec<Ahead>,
+    rows: Vec<UpcomingEvent>,
     next: String,
     zone: Zone,
 }
 
-async fn events(visitor: Visitor<AdminArea>) -> Outcome {
-    let asked = Asked::of(&visitor, Order::Asc)?;
-    let Leaf { rows, next } = Leaf::read(&visitor, &asked, summary::week).await?;
+async fn events(visitor: Visitor<AdminArea>) -> PageResult {
+    let request = ListRequest::from_visitor(&visitor, Order::Asc)?;
+    let RowPage { rows, next } =
+        RowPage::read(&visitor, &request, summary::upcoming_events).await?;
     let zone = visitor.read(account::find).await?.timezone;
-    let frame = visitor.frame("Events this week", Section::Overview);
-    Ok(page::html(StatusCode::OK, &Events { frame, rows, next, zone })?)
+    let frame = visitor.frame("Events in the next 7 days", Section::Overview);
+    Ok(page::html(StatusCode::OK, &EventsPage { frame, rows, next, zone })?)
 }
 
 #[derive(Template)]
-#[template(path = "admin/overview_letters.html")]
-struct Letters {
+#[template(path = "admin/overview_failed_emails.html")]
+struct FailedEmailsPage {
     frame: Frame,
-    rows: Vec<Failed>,
+    rows: Vec<FailedEmail>,
     next: String,
     now: Timestamp,
 }
 
-async fn letters(visitor: Visitor<AdminArea>) -> Outcome {
-    let asked = Asked::of(&visitor, Order::Desc)?;
-    let Leaf { rows, next } = Leaf::read(&visitor, &asked, summary::failed_letters).await?;
-    let frame = visitor.frame("Letters that did not arrive", Section::Overview);
+async fn failed_emails(visitor: Visitor<AdminArea>) -> PageResult {
+    let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
+    let RowPage { rows, next } = RowPage::read(&visitor, &request, summary::failed_emails).await?;
+    let frame = visitor.frame("Failed emails", Section::Overview);
     let now = visitor.app().clock.now();
-    Ok(page::html(StatusCode::OK, &Letters { frame, rows, next, now })?)
+    Ok(page::html(StatusCode::OK, &FailedEmailsPage { frame, rows, next, now })?)
 }

@@ -7,14 +7,14 @@ use http::StatusCode;
 use store::{Reader, Tx};
 
 use crate::accounts::account::{self, Account, AccountChange};
-use crate::accounts::permits::{AdminArea, Ownership};
+use crate::accounts::permissions::{AdminArea, Ownership};
 use crate::accounts::user::Role;
 use crate::app::App;
 use crate::demo;
 use crate::error::{Code, Error};
 use crate::web::form::Faults;
 use crate::web::page::{self, Frame, Section};
-use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
+use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
 const SETTINGS: &str = "/admin/settings";
 const DEMO: &str = "/admin/settings/demo";
@@ -22,71 +22,71 @@ const DEMO: &str = "/admin/settings/demo";
 pub(super) fn router() -> Router<App> {
     Router::new()
         .route(SETTINGS, get(show).post(save))
-        .route(DEMO, get(ask_removal).post(remove_demo))
+        .route(DEMO, get(confirm_removal).post(remove_demo))
 }
 
 #[derive(Template)]
 #[template(path = "admin/settings.html")]
-struct Settings {
+struct SettingsPage {
     frame: Frame,
     account: Account,
-    /// What the form says.
-    filled: AccountChange,
+    /// The values of the form.
+    form: AccountChange,
     tier: &'static str,
     requests: u32,
     owner: bool,
     faults: Faults,
 }
 
-impl Settings {
+impl SettingsPage {
     fn sport(&self) -> &str {
-        self.filled.sport.as_deref().unwrap_or_default()
+        self.form.sport.as_deref().unwrap_or_default()
     }
 }
 
-async fn settings(
+async fn render_settings(
     visitor: &Visitor<AdminArea>,
-    filled: Option<AccountChange>,
+    form: Option<AccountChange>,
     faults: Faults,
-) -> Outcome {
+) -> PageResult {
     let account = visitor.read(|db: &Reader<'_>| account::find(db)).await?;
     let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    let filled = filled.unwrap_or_else(|| AccountChange {
+    let form = form.unwrap_or_else(|| AccountChange {
         name: account.name.clone(),
         timezone: account.timezone.name().to_owned(),
         sport: account.sport.clone(),
     });
-    let page = Settings {
+    let page = SettingsPage {
         frame: visitor
             .frame("Settings", Section::Settings)
-            .flash(visitor.guest.done(&[("saved", "Saved.")])),
+            .flash(visitor.guest.done_flash(&[("saved", "The settings were saved.")])),
         tier: account.tier.label(),
         requests: visitor.app().config.rate_limits.of(account.tier),
         owner: visitor.visit.role == Some(Role::Owner),
         account,
-        filled,
+        form,
         faults,
     };
     Ok(page::html(status, &page)?)
 }
 
-async fn show(visitor: Visitor<AdminArea>) -> Outcome {
-    settings(&visitor, None, Faults::default()).await
+async fn show(visitor: Visitor<AdminArea>) -> PageResult {
+    render_settings(&visitor, None, Faults::default()).await
 }
 
-async fn save(posted: Posted<AdminArea>) -> Outcome {
-    let Posted { visitor, form } = posted;
-    visitor.fresh(SETTINGS)?;
-    let wanted = AccountChange {
+async fn save(posted: VisitorForm<AdminArea>) -> PageResult {
+    let VisitorForm { visitor, form } = posted;
+    visitor.require_recent_password(SETTINGS)?;
+    let change = AccountChange {
         name: form.text("name").to_owned(),
         timezone: form.text("timezone").to_owned(),
-        sport: form.maybe("sport").map(str::to_owned),
+        sport: form.optional("sport").map(str::to_owned),
     };
-    let change = wanted.clone();
+    let submitted = change.clone();
     match visitor.write(move |tx: &Tx<'_>| account::change(tx, &change)).await {
         Ok(_) => Ok(see_other(&format!("{SETTINGS}?done=saved"))),
         Err(error) if error.code == Code::ValidationFailed => {
-            settings(&visitor, Some(wanted), (&error).into()).await
+            render_settings(&visitor, Some(submitted), (&error).into()).await
         }
         Err(error) => Err(error.into()),
     }
@@ -94,12 +94,12 @@ async fn save(posted: Posted<AdminArea>) -> Outcome {
 
 #[derive(Template)]
 #[template(path = "admin/settings_demo.html")]
-struct Demo {
+struct RemoveDemoPage {
     frame: Frame,
 }
 
-/// Whether the pages are those of the demo club; nothing else can be removed here.
-async fn is_demo(visitor: &Visitor<Ownership>) -> Outcome<()> {
+/// Fails unless this is the demo club, the only club that can be removed here.
+async fn require_demo_club(visitor: &Visitor<Ownership>) -> PageResult<()> {
     let account = visitor.read(|db: &Reader<'_>| account::find(db)).await?;
     if account.demo && account.id == demo::ACCOUNT {
         Ok(())
@@ -108,18 +108,18 @@ async fn is_demo(visitor: &Visitor<Ownership>) -> Outcome<()> {
     }
 }
 
-/// Says what will happen.
-async fn ask_removal(visitor: Visitor<Ownership>) -> Outcome {
-    is_demo(&visitor).await?;
-    visitor.fresh(DEMO)?;
+/// Asks for confirmation.
+async fn confirm_removal(visitor: Visitor<Ownership>) -> PageResult {
+    require_demo_club(&visitor).await?;
+    visitor.require_recent_password(DEMO)?;
     let frame = visitor.frame("Remove the demo club?", Section::Settings);
-    Ok(page::html(StatusCode::OK, &Demo { frame })?)
+    Ok(page::html(StatusCode::OK, &RemoveDemoPage { frame })?)
 }
 
-async fn remove_demo(posted: Posted<Ownership>) -> Outcome {
+async fn remove_demo(posted: VisitorForm<Ownership>) -> PageResult {
     let visitor = posted.visitor;
-    is_demo(&visitor).await?;
-    visitor.fresh(DEMO)?;
+    require_demo_club(&visitor).await?;
+    visitor.require_recent_password(DEMO)?;
     demo::remove(&visitor.app().db, &visitor.app().config.data).await?;
     Ok(see_other("/account"))
 }

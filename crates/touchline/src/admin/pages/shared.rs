@@ -1,21 +1,21 @@
-//! What the pages of the admin area have in common: who looks at them, and how they are sent.
+//! Helpers that the admin pages share.
 
 use axum::response::Response;
 use http::StatusCode;
 
-use crate::accounts::permits::AdminArea;
+use crate::accounts::permissions::AdminArea;
 use crate::accounts::user::Role;
-use crate::web::visitor::{Outcome, Visitor};
+use crate::web::visitor::{PageResult, Visitor};
 
-/// Somebody who looks after the club.
+/// A signed-in admin or owner of the club.
 pub(super) type Admin = Visitor<AdminArea>;
 
-/// Whether the visitor owns the club.
+/// Whether the visitor is an owner of the club.
 pub(super) fn is_owner(visitor: &Admin) -> bool {
     visitor.visit.role == Some(Role::Owner)
 }
 
-/// Sends a page.
-pub(super) fn show<T: askama::Template>(status: StatusCode, page: &T) -> Outcome<Response> {
+/// Renders a page as the response.
+pub(super) fn show<T: askama::Template>(status: StatusCode, page: &T) -> PageResult<Response> {
     Ok(crate::web::page::html(status, page)?)
 }

@@ -1,35 +1,34 @@
-//! Charging, and what becomes of dues before they are paid.
+//! Endpoints to charge members, and to list, update, waive and remind of dues.
 
 use axum::response::Response;
-use kit::{Change, Day};
+use kit::{Change, Day, Timestamp};
 use utoipa_axum::routes;
 
-use crate::dues::changing::{self, DueChange, Waiver};
-use crate::dues::charging::{self, DueDiscount, MEMBERS, NewCharge};
-use crate::dues::due::{self, Category, DueFilter, LateFee, Shown, Status};
-use crate::dues::plan::{MOST_PARTS, Part, YEARS};
-use crate::dues::reminders::{self, Remind, Reminded};
+use crate::dues::changing::{self, DueChange, WaiveRequest};
+use crate::dues::charging::{self, DueDiscount, MAX_MEMBERS, NewCharge};
+use crate::dues::due::{self, Category, DueFilter, DueView, LateFee, Status};
+use crate::dues::plan::{MAX_INSTALLMENTS, Part, YEARS};
+use crate::dues::reminders::{self, RemindRequest, ReminderResult};
 use crate::error::Result;
 use crate::ids::{ChargeId, DueId, MemberId, PersonId, TeamId};
 use crate::metadata::Metadata;
-use crate::money::MOST;
+use crate::money::MAX_AMOUNT;
 use crate::paging::Order;
-use crate::web::body::{Body, MaybeBody, NoBody};
+use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, OrdersManage, OrdersRead};
 use crate::web::cursor::Paging;
-use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
-use crate::web::path::At;
-use crate::web::query::{FromQuery, Nothing, Params, Query};
-use crate::web::reply::{Many, One, Several};
+use crate::web::path::PathParams;
+use crate::web::query::{FromQuery, MAX_IDS, NoQuery, Params, Query, one_or_several};
+use crate::web::reply::{BatchResponse, ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
-pub(in crate::dues) const TITLE: usize = 120;
-pub(in crate::dues) const NOTE: usize = 1000;
-pub(in crate::dues) const REASON: usize = 500;
-/// All of something, in hundredths of a per cent.
-pub(in crate::dues) const ALL: i64 = 10_000;
-pub(in crate::dues) const COUNT: i64 = 60;
+pub(in crate::dues) const MAX_TITLE_LENGTH: usize = 120;
+pub(in crate::dues) const MAX_NOTE_LENGTH: usize = 1000;
+pub(in crate::dues) const MAX_REASON_LENGTH: usize = 500;
+/// 100 percent, in basis points.
+pub(in crate::dues) const FULL_PERCENT_BPS: i64 = 10_000;
+pub(in crate::dues) const MAX_INSTALLMENT_COUNT: i64 = 60;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
@@ -42,185 +41,196 @@ pub(super) fn routes(routes: Routes) -> Routes {
 
 /// List dues
 ///
-/// The newest first. Families see what they or those they look after owe or pay.
+/// Returns dues, newest first. Families see the dues that they or their dependents owe or pay.
 #[utoipa::path(get, path = "/dues", operation_id = "dues_list", tag = "Dues",
     params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many dues to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<Order>, Query, description = "`desc` if left out."),
-        ("team_id" = Option<TeamId>, Query, description = "Only dues of this team."),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of dues per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<Order>, Query, description = "Sort order. Default: `desc`."),
+        ("team_id" = Option<Vec<TeamId>>, Query, style = Form, explode = false, description = "Only objects of these teams, separated by commas; at most 50."),
         ("member_id" = Option<MemberId>, Query, description = "Only dues of this member."),
-        ("payer_id" = Option<PersonId>, Query, description = "Only dues that this person pays."),
-        ("charge_id" = Option<ChargeId>, Query, description = "Only what was charged together."),
-        ("status" = Option<Status>, Query, description = "Only dues that stand so."),
-        ("overdue" = Option<bool>, Query, description = "Only dues of which something is overdue, or nothing.")),
-    responses((status = 200, description = "A page of dues.", body = Many<Shown>), Problems),
+        ("payer_id" = Option<PersonId>, Query, description = "Only dues with this payer."),
+        ("charge_id" = Option<ChargeId>, Query, description = "Only dues created by this charge."),
+        ("status" = Option<Status>, Query, description = "Filter by status."),
+        ("overdue" = Option<bool>, Query, description = "`true` for overdue dues only, `false` for dues that are not overdue."),
+        ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time.")),
+    responses((status = 200, description = "A page of dues.", body = ListResponse<DueView>)),
     security(("key" = ["orders:read"])))]
 async fn list(
     caller: Caller<OrdersRead>,
     Query(paging): Query<Paging<DueFilter>>,
 ) -> Result<Response> {
-    // Something may be overdue since the last look, without news.
-    caller.afresh().page(paging, due::list).await
+    // Dues become overdue as time passes, without an event that would invalidate the cache.
+    caller.bypass_cache().page(paging, due::list).await
 }
 
 /// Charge members of a team
 ///
-/// Makes a due for each of them, all or none, and answers with the list. What a payer has paid ahead is used
-/// at once, unless `use_credit` is `false`. For whoever runs the team.
+/// Creates one due per member, all or none, and returns them as a list. The payers' credit is applied at once, unless
+/// `use_credit` is `false`. Requires permission to manage the team.
 #[utoipa::path(post, path = "/dues", operation_id = "dues_charge", tag = "Dues",
-    request_body(content = NewCharge, example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "all": true, "title": "Season fee 2026/27", "amount": 15000, "due_on": "2026-10-01", "instalment_count": 3, "late_fee": { "amount": 500 } })),
-    responses((status = 201, description = "The new dues.", body = Several<Shown>), Problems),
+    request_body(content = NewCharge, example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "all": true, "title": "Season fee 2026/27", "amount": 15000, "due_on": "2026-10-01", "installment_count": 3, "late_fee": { "amount": 500 } })),
+    responses((status = 201, description = "The new dues.", body = BatchResponse<DueView>)),
     security(("key" = ["orders:write"])))]
 async fn charge(
     caller: Caller<OrdersManage>,
-    Query(Nothing): Query<Nothing>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<NewCharge>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.create_all(body, move |tx, new| charging::create(tx, &reach, &new)).await
+    let access = caller.team_access();
+    caller.create_all(body, move |tx, new| charging::create(tx, &access, &new)).await
 }
 
-/// Remind a team now
+/// Send reminders to a team
 ///
-/// Writes to everybody who pays something of the team that is overdue or due within a week, but not to those
-/// who were reminded within the last hour.
+/// Emails the payers of the team's dues that are overdue or due within a week, except dues with a reminder within the
+/// last hour.
 #[utoipa::path(post, path = "/dues/remind", operation_id = "dues_remind_team", tag = "Dues",
-    request_body(content = Remind, example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy" })),
-    responses((status = 202, description = "Who is reminded.", body = One<Reminded>), Problems),
+    request_body(content = RemindRequest, example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy" })),
+    responses((status = 202, description = "The queued reminders.", body = ObjectResponse<ReminderResult>)),
     security(("key" = ["orders:write"])))]
 async fn remind_team(
     caller: Caller<OrdersManage>,
-    Query(Nothing): Query<Nothing>,
-    body: Body<Remind>,
+    Query(NoQuery): Query<NoQuery>,
+    body: Body<RemindRequest>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.begin(body, move |tx, new, _| reminders::remind_team(tx, &reach, &new)).await
+    let access = caller.team_access();
+    caller.accept(body, move |tx, new, _| reminders::remind_team(tx, &access, &new)).await
 }
 
-/// Get a due
+/// Retrieve a due
+///
+/// Returns a due with its installments and balance.
 #[utoipa::path(get, path = "/dues/{due_id}", operation_id = "dues_get", tag = "Dues",
     params(("due_id" = DueId, Path)),
-    responses((status = 200, description = "The due.", body = One<Shown>), Problems),
+    responses((status = 200, description = "The due.", body = ObjectResponse<DueView>)),
     security(("key" = ["orders:read"])))]
 async fn find(
     caller: Caller<OrdersRead>,
-    At(id): At<DueId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<DueId>,
+    Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
-    let reach = caller.reach();
+    let access = caller.team_access();
     caller
-        .one_in_time(move |db| {
-            let whole = due::find(db, &reach, id)?;
-            Ok((whole.shown(db.now()), whole.has_aged(db.now())))
+        .one_time_dependent(move |db| {
+            let record = due::find(db, &access, id)?;
+            Ok((record.view(db.now()), record.became_overdue_since_update(db.now())))
         })
         .await
 }
 
-/// Change a due
+/// Update a due
 ///
-/// While nothing of it was paid. Members that are left out stay as they are; `null` clears.
+/// Only possible before anything is paid. Omitted fields stay unchanged; `null` clears a field.
 #[utoipa::path(patch, path = "/dues/{due_id}", operation_id = "dues_update", tag = "Dues",
     params(("due_id" = DueId, Path)),
-    request_body(content = DueChange, example = json!({ "title": "Season fee, autumn", "note": "By transfer, please" })),
-    responses((status = 200, description = "The due after the change.", body = One<Shown>), Problems),
+    request_body(content = DueChange, example = json!({ "title": "Season fee, autumn", "note": "Please pay by bank transfer" })),
+    responses((status = 200, description = "The updated due.", body = ObjectResponse<DueView>)),
     security(("key" = ["orders:write"])))]
 async fn change(
     caller: Caller<OrdersManage>,
-    At(id): At<DueId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<DueId>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<DueChange>,
 ) -> Result<Response> {
-    let reach = caller.reach();
+    let access = caller.team_access();
     caller
         .change(body, move |tx, change, expected| {
-            changing::change(tx, &reach, id, expected, change)
+            changing::change(tx, &access, id, expected, change)
         })
         .await
 }
 
-/// Waive what is open of a due
+/// Waive the open balance of a due
+///
+/// The open balance is no longer owed. Payments that were made stay.
 #[utoipa::path(post, path = "/dues/{due_id}/waive", operation_id = "dues_waive", tag = "Dues",
     params(("due_id" = DueId, Path)),
-    request_body(content = Waiver, example = json!({ "reason": "Moved away" })),
-    responses((status = 200, description = "The due, of which nothing is open any more.", body = One<Shown>), Problems),
+    request_body(content = WaiveRequest, example = json!({ "reason": "Moved away" })),
+    responses((status = 200, description = "The waived due.", body = ObjectResponse<DueView>)),
     security(("key" = ["orders:write"])))]
 async fn waive(
     caller: Caller<OrdersManage>,
-    At(id): At<DueId>,
-    Query(Nothing): Query<Nothing>,
-    body: Body<Waiver>,
+    PathParams(id): PathParams<DueId>,
+    Query(NoQuery): Query<NoQuery>,
+    body: Body<WaiveRequest>,
 ) -> Result<Response> {
-    let reach = caller.reach();
+    let access = caller.team_access();
     caller
-        .change(body, move |tx, waiver, expected| changing::waive(tx, &reach, id, expected, waiver))
+        .change(body, move |tx, waiver, expected| {
+            changing::waive(tx, &access, id, expected, waiver)
+        })
         .await
 }
 
-/// Remind of a due now
+/// Send a reminder for a due
 ///
-/// Writes to the payer, or to the guardians who are written to if the payer has no address of mail. At most
+/// Emails the payer, and the guardians who receive messages if the payer is a minor or has no email address. At most
 /// once an hour.
 #[utoipa::path(post, path = "/dues/{due_id}/remind", operation_id = "dues_remind", tag = "Dues",
     params(("due_id" = DueId, Path)),
-    responses((status = 202, description = "Who is reminded.", body = One<Reminded>), Problems),
+    responses((status = 202, description = "The queued reminders.", body = ObjectResponse<ReminderResult>)),
     security(("key" = ["orders:write"])))]
 async fn remind(
     caller: Caller<OrdersManage>,
-    At(id): At<DueId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NoBody>,
+    PathParams(id): PathParams<DueId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NoBody>,
 ) -> Result<Response> {
-    let reach = caller.reach();
+    let access = caller.team_access();
     caller
-        .begin(body, move |tx, NoBody, expected| reminders::remind(tx, &reach, id, expected))
+        .accept(body, move |tx, NoBody, expected| reminders::remind(tx, &access, id, expected))
         .await
 }
 
 impl FromBody for NewCharge {
     fn read(fields: &mut Fields) -> Self {
         let team_id = fields.id("team_id");
-        let amount = fields.number("amount", 1, MOST);
-        let (member_id, member_ids) = (fields.id("member_id"), fields.ids("member_ids", MEMBERS));
+        let amount = fields.number("amount", 1, MAX_AMOUNT);
+        let (member_id, member_ids) =
+            (fields.id("member_id"), fields.ids("member_ids", MAX_MEMBERS));
         let all = fields.flag("all").apply_or(false, false);
         let (member_id, member_ids) = (member_id.apply(None), member_ids.apply(None));
         let named = usize::from(member_id.is_some())
             + usize::from(member_ids.as_ref().is_some_and(|ids| !ids.is_empty()))
             + usize::from(all);
         if named != 1 && !fields.is_faulty("member_id") && !fields.is_faulty("member_ids") {
-            let detail = "Name whom to charge with one of member_id, member_ids and all: true.";
+            let detail = "Set exactly one of `member_id`, `member_ids` and `all: true`.";
             fields.fault("member_ids", if named == 0 { "required" } else { "ambiguous" }, detail);
         }
         let due_on = day(fields, "due_on");
-        let instalments = parts(fields).apply(None);
-        let instalment_count = fields.number("instalment_count", 1, COUNT).apply(None);
-        if instalments.is_some() && instalment_count.is_some() {
-            let detail = "Give either instalments or how many there are.";
-            fields.fault("instalment_count", "ambiguous", detail);
+        let installments = parts(fields).apply(None);
+        let installment_count =
+            fields.number("installment_count", 1, MAX_INSTALLMENT_COUNT).apply(None);
+        if installments.is_some() && installment_count.is_some() {
+            let detail = "Set either `installments` or `installment_count`, not both.";
+            fields.fault("installment_count", "ambiguous", detail);
         }
-        let due_on = match (&instalments, fields.is_faulty("instalments")) {
+        let due_on = match (&installments, fields.is_faulty("installments")) {
             (None, false) => fields.required("due_on", due_on),
             _ => due_on.apply(None),
         };
         let currency = fields.currency("currency");
         Self {
-            team_id: fields.required("team_id", team_id).unwrap_or(TeamId::LEAST),
+            team_id: fields.required("team_id", team_id).unwrap_or(TeamId::MIN),
             member_id,
             member_ids,
             all,
-            title: fields.required_line("title", TITLE),
-            category: fields.word("category").apply_or(Category::Dues, Category::Dues),
+            title: fields.required_line("title", MAX_TITLE_LENGTH),
+            category: fields.enum_value("category").apply_or(Category::Dues, Category::Dues),
             amount: fields.required("amount", amount).unwrap_or(1),
-            currency: fields.kept("currency", currency),
+            currency: fields.non_null("currency", currency),
             due_on,
-            instalments,
-            instalment_count,
+            installments,
+            installment_count,
             payer: fields.id("payer").apply(None),
             discount: fields.object("discount", discount).apply(None),
-            sibling_discount_bp: fields.number("sibling_discount_bp", 1, ALL - 1).apply(None),
+            sibling_discount_bps: fields
+                .number("sibling_discount_bps", 1, FULL_PERCENT_BPS - 1)
+                .apply(None),
             late_fee: fields.object("late_fee", late_fee).apply(None),
             use_credit: fields.flag("use_credit").apply_or(true, true),
-            note: fields.block("note", NOTE).apply(None),
+            note: fields.block("note", MAX_NOTE_LENGTH).apply(None),
             metadata: fields
                 .metadata("metadata")
                 .apply_or(Metadata::default(), Metadata::default()),
@@ -228,7 +238,7 @@ impl FromBody for NewCharge {
     }
 }
 
-/// A day that somebody can mean.
+/// A date in an accepted year.
 fn day(fields: &mut Fields, name: &str) -> Change<Day> {
     match fields.day(name) {
         Change::Set(day) if !YEARS.contains(&day.year()) => {
@@ -241,15 +251,15 @@ fn day(fields: &mut Fields, name: &str) -> Change<Day> {
 }
 
 fn parts(fields: &mut Fields) -> Change<Vec<Part>> {
-    let parts = fields.objects("instalments", MOST_PARTS, |fields| {
-        let (due_on, amount) = (day(fields, "due_on"), fields.number("amount", 1, MOST));
+    let parts = fields.objects("installments", MAX_INSTALLMENTS, |fields| {
+        let (due_on, amount) = (day(fields, "due_on"), fields.number("amount", 1, MAX_AMOUNT));
         let due_on = fields.required("due_on", due_on);
         let amount = fields.required("amount", amount);
         Some(Part { due_on: due_on?, amount: amount? })
     });
     match parts {
         Change::Set(parts) if parts.is_empty() => {
-            fields.fault("instalments", "empty", "There must be at least one instalment.");
+            fields.fault("installments", "empty", "Set at least one installment.");
             Change::Keep
         }
         Change::Set(parts) => Change::Set(parts.into_iter().flatten().collect()),
@@ -258,56 +268,61 @@ fn parts(fields: &mut Fields) -> Change<Vec<Part>> {
     }
 }
 
-/// Either an amount or a part of one.
-fn either(fields: &mut Fields, most: i64) -> (Option<i64>, Option<i64>) {
-    let amount = fields.number("amount", 1, MOST).apply(None);
-    let part = fields.number("percent_bp", 1, most).apply(None);
-    let faulty = fields.is_faulty("amount") || fields.is_faulty("percent_bp");
-    if amount.is_some() == part.is_some() && !faulty {
-        let code = if part.is_some() { "ambiguous" } else { "required" };
-        fields.fault("amount", code, "Give either amount or percent_bp.");
+/// Either an amount or a percentage.
+fn amount_or_percent(fields: &mut Fields, max: i64) -> (Option<i64>, Option<i64>) {
+    let amount = fields.number("amount", 1, MAX_AMOUNT).apply(None);
+    let percent = fields.number("percent_bps", 1, max).apply(None);
+    let faulty = fields.is_faulty("amount") || fields.is_faulty("percent_bps");
+    if amount.is_some() == percent.is_some() && !faulty {
+        let code = if percent.is_some() { "ambiguous" } else { "required" };
+        fields.fault("amount", code, "Set either `amount` or `percent_bps`.");
     }
-    (amount, part)
+    (amount, percent)
 }
 
 fn discount(fields: &mut Fields) -> DueDiscount {
-    let (amount, percent_bp) = either(fields, ALL - 1);
-    DueDiscount { amount, percent_bp, reason: fields.line("reason", REASON).apply(None) }
+    let (amount, percent_bps) = amount_or_percent(fields, FULL_PERCENT_BPS - 1);
+    DueDiscount {
+        amount,
+        percent_bps,
+        reason: fields.line("reason", MAX_REASON_LENGTH).apply(None),
+    }
 }
 
 fn late_fee(fields: &mut Fields) -> LateFee {
-    let (amount, percent_bp) = either(fields, ALL);
-    LateFee { amount, percent_bp }
+    let (amount, percent_bps) = amount_or_percent(fields, FULL_PERCENT_BPS);
+    LateFee { amount, percent_bps }
 }
 
 impl FromBody for DueChange {
     fn read(fields: &mut Fields) -> Self {
-        let (category, amount) = (fields.word("category"), fields.number("amount", 1, MOST));
+        let (category, amount) =
+            (fields.enum_value("category"), fields.number("amount", 1, MAX_AMOUNT));
         let (due_on, parts, payer) = (day(fields, "due_on"), parts(fields), fields.id("payer"));
         Self {
-            title: fields.kept_line("title", TITLE),
-            category: fields.kept("category", category),
-            note: fields.block("note", NOTE),
-            amount: fields.kept("amount", amount),
-            due_on: fields.kept("due_on", due_on),
-            instalments: fields.kept("instalments", parts),
-            payer: fields.kept("payer", payer),
+            title: fields.non_null_line("title", MAX_TITLE_LENGTH),
+            category: fields.non_null("category", category),
+            note: fields.block("note", MAX_NOTE_LENGTH),
+            amount: fields.non_null("amount", amount),
+            due_on: fields.non_null("due_on", due_on),
+            installments: fields.non_null("installments", parts),
+            payer: fields.non_null("payer", payer),
             late_fee: fields.object("late_fee", late_fee),
             metadata: fields.metadata("metadata"),
         }
     }
 }
 
-impl FromBody for Waiver {
+impl FromBody for WaiveRequest {
     fn read(fields: &mut Fields) -> Self {
-        Self { reason: fields.required_line("reason", REASON) }
+        Self { reason: fields.required_line("reason", MAX_REASON_LENGTH) }
     }
 }
 
-impl FromBody for Remind {
+impl FromBody for RemindRequest {
     fn read(fields: &mut Fields) -> Self {
         let team_id = fields.id("team_id");
-        Self { team_id: fields.required("team_id", team_id).unwrap_or(TeamId::LEAST) }
+        Self { team_id: fields.required("team_id", team_id).unwrap_or(TeamId::MIN) }
     }
 }
 
@@ -315,13 +330,16 @@ impl FromQuery for DueFilter {
     const ORDER: Order = Order::Desc;
 
     fn read(params: &mut Params) -> Self {
+        let (team_id, team_ids) = one_or_several(params.ids("team_id", MAX_IDS));
         Self {
-            team_id: params.id("team_id"),
+            team_id,
+            team_ids,
             member_id: params.id("member_id"),
             payer_id: params.id("payer_id"),
             charge_id: params.id("charge_id"),
-            status: params.word("status"),
+            status: params.enum_value("status"),
             overdue: params.flag("overdue"),
+            updated_since: params.timestamp("updated_since"),
             ..Self::default()
         }
     }

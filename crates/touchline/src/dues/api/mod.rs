@@ -1,4 +1,4 @@
-//! The JSON endpoints of dues.
+//! JSON API of dues.
 
 pub(super) mod charges;
 pub(super) mod payments;
@@ -6,7 +6,7 @@ mod statements;
 
 use crate::web::routes::Routes;
 
-/// `/dues` and everything below it, and statements.
+/// Routes below `/dues`, and the statements.
 pub fn routes(routes: Routes) -> Routes {
     statements::routes(payments::routes(charges::routes(routes)))
 }

@@ -1,126 +1,126 @@
-//! What was paid for dues, and what was given back.
+//! Endpoints for payments of dues and their refunds.
 
 use axum::response::Response;
 use utoipa_axum::routes;
 
 use crate::dues::due;
-use crate::dues::paying::{self, NewDuePayment, NewDueRefund};
+use crate::dues::paying::{self, NewDuePayment, NewDueRefund, RefundedPayment};
 use crate::error::Result;
 use crate::ids::{DueId, PaymentId};
-use crate::money::MOST;
+use crate::money::MAX_AMOUNT;
 use crate::money::payment::{self, Method, Payment};
 use crate::paging::Order;
-use crate::web::body::{Body, MaybeBody};
+use crate::web::body::{Body, OptionalBody};
 use crate::web::caller::{Caller, OrdersManage, OrdersPlace, OrdersRead};
 use crate::web::cursor::Paging;
-use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
-use crate::web::path::At;
-use crate::web::query::{Nothing, Query};
-use crate::web::reply::{Many, One};
+use crate::web::path::PathParams;
+use crate::web::query::{NoQuery, Query};
+use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
-pub(in crate::dues) const REFERENCE: usize = 120;
-pub(in crate::dues) const REASON: usize = 500;
+pub(in crate::dues) const MAX_REFERENCE_LENGTH: usize = 120;
+pub(in crate::dues) const MAX_REASON_LENGTH: usize = 500;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list, pay)).with(routes!(find)).with(routes!(refund))
 }
 
-/// List what was paid for a due
+/// List the payments of a due
 ///
-/// In the order in which it was written down.
+/// In the order in which they were recorded.
 #[utoipa::path(get, path = "/dues/{due_id}/payments", operation_id = "dues_payments_list", tag = "Dues",
     params(("due_id" = DueId, Path),
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many payments to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<Order>, Query, description = "`asc` if left out.")),
-    responses((status = 200, description = "A page of payments.", body = Many<Payment>), Problems),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of payments per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`.")),
+    responses((status = 200, description = "A page of payments.", body = ListResponse<Payment>)),
     security(("key" = ["orders:read"])))]
 async fn list(
     caller: Caller<OrdersRead>,
-    At(id): At<DueId>,
-    Query(paging): Query<Paging<Nothing>>,
+    PathParams(id): PathParams<DueId>,
+    Query(paging): Query<Paging<NoQuery>>,
 ) -> Result<Response> {
     caller
-        .page(paging, move |db, reach, _, page| {
-            due::find(db, reach, id)?;
-            payment::page(db, &id.to_string(), page)
+        .page(paging, move |db, access, _, page| {
+            due::find(db, access, id)?;
+            payment::list(db, &id.to_string(), page)
         })
         .await
 }
 
-/// Write down a payment
+/// Record a payment
 ///
-/// What is more than owed becomes the payer's credit, which the next charge uses. With the method `credit`,
-/// what the payer has paid ahead is used, never more than there is. Whoever runs the team writes down what was
-/// paid; families use their credit.
+/// An overpayment becomes the payer's credit, which the next charge uses. With the method `credit`, the payment is taken
+/// from the payer's credit. Managers of the team can record any payment; families can only pay from their credit.
 #[utoipa::path(post, path = "/dues/{due_id}/payments", operation_id = "dues_payments_create", tag = "Dues",
     params(("due_id" = DueId, Path)),
-    request_body(content = NewDuePayment, example = json!({ "amount": 5000, "method": "transfer", "reference": "Statement 12" })),
-    responses((status = 201, description = "The payment.", body = One<Payment>), Problems),
+    request_body(content = NewDuePayment, example = json!({ "amount": 5000, "method": "bank_transfer", "reference": "Statement 12" })),
+    responses((status = 201, description = "The payment.", body = ObjectResponse<Payment>)),
     security(("key" = ["orders:write"])))]
 async fn pay(
     caller: Caller<OrdersPlace>,
-    At(id): At<DueId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<DueId>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<NewDuePayment>,
 ) -> Result<Response> {
-    let reach = caller.reach();
+    let access = caller.team_access();
     caller
-        .create_for(body, move |tx, new, expected| paying::pay(tx, &reach, id, expected, new))
+        .create_for(body, move |tx, new, expected| paying::pay(tx, &access, id, expected, new))
         .await
 }
 
-/// Get a payment
+/// Retrieve a payment
+///
+/// Returns a payment of a due.
 #[utoipa::path(get, path = "/dues/{due_id}/payments/{payment_id}", operation_id = "dues_payments_get", tag = "Dues",
     params(("due_id" = DueId, Path), ("payment_id" = PaymentId, Path)),
-    responses((status = 200, description = "The payment.", body = One<Payment>), Problems),
+    responses((status = 200, description = "The payment.", body = ObjectResponse<Payment>)),
     security(("key" = ["orders:read"])))]
 async fn find(
     caller: Caller<OrdersRead>,
-    At((due, id)): At<(DueId, PaymentId)>,
-    Query(Nothing): Query<Nothing>,
+    PathParams((due, id)): PathParams<(DueId, PaymentId)>,
+    Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
-    let reach = caller.reach();
+    let access = caller.team_access();
     caller
         .one(move |db| {
-            due::find(db, &reach, due)?;
+            due::find(db, &access, due)?;
             paying::find(db, due, id)
         })
         .await
 }
 
-/// Give a payment back
+/// Refund a payment
 ///
-/// Wholly or in part. What became a credit goes first, as far as it is not spent; the rest is owed again,
-/// unless what was open was waived. Never more than is left of the payment.
+/// Refunds a payment in full or in part. Unused credit from the payment is refunded first. The rest becomes owed again,
+/// unless the due is waived. The amount cannot exceed what is left of the payment.
 #[utoipa::path(post, path = "/dues/{due_id}/payments/{payment_id}/refund", operation_id = "dues_payments_refund", tag = "Dues",
     params(("due_id" = DueId, Path), ("payment_id" = PaymentId, Path)),
     request_body(content = NewDueRefund, example = json!({ "amount": 1000, "reason": "Paid twice" })),
-    responses((status = 200, description = "The payment, with what was given back of it.", body = One<Payment>), Problems),
+    responses((status = 200, description = "The payment with its refunded amount, and the refund.", body = ObjectResponse<RefundedPayment>)),
     security(("key" = ["orders:write"])))]
 async fn refund(
     caller: Caller<OrdersManage>,
-    At(at): At<(DueId, PaymentId)>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NewDueRefund>,
+    PathParams(at): PathParams<(DueId, PaymentId)>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NewDueRefund>,
 ) -> Result<Response> {
-    let reach = caller.reach();
+    let access = caller.team_access();
     caller
-        .change(body, move |tx, new, expected| paying::refund(tx, &reach, at, expected, new))
+        .change(body, move |tx, new, expected| paying::refund(tx, &access, at, expected, new))
         .await
 }
 
 impl FromBody for NewDuePayment {
     fn read(fields: &mut Fields) -> Self {
-        let method = fields.word("method");
+        let method = fields.enum_value("method");
         Self {
-            amount: fields.number("amount", 1, MOST).apply(None),
+            amount: fields.number("amount", 1, MAX_AMOUNT).apply(None),
             method: fields.required("method", method).unwrap_or(Method::Other),
             currency: fields.currency("currency").apply(None),
-            reference: fields.line("reference", REFERENCE).apply(None),
-            paid_at: fields.moment("paid_at").apply(None),
+            reference: fields.line("reference", MAX_REFERENCE_LENGTH).apply(None),
+            paid_at: fields.timestamp("paid_at").apply(None),
         }
     }
 }
@@ -128,9 +128,9 @@ impl FromBody for NewDuePayment {
 impl FromBody for NewDueRefund {
     fn read(fields: &mut Fields) -> Self {
         Self {
-            amount: fields.number("amount", 1, MOST).apply(None),
-            method: fields.word("method").apply(None),
-            reason: fields.line("reason", REASON).apply(None),
+            amount: fields.number("amount", 1, MAX_AMOUNT).apply(None),
+            method: fields.enum_value("method").apply(None),
+            reason: fields.line("reason", MAX_REASON_LENGTH).apply(None),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Statements of teams and families.
+//! Endpoints for statements of teams and families.
 
 use axum::response::Response;
 use store::Reader;
@@ -8,51 +8,50 @@ use crate::dues::statement::{self, Statement, TeamStatement};
 use crate::error::Result;
 use crate::ids::{PersonId, TeamId};
 use crate::web::caller::{Caller, OrdersOversee, OrdersRead};
-use crate::web::docs::Problems;
-use crate::web::path::At;
-use crate::web::query::{Nothing, Query};
-use crate::web::reply::One;
+use crate::web::path::PathParams;
+use crate::web::query::{NoQuery, Query};
+use crate::web::reply::ObjectResponse;
 use crate::web::routes::Routes;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes.with(routes!(team)).with(routes!(person))
 }
 
-/// Get the statement of a team
+/// Retrieve the statement of a team
 ///
-/// What was charged, paid and waived, and what is open: in all, and for each payer.
+/// Returns amounts charged, paid, waived and outstanding, in total and per payer.
 #[utoipa::path(get, path = "/teams/{team_id}/dues/statement", operation_id = "dues_team_statement", tag = "Dues",
     params(("team_id" = TeamId, Path)),
-    responses((status = 200, description = "The statement.", body = One<TeamStatement>), Problems),
+    responses((status = 200, description = "The statement.", body = ObjectResponse<TeamStatement>)),
     security(("key" = ["orders:read"])))]
 async fn team(
     caller: Caller<OrdersOversee>,
-    At(id): At<TeamId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<TeamId>,
+    Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
-    caller.reaches(id)?;
+    caller.require_team(id)?;
     let statement = move |db: &Reader<'_>| {
-        Ok((statement::of_team(db, id)?, Some(statement::next_look(db.now()))))
+        Ok((statement::of_team(db, id)?, Some(statement::valid_until(db.now()))))
     };
-    caller.look_until(statement).await
+    caller.read_until(statement).await
 }
 
-/// Get the statement of a family
+/// Retrieve the statement of a family
 ///
-/// What a person pays for: in all, and line by line. Users who ask for their own get that of their whole
-/// family. Whoever runs a team sees what concerns the team.
+/// Returns what a person owes and has paid as a payer, in total and line by line. Users who request their own statement
+/// get that of their whole family. Managers of a team see the amounts of their team.
 #[utoipa::path(get, path = "/people/{person_id}/statement", operation_id = "dues_statement", tag = "Dues",
     params(("person_id" = PersonId, Path)),
-    responses((status = 200, description = "The statement.", body = One<Statement>), Problems),
+    responses((status = 200, description = "The statement.", body = ObjectResponse<Statement>)),
     security(("key" = ["orders:read"])))]
 async fn person(
     caller: Caller<OrdersRead>,
-    At(id): At<PersonId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<PersonId>,
+    Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
-    let reach = caller.reach();
+    let access = caller.team_access();
     let statement = move |db: &Reader<'_>| {
-        Ok((statement::of_person(db, &reach, id)?, Some(statement::next_look(db.now()))))
+        Ok((statement::of_person(db, &access, id)?, Some(statement::valid_until(db.now()))))
     };
-    caller.look_until(statement).await
+    caller.read_until(statement).await
 }

@@ -1,20 +1,20 @@
-//! Charging: a form, a look at what would come of it, and the button that does it, once.
+//! Charging a team: the form, a preview, and the submission, which is carried out only once.
 
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 use kit::Money;
 use kit::secret::{hex, sha256};
-use kit::word::Word;
+use kit::string_enum::StringEnum;
 use store::{Reader, Tx};
 
-use super::charge_form::{Typed, refused};
-use super::list::{self, of_charge};
-use super::shown::{self, Around};
-use super::{Sent, Treasurer, is_fault, show, status};
-use crate::accounts::rights::Reach;
+use super::charge_form::{ChargeForm, form_errors};
+use super::formatting::{self, DisplayNames};
+use super::list::{self, charge_list_path};
+use super::{Treasurer, TreasurerForm, is_form_error, render, status};
+use crate::accounts::rights::TeamAccess;
 use crate::dues::charging::{self, NewCharge, Preview};
-use crate::dues::due::Whole;
+use crate::dues::due::DueWithPlan;
 use crate::error::{Code, Error, Result};
 use crate::ids::{MemberId, TeamId};
 use crate::money::settings;
@@ -23,12 +23,12 @@ use crate::roster::member::{self, Member, MemberFilter};
 use crate::roster::membership::MemberStatus;
 use crate::teams::team::{self, Status, TeamFilter};
 use crate::web::form::{Faults, Form};
-use crate::web::once::{Once, new_nonce, nonce, once};
+use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
 use crate::web::page::{Frame, Section};
-use crate::web::visitor::{Outcome, see_other};
+use crate::web::visitor::{PageResult, see_other};
 
-/// So many members can be chosen from.
-const MEMBERS: i64 = 500;
+/// Maximum number of members in the form.
+const MAX_MEMBERS: i64 = 500;
 
 #[derive(Template)]
 #[template(path = "dues/charge_team.html")]
@@ -42,13 +42,13 @@ struct TeamPage {
 struct ChargePage {
     frame: Frame,
     team: String,
-    typed: Typed,
+    input: ChargeForm,
     faults: Faults,
     members: Vec<(MemberId, String, &'static str)>,
     categories: Vec<(&'static str, &'static str)>,
 }
 
-/// Somebody who would be charged.
+/// A row of the preview: one member who would be charged.
 struct Line {
     person: String,
     payer: String,
@@ -69,178 +69,182 @@ struct PreviewPage {
     lines: Vec<Line>,
     sum: String,
     credit: Option<String>,
-    /// Whether something would be overdue at once.
-    late: bool,
+    /// Whether a new due would be overdue at once.
+    overdue: bool,
     late_fee: Option<String>,
     nonce: String,
-    /// What was shown: only that is charged.
-    shown: String,
-    pairs: Vec<(String, String)>,
+    /// Digest of the previewed dues. The charge is rejected if they have changed since.
+    digest: String,
+    hidden_fields: Vec<(String, String)>,
 }
 
-/// What somebody is told who would charge something else than they were shown.
-const CHANGED: &str =
-    "What would be charged has changed since you looked. Nobody was charged; look again.";
+/// Error if the dues have changed since the preview.
+const PREVIEW_OUTDATED: &str =
+    "Something has changed since the preview. Check the fields, then preview the charge again.";
 
 /// The teams that can be charged.
-fn playing(db: &Reader<'_>) -> Result<Vec<(TeamId, String)>> {
+fn active_teams(db: &Reader<'_>) -> Result<Vec<(TeamId, String)>> {
     list::teams(db, &TeamFilter { status: Some(Status::Active), ..TeamFilter::default() })
 }
 
-pub(super) async fn new(visitor: Treasurer) -> Outcome<Response> {
+pub(super) async fn new(visitor: Treasurer) -> PageResult<Response> {
     let form = visitor.guest.query()?;
-    let look = |db: &Reader<'_>| Ok((playing(db)?, settings::of(db)?.currency));
-    let (teams, currency) = visitor.read(look).await?;
+    let load = |db: &Reader<'_>| Ok((active_teams(db)?, settings::load(db)?.currency));
+    let (teams, currency) = visitor.read(load).await?;
     let only = <[_; 1]>::try_from(teams.clone()).ok().map(|[(id, _)]| id);
-    let named = form.maybe("team").and_then(|id| id.parse().ok());
-    if let Some(team) = named.or(only) {
-        return show_form(&visitor, Typed::empty(team, currency), Faults::default()).await;
+    let selected = form.optional("team").and_then(|id| id.parse().ok());
+    if let Some(team) = selected.or(only) {
+        return show_form(&visitor, ChargeForm::empty(team, currency), Faults::default()).await;
     }
-    let frame = visitor.frame("Charge a team", Section::Dues);
-    show(StatusCode::OK, &TeamPage { frame, teams })
+    let frame = visitor.frame("Charge members", Section::Dues);
+    render(StatusCode::OK, &TeamPage { frame, teams })
 }
 
-async fn show_form(visitor: &Treasurer, typed: Typed, faults: Faults) -> Outcome<Response> {
-    let team = typed.team;
-    let look = move |db: &Reader<'_>| {
-        let filter =
-            MemberFilter { hidden: Some(MemberStatus::Removed), ..MemberFilter::default() };
-        let page = Page { limit: MEMBERS, order: Order::Asc, last: None };
-        Ok((team::playing(db, team)?.name, member::list(db, team, &filter, &page)?))
+async fn show_form(visitor: &Treasurer, input: ChargeForm, faults: Faults) -> PageResult<Response> {
+    let team = input.team;
+    let load = move |db: &Reader<'_>| {
+        let filter = MemberFilter {
+            excluded_status: Some(MemberStatus::Removed),
+            ..MemberFilter::default()
+        };
+        let page = Page { limit: MAX_MEMBERS, order: Order::Asc, last: None };
+        Ok((team::find_active(db, team)?.name, member::list(db, team, &filter, &page)?))
     };
-    let (team, members) = visitor.read(look).await?;
+    let (team, members) = visitor.read(load).await?;
     let page = ChargePage {
-        frame: visitor.frame("Charge a team", Section::Dues),
+        frame: visitor.frame("Charge members", Section::Dues),
         team,
         members: members.into_iter().map(choice).collect(),
-        categories: shown::categories(),
-        typed,
+        categories: formatting::categories(),
+        input,
         faults,
     };
-    show(status(&page.faults), &page)
+    render(status(&page.faults), &page)
 }
 
-/// A member as one can choose them.
+/// A member as an option of the form: id, name and role.
 fn choice(member: Member) -> (MemberId, String, &'static str) {
     let first = member.preferred_name.unwrap_or(member.first_name);
     let name = match member.last_name {
         Some(last) => format!("{first} {last}"),
         None => first,
     };
-    (member.id, name, member.role.word())
+    (member.id, name, member.role.as_str())
 }
 
-/// Shows what would come of the form, or charges, or gives the form back to be changed.
-pub(super) async fn send(Sent { visitor, form }: Sent) -> Outcome<Response> {
+/// Shows the preview, charges, or returns to the form, depending on the button that was pressed.
+pub(super) async fn submit(TreasurerForm { visitor, form }: TreasurerForm) -> PageResult<Response> {
     let team: TeamId = form.text("team").parse().map_err(|_| Error::not_found())?;
-    let typed = Typed::read(&form, team);
+    let input = ChargeForm::read(&form, team);
     if form.text("step") == "change" {
-        return show_form(&visitor, typed, Faults::default()).await;
+        return show_form(&visitor, input, Faults::default()).await;
     }
-    let new = match typed.charge() {
+    let new = match input.charge() {
         Ok(new) => new,
-        Err(faults) => return show_form(&visitor, typed, faults).await,
+        Err(faults) => return show_form(&visitor, input, faults).await,
     };
-    let parts = new.instalments.clone();
-    let done = match form.text("step") {
+    let parts = new.installments.clone();
+    let response = match form.text("step") {
         "charge" => charge(&visitor, &form, new).await,
-        _ => preview(&visitor, &typed, new).await,
+        _ => preview(&visitor, &input, new).await,
     };
-    match done {
-        Err(error) if is_fault(&error) => {
-            let faults = refused(&error, parts.as_deref(), &typed.currency);
-            show_form(&visitor, typed, faults).await
+    match response {
+        Err(error) if is_form_error(&error) => {
+            let faults = form_errors(&error, parts.as_deref(), &input.currency);
+            show_form(&visitor, input, faults).await
         }
-        done => Ok(done?),
+        response => Ok(response?),
     }
 }
 
-async fn preview(visitor: &Treasurer, typed: &Typed, new: NewCharge) -> Result<Response> {
-    let (late_fee, category) = (late_fee_in_words(&new), shown::category(new.category));
-    let look = move |tx: &Tx<'_>| {
-        let dues = charging::preview(tx, &Reach::Everywhere, &new)?;
-        let told: Vec<_> = dues.iter().map(|one| one.whole.shown(tx.now())).collect();
-        let around = Around::of(tx, told.iter())?;
-        let late = told.iter().any(|due| due.overdue);
-        Ok((dues, around, late))
+async fn preview(visitor: &Treasurer, input: &ChargeForm, new: NewCharge) -> Result<Response> {
+    let (late_fee, category) = (late_fee_in_words(&new), formatting::category(new.category));
+    let load = move |tx: &Tx<'_>| {
+        let dues = charging::preview(tx, &TeamAccess::AllTeams, &new)?;
+        let views: Vec<_> = dues.iter().map(|preview| preview.record.view(tx.now())).collect();
+        let names = DisplayNames::for_dues(tx, views.iter())?;
+        let overdue = views.iter().any(|due| due.overdue);
+        Ok((dues, names, overdue))
     };
-    let (dues, around, late) = visitor.write(look).await?;
-    let currency = dues.first().map(|one| one.whole.due.currency);
-    let currency = currency.ok_or_else(|| Error::internal("a charge of nobody"))?;
+    let (dues, names, overdue) = visitor.write(load).await?;
+    let currency = dues.first().map(|preview| preview.record.due.currency);
+    let currency = currency.ok_or_else(|| Error::internal("a charge without members"))?;
     let sum = |of: fn(&Preview) -> i64| dues.iter().map(of).sum::<i64>();
-    let credit = sum(|one| one.credit);
+    let credit = sum(|preview| preview.credit);
     let page = PreviewPage {
-        frame: visitor.frame("Is this right?", Section::Dues),
-        team: dues.first().map_or_else(String::new, |one| around.team(one.whole.due.team_id)),
-        title: typed.title.clone(),
+        frame: visitor.frame("Review charge", Section::Dues),
+        team: dues
+            .first()
+            .map_or_else(String::new, |preview| names.team(preview.record.due.team_id)),
+        title: input.title.clone(),
         category,
-        lines: dues.iter().map(|one| line(one, &around)).collect(),
-        sum: shown::money(sum(|one| one.whole.due.net()), currency),
-        credit: (credit > 0).then(|| shown::money(credit, currency)),
-        late,
+        lines: dues.iter().map(|preview| line(preview, &names)).collect(),
+        sum: formatting::money(sum(|preview| preview.record.due.net()), currency),
+        credit: (credit > 0).then(|| formatting::money(credit, currency)),
+        overdue,
         late_fee,
         nonce: new_nonce(visitor.app()),
-        shown: digest(&dues),
-        pairs: typed.pairs(),
+        digest: digest(&dues),
+        hidden_fields: input.hidden_fields(),
     };
     crate::web::page::html(StatusCode::OK, &page)
 }
 
-/// What dues and credit a preview shows, in short.
+/// A digest of the dues and credit that a preview shows.
 fn digest(dues: &[Preview]) -> String {
-    let shown: Vec<_> = dues
+    let content: Vec<_> = dues
         .iter()
-        .map(|Preview { whole: Whole { due, plan }, credit }| {
+        .map(|Preview { record: DueWithPlan { due, plan }, credit }| {
             let parts: Vec<_> = plan.iter().map(|part| (part.due_on, part.amount)).collect();
             (due.member_id, due.payer_id, due.currency, due.amount, due.net(), parts, *credit)
         })
         .collect();
-    hex(&sha256(format!("{shown:?}").as_bytes()))
+    hex(&sha256(format!("{content:?}").as_bytes()))
 }
 
-fn line(Preview { whole, credit }: &Preview, around: &Around) -> Line {
-    let due = &whole.due;
+fn line(Preview { record, credit }: &Preview, names: &DisplayNames) -> Line {
+    let due = &record.due;
     let money = |minor| Money { minor, currency: due.currency }.to_string();
-    let some = |minor| if minor == 0 { "–".to_owned() } else { money(minor) };
+    let or_dash = |minor| if minor == 0 { "–".to_owned() } else { money(minor) };
     Line {
-        person: around.person(due.person_id),
-        payer: around.person(due.payer_id),
+        person: names.person(due.person_id),
+        payer: names.person(due.payer_id),
         amount: money(due.amount),
-        discount: some(due.discount),
+        discount: or_dash(due.discount),
         net: money(due.net()),
-        parts: whole.plan.iter().map(|part| (part.due_on, money(part.amount))).collect(),
-        credit: some(*credit),
+        parts: record.plan.iter().map(|part| (part.due_on, money(part.amount))).collect(),
+        credit: or_dash(*credit),
     }
 }
 
 fn late_fee_in_words(new: &NewCharge) -> Option<String> {
     let fee = new.late_fee?;
-    match (fee.amount, fee.percent_bp, new.currency) {
-        (Some(amount), _, Some(currency)) => Some(shown::money(amount, currency)),
+    match (fee.amount, fee.percent_bps, new.currency) {
+        (Some(amount), _, Some(currency)) => Some(formatting::money(amount, currency)),
         (_, Some(points), _) => {
-            Some(format!("{} % of what is overdue", super::typed::per_cent(points)))
+            Some(format!("{}% of the overdue amount", super::form_fields::format_percent(points)))
         }
         _ => None,
     }
 }
 
 async fn charge(visitor: &Treasurer, form: &Form, new: NewCharge) -> Result<Response> {
-    let (name, kept) = (nonce(form)?, visitor.app().config.idempotency_ttl);
-    let shown = form.text("shown").to_owned();
-    let made = visitor.write(move |tx: &Tx<'_>| {
-        once(tx, &name, kept, |tx| {
-            if digest(&charging::preview(tx, &Reach::Everywhere, &new)?) != shown {
-                return Err(Error::new(Code::Conflict, CHANGED));
+    let (nonce, ttl) = (parse_nonce(form)?, visitor.app().config.idempotency_ttl);
+    let previewed = form.text("shown").to_owned();
+    let charged = visitor.write(move |tx: &Tx<'_>| {
+        submit_once(tx, &nonce, ttl, |tx| {
+            if digest(&charging::preview(tx, &TeamAccess::AllTeams, &new)?) != previewed {
+                return Err(Error::new(Code::Conflict, PREVIEW_OUTDATED));
             }
-            let dues = charging::create(tx, &Reach::Everywhere, &new)?;
+            let dues = charging::create(tx, &TeamAccess::AllTeams, &new)?;
             let charge = dues.first().map(|due| due.charge_id.to_string());
-            let charge =
-                charge.ok_or_else(|| Error::new(Code::InvalidState, "Nobody to charge."))?;
+            let charge = charge
+                .ok_or_else(|| Error::new(Code::InvalidState, "There is nobody to charge."))?;
             Ok((charge.clone(), charge))
         })
     });
-    Ok(match made.await? {
-        Once::Now(charge) => see_other(&of_charge(&charge, "charged")),
-        Once::Before(charge) => see_other(&of_charge(&charge, "before")),
+    Ok(match charged.await? {
+        Submission::Accepted(charge) => see_other(&charge_list_path(&charge, "charged")),
+        Submission::Duplicate(charge) => see_other(&charge_list_path(&charge, "before")),
     })
 }

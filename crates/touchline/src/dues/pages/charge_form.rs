@@ -1,10 +1,12 @@
-//! The form of a charge: what was typed, what is wrong with it, and what it means.
+//! The charge form: submitted values, validation, and conversion to a `NewCharge`.
 
 use kit::Currency;
-use kit::word::Word;
+use kit::string_enum::StringEnum;
 
-use super::typed::{self, Row};
-use crate::dues::api::charges::{COUNT, NOTE, REASON, TITLE};
+use super::form_fields::{self, Row};
+use crate::dues::api::charges::{
+    MAX_INSTALLMENT_COUNT, MAX_NOTE_LENGTH, MAX_REASON_LENGTH, MAX_TITLE_LENGTH,
+};
 use crate::dues::charging::{DueDiscount, NewCharge};
 use crate::dues::due::Category;
 use crate::dues::plan::Part;
@@ -13,9 +15,9 @@ use crate::ids::{MemberId, TeamId};
 use crate::metadata::Metadata;
 use crate::web::form::{Faults, Form};
 
-/// What was typed.
+/// The submitted values.
 #[derive(Debug, Clone)]
-pub(super) struct Typed {
+pub(super) struct ChargeForm {
     pub(super) team: TeamId,
     who: String,
     members: Vec<String>,
@@ -37,43 +39,43 @@ pub(super) struct Typed {
     pub(super) note: String,
 }
 
-impl Typed {
-    /// An empty form, in the currency of the account.
+impl ChargeForm {
+    /// An empty form with the account's currency.
     pub(super) fn empty(team: TeamId, currency: Currency) -> Self {
-        let mut typed = Self::read(&Form::default(), team);
-        currency.code().clone_into(&mut typed.currency);
-        typed.use_credit = true;
-        typed
+        let mut form = Self::read(&Form::default(), team);
+        currency.code().clone_into(&mut form.currency);
+        form.use_credit = true;
+        form
     }
 
     pub(super) fn read(form: &Form, team: TeamId) -> Self {
         let text = |name: &str| form.text(name).to_owned();
-        let word = |name: &str, usual: &str| form.maybe(name).unwrap_or(usual).to_owned();
+        let word = |name: &str, default: &str| form.optional(name).unwrap_or(default).to_owned();
         Self {
             team,
             who: word("who", "all"),
-            members: form.all("member_ids").into_iter().map(str::to_owned).collect(),
+            members: form.get_all("member_ids").into_iter().map(str::to_owned).collect(),
             title: text("title"),
-            category: word("category", Category::Dues.word()),
+            category: word("category", Category::Dues.as_str()),
             amount: text("amount"),
             currency: text("currency").to_uppercase(),
             due_on: text("due_on"),
             split: word("split", "once"),
-            count: text("instalment_count"),
-            rows: typed::rows(form),
-            siblings: text("sibling_discount_bp"),
+            count: text("installment_count"),
+            rows: form_fields::rows(form),
+            siblings: text("sibling_discount_bps"),
             discount_kind: word("discount_kind", "none"),
             discount: text("discount"),
             discount_reason: text("discount_reason"),
             late_kind: word("late_kind", "none"),
             late_fee: text("late_fee"),
-            use_credit: form.ticked("use_credit"),
+            use_credit: form.is_checked("use_credit"),
             note: form.get("note").unwrap_or_default().to_owned(),
         }
     }
 
-    /// Everything that was typed, for the form behind a preview.
-    pub(super) fn pairs(&self) -> Vec<(String, String)> {
+    /// All submitted values, for the hidden fields of the preview.
+    pub(super) fn hidden_fields(&self) -> Vec<(String, String)> {
         let mut pairs: Vec<(String, String)> = [
             ("team", &self.team.to_string()),
             ("who", &self.who),
@@ -83,8 +85,8 @@ impl Typed {
             ("currency", &self.currency),
             ("due_on", &self.due_on),
             ("split", &self.split),
-            ("instalment_count", &self.count),
-            ("sibling_discount_bp", &self.siblings),
+            ("installment_count", &self.count),
+            ("sibling_discount_bps", &self.siblings),
             ("discount_kind", &self.discount_kind),
             ("discount", &self.discount),
             ("discount_reason", &self.discount_reason),
@@ -110,27 +112,27 @@ impl Typed {
         self.who == who
     }
 
-    pub(super) fn has(&self, member: &MemberId) -> bool {
+    pub(super) fn has_member(&self, member: &MemberId) -> bool {
         self.members.contains(&member.to_string())
     }
 
-    pub(super) fn is_for(&self, category: &str) -> bool {
+    pub(super) fn is_category(&self, category: &str) -> bool {
         self.category == category
     }
 
-    pub(super) fn splits(&self, how: &str) -> bool {
+    pub(super) fn is_split(&self, how: &str) -> bool {
         self.split == how
     }
 
-    pub(super) fn discounts(&self, kind: &str) -> bool {
+    pub(super) fn is_discount_kind(&self, kind: &str) -> bool {
         self.discount_kind == kind
     }
 
-    pub(super) fn fines(&self, kind: &str) -> bool {
+    pub(super) fn is_late_kind(&self, kind: &str) -> bool {
         self.late_kind == kind
     }
 
-    /// The charge that is meant, or everything that is wrong.
+    /// The charge, or everything that is wrong with the input.
     pub(super) fn charge(&self) -> Result<NewCharge, Faults> {
         let mut faults = Faults::default();
         let read = self.read_charge(&mut faults);
@@ -139,27 +141,27 @@ impl Typed {
 
     fn read_charge(&self, faults: &mut Faults) -> Option<NewCharge> {
         let member_ids = self.member_ids(faults);
-        let title = typed::line("title", &self.title, TITLE, faults);
+        let title = form_fields::line("title", &self.title, MAX_TITLE_LENGTH, faults);
         if title.is_none() {
-            faults.add("title", "Say what it is for, such as “Season fee 2026/27”.");
+            faults.add("title", "Enter a title, such as “Season fee 2026/27”.");
         }
         let category = Category::parse(&self.category);
         if category.is_none() {
-            faults.add("category", "Choose one of these.");
+            faults.add("category", "Choose a category.");
         }
-        let note = typed::block("note", &self.note, NOTE, faults);
-        let sibling_discount_bp = Some(&self.siblings)
-            .filter(|typed| !typed.is_empty())
-            .and_then(|typed| typed::percent("sibling_discount_bp", typed, false, faults));
+        let note = form_fields::block("note", &self.note, MAX_NOTE_LENGTH, faults);
+        let sibling_discount_bps = Some(&self.siblings)
+            .filter(|input| !input.is_empty())
+            .and_then(|input| form_fields::percent("sibling_discount_bps", input, false, faults));
         let currency: Option<Currency> = self.currency.parse().ok();
         let Some(currency) = currency else {
-            faults.add("currency", "Write the three letters of a currency, such as EUR.");
+            faults.add("currency", "Enter a three-letter currency code, such as EUR.");
             return None;
         };
-        let amount = typed::amount("amount", &self.amount, currency, faults);
+        let amount = form_fields::amount("amount", &self.amount, currency, faults);
         let discount = self.discount(currency, faults);
-        let late_fee = typed::late_fee((&self.late_kind, &self.late_fee), currency, faults);
-        let (due_on, instalment_count, instalments) = self.plan(currency, faults);
+        let late_fee = form_fields::late_fee((&self.late_kind, &self.late_fee), currency, faults);
+        let (due_on, installment_count, installments) = self.plan(currency, faults);
         Some(NewCharge {
             team_id: self.team,
             member_id: None,
@@ -170,11 +172,11 @@ impl Typed {
             amount: amount?,
             currency: Some(currency),
             due_on,
-            instalments,
-            instalment_count,
+            installments,
+            installment_count,
             payer: None,
             discount,
-            sibling_discount_bp,
+            sibling_discount_bps,
             late_fee,
             use_credit: self.use_credit,
             note,
@@ -182,80 +184,88 @@ impl Typed {
         })
     }
 
-    /// The members who are named; `None` for all players.
+    /// The selected members; `None` for all players.
     fn member_ids(&self, faults: &mut Faults) -> Option<Vec<MemberId>> {
         if self.who == "all" {
             if !self.members.is_empty() {
-                faults
-                    .add("member_ids", "You chose members, but also that every player is charged.");
+                faults.add(
+                    "member_ids",
+                    "You selected members but also “Every player”. Choose one of the two.",
+                );
             }
             return None;
         }
         let ids: Result<Vec<MemberId>, _> = self.members.iter().map(|id| id.parse()).collect();
         match &ids {
-            Ok(ids) if ids.is_empty() => faults.add("member_ids", "Choose at least one."),
+            Ok(ids) if ids.is_empty() => faults.add("member_ids", "Select at least one member."),
             Ok(_) => {}
-            Err(_) => faults.add("member_ids", "One of these is not on the team. Choose again."),
+            Err(_) => faults
+                .add("member_ids", "One of the selected members is not on the team. Select again."),
         }
         Some(ids.unwrap_or_default())
     }
 
     fn discount(&self, currency: Currency, faults: &mut Faults) -> Option<DueDiscount> {
-        let reason = typed::line("discount_reason", &self.discount_reason, REASON, faults);
-        let (amount, percent_bp) = match self.discount_kind.as_str() {
-            "amount" => (typed::amount("discount", &self.discount, currency, faults), None),
-            "percent" => (None, typed::percent("discount", &self.discount, false, faults)),
+        let reason =
+            form_fields::line("discount_reason", &self.discount_reason, MAX_REASON_LENGTH, faults);
+        let (amount, percent_bps) = match self.discount_kind.as_str() {
+            "amount" => (form_fields::amount("discount", &self.discount, currency, faults), None),
+            "percent" => (None, form_fields::percent("discount", &self.discount, false, faults)),
             _ => {
                 if !self.discount.is_empty() {
-                    faults.add("discount", "You wrote a discount, but chose none.");
+                    faults.add("discount", "You entered a discount but selected “None”. Select a kind or clear the field.");
                 }
                 return None;
             }
         };
-        Some(DueDiscount { amount, percent_bp, reason })
+        Some(DueDiscount { amount, percent_bps, reason })
     }
 
-    /// By when it is paid: on a day, in so many parts from a day, or on days with amounts.
+    /// The payment plan: a due date, a number of monthly installments from a date, or custom installments.
     fn plan(
         &self,
         currency: Currency,
         faults: &mut Faults,
     ) -> (Option<kit::Day>, Option<i64>, Option<Vec<Part>>) {
         if self.split != "equal" && !self.count.is_empty() {
-            let detail = "You wrote how many parts, but chose to have it paid in another way.";
-            faults.add("instalment_count", detail);
+            let detail = "You entered a number of installments but chose another payment plan.";
+            faults.add("installment_count", detail);
         }
         if self.split != "rows" && self.rows.iter().any(|row| !row.is_empty()) {
-            let detail = "You wrote days and amounts, but chose to have it paid in another way.";
-            faults.add("instalments", detail);
+            let detail = "You entered dates and amounts but chose another payment plan.";
+            faults.add("installments", detail);
         }
         if self.split == "rows" {
-            return (None, None, Some(typed::parts(&self.rows, currency, faults)));
+            return (None, None, Some(form_fields::parts(&self.rows, currency, faults)));
         }
-        let due_on = typed::day("due_on", &self.due_on, faults);
+        let due_on = form_fields::day("due_on", &self.due_on, faults);
         if self.split != "equal" {
             return (due_on, None, None);
         }
-        let count = self.count.parse().ok().filter(|count| (1..=COUNT).contains(count));
+        let count =
+            self.count.parse().ok().filter(|count| (1..=MAX_INSTALLMENT_COUNT).contains(count));
         if count.is_none() {
-            faults.add("instalment_count", format!("Write how many parts, from 1 to {COUNT}."));
+            faults.add(
+                "installment_count",
+                format!("Enter a number of installments from 1 to {MAX_INSTALLMENT_COUNT}."),
+            );
         }
         (due_on, count, None)
     }
 }
 
-/// What the service has against a charge, in the words of the form.
-pub(super) fn refused(error: &Error, new: Option<&[Part]>, currency: &str) -> Faults {
+/// Maps errors of the service to the fields of the form.
+pub(super) fn form_errors(error: &Error, new: Option<&[Part]>, currency: &str) -> Faults {
     let mut faults = Faults::default();
     for fault in &error.faults {
         let sum = new.unwrap_or_default().iter().map(|part| part.amount).sum();
         match (fault.pointer.as_str(), fault.code.as_ref(), currency.parse()) {
-            ("/instalments", "wrong_sum", Ok(currency)) => {
-                let sum = super::shown::money(sum, currency);
+            ("/installments", "wrong_sum", Ok(currency)) => {
+                let sum = super::formatting::money(sum, currency);
                 let detail = format!(
-                    "The parts add up to {sum}. Together they must be the amount less the discount."
+                    "The installments add up to {sum}. They must add up to the amount less the discount."
                 );
-                faults.add("instalments", detail);
+                faults.add("installments", detail);
             }
             ("/all", ..) => faults.add("member_ids", fault.detail.clone()),
             (pointer, ..) => {
@@ -271,15 +281,15 @@ pub(super) fn refused(error: &Error, new: Option<&[Part]>, currency: &str) -> Fa
 mod tests {
     use super::*;
 
-    fn read(query: &str) -> Typed {
-        Typed::read(&Form::parse(query.as_bytes()).unwrap(), TeamId::LEAST)
+    fn read(query: &str) -> ChargeForm {
+        ChargeForm::read(&Form::parse(query.as_bytes()).unwrap(), TeamId::MIN)
     }
 
     #[test]
-    fn every_fault_is_told_at_once() {
+    fn all_errors_are_reported_at_once() {
         let faults = read(
-            "who=some&category=gift&amount=-1&currency=EUR&split=equal&instalment_count=61\
-             &sibling_discount_bp=100&discount_kind=amount&discount=x&late_kind=percent&late_fee=0&note=%00",
+            "who=some&category=gift&amount=-1&currency=EUR&split=equal&installment_count=61\
+             &sibling_discount_bps=100&discount_kind=amount&discount=x&late_kind=percent&late_fee=0&note=%00",
         );
         let faults = faults.charge().unwrap_err();
         for field in [
@@ -288,8 +298,8 @@ mod tests {
             "category",
             "amount",
             "due_on",
-            "instalment_count",
-            "sibling_discount_bp",
+            "installment_count",
+            "sibling_discount_bps",
             "discount",
             "late_fee",
             "note",
@@ -300,26 +310,27 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_and_not_chosen_is_no_small_thing() {
-        let typed = read(
+    fn values_for_options_that_are_not_selected_are_errors() {
+        let input = read(
             "title=Fee&amount=100&currency=EUR&due_on=2026-10-01&member_ids=x&discount=5&late_fee=5\
-             &instalment_count=3&part_on_1=2026-10-01",
+             &installment_count=3&part_on_1=2026-10-01",
         );
-        let faults = typed.charge().unwrap_err();
-        for field in ["member_ids", "discount", "late_fee", "instalment_count", "instalments"] {
+        let faults = input.charge().unwrap_err();
+        for field in ["member_ids", "discount", "late_fee", "installment_count", "installments"] {
             assert!(!faults.at(field).is_empty(), "{field}");
         }
     }
 
     #[test]
-    fn what_was_typed_comes_back_from_the_preview() {
+    fn preview_preserves_the_input() {
         let text = "title=Fee&amount=100&currency=EUR&split=rows&part_on_1=2026-10-01&part_amount_1=100&use_credit=yes";
-        let typed = read(text);
-        let pairs =
-            form_urlencoded::Serializer::new(String::new()).extend_pairs(typed.pairs()).finish();
-        let (new, again) = (typed.charge().unwrap(), read(&pairs).charge().unwrap());
+        let input = read(text);
+        let pairs = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(input.hidden_fields())
+            .finish();
+        let (new, again) = (input.charge().unwrap(), read(&pairs).charge().unwrap());
         assert_eq!(format!("{new:?}"), format!("{again:?}"));
         assert!(new.all && new.use_credit && new.due_on.is_none());
-        assert_eq!(new.instalments.unwrap()[0].amount, 10_000);
+        assert_eq!(new.installments.unwrap()[0].amount, 10_000);
     }
 }

@@ -1,4 +1,4 @@
-//! A due: how it stands, how it is paid, and what happened to it.
+//! The page of a due in the admin area: status, installments, payments and history.
 
 use askama::Template;
 use axum::response::Response;
@@ -6,74 +6,75 @@ use http::StatusCode;
 use kit::{Timestamp, Zone};
 use store::Reader;
 
-use super::shown::{self, Around, PartRow};
-use super::{Treasurer, place, show, typed};
+use super::formatting::{self, DisplayNames, InstallmentRow};
+use super::{Treasurer, detail_path, form_fields, render};
 use crate::accounts::account;
-use crate::dues::due::{self, Shown, Status};
+use crate::dues::due::{self, DueView, Status};
 use crate::dues::paying;
 use crate::dues::reminders;
 use crate::error::Result;
 use crate::ids::{DueId, MovementId, PaymentId};
 use crate::money::ledger::{self, Book, Entry};
-use crate::money::pages::methods::method;
+use crate::money::pages::methods::method_label;
 use crate::money::payment::{self, Payment, Refund, RefundStatus};
 use crate::names::Names;
 use crate::web::page::{Flash, Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::Outcome;
+use crate::web::path::PathParams;
+use crate::web::visitor::PageResult;
 
-/// What is said after something was done.
+/// Confirmation messages, by the `done` parameter.
 const DONE: [(&str, &str); 5] = [
-    ("paid", "The payment was written down."),
-    ("refunded", "What was given back is written down."),
-    ("waived", "What was open need not be paid any more."),
-    ("saved", "Saved."),
-    ("before", "This form was carried out once already; nothing was done twice."),
+    ("paid", "Payment recorded."),
+    ("refunded", "Refund recorded."),
+    ("waived", "Open balance waived."),
+    ("saved", "Changes saved."),
+    ("before", "You already submitted this form. Nothing was recorded twice."),
 ];
 
-/// Money that came in, as it is shown.
-pub(super) struct PaidRow {
+/// A row of the payments table.
+pub(super) struct PaymentRow {
     pub(super) id: PaymentId,
     pub(super) at: Timestamp,
     pub(super) amount: String,
     pub(super) method: &'static str,
     pub(super) reference: Option<String>,
-    pub(super) credited: Option<String>,
+    pub(super) overpaid: Option<String>,
     pub(super) refunded: Option<String>,
-    /// What has become of the money that went back to a card.
-    pub(super) returns: &'static str,
+    /// Status of a refund to the card; empty if there is nothing to say.
+    pub(super) refund_status: &'static str,
     pub(super) refundable: bool,
 }
 
-impl PaidRow {
+impl PaymentRow {
     pub(super) fn new(payment: &Payment, refunds: &[Refund], refundable: bool) -> Self {
-        let money = |minor| shown::money(minor, payment.currency);
+        let money = |minor| formatting::money(minor, payment.currency);
         let some = |minor| (minor > 0).then(|| money(minor));
-        let mut own = refunds.iter().filter(|refund| refund.payment_id == payment.id);
-        let is = |refund: &Refund, status| refund.status == status;
-        let returns = if own.clone().any(|refund| is(refund, RefundStatus::Failed)) {
-            "The card refused it: give it back in another way."
-        } else if own.any(|refund| is(refund, RefundStatus::Pending)) {
-            "On its way to the card."
-        } else {
-            ""
-        };
+        let mut refunds = refunds.iter().filter(|refund| refund.payment_id == payment.id);
+        let has_status = |refund: &Refund, status| refund.status == status;
+        let refund_status =
+            if refunds.clone().any(|refund| has_status(refund, RefundStatus::Failed)) {
+                "The refund to the card failed. Refund the money in another way."
+            } else if refunds.any(|refund| has_status(refund, RefundStatus::Pending)) {
+                "Refund to the card pending."
+            } else {
+                ""
+            };
         Self {
             id: payment.id,
             at: payment.paid_at,
             amount: money(payment.amount),
-            method: method(payment.method),
+            method: method_label(payment.method),
             reference: payment.reference.clone(),
-            credited: some(payment.credited),
+            overpaid: some(payment.overpaid),
             refunded: some(payment.refunded),
-            returns,
+            refund_status,
             refundable,
         }
     }
 }
 
-/// Something that moved money.
-struct Moved {
+/// A ledger movement of this due.
+struct LedgerMovement {
     id: MovementId,
     at: Timestamp,
     what: &'static str,
@@ -82,8 +83,8 @@ struct Moved {
     actor: String,
 }
 
-/// A line of the history.
-struct Step {
+/// A row of the history.
+struct HistoryRow {
     at: Timestamp,
     what: &'static str,
     owed: String,
@@ -95,7 +96,7 @@ struct Step {
 #[template(path = "dues/detail.html")]
 struct DetailPage {
     frame: Frame,
-    place: String,
+    path: String,
     person: String,
     payer: String,
     team: String,
@@ -109,11 +110,11 @@ struct DetailPage {
     paid: String,
     waived: String,
     credit: Option<String>,
-    parts: Vec<PartRow>,
-    payments: Vec<PaidRow>,
-    steps: Vec<Step>,
+    parts: Vec<InstallmentRow>,
+    payments: Vec<PaymentRow>,
+    steps: Vec<HistoryRow>,
     reminded: Option<Timestamp>,
-    due: Shown,
+    due: DueView,
     zone: Zone,
     now: Timestamp,
 }
@@ -128,93 +129,96 @@ impl DetailPage {
     }
 }
 
-/// Everything that a page of a due shows.
-struct Found {
-    due: Shown,
-    around: Around,
-    payments: Vec<PaidRow>,
-    steps: Vec<Step>,
+/// The data of the page.
+struct PageData {
+    due: DueView,
+    names: DisplayNames,
+    payments: Vec<PaymentRow>,
+    steps: Vec<HistoryRow>,
     credit: i64,
     reminded: Option<Timestamp>,
     zone: Zone,
 }
 
-fn found(db: &Reader<'_>, id: DueId) -> Result<Found> {
-    let due = due::whole(db, id)?.shown(db.now());
+fn load(db: &Reader<'_>, id: DueId) -> Result<PageData> {
+    let due = due::load(db, id)?.view(db.now());
     let subject = id.to_string();
-    let refunds = payment::refunds_of(db, &subject)?;
-    let payments = payment::of_subject(db, &subject)?.into_iter().map(|payment| {
-        let most = paying::Left::of(db, &payment)?.most();
-        Ok(PaidRow::new(&payment, &refunds, most > 0))
+    let refunds = payment::find_refunds_by_subject(db, &subject)?;
+    let payments = payment::find_by_subject(db, &subject)?.into_iter().map(|payment| {
+        let refundable = paying::Refundable::of_payment(db, &payment)?.total();
+        Ok(PaymentRow::new(&payment, &refunds, refundable > 0))
     });
-    Ok(Found {
-        around: Around::of(db, std::iter::once(&due))?,
+    Ok(PageData {
+        names: DisplayNames::for_dues(db, std::iter::once(&due))?,
         payments: payments.collect::<Result<_>>()?,
-        steps: steps(db, &due, ledger::of_subject(db, &subject)?)?,
-        credit: ledger::credit(db, due.payer_id, due.currency)?,
-        reminded: reminders::last(db, id)?,
+        steps: history(db, &due, ledger::find_by_subject(db, &subject)?)?,
+        credit: ledger::credit_balance(db, due.payer_id, due.currency)?,
+        reminded: reminders::last_reminded_at(db, id)?,
         zone: account::find(db)?.timezone,
         due,
     })
 }
 
-/// What was moved, the newest first.
-fn steps(db: &Reader<'_>, due: &Shown, entries: Vec<Entry>) -> Result<Vec<Step>> {
-    let mut moved: Vec<Moved> = Vec::new();
+/// The history of movements, newest first.
+fn history(db: &Reader<'_>, due: &DueView, entries: Vec<Entry>) -> Result<Vec<HistoryRow>> {
+    let mut movements: Vec<LedgerMovement> = Vec::new();
     for entry in entries {
-        if moved.last().is_none_or(|last| last.id != entry.movement_id) {
-            moved.push(Moved {
+        if movements.last().is_none_or(|last| last.id != entry.movement_id) {
+            movements.push(LedgerMovement {
                 id: entry.movement_id,
                 at: entry.created_at,
-                what: shown::movement(entry.kind),
+                what: formatting::movement(entry.kind),
                 owed: 0,
                 credit: 0,
                 actor: entry.actor,
             });
         }
-        match (entry.book, moved.last_mut()) {
+        match (entry.book, movements.last_mut()) {
             (Book::Owed, Some(last)) => last.owed += entry.amount,
             (Book::Credit, Some(last)) => last.credit -= entry.amount,
             _ => {}
         }
     }
-    let names = Names::of(db, moved.iter().map(|one| one.actor.as_str()))?;
-    let step = |one: &Moved| Step {
-        at: one.at,
-        what: one.what,
-        owed: shown::signed(one.owed, due.currency),
-        credit: shown::signed(one.credit, due.currency),
-        actor: names.or_id(&one.actor).to_owned(),
+    let names = Names::load(db, movements.iter().map(|movement| movement.actor.as_str()))?;
+    let step = |movement: &LedgerMovement| HistoryRow {
+        at: movement.at,
+        what: movement.what,
+        owed: formatting::signed(movement.owed, due.currency),
+        credit: formatting::signed(movement.credit, due.currency),
+        actor: names.get_or_id(&movement.actor).to_owned(),
     };
-    Ok(moved.iter().rev().map(step).collect())
+    Ok(movements.iter().rev().map(step).collect())
 }
 
-pub(super) async fn one(visitor: Treasurer, At(id): At<DueId>) -> Outcome<Response> {
-    let found = visitor.read(move |db| found(db, id)).await?;
-    let Found { due, around, payments, steps, credit, reminded, zone } = found;
-    let money = |minor| shown::money(minor, due.currency);
-    let (kind, fee) = typed::late_fee_of(due.late_fee.as_ref(), due.currency);
+pub(super) async fn one(
+    visitor: Treasurer,
+    PathParams(id): PathParams<DueId>,
+) -> PageResult<Response> {
+    let data = visitor.read(move |db| load(db, id)).await?;
+    let PageData { due, names, payments, steps, credit, reminded, zone } = data;
+    let money = |minor| formatting::money(minor, due.currency);
+    let (kind, fee) = form_fields::late_fee_of(due.late_fee.as_ref(), due.currency);
     let page = DetailPage {
         frame: visitor.frame(due.title.clone(), Section::Dues).flash(flash(&visitor)),
-        place: place(id),
-        person: around.person(due.person_id),
-        payer: around.person(due.payer_id),
-        team: around.team(due.team_id),
-        category: shown::category(due.category),
-        state: shown::state(&due),
+        path: detail_path(id),
+        person: names.person(due.person_id),
+        payer: names.person(due.payer_id),
+        team: names.team(due.team_id),
+        category: formatting::category(due.category),
+        state: formatting::state(&due),
         open: money(due.balance),
         amount: money(due.amount),
         discount: money(due.discount),
         late_fee: match kind.as_str() {
             "amount" => due.late_fee.and_then(|fee| fee.amount).map(money),
-            "percent" => Some(format!("{fee} % of what is overdue")),
+            "percent" => Some(format!("{fee}% of the overdue amount")),
             _ => None,
         },
         charged_fee: money(due.late_fee_charged),
         paid: money(due.paid),
         waived: money(due.waived),
         credit: (credit > 0).then(|| money(credit)),
-        parts: shown::parts(&due),
+        parts: formatting::installment_rows(&due),
         payments,
         steps,
         reminded,
@@ -222,15 +226,17 @@ pub(super) async fn one(visitor: Treasurer, At(id): At<DueId>) -> Outcome<Respon
         now: visitor.app().clock.now(),
         due,
     };
-    show(StatusCode::OK, &page)
+    render(StatusCode::OK, &page)
 }
 
-/// What was done before; of a reminder, how many letters went out.
+/// The confirmation message after an action.
 fn flash(visitor: &Treasurer) -> Option<Flash> {
     let query = visitor.guest.query().ok()?;
     match query.text("done") {
-        "reminded" => Some(super::remind::said(visitor, 1, query.text("letters").parse().ok()?)),
-        "lately" => Some(Flash::bad("They were reminded within the last hour.")),
-        _ => visitor.guest.done(&DONE),
+        "reminded" => {
+            Some(super::remind::confirmation(visitor, 1, query.text("emails").parse().ok()?))
+        }
+        "lately" => Some(Flash::failure("A reminder for this due was sent within the last hour.")),
+        _ => visitor.guest.done_flash(&DONE),
     }
 }

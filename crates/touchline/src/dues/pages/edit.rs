@@ -1,31 +1,31 @@
-//! Changing a due of which nothing was paid.
+//! The form to edit a due that has no payments.
 
 use askama::Template;
 use axum::response::Response;
 use kit::Change;
-use kit::word::Word;
+use kit::string_enum::StringEnum;
 use store::{Reader, Tx};
 
-use super::charge_form::refused;
-use super::shown::{self, Around};
-use super::typed::{self, Row};
-use super::{Sent, Treasurer, is_fault, place, show, status};
-use crate::accounts::rights::Reach;
-use crate::dues::api::charges::{NOTE, TITLE};
+use super::charge_form::form_errors;
+use super::form_fields::{self, Row};
+use super::formatting::{self, DisplayNames};
+use super::{Treasurer, TreasurerForm, detail_path, is_form_error, render, status};
+use crate::accounts::rights::TeamAccess;
+use crate::dues::api::charges::{MAX_NOTE_LENGTH, MAX_TITLE_LENGTH};
 use crate::dues::changing::{self, DueChange};
-use crate::dues::due::{self, Category, Shown, Status};
+use crate::dues::due::{self, Category, DueView, Status};
 use crate::dues::plan::Part;
 use crate::error::{Code, Result};
 use crate::ids::{DueId, PersonId};
 use crate::roster::{guardian, person};
-use crate::web::form::{Faults, Form, shown_version};
+use crate::web::form::{Faults, Form, version_precondition};
 use crate::web::page::{Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, see_other};
+use crate::web::path::PathParams;
+use crate::web::visitor::{PageResult, see_other};
 
-/// What was typed.
+/// The submitted values.
 #[derive(Debug)]
-struct Typed {
+struct EditForm {
     title: String,
     category: String,
     note: String,
@@ -39,7 +39,7 @@ struct Typed {
     version: String,
 }
 
-impl Typed {
+impl EditForm {
     fn read(form: &Form) -> Self {
         let text = |name: &str| form.text(name).to_owned();
         Self {
@@ -48,7 +48,7 @@ impl Typed {
             note: form.get("note").unwrap_or_default().to_owned(),
             amount: text("amount"),
             due_on: text("due_on"),
-            rows: typed::rows(form),
+            rows: form_fields::rows(form),
             payer: text("payer"),
             late_kind: text("late_kind"),
             late_fee: text("late_fee"),
@@ -56,16 +56,16 @@ impl Typed {
         }
     }
 
-    fn of(due: &Shown) -> Self {
-        let (late_kind, late_fee) = typed::late_fee_of(due.late_fee.as_ref(), due.currency);
-        let parts = due.instalments.iter().map(|part| (part.due_on, part.amount));
+    fn of(due: &DueView) -> Self {
+        let (late_kind, late_fee) = form_fields::late_fee_of(due.late_fee.as_ref(), due.currency);
+        let parts = due.installments.iter().map(|part| (part.due_on, part.amount));
         Self {
             title: due.title.clone(),
-            category: due.category.word().to_owned(),
+            category: due.category.as_str().to_owned(),
             note: due.note.clone().unwrap_or_default(),
-            amount: shown::plain(due.amount, due.currency),
+            amount: formatting::plain(due.amount, due.currency),
             due_on: due.due_on.to_string(),
-            rows: typed::rows_of(parts, due.currency),
+            rows: form_fields::rows_of(parts, due.currency),
             payer: due.payer_id.to_string(),
             late_kind,
             late_fee,
@@ -73,28 +73,28 @@ impl Typed {
         }
     }
 
-    fn is_for(&self, category: &str) -> bool {
+    fn is_category(&self, category: &str) -> bool {
         self.category == category
     }
 
-    fn pays(&self, person: &PersonId) -> bool {
+    fn is_payer(&self, person: &PersonId) -> bool {
         self.payer == person.to_string()
     }
 
-    fn fines(&self, kind: &str) -> bool {
+    fn is_late_kind(&self, kind: &str) -> bool {
         self.late_kind == kind
     }
 
-    /// The change that is meant, or everything that is wrong.
-    fn change(&self, due: &Shown) -> std::result::Result<DueChange, Faults> {
+    /// The change, or everything that is wrong with the input.
+    fn change(&self, due: &DueView) -> std::result::Result<DueChange, Faults> {
         let mut faults = Faults::default();
-        let title = typed::line("title", &self.title, TITLE, &mut faults);
+        let title = form_fields::line("title", &self.title, MAX_TITLE_LENGTH, &mut faults);
         if title.is_none() {
-            faults.add("title", "Say what it is for.");
+            faults.add("title", "Enter a title.");
         }
-        let note = typed::block("note", &self.note, NOTE, &mut faults);
-        let amount = typed::amount("amount", &self.amount, due.currency, &mut faults);
-        let (due_on, instalments) = self.plan(due, &mut faults);
+        let note = form_fields::block("note", &self.note, MAX_NOTE_LENGTH, &mut faults);
+        let amount = form_fields::amount("amount", &self.amount, due.currency, &mut faults);
+        let (due_on, installments) = self.plan(due, &mut faults);
         let payer = self.payer.parse().ok();
         if payer.is_none() {
             faults.add("payer", "Choose who pays.");
@@ -105,7 +105,7 @@ impl Typed {
             note: note.map_or(Change::Clear, Change::Set),
             amount,
             due_on,
-            instalments,
+            installments,
             payer,
             late_fee: self.late_fee(due, &mut faults),
             metadata: Change::Keep,
@@ -113,119 +113,138 @@ impl Typed {
         if faults.is_empty() { Ok(change) } else { Err(faults) }
     }
 
-    /// The day of a due in one part, or the parts if they are others than before: with another amount alone,
-    /// each changes in proportion.
-    fn plan(&self, due: &Shown, faults: &mut Faults) -> (Option<kit::Day>, Option<Vec<Part>>) {
-        if due.instalments.len() == 1 {
-            return (typed::day("due_on", &self.due_on, faults), None);
+    /// The due date of a due with a single installment, or the installments if they were edited. If only the amount was
+    /// edited, the service scales them in proportion.
+    fn plan(&self, due: &DueView, faults: &mut Faults) -> (Option<kit::Day>, Option<Vec<Part>>) {
+        if due.installments.len() == 1 {
+            return (form_fields::day("due_on", &self.due_on, faults), None);
         }
-        let parts = typed::parts(&self.rows, due.currency, faults);
-        let before = due.instalments.iter();
+        let parts = form_fields::parts(&self.rows, due.currency, faults);
+        let before = due.installments.iter();
         let before: Vec<_> =
             before.map(|part| Part { due_on: part.due_on, amount: part.amount }).collect();
         (None, Some(parts).filter(|parts| *parts != before))
     }
 
-    fn late_fee(&self, due: &Shown, faults: &mut Faults) -> Change<due::LateFee> {
+    fn late_fee(&self, due: &DueView, faults: &mut Faults) -> Change<due::LateFee> {
         if due.late_fee_at.is_some() {
             return Change::Keep;
         }
         let kind = (self.late_kind.as_str(), self.late_fee.as_str());
-        typed::late_fee(kind, due.currency, faults).map_or(Change::Clear, Change::Set)
+        form_fields::late_fee(kind, due.currency, faults).map_or(Change::Clear, Change::Set)
     }
 }
 
-/// What the page is about.
-struct Found {
-    due: Shown,
+/// The data of the page.
+struct PageData {
+    due: DueView,
     person: String,
     payers: Vec<(PersonId, String)>,
 }
 
-fn found(db: &Reader<'_>, id: DueId) -> Result<Found> {
-    let due = due::whole(db, id)?.shown(db.now());
-    let own = Around::of(db, std::iter::once(&due))?.person(due.person_id);
-    let guardians = guardian::of(db, &[due.person_id])?.into_iter();
+fn load(db: &Reader<'_>, id: DueId) -> Result<PageData> {
+    let due = due::load(db, id)?.view(db.now());
+    let name = DisplayNames::for_dues(db, std::iter::once(&due))?.person(due.person_id);
+    let guardians = guardian::list_for(db, &[due.person_id])?.into_iter();
     let mut payers: Vec<_> =
         guardians.map(|link| (link.guardian.id, person::display_name(&link.guardian))).collect();
-    payers.push((due.person_id, own.clone()));
-    Ok(Found { due, person: own, payers })
+    payers.push((due.person_id, name.clone()));
+    Ok(PageData { due, person: name, payers })
 }
 
 #[derive(Template)]
 #[template(path = "dues/edit.html")]
 struct EditPage {
     frame: Frame,
-    place: String,
+    path: String,
     title: String,
     person: String,
     currency: String,
     discount: Option<String>,
     payers: Vec<(PersonId, String)>,
-    /// Whether it can still be changed, is paid at once, and its late fee was not added yet.
-    changeable: bool,
-    single: bool,
-    unfined: bool,
+    /// Whether the due can still be changed.
+    editable: bool,
+    /// Whether the due has a single installment.
+    single_installment: bool,
+    /// Whether the late fee was not added yet.
+    late_fee_editable: bool,
     categories: Vec<(&'static str, &'static str)>,
-    typed: Typed,
+    input: EditForm,
     faults: Faults,
 }
 
 impl EditPage {
     fn amount_hint(&self) -> String {
-        let less =
-            self.discount.as_ref().map(|discount| format!("The discount of {discount} stays. "));
-        let parts =
-            if self.single { "" } else { "If only this changes, each part changes in proportion." };
-        format!("{}{parts}", less.unwrap_or_default())
+        let discount = self
+            .discount
+            .as_ref()
+            .map(|discount| format!("The discount of {discount} stays unchanged. "));
+        let parts = if self.single_installment {
+            ""
+        } else {
+            "If you change only the amount, all installments change in proportion."
+        };
+        format!("{}{parts}", discount.unwrap_or_default())
     }
 }
 
-fn show_form(visitor: &Treasurer, found: Found, typed: Typed, faults: Faults) -> Outcome<Response> {
-    let Found { due, person, payers } = found;
+fn show_form(
+    visitor: &Treasurer,
+    data: PageData,
+    input: EditForm,
+    faults: Faults,
+) -> PageResult<Response> {
+    let PageData { due, person, payers } = data;
     let page = EditPage {
-        frame: visitor.frame("Change this due", Section::Dues),
-        place: place(due.id),
+        frame: visitor.frame("Edit due", Section::Dues),
+        path: detail_path(due.id),
         person,
         currency: due.currency.code().to_owned(),
-        discount: (due.discount > 0).then(|| shown::money(due.discount, due.currency)),
+        discount: (due.discount > 0).then(|| formatting::money(due.discount, due.currency)),
         payers,
-        changeable: due.status == Status::Open,
-        single: due.instalments.len() == 1,
-        unfined: due.late_fee_at.is_none(),
+        editable: due.status == Status::Open,
+        single_installment: due.installments.len() == 1,
+        late_fee_editable: due.late_fee_at.is_none(),
         title: due.title,
-        categories: shown::categories(),
-        typed,
+        categories: formatting::categories(),
+        input,
         faults,
     };
-    show(status(&page.faults), &page)
+    render(status(&page.faults), &page)
 }
 
-pub(super) async fn edit(visitor: Treasurer, At(id): At<DueId>) -> Outcome<Response> {
-    let found = visitor.read(move |db| found(db, id)).await?;
-    let typed = Typed::of(&found.due);
-    show_form(&visitor, found, typed, Faults::default())
+pub(super) async fn edit(
+    visitor: Treasurer,
+    PathParams(id): PathParams<DueId>,
+) -> PageResult<Response> {
+    let data = visitor.read(move |db| load(db, id)).await?;
+    let input = EditForm::of(&data.due);
+    show_form(&visitor, data, input, Faults::default())
 }
 
-pub(super) async fn save(At(id): At<DueId>, Sent { visitor, form }: Sent) -> Outcome<Response> {
-    let found = visitor.read(move |db| found(db, id)).await?;
-    let mut typed = Typed::read(&form);
-    let change = match typed.change(&found.due) {
+pub(super) async fn save(
+    PathParams(id): PathParams<DueId>,
+    TreasurerForm { visitor, form }: TreasurerForm,
+) -> PageResult<Response> {
+    let data = visitor.read(move |db| load(db, id)).await?;
+    let mut input = EditForm::read(&form);
+    let change = match input.change(&data.due) {
         Ok(change) => change,
-        Err(faults) => return show_form(&visitor, found, typed, faults),
+        Err(faults) => return show_form(&visitor, data, input, faults),
     };
-    let (parts, currency) = (change.instalments.clone(), found.due.currency);
-    let expected = shown_version(&typed.version);
-    let save = move |tx: &Tx<'_>| changing::change(tx, &Reach::Everywhere, id, &expected, change);
+    let (parts, currency) = (change.installments.clone(), data.due.currency);
+    let expected = version_precondition(&input.version);
+    let save =
+        move |tx: &Tx<'_>| changing::change(tx, &TeamAccess::AllTeams, id, &expected, change);
     match visitor.write(save).await {
-        Ok(_) => Ok(see_other(&format!("{}?done=saved", place(id)))),
+        Ok(_) => Ok(see_other(&format!("{}?done=saved", detail_path(id)))),
         Err(error) if error.code == Code::PreconditionFailed => {
-            typed.version = found.due.version.to_string();
-            show_form(&visitor, found, typed, Faults::changed_meanwhile())
+            input.version = data.due.version.to_string();
+            show_form(&visitor, data, input, Faults::edit_conflict())
         }
-        Err(error) if is_fault(&error) => {
-            let faults = refused(&error, parts.as_deref(), currency.code());
-            show_form(&visitor, found, typed, faults)
+        Err(error) if is_form_error(&error) => {
+            let faults = form_errors(&error, parts.as_deref(), currency.code());
+            show_form(&visitor, data, input, faults)
         }
         Err(error) => Err(error.into()),
     }

@@ -1,4 +1,4 @@
-//! What somebody's family owes and has paid.
+//! The dues pages of a family: overview and single due.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,55 +8,57 @@ use http::StatusCode;
 use kit::{Currency, Timestamp, Zone};
 use store::Reader;
 
-use super::detail::PaidRow;
+use super::detail::PaymentRow;
+use super::formatting::{self, DisplayNames, InstallmentRow};
 use super::list::{Row, rows};
-use super::shown::{self, Around, PartRow};
-use super::{OWN, show};
+use super::{OWN_DUES_PATH, render};
 use crate::accounts::account;
-use crate::accounts::permits::{Least, OrdersRead};
-use crate::accounts::rights::Reach;
-use crate::dues::due::{self, DueFilter, Shown};
+use crate::accounts::permissions::{AccessLevel, OrdersRead};
+use crate::accounts::rights::TeamAccess;
+use crate::dues::due::{self, DueFilter, DueView};
 use crate::dues::statement::{self, Statement, Total};
 use crate::error::Result;
 use crate::ids::{DueId, PersonId, TeamId};
 use crate::money::payment;
 use crate::names::Names;
 use crate::paging::{Order, Page};
-use crate::roster::standing::Standing;
+use crate::roster::access::RosterAccess;
 use crate::web::page::{self, Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, Visitor};
+use crate::web::path::PathParams;
+use crate::web::visitor::{PageResult, Visitor};
 
-/// So many dues, and so many lines of a statement, are shown.
-const DUES: i64 = 200;
-const LINES: usize = 50;
+/// Maximum number of dues on the page.
+const MAX_DUES: i64 = 200;
+/// Maximum number of statement lines on the page.
+const MAX_LINES: usize = 50;
 
-/// Somebody who looks at what concerns them.
+/// A visitor who may see their own family's dues.
 type Member = Visitor<OrdersRead>;
 
-/// What is owed for one of the family.
-struct Child {
+/// The dues of one person in the family.
+struct PersonDues {
     name: String,
-    /// What is open and overdue, in each currency.
+    /// Open balance in each currency.
     open: Vec<String>,
+    /// Overdue amount in each currency.
     overdue: Vec<String>,
-    /// The next day, and what is to be paid by then.
+    /// The next due date and its amount.
     next: Option<(kit::Day, String)>,
     rows: Vec<Row>,
 }
 
-/// Something that moved money.
+/// A line of the statement.
 struct Line {
     at: Timestamp,
     what: &'static str,
     title: String,
-    /// For whom, where it is not plain.
-    whom: Option<String>,
+    /// The person the due is for; only set if the family has several.
+    person: Option<String>,
     owed: String,
     credit: String,
 }
 
-/// The sums in one currency.
+/// Totals in one currency.
 struct Sum {
     open: String,
     overdue: Option<String>,
@@ -69,136 +71,143 @@ struct Sum {
 struct FamilyPage {
     frame: Frame,
     sums: Vec<Sum>,
-    /// Who the visitor is.
-    own: Vec<PersonId>,
-    children: Vec<Child>,
+    /// The visitor's own person records.
+    own_ids: Vec<PersonId>,
+    people: Vec<PersonDues>,
     lines: Vec<Line>,
     /// The teams whose statements the visitor may read.
     teams: Vec<(TeamId, String)>,
-    cards: bool,
+    card_payments: bool,
     zone: Zone,
 }
 
-/// What is known of the family.
+/// The data of the page.
 #[derive(Default)]
-struct Found {
+struct PageData {
     sums: Vec<Sum>,
-    own: Vec<PersonId>,
-    children: Vec<Child>,
+    own_ids: Vec<PersonId>,
+    people: Vec<PersonDues>,
     lines: Vec<Line>,
     teams: Vec<(TeamId, String)>,
     zone: Option<Zone>,
 }
 
-pub(super) async fn list(visitor: Member) -> Outcome<Response> {
-    // Somebody may have signed in and belong to no club yet.
-    let found = match visitor.visit.club {
+pub(super) async fn list(visitor: Member) -> PageResult<Response> {
+    // A signed-in user may not belong to a club yet.
+    let data = match visitor.visit.club {
         Some(_) => {
-            let standing = visitor.standing().await?;
-            visitor.read(move |db| found(db, standing)).await?
+            let roster_access = visitor.roster_access().await?;
+            visitor.read(move |db| load(db, roster_access)).await?
         }
-        None => Found::default(),
+        None => PageData::default(),
     };
     let page = FamilyPage {
-        frame: visitor.frame("Dues", Section::OwnDues),
-        sums: found.sums,
-        own: found.own,
-        children: found.children,
-        lines: found.lines,
-        teams: found.teams,
-        cards: visitor.app().cards.is_some(),
-        zone: found.zone.unwrap_or_else(Zone::utc),
+        frame: visitor.frame("Dues", Section::MyDues),
+        sums: data.sums,
+        own_ids: data.own_ids,
+        people: data.people,
+        lines: data.lines,
+        teams: data.teams,
+        card_payments: visitor.app().cards.is_some(),
+        zone: data.zone.unwrap_or_else(Zone::utc),
     };
-    show(StatusCode::OK, &page)
+    render(StatusCode::OK, &page)
 }
 
-fn found(db: &Reader<'_>, standing: Standing) -> Result<Found> {
+fn load(db: &Reader<'_>, roster_access: RosterAccess) -> Result<PageData> {
     let zone = Some(account::find(db)?.timezone);
-    let ids: Vec<_> = standing.leads.iter().map(ToString::to_string).collect();
-    let names = Names::of(db, ids.iter().map(String::as_str))?;
-    let teams: Vec<_> = standing
-        .leads
+    let ids: Vec<_> = roster_access.managed_team_ids.iter().map(ToString::to_string).collect();
+    let team_names = Names::load(db, ids.iter().map(String::as_str))?;
+    let teams: Vec<_> = roster_access
+        .managed_team_ids
         .iter()
         .zip(&ids)
-        .map(|(id, text)| (*id, names.or_id(text).to_owned()))
+        .map(|(id, text)| (*id, team_names.get_or_id(text).to_owned()))
         .collect();
-    let Some(own) = standing.own.first().copied() else {
-        return Ok(Found { teams, zone, ..Found::default() });
+    let Some(own) = roster_access.own_person_ids.first().copied() else {
+        return Ok(PageData { teams, zone, ..PageData::default() });
     };
-    let family = standing.own.clone();
-    // What concerns the teams they lead is no business of the family.
-    let reach = Standing { leads: Vec::new(), ..standing }.reach(Least::Family);
-    let page = Page { limit: DUES, order: Order::Desc, last: None };
-    let dues = due::list(db, &reach, &DueFilter::default(), &page)?;
-    let Statement { totals, lines, .. } = statement::of_person(db, &reach, own)?;
-    let around = Around::of(db, dues.iter())?;
-    let whom: HashMap<_, _> =
-        dues.iter().map(|due| (due.id.to_string(), around.person(due.person_id))).collect();
-    let children = children(db, &around, dues)?;
-    let whom =
-        |line: &statement::Line| whom.get(&line.subject).filter(|_| children.len() > 1).cloned();
-    Ok(Found {
+    let own_ids = roster_access.own_person_ids.clone();
+    // This page is about the family only, not about teams that the visitor manages.
+    let access = RosterAccess { managed_team_ids: Vec::new(), ..roster_access }
+        .team_access(AccessLevel::Family);
+    let page = Page { limit: MAX_DUES, order: Order::Desc, last: None };
+    let dues = due::list(db, &access, &DueFilter::default(), &page)?;
+    let Statement { totals, lines, .. } = statement::of_person(db, &access, own)?;
+    let names = DisplayNames::for_dues(db, dues.iter())?;
+    let person_by_due: HashMap<_, _> =
+        dues.iter().map(|due| (due.id.to_string(), names.person(due.person_id))).collect();
+    let people = dues_by_person(db, &names, dues)?;
+    let person = |line: &statement::Line| {
+        person_by_due.get(&line.subject).filter(|_| people.len() > 1).cloned()
+    };
+    Ok(PageData {
         sums: totals.iter().map(sum).collect(),
-        own: family,
-        lines: lines.into_iter().take(LINES).map(|one| line(whom(&one), one)).collect(),
-        children,
+        own_ids,
+        lines: lines.into_iter().take(MAX_LINES).map(|entry| line(person(&entry), entry)).collect(),
+        people,
         teams,
         zone,
     })
 }
 
 fn sum(Total { currency, sums }: &Total) -> Sum {
-    let some = |minor: i64| (minor > 0).then(|| shown::money(minor, *currency));
+    let some = |minor: i64| (minor > 0).then(|| formatting::money(minor, *currency));
     Sum {
-        open: shown::money(sums.open, *currency),
+        open: formatting::money(sums.outstanding, *currency),
         overdue: some(sums.overdue),
         credit: some(sums.credit),
-        owes: sums.open > 0,
+        owes: sums.outstanding > 0,
     }
 }
 
-fn line(whom: Option<String>, line: statement::Line) -> Line {
+fn line(person: Option<String>, line: statement::Line) -> Line {
     Line {
-        whom,
+        person,
         at: line.at,
-        what: shown::movement(line.kind),
+        what: formatting::movement(line.kind),
         title: line.title.unwrap_or_default(),
-        owed: shown::signed(line.owed, line.currency),
-        credit: shown::signed(line.credit, line.currency),
+        owed: formatting::signed(line.balance_change, line.currency),
+        credit: formatting::signed(line.credit_change, line.currency),
     }
 }
 
-/// The dues of each of the family, those first for whom something is open.
-fn children(db: &Reader<'_>, around: &Around, dues: Vec<Shown>) -> Result<Vec<Child>> {
-    let mut by_person: BTreeMap<PersonId, Vec<Shown>> = BTreeMap::new();
+/// The dues of each person in the family; people with an open balance come first.
+fn dues_by_person(
+    db: &Reader<'_>,
+    names: &DisplayNames,
+    dues: Vec<DueView>,
+) -> Result<Vec<PersonDues>> {
+    let mut by_person: BTreeMap<PersonId, Vec<DueView>> = BTreeMap::new();
     for due in dues {
         by_person.entry(due.person_id).or_default().push(due);
     }
-    let children = by_person.into_iter().map(|(person, dues)| {
-        let nexts = dues.iter().filter_map(|due| Some((shown::next(due)?, due.currency)));
-        let next = nexts.min_by_key(|((day, _), _)| *day);
-        Ok(Child {
-            name: around.person(person),
-            open: summed(&dues, |due| due.balance),
-            overdue: summed(&dues, shown::overdue),
-            next: next.map(|((day, amount), currency)| (day, shown::money(amount, currency))),
+    let people = by_person.into_iter().map(|(person, dues)| {
+        let installments =
+            dues.iter().filter_map(|due| Some((formatting::next_installment(due)?, due.currency)));
+        let next = installments.min_by_key(|((day, _), _)| *day);
+        Ok(PersonDues {
+            name: names.person(person),
+            open: totals_by_currency(&dues, |due| due.balance),
+            overdue: totals_by_currency(&dues, formatting::overdue),
+            next: next.map(|((day, amount), currency)| (day, formatting::money(amount, currency))),
             rows: rows(db, &dues)?,
         })
     });
-    let mut children = children.collect::<Result<Vec<_>>>()?;
-    children.sort_by_key(|child| child.open.is_empty());
-    Ok(children)
+    let mut people = people.collect::<Result<Vec<_>>>()?;
+    people.sort_by_key(|person| person.open.is_empty());
+    Ok(people)
 }
 
-/// The sums of dues in each currency, without those that are nothing.
-fn summed(dues: &[Shown], of: fn(&Shown) -> i64) -> Vec<String> {
+/// The total of an amount in each currency, without zero totals.
+fn totals_by_currency(dues: &[DueView], of: fn(&DueView) -> i64) -> Vec<String> {
     let mut sums: BTreeMap<String, (Currency, i64)> = BTreeMap::new();
     for due in dues {
         let sum = sums.entry(due.currency.code().to_owned()).or_insert((due.currency, 0));
         sum.1 += of(due);
     }
     let some = sums.into_values().filter(|(_, sum)| *sum > 0);
-    some.map(|(currency, sum)| shown::money(sum, currency)).collect()
+    some.map(|(currency, sum)| formatting::money(sum, currency)).collect()
 }
 
 #[derive(Template)]
@@ -206,7 +215,7 @@ fn summed(dues: &[Shown], of: fn(&Shown) -> i64) -> Vec<String> {
 struct OnePage {
     frame: Frame,
     back: &'static str,
-    place: String,
+    path: String,
     person: String,
     payer: String,
     team: String,
@@ -218,77 +227,86 @@ struct OnePage {
     late_fee: Option<String>,
     waived: Option<String>,
     paid: String,
-    parts: Vec<PartRow>,
-    payments: Vec<PaidRow>,
-    /// What can be paid by card: in minor units, and in words. Nothing where cards are not taken.
+    parts: Vec<InstallmentRow>,
+    payments: Vec<PaymentRow>,
+    /// Amounts that can be paid by card, in minor units, with button labels. Empty if card payments are not set up.
     payable: Vec<(i64, String)>,
-    due: Shown,
+    due: DueView,
     zone: Zone,
 }
 
-/// A due that the visitor may see, with what was paid for it.
-pub(super) struct Seen {
-    pub(super) due: Shown,
-    pub(super) around: Around,
-    pub(super) payments: Vec<PaidRow>,
+/// A due that the visitor may see, with its payments.
+pub(super) struct VisibleDue {
+    pub(super) due: DueView,
+    pub(super) names: DisplayNames,
+    pub(super) payments: Vec<PaymentRow>,
     pub(super) zone: Zone,
 }
 
-pub(super) fn seen(db: &Reader<'_>, reach: &Reach, id: DueId) -> Result<Seen> {
-    let due = due::find(db, reach, id)?.shown(db.now());
+pub(super) fn load_visible(db: &Reader<'_>, access: &TeamAccess, id: DueId) -> Result<VisibleDue> {
+    let due = due::find(db, access, id)?.view(db.now());
     let subject = id.to_string();
-    let refunds = payment::refunds_of(db, &subject)?;
-    let payments = payment::of_subject(db, &subject)?;
-    Ok(Seen {
-        around: Around::of(db, std::iter::once(&due))?,
-        payments: payments.iter().map(|one| PaidRow::new(one, &refunds, false)).collect(),
+    let refunds = payment::find_refunds_by_subject(db, &subject)?;
+    let payments = payment::find_by_subject(db, &subject)?;
+    Ok(VisibleDue {
+        names: DisplayNames::for_dues(db, std::iter::once(&due))?,
+        payments: payments
+            .iter()
+            .map(|payment| PaymentRow::new(payment, &refunds, false))
+            .collect(),
         zone: account::find(db)?.timezone,
         due,
     })
 }
 
-/// What one can choose to pay by card: the next part, and all that is open.
-fn payable(due: &Shown) -> Vec<(i64, String)> {
-    let money = |minor| shown::money(minor, due.currency);
-    let next = shown::next(due).map(|(_, amount)| amount).filter(|amount| *amount < due.balance);
-    let next = next.map(|amount| (amount, format!("Pay the next part, {}", money(amount))));
+/// The amounts that can be paid by card: the next installment and the open balance.
+fn payable(due: &DueView) -> Vec<(i64, String)> {
+    let money = |minor| formatting::money(minor, due.currency);
+    let next = formatting::next_installment(due)
+        .map(|(_, amount)| amount)
+        .filter(|amount| *amount < due.balance);
+    let next = next.map(|amount| (amount, format!("Pay the next installment ({})", money(amount))));
     let all = (due.balance > 0).then(|| (due.balance, format!("Pay {}", money(due.balance))));
     next.into_iter().chain(all).collect()
 }
 
-pub(super) async fn one(visitor: Member, At(id): At<DueId>) -> Outcome<Response> {
-    let reach = visitor.reach().await?;
-    let Seen { due, around, payments, zone } = visitor.read(move |db| seen(db, &reach, id)).await?;
-    let money = |minor| shown::money(minor, due.currency);
+pub(super) async fn one(
+    visitor: Member,
+    PathParams(id): PathParams<DueId>,
+) -> PageResult<Response> {
+    let access = visitor.team_access().await?;
+    let VisibleDue { due, names, payments, zone } =
+        visitor.read(move |db| load_visible(db, &access, id)).await?;
+    let money = |minor| formatting::money(minor, due.currency);
     let some = |minor: i64| (minor > 0).then(|| money(minor));
     let cards = visitor.app().cards.clone();
     let page = OnePage {
-        frame: visitor.frame(due.title.clone(), Section::OwnDues),
-        back: OWN,
-        place: format!("{OWN}/{id}"),
-        person: around.person(due.person_id),
-        payer: around.person(due.payer_id),
-        team: around.team(due.team_id),
-        category: shown::category(due.category),
-        state: shown::state(&due),
+        frame: visitor.frame(due.title.clone(), Section::MyDues),
+        back: OWN_DUES_PATH,
+        path: format!("{OWN_DUES_PATH}/{id}"),
+        person: names.person(due.person_id),
+        payer: names.person(due.payer_id),
+        team: names.team(due.team_id),
+        category: formatting::category(due.category),
+        state: formatting::state(&due),
         open: money(due.balance),
         amount: money(due.amount),
         discount: some(due.discount),
         late_fee: some(due.late_fee_charged),
         waived: some(due.waived),
         paid: money(due.paid),
-        parts: shown::parts(&due),
+        parts: formatting::installment_rows(&due),
         payments,
         payable: cards.as_ref().map(|_| payable(&due)).unwrap_or_default(),
         due,
         zone,
     };
     match cards {
-        // A form that leads on to the provider's page.
+        // The form redirects to the payment provider's page, so the content security policy must allow it.
         Some(cards) => {
             let origin = cards.provider.origin();
             Ok(page::html_with_form_action(StatusCode::OK, &page, origin)?)
         }
-        None => show(StatusCode::OK, &page),
+        None => render(StatusCode::OK, &page),
     }
 }

@@ -1,16 +1,16 @@
-//! What is owed to the club: in all, and due by due.
+//! The list of all dues in the admin area, with totals and filters.
 
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 use kit::Day;
-use kit::word::Word;
+use kit::string_enum::StringEnum;
 use store::Reader;
 
-use super::shown::{self, Around};
-use super::{LIST, Treasurer, show};
-use crate::accounts::rights::Reach;
-use crate::dues::due::{self, Category, DueFilter, Shown, Status};
+use super::formatting::{self, DisplayNames};
+use super::{LIST_PATH, Treasurer, render};
+use crate::accounts::rights::TeamAccess;
+use crate::dues::due::{self, Category, DueFilter, DueView, Status};
 use crate::dues::statement;
 use crate::dues::totals::{self, DueTotals};
 use crate::error::Result;
@@ -18,33 +18,33 @@ use crate::ids::{DueId, PersonId, TeamId};
 use crate::paging::{Order, Page};
 use crate::teams::team::{self, TeamFilter};
 use crate::web::form::Form;
-use crate::web::leaf::{Asked, Leaf};
 use crate::web::page::{Flash, Frame, Section};
-use crate::web::visitor::Outcome;
+use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::visitor::PageResult;
 
-/// So many teams can be chosen from.
-const TEAMS: i64 = 200;
-/// What is said after something was done.
+/// Maximum number of teams in the filter.
+const MAX_TEAMS: i64 = 200;
+/// Confirmation messages, by the `done` parameter.
 const DONE: [(&str, &str); 2] = [
-    ("charged", "They were charged."),
-    ("before", "This form was carried out once already; nothing was charged twice."),
+    ("charged", "The members were charged."),
+    ("before", "You already submitted this form. Nobody was charged twice."),
 ];
-/// The choices of the filter by status.
+/// Options of the status filter.
 const STATES: [(&str, &str); 7] = [
-    (UNPAID, "Unpaid or partly paid"),
+    (UNPAID, "Unpaid or partially paid"),
     ("overdue", "Overdue"),
     ("open", "Nothing paid yet"),
-    ("partially_paid", "Partly paid"),
+    ("partially_paid", "Partially paid"),
     ("paid", "Paid"),
     ("waived", "Waived"),
     (RECEIVED, "With payments"),
 ];
 /// Dues with an open balance.
 const UNPAID: &str = "unpaid";
-/// Dues for which something was paid.
+/// Dues with payments.
 const RECEIVED: &str = "received";
 
-/// A due as it is listed.
+/// A row of the list.
 pub(super) struct Row {
     pub(super) id: DueId,
     pub(super) person: String,
@@ -60,7 +60,7 @@ pub(super) struct Row {
     pub(super) next: Option<Day>,
 }
 
-/// The tiles of one currency: what they show, and the list that adds up to it.
+/// The tiles of one currency: each has an amount and a link to the dues that add up to it.
 struct Tiles {
     open: (String, String),
     overdue: (String, String),
@@ -68,31 +68,32 @@ struct Tiles {
 }
 
 impl Tiles {
-    fn new(totals: &DueTotals, wanted: &Wanted, currencies: usize) -> Self {
-        let money = |minor| shown::money(minor, totals.currency);
-        // With one currency the list needs no filter for it.
+    fn new(totals: &DueTotals, filter: &ListQuery, currencies: usize) -> Self {
+        let money = |minor| formatting::money(minor, totals.currency);
+        // With a single currency the link needs no currency filter.
         let currency = if currencies > 1 { totals.currency.code() } else { "" };
         Self {
-            open: (money(totals.open), wanted.with(UNPAID, currency)),
-            overdue: (money(totals.overdue), wanted.with("overdue", currency)),
-            paid: (money(totals.paid), wanted.with(RECEIVED, currency)),
+            open: (money(totals.outstanding), filter.url_with(UNPAID, currency)),
+            overdue: (money(totals.overdue), filter.url_with("overdue", currency)),
+            paid: (money(totals.paid), filter.url_with(RECEIVED, currency)),
         }
     }
 }
 
-/// What the listed dues add up to, in one sentence for each currency.
-fn in_words(totals: &DueTotals) -> String {
-    let money = |minor| shown::money(minor, totals.currency);
+/// The totals of the list in one currency, as a sentence.
+fn totals_sentence(totals: &DueTotals) -> String {
+    let money = |minor| formatting::money(minor, totals.currency);
     let noun = if totals.dues == 1 { "due" } else { "dues" };
     let overdue = match totals.overdue {
         0 => String::new(),
         overdue => format!(", {} overdue", money(overdue)),
     };
-    let waived = match totals.charged - totals.paid - totals.open {
+    let waived = match totals.charged - totals.paid - totals.outstanding {
         0 => String::new(),
         waived => format!(", {} waived", money(waived)),
     };
-    let (charged, paid, open) = (money(totals.charged), money(totals.paid), money(totals.open));
+    let (charged, paid, open) =
+        (money(totals.charged), money(totals.paid), money(totals.outstanding));
     format!("{} {noun}: {charged} charged, {paid} paid{waived}, {open} open{overdue}.", totals.dues)
 }
 
@@ -102,25 +103,25 @@ struct ListPage {
     frame: Frame,
     tiles: Vec<Tiles>,
     rows: Vec<Row>,
-    /// What all dues of the list add up to, not only those on this page.
+    /// Totals of all matching dues, not only those on this page.
     totals: Vec<String>,
     heads: Vec<&'static str>,
-    /// Whose dues these are, if only one family's are looked for.
+    /// Name of the payer, if the list is filtered by one.
     payer: String,
     next: String,
-    /// Whether there is any due at all.
-    any: bool,
+    /// Whether there are any dues, or a filter is set.
+    has_dues: bool,
     filtered: bool,
-    late: bool,
-    asked: Wanted,
+    has_overdue: bool,
+    query: ListQuery,
     teams: Vec<(TeamId, String)>,
     states: [(&'static str, &'static str); STATES.len()],
     categories: Vec<(&'static str, &'static str)>,
 }
 
-/// What is looked for, as it was typed.
+/// The filter as submitted.
 #[derive(Debug, Clone)]
-struct Wanted {
+struct ListQuery {
     status: String,
     team: String,
     category: String,
@@ -130,7 +131,7 @@ struct Wanted {
     payer: String,
 }
 
-impl Wanted {
+impl ListQuery {
     fn read(form: &Form) -> Self {
         let text = |name: &str| form.text(name).to_owned();
         Self {
@@ -144,8 +145,8 @@ impl Wanted {
         }
     }
 
-    /// Every filter but the status, as it stands in an address.
-    fn beside_status(&self) -> [(&'static str, &str); 6] {
+    /// All filters except the status, as query parameters.
+    fn other_filters(&self) -> [(&'static str, &str); 6] {
         [
             ("team", &self.team),
             ("category", &self.category),
@@ -157,10 +158,10 @@ impl Wanted {
     }
 
     fn is_any(&self) -> bool {
-        !self.status.is_empty() || self.beside_status().iter().any(|(_, text)| !text.is_empty())
+        !self.status.is_empty() || self.other_filters().iter().any(|(_, text)| !text.is_empty())
     }
 
-    /// What is meant; a word that nobody can choose finds nothing out of the ordinary.
+    /// The parsed filter. Invalid values are ignored.
     fn filter(&self) -> DueFilter {
         DueFilter {
             team_id: self.team.parse().ok(),
@@ -185,103 +186,105 @@ impl Wanted {
         self.status == "overdue"
     }
 
-    /// The totals of the tiles, which do not depend on the status, and those of the list.
+    /// The totals for the tiles, which ignore status and currency, and those of the list.
     fn totals(&self, db: &Reader<'_>) -> Result<(Vec<DueTotals>, Vec<DueTotals>)> {
-        let of = |wanted: &Self| totals::of_filter(db, &Reach::Everywhere, &wanted.filter());
+        let totals_of =
+            |query: &Self| totals::of_filter(db, &TeamAccess::AllTeams, &query.filter());
         let any_status = Self { status: String::new(), currency: String::new(), ..self.clone() };
-        Ok((of(&any_status)?, of(self)?))
+        Ok((totals_of(&any_status)?, totals_of(self)?))
     }
 
-    /// The name of the family that is looked for.
+    /// The name of the payer that the list is filtered by.
     fn payer(&self, db: &Reader<'_>) -> Result<String> {
         let payers = self.payer.parse().ok().into_iter().collect();
         Ok(statement::names(db, payers)?.into_values().next().unwrap_or_default())
     }
 
-    /// The address of the same list with this status and currency.
-    fn with(&self, status: &str, currency: &str) -> String {
-        let kept = self.beside_status().into_iter().filter(|(name, _)| *name != "currency");
-        let kept = kept.chain([("currency", currency)]).filter(|(_, value)| !value.is_empty());
+    /// The URL of the same list with this status and currency.
+    fn url_with(&self, status: &str, currency: &str) -> String {
+        let others = self.other_filters().into_iter().filter(|(name, _)| *name != "currency");
+        let others = others.chain([("currency", currency)]).filter(|(_, value)| !value.is_empty());
         let mut query = form_urlencoded::Serializer::new(String::new());
-        query.append_pair("status", status).extend_pairs(kept);
-        format!("{LIST}?{}", query.finish())
+        query.append_pair("status", status).extend_pairs(others);
+        format!("{LIST_PATH}?{}", query.finish())
     }
 }
 
-/// The teams there are, by name.
+/// The teams that match a filter: id and name.
 pub(super) fn teams(db: &Reader<'_>, filter: &TeamFilter) -> Result<Vec<(TeamId, String)>> {
-    let page = Page { limit: TEAMS, order: Order::Asc, last: None };
-    let teams = team::list(db, &Reach::Everywhere, filter, &page)?;
+    let page = Page { limit: MAX_TEAMS, order: Order::Asc, last: None };
+    let teams = team::list(db, &TeamAccess::AllTeams, filter, &page)?;
     Ok(teams.into_iter().map(|team| (team.id, team.name)).collect())
 }
 
-/// These dues, as they are listed.
-pub(super) fn rows(db: &Reader<'_>, dues: &[Shown]) -> Result<Vec<Row>> {
-    let around = Around::of(db, dues.iter())?;
-    let row = |due: &Shown| Row {
+/// The rows for these dues.
+pub(super) fn rows(db: &Reader<'_>, dues: &[DueView]) -> Result<Vec<Row>> {
+    let names = DisplayNames::for_dues(db, dues.iter())?;
+    let row = |due: &DueView| Row {
         id: due.id,
-        person: around.person(due.person_id),
+        person: names.person(due.person_id),
         payer_id: due.payer_id,
-        payer: around.person(due.payer_id),
+        payer: names.person(due.payer_id),
         title: due.title.clone(),
-        team: around.team(due.team_id),
-        state: shown::state(due),
-        amount: shown::money(due.amount - due.discount + due.late_fee_charged, due.currency),
-        paid: shown::money(due.paid, due.currency),
-        open: shown::money(due.balance, due.currency),
-        overdue: shown::money(shown::overdue(due), due.currency),
+        team: names.team(due.team_id),
+        state: formatting::state(due),
+        amount: formatting::money(due.amount - due.discount + due.late_fee_charged, due.currency),
+        paid: formatting::money(due.paid, due.currency),
+        open: formatting::money(due.balance, due.currency),
+        overdue: formatting::money(formatting::overdue(due), due.currency),
         next: due.next_due_on,
     };
     Ok(dues.iter().map(row).collect())
 }
 
-pub(super) async fn list(visitor: Treasurer) -> Outcome<Response> {
-    let asked = Asked::of(&visitor, Order::Desc)?;
-    let wanted = Wanted::read(&asked.form);
-    let filter = wanted.filter();
-    let page =
-        move |db: &Reader<'_>, page: &Page<DueId>| due::list(db, &Reach::Everywhere, &filter, page);
-    let Leaf { rows: dues, next } = Leaf::read(&visitor, &asked, page).await?;
-    let about = wanted.clone();
-    let look = move |db: &Reader<'_>| {
-        let teams = teams(db, &TeamFilter::default())?;
-        Ok((about.totals(db)?, teams, rows(db, &dues)?, about.payer(db)?))
+pub(super) async fn list(visitor: Treasurer) -> PageResult<Response> {
+    let asked = ListRequest::from_visitor(&visitor, Order::Desc)?;
+    let query = ListQuery::read(&asked.form);
+    let filter = query.filter();
+    let page = move |db: &Reader<'_>, page: &Page<DueId>| {
+        due::list(db, &TeamAccess::AllTeams, &filter, page)
     };
-    let ((all, listed), teams, rows, payer) = visitor.read(look).await?;
-    let filtered = wanted.is_any();
-    let figure = if wanted.is_overdue() { "#Overdue" } else { "#Paid" };
+    let RowPage { rows: dues, next } = RowPage::read(&visitor, &asked, page).await?;
+    let submitted = query.clone();
+    let load = move |db: &Reader<'_>| {
+        let teams = teams(db, &TeamFilter::default())?;
+        Ok((submitted.totals(db)?, teams, rows(db, &dues)?, submitted.payer(db)?))
+    };
+    let ((all, listed), teams, rows, payer) = visitor.read(load).await?;
+    let filtered = query.is_any();
+    let amount_head = if query.is_overdue() { "#Overdue" } else { "#Paid" };
     let frame = visitor.frame("Dues", Section::Dues);
     let page = ListPage {
         frame: frame.flash(flash(&visitor)),
-        late: all.iter().any(|totals| totals.overdue > 0),
-        tiles: all.iter().map(|totals| Tiles::new(totals, &wanted, all.len())).collect(),
-        totals: listed.iter().map(in_words).collect(),
-        heads: vec!["Member", "State", "#Charged", figure, "#Open", "Next due"],
-        any: filtered || !rows.is_empty(),
+        has_overdue: all.iter().any(|totals| totals.overdue > 0),
+        tiles: all.iter().map(|totals| Tiles::new(totals, &query, all.len())).collect(),
+        totals: listed.iter().map(totals_sentence).collect(),
+        heads: vec!["Member", "Status", "#Charged", amount_head, "#Open balance", "Next due date"],
+        has_dues: filtered || !rows.is_empty(),
         rows,
         payer,
         next,
         filtered,
-        asked: wanted,
+        query,
         teams,
         states: STATES,
-        categories: shown::categories(),
+        categories: formatting::categories(),
     };
-    show(StatusCode::OK, &page)
+    render(StatusCode::OK, &page)
 }
 
-/// What was done before; of reminders, how many there were.
+/// The confirmation message after an action.
 fn flash(visitor: &Treasurer) -> Option<Flash> {
     let query = visitor.guest.query().ok()?;
     if query.text("done") != "reminded" {
-        return visitor.guest.done(&DONE);
+        return visitor.guest.done_flash(&DONE);
     }
     let dues: u32 = query.text("dues").parse().ok()?;
-    let letters: u32 = query.text("letters").parse().ok()?;
-    Some(super::remind::said(visitor, dues.into(), letters.into()))
+    let emails: u32 = query.text("emails").parse().ok()?;
+    Some(super::remind::confirmation(visitor, dues.into(), emails.into()))
 }
 
-/// The dues that were charged together.
-pub(super) fn of_charge(charge: &str, done: &str) -> String {
-    format!("{LIST}?charge={charge}&done={done}")
+/// Path of the list of dues created by a charge, with a confirmation message.
+pub(super) fn charge_list_path(charge: &str, done: &str) -> String {
+    format!("{LIST_PATH}?charge={charge}&done={done}")
 }

@@ -1,4 +1,4 @@
-//! The pages of dues: those of the treasurer in the admin area, those of coaches, and those of families.
+//! HTML pages of dues: for treasurers (in the admin area), coaches and families.
 
 mod charge;
 mod charge_form;
@@ -10,9 +10,9 @@ mod pay;
 mod receipt;
 mod refund;
 mod remind;
-mod shown;
+mod formatting;
 mod team;
-mod typed;
+mod form_fields;
 mod waive;
 
 use axum::Router;
@@ -20,60 +20,60 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use http::StatusCode;
 
-use crate::accounts::permits::AdminArea;
+use crate::accounts::permissions::AdminArea;
 use crate::app::App;
 use crate::error::{Code, Error};
 use crate::ids::DueId;
 use crate::web::form::Faults;
 use crate::web::page;
-use crate::web::visitor::{Outcome, Posted, Visitor};
+use crate::web::visitor::{PageResult, Visitor, VisitorForm};
 
-/// Where dues are listed.
-const LIST: &str = "/admin/dues";
-/// What families owe.
-const OWN: &str = "/dues";
+/// Path of the list in the admin area.
+const LIST_PATH: &str = "/admin/dues";
+/// Path of a family's own dues.
+const OWN_DUES_PATH: &str = "/dues";
 
-/// Somebody who looks after the club's money.
+/// A visitor who may manage the club's money.
 type Treasurer = Visitor<AdminArea>;
-/// And a form of theirs.
-type Sent = Posted<AdminArea>;
+/// A form submitted by a treasurer.
+type TreasurerForm = VisitorForm<AdminArea>;
 
-/// The routes of dues.
+/// Routes of the dues pages.
 pub fn router() -> Router<App> {
     Router::new()
-        .route(LIST, get(list::list))
-        .route("/admin/dues/new", get(charge::new).post(charge::send))
-        .route("/admin/dues/remind", get(remind::ask).post(remind::everybody))
+        .route(LIST_PATH, get(list::list))
+        .route("/admin/dues/new", get(charge::new).post(charge::submit))
+        .route("/admin/dues/remind", get(remind::confirm).post(remind::all_overdue))
         .route("/admin/dues/teams/{team}", get(team::of_treasurer))
         .route("/admin/dues/teams/{team}/remind", post(remind::team))
         .route("/admin/dues/{id}", get(detail::one))
         .route("/admin/dues/{id}/edit", get(edit::edit).post(edit::save))
-        .route("/admin/dues/{id}/payments/new", get(pay::new).post(pay::take))
-        .route("/admin/dues/{id}/payments/{payment}/refund", get(refund::ask).post(refund::refund))
-        .route("/admin/dues/{id}/waive", get(waive::ask).post(waive::waive))
+        .route("/admin/dues/{id}/payments/new", get(pay::new).post(pay::submit))
+        .route("/admin/dues/{id}/payments/{payment}/refund", get(refund::form).post(refund::refund))
+        .route("/admin/dues/{id}/waive", get(waive::form).post(waive::waive))
         .route("/admin/dues/{id}/remind", post(remind::one))
-        .route(OWN, get(family::list))
+        .route(OWN_DUES_PATH, get(family::list))
         .route("/dues/teams/{team}", get(team::of_coach))
         .route("/dues/{id}", get(family::one))
         .route("/dues/{id}/receipt", get(receipt::show))
 }
 
-/// Sends a page.
-fn show<T: askama::Template>(status: StatusCode, page: &T) -> Outcome<Response> {
+/// Renders a page.
+fn render<T: askama::Template>(status: StatusCode, page: &T) -> PageResult<Response> {
     Ok(page::html(status, page)?)
 }
 
-/// How a form is answered: as usual, or as one in which something is wrong.
+/// The response status of a form page: 422 if the form has errors.
 fn status(faults: &Faults) -> StatusCode {
     if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY }
 }
 
-/// Whether an error can be mended in the form.
-fn is_fault(error: &Error) -> bool {
+/// Whether the user can fix the error in the form.
+fn is_form_error(error: &Error) -> bool {
     matches!(error.code, Code::ValidationFailed | Code::InvalidState | Code::Conflict)
 }
 
-/// The page of a due in the admin area.
-fn place(id: DueId) -> String {
-    format!("{LIST}/{id}")
+/// Path of a due's page in the admin area.
+fn detail_path(id: DueId) -> String {
+    format!("{LIST_PATH}/{id}")
 }

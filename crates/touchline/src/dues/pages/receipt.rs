@@ -1,18 +1,18 @@
-//! A receipt of what was paid for a due, to be printed.
+//! A printable receipt of the payments of a due.
 
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 use kit::{Timestamp, Zone};
 
-use super::detail::PaidRow;
-use super::family::{Seen, seen};
-use super::{LIST, OWN, shown};
-use crate::accounts::permits::OrdersRead;
+use super::detail::PaymentRow;
+use super::family::{VisibleDue, load_visible};
+use super::{LIST_PATH, OWN_DUES_PATH, formatting};
+use crate::accounts::permissions::OrdersRead;
 use crate::ids::DueId;
 use crate::web::page::{Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, Visitor};
+use crate::web::path::PathParams;
+use crate::web::visitor::{PageResult, Visitor};
 
 #[derive(Template)]
 #[template(path = "dues/receipt.html")]
@@ -24,35 +24,39 @@ struct ReceiptPage {
     person: String,
     payer: String,
     team: String,
-    payments: Vec<PaidRow>,
+    payments: Vec<PaymentRow>,
     paid: String,
     open: String,
     zone: Zone,
     now: Timestamp,
 }
 
-pub(super) async fn show(visitor: Visitor<OrdersRead>, At(id): At<DueId>) -> Outcome<Response> {
-    let reach = visitor.reach().await?;
-    let Seen { due, around, payments, zone } = visitor.read(move |db| seen(db, &reach, id)).await?;
-    let family = visitor.standing().await?.family();
+pub(super) async fn show(
+    visitor: Visitor<OrdersRead>,
+    PathParams(id): PathParams<DueId>,
+) -> PageResult<Response> {
+    let access = visitor.team_access().await?;
+    let VisibleDue { due, names, payments, zone } =
+        visitor.read(move |db| load_visible(db, &access, id)).await?;
+    let family = visitor.roster_access().await?.family_person_ids();
     let own = family.contains(&due.person_id) || family.contains(&due.payer_id);
     let page = ReceiptPage {
-        frame: visitor.frame("Receipt", Section::OwnDues),
+        frame: visitor.frame("Receipt", Section::MyDues),
         back: if visitor.is_admin() && !own {
-            format!("{LIST}/{id}")
+            format!("{LIST_PATH}/{id}")
         } else {
-            format!("{OWN}/{id}")
+            format!("{OWN_DUES_PATH}/{id}")
         },
         id,
-        person: around.person(due.person_id),
-        payer: around.person(due.payer_id),
-        team: around.team(due.team_id),
-        paid: shown::money(due.paid, due.currency),
-        open: shown::money(due.balance, due.currency),
+        person: names.person(due.person_id),
+        payer: names.person(due.payer_id),
+        team: names.team(due.team_id),
+        paid: formatting::money(due.paid, due.currency),
+        open: formatting::money(due.balance, due.currency),
         title: due.title,
         payments,
         zone,
         now: visitor.app().clock.now(),
     };
-    super::show(StatusCode::OK, &page)
+    super::render(StatusCode::OK, &page)
 }

@@ -1,52 +1,52 @@
-//! Giving a payment back: what will happen, how much, and why.
+//! The form to refund a payment: consequences, amount and reason.
 
 use askama::Template;
 use axum::response::Response;
 use store::{Reader, Tx};
 
-use super::shown::{self, Around};
-use super::{Sent, Treasurer, is_fault, place, show, status, typed};
-use crate::accounts::rights::Reach;
-use crate::dues::api::payments::REASON;
-use crate::dues::due::{self, Shown, Status};
-use crate::dues::paying::{self, Left, NewDueRefund};
+use super::formatting::{self, DisplayNames};
+use super::{Treasurer, TreasurerForm, detail_path, form_fields, is_form_error, render, status};
+use crate::accounts::rights::TeamAccess;
+use crate::dues::api::payments::MAX_REASON_LENGTH;
+use crate::dues::due::{self, DueView, Status};
+use crate::dues::paying::{self, NewDueRefund, Refundable};
 use crate::error::{Code, Error, Result};
-use crate::expected::Expected;
 use crate::ids::{DueId, PaymentId};
-use crate::money::pages::giving;
-use crate::money::pages::methods::method;
+use crate::if_match::IfMatch;
+use crate::money::pages::methods::method_label;
+use crate::money::pages::refund_methods;
 use crate::money::payment::{self, Method, Payment};
 use crate::web::form::{Faults, Form};
-use crate::web::once::{Once, new_nonce, nonce, once};
+use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
 use crate::web::page::{Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, see_other};
+use crate::web::path::PathParams;
+use crate::web::visitor::{PageResult, see_other};
 
-/// What the page is about.
-struct Found {
-    due: Shown,
+/// The data of the page.
+struct PageData {
+    due: DueView,
     payment: Payment,
     payer: String,
-    left: Left,
-    /// How it goes back unless somebody chooses otherwise, where there is a choice.
-    way: Option<&'static str>,
+    refundable: Refundable,
+    /// The preselected refund method, if there is a choice.
+    default_method: Option<&'static str>,
 }
 
-/// What was typed.
-struct Typed {
+/// The submitted values.
+struct RefundForm {
     amount: String,
-    way: String,
+    method: String,
     reason: String,
 }
 
-fn found(db: &Reader<'_>, (id, payment): (DueId, PaymentId)) -> Result<Found> {
-    let due = due::whole(db, id)?.shown(db.now());
+fn load(db: &Reader<'_>, (id, payment): (DueId, PaymentId)) -> Result<PageData> {
+    let due = due::load(db, id)?.view(db.now());
     let payment = paying::find(db, id, payment)?;
-    let payer = Around::of(db, std::iter::once(&due))?.person(due.payer_id);
-    let left = Left::of(db, &payment)?;
-    let refunds = payment::refunds_of(db, &payment.subject)?;
-    let way = giving::usual(std::slice::from_ref(&payment), &refunds);
-    Ok(Found { due, payment, payer, left, way })
+    let payer = DisplayNames::for_dues(db, std::iter::once(&due))?.person(due.payer_id);
+    let refundable = Refundable::of_payment(db, &payment)?;
+    let refunds = payment::find_refunds_by_subject(db, &payment.subject)?;
+    let method = refund_methods::default_method(std::slice::from_ref(&payment), &refunds);
+    Ok(PageData { due, payment, payer, refundable, default_method: method })
 }
 
 #[derive(Template)]
@@ -57,38 +57,43 @@ struct RefundPage {
     payer: String,
     paid: String,
     method: &'static str,
-    most: String,
+    max: String,
     currency: String,
-    /// Whether anything can be given back at all.
-    possible: bool,
-    events: Vec<String>,
-    /// Whether there is a choice how it goes back.
-    online: bool,
-    typed: Typed,
+    /// Whether anything can be refunded.
+    refundable: bool,
+    consequences: Vec<String>,
+    /// Whether the payment was made online, so that the refund method can be chosen.
+    can_choose_method: bool,
+    input: RefundForm,
     faults: Faults,
     nonce: String,
     back: String,
 }
 
-/// What will happen, in words.
-fn events(found: &Found) -> Vec<String> {
-    let Found { due, payment, left, .. } = found;
-    let money = |minor| shown::money(minor, due.currency);
-    let way = match payment.method {
-        Method::Credit => "The money stays with the club, as credit of the payer.",
+/// What the refund will do, as sentences.
+fn consequences(data: &PageData) -> Vec<String> {
+    let PageData { due, payment, refundable, .. } = data;
+    let money = |minor| formatting::money(minor, due.currency);
+    let transfer = match payment.method {
+        Method::Credit => "The money stays with the club as the payer’s credit.",
         _ if payment.provider_id.is_some() => {
-            "The money goes back to the card by itself, which may take some days, unless you choose another way: then it is only written down."
+            "The money is refunded to the card. This can take a few days. If you choose another method, you pay the refund yourself and Touchline only records it."
         }
-        _ => "Give the money back yourself; here it is only written down.",
+        _ => "You pay the refund yourself. Touchline only records it.",
     };
-    let mut events = vec![way.to_owned()];
-    if left.unspent > 0 {
-        events.push(format!("{} of it is paid ahead and goes first.", money(left.unspent)));
+    let mut events = vec![transfer.to_owned()];
+    if refundable.unused_credit > 0 {
+        events.push(format!(
+            "{} of the payment is unused credit and is refunded first.",
+            money(refundable.unused_credit)
+        ));
     }
-    if left.applied > 0 {
+    if refundable.applied > 0 {
         events.push(match due.status {
-            Status::Waived => "What is given back of this waived due is not owed again.".to_owned(),
-            _ => format!("Up to {} is owed again.", money(left.applied)),
+            Status::Waived => {
+                "The due is waived, so the refunded amount is not owed again.".to_owned()
+            }
+            _ => format!("Up to {} is owed again.", money(refundable.applied)),
         });
     }
     events
@@ -96,84 +101,88 @@ fn events(found: &Found) -> Vec<String> {
 
 fn show_form(
     visitor: &Treasurer,
-    found: &Found,
-    typed: Typed,
+    data: &PageData,
+    input: RefundForm,
     faults: Faults,
     nonce: String,
-) -> Outcome<Response> {
-    let Found { due, payment, payer, left, way } = found;
-    let money = |minor| shown::money(minor, due.currency);
+) -> PageResult<Response> {
+    let PageData { due, payment, payer, refundable, default_method } = data;
+    let money = |minor| formatting::money(minor, due.currency);
     let page = RefundPage {
-        frame: visitor.frame("Give this payment back?", Section::Dues),
+        frame: visitor.frame("Refund payment", Section::Dues),
         title: due.title.clone(),
         payer: payer.clone(),
         paid: money(payment.amount),
-        method: method(payment.method),
-        most: money(left.most()),
+        method: method_label(payment.method),
+        max: money(refundable.total()),
         currency: due.currency.code().to_owned(),
-        possible: left.most() > 0,
-        events: events(found),
-        online: way.is_some(),
-        typed,
+        refundable: refundable.total() > 0,
+        consequences: consequences(data),
+        can_choose_method: default_method.is_some(),
+        input,
         faults,
         nonce,
-        back: place(due.id),
+        back: detail_path(due.id),
     };
-    show(status(&page.faults), &page)
+    render(status(&page.faults), &page)
 }
 
-pub(super) async fn ask(visitor: Treasurer, At(at): At<(DueId, PaymentId)>) -> Outcome<Response> {
-    let found = visitor.read(move |db| found(db, at)).await?;
-    let amount = shown::plain(found.left.most(), found.due.currency);
-    let way = found.way.unwrap_or_default().to_owned();
-    let typed = Typed { amount, way, reason: String::new() };
+pub(super) async fn form(
+    visitor: Treasurer,
+    PathParams(at): PathParams<(DueId, PaymentId)>,
+) -> PageResult<Response> {
+    let data = visitor.read(move |db| load(db, at)).await?;
+    let amount = formatting::plain(data.refundable.total(), data.due.currency);
+    let method = data.default_method.unwrap_or_default().to_owned();
+    let input = RefundForm { amount, method, reason: String::new() };
     let nonce = new_nonce(visitor.app());
-    show_form(&visitor, &found, typed, Faults::default(), nonce)
+    show_form(&visitor, &data, input, Faults::default(), nonce)
 }
 
-/// What is to be given back, or everything that is wrong.
-fn wanted(found: &Found, form: &Form) -> std::result::Result<NewDueRefund, Faults> {
+/// The refund, or everything that is wrong with the input.
+fn parse_form(data: &PageData, form: &Form) -> std::result::Result<NewDueRefund, Faults> {
     let mut faults = Faults::default();
-    let currency = found.due.currency;
-    let amount = typed::amount("amount", form.text("amount"), currency, &mut faults);
-    if amount.is_some_and(|amount| amount > found.left.most()) {
-        let most = shown::money(found.left.most(), currency);
-        faults.add("amount", format!("Of this payment, {most} can be given back."));
+    let currency = data.due.currency;
+    let amount = form_fields::amount("amount", form.text("amount"), currency, &mut faults);
+    if amount.is_some_and(|amount| amount > data.refundable.total()) {
+        let max = formatting::money(data.refundable.total(), currency);
+        faults.add("amount", format!("You can refund at most {max} of this payment."));
     }
-    let reason = typed::line("reason", form.text("reason"), REASON, &mut faults);
-    let method = giving::chosen(form.text("method"), &mut faults);
+    let reason = form_fields::line("reason", form.text("reason"), MAX_REASON_LENGTH, &mut faults);
+    let method = refund_methods::parse_method(form.text("method"), &mut faults);
     if faults.is_empty() { Ok(NewDueRefund { amount, method, reason }) } else { Err(faults) }
 }
 
 pub(super) async fn refund(
-    At(at): At<(DueId, PaymentId)>,
-    Sent { visitor, form }: Sent,
-) -> Outcome<Response> {
-    let found = visitor.read(move |db| found(db, at)).await?;
-    let name = nonce(&form)?;
+    PathParams(at): PathParams<(DueId, PaymentId)>,
+    TreasurerForm { visitor, form }: TreasurerForm,
+) -> PageResult<Response> {
+    let data = visitor.read(move |db| load(db, at)).await?;
+    let nonce = parse_nonce(&form)?;
     let text = |name: &str| form.text(name).to_owned();
-    let typed = Typed { amount: text("amount"), way: text("method"), reason: text("reason") };
-    let (again, kept) = (name.name.clone(), visitor.app().config.idempotency_ttl);
-    let (new, own) = match wanted(&found, &form) {
+    let input =
+        RefundForm { amount: text("amount"), method: text("method"), reason: text("reason") };
+    let (same_nonce, ttl) = (nonce.value.clone(), visitor.app().config.idempotency_ttl);
+    let (new, input_faults) = match parse_form(&data, &form) {
         Ok(new) => (Some(new), Faults::default()),
         Err(faults) => (None, faults),
     };
-    let given = visitor.write(move |tx: &Tx<'_>| {
-        // Whoever sends the form twice is told so, though nothing may be left to be given back.
-        once(tx, &name, kept, |tx| {
+    let refunded = visitor.write(move |tx: &Tx<'_>| {
+        // A form that is sent twice reports that, even if nothing is left to refund and the input is now invalid.
+        submit_once(tx, &nonce, ttl, |tx| {
             let new = new.ok_or_else(|| Error::invalid(Vec::new()))?;
-            paying::refund(tx, &Reach::Everywhere, at, &Expected::Anything, new)?;
+            paying::refund(tx, &TeamAccess::AllTeams, at, &IfMatch::Absent, new)?;
             Ok((at.1.to_string(), ()))
         })
     });
-    let home = place(found.due.id);
-    match given.await {
-        Ok(Once::Now(())) => Ok(see_other(&format!("{home}?done=refunded"))),
-        Ok(Once::Before(_)) => Ok(see_other(&format!("{home}?done=before"))),
-        Err(error) if is_fault(&error) => {
-            let told = own.is_empty() || error.code == Code::Conflict;
-            let faults = if told { Faults::from(&error) } else { own };
-            show_form(&visitor, &found, typed, faults, again)
+    let home = detail_path(data.due.id);
+    match refunded.await {
+        Ok(Submission::Accepted(())) => Ok(see_other(&format!("{home}?done=refunded"))),
+        Ok(Submission::Duplicate(_)) => Ok(see_other(&format!("{home}?done=before"))),
+        Err(error) if is_form_error(&error) => {
+            let from_service = input_faults.is_empty() || error.code == Code::Conflict;
+            let faults = if from_service { Faults::from(&error) } else { input_faults };
+            show_form(&visitor, &data, input, faults, same_nonce)
         }
         Err(error) => Err(error.into()),
     }

@@ -1,4 +1,4 @@
-//! Reminding by hand: of one due, a team, or everybody who is late.
+//! Manual reminders: for one due, a team, or all overdue dues.
 
 use std::collections::BTreeSet;
 
@@ -7,16 +7,16 @@ use axum::response::Response;
 use http::StatusCode;
 use store::{Reader, Tx};
 
-use super::{LIST, Sent, Treasurer, is_fault, place, show};
-use crate::accounts::rights::Reach;
+use super::{LIST_PATH, Treasurer, TreasurerForm, detail_path, is_form_error, render};
+use crate::accounts::rights::TeamAccess;
 use crate::dues::due;
-use crate::dues::reminders::{self, Remind};
-use crate::expected::Expected;
+use crate::dues::reminders::{self, RemindRequest};
 use crate::ids::{DueId, TeamId};
+use crate::if_match::IfMatch;
 use crate::teams::team;
 use crate::web::page::{Flash, Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, see_other};
+use crate::web::path::PathParams;
+use crate::web::visitor::{PageResult, see_other};
 
 #[derive(Template)]
 #[template(path = "dues/remind.html")]
@@ -24,69 +24,86 @@ struct RemindPage {
     frame: Frame,
     dues: usize,
     families: usize,
-    /// Whether letters can be sent at all.
-    mail: bool,
+    /// Whether a mail server is configured.
+    has_mail_server: bool,
 }
 
-/// What came of reminding.
-pub(super) fn said(visitor: &Treasurer, dues: i64, letters: i64) -> Flash {
-    let counted = |count: i64, one: &str, many: &str| match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {many}"),
+/// The confirmation message after sending reminders.
+pub(super) fn confirmation(visitor: &Treasurer, dues: i64, emails: i64) -> Flash {
+    let counted = |count: i64, singular: &str, plural: &str| match count {
+        1 => format!("1 {singular}"),
+        count => format!("{count} {plural}"),
     };
-    match (dues, letters) {
-        (0, _) => {
-            Flash::bad("Nobody was reminded: nothing is late, or they were within the last hour.")
+    match (dues, emails) {
+        (0, _) => Flash::failure(
+            "No reminders were sent. Nothing is overdue, or reminders were sent within the last hour.",
+        ),
+        (_, 0) => {
+            Flash::failure("No reminders were sent. None of these families has an email address.")
         }
-        (_, 0) => Flash::bad("No letter goes out: none of these families has an address of mail."),
-        (dues, letters) => {
+        (dues, emails) => {
             let dues = counted(dues, "due", "dues");
-            if visitor.app().courier.has_server() {
-                let letters = counted(letters, "letter goes", "letters go");
-                Flash::good(format!("{letters} out, about {dues}."))
+            if visitor.app().direct_mailer.has_server() {
+                let emails = counted(emails, "reminder", "reminders");
+                Flash::success(format!("Sending {emails} for {dues}."))
             } else {
-                let letters = counted(letters, "letter waits", "letters wait");
-                Flash::bad(format!("{letters} until a mail server is set up, about {dues}."))
+                let emails = counted(emails, "reminder", "reminders");
+                Flash::failure(format!(
+                    "{emails} for {dues} will be sent when a mail server is set up."
+                ))
             }
         }
     }
 }
 
-pub(super) async fn ask(visitor: Treasurer) -> Outcome<Response> {
-    let late = visitor.read(|db: &Reader<'_>| reminders::late(db)).await?;
-    let families: BTreeSet<_> = late.iter().map(|due| due.payer_id).collect();
+pub(super) async fn confirm(visitor: Treasurer) -> PageResult<Response> {
+    let overdue = visitor.read(|db: &Reader<'_>| reminders::list_overdue(db)).await?;
+    let families: BTreeSet<_> = overdue.iter().map(|due| due.payer_id).collect();
     let page = RemindPage {
-        frame: visitor.frame("Remind everybody who is late?", Section::Dues),
-        dues: late.len(),
+        frame: visitor.frame("Send reminders for overdue dues", Section::Dues),
+        dues: overdue.len(),
         families: families.len(),
-        mail: visitor.app().courier.has_server(),
+        has_mail_server: visitor.app().direct_mailer.has_server(),
     };
-    show(StatusCode::OK, &page)
+    render(StatusCode::OK, &page)
 }
 
-pub(super) async fn everybody(Sent { visitor, .. }: Sent) -> Outcome<Response> {
-    let (dues, letters) = visitor.write(|tx: &Tx<'_>| reminders::remind_late(tx)).await?;
-    Ok(see_other(&format!("{LIST}?done=reminded&dues={dues}&letters={letters}")))
+pub(super) async fn all_overdue(
+    TreasurerForm { visitor, .. }: TreasurerForm,
+) -> PageResult<Response> {
+    let (dues, emails) = visitor.write(|tx: &Tx<'_>| reminders::remind_overdue(tx)).await?;
+    Ok(see_other(&format!("{LIST_PATH}?done=reminded&dues={dues}&emails={emails}")))
 }
 
-pub(super) async fn team(At(id): At<TeamId>, Sent { visitor, .. }: Sent) -> Outcome<Response> {
+pub(super) async fn team(
+    PathParams(id): PathParams<TeamId>,
+    TreasurerForm { visitor, .. }: TreasurerForm,
+) -> PageResult<Response> {
     let remind = move |tx: &Tx<'_>| {
         team::find(tx, id)?;
-        reminders::remind_team(tx, &Reach::Everywhere, &Remind { team_id: id })
+        reminders::remind_team(tx, &TeamAccess::AllTeams, &RemindRequest { team_id: id })
     };
     let reminded = visitor.write(remind).await?;
-    let (dues, letters) = (reminded.due_ids.len(), reminded.letters);
-    Ok(see_other(&format!("{LIST}/teams/{id}?done=reminded&dues={dues}&letters={letters}")))
+    let (dues, emails) = (reminded.due_ids.len(), reminded.emails);
+    Ok(see_other(&format!("{LIST_PATH}/teams/{id}?done=reminded&dues={dues}&emails={emails}")))
 }
 
-pub(super) async fn one(At(id): At<DueId>, Sent { visitor, .. }: Sent) -> Outcome<Response> {
+pub(super) async fn one(
+    PathParams(id): PathParams<DueId>,
+    TreasurerForm { visitor, .. }: TreasurerForm,
+) -> PageResult<Response> {
     let remind = move |tx: &Tx<'_>| {
-        due::whole(tx, id)?;
-        reminders::remind(tx, &Reach::Everywhere, id, &Expected::Anything)
+        due::load(tx, id)?;
+        reminders::remind(tx, &TeamAccess::AllTeams, id, &IfMatch::Absent)
     };
     match visitor.write(remind).await {
-        Ok(said) => Ok(see_other(&format!("{}?done=reminded&letters={}", place(id), said.letters))),
-        Err(error) if is_fault(&error) => Ok(see_other(&format!("{}?done=lately", place(id)))),
+        Ok(reminded) => {
+            let emails = reminded.emails;
+            Ok(see_other(&format!("{}?done=reminded&emails={emails}", detail_path(id))))
+        }
+        Err(error) if is_form_error(&error) => {
+            Ok(see_other(&format!("{}?done=lately", detail_path(id))))
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -1,20 +1,20 @@
-//! The statement of a team, for the treasurer and for those who lead the team. It can be printed.
+//! The printable statement of a team, for treasurers and for the team's managers.
 
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 use kit::{Currency, Timestamp, Zone};
 
-use super::{Treasurer, show, shown};
-use crate::accounts::permits::OrdersOversee;
+use super::{Treasurer, formatting, render};
+use crate::accounts::permissions::OrdersOversee;
 use crate::dues::statement::{self, Sums, TeamStatement, Total};
 use crate::ids::{PersonId, TeamId};
 use crate::teams::team::{self, Team};
 use crate::web::page::{Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, Visitor};
+use crate::web::path::PathParams;
+use crate::web::visitor::{PageResult, Visitor};
 
-/// A column: its heading, what stands in it, and whether it is shown where that is nothing for everybody.
+/// A column: its heading, its value, and whether it is shown even if it is zero in every row.
 struct Column(&'static str, fn(&Sums) -> i64, bool);
 
 const COLUMNS: [Column; 11] = [
@@ -23,56 +23,60 @@ const COLUMNS: [Column; 11] = [
     Column("Late fees", |sums| sums.late_fees, false),
     Column("Waived", |sums| sums.waived, false),
     Column("Paid", |sums| sums.paid, true),
-    Column("Of it ahead", |sums| sums.credited, false),
-    Column("From credit", |sums| sums.credit_used, false),
-    Column("Given back", |sums| sums.refunded, false),
-    Column("Open", |sums| sums.open, true),
+    Column("Overpaid", |sums| sums.overpaid, false),
+    Column("From credit", |sums| sums.credit_applied, false),
+    Column("Refunded", |sums| sums.refunded, false),
+    Column("Open balance", |sums| sums.outstanding, true),
     Column("Overdue", |sums| sums.overdue, true),
-    Column("Credit now", |sums| sums.credit, false),
+    Column("Current credit", |sums| sums.credit, false),
 ];
-/// The column that is to be seen first.
-const FIRST: &str = "Open";
+/// The emphasized column.
+const EMPHASIZED: &str = "Open balance";
 
-/// What stands in a row under a heading, without the currency.
+/// A cell of a row: an amount without the currency.
 struct Cell {
     label: &'static str,
     value: String,
     strong: bool,
 }
 
-/// The sums of one row.
+/// A row: one payer, or the total.
 struct Row {
     payer: Option<PersonId>,
     name: String,
     cells: Vec<Cell>,
 }
 
-/// Everything in one currency.
-struct Part {
+/// The table of one currency.
+struct CurrencyTable {
     currency: String,
     heads: Vec<String>,
     rows: Vec<Row>,
     sum: Row,
 }
 
-impl Part {
+impl CurrencyTable {
     fn new(statement: &TeamStatement, total: &Total) -> Self {
-        let own = || statement.families.iter().filter(|one| one.currency == total.currency);
-        let is_there =
-            |Column(_, of, always): &&Column| *always || own().any(|one| of(&one.sums) != 0);
-        let columns: Vec<_> = COLUMNS.iter().filter(is_there).collect();
+        let families =
+            || statement.payers.iter().filter(|family| family.currency == total.currency);
+        let is_shown = |Column(_, of, always): &&Column| {
+            *always || families().any(|family| of(&family.sums) != 0)
+        };
+        let columns: Vec<_> = COLUMNS.iter().filter(is_shown).collect();
         let row = |payer: Option<PersonId>, name: &str, sums: &Sums| Row {
             payer,
             name: name.to_owned(),
             cells: cells(&columns, sums, total.currency),
         };
         let head = |Column(label, ..): &&Column| format!("#{label}");
-        let family = std::iter::once("Family".to_owned());
+        let first_head = std::iter::once("Family".to_owned());
         Self {
             currency: total.currency.code().to_owned(),
-            heads: family.chain(columns.iter().map(head)).collect(),
-            rows: own().map(|one| row(Some(one.payer_id), &one.payer_name, &one.sums)).collect(),
-            sum: row(None, "Together", &total.sums),
+            heads: first_head.chain(columns.iter().map(head)).collect(),
+            rows: families()
+                .map(|family| row(Some(family.payer_id), &family.payer_name, &family.sums))
+                .collect(),
+            sum: row(None, "Total", &total.sums),
         }
     }
 }
@@ -80,35 +84,44 @@ impl Part {
 fn cells(columns: &[&Column], sums: &Sums, currency: Currency) -> Vec<Cell> {
     let cell = |Column(label, of, _): &&Column| Cell {
         label,
-        value: shown::plain(of(sums), currency),
-        strong: *label == FIRST || (*label == "Overdue" && sums.overdue > 0),
+        value: formatting::plain(of(sums), currency),
+        strong: *label == EMPHASIZED || (*label == "Overdue" && sums.overdue > 0),
     };
     columns.iter().map(cell).collect()
 }
 
-/// What the page says, whoever looks at it.
+/// The content of the page, for treasurers and managers alike.
 struct View {
     team: Team,
-    parts: Vec<Part>,
+    tables: Vec<CurrencyTable>,
     at: Timestamp,
     zone: Zone,
-    late: bool,
-    /// Whether something was paid ahead, or with what had been.
-    credit: bool,
-    /// Whether the visitor looks after the club's money.
-    treasurer: bool,
+    has_overdue: bool,
+    /// Whether there are overpayments or payments from credit.
+    has_credit: bool,
+    /// Whether the visitor is a treasurer.
+    is_treasurer: bool,
 }
 
 impl View {
     fn new(team: Team, statement: TeamStatement, treasurer: bool) -> Self {
-        let parts = statement.totals.iter().map(|total| Part::new(&statement, total)).collect();
+        let parts =
+            statement.totals.iter().map(|total| CurrencyTable::new(&statement, total)).collect();
         let late = statement.totals.iter().any(|total| total.sums.overdue > 0);
         let (zone, at) = (team.timezone.clone(), statement.at);
         let credit = statement
-            .families
+            .payers
             .iter()
-            .any(|one| one.sums.credited != 0 || one.sums.credit_used != 0);
-        Self { team, parts, at, zone, late, credit, treasurer }
+            .any(|family| family.sums.overpaid != 0 || family.sums.credit_applied != 0);
+        Self {
+            team,
+            tables: parts,
+            at,
+            zone,
+            has_overdue: late,
+            has_credit: credit,
+            is_treasurer: treasurer,
+        }
     }
 }
 
@@ -126,31 +139,34 @@ struct CoachesPage {
     view: View,
 }
 
-pub(super) async fn of_treasurer(visitor: Treasurer, At(id): At<TeamId>) -> Outcome<Response> {
-    let look = move |db: &store::Reader<'_>| Ok((team::find(db, id)?, statement::of_team(db, id)?));
-    let (team, statement) = visitor.read(look).await?;
+pub(super) async fn of_treasurer(
+    visitor: Treasurer,
+    PathParams(id): PathParams<TeamId>,
+) -> PageResult<Response> {
+    let load = move |db: &store::Reader<'_>| Ok((team::find(db, id)?, statement::of_team(db, id)?));
+    let (team, statement) = visitor.read(load).await?;
     let query = visitor.guest.query()?;
-    let counted = |name: &str| query.text(name).parse::<u32>().ok();
-    let flash = match (query.text("done"), counted("dues"), counted("letters")) {
-        ("reminded", Some(dues), Some(letters)) => {
-            Some(super::remind::said(&visitor, dues.into(), letters.into()))
+    let count = |name: &str| query.text(name).parse::<u32>().ok();
+    let flash = match (query.text("done"), count("dues"), count("emails")) {
+        ("reminded", Some(dues), Some(emails)) => {
+            Some(super::remind::confirmation(&visitor, dues.into(), emails.into()))
         }
         _ => None,
     };
     let frame = visitor.frame(format!("Statement of {}", team.name), Section::Dues).flash(flash);
-    show(StatusCode::OK, &TreasurersPage { frame, view: View::new(team, statement, true) })
+    render(StatusCode::OK, &TreasurersPage { frame, view: View::new(team, statement, true) })
 }
 
 pub(super) async fn of_coach(
     visitor: Visitor<OrdersOversee>,
-    At(id): At<TeamId>,
-) -> Outcome<Response> {
-    let reach = visitor.reach().await?;
-    let look = move |db: &store::Reader<'_>| {
-        reach.check(id)?;
+    PathParams(id): PathParams<TeamId>,
+) -> PageResult<Response> {
+    let access = visitor.team_access().await?;
+    let load = move |db: &store::Reader<'_>| {
+        access.check(id)?;
         Ok((team::find(db, id)?, statement::of_team(db, id)?))
     };
-    let (team, statement) = visitor.read(look).await?;
-    let frame = visitor.frame(format!("Statement of {}", team.name), Section::OwnDues);
-    show(StatusCode::OK, &CoachesPage { frame, view: View::new(team, statement, false) })
+    let (team, statement) = visitor.read(load).await?;
+    let frame = visitor.frame(format!("Statement of {}", team.name), Section::MyDues);
+    render(StatusCode::OK, &CoachesPage { frame, view: View::new(team, statement, false) })
 }

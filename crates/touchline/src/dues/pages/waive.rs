@@ -1,22 +1,22 @@
-//! Waiving what is open of a due.
+//! The form to waive the open balance of a due.
 
 use askama::Template;
 use axum::response::Response;
 use store::{Reader, Tx};
 
-use super::shown::{self, Around};
-use super::{Sent, Treasurer, is_fault, place, show, status, typed};
-use crate::accounts::rights::Reach;
-use crate::dues::api::charges::REASON;
-use crate::dues::changing::{self, Waiver};
-use crate::dues::due::{self, Shown};
+use super::formatting::{self, DisplayNames};
+use super::{Treasurer, TreasurerForm, detail_path, form_fields, is_form_error, render, status};
+use crate::accounts::rights::TeamAccess;
+use crate::dues::api::charges::MAX_REASON_LENGTH;
+use crate::dues::changing::{self, WaiveRequest};
+use crate::dues::due::{self, DueView};
 use crate::error::Result;
-use crate::expected::Expected;
 use crate::ids::DueId;
+use crate::if_match::IfMatch;
 use crate::web::form::Faults;
 use crate::web::page::{Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, see_other};
+use crate::web::path::PathParams;
+use crate::web::visitor::{PageResult, see_other};
 
 #[derive(Template)]
 #[template(path = "dues/waive.html")]
@@ -31,51 +31,59 @@ struct WaivePage {
     back: String,
 }
 
-fn found(db: &Reader<'_>, id: DueId) -> Result<(Shown, String)> {
-    let due = due::whole(db, id)?.shown(db.now());
-    let person = Around::of(db, std::iter::once(&due))?.person(due.person_id);
+fn load(db: &Reader<'_>, id: DueId) -> Result<(DueView, String)> {
+    let due = due::load(db, id)?.view(db.now());
+    let person = DisplayNames::for_dues(db, std::iter::once(&due))?.person(due.person_id);
     Ok((due, person))
 }
 
 fn show_form(
     visitor: &Treasurer,
-    (due, person): (Shown, String),
+    (due, person): (DueView, String),
     reason: String,
     faults: Faults,
-) -> Outcome<Response> {
-    let money = |minor| shown::money(minor, due.currency);
+) -> PageResult<Response> {
+    let money = |minor| formatting::money(minor, due.currency);
     let page = WaivePage {
-        frame: visitor.frame("Waive what is open?", Section::Dues),
+        frame: visitor.frame("Waive open balance", Section::Dues),
         open: money(due.balance),
         paid: (due.paid > 0).then(|| money(due.paid)),
-        back: place(due.id),
+        back: detail_path(due.id),
         title: due.title,
         person,
         reason,
         faults,
     };
-    show(status(&page.faults), &page)
+    render(status(&page.faults), &page)
 }
 
-pub(super) async fn ask(visitor: Treasurer, At(id): At<DueId>) -> Outcome<Response> {
-    let found = visitor.read(move |db| found(db, id)).await?;
-    show_form(&visitor, found, String::new(), Faults::default())
+pub(super) async fn form(
+    visitor: Treasurer,
+    PathParams(id): PathParams<DueId>,
+) -> PageResult<Response> {
+    let data = visitor.read(move |db| load(db, id)).await?;
+    show_form(&visitor, data, String::new(), Faults::default())
 }
 
-pub(super) async fn waive(At(id): At<DueId>, Sent { visitor, form }: Sent) -> Outcome<Response> {
-    let found = visitor.read(move |db| found(db, id)).await?;
-    let (typed, mut faults) = (form.text("reason").to_owned(), Faults::default());
-    let Some(reason) = typed::line("reason", &typed, REASON, &mut faults) else {
-        faults.add("reason", "Say why, for those who look at it later.");
-        return show_form(&visitor, found, typed, faults);
+pub(super) async fn waive(
+    PathParams(id): PathParams<DueId>,
+    TreasurerForm { visitor, form }: TreasurerForm,
+) -> PageResult<Response> {
+    let data = visitor.read(move |db| load(db, id)).await?;
+    let (input, mut faults) = (form.text("reason").to_owned(), Faults::default());
+    let Some(reason) = form_fields::line("reason", &input, MAX_REASON_LENGTH, &mut faults) else {
+        faults.add("reason", "Enter a reason.");
+        return show_form(&visitor, data, input, faults);
     };
     let waive = move |tx: &Tx<'_>| {
-        let reach = Reach::Everywhere;
-        changing::waive(tx, &reach, id, &Expected::Anything, Waiver { reason })
+        let access = TeamAccess::AllTeams;
+        changing::waive(tx, &access, id, &IfMatch::Absent, WaiveRequest { reason })
     };
     match visitor.write(waive).await {
-        Ok(_) => Ok(see_other(&format!("{}?done=waived", place(id)))),
-        Err(error) if is_fault(&error) => show_form(&visitor, found, typed, Faults::from(&error)),
+        Ok(_) => Ok(see_other(&format!("{}?done=waived", detail_path(id)))),
+        Err(error) if is_form_error(&error) => {
+            show_form(&visitor, data, input, Faults::from(&error))
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -1,4 +1,4 @@
-//! The JSON endpoints of calendar feeds, and the feeds themselves.
+//! Endpoints to manage calendar feeds, and the feeds themselves.
 
 use axum::Router;
 use axum::extract::{FromRequestParts, Path, State};
@@ -13,47 +13,46 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::events::calendar;
-use crate::events::feed::{self, Feed, FeedFilter, Made, NewFeed, Subscribed};
+use crate::events::feed::{self, CreatedFeed, Feed, FeedFilter, NewFeed, Subscription};
 use crate::ids::{FeedId, PersonId, TeamId};
 use crate::paging::Order;
-use crate::web::body::{Body, MaybeBody, NoBody};
-use crate::web::cache::Answer;
+use crate::web::body::{Body, NoBody, OptionalBody};
+use crate::web::cache::CachedResponse;
 use crate::web::caller::{Caller, EventsAnswer, EventsRead};
 use crate::web::context::Context;
 use crate::web::cursor::Paging;
-use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
-use crate::web::path::At;
+use crate::web::path::PathParams;
 use crate::web::precondition;
-use crate::web::query::{FromQuery, Nothing, Params, Query};
-use crate::web::reply::{Many, One};
+use crate::web::query::{FromQuery, NoQuery, Params, Query};
+use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
 const NAME: usize = 120;
-/// No address of ours is longer; a longer one is not looked up.
-const LONGEST: usize = 64;
+/// Maximum length of a token. Longer ones are rejected without a database query.
+const MAX_TOKEN_LENGTH: usize = 64;
 
 pub fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list, create)).with(routes!(find, revoke))
 }
 
-/// `/calendar/{token}.ics`, for calendar programs: no credential but the address.
+/// `/calendar/{token}.ics`, for calendar apps. The URL is the only credential.
 pub fn router() -> Router<App> {
     Router::new().route("/calendar/{file}", get(subscription))
 }
 
 /// List calendar feeds
 ///
-/// In order of creation. Their addresses were shown when they were made. Users see those they made, and
-/// those of the teams they lead.
+/// Returns feeds in order of creation, without their URLs, which are shown only when a feed is created. Users see the
+/// feeds they created and those of the teams they manage.
 #[utoipa::path(get, path = "/calendar_feeds", operation_id = "calendar_feeds_list", tag = "Calendars",
     params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many feeds to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<Order>, Query, description = "`asc` if left out."),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of feeds per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
         ("team_id" = Option<TeamId>, Query, description = "Only feeds of this team."),
         ("person_id" = Option<PersonId>, Query, description = "Only feeds of this person.")),
-    responses((status = 200, description = "A page of feeds.", body = Many<Feed>), Problems),
+    responses((status = 200, description = "A page of feeds.", body = ListResponse<Feed>)),
     security(("key" = ["events:read"])))]
 async fn list(
     caller: Caller<EventsRead>,
@@ -62,120 +61,128 @@ async fn list(
     caller.page(paging, feed::list).await
 }
 
-/// Make a calendar feed
+/// Create a calendar feed
 ///
-/// Of a team, or of a person: all their teams and those of the children they look after. The answer
-/// shows the address to subscribe to, this once; whoever knows it sees the schedule. A key that is
-/// narrowed to certain teams makes feeds of those teams only, since a person may join others. Users make
-/// feeds of teams they see, of themselves and of those they look after.
+/// Creates a feed of a team, or of a person with all their teams and those of their dependents. The response contains
+/// the URL to subscribe to. It is shown only once, and everyone who knows it can see the schedule. A key that is
+/// limited to certain teams can only create feeds of those teams, since a person may join other teams. Users can create
+/// feeds of teams they see, of themselves and of their dependents.
 #[utoipa::path(post, path = "/calendar_feeds", operation_id = "calendar_feeds_create", tag = "Calendars",
     request_body(content = NewFeed, example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "games_only": false })),
-    responses((status = 201, description = "The new feed with its address.", body = One<Made>), Problems),
+    responses((status = 201, description = "The new feed with its URL.", body = ObjectResponse<CreatedFeed>)),
     security(("key" = ["events:write"])))]
 async fn create(
     caller: Caller<EventsAnswer>,
-    Query(Nothing): Query<Nothing>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<NewFeed>,
 ) -> Result<Response> {
-    let folder = caller.url("/calendar");
-    let reach = caller.reach();
+    let base_url = caller.url("/calendar");
+    let access = caller.team_access();
     caller
         .create_secret(body, move |tx, new| {
-            let (feed, token) = feed::create(tx, &reach, new)?;
-            let url = Some(format!("{folder}/{token}.ics"));
-            Ok((Made { feed: feed.clone(), url }, Made { feed, url: None }))
+            let (feed, token) = feed::create(tx, &access, new)?;
+            let url = Some(format!("{base_url}/{token}.ics"));
+            Ok((CreatedFeed { feed: feed.clone(), url }, CreatedFeed { feed, url: None }))
         })
         .await
 }
 
-/// Get a calendar feed
+/// Retrieve a calendar feed
+///
+/// Returns a calendar feed without its URL, which is shown only when the feed is created.
 #[utoipa::path(get, path = "/calendar_feeds/{feed_id}", operation_id = "calendar_feeds_get", tag = "Calendars",
     params(("feed_id" = FeedId, Path)),
-    responses((status = 200, description = "The feed.", body = One<Feed>), Problems),
+    responses((status = 200, description = "The feed.", body = ObjectResponse<Feed>)),
     security(("key" = ["events:read"])))]
 async fn find(
     caller: Caller<EventsRead>,
-    At(id): At<FeedId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<FeedId>,
+    Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.one(move |db| feed::find(db, &reach, id)).await
+    let access = caller.team_access();
+    caller.one(move |db| feed::find(db, &access, id)).await
 }
 
 /// Revoke a calendar feed
 ///
-/// Its address stops working at once.
+/// The feed's URL stops working at once.
 #[utoipa::path(delete, path = "/calendar_feeds/{feed_id}", operation_id = "calendar_feeds_revoke", tag = "Calendars",
     params(("feed_id" = FeedId, Path)),
-    responses((status = 200, description = "The revoked feed.", body = One<Feed>), Problems),
+    responses((status = 200, description = "The revoked feed.", body = ObjectResponse<Feed>)),
     security(("key" = ["events:write"])))]
 async fn revoke(
     caller: Caller<EventsAnswer>,
-    At(id): At<FeedId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NoBody>,
+    PathParams(id): PathParams<FeedId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NoBody>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.change(body, move |tx, NoBody, expected| feed::revoke(tx, &reach, id, expected)).await
+    let access = caller.team_access();
+    caller.change(body, move |tx, NoBody, expected| feed::revoke(tx, &access, id, expected)).await
 }
 
-/// What a calendar program gets.
+/// Serves the calendar to calendar apps.
 async fn subscription(
     State(app): State<App>,
     Path(file): Path<String>,
-    Asking(context): Asking,
+    RequestContext(context): RequestContext,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let token = file.strip_suffix(".ics").filter(|token| token.len() <= LONGEST);
+    let token = file.strip_suffix(".ics").filter(|token| token.len() <= MAX_TOKEN_LENGTH);
     let token = token.ok_or_else(Error::not_found)?.to_owned();
-    let question = format!("calendar {token}");
-    let found = app.db.glance(Scope::system("calendar"), move |db| feed::subscribed(db, &token));
-    // Guessing is limited like guessing of keys.
-    let feed = found.await.map_err(|error| app.limits.fail(context.address(), error))?;
-    let answer = current(&app, question, feed).await?;
+    let cache_key = format!("calendar {token}");
+    let feed =
+        app.db.read_inline(Scope::system("calendar"), move |db| feed::find_by_token(db, &token));
+    // Failed lookups are rate limited like invalid API keys, against guessing.
+    let feed = feed.await.map_err(|error| app.limits.count_failure(context.address(), error))?;
+    let answer = cached_calendar(&app, cache_key, feed).await?;
     let tag = answer.next.as_deref().unwrap_or_default();
     let quoted = format!("\"{tag}\"");
     let common = [(ETAG, quoted.as_str()), (CACHE_CONTROL, "private, max-age=300")];
     if precondition::has_tag(&headers, tag)? {
         return Ok((StatusCode::NOT_MODIFIED, common).into_response());
     }
-    let own = [
+    let body_headers = [
         (CONTENT_TYPE, "text/calendar; charset=utf-8"),
         (CONTENT_DISPOSITION, "inline; filename=\"touchline.ics\""),
     ];
-    Ok((common, own, answer.body).into_response())
+    Ok((common, body_headers, answer.body).into_response())
 }
 
-/// The calendar as it is now; while nothing in the account changes, it is written once a day.
-async fn current(app: &App, question: String, feed: Subscribed) -> Result<Answer> {
-    let question = format!("{question} {}", app.clock.now().seconds() / 86_400);
+/// The current calendar. It is cached until something in the account changes, for at most a day.
+async fn cached_calendar(
+    app: &App,
+    cache_key: String,
+    feed: Subscription,
+) -> Result<CachedResponse> {
+    let cache_key = format!("{cache_key} {}", app.clock.now().seconds() / 86_400);
     let sequence = feed.sequence;
-    if let Some(answer) = app.cache.get(&question, sequence, app.clock.now()) {
+    if let Some(answer) = app.cache.get(&cache_key, sequence, app.clock.now()) {
         return Ok(answer);
     }
     let scope = Scope::account(feed.account_id, "calendar");
-    let text = app.db.read(scope, move |db| calendar::write(db, &feed)).await?;
+    let text = app.db.read(scope, move |db| calendar::render(db, &feed)).await?;
     let tag = hex(&sha256(text.as_bytes())[..16]);
-    let answer = Answer { body: text.into(), version: None, next: Some(tag.into()) };
-    app.cache.put(question, (sequence, None), answer.clone());
+    let answer = CachedResponse { body: text.into(), version: None, next: Some(tag.into()) };
+    app.cache.put(cache_key, (sequence, None), answer.clone());
     Ok(answer)
 }
 
-/// The request's own facts, for a door that has no caller.
-struct Asking(Context);
+/// The context of the request, for a handler without an authenticated caller.
+struct RequestContext(Context);
 
-impl FromRequestParts<App> for Asking {
+impl FromRequestParts<App> for RequestContext {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut http::request::Parts, _: &App) -> Result<Self> {
         let context = parts.extensions.get::<Context>().cloned();
-        let missing = || Error::internal("a request reached a handler without passing the edge");
+        let missing = || Error::internal("a request reached a handler without a request context");
         context.map(Self).ok_or_else(missing)
     }
 }
 
 impl FromBody for NewFeed {
     fn read(fields: &mut Fields) -> Self {
+        fields.require_any(&["team_id", "person_id"], "Set either `team_id` or `person_id`.");
         Self {
             name: fields.line("name", NAME).apply(None),
             team_id: fields.id("team_id").apply(None),

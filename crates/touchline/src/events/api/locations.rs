@@ -1,6 +1,7 @@
-//! The JSON endpoints of locations.
+//! Endpoints of locations.
 
 use axum::response::Response;
+use kit::Timestamp;
 use utoipa_axum::routes;
 
 use crate::error::Result;
@@ -9,14 +10,13 @@ use crate::events::location::{
 };
 use crate::ids::LocationId;
 use crate::paging::Order;
-use crate::web::body::{Body, MaybeBody, NoBody};
+use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, EventsRead, EventsWrite, LocationsManage};
 use crate::web::cursor::Paging;
-use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
-use crate::web::path::At;
-use crate::web::query::{FromQuery, Nothing, Params, Query};
-use crate::web::reply::{Many, One};
+use crate::web::path::PathParams;
+use crate::web::query::{FromQuery, NoQuery, Params, Query};
+use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
 const NAME: usize = 120;
@@ -30,18 +30,19 @@ pub fn routes(routes: Routes) -> Routes {
 
 /// List locations
 ///
-/// In order of creation. Only active locations, unless `status` says otherwise. Players and
-/// parents see the locations of their teams' events. API keys for certain teams also see locations they added.
-/// Coaches and managers see both, and locations that are `shared`. Admins and keys for the whole club see all.
+/// Returns locations in order of creation. Only active locations, unless you filter by `status`. Players and parents
+/// see the locations of their teams' events. API keys for certain teams also see locations they created. Coaches and
+/// managers see both, and `shared` locations. Admins and keys for the whole club see all locations.
 #[utoipa::path(get, path = "/locations", operation_id = "locations_list", tag = "Events",
     params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many locations to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<Order>, Query, description = "`asc` if left out."),
-        ("status" = Option<String>, Query, description = "`active` (if left out), `archived` or `all`."),
-        ("external_id" = Option<String>, Query, description = "Only the location with this id in another system."),
-        ("q" = Option<String>, Query, description = "Only locations whose name contains this, whatever its case.")),
-    responses((status = 200, description = "A page of locations.", body = Many<Location>), Problems),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of locations per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
+        ("status" = Option<String>, Query, description = "Filter by status: `active` (default), `archived` or `all`."),
+        ("external_id" = Option<String>, Query, description = "Only the location with this ID in another system."),
+        ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time."),
+        ("q" = Option<String>, Query, description = "Only locations whose name contains this text (case-insensitive).")),
+    responses((status = 200, description = "A page of locations.", body = ListResponse<Location>)),
     security(("key" = ["events:read"])))]
 async fn list(
     caller: Caller<EventsRead>,
@@ -52,53 +53,53 @@ async fn list(
 
 /// Create a location
 ///
-/// A location made by an admin or a key for the whole club is shared with the coaches and managers of every team,
-/// unless `shared` is `false`. A location made by anybody else is seen by the teams that have an event there.
+/// A location created by an admin or a key for the whole club is shared with the coaches and managers of every team,
+/// unless `shared` is `false`. Other locations are only visible to their creator and to teams with an event there.
 #[utoipa::path(post, path = "/locations", operation_id = "locations_create", tag = "Events",
     request_body(content = NewLocation, example = json!({ "name": "Lower pitch", "address": "12 Quay Street, Harbour", "latitude": 38.7071, "longitude": -9.1355 })),
-    responses((status = 201, description = "The new location.", body = One<Location>), Problems),
+    responses((status = 201, description = "The new location.", body = ObjectResponse<Location>)),
     security(("key" = ["events:write"])))]
 async fn create(
     caller: Caller<EventsWrite>,
-    Query(Nothing): Query<Nothing>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<NewLocation>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.create(body, move |tx, new| location::create(tx, &reach, new)).await
+    let access = caller.team_access();
+    caller.create(body, move |tx, new| location::create(tx, &access, new)).await
 }
 
-/// Get a location
+/// Retrieve a location
 ///
-/// 404 for a location that the caller does not see; see the list of locations.
+/// Returns 404 for a location that the caller may not see. See "List locations" for the rules.
 #[utoipa::path(get, path = "/locations/{location_id}", operation_id = "locations_get", tag = "Events",
     params(("location_id" = LocationId, Path)),
-    responses((status = 200, description = "The location.", body = One<Location>), Problems),
+    responses((status = 200, description = "The location.", body = ObjectResponse<Location>)),
     security(("key" = ["events:read"])))]
 async fn find(
     caller: Caller<EventsRead>,
-    At(id): At<LocationId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<LocationId>,
+    Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.one(move |db| location::find(db, &reach, id)).await
+    let access = caller.team_access();
+    caller.one(move |db| location::find(db, &access, id)).await
 }
 
-/// Change a location
+/// Update a location
 ///
-/// Fields that are left out stay as they are; `null` clears. Only admins and keys for the whole club can do this,
-/// because other teams may meet there.
+/// Omitted fields stay unchanged; `null` clears a field. Only for admins and keys for the whole club, because
+/// other teams may have events there.
 #[utoipa::path(patch, path = "/locations/{location_id}", operation_id = "locations_update", tag = "Events",
     params(("location_id" = LocationId, Path)),
     request_body(content = LocationChange, example = json!({ "notes": "Gate code at the desk" })),
-    responses((status = 200, description = "The location after the change.", body = One<Location>), Problems),
+    responses((status = 200, description = "The updated location.", body = ObjectResponse<Location>)),
     security(("key" = ["events:write"])))]
 async fn change(
     caller: Caller<LocationsManage>,
-    At(id): At<LocationId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<LocationId>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<LocationChange>,
 ) -> Result<Response> {
-    caller.reaches_all()?;
+    caller.require_all_teams()?;
     caller
         .change(body, move |tx, change, expected| location::change(tx, id, expected, change))
         .await
@@ -106,19 +107,19 @@ async fn change(
 
 /// Archive a location
 ///
-/// It is no longer offered; events that were there still name it. Only admins and keys for the whole club can do
-/// this.
+/// The location can no longer be used for new events. Existing events keep it. Only for admins and keys for the whole
+/// club.
 #[utoipa::path(delete, path = "/locations/{location_id}", operation_id = "locations_archive", tag = "Events",
     params(("location_id" = LocationId, Path)),
-    responses((status = 200, description = "The archived location.", body = One<Location>), Problems),
+    responses((status = 200, description = "The archived location.", body = ObjectResponse<Location>)),
     security(("key" = ["events:write"])))]
 async fn archive(
     caller: Caller<LocationsManage>,
-    At(id): At<LocationId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NoBody>,
+    PathParams(id): PathParams<LocationId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NoBody>,
 ) -> Result<Response> {
-    caller.reaches_all()?;
+    caller.require_all_teams()?;
     caller.change(body, move |tx, NoBody, expected| location::archive(tx, id, expected)).await
 }
 
@@ -129,7 +130,7 @@ impl FromBody for NewLocation {
             address: fields.block("address", ADDRESS).apply(None),
             latitude: fields.real("latitude", -90.0, 90.0).apply(None),
             longitude: fields.real("longitude", -180.0, 180.0).apply(None),
-            url: fields.link("url", LINK).apply(None),
+            url: fields.url("url", LINK).apply(None),
             notes: fields.block("notes", BODY).apply(None),
             shared: fields.flag("shared").apply(None),
             external_id: fields.line("external_id", NAME).apply(None),
@@ -141,11 +142,11 @@ impl FromBody for NewLocation {
 impl FromBody for LocationChange {
     fn read(fields: &mut Fields) -> Self {
         Self {
-            name: fields.kept_line("name", NAME),
+            name: fields.non_null_line("name", NAME),
             address: fields.block("address", ADDRESS),
             latitude: fields.real("latitude", -90.0, 90.0),
             longitude: fields.real("longitude", -180.0, 180.0),
-            url: fields.link("url", LINK),
+            url: fields.url("url", LINK),
             notes: fields.block("notes", BODY),
             shared: fields.flag("shared"),
             external_id: fields.line("external_id", NAME),
@@ -157,8 +158,9 @@ impl FromBody for LocationChange {
 impl FromQuery for LocationFilter {
     fn read(params: &mut Params) -> Self {
         Self {
-            status: params.word_or_all("status", Status::Active),
+            status: params.enum_or_all("status", Status::Active),
             external_id: params.line("external_id", NAME),
+            updated_since: params.timestamp("updated_since"),
             q: params.line("q", NAME),
         }
     }

@@ -1,4 +1,4 @@
-//! The JSON endpoints of the schedule, and the calendars that programs subscribe to.
+//! JSON API of the schedule, and calendar feeds.
 
 pub mod calendars;
 pub mod events;
@@ -7,7 +7,7 @@ pub mod rsvps;
 
 use crate::web::routes::Routes;
 
-/// Everything below `/locations`, `/events` and `/calendar_feeds`.
+/// Routes below `/locations`, `/events` and `/calendar_feeds`.
 pub fn routes(routes: Routes) -> Routes {
     let routes = locations::routes(routes);
     let routes = events::routes(routes);

@@ -1,24 +1,23 @@
-//! The JSON endpoints of answers and of volunteers.
+//! Endpoints of RSVPs and volunteer duties.
 
 use axum::response::Response;
 use utoipa_axum::routes;
 
-use crate::accounts::rights::Voice;
+use crate::accounts::rights::SenderIdentity;
 use crate::error::Result;
-use crate::events::event::{self, Shown};
-use crate::events::history::{self, Answered, Unanswered};
+use crate::events::event::{self, EventView};
+use crate::events::history::{self, RsvpChange, Unanswered};
 use crate::events::rsvp::{self, Answer, Choice, NewAnswer, Rsvp, RsvpFilter};
-use crate::events::volunteers::{self, Taking};
+use crate::events::volunteers::{self, DutyAssignment};
 use crate::ids::{DutyId, EventId, MemberId, PersonId};
 use crate::paging::Order;
-use crate::web::body::{Body, MaybeBody, NoBody};
+use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, EventsAnswer, EventsOversee, EventsRead};
 use crate::web::cursor::Paging;
-use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
-use crate::web::path::At;
-use crate::web::query::{FromQuery, Nothing, Params, Query};
-use crate::web::reply::{Many, One};
+use crate::web::path::PathParams;
+use crate::web::query::{FromQuery, NoQuery, Params, Query};
+use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
 const NOTE: usize = 500;
@@ -32,114 +31,115 @@ pub fn routes(routes: Routes) -> Routes {
         .with(routes!(take, release))
 }
 
-/// List the answers to an event
+/// List the RSVPs of an event
 ///
-/// In the order of the roster. Families see the notes of their own people only.
+/// Returns RSVPs in roster order. Families only see the notes of their own family.
 #[utoipa::path(get, path = "/events/{event_id}/rsvps", operation_id = "rsvps_list", tag = "Events",
     params(("event_id" = EventId, Path),
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many answers to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<Order>, Query, description = "`asc` if left out."),
-        ("answer" = Option<Answer>, Query, description = "Only these answers.")),
-    responses((status = 200, description = "A page of answers.", body = Many<Rsvp>), Problems),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of RSVPs per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
+        ("answer" = Option<Answer>, Query, description = "Filter by answer.")),
+    responses((status = 200, description = "A page of RSVPs.", body = ListResponse<Rsvp>)),
     security(("key" = ["events:read"])))]
 async fn list(
     caller: Caller<EventsRead>,
-    At(id): At<EventId>,
+    PathParams(id): PathParams<EventId>,
     Query(paging): Query<Paging<RsvpFilter>>,
 ) -> Result<Response> {
     caller
-        .page(paging, move |db, reach, filter, page| {
-            let event = event::find(db, reach, id)?;
+        .page(paging, move |db, access, filter, page| {
+            let event = event::find(db, access, id)?;
             let answers = rsvp::list(db, id, filter, page)?;
-            rsvp::within(db, reach, event.team_id, answers)
+            rsvp::redact_notes(db, access, event.team_id, answers)
         })
         .await
 }
 
-/// Get a member's answer
+/// Retrieve a member's RSVP
+///
+/// Returns the current answer of a member.
 #[utoipa::path(get, path = "/events/{event_id}/rsvps/{member_id}", operation_id = "rsvps_get", tag = "Events",
     params(("event_id" = EventId, Path), ("member_id" = MemberId, Path)),
-    responses((status = 200, description = "The answer.", body = One<Rsvp>), Problems),
+    responses((status = 200, description = "The RSVP.", body = ObjectResponse<Rsvp>)),
     security(("key" = ["events:read"])))]
 async fn find(
     caller: Caller<EventsRead>,
-    At((event, member)): At<(EventId, MemberId)>,
-    Query(Nothing): Query<Nothing>,
+    PathParams((event, member)): PathParams<(EventId, MemberId)>,
+    Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.one(move |db| rsvp::find(db, &reach, event, member)).await
+    let access = caller.team_access();
+    caller.one(move |db| rsvp::find(db, &access, event, member)).await
 }
 
-/// Answer for a member
+/// Record a member's RSVP
 ///
-/// Whoever says yes to a full event gets the answer `waiting` and moves up, in order, when places
-/// become free. Users answer for themselves and for those they look after; coaches and managers for
-/// everybody on their team.
+/// A yes to a full event is recorded as `waitlisted` and becomes `yes`, in order, when places become free. Users can
+/// answer for themselves and their dependents; coaches and managers for everybody on their team.
 #[utoipa::path(put, path = "/events/{event_id}/rsvps/{member_id}", operation_id = "rsvps_answer", tag = "Events",
     params(("event_id" = EventId, Path), ("member_id" = MemberId, Path)),
     request_body(content = NewAnswer, example = json!({ "answer": "yes", "note": "Ten minutes late" })),
-    responses((status = 200, description = "The answer as it is kept.", body = One<Rsvp>), Problems),
+    responses((status = 200, description = "The recorded RSVP.", body = ObjectResponse<Rsvp>)),
     security(("key" = ["events:write"])))]
 async fn answer(
     caller: Caller<EventsAnswer>,
-    At(at): At<(EventId, MemberId)>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(at): PathParams<(EventId, MemberId)>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<NewAnswer>,
 ) -> Result<Response> {
-    let (reach, voice) = (caller.reach(), caller.voice().await?);
+    let (access, sender) = (caller.team_access(), caller.sender_identity().await?);
     caller
         .change(body, move |tx, new, expected| {
-            voice.check(new.on_behalf_of)?;
-            // A user answers as the user, whoever that is on the roster.
-            let named = new.on_behalf_of.filter(|_| voice == Voice::Anybodys);
-            let new = NewAnswer { on_behalf_of: named, ..new };
-            rsvp::answer(tx, &reach, at, expected, new)
+            sender.check(new.on_behalf_of)?;
+            // Users always answer as themselves; only keys can name another person.
+            let on_behalf_of = new.on_behalf_of.filter(|_| sender == SenderIdentity::Anybody);
+            let new = NewAnswer { on_behalf_of, ..new };
+            rsvp::answer(tx, &access, at, expected, new)
         })
         .await
 }
 
-/// List everything a member answered
+/// List a member's RSVP history
 ///
-/// Oldest first. `answer` is `null` where the answer was taken back because the member left.
+/// Returns all answers, oldest first. `answer` is `null` if the answer was withdrawn because the member left the team.
 #[utoipa::path(get, path = "/events/{event_id}/rsvps/{member_id}/history", operation_id = "rsvps_history", tag = "Events",
     params(("event_id" = EventId, Path), ("member_id" = MemberId, Path),
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<Order>, Query, description = "`asc` if left out.")),
-    responses((status = 200, description = "A page of answers.", body = Many<Answered>), Problems),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of entries per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`.")),
+    responses((status = 200, description = "A page of history entries.", body = ListResponse<RsvpChange>)),
     security(("key" = ["events:read"])))]
 async fn answers(
     caller: Caller<EventsOversee>,
-    At((event, member)): At<(EventId, MemberId)>,
-    Query(paging): Query<Paging<Nothing>>,
+    PathParams((event, member)): PathParams<(EventId, MemberId)>,
+    Query(paging): Query<Paging<NoQuery>>,
 ) -> Result<Response> {
     caller
-        .page(paging, move |db, reach, _, page| {
-            event::find(db, reach, event)?;
+        .page(paging, move |db, access, _, page| {
+            event::find(db, access, event)?;
             history::list(db, event, member, page)
         })
         .await
 }
 
-/// List who has not answered
+/// List members without an RSVP
 ///
-/// Members on the roster now whose answer is missing, in the order of the roster.
+/// Returns current members of the roster who have not answered, in roster order.
 #[utoipa::path(get, path = "/events/{event_id}/unanswered", operation_id = "rsvps_unanswered", tag = "Events",
     params(("event_id" = EventId, Path),
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many members to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<Order>, Query, description = "`asc` if left out.")),
-    responses((status = 200, description = "A page of members.", body = Many<Unanswered>), Problems),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of members per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`.")),
+    responses((status = 200, description = "A page of members.", body = ListResponse<Unanswered>)),
     security(("key" = ["events:read"])))]
 async fn unanswered(
     caller: Caller<EventsOversee>,
-    At(id): At<EventId>,
-    Query(paging): Query<Paging<Nothing>>,
+    PathParams(id): PathParams<EventId>,
+    Query(paging): Query<Paging<NoQuery>>,
 ) -> Result<Response> {
     caller
-        .page(paging, move |db, reach, _, page| {
-            let event = event::find(db, reach, id)?;
+        .page(paging, move |db, access, _, page| {
+            let event = event::find(db, access, id)?;
             history::unanswered(db, &event, page)
         })
         .await
@@ -147,44 +147,50 @@ async fn unanswered(
 
 /// Take a duty
 ///
-/// For somebody on the team, or a guardian of somebody who is. Users take duties for themselves and for
-/// those they look after; coaches and managers for everybody on their team.
-#[utoipa::path(put, path = "/events/{event_id}/duties/{duty_id}/takers/{person_id}", operation_id = "duties_take", tag = "Events",
+/// For a member of the team, or a guardian of one. Users can take duties for themselves and their dependents; coaches and
+/// managers for everybody on their team.
+#[utoipa::path(put, path = "/events/{event_id}/duties/{duty_id}/assignees/{person_id}", operation_id = "duties_assign", tag = "Events",
     params(("event_id" = EventId, Path), ("duty_id" = DutyId, Path), ("person_id" = PersonId, Path)),
-    responses((status = 200, description = "The event.", body = One<Shown>), Problems),
+    responses((status = 200, description = "The updated event.", body = ObjectResponse<EventView>)),
     security(("key" = ["events:write"])))]
 async fn take(
     caller: Caller<EventsAnswer>,
-    At((event, duty, person)): At<(EventId, DutyId, PersonId)>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NoBody>,
+    PathParams((event, duty, person)): PathParams<(EventId, DutyId, PersonId)>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NoBody>,
 ) -> Result<Response> {
-    let (reach, taking) = (caller.reach(), Taking { event, duty, person });
+    let (access, assignment) = (caller.team_access(), DutyAssignment { event, duty, person });
     caller
-        .change(body, move |tx, NoBody, expected| volunteers::take(tx, &reach, taking, expected))
+        .change(body, move |tx, NoBody, expected| {
+            volunteers::take(tx, &access, assignment, expected)
+        })
         .await
 }
 
-/// Give a duty back
-#[utoipa::path(delete, path = "/events/{event_id}/duties/{duty_id}/takers/{person_id}", operation_id = "duties_release", tag = "Events",
+/// Give up a duty
+///
+/// Removes a person from the assignees of a duty.
+#[utoipa::path(delete, path = "/events/{event_id}/duties/{duty_id}/assignees/{person_id}", operation_id = "duties_unassign", tag = "Events",
     params(("event_id" = EventId, Path), ("duty_id" = DutyId, Path), ("person_id" = PersonId, Path)),
-    responses((status = 200, description = "The event.", body = One<Shown>), Problems),
+    responses((status = 200, description = "The updated event.", body = ObjectResponse<EventView>)),
     security(("key" = ["events:write"])))]
 async fn release(
     caller: Caller<EventsAnswer>,
-    At((event, duty, person)): At<(EventId, DutyId, PersonId)>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NoBody>,
+    PathParams((event, duty, person)): PathParams<(EventId, DutyId, PersonId)>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NoBody>,
 ) -> Result<Response> {
-    let (reach, taking) = (caller.reach(), Taking { event, duty, person });
+    let (access, assignment) = (caller.team_access(), DutyAssignment { event, duty, person });
     caller
-        .change(body, move |tx, NoBody, expected| volunteers::release(tx, &reach, taking, expected))
+        .change(body, move |tx, NoBody, expected| {
+            volunteers::release(tx, &access, assignment, expected)
+        })
         .await
 }
 
 impl FromBody for NewAnswer {
     fn read(fields: &mut Fields) -> Self {
-        let answer = fields.word("answer");
+        let answer = fields.enum_value("answer");
         Self {
             answer: fields.required("answer", answer).unwrap_or(Choice::No),
             note: fields.block("note", NOTE).apply(None),
@@ -195,6 +201,6 @@ impl FromBody for NewAnswer {
 
 impl FromQuery for RsvpFilter {
     fn read(params: &mut Params) -> Self {
-        Self { answer: params.word("answer") }
+        Self { answer: params.enum_value("answer") }
     }
 }

@@ -1,4 +1,4 @@
-//! `/account/claims`: what one has asked for, and what others ask of a coach.
+//! `/account/claims`: the user's own requests to join, pending invitations, and requests that the user may decide.
 
 use askama::Template;
 use axum::Router;
@@ -8,23 +8,23 @@ use kit::Timestamp;
 use store::{Reader, Scope, Tx};
 
 use super::join;
-use super::link::{self, New};
-use crate::accounts::permits::OwnAccount;
+use super::link::{self, NewLink};
+use crate::accounts::permissions::OwnAccount;
 use crate::accounts::user::{self, Role};
 use crate::app::App;
 use crate::error::{Code, Error};
 use crate::ids::{ClaimId, InvitationId, TeamId};
-use crate::joining::claim::{self, ClaimStatus, Waiting};
-use crate::joining::desk::{self, Asked};
+use crate::joining::claim::{self, ClaimStatus, OpenClaim};
+use crate::joining::claim_list::{self, ClaimView};
 use crate::joining::invitation::{self, Relation};
-use crate::joining::waiting;
+use crate::joining::pending_invitations;
 use crate::paging::{Order, Page};
-use crate::roster::standing;
+use crate::roster::access;
 use crate::signin::session;
-use crate::web::leaf::{self, Leaf};
 use crate::web::page::{self, Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, Posted, Visitor, see_other};
+use crate::web::path::PathParams;
+use crate::web::row_page::{self, RowPage};
+use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
 const CLAIMS: &str = "/account/claims";
 
@@ -33,92 +33,111 @@ pub(super) fn router() -> Router<App> {
         .route(CLAIMS, get(show))
         .route("/account/claims/{id}/approve", post(approve))
         .route("/account/claims/{id}/refuse", post(refuse))
-        .route("/account/claims/link", post(open_team))
+        .route("/account/claims/link", post(create_team_link))
         .route("/account/invitations/{id}/accept", post(accept))
 }
 
-/// What is said after something was done.
+/// Messages after an action, by the value of the `done` query parameter.
 const DONE: [(&str, &str); 4] = [
     (
         "address",
         "You cannot accept this invitation yet. Confirm your email address in your profile, or ask the club to invite the address you sign in with.",
     ),
-    ("asked", "Your request was sent. A coach or an admin of the club decides about it."),
-    ("approved", "You approved the request. They can see the team now."),
+    ("asked", "Your request was sent. A coach or an admin of the club will approve or refuse it."),
+    ("approved", "You approved the request. The new member can see the team now."),
     ("refused", "You refused the request."),
 ];
 
 #[derive(Template)]
 #[template(path = "joining/claims.html")]
-struct Claims {
-    /// Where the buttons lead.
+struct ClaimsPage {
+    /// Path that the buttons of a request post to.
     base: &'static str,
     frame: Frame,
-    own: Vec<claim::Own>,
-    /// Invitations that wait for this visitor.
-    invitations: Vec<waiting::Waiting>,
+    own_claims: Vec<claim::OwnClaim>,
+    /// Pending invitations of this visitor.
+    invitations: Vec<pending_invitations::PendingInvitation>,
     /// Whether the visitor has confirmed their email address.
     confirmed: bool,
-    waiting: Vec<Asked>,
+    /// Open requests that this visitor may see.
+    open_claims: Vec<ClaimView>,
     next: String,
-    /// The teams whose link this visitor can make.
+    /// Teams that this visitor can create a link for.
     teams: Vec<(TeamId, String)>,
     now: Timestamp,
 }
 
-async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
+async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
     let user = visitor.visit.user;
-    let own = move |db: &Reader<'_>| {
+    let read_own = move |db: &Reader<'_>| {
         let user = user::find(db, user)?;
         let confirmed = user.email_verified_at.is_some();
-        Ok::<_, Error>((claim::of_user(db, user.id)?, waiting::list(db, &user)?, confirmed))
+        Ok::<_, Error>((
+            claim::list_by_user(db, user.id)?,
+            pending_invitations::list(db, &user)?,
+            confirmed,
+        ))
     };
     let (own, invitations, confirmed) =
-        visitor.app().db.read(visitor.guest.scope("own claims"), own).await?;
-    let (mut waiting, mut next, mut teams) = (Vec::new(), String::new(), Vec::new());
+        visitor.app().db.read(visitor.guest.scope("own claims"), read_own).await?;
+    let (mut open_claims, mut next, mut teams) = (Vec::new(), String::new(), Vec::new());
     if visitor.visit.club.is_some() {
-        let asked = leaf::Asked::of(&visitor, Order::Asc)?;
-        let open = move |db: &Reader<'_>, part: &Page<ClaimId>| {
-            claim::open_of(db, &standing::of(db, user)?, part)
+        let query = row_page::ListRequest::from_visitor(&visitor, Order::Asc)?;
+        let list = move |db: &Reader<'_>, page: &Page<ClaimId>| {
+            claim::list_open_for(db, &access::for_user(db, user)?, page)
         };
-        let leaf: Leaf<Waiting> = Leaf::read(&visitor, &asked, open).await?;
-        let admin = matches!(visitor.visit.role, Some(Role::Owner | Role::Admin));
-        let look = move |db: &Reader<'_>| {
-            let standing = standing::of(db, user)?;
-            let asked = if admin {
-                desk::asked(db, leaf.rows)?
+        let rows: RowPage<OpenClaim> = RowPage::read(&visitor, &query, list).await?;
+        let is_admin = matches!(visitor.visit.role, Some(Role::Owner | Role::Admin));
+        let read = move |db: &Reader<'_>| {
+            let access = access::for_user(db, user)?;
+            let views = if is_admin {
+                claim_list::for_admin(db, rows.rows)?
             } else {
-                desk::asked_of(db, (user, &standing), leaf.rows)?
+                claim_list::for_viewer(db, (user, &access), rows.rows)?
             };
-            Ok((asked, desk::named(db, standing.leads)?))
+            Ok((views, claim_list::team_names(db, access.managed_team_ids)?))
         };
-        (waiting, teams) = visitor.read(look).await?;
-        next = leaf.next;
+        (open_claims, teams) = visitor.read(read).await?;
+        next = rows.next;
     }
     let now = visitor.app().clock.now();
-    let frame = visitor.frame("Joining", Section::Joining).flash(visitor.guest.done(&DONE));
-    let page =
-        Claims { base: CLAIMS, frame, own, invitations, confirmed, waiting, next, teams, now };
+    let frame = visitor
+        .frame("Invitations and requests", Section::Joining)
+        .flash(visitor.guest.done_flash(&DONE));
+    let page = ClaimsPage {
+        base: CLAIMS,
+        frame,
+        own_claims: own,
+        invitations,
+        confirmed,
+        open_claims,
+        next,
+        teams,
+        now,
+    };
     Ok(page::html(StatusCode::OK, &page)?)
 }
 
-/// Accepts an invitation that waits for this visitor.
-async fn accept(At(id): At<InvitationId>, posted: Posted<OwnAccount>) -> Outcome {
+/// Accepts a pending invitation of this visitor.
+async fn accept(
+    PathParams(id): PathParams<InvitationId>,
+    posted: VisitorForm<OwnAccount>,
+) -> PageResult {
     let visitor = &posted.visitor;
     let (user, session) = (visitor.visit.user, visitor.visit.session);
-    let look = move |db: &Reader<'_>| waiting::list(db, &user::find(db, user)?);
-    let waiting = visitor.app().db.read(visitor.guest.scope("invitations"), look).await?;
-    let found = waiting.into_iter().find(|one| one.id == id && one.team.is_none());
-    let club = found.ok_or_else(invitation::gone)?.account_id;
-    let can_confirm = visitor.app().courier.has_server();
+    let read = move |db: &Reader<'_>| pending_invitations::list(db, &user::find(db, user)?);
+    let pending = visitor.app().db.read(visitor.guest.scope("invitations"), read).await?;
+    let invitation = pending.into_iter().find(|one| one.id == id && one.team.is_none());
+    let club = invitation.ok_or_else(invitation::link_expired)?.account_id;
+    let can_confirm = visitor.app().direct_mailer.has_server();
     let work = move |tx: &Tx<'_>| {
         let role = invitation::accept(tx, id, &user::find(tx, user)?, (false, can_confirm))?;
-        session::switch(tx, session, club)?;
+        session::switch_club(tx, session, club)?;
         Ok::<_, Error>(role)
     };
     let scope = Scope::account(club, user.to_string()).for_request(visitor.guest.context.id());
     match visitor.app().db.write(scope, work).await {
-        Ok(role) => Ok(join::joined(role)),
+        Ok(role) => Ok(join::redirect_joined(role)),
         Err(error) if error.code == Code::InvalidState => {
             Ok(see_other(&format!("{CLAIMS}?done=address")))
         }
@@ -126,29 +145,35 @@ async fn accept(At(id): At<InvitationId>, posted: Posted<OwnAccount>) -> Outcome
     }
 }
 
-async fn approve(At(id): At<ClaimId>, posted: Posted<OwnAccount>) -> Outcome {
+async fn approve(
+    PathParams(id): PathParams<ClaimId>,
+    posted: VisitorForm<OwnAccount>,
+) -> PageResult {
     let (visitor, by) = (&posted.visitor, posted.visitor.visit.user);
     visitor.write(move |tx: &Tx<'_>| claim::approve(tx, by, id)).await?;
     Ok(see_other(&format!("{CLAIMS}?done=approved")))
 }
 
-async fn refuse(At(id): At<ClaimId>, posted: Posted<OwnAccount>) -> Outcome {
+async fn refuse(
+    PathParams(id): PathParams<ClaimId>,
+    posted: VisitorForm<OwnAccount>,
+) -> PageResult {
     let (visitor, by) = (&posted.visitor, posted.visitor.visit.user);
     visitor.write(move |tx: &Tx<'_>| claim::refuse(tx, by, id)).await?;
     Ok(see_other(&format!("{CLAIMS}?done=refused")))
 }
 
-/// Makes a team's link in place of the one it had, and shows it once.
-async fn open_team(posted: Posted<OwnAccount>) -> Outcome {
-    let Posted { visitor, form } = posted;
+/// Creates a team's link in place of the previous one, and shows it once.
+async fn create_team_link(posted: VisitorForm<OwnAccount>) -> PageResult {
+    let VisitorForm { visitor, form } = posted;
     let team: TeamId = form.text("team").parse().map_err(|_| Error::not_found())?;
     let by = visitor.visit.user;
-    let open = move |tx: &Tx<'_>| invitation::open_team(tx, by, team);
-    let (made, token) = visitor.write(open).await?;
-    let frame = visitor.frame("A link for your team", Section::Joining);
-    let new = New {
+    let create = move |tx: &Tx<'_>| invitation::create_team_link(tx, by, team);
+    let (invitation, token) = visitor.write(create).await?;
+    let frame = visitor.frame("Team link", Section::Joining);
+    let new = NewLink {
         token: &token,
-        expires_at: made.expires_at,
+        expires_at: invitation.expires_at,
         email: None,
         mailed: false,
         back: CLAIMS,

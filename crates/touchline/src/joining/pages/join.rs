@@ -1,11 +1,10 @@
-//! `/join/{token}`: somebody follows an invitation, says who they are, and joins.
+//! `/join/{token}`: the pages behind an invitation link, where a user signs up, says who they are, and joins.
 //!
-//! A link that is unknown, expired, used up or revoked answers the same. Names of players are shown only
-//! to whoever has signed in, and only as far as one needs to know one's own child.
+//! Unknown, expired, used and revoked links give the same answer. Names of players are shown only to signed-in users,
+//! with the initial of the last name.
 //!
-//! Making an account never tells whether there was one with that address: either way the next page asks
-//! to sign in. The one exception is the address that an invitation was made for: whoever makes an account
-//! with it is signed in at once.
+//! Signing up does not reveal whether an account with the address exists: in both cases the next page asks the user to
+//! sign in. The exception is the invited address: a user who signs up with it is signed in at once.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -16,7 +15,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use http::StatusCode;
 use kit::secret::{Token, TokenKind};
-use kit::word::Word;
+use kit::string_enum::StringEnum;
 use store::{Reader, Scope, Tx};
 
 use super::link;
@@ -24,98 +23,103 @@ use crate::accounts::user::{self, Role};
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::joining::claim::{self, Choice, NewClaim};
-use crate::joining::invitation::{self, Address, Found, Relation};
-use crate::joining::waiting;
-use crate::signin::entry::{self, Entry};
+use crate::joining::invitation::{self, AddressCheck, InvitationLink, Relation};
+use crate::joining::pending_invitations;
+use crate::signin::authentication::{self, SignIn};
 use crate::signin::session::{self, Method, Visit};
 use crate::web::form::{Faults, Form};
-use crate::web::pace::Pace;
 use crate::web::page::{self, Frame};
-use crate::web::path::At;
-use crate::web::visitor::{Guest, GuestPosted, Outcome, Refusal, encoded, see_other, signed_in};
+use crate::web::path::PathParams;
+use crate::web::throttle::RateLimit;
+use crate::web::visitor::{
+    Guest, GuestForm, PageError, PageResult, see_other, set_session_cookie, url_encode,
+};
 
-/// How many accounts are made from one place: whoever has a link could otherwise ask for one address after
-/// the other, or make accounts without end.
-const SIGN_UPS: Pace = Pace { what: "sign up", burst: 20, every: Duration::from_secs(60) };
+/// Rate limit of sign-ups per network address. Without it, anyone with a link could probe addresses or create accounts
+/// without limit.
+const SIGN_UP_LIMIT: RateLimit =
+    RateLimit { name: "sign up", burst: 20, interval: Duration::from_secs(60) };
 
 pub(super) fn router() -> Router<App> {
     Router::new()
-        .route("/join/{token}", get(follow))
+        .route("/join/{token}", get(show))
         .route("/join/{token}/account", post(sign_up))
         .route("/join/{token}/accept", post(accept))
-        .route("/join/{token}/claim", post(make_claim))
+        .route("/join/{token}/claim", post(create_claim))
 }
 
-/// What every page of a link knows.
+/// The data that all pages of a link share.
 struct Step {
-    found: Found,
+    invitation: InvitationLink,
     token: String,
-    /// The seal of a mailed address, as it was told.
-    mail: String,
+    /// The signature of a mailed link, as it was sent by the browser. See [`link::is_mailed_link`].
+    mail_signature: String,
     relation: Option<Relation>,
-    /// Whether they come from making an account.
-    made: bool,
+    /// Whether the user has just signed up.
+    signed_up: bool,
 }
 
 impl Step {
-    /// The invitation behind a link, with what the address or a form says beside it.
-    async fn find(guest: &Guest, token: &str, said: &Form) -> Result<Self> {
-        let parsed = Token::parse(TokenKind::Invitation, token).ok_or_else(invitation::gone)?;
-        let look = move |db: &Reader<'_>| invitation::follow(db, &parsed);
-        let found = guest.app.db.read(guest.scope("invitation"), look).await?;
-        let found = found.ok_or_else(invitation::gone)?;
-        let relation = Relation::parse(said.text("as")).filter(|_| found.team_id.is_some());
-        let mail = said.text("m").chars().take(100).collect();
-        let made = !said.text("made").is_empty();
-        Ok(Self { found, token: token.to_owned(), mail, relation, made })
+    /// Reads the invitation of a link, and the parameters in the query or the form.
+    async fn load(guest: &Guest, token: &str, form: &Form) -> Result<Self> {
+        let parsed =
+            Token::parse(TokenKind::Invitation, token).ok_or_else(invitation::link_expired)?;
+        let read = move |db: &Reader<'_>| invitation::find_by_token(db, &parsed);
+        let invitation = guest.app.db.read(guest.scope("invitation"), read).await?;
+        let invitation = invitation.ok_or_else(invitation::link_expired)?;
+        let relation = Relation::parse(form.text("as")).filter(|_| invitation.team_id.is_some());
+        let signature = form.text("m").chars().take(100).collect();
+        let signed_up = !form.text("made").is_empty();
+        let token = token.to_owned();
+        Ok(Self { invitation, token, mail_signature: signature, relation, signed_up })
     }
 
-    /// The address of this step, to come back to.
+    /// The path of this step, to return to after signing in.
     fn path(&self) -> String {
-        self.address(false)
+        self.build_path(false)
     }
 
-    fn address(&self, made: bool) -> String {
+    fn build_path(&self, signed_up: bool) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        if !self.mail.is_empty() {
-            query.append_pair("m", &self.mail);
+        if !self.mail_signature.is_empty() {
+            query.append_pair("m", &self.mail_signature);
         }
         if let Some(relation) = self.relation {
-            query.append_pair("as", relation.word());
+            query.append_pair("as", relation.as_str());
         }
-        if made {
+        if signed_up {
             query.append_pair("made", "1");
         }
         let query = query.finish();
-        let mark = if query.is_empty() { "" } else { "?" };
-        format!("/join/{}{mark}{query}", self.token)
+        let separator = if query.is_empty() { "" } else { "?" };
+        format!("/join/{}{separator}{query}", self.token)
     }
 
     fn frame(&self, guest: &Guest, title: impl Into<Cow<'static, str>>) -> Frame {
-        Frame { club: Some(self.found.club.clone()), ..guest.frame(title) }
+        Frame { club: Some(self.invitation.club.clone()), ..guest.frame(title) }
     }
 
-    /// Whose job it is when somebody does something by this link.
+    /// The transaction scope of requests with this link.
     fn scope(&self, guest: &Guest, actor: String) -> Scope {
-        Scope::account(self.found.account_id, actor).for_request(guest.context.id())
+        Scope::account(self.invitation.account_id, actor).for_request(guest.context.id())
     }
 
-    /// Where to sign in and come back from.
-    fn sign_in(&self) -> String {
-        format!("/sign-in?next={}", encoded(&self.path()))
+    /// The path of the sign-in page that returns to this step.
+    fn sign_in_path(&self) -> String {
+        format!("/sign-in?next={}", url_encode(&self.path()))
     }
 }
 
 #[derive(Template)]
-#[template(path = "joining/who.html")]
-struct Who<'a> {
+#[template(path = "joining/choose_relation.html")]
+struct ChooseRelation<'a> {
     frame: Frame,
     step: &'a Step,
 }
 
 #[derive(Template)]
 #[template(path = "joining/sign_up.html")]
-struct Account<'a> {
+struct SignUp<'a> {
     frame: Frame,
     step: &'a Step,
     name: &'a str,
@@ -123,10 +127,10 @@ struct Account<'a> {
     faults: Faults,
 }
 
-/// Asks whoever just made an account to sign in.
+/// Asks a user who has just signed up to sign in.
 #[derive(Template)]
-#[template(path = "joining/made.html")]
-struct Made<'a> {
+#[template(path = "joining/signed_up.html")]
+struct SignedUpPage<'a> {
     frame: Frame,
     step: &'a Step,
 }
@@ -137,23 +141,23 @@ struct Accept<'a> {
     frame: Frame,
     step: &'a Step,
     visit: &'a Visit,
-    /// Why this user cannot accept it, if they cannot.
+    /// Why this user cannot accept the invitation, if they cannot.
     refusal: Option<String>,
-    /// Whether email can be sent.
+    /// Whether a mail server is configured.
     mail: bool,
     faults: Faults,
 }
 
 impl Accept<'_> {
-    /// Whether somebody signed in with another address than the one that was invited.
+    /// Whether the user signed in with an address other than the invited one.
     fn is_other_address(&self) -> bool {
-        !self.step.found.is_for(&self.visit.email)
+        !self.step.invitation.is_for(&self.visit.email)
     }
 }
 
 #[derive(Template)]
-#[template(path = "joining/pick.html")]
-struct Pick<'a> {
+#[template(path = "joining/choose_person.html")]
+struct ChoosePerson<'a> {
     frame: Frame,
     step: &'a Step,
     relation: Relation,
@@ -163,45 +167,48 @@ struct Pick<'a> {
     faults: Faults,
 }
 
-async fn follow(guest: Guest, At(token): At<String>) -> Outcome {
-    let step = Step::find(&guest, &token, &guest.query()?).await?;
-    let club = step.found.club.clone();
-    let page = match (&guest.visit, step.found.team_id, step.relation) {
-        (None, ..) if step.made => {
-            let frame = step.frame(&guest, "Sign in to go on");
-            page::html(StatusCode::OK, &Made { frame, step: &step })?
+async fn show(guest: Guest, PathParams(token): PathParams<String>) -> PageResult {
+    let step = Step::load(&guest, &token, &guest.query()?).await?;
+    let club = step.invitation.club.clone();
+    let page = match (&guest.visit, step.invitation.team_id, step.relation) {
+        (None, ..) if step.signed_up => {
+            let frame = step.frame(&guest, "Sign in to continue");
+            page::html(StatusCode::OK, &SignedUpPage { frame, step: &step })?
         }
         (_, Some(_), None) => {
             let frame = step.frame(&guest, format!("Join {club}"));
-            page::html(StatusCode::OK, &Who { frame, step: &step })?
+            page::html(StatusCode::OK, &ChooseRelation { frame, step: &step })?
         }
         (None, ..) => {
-            let email = step.found.email().to_owned();
-            account_page(&guest, &step, ("", &email), Faults::default())?
+            let email = step.invitation.email().to_owned();
+            sign_up_page(&guest, &step, ("", &email), Faults::default())?
         }
         (Some(visit), ..) if visit.pending => {
-            return Err(Refusal::First(format!("/sign-in/code?next={}", encoded(&step.path()))));
+            return Err(PageError::Redirect(format!(
+                "/sign-in/code?next={}",
+                url_encode(&step.path())
+            )));
         }
         (Some(visit), None, _) => accept_page(&guest, &step, visit, Faults::default()).await?,
         (Some(visit), Some(_), Some(relation)) => {
-            pick_page(&guest, &step, (visit, relation), Faults::default()).await?
+            choose_person_page(&guest, &step, (visit, relation), Faults::default()).await?
         }
     };
     Ok(guest.with_cookie(page))
 }
 
-fn status(faults: &Faults) -> StatusCode {
+fn form_status(faults: &Faults) -> StatusCode {
     if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY }
 }
 
-fn account_page(
+fn sign_up_page(
     guest: &Guest,
     step: &Step,
     (name, email): (&str, &str),
     faults: Faults,
 ) -> Result<Response> {
-    let frame = step.frame(guest, format!("Join {}", step.found.club));
-    page::html(status(&faults), &Account { frame, step, name, email, faults })
+    let frame = step.frame(guest, format!("Join {}", step.invitation.club));
+    page::html(form_status(&faults), &SignUp { frame, step, name, email, faults })
 }
 
 async fn accept_page(
@@ -210,166 +217,172 @@ async fn accept_page(
     visit: &Visit,
     faults: Faults,
 ) -> Result<Response> {
-    let mailed = link::is_mailed(&guest.app, &step.found.token_hash, &step.mail);
-    let (id, who, matches) = (step.found.id, visit.user, step.found.is_for(&visit.email));
-    let can_confirm = guest.app.courier.has_server();
-    let look = move |db: &Reader<'_>| {
-        let verified = user::find(db, who)?.email_verified_at.is_some();
+    let mailed =
+        link::is_mailed_link(&guest.app, &step.invitation.token_hash, &step.mail_signature);
+    let (id, user, matches) =
+        (step.invitation.id, visit.user, step.invitation.is_for(&visit.email));
+    let can_confirm = guest.app.direct_mailer.has_server();
+    let check = move |db: &Reader<'_>| {
+        let verified = user::find(db, user)?.email_verified_at.is_some();
         let address =
-            Address { matches, is_confirmed: verified || (mailed && matches), can_confirm };
+            AddressCheck { matches, is_confirmed: verified || (mailed && matches), can_confirm };
         Ok::<_, Error>(invitation::check_address(db, &invitation::find(db, id)?, address))
     };
-    let scope = step.scope(guest, who.to_string());
-    let refusal = match guest.app.db.read(scope, look).await? {
+    let scope = step.scope(guest, user.to_string());
+    let refusal = match guest.app.db.read(scope, check).await? {
         Ok(()) => None,
         Err(error) if error.code == Code::InvalidState => Some(error.detail.to_string()),
         Err(error) => return Err(error),
     };
     let mail = can_confirm;
-    let frame = step.frame(guest, format!("Join {}", step.found.club));
-    page::html(status(&faults), &Accept { frame, step, visit, refusal, mail, faults })
+    let frame = step.frame(guest, format!("Join {}", step.invitation.club));
+    page::html(form_status(&faults), &Accept { frame, step, visit, refusal, mail, faults })
 }
 
-async fn pick_page(
+async fn choose_person_page(
     guest: &Guest,
     step: &Step,
     (visit, relation): (&Visit, Relation),
     faults: Faults,
 ) -> Result<Response> {
-    let team = step.found.team_id.ok_or_else(invitation::gone)?;
-    let id = step.found.id;
-    let look = move |db: &Reader<'_>| {
-        invitation::honoured(db, &invitation::find(db, id)?)?;
+    let team = step.invitation.team_id.ok_or_else(invitation::link_expired)?;
+    let id = step.invitation.id;
+    let read = move |db: &Reader<'_>| {
+        invitation::check_creator(db, &invitation::find(db, id)?)?;
         claim::choices(db, team, relation)
     };
     let scope = step.scope(guest, visit.user.to_string());
-    let choices = guest.app.db.read(scope, look).await?;
+    let choices = guest.app.db.read(scope, read).await?;
     let frame = step.frame(
         guest,
         match relation {
             Relation::Guardian => "Who is your child?",
-            Relation::Itself => "Which player are you?",
-            Relation::Coach => "You coach this team",
+            Relation::SamePerson => "Which player are you?",
+            Relation::Coach => "Are you on the roster?",
         },
     );
     let legend = if relation == Relation::Guardian { "My child is" } else { "I am" };
-    let code = status(&faults);
-    page::html(code, &Pick { frame, step, relation, legend, visit, choices, faults })
+    let code = form_status(&faults);
+    page::html(code, &ChoosePerson { frame, step, relation, legend, visit, choices, faults })
 }
 
-/// Makes an account for somebody who has none. Whether there was one is not told, unless it is the address
-/// that was invited; an account that was there stays as it is.
-async fn sign_up(At(token): At<String>, posted: GuestPosted) -> Outcome {
-    let GuestPosted { guest, form } = posted;
-    let step = Step::find(&guest, &token, &form).await?;
+/// Creates an account. The response does not reveal whether one existed already, unless the address is the invited
+/// one. An existing account stays unchanged.
+async fn sign_up(PathParams(token): PathParams<String>, posted: GuestForm) -> PageResult {
+    let GuestForm { guest, form } = posted;
+    let step = Step::load(&guest, &token, &form).await?;
     if guest.visit.is_some() {
         return Ok(see_other(&step.path()));
     }
-    guest.app.paces.take(SIGN_UPS, guest.context.address())?;
+    guest.app.throttle.check(SIGN_UP_LIMIT, guest.context.address())?;
     let (name, email) = (form.text("name").to_owned(), form.text("email").to_owned());
     let password = form.get("password").unwrap_or_default().to_owned();
-    let again = |faults| account_page(&guest, &step, (&name, &email), faults);
+    let form_page = |faults| sign_up_page(&guest, &step, (&name, &email), faults);
     let hash = match guest.app.passwords.hash(&password, &[&name, &email]).await {
         Ok(hash) => hash,
-        Err(error) if error.code == Code::ValidationFailed => return Ok(again((&error).into())?),
+        Err(error) if error.code == Code::ValidationFailed => {
+            return Ok(form_page((&error).into())?);
+        }
         Err(error) => return Err(error.into()),
     };
-    let (new_name, new_email, id) = (name.clone(), email.clone(), step.found.id);
-    let signs_in = step.found.is_for(&email);
+    let (new_name, new_email, id) = (name.clone(), email.clone(), step.invitation.id);
+    let signs_in = step.invitation.is_for(&email);
     let browser = guest.browser();
-    let mailed = link::is_mailed(&guest.app, &step.found.token_hash, &step.mail);
+    let mailed =
+        link::is_mailed_link(&guest.app, &step.invitation.token_hash, &step.mail_signature);
     let work = move |tx: &Tx<'_>| {
         let user = user::sign_up(tx, &new_email, &new_name, hash)?.id;
         if mailed && signs_in {
-            // The link was sent to this address.
+            // The user opened the link in the email to this address, which confirms it.
             user::verify_email(tx, user)?;
         }
-        waiting::note_account(tx, id, user)?;
+        pending_invitations::record_sign_up(tx, id, user)?;
         if !signs_in {
             return Ok(None);
         }
-        let entry = Entry { user, method: Method::Password, browser, before: None };
-        entry::enter(tx, entry).map(|(_, token)| Some(token))
+        let entry = SignIn { user, method: Method::Password, browser, previous_session: None };
+        authentication::sign_in(tx, entry).map(|(_, token)| Some(token))
     };
     match guest.app.db.write(step.scope(&guest, id.to_string()), work).await {
-        Ok(Some(token)) => Ok(signed_in(see_other(&step.path()), &token)),
-        Ok(None) => Ok(see_other(&step.address(true))),
-        Err(error) if error.code == Code::Taken => Ok(see_other(&step.address(true))),
-        Err(error) if error.code == Code::ValidationFailed => Ok(again((&error).into())?),
+        Ok(Some(token)) => Ok(set_session_cookie(see_other(&step.path()), &token)),
+        Ok(None) => Ok(see_other(&step.build_path(true))),
+        Err(error) if error.code == Code::Taken => Ok(see_other(&step.build_path(true))),
+        Err(error) if error.code == Code::ValidationFailed => Ok(form_page((&error).into())?),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Whoever signed in completely; others go there first.
-fn signed(guest: &Guest, step: &Step) -> Outcome<Visit> {
+/// The session of a user who has signed in completely. Others are redirected to the sign-in page.
+fn require_signed_in(guest: &Guest, step: &Step) -> PageResult<Visit> {
     match &guest.visit {
         Some(visit) if !visit.pending => Ok(visit.clone()),
-        _ => Err(Refusal::First(step.sign_in())),
+        _ => Err(PageError::Redirect(step.sign_in_path())),
     }
 }
 
 /// Accepts a personal invitation.
-async fn accept(At(token): At<String>, posted: GuestPosted) -> Outcome {
-    let GuestPosted { guest, form } = posted;
-    let step = Step::find(&guest, &token, &form).await?;
-    let visit = signed(&guest, &step)?;
-    let mailed = link::is_mailed(&guest.app, &step.found.token_hash, &step.mail);
-    let (id, club) = (step.found.id, step.found.account_id);
-    let (who, browser) = (visit.user, visit.session);
-    let can_confirm = guest.app.courier.has_server();
+async fn accept(PathParams(token): PathParams<String>, posted: GuestForm) -> PageResult {
+    let GuestForm { guest, form } = posted;
+    let step = Step::load(&guest, &token, &form).await?;
+    let visit = require_signed_in(&guest, &step)?;
+    let mailed =
+        link::is_mailed_link(&guest.app, &step.invitation.token_hash, &step.mail_signature);
+    let (id, club) = (step.invitation.id, step.invitation.account_id);
+    let (user, session) = (visit.user, visit.session);
+    let can_confirm = guest.app.direct_mailer.has_server();
     let work = move |tx: &Tx<'_>| {
-        session::check_open(tx, browser)?;
-        let role = invitation::accept(tx, id, &user::find(tx, who)?, (mailed, can_confirm))?;
-        session::switch(tx, browser, club)?;
+        session::check_active(tx, session)?;
+        let role = invitation::accept(tx, id, &user::find(tx, user)?, (mailed, can_confirm))?;
+        session::switch_club(tx, session, club)?;
         Ok(role)
     };
-    match guest.app.db.write(step.scope(&guest, who.to_string()), work).await {
-        Ok(role) => Ok(joined(role)),
-        Err(error) if is_told(&error) => {
-            Ok(accept_page(&guest, &step, &visit, general(&error)).await?)
+    match guest.app.db.write(step.scope(&guest, user.to_string()), work).await {
+        Ok(role) => Ok(redirect_joined(role)),
+        Err(error) if is_form_error(&error) => {
+            Ok(accept_page(&guest, &step, &visit, form_error(&error)).await?)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// Says who one is.
-async fn make_claim(At(token): At<String>, posted: GuestPosted) -> Outcome {
-    let GuestPosted { guest, form } = posted;
-    let step = Step::find(&guest, &token, &form).await?;
-    let visit = signed(&guest, &step)?;
+/// Creates a claim.
+async fn create_claim(PathParams(token): PathParams<String>, posted: GuestForm) -> PageResult {
+    let GuestForm { guest, form } = posted;
+    let step = Step::load(&guest, &token, &form).await?;
+    let visit = require_signed_in(&guest, &step)?;
     let relation = step.relation.ok_or_else(Error::not_found)?;
-    let person = form.maybe("person").map(str::parse).transpose();
+    let person = form.optional("person").map(str::parse).transpose();
     let person = person.map_err(|_| Error::not_found())?;
-    let new = NewClaim { relation, person, note: form.maybe("note").map(str::to_owned) };
-    let (found, who, session) = (step.found.clone(), visit.user, visit.session);
+    let new = NewClaim { relation, person, note: form.optional("note").map(str::to_owned) };
+    let (invitation, user, session) = (step.invitation.clone(), visit.user, visit.session);
     let work = move |tx: &Tx<'_>| {
-        session::check_open(tx, session)?;
-        claim::make(tx, &found, who, new)
+        session::check_active(tx, session)?;
+        claim::create(tx, &invitation, user, new)
     };
-    match guest.app.db.write(step.scope(&guest, who.to_string()), work).await {
+    match guest.app.db.write(step.scope(&guest, user.to_string()), work).await {
         Ok(_) => Ok(see_other("/account/claims?done=asked")),
-        Err(error) if is_told(&error) => {
-            Ok(pick_page(&guest, &step, (&visit, relation), general(&error)).await?)
+        Err(error) if is_form_error(&error) => {
+            Ok(choose_person_page(&guest, &step, (&visit, relation), form_error(&error)).await?)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// Leads somebody who has just joined to their pages, which say so.
-pub(super) fn joined(role: Role) -> Response {
+/// Redirects a user who has just joined to their account or the admin area.
+pub(super) fn redirect_joined(role: Role) -> Response {
     see_other(match role {
         Role::Member => "/account?done=joined",
         Role::Owner | Role::Admin => "/admin?done=joined",
     })
 }
 
-/// Whether a refusal is told on the page it came from.
-fn is_told(error: &Error) -> bool {
+/// Whether the error is shown on the page of the form.
+fn is_form_error(error: &Error) -> bool {
     matches!(error.code, Code::InvalidState | Code::Taken | Code::ValidationFailed)
 }
 
-/// A refusal as one sentence for the whole form.
-fn general(error: &Error) -> Faults {
+/// The error as a message for the whole form.
+fn form_error(error: &Error) -> Faults {
     let mut faults = Faults::default();
     let first = error.faults.first().map(|fault| fault.detail.clone());
     faults.add("", first.unwrap_or_else(|| error.detail.to_string()));

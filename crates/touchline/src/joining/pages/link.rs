@@ -1,4 +1,4 @@
-//! The link of an invitation, as it is shown once and as it is followed.
+//! Invitation links: the page that shows a new link once, and signatures of mailed links.
 
 use askama::Template;
 use axum::response::Response;
@@ -6,9 +6,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::StatusCode;
 use kit::Timestamp;
-use kit::secret::{Token, same};
+use kit::secret::{Token, constant_time_eq};
 
-use crate::accounts::permits::Needs;
+use crate::accounts::permissions::Permission;
 use crate::app::App;
 use crate::error::Result;
 use crate::web::page::{self, Frame};
@@ -19,48 +19,52 @@ fn path(token: &Token) -> String {
     format!("/join/{}", token.reveal())
 }
 
-/// The address as it is written in a letter. Only whoever reads the letter has its seal, so whoever comes
-/// with it can read what is sent there.
-pub fn mailed_address(app: &App, token: &Token) -> String {
-    app.url(&format!("{}?m={}", path(token), seal(app, &token.hash())))
+/// The URL in the invitation email. It has a signature that appears only in the email, so a user who opens it has
+/// access to the mailbox.
+pub fn mailed_url(app: &App, token: &Token) -> String {
+    app.url(&format!("{}?m={}", path(token), sign(app, &token.hash())))
 }
 
-/// Whether somebody came by the address that was mailed.
-pub(super) fn is_mailed(app: &App, hash: &[u8; 32], told: &str) -> bool {
-    same(told.as_bytes(), seal(app, hash).as_bytes())
+/// Whether this is the signature in the invitation email.
+pub(super) fn is_mailed_link(app: &App, hash: &[u8; 32], signature: &str) -> bool {
+    constant_time_eq(signature.as_bytes(), sign(app, hash).as_bytes())
 }
 
-fn seal(app: &App, hash: &[u8; 32]) -> String {
+fn sign(app: &App, hash: &[u8; 32]) -> String {
     URL_SAFE_NO_PAD.encode(app.secrets.key("mailed invitation").sign(&[hash]))
 }
 
 #[derive(Template)]
 #[template(path = "joining/link.html")]
-struct Shown<'a> {
+struct LinkPage<'a> {
     frame: Frame,
     link: &'a str,
     expires_at: Timestamp,
-    /// For whom it is: an address, or everybody on a team.
+    /// The invited address. `None` for a team's link.
     email: Option<&'a str>,
     mailed: bool,
     back: &'a str,
 }
 
-/// What a page tells of a new link.
+/// A new link to show.
 #[derive(Debug)]
-pub struct New<'a> {
+pub struct NewLink<'a> {
     pub token: &'a Token,
     pub expires_at: Timestamp,
     pub email: Option<&'a str>,
-    /// Whether it was also sent by mail.
+    /// Whether it was also sent by email.
     pub mailed: bool,
-    /// The page to go on to.
+    /// The page to continue to.
     pub back: &'a str,
 }
 
-/// Shows a new link, this once.
-pub fn show<N: Needs>(visitor: &Visitor<N>, frame: Frame, new: &New<'_>) -> Result<Response> {
-    let New { token, expires_at, email, mailed, back } = *new;
+/// Shows a new link. It cannot be shown again.
+pub fn show<N: Permission>(
+    visitor: &Visitor<N>,
+    frame: Frame,
+    new: &NewLink<'_>,
+) -> Result<Response> {
+    let NewLink { token, expires_at, email, mailed, back } = *new;
     let link = visitor.url(&path(token));
-    page::html(StatusCode::OK, &Shown { frame, link: &link, expires_at, email, mailed, back })
+    page::html(StatusCode::OK, &LinkPage { frame, link: &link, expires_at, email, mailed, back })
 }

@@ -1,4 +1,4 @@
-//! The pages on which somebody joins a club, and those on which coaches let them.
+//! The pages for joining a club and for deciding about requests to join.
 
 mod claims;
 mod join;
@@ -8,7 +8,7 @@ use axum::Router;
 
 use crate::app::App;
 
-/// The routes of joining.
+/// Routes of the joining pages.
 pub fn router() -> Router<App> {
     Router::new().merge(join::router()).merge(claims::router())
 }

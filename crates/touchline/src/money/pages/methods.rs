@@ -1,24 +1,24 @@
-//! Ways to pay, in words.
+//! Labels of payment methods.
 
 use std::borrow::Borrow;
 
 use crate::money::payment::Method;
 
-/// How money comes in by hand. What was paid by card here is written down by itself.
-pub const BY_HAND: [(Method, &str); 4] = [
+/// Methods for payments that are recorded manually. Card payments made through this service are recorded automatically.
+pub const MANUAL_METHODS: [(Method, &str); 4] = [
     (Method::Cash, "Cash"),
-    (Method::Transfer, "Bank transfer"),
-    (Method::Card, "Card, elsewhere"),
-    (Method::Other, "In another way"),
+    (Method::BankTransfer, "Bank transfer"),
+    (Method::Card, "Card (outside this system)"),
+    (Method::Other, "Other"),
 ];
 
-/// How something was paid.
-pub fn method(of: impl Borrow<Method>) -> &'static str {
-    match of.borrow() {
+/// The label of a payment method.
+pub fn method_label(method: impl Borrow<Method>) -> &'static str {
+    match method.borrow() {
         Method::Cash => "Cash",
-        Method::Transfer => "Bank transfer",
+        Method::BankTransfer => "Bank transfer",
         Method::Card => "Card",
-        Method::Other => "In another way",
-        Method::Credit => "From what was paid ahead",
+        Method::Other => "Other",
+        Method::Credit => "Credit",
     }
 }

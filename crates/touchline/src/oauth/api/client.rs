@@ -1,4 +1,4 @@
-//! Which app asks, and whether it is that app.
+//! Client authentication (RFC 6749 section 2.3).
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -9,153 +9,171 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use store::{Reader, Scope, Tx};
 
-use super::{Failure, Sent};
+use super::{ClientRequest, ErrorResponse};
 use crate::error::Result as Outcome;
 use crate::ids::{AccountId, ClientSecretId};
 use crate::oauth::app::{self, App as Client};
-use crate::oauth::parameters::decoded;
-use crate::oauth::refusal::{Refusal, Told, Word};
+use crate::oauth::error::{ErrorCode, OAuthError, OAuthResult};
+use crate::oauth::parameters::form_decode;
 use crate::oauth::secret;
-use crate::signals::Tell;
-use crate::web::pace::Pace;
+use crate::signals::Publish;
+use crate::web::throttle::RateLimit;
 
-/// How often a known client at one address may fail to authenticate.
-const FAILURES: Pace = Pace { what: "oauth client", burst: 10, every: Duration::from_secs(6) };
-/// How often one address may name clients that do not exist.
-const UNKNOWN: Pace = Pace { what: "unknown oauth client", ..FAILURES };
-/// So many times as often as others an app may ask that has a secret: it asks for all of its users.
-const SERVERS: NonZeroU32 = NonZeroU32::new(20).unwrap();
+/// The limit on failed authentications of an existing client from one IP address.
+const FAILED_AUTHENTICATIONS: RateLimit =
+    RateLimit { name: "oauth client", burst: 10, interval: Duration::from_secs(6) };
+/// The limit on requests with unknown client ids from one IP address.
+const UNKNOWN_CLIENTS: RateLimit =
+    RateLimit { name: "unknown oauth client", ..FAILED_AUTHENTICATIONS };
+/// How many times higher the request limit of confidential clients is. They send requests for all their users.
+const CONFIDENTIAL_FACTOR: NonZeroU32 = NonZeroU32::new(20).unwrap();
 
-/// An app that is who it says.
-pub(super) struct Known {
+/// An authenticated client.
+pub(super) struct AuthenticatedClient {
     pub(super) client: Client,
-    /// The secret it used, and whether its use is still to be noted.
+    /// The secret it used, and whether to record its use.
     secret: Option<(ClientSecretId, bool)>,
 }
 
-/// Who an app says it is.
-struct Claim {
+/// The client credentials of a request, not verified yet.
+struct ClientCredentials {
     id: String,
     secret: Option<String>,
-    /// Whether it said so in the header.
+    /// Whether they come from the `Authorization` header.
     basic: bool,
 }
 
-const WRONG: Refusal = Refusal::new(Word::InvalidClient, "The client is not known, or not proven.");
+const INVALID_CLIENT: OAuthError =
+    OAuthError::new(ErrorCode::InvalidClient, "Client authentication failed.");
 
-/// The app that sent this.
-pub(super) async fn known(sent: &Sent) -> Result<Known, Failure> {
-    let claim = claimed(sent)?;
-    let refused = || Failure { challenge: claim.basic, ..WRONG.into() };
-    let (paces, address) = (&sent.app.paces, sent.context.address());
-    let id = claim.id.clone();
+/// Authenticates the client of a request.
+pub(super) async fn authenticate(
+    request: &ClientRequest,
+) -> Result<AuthenticatedClient, ErrorResponse> {
+    let credentials = parse_credentials(request)?;
+    let invalid_client = || ErrorResponse { challenge: credentials.basic, ..INVALID_CLIENT.into() };
+    let (paces, address) = (&request.app.throttle, request.context.address());
+    let id = credentials.id.clone();
     let find = move |db: &Reader<'_>| app::find_client(db, &id);
-    let Some(client) = sent.app.db.glance(Scope::system("client"), find).await? else {
-        // Anybody can make up a client id, so it names no place of its own: all unknown ones share the address's.
-        paces.take(UNKNOWN, address)?;
-        return Err(refused());
+    let Some(client) = request.app.db.read_inline(Scope::system("client"), find).await? else {
+        // Callers can make up client ids, so all unknown ones share the limit of the IP address.
+        paces.check(UNKNOWN_CLIENTS, address)?;
+        return Err(invalid_client());
     };
-    let place = (address, claim.id.as_str());
-    paces.peek(FAILURES, place)?;
+    let limit_key = (address, credentials.id.as_str());
+    paces.peek(FAILED_AUTHENTICATIONS, limit_key)?;
     let account = client.account_id;
-    let Some(known) = proven(sent, &claim, client).await? else {
-        // The last failure that is allowed for now.
-        if paces.take(FAILURES, place).is_ok() && paces.peek(FAILURES, place).is_err() {
-            note_throttled(sent, &claim, account);
+    let Some(known) = verify(request, &credentials, client).await? else {
+        // Log once, when this failure exhausts the limit.
+        if paces.check(FAILED_AUTHENTICATIONS, limit_key).is_ok()
+            && paces.peek(FAILED_AUTHENTICATIONS, limit_key).is_err()
+        {
+            audit_throttled(request, &credentials, account);
         }
-        return Err(refused());
+        return Err(invalid_client());
     };
-    let quota = sent.app.config.oauth_requests;
+    let quota = request.app.config.oauth_requests;
     let confidential = known.client.kind.is_confidential();
-    let quota = if confidential { quota.saturating_mul(SERVERS) } else { quota };
-    paces.take(Pace::per_minute("oauth tokens", quota), place)?;
+    let quota = if confidential { quota.saturating_mul(CONFIDENTIAL_FACTOR) } else { quota };
+    paces.check(RateLimit::per_minute("oauth tokens", quota), limit_key)?;
     Ok(known)
 }
 
-/// The app, if the claim proves that it is the one that sent this.
-async fn proven(sent: &Sent, claim: &Claim, client: Client) -> Outcome<Option<Known>> {
-    let Some(told) = claim.secret.clone() else {
+/// Verifies the credentials; `None` if they are wrong.
+async fn verify(
+    request: &ClientRequest,
+    credentials: &ClientCredentials,
+    client: Client,
+) -> Outcome<Option<AuthenticatedClient>> {
+    let Some(value) = credentials.secret.clone() else {
         let public = !client.kind.is_confidential();
-        return Ok(public.then_some(Known { client, secret: None }));
+        return Ok(public.then_some(AuthenticatedClient { client, secret: None }));
     };
     if !client.kind.is_confidential() {
         return Ok(None);
     }
     let id = client.id;
     let scope = Scope::account(client.account_id, id.to_string());
-    let verified = sent.app.db.glance(scope, move |db| secret::verify(db, id, &told)).await?;
+    let verified =
+        request.app.db.read_inline(scope, move |db| secret::verify(db, id, &value)).await?;
     Ok(verified.map(|secret| {
-        let due = secret.is_due(sent.app.clock.now());
-        Known { client, secret: Some((secret.id, due)) }
+        let record_use = secret.should_record_use(request.app.clock.now());
+        AuthenticatedClient { client, secret: Some((secret.id, record_use)) }
     }))
 }
 
-/// Enters in the audit log that a client was throttled, once each time.
-fn note_throttled(sent: &Sent, claim: &Claim, account: AccountId) {
-    let (app, id) = (sent.app.clone(), claim.id.clone());
-    let details = serde_json::json!({ "address": sent.context.address().to_string() });
-    let scope = Scope::account(account, "system").for_request(sent.context.id());
-    sent.app.spawn(async move {
-        let enter = move |tx: &Tx<'_>| tx.audit("oauth_client.throttled", &id, &details);
-        if let Err(error) = app.db.write(scope, enter).await {
-            tracing::warn!(cause = ?error.cause, "could not write that a client was throttled");
+/// Writes an audit log entry that a client is throttled.
+fn audit_throttled(request: &ClientRequest, credentials: &ClientCredentials, account: AccountId) {
+    let (app, id) = (request.app.clone(), credentials.id.clone());
+    let details = serde_json::json!({ "address": request.context.address().to_string() });
+    let scope = Scope::account(account, "system").for_request(request.context.id());
+    request.app.spawn(async move {
+        let audit = move |tx: &Tx<'_>| tx.audit("oauth_client.throttled", &id, &details);
+        if let Err(error) = app.db.write(scope, audit).await {
+            tracing::warn!(cause = ?error.cause, "could not write a throttled OAuth client to the audit log");
         }
     });
 }
 
-impl Known {
-    /// Whose job it is when this app asks for something.
-    pub(super) fn scope(&self, sent: &Sent) -> Scope {
+impl AuthenticatedClient {
+    /// The database scope of requests by this client.
+    pub(super) fn scope(&self, request: &ClientRequest) -> Scope {
         let scope = Scope::account(self.client.account_id, self.client.id.to_string());
-        scope.for_request(sent.context.id())
+        scope.for_request(request.context.id())
     }
 
-    /// Checks inside the job that the app is still in service and its secret was not revoked, and notes the secret's use if
-    /// that is due.
-    pub(super) fn confirm(&self, tx: &Tx<'_>) -> Outcome<Told<()>> {
+    /// Checks inside the transaction that the app is still enabled and its secret was not revoked. Records the use of
+    /// the secret if needed.
+    pub(super) fn recheck(&self, tx: &Tx<'_>) -> Outcome<OAuthResult<()>> {
         if app::find(tx, self.client.id)?.disabled_at.is_some() {
-            return Ok(Err(WRONG));
+            return Ok(Err(INVALID_CLIENT));
         }
-        let Some((id, due)) = self.secret else { return Ok(Ok(())) };
-        if !secret::live(tx, self.client.id)?.iter().any(|secret| secret.id == id) {
-            return Ok(Err(WRONG));
+        let Some((id, record_use)) = self.secret else { return Ok(Ok(())) };
+        if !secret::list_active(tx, self.client.id)?.iter().any(|secret| secret.id == id) {
+            return Ok(Err(INVALID_CLIENT));
         }
-        if due {
-            secret::touch(tx, id)?;
+        if record_use {
+            secret::record_use(tx, id)?;
         }
         Ok(Ok(()))
     }
 }
 
-/// Who it says it is: in the header, or in the body, but not in both.
-fn claimed(sent: &Sent) -> Told<Claim> {
-    let named = sent.parameters.text("client_id")?;
-    let secret = sent.parameters.text("client_secret")?;
-    let Some((id, password)) = basic(&sent.headers)? else {
-        let id = named.ok_or(WRONG)?.to_owned();
-        return Ok(Claim { id, secret: secret.map(str::to_owned), basic: false });
+/// Reads the client credentials from the header or the body. Sending them in both is an error.
+fn parse_credentials(request: &ClientRequest) -> OAuthResult<ClientCredentials> {
+    let client_id = request.parameters.text("client_id")?;
+    let secret = request.parameters.text("client_secret")?;
+    let Some((id, password)) = parse_basic_auth(&request.headers)? else {
+        let id = client_id.ok_or(INVALID_CLIENT)?.to_owned();
+        return Ok(ClientCredentials { id, secret: secret.map(str::to_owned), basic: false });
     };
-    if secret.is_some() || named.is_some_and(|named| named != id) {
-        let description = "Name the client in the header or in the body, not in both.";
-        return Err(Refusal::invalid_request(description));
+    if secret.is_some() || client_id.is_some_and(|client_id| client_id != id) {
+        let description = "Send the client credentials in the header or in the body, not in both.";
+        return Err(OAuthError::invalid_request(description));
     }
-    Ok(Claim { id, secret: Some(password).filter(|text| !text.is_empty()), basic: true })
+    Ok(ClientCredentials {
+        id,
+        secret: Some(password).filter(|text| !text.is_empty()),
+        basic: true,
+    })
 }
 
-/// Name and password of the header, each encoded as in a form.
-fn basic(headers: &HeaderMap) -> Told<Option<(String, String)>> {
+/// The user name and password of the `Authorization` header, each form-decoded (RFC 6749 section 2.3.1).
+fn parse_basic_auth(headers: &HeaderMap) -> OAuthResult<Option<(String, String)>> {
     let mut lines = headers.get_all(AUTHORIZATION).iter();
     let Some(line) = lines.next() else { return Ok(None) };
-    let malformed = Refusal::invalid_request("The Authorization header cannot be read.");
+    let malformed = OAuthError::invalid_request("The Authorization header is malformed.");
     if lines.next().is_some() {
         return Err(malformed);
     }
     let (scheme, text) = line.to_str().ok().and_then(|l| l.split_once(' ')).ok_or(malformed)?;
     if !scheme.eq_ignore_ascii_case("basic") {
-        return Err(Refusal::invalid_request("The Authorization header must be Basic."));
+        return Err(OAuthError::invalid_request(
+            "The Authorization header must use the Basic scheme.",
+        ));
     }
     let bytes = STANDARD.decode(text.trim()).map_err(|_| malformed)?;
     let colon = bytes.iter().position(|b| *b == b':').ok_or(malformed)?;
-    let part = |bytes: &[u8]| String::from_utf8(decoded(bytes)).map_err(|_| malformed);
+    let part = |bytes: &[u8]| String::from_utf8(form_decode(bytes)).map_err(|_| malformed);
     Ok(Some((part(&bytes[..colon])?, part(&bytes[colon + 1..])?)))
 }

@@ -1,25 +1,26 @@
-//! What an app can find out about us before it asks for anything.
+//! Authorization server metadata (RFC 8414).
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use kit::word::Word;
+use kit::string_enum::StringEnum;
 use serde_json::json;
 
 use crate::accounts::rights::ScopeName;
 use crate::app::App;
 use crate::web::edge::API;
 
-/// What tokens are for: the address of the API.
+/// The audience of access tokens: the URL of the API.
 pub fn audience(app: &App) -> String {
     app.url(API)
 }
 
-/// `GET /.well-known/oauth-authorization-server`, and under the name that other clients look for.
+/// `GET /.well-known/oauth-authorization-server`, and `/.well-known/openid-configuration` for clients that only try
+/// that.
 pub(super) async fn show(State(app): State<App>) -> Response {
-    let home = app.home.as_str();
+    let home = app.base_url.as_str();
     let scopes: Vec<_> = ScopeName::ALL.iter().map(|(_, word)| *word).collect();
-    let ways = ["none", "client_secret_post", "client_secret_basic"];
+    let auth_methods = ["none", "client_secret_post", "client_secret_basic"];
     let document = json!({
         "issuer": home,
         "authorization_endpoint": format!("{home}/oauth/authorize"),
@@ -30,8 +31,8 @@ pub(super) async fn show(State(app): State<App>) -> Response {
         "response_modes_supported": ["query"],
         "grant_types_supported": ["authorization_code", "refresh_token"],
         "code_challenge_methods_supported": ["S256"],
-        "token_endpoint_auth_methods_supported": ways,
-        "revocation_endpoint_auth_methods_supported": ways,
+        "token_endpoint_auth_methods_supported": auth_methods,
+        "revocation_endpoint_auth_methods_supported": auth_methods,
         "introspection_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],
         "scopes_supported": scopes,
         "prompt_values_supported": ["none", "login", "consent"],

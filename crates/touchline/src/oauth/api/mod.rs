@@ -1,4 +1,4 @@
-//! Where apps get, renew and give back their tokens. Every answer is JSON and kept by nobody.
+//! The token, revocation and introspection endpoints. Every response is JSON and must not be cached.
 
 mod client;
 mod metadata;
@@ -14,20 +14,20 @@ use http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
-use kit::word::Word as _;
+use kit::string_enum::StringEnum as _;
 use serde::Serialize;
 
+use super::error::{ErrorCode, OAuthError};
 use super::parameters::Parameters;
-use super::refusal::{Refusal, Word};
 use crate::app::App;
 use crate::error::{Code, Error};
 use crate::web::body;
 use crate::web::context::Context;
 
-/// The largest body of such a request.
-const LARGEST: usize = 16 * 1024;
-/// What can be sent, each at most once.
-const KNOWN: [&str; 10] = [
+/// Maximum size of a request body, in bytes.
+const MAX_BODY_SIZE: usize = 16 * 1024;
+/// Parameters that must not be sent more than once.
+const SINGLE_PARAMETERS: [&str; 10] = [
     "grant_type",
     "client_id",
     "client_secret",
@@ -40,113 +40,117 @@ const KNOWN: [&str; 10] = [
     "token_type_hint",
 ];
 
-/// `/oauth/token`, `/oauth/revoke`, `/oauth/introspect`, and what tells of them.
+/// `/oauth/token`, `/oauth/revoke`, `/oauth/introspect`, and the server metadata.
 pub fn router() -> Router<App> {
     Router::new()
-        .route("/oauth/token", post(tokens::give))
-        .route("/oauth/revoke", post(tokens::take_back))
-        .route("/oauth/introspect", post(tokens::inspect))
+        .route("/oauth/token", post(tokens::issue))
+        .route("/oauth/revoke", post(tokens::revoke))
+        .route("/oauth/introspect", post(tokens::introspect))
         .route("/.well-known/oauth-authorization-server", get(metadata::show))
         .route("/.well-known/openid-configuration", get(metadata::show))
 }
 
-/// What an app sent.
-struct Sent {
+/// A request of a client to one of these endpoints.
+struct ClientRequest {
     app: App,
     context: Context,
     headers: HeaderMap,
     parameters: Parameters,
 }
 
-impl FromRequest<App> for Sent {
-    type Rejection = Failure;
+impl FromRequest<App> for ClientRequest {
+    type Rejection = ErrorResponse;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Failure> {
+    async fn from_request(request: Request, app: &App) -> Result<Self, ErrorResponse> {
         let context = request.extensions().get::<Context>().cloned();
-        let context = context.ok_or_else(|| Error::internal("a request did not pass the edge"))?;
+        let context = context.ok_or_else(|| Error::internal("the request has no context"))?;
         let headers = request.headers().clone();
-        let kind = headers.get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
-        let kind = kind.split(';').next().unwrap_or_default().trim();
-        let form = kind.eq_ignore_ascii_case("application/x-www-form-urlencoded");
-        if !form || headers.contains_key(CONTENT_ENCODING) {
+        let media_type =
+            headers.get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+        let media_type = media_type.split(';').next().unwrap_or_default().trim();
+        let is_form = media_type.eq_ignore_ascii_case("application/x-www-form-urlencoded");
+        if !is_form || headers.contains_key(CONTENT_ENCODING) {
             let description = "Send the parameters as application/x-www-form-urlencoded.";
-            return Err(Refusal::invalid_request(description).into());
+            return Err(OAuthError::invalid_request(description).into());
         }
-        let bytes = body::read(request, app, LARGEST).await?;
+        let bytes = body::read(request, app, MAX_BODY_SIZE).await?;
         let parameters = Parameters::parse(&bytes);
-        KNOWN.iter().try_for_each(|name| parameters.text(name).map(drop))?;
+        SINGLE_PARAMETERS.iter().try_for_each(|name| parameters.text(name).map(drop))?;
         Ok(Self { app: app.clone(), context, headers, parameters })
     }
 }
 
-/// Why an app gets nothing.
+/// An error response.
 #[derive(Debug)]
-struct Failure {
+struct ErrorResponse {
     status: StatusCode,
-    refusal: Refusal,
+    error: OAuthError,
+    /// Seconds for the `Retry-After` header.
     retry_after: Option<u64>,
-    /// Whether to say how an app names itself, since it tried so.
+    /// Whether to send `WWW-Authenticate`, because the client used the `Authorization` header.
     challenge: bool,
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        let status = match refusal.error {
-            Word::InvalidClient => StatusCode::UNAUTHORIZED,
+impl From<OAuthError> for ErrorResponse {
+    fn from(error: OAuthError) -> Self {
+        let status = match error.error {
+            ErrorCode::InvalidClient => StatusCode::UNAUTHORIZED,
             _ => StatusCode::BAD_REQUEST,
         };
-        Self { status, refusal, retry_after: None, challenge: false }
+        Self { status, error, retry_after: None, challenge: false }
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        let status = error.code.status();
-        let refusal = match error.code {
+impl From<Error> for ErrorResponse {
+    fn from(cause: Error) -> Self {
+        let status = cause.code.status();
+        let error = match cause.code {
             Code::Overloaded => {
                 let description = "The service is busy. Try again in a moment.";
-                Refusal::new(Word::TemporarilyUnavailable, description)
+                OAuthError::new(ErrorCode::TemporarilyUnavailable, description)
             }
             _ if status.is_server_error() => {
-                tracing::error!(cause = ?error.cause, "an app could not be answered");
-                Refusal::new(Word::ServerError, "Something went wrong on our side.")
+                tracing::error!(cause = ?cause.cause, "an OAuth request failed");
+                OAuthError::new(ErrorCode::ServerError, "An internal error occurred.")
             }
             Code::RateLimited => {
-                Refusal::new(Word::SlowDown, "Too many requests. Try again later.")
+                OAuthError::new(ErrorCode::SlowDown, "Too many requests. Try again later.")
             }
-            Code::PayloadTooLarge => Refusal::invalid_request("The body is too large."),
-            _ => Refusal::invalid_request("The request could not be read."),
+            Code::PayloadTooLarge => OAuthError::invalid_request("The request body is too large."),
+            _ => OAuthError::invalid_request("The request is malformed."),
         };
-        let retry_after = error.retry_after.map(u64::from);
-        Self { status, refusal, retry_after, challenge: false }
+        let retry_after = cause.retry_after.map(u64::from);
+        Self { status, error, retry_after, challenge: false }
     }
 }
 
 #[derive(Serialize)]
-struct Told {
+struct ErrorBody {
     error: &'static str,
     error_description: &'static str,
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
-        let told =
-            Told { error: self.refusal.error.word(), error_description: self.refusal.description };
-        let mut response = json(self.status, &told);
+        let body = ErrorBody {
+            error: self.error.error.as_str(),
+            error_description: self.error.description,
+        };
+        let mut response = json_response(self.status, &body);
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry_after {
             headers.insert(RETRY_AFTER, seconds.into());
         }
         if self.challenge {
-            let how = HeaderValue::from_static("Basic realm=\"touchline\"");
-            headers.insert(WWW_AUTHENTICATE, how);
+            let challenge = HeaderValue::from_static("Basic realm=\"touchline\"");
+            headers.insert(WWW_AUTHENTICATE, challenge);
         }
         response
     }
 }
 
-/// An answer that nobody keeps.
-fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
+/// A JSON response that must not be cached.
+fn json_response<T: Serialize>(status: StatusCode, value: &T) -> Response {
     let Ok(body) = serde_json::to_vec(value) else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };

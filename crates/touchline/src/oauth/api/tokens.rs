@@ -1,23 +1,23 @@
-//! Tokens are given, renewed, given back and looked at.
+//! Issuing, refreshing, revoking and introspecting tokens.
 
 use axum::response::Response;
 use http::StatusCode;
 use kit::secret::{Token, TokenKind};
 use serde::Serialize;
 
-use super::client::{self, Known};
+use super::client::{self, AuthenticatedClient};
 use super::metadata::audience;
-use super::{Failure, Sent, json};
+use super::{ClientRequest, ErrorResponse, json_response};
 use crate::app::App;
-use crate::oauth::ask;
-use crate::oauth::code::{self, Exchange};
-use crate::oauth::refresh::{self, Renewal};
-use crate::oauth::refusal::{Refusal, Told, Word};
-use crate::oauth::token::{self, Kept, Lives, Pair};
+use crate::oauth::authorization_request;
+use crate::oauth::code::{self, CodeExchange};
+use crate::oauth::error::{ErrorCode, OAuthError, OAuthResult};
+use crate::oauth::refresh::{self, RefreshRequest};
+use crate::oauth::token::{self, StoredToken, TokenLifetimes, TokenPair};
 
-/// What an app gets.
+/// A token response (RFC 6749 section 5.1).
 #[derive(Serialize)]
-struct Given<'a> {
+struct TokenResponse<'a> {
     access_token: &'a str,
     token_type: &'static str,
     expires_in: i64,
@@ -25,10 +25,10 @@ struct Given<'a> {
     scope: String,
 }
 
-/// How long tokens live here.
-fn lives(app: &App) -> Lives {
+/// The configured lifetimes of tokens.
+fn lifetimes(app: &App) -> TokenLifetimes {
     let config = &app.config;
-    Lives {
+    TokenLifetimes {
         access: config.oauth_access_ttl,
         refresh: config.oauth_refresh_ttl,
         grace: config.oauth_refresh_grace,
@@ -36,92 +36,102 @@ fn lives(app: &App) -> Lives {
 }
 
 /// `POST /oauth/token`.
-pub(super) async fn give(sent: Sent) -> Result<Response, Failure> {
-    let known = client::known(&sent).await?;
-    let parameters = &sent.parameters;
-    let kind = parameters.text("grant_type")?;
-    let kind = kind.ok_or(Refusal::invalid_request("grant_type is missing."))?.to_owned();
-    ask::for_us(parameters, &audience(&sent.app))?;
-    let pair = match kind.as_str() {
-        "authorization_code" => exchange(&sent, known).await?,
-        "refresh_token" => renew(&sent, known).await?,
+pub(super) async fn issue(request: ClientRequest) -> Result<Response, ErrorResponse> {
+    let client = client::authenticate(&request).await?;
+    let parameters = &request.parameters;
+    let grant_type = parameters.text("grant_type")?;
+    let grant_type =
+        grant_type.ok_or(OAuthError::invalid_request("grant_type is missing."))?.to_owned();
+    authorization_request::check_resource(parameters, &audience(&request.app))?;
+    let pair = match grant_type.as_str() {
+        "authorization_code" => exchange(&request, client).await?,
+        "refresh_token" => refresh_tokens(&request, client).await?,
         _ => {
-            let description = "grant_type is authorization_code or refresh_token.";
-            return Err(Refusal::new(Word::UnsupportedGrantType, description).into());
+            let description = "grant_type must be authorization_code or refresh_token.";
+            return Err(OAuthError::new(ErrorCode::UnsupportedGrantType, description).into());
         }
     };
-    let given = Given {
+    let response = TokenResponse {
         access_token: pair.access.reveal(),
         token_type: "Bearer",
         expires_in: pair.expires_in,
         refresh_token: pair.refresh.reveal(),
         scope: pair.scopes.to_string(),
     };
-    Ok(json(StatusCode::OK, &given))
+    Ok(json_response(StatusCode::OK, &response))
 }
 
-async fn exchange(sent: &Sent, known: Known) -> Result<Pair, Failure> {
-    let owned = |name| sent.parameters.text(name).map(|text| text.map(str::to_owned));
-    let text = owned("code")?.ok_or(Refusal::invalid_request("code is missing."))?;
+async fn exchange(
+    request: &ClientRequest,
+    client: AuthenticatedClient,
+) -> Result<TokenPair, ErrorResponse> {
+    let parameter = |name| request.parameters.text(name).map(|text| text.map(str::to_owned));
+    let text = parameter("code")?.ok_or(OAuthError::invalid_request("code is missing."))?;
     let code = Token::parse(TokenKind::Code, &text);
-    let code = code.ok_or(Refusal::invalid_grant("The code is not valid."))?;
-    let exchange =
-        Exchange { code, redirect_uri: owned("redirect_uri")?, verifier: owned("code_verifier")? };
-    let (scope, lives) = (known.scope(sent), lives(&sent.app));
-    let told: Told<Pair> = sent
-        .app
-        .db
-        .write(scope, move |tx| match known.confirm(tx)? {
-            Ok(()) => code::exchange(tx, &known.client, &exchange, lives),
-            Err(refusal) => Ok(Err(refusal)),
-        })
-        .await?;
-    Ok(told?)
-}
-
-async fn renew(sent: &Sent, known: Known) -> Result<Pair, Failure> {
-    let owned = |name| sent.parameters.text(name).map(|text| text.map(str::to_owned));
-    let text = owned("refresh_token")?;
-    let text = text.ok_or(Refusal::invalid_request("refresh_token is missing."))?;
-    let token = Token::parse(TokenKind::Refresh, &text);
-    let token = token.ok_or(Refusal::invalid_grant("The refresh token is not valid."))?;
-    let renewal = Renewal { token, scope: owned("scope")? };
-    let (scope, lives) = (known.scope(sent), lives(&sent.app));
-    let key = sent.app.secrets.key("oauth refresh");
-    let told: Told<Pair> = sent
-        .app
-        .db
-        .write(scope, move |tx| match known.confirm(tx)? {
-            Ok(()) => refresh::renew(tx, &known.client, &renewal, &key, lives),
-            Err(refusal) => Ok(Err(refusal)),
-        })
-        .await?;
-    Ok(told?)
-}
-
-fn shown(sent: &Sent) -> Told<String> {
-    let text = sent.parameters.text("token")?;
-    text.map(str::to_owned).ok_or(Refusal::invalid_request("token is missing."))
-}
-
-/// `POST /oauth/revoke`. What is unknown or another app's is answered alike.
-pub(super) async fn take_back(sent: Sent) -> Result<Response, Failure> {
-    let known = client::known(&sent).await?;
-    let text = shown(&sent)?;
-    let scope = known.scope(&sent);
-    let give_back = move |tx: &store::Tx<'_>| match known.confirm(tx)? {
-        Ok(()) => token::give_back(tx, known.client.id, &text).map(Ok),
-        Err(refusal) => Ok(Err(refusal)),
+    let code = code.ok_or(OAuthError::invalid_grant("The authorization code is invalid."))?;
+    let exchange = CodeExchange {
+        code,
+        redirect_uri: parameter("redirect_uri")?,
+        verifier: parameter("code_verifier")?,
     };
-    let told: Told<()> = sent.app.db.write(scope, give_back).await?;
-    told?;
-    // An empty object, as many clients expect JSON of every answer.
-    Ok(json(StatusCode::OK, &serde_json::json!({})))
+    let (scope, lifetimes) = (client.scope(request), lifetimes(&request.app));
+    let result: OAuthResult<TokenPair> = request
+        .app
+        .db
+        .write(scope, move |tx| match client.recheck(tx)? {
+            Ok(()) => code::exchange(tx, &client.client, &exchange, lifetimes),
+            Err(error) => Ok(Err(error)),
+        })
+        .await?;
+    Ok(result?)
 }
 
-/// What an app learns of a token of its own.
+async fn refresh_tokens(
+    request: &ClientRequest,
+    client: AuthenticatedClient,
+) -> Result<TokenPair, ErrorResponse> {
+    let parameter = |name| request.parameters.text(name).map(|text| text.map(str::to_owned));
+    let text = parameter("refresh_token")?;
+    let text = text.ok_or(OAuthError::invalid_request("refresh_token is missing."))?;
+    let token = Token::parse(TokenKind::Refresh, &text);
+    let token = token.ok_or(OAuthError::invalid_grant("The refresh token is invalid."))?;
+    let renewal = RefreshRequest { token, scope: parameter("scope")? };
+    let (scope, lifetimes) = (client.scope(request), lifetimes(&request.app));
+    let key = request.app.secrets.key("oauth refresh");
+    let result: OAuthResult<TokenPair> = request
+        .app
+        .db
+        .write(scope, move |tx| match client.recheck(tx)? {
+            Ok(()) => refresh::refresh(tx, &client.client, &renewal, &key, lifetimes),
+            Err(error) => Ok(Err(error)),
+        })
+        .await?;
+    Ok(result?)
+}
+
+fn token_parameter(request: &ClientRequest) -> OAuthResult<String> {
+    let text = request.parameters.text("token")?;
+    text.map(str::to_owned).ok_or(OAuthError::invalid_request("token is missing."))
+}
+
+/// `POST /oauth/revoke`. The response is the same for a token that is unknown or belongs to another client.
+pub(super) async fn revoke(request: ClientRequest) -> Result<Response, ErrorResponse> {
+    let client = client::authenticate(&request).await?;
+    let text = token_parameter(&request)?;
+    let scope = client.scope(&request);
+    let revoke = move |tx: &store::Tx<'_>| match client.recheck(tx)? {
+        Ok(()) => token::revoke(tx, client.client.id, &text).map(Ok),
+        Err(error) => Ok(Err(error)),
+    };
+    let result: OAuthResult<()> = request.app.db.write(scope, revoke).await?;
+    result?;
+    // An empty object, because many clients expect JSON in every response.
+    Ok(json_response(StatusCode::OK, &serde_json::json!({})))
+}
+
+/// An introspection response for an active token (RFC 7662).
 #[derive(Serialize)]
-struct Inspected {
+struct IntrospectionResponse {
     active: bool,
     scope: String,
     client_id: String,
@@ -134,35 +144,36 @@ struct Inspected {
 }
 
 #[derive(Serialize)]
-struct Inactive {
+struct InactiveToken {
     active: bool,
 }
 
-/// `POST /oauth/introspect`. Only an app that can prove who it is may ask.
-pub(super) async fn inspect(sent: Sent) -> Result<Response, Failure> {
-    let known = client::known(&sent).await?;
-    if !known.client.kind.is_confidential() {
-        let description = "Only an app with a secret may look at tokens.";
-        return Err(Refusal::new(Word::InvalidClient, description).into());
+/// `POST /oauth/introspect`. Only confidential clients may use it.
+pub(super) async fn introspect(request: ClientRequest) -> Result<Response, ErrorResponse> {
+    let client = client::authenticate(&request).await?;
+    if !client.client.kind.is_confidential() {
+        let description = "Only apps with a client secret can introspect tokens.";
+        return Err(OAuthError::new(ErrorCode::InvalidClient, description).into());
     }
-    let (text, id) = (shown(&sent)?, known.client.id);
-    let found = sent.app.db.read(known.scope(&sent), move |db| token::inspect(db, id, &text));
-    let Some(kept) = found.await? else {
-        return Ok(json(StatusCode::OK, &Inactive { active: false }));
+    let (text, id) = (token_parameter(&request)?, client.client.id);
+    let token =
+        request.app.db.read(client.scope(&request), move |db| token::introspect(db, id, &text));
+    let Some(token) = token.await? else {
+        return Ok(json_response(StatusCode::OK, &InactiveToken { active: false }));
     };
-    Ok(json(StatusCode::OK, &inspected(&sent.app, &kept)))
+    Ok(json_response(StatusCode::OK, &introspection_response(&request.app, &token)))
 }
 
-fn inspected(app: &App, kept: &Kept) -> Inspected {
-    Inspected {
+fn introspection_response(app: &App, token: &StoredToken) -> IntrospectionResponse {
+    IntrospectionResponse {
         active: true,
-        scope: kept.scopes.to_string(),
-        client_id: kept.app_id.to_string(),
-        sub: kept.user_id.to_string(),
+        scope: token.scopes.to_string(),
+        client_id: token.app_id.to_string(),
+        sub: token.user_id.to_string(),
         token_type: "Bearer",
-        exp: kept.expires_at.seconds(),
-        iat: kept.created_at.seconds(),
-        iss: app.home.as_str().to_owned(),
+        exp: token.expires_at.seconds(),
+        iat: token.created_at.seconds(),
+        iss: app.base_url.as_str().to_owned(),
         aud: audience(app),
     }
 }

@@ -1,4 +1,4 @@
-//! An app sends somebody to us.
+//! The authorization endpoint (RFC 6749 section 3.1).
 
 use std::time::Duration;
 
@@ -8,150 +8,167 @@ use http::{Method, StatusCode};
 use kit::secret::{Token, TokenKind};
 use store::{Reader, Scope, Tx};
 
-use super::{back_to_app, is_good_in, stop};
+use super::{error_page, is_session_valid_in, redirect_to_app};
 use crate::app::App;
 use crate::error::Result;
 use crate::oauth::api::audience;
 use crate::oauth::app::{self, App as Client};
-use crate::oauth::ask::{self, Asked, Way};
+use crate::oauth::authorization_request::{self, AuthorizationRequest, RedirectTarget};
 use crate::oauth::code::{self, NewCode};
+use crate::oauth::error::{ErrorCode, OAuthError};
 use crate::oauth::parameters::Parameters;
-use crate::oauth::refusal::{Refusal, Word};
-use crate::oauth::request::Answerer;
-use crate::oauth::{grant, request};
+use crate::oauth::pending_request::UserSession;
+use crate::oauth::{grant, pending_request};
 use crate::signin::session::{self, Visit};
-use crate::web::pace::Pace;
-use crate::web::visitor::{Guest, Outcome, encoded, see_other};
+use crate::web::throttle::RateLimit;
+use crate::web::visitor::{Guest, PageResult, see_other, url_encode};
 
-/// The longest query.
-const LONGEST: usize = 8 * 1024;
-/// So often a minute an app may send people from one address.
-const PACE: Pace = Pace { what: "oauth authorize", burst: 120, every: Duration::from_millis(500) };
+/// Maximum length of the query, in bytes.
+const MAX_QUERY_LENGTH: usize = 8 * 1024;
+/// The limit on authorization requests per app and IP address.
+const REQUEST_LIMIT: RateLimit =
+    RateLimit { name: "oauth authorize", burst: 120, interval: Duration::from_millis(500) };
 
-/// What the page says that is shown instead of going anywhere.
+/// Title and advice of the error page that is shown when the user cannot be redirected to the app.
 const TITLE: &str = "This app cannot connect";
-const ADVICE: &str = "You can close this page. If it happens again, tell whoever makes the app.";
+const ADVICE: &str =
+    "You can close this page. If it happens again, contact the developer of the app.";
 
 /// `GET /oauth/authorize`.
-pub(super) async fn ask(State(app): State<App>, request: Request) -> Outcome {
+pub(super) async fn authorize(State(app): State<App>, request: Request) -> PageResult {
     let (mut parts, _) = request.into_parts();
     let query = parts.uri.query().unwrap_or_default().to_owned();
-    let refused = |text: &str| Ok(stop(StatusCode::BAD_REQUEST, TITLE, text, ADVICE)?);
-    if query.len() > LONGEST {
-        return refused("The app asked with more words than we read.");
+    let bad_request = |text: &str| Ok(error_page(StatusCode::BAD_REQUEST, TITLE, text, ADVICE)?);
+    if query.len() > MAX_QUERY_LENGTH {
+        return bad_request("The authorization request is too long.");
     }
     let parameters = Parameters::parse(query.as_bytes());
     let Ok(Some(id)) = parameters.text("client_id").map(|id| id.map(str::to_owned)) else {
-        return refused("The app did not say which one it is.");
+        return bad_request("The app sent no valid client_id.");
     };
     let find = move |db: &Reader<'_>| app::find_client(db, &id);
-    let Some(client) = app.db.glance(Scope::system("client"), find).await? else {
-        return refused("The app is not known here, or was taken out of service.");
+    let Some(client) = app.db.read_inline(Scope::system("client"), find).await? else {
+        return bad_request("The app is not registered here, or it is disabled.");
     };
-    let way = match ask::way(&parameters, &client) {
-        Ok(way) => way,
-        Err(text) => return refused(text),
+    let target = match authorization_request::redirect_target(&parameters, &client) {
+        Ok(target) => target,
+        Err(text) => return bad_request(text),
     };
-    let asked = match ask::read(&parameters, &client, &audience(&app)) {
-        Ok(asked) => asked,
-        Err(refusal) => return Ok(back_to_app(&way.refused(app.home.as_str(), refusal))?),
-    };
-    // Asking what would happen makes nothing happen.
+    let authorization_request =
+        match authorization_request::parse(&parameters, &client, &audience(&app)) {
+            Ok(authorization_request) => authorization_request,
+            Err(error) => {
+                return Ok(redirect_to_app(&target.error_url(app.base_url.as_str(), error))?);
+            }
+        };
+    // A HEAD request must not store a pending request.
     if parts.method == Method::HEAD {
         return Ok(StatusCode::OK.into_response());
     }
     let guest = Guest::from_request_parts(&mut parts, &app).await?;
-    Ok(Asking { guest, client, way, asked }.go_on().await?)
+    Ok(Authorization { guest, client, target, request: authorization_request }.respond().await?)
 }
 
-struct Asking {
+/// A valid authorization request with its client and browser.
+struct Authorization {
     guest: Guest,
     client: Client,
-    way: Way,
-    asked: Asked,
+    target: RedirectTarget,
+    request: AuthorizationRequest,
 }
 
-/// How far one can get without asking the user.
-enum Known {
-    /// They allowed all of it before.
-    Allowed(Token),
-    /// They must be asked.
-    Unknown,
-    /// They do not belong to the app's club.
-    Foreign,
+/// Whether the user has already consented.
+enum Consent {
+    /// The user granted all scopes before. Contains the new code.
+    Granted(Token),
+    /// The user must be asked.
+    Required,
+    /// The user does not belong to the app's club.
+    NotInClub,
 }
 
-impl Asking {
-    async fn go_on(self) -> Result<Response> {
+impl Authorization {
+    async fn respond(self) -> Result<Response> {
         let mut visit = self.guest.visit.clone().filter(|visit| !visit.pending);
-        if let Some(shown) = &visit
-            && !is_good_in(&self.guest, self.client.account_id, shown).await?
+        if let Some(current) = &visit
+            && !is_session_valid_in(&self.guest, self.client.account_id, current).await?
         {
             visit = None;
         }
-        let known = match &visit {
-            Some(visit) => self.known(visit).await?,
-            None => Known::Unknown,
+        let consent = match &visit {
+            Some(visit) => self.check_consent(visit).await?,
+            None => Consent::Required,
         };
-        let home = self.guest.app.home.clone();
-        let refusal = match known {
-            Known::Allowed(code) => {
-                return back_to_app(&self.way.back(home.as_str(), &[("code", code.reveal())]));
+        let home = self.guest.app.base_url.clone();
+        let error = match consent {
+            Consent::Granted(code) => {
+                return redirect_to_app(
+                    &self.target.response_url(home.as_str(), &[("code", code.reveal())]),
+                );
             }
-            _ if !self.asked.prompt.none => return self.question(visit).await,
-            Known::Foreign => request::DENIED,
-            Known::Unknown if visit.is_some() => {
-                Refusal::new(Word::ConsentRequired, "The user has not allowed this yet.")
+            _ if !self.request.prompt.none => return self.ask_for_consent(visit).await,
+            Consent::NotInClub => pending_request::ACCESS_DENIED,
+            Consent::Required if visit.is_some() => OAuthError::new(
+                ErrorCode::ConsentRequired,
+                "The user has not granted these scopes.",
+            ),
+            Consent::Required => {
+                OAuthError::new(ErrorCode::LoginRequired, "The user is not signed in.")
             }
-            Known::Unknown => Refusal::new(Word::LoginRequired, "Nobody is signed in."),
         };
-        back_to_app(&self.way.refused(home.as_str(), refusal))
+        redirect_to_app(&self.target.error_url(home.as_str(), error))
     }
 
     fn scope(&self, actor: String) -> Scope {
         Scope::account(self.client.account_id, actor).for_request(self.guest.context.id())
     }
 
-    /// An app that proves with a secret who it is need not ask twice for the same. Any program can say
-    /// that it is an app without one, so its users are always asked.
-    async fn known(&self, visit: &Visit) -> Result<Known> {
-        let Asked { scopes, challenge, prompt } = self.asked;
-        let silent = self.client.kind.is_confidential() && !prompt.consent && !prompt.login;
+    /// Checks whether the user has already consented. Only confidential clients can skip the consent page, because any
+    /// program can claim to be a public client.
+    async fn check_consent(&self, visit: &Visit) -> Result<Consent> {
+        let AuthorizationRequest { scopes, challenge, prompt } = self.request;
+        let can_skip = self.client.kind.is_confidential() && !prompt.consent && !prompt.login;
         let (user, session, app) = (visit.user, visit.session, self.client.id);
-        let redirect_uri = self.way.redirect_uri.clone();
-        let life = self.guest.app.config.oauth_code_ttl;
+        let redirect_uri = self.target.redirect_uri.clone();
+        let ttl = self.guest.app.config.oauth_code_ttl;
         let work = move |tx: &Tx<'_>| {
-            session::check_open(tx, session)?;
-            let Some(grantable) = request::grantable_by(tx, user)? else {
-                return Ok(Known::Foreign);
+            session::check_active(tx, session)?;
+            let Some(grantable) = pending_request::grantable_scopes_of(tx, user)? else {
+                return Ok(Consent::NotInClub);
             };
-            let scopes = scopes.shared(grantable);
-            if !silent || scopes.is_empty() || !grant::covers(tx, app, user, scopes, &redirect_uri)?
+            let scopes = scopes.intersection(grantable);
+            if !can_skip
+                || scopes.is_empty()
+                || !grant::covers(tx, app, user, scopes, &redirect_uri)?
             {
-                return Ok(Known::Unknown);
+                return Ok(Consent::Required);
             }
-            let made = Token::make(TokenKind::Code, tx.dice());
+            let code = Token::generate(TokenKind::Code, tx.rng());
             let new = NewCode { app, user, session, redirect_uri, scopes, challenge };
-            code::give(tx, new, &made, life)?;
-            Ok(Known::Allowed(made))
+            code::issue(tx, new, &code, ttl)?;
+            Ok(Consent::Granted(code))
         };
         self.guest.app.db.write(self.scope(user.to_string()), work).await
     }
 
-    /// Goes to the page with the question, by way of signing in if need be.
-    async fn question(self, visit: Option<Visit>) -> Result<Response> {
+    /// Redirects to the consent page, through the sign-in page if nobody is signed in.
+    async fn ask_for_consent(self, visit: Option<Visit>) -> Result<Response> {
         let id = self.client.id.to_string();
-        self.guest.app.paces.take(PACE, (self.guest.context.address(), id.as_str()))?;
+        self.guest
+            .app
+            .throttle
+            .check(REQUEST_LIMIT, (self.guest.context.address(), id.as_str()))?;
         let scope = self.scope(id);
         let signed_in = visit.is_some();
-        let who = visit.map(|visit| Answerer { user: visit.user, session: visit.session });
-        let Self { guest, client, way, asked } = self;
-        let keep = move |tx: &Tx<'_>| request::keep(tx, client.id, way, &asked, who);
-        let token = guest.app.db.write(scope, keep).await?;
-        let question = format!("/oauth/consent/{}", token.reveal());
+        let session = visit.map(|visit| UserSession { user: visit.user, session: visit.session });
+        let Self { guest, client, target, request } = self;
+        let store =
+            move |tx: &Tx<'_>| pending_request::create(tx, client.id, target, &request, session);
+        let token = guest.app.db.write(scope, store).await?;
+        let consent_page = format!("/oauth/consent/{}", token.reveal());
         if signed_in {
-            return Ok(see_other(&question));
+            return Ok(see_other(&consent_page));
         }
-        Ok(see_other(&format!("/sign-in?next={}", encoded(&question))))
+        Ok(see_other(&format!("/sign-in?next={}", url_encode(&consent_page))))
     }
 }

@@ -1,4 +1,4 @@
-//! The question: may this app act for you?
+//! The consent page, where the user allows or denies an app access.
 
 use askama::Template;
 use axum::response::{IntoResponse, Response};
@@ -6,17 +6,19 @@ use http::{Method, StatusCode};
 use kit::secret::{Token, TokenKind};
 use store::{Reader, Scope, Tx};
 
-use super::{back_to_app, is_good_in, stop};
+use super::{error_page, is_session_valid_in, redirect_to_app};
 use crate::accounts::rights::Scopes;
 use crate::error::Result;
 use crate::ids::AccountId;
+use crate::oauth::pending_request::{
+    self, AnswerResult, CodeOptions, ConsentPrompt, OpenResult, PendingRequest, UserSession,
+};
 use crate::oauth::redirect;
-use crate::oauth::request::{self, Answered, Answerer, Making, Opened, Pending, Question};
-use crate::oauth::words::{self, Words};
+use crate::oauth::scope_text::{self, ScopeText};
 use crate::web::caller::OwnAccount;
 use crate::web::page::{Frame, html_with_form_action};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, Posted, Refusal, Visitor, encoded, sign_in};
+use crate::web::path::PathParams;
+use crate::web::visitor::{PageError, PageResult, Visitor, VisitorForm, sign_in_url, url_encode};
 
 type Me = Visitor<OwnAccount>;
 
@@ -27,93 +29,111 @@ struct ConsentPage {
     app: String,
     club: String,
     registered_by: Option<String>,
-    /// Whose name is shown as the one who allows it.
+    /// Name of the signed-in user.
     name: String,
     email: String,
-    /// What it will be able to do.
-    can: Vec<Words>,
-    /// What it asks for but this user cannot allow.
-    left_out: Vec<Words>,
-    /// What it does not ask for, as the middle of a sentence.
-    beyond: String,
-    /// Where they go back to, and whether that is a program on this computer.
+    /// The scopes that the app gets if the user allows it.
+    granted: Vec<ScopeText>,
+    /// Requested scopes that the user cannot grant.
+    not_grantable: Vec<ScopeText>,
+    /// Scopes that the app does not request, as the middle of a sentence.
+    not_requested: String,
+    /// The host of the redirect URI.
     host: String,
-    near: bool,
-    belongs: bool,
+    /// Whether the redirect URI leads to a program on this computer.
+    is_local: bool,
+    /// Whether the user belongs to the app's club.
+    is_member: bool,
 }
 
 /// `GET /oauth/consent/{token}`.
-pub(super) async fn show(method: Method, At(token): At<String>, me: Me) -> Outcome {
+pub(super) async fn show(
+    method: Method,
+    PathParams(token): PathParams<String>,
+    me: Me,
+) -> PageResult {
     if method == Method::HEAD {
         return Ok(StatusCode::OK.into_response());
     }
-    let Some((token, pending)) = found(&me, &token).await? else { return Ok(gone()?) };
-    proven(&me, &pending).await?;
-    let who = answerer(&me);
-    let open = move |tx: &Tx<'_>| request::open(tx, &token, who);
+    let Some((token, pending)) = find_request(&me, &token).await? else {
+        return Ok(expired_page()?);
+    };
+    require_authentication(&me, &pending).await?;
+    let session = user_session(&me);
+    let open = move |tx: &Tx<'_>| pending_request::open(tx, &token, session);
     let opened = me.app().db.write(scope(&me, pending.account_id), open).await?;
     Ok(match opened {
-        Opened::Gone => gone()?,
-        Opened::Foreign => foreign()?,
-        Opened::Question(question) => page(&me, *question)?,
+        OpenResult::Gone => expired_page()?,
+        OpenResult::OtherSession => other_session_page()?,
+        OpenResult::Prompt(question) => page(&me, *question)?,
     })
 }
 
 /// `POST /oauth/consent/{token}`.
-pub(super) async fn answer(At(token): At<String>, posted: Posted<OwnAccount>) -> Outcome {
-    let Posted { visitor: me, form } = posted;
-    let Some((token, pending)) = found(&me, &token).await? else { return Ok(gone()?) };
-    proven(&me, &pending).await?;
-    let (who, allow) = (answerer(&me), form.text("answer") == "allow");
+pub(super) async fn answer(
+    PathParams(token): PathParams<String>,
+    posted: VisitorForm<OwnAccount>,
+) -> PageResult {
+    let VisitorForm { visitor: me, form } = posted;
+    let Some((token, pending)) = find_request(&me, &token).await? else {
+        return Ok(expired_page()?);
+    };
+    require_authentication(&me, &pending).await?;
+    let (session, allow) = (user_session(&me), form.text("answer") == "allow");
     let app = me.app();
-    let making = Making { key: app.secrets.key("oauth code"), life: app.config.oauth_code_ttl };
-    let work = move |tx: &Tx<'_>| request::answer(tx, &token, who, allow, &making);
-    let answered = app.db.write(scope(&me, pending.account_id), work).await?;
-    let home = app.home.as_str();
-    Ok(match answered {
-        Answered::Gone => gone()?,
-        Answered::Foreign => foreign()?,
-        Answered::Told(way, Ok(code)) => back_to_app(&way.back(home, &[("code", code.reveal())]))?,
-        Answered::Told(way, Err(refusal)) => back_to_app(&way.refused(home, refusal))?,
+    let options =
+        CodeOptions { key: app.secrets.key("oauth code"), ttl: app.config.oauth_code_ttl };
+    let work = move |tx: &Tx<'_>| pending_request::answer(tx, &token, session, allow, &options);
+    let result = app.db.write(scope(&me, pending.account_id), work).await?;
+    let issuer = app.base_url.as_str();
+    Ok(match result {
+        AnswerResult::Gone => expired_page()?,
+        AnswerResult::OtherSession => other_session_page()?,
+        AnswerResult::Redirect(target, Ok(code)) => {
+            redirect_to_app(&target.response_url(issuer, &[("code", code.reveal())]))?
+        }
+        AnswerResult::Redirect(target, Err(error)) => {
+            redirect_to_app(&target.error_url(issuer, error))?
+        }
     })
 }
 
-/// Sends whoever must first prove again who they are to do so.
-async fn proven(me: &Me, pending: &Pending) -> Outcome<()> {
-    if !is_good_in(&me.guest, pending.account_id, &me.visit).await? {
-        return Err(Refusal::First(sign_in(&me.guest.asked)));
+/// Redirects a user who must authenticate again first.
+async fn require_authentication(me: &Me, pending: &PendingRequest) -> PageResult<()> {
+    if !is_session_valid_in(&me.guest, pending.account_id, &me.visit).await? {
+        return Err(PageError::Redirect(sign_in_url(&me.guest.path_and_query)));
     }
-    if pending.wants_login() && me.visit.proved_at < pending.created_at {
-        let back = encoded(&me.guest.asked);
-        return Err(Refusal::First(format!("/confirm?next={back}")));
+    if pending.requires_login() && me.visit.proved_at < pending.created_at {
+        let back = url_encode(&me.guest.path_and_query);
+        return Err(PageError::Redirect(format!("/confirm?next={back}")));
     }
     Ok(())
 }
 
-/// The question under this token, whatever club it is about.
-async fn found(me: &Me, text: &str) -> Result<Option<(Token, Pending)>> {
+/// The pending request with this token, of any club.
+async fn find_request(me: &Me, text: &str) -> Result<Option<(Token, PendingRequest)>> {
     let Some(token) = Token::parse(TokenKind::Request, text) else { return Ok(None) };
-    let sought = token.clone();
-    let find = move |db: &Reader<'_>| request::find(db, &sought);
-    let pending = me.app().db.glance(Scope::system("consent"), find).await?;
+    let lookup_token = token.clone();
+    let find = move |db: &Reader<'_>| pending_request::find(db, &lookup_token);
+    let pending = me.app().db.read_inline(Scope::system("consent"), find).await?;
     Ok(pending.map(|pending| (token, pending)))
 }
 
-fn answerer(me: &Me) -> Answerer {
-    Answerer { user: me.visit.user, session: me.visit.session }
+fn user_session(me: &Me) -> UserSession {
+    UserSession { user: me.visit.user, session: me.visit.session }
 }
 
-/// The question is about the app's club, whichever club's pages are shown.
+/// The database scope of the app's club, which may not be the club whose pages are shown.
 fn scope(me: &Me, club: AccountId) -> Scope {
     Scope::account(club, me.visit.user.to_string()).for_request(me.guest.context.id())
 }
 
-fn page(me: &Me, question: Question) -> Result<Response> {
-    let Question { pending, app, club, registered_by, grantable } = question;
-    let belongs = grantable.is_some();
-    let asked = pending.scopes;
-    let can = grantable.map_or(Scopes::of([]), |grantable| grantable.shared(asked));
-    let left_out = Scopes::of(asked.names().filter(|name| !can.allow(*name)));
+fn page(me: &Me, prompt: ConsentPrompt) -> Result<Response> {
+    let ConsentPrompt { pending, app, club, registered_by, grantable } = prompt;
+    let is_member = grantable.is_some();
+    let requested = pending.scopes;
+    let granted = grantable.map_or(Scopes::of([]), |grantable| grantable.intersection(requested));
+    let not_grantable = Scopes::of(requested.names().filter(|name| !granted.contains(*name)));
     let page = ConsentPage {
         frame: me.guest.frame("Connect an app"),
         app: app.name,
@@ -121,24 +141,24 @@ fn page(me: &Me, question: Question) -> Result<Response> {
         registered_by,
         name: me.visit.name.clone(),
         email: me.visit.email.clone(),
-        can: words::of_all(can),
-        left_out: words::of_all(left_out),
-        beyond: words::beyond(asked),
+        granted: scope_text::describe_all(granted),
+        not_grantable: scope_text::describe_all(not_grantable),
+        not_requested: scope_text::list_missing(requested),
         host: redirect::host(&pending.redirect_uri).to_owned(),
-        near: redirect::is_near(&pending.redirect_uri),
-        belongs,
+        is_local: redirect::is_loopback(&pending.redirect_uri),
+        is_member,
     };
-    html_with_form_action(StatusCode::OK, &page, &redirect::source(&pending.redirect_uri))
+    html_with_form_action(StatusCode::OK, &page, &redirect::csp_source(&pending.redirect_uri))
 }
 
-fn gone() -> Result<Response> {
-    let text = "This question was already answered, or it has been open for too long.";
+fn expired_page() -> Result<Response> {
+    let text = "This request was already answered or has expired.";
     let advice = "Go back to the app and start again from there.";
-    stop(StatusCode::GONE, "Nothing left to ask", text, advice)
+    error_page(StatusCode::GONE, "Request expired", text, advice)
 }
 
-fn foreign() -> Result<Response> {
-    let text = "This question was asked in another browser, or to somebody else.";
+fn other_session_page() -> Result<Response> {
+    let text = "This request was opened in another browser or by another user.";
     let advice = "Go back to the app and start again from there.";
-    stop(StatusCode::FORBIDDEN, "This is not your question", text, advice)
+    error_page(StatusCode::FORBIDDEN, "Request not available", text, advice)
 }

@@ -1,4 +1,4 @@
-//! The pages on which a user is asked by an app, and those on which they take back what they allowed.
+//! Pages where users allow apps access and disconnect them.
 
 mod authorize;
 mod connected;
@@ -23,33 +23,38 @@ use crate::web::visitor::Guest;
 /// `/oauth/authorize`, `/oauth/consent/{token}`, `/account/apps`.
 pub fn router() -> Router<App> {
     Router::new()
-        .route("/oauth/authorize", get(authorize::ask))
+        .route("/oauth/authorize", get(authorize::authorize))
         .route("/oauth/consent/{token}", get(consent::show).post(consent::answer))
         .route("/account/apps", get(connected::list))
         .route("/account/apps/{app}/revoke", get(connected::confirm).post(connected::revoke))
 }
 
-/// A page that leads nowhere: the app did something wrong, or there is nothing left to ask.
+/// An error page that does not redirect to the app.
 #[derive(Template)]
 #[template(path = "oauth/stop.html")]
-struct Stop<'a> {
+struct ErrorPage<'a> {
     frame: Frame,
     text: &'a str,
-    /// What the person who looks at it can do.
+    /// What the user can do.
     advice: &'a str,
 }
 
-fn stop(status: StatusCode, title: &'static str, text: &str, advice: &str) -> Result<Response> {
-    html(status, &Stop { frame: Frame::plain(title), text, advice })
+fn error_page(
+    status: StatusCode,
+    title: &'static str,
+    text: &str,
+    advice: &str,
+) -> Result<Response> {
+    html(status, &ErrorPage { frame: Frame::plain(title), text, advice })
 }
 
-/// Whether the browser may act in the app's club, whichever club's pages it shows: whoever looks after that
-/// club is asked sooner who they are. If it may not, its session ends, so that they sign in again.
-async fn is_good_in(guest: &Guest, club: AccountId, visit: &Visit) -> Result<bool> {
+/// Whether the session is within the time limits of the user's role in the app's club, which may not be the club whose
+/// pages are shown. If not, ends the session, so that the user signs in again.
+async fn is_session_valid_in(guest: &Guest, club: AccountId, visit: &Visit) -> Result<bool> {
     let (user, session) = (visit.user, visit.session);
     let scope = Scope::account(club, user.to_string()).for_request(guest.context.id());
-    let role = guest.app.db.glance(scope, move |db| user::role_of(db, user)).await?;
-    if visit.is_good_for(role, guest.app.clock.now()) {
+    let role = guest.app.db.read_inline(scope, move |db| user::role_of(db, user)).await?;
+    if visit.is_valid_for_role(role, guest.app.clock.now()) {
         return Ok(true);
     }
     let end = move |tx: &Tx<'_>| session::end(tx, user, session);
@@ -57,12 +62,13 @@ async fn is_good_in(guest: &Guest, club: AccountId, visit: &Visit) -> Result<boo
     Ok(false)
 }
 
-/// Goes back to the app. Always with 303: no form is ever sent on.
-fn back_to_app(place: &str) -> Result<Response> {
-    let place = HeaderValue::from_str(place);
-    let place = place.map_err(|_| Error::internal("an app's address is not fit for a header"))?;
+/// Redirects to the app. Always with 303, so that the browser never posts the form to the app.
+fn redirect_to_app(url: &str) -> Result<Response> {
+    let location = HeaderValue::from_str(url);
+    let location =
+        location.map_err(|_| Error::internal("a redirect URI is not a valid header value"))?;
     let headers = [
-        (LOCATION, place),
+        (LOCATION, location),
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
         (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
     ];

@@ -1,46 +1,46 @@
-//! The JSON endpoints of the roster.
+//! The JSON endpoints of members and people.
 
 mod safeguarding;
 
 use axum::response::Response;
-use kit::word::Word;
-use kit::{Change, Day, words};
+use kit::string_enum::StringEnum;
+use kit::{Change, Day, Timestamp, string_enum};
 use utoipa_axum::routes;
 
 use crate::accounts::rights::ScopeName;
 use crate::error::Result;
 use crate::ids::{MemberId, PersonId, TeamId};
 use crate::paging::Order;
-use crate::roster::delicate::{Delicate, Sight, answered, within};
 use crate::roster::guardian::{self, NewGuardian};
 use crate::roster::member::{
     self, Member, MemberChange, MemberFilter, MemberStatus, MembershipChange, Role,
 };
-use crate::roster::newcomer::{self, NewMember, Newcomer, Newcomers};
+use crate::roster::new_members::{self, NewMember, RosterBatch, RosterBatchEntry};
 use crate::roster::person::PersonChange;
+use crate::roster::private_data::{HasPrivateData, PrivateAccess, redact_member, redact_response};
 use crate::roster::profile::{self, PeopleFilter, Profile, ProfileChange};
 use crate::teams::team;
-use crate::web::body::{Body, MaybeBody, NoBody};
-use crate::web::caller::{Caller, Needs, PeopleRead, RosterRead, RosterWrite};
+use crate::web::body::{Body, NoBody, OptionalBody};
+use crate::web::caller::{Caller, PeopleRead, Permission, RosterRead, RosterWrite};
 use crate::web::cursor::Paging;
-use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
-use crate::web::path::At;
-use crate::web::query::{FromQuery, Nothing, Params, Query};
-use crate::web::reply::{Many, One, Several};
+use crate::web::path::PathParams;
+use crate::web::query::{FromQuery, NoQuery, Params, Query};
+use crate::web::reply::{BatchResponse, ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
-const NAME: usize = 120;
-const WORD: usize = 60;
-const JERSEY: usize = 10;
-const POSITIONS: usize = 10;
-const PHONE: usize = 40;
-const EMAIL: usize = 254;
-const DETAILS: usize = 500;
-const NOTE: usize = 10_000;
-const BATCH: usize = 100;
+// Maximum lengths of texts in characters, and of lists in items.
+const MAX_NAME: usize = 120;
+const MAX_WORD: usize = 60;
+const MAX_JERSEY_NUMBER: usize = 10;
+const MAX_POSITIONS: usize = 10;
+const MAX_PHONE: usize = 40;
+const MAX_EMAIL: usize = 254;
+const MAX_DETAILS: usize = 500;
+const MAX_NOTE: usize = 10_000;
+const MAX_BATCH: usize = 100;
 
-/// The roster of a team, many newcomers at once, and people.
+/// Routes of the roster of a team, of batches and of people.
 pub fn routes(routes: Routes) -> Routes {
     let routes = routes
         .with(routes!(list, add))
@@ -53,217 +53,236 @@ pub fn routes(routes: Routes) -> Routes {
 
 /// List a team's members
 ///
-/// In order of creation, without those who were removed unless `status` says otherwise. What is
-/// private is left out unless `include=private` asks for it. Families see what is private of their own
-/// people only.
+/// Returns members in order of creation. Removed members are left out unless you filter by `status`. Private data is
+/// only included with `include=private`. Families only see the private data of their own people.
 #[utoipa::path(get, path = "/teams/{team_id}/roster", operation_id = "roster_list", tag = "Roster",
     params(
-        ("team_id" = TeamId, Path),
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many members to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<Order>, Query, description = "`asc` if left out."),
-        ("role" = Option<Role>, Query, description = "Only members who are this."),
-        ("status" = Option<String>, Query, description = "`active`, `injured`, `inactive`, `removed`, or `all`; everybody but removed members if left out."),
-        ("external_id" = Option<String>, Query, description = "Only the member with this id in another system."),
-        ("q" = Option<String>, Query, description = "Only members whose name or preferred name contains this, whatever its case."),
-        ("include" = Option<String>, Query, description = "`private` also shows contact data, birth dates, medical notes and guardians.")),
-    responses((status = 200, description = "A page of members.", body = Many<Member>), Problems),
+        ("team_id" = TeamId, Path, description = "ID of the team."),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of members per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
+        ("role" = Option<Role>, Query, description = "Only members with this role."),
+        ("status" = Option<String>, Query, description = "Filter by status: `active`, `injured`, `inactive`, `removed` or `all`. Default: all except removed members."),
+        ("external_id" = Option<String>, Query, description = "Only the member with this external ID."),
+        ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time."),
+        ("q" = Option<String>, Query, description = "Only members whose name or preferred name contains this text (case-insensitive)."),
+        ("include" = Option<String>, Query, description = "`private` includes contact data, birth dates, medical notes and guardians.")),
+    responses((status = 200, description = "A page of members.", body = ListResponse<Member>)),
     security(("key" = ["roster:read"])))]
 async fn list(
     caller: Caller<RosterRead>,
-    At(team): At<TeamId>,
+    PathParams(team): PathParams<TeamId>,
     Query(paging): Query<Paging<MemberFilter>>,
 ) -> Result<Response> {
-    caller.reaches(team)?;
+    caller.require_team(team)?;
     caller
-        .page_seen(
+        .page_audited(
             paging,
-            move |db, reach, filter, page| {
+            move |db, access, filter, page| {
                 let members = member::list(db, team, filter, page)?;
-                Ok(members.into_iter().map(|member| within(reach, member)).collect())
+                Ok(members.into_iter().map(|member| redact_member(access, member)).collect())
             },
-            Member::all_seen,
+            Member::list_audit_entry,
         )
         .await
 }
 
-/// Add somebody to a team
+/// Add a member to a team
 ///
-/// Makes a person and puts them on the team, or puts a person who is known already there
-/// (`person_id`). If somebody who looks like a new person is there already, the answer is 409
-/// `conflict` with the `candidates`: send the `person_id` of the right one, or `allow_duplicate`.
+/// Creates a person and adds them to the team, or adds an existing person (`person_id`). If a similar person exists, the
+/// request fails with 409 `conflict` and lists the `candidates`. Send the `person_id` of the right one, or set
+/// `allow_duplicate`.
 #[utoipa::path(post, path = "/teams/{team_id}/roster", operation_id = "roster_add", tag = "Roster",
-    params(("team_id" = TeamId, Path)),
+    params(("team_id" = TeamId, Path, description = "ID of the team.")),
     request_body(content = NewMember, example = json!({ "first_name": "Inês", "last_name": "Duarte", "jersey_number": "7",
         "birth_date": "2014-02-27", "positions": ["goalkeeper"],
         "guardians": [{ "first_name": "Rita", "last_name": "Duarte", "relationship": "mother", "email": "rita@example.org" }] })),
-    responses((status = 201, description = "The new member.", body = One<Member>), Problems),
+    responses((status = 201, description = "The new member.", body = ObjectResponse<Member>)),
     security(("key" = ["roster:write"])))]
 async fn add(
     caller: Caller<RosterWrite>,
-    At(team): At<TeamId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(team): PathParams<TeamId>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<NewMember>,
 ) -> Result<Response> {
-    caller.reaches(team)?;
-    let (reach, sight) = (caller.reach(), sight(&caller, body.value.person_id.is_none()));
+    caller.require_team(team)?;
+    let (access, private_access) =
+        (caller.team_access(), private_access(&caller, body.value.person_id.is_none()));
     caller
         .create_for(body, move |tx, new, expected| {
             expected.check(team::find(tx, team))?;
-            answered(tx, sight, newcomer::add(tx, &reach, team, new)?)
+            redact_response(tx, private_access, new_members::add(tx, &access, team, new)?)
         })
         .await
 }
 
-/// Get a member
+/// Retrieve a member
+///
+/// Returns a member with private fields.
 #[utoipa::path(get, path = "/teams/{team_id}/roster/{member_id}", operation_id = "roster_get", tag = "Roster",
-    params(("team_id" = TeamId, Path), ("member_id" = MemberId, Path)),
-    responses((status = 200, description = "The member, in full.", body = One<Member>), Problems),
+    params(("team_id" = TeamId, Path, description = "ID of the team."),
+        ("member_id" = MemberId, Path, description = "ID of the member.")),
+    responses((status = 200, description = "The member with private data.", body = ObjectResponse<Member>)),
     security(("key" = ["roster:read"])))]
 async fn find(
     caller: Caller<RosterRead>,
-    At((team, id)): At<(TeamId, MemberId)>,
-    Query(Nothing): Query<Nothing>,
+    PathParams((team, id)): PathParams<(TeamId, MemberId)>,
+    Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
-    caller.reaches(team)?;
-    let reach = caller.reach();
-    caller.one_seen(move |db| Ok(within(&reach, member::show(db, team, id)?)), Member::seen).await
+    caller.require_team(team)?;
+    let access = caller.team_access();
+    caller
+        .one_audited(
+            move |db| Ok(redact_member(&access, member::show(db, team, id)?)),
+            Member::read_audit_entry,
+        )
+        .await
 }
 
-/// Change a member
+/// Update a member
 ///
-/// Members that are left out stay as they are; `null` clears. What is said of the person holds on
-/// every team they are on. `guardians` replaces all guardians.
+/// Omitted fields stay unchanged; `null` clears a field. Fields of the person change on all teams that the
+/// person is on. `guardians` replaces all guardians.
 #[utoipa::path(patch, path = "/teams/{team_id}/roster/{member_id}", operation_id = "roster_update", tag = "Roster",
-    params(("team_id" = TeamId, Path), ("member_id" = MemberId, Path)),
+    params(("team_id" = TeamId, Path, description = "ID of the team."),
+        ("member_id" = MemberId, Path, description = "ID of the member.")),
     request_body(content = MemberChange, example = json!({ "jersey_number": "00", "status": "injured", "phone": null })),
-    responses((status = 200, description = "The member after the change.", body = One<Member>), Problems),
+    responses((status = 200, description = "The updated member.", body = ObjectResponse<Member>)),
     security(("key" = ["roster:write"])))]
 async fn change(
     caller: Caller<RosterWrite>,
-    At(at): At<(TeamId, MemberId)>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(at): PathParams<(TeamId, MemberId)>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<MemberChange>,
 ) -> Result<Response> {
-    caller.reaches(at.0)?;
-    let wrote = matches!(body.value.person.medical_note, Change::Set(_));
-    let (reach, sight) = (caller.reach(), sight(&caller, wrote));
+    caller.require_team(at.0)?;
+    let wrote_note = matches!(body.value.person.medical_note, Change::Set(_));
+    let (access, private_access) = (caller.team_access(), private_access(&caller, wrote_note));
     caller
         .change(body, move |tx, change, expected| {
-            answered(tx, sight, member::change(tx, &reach, at, expected, change)?)
+            redact_response(tx, private_access, member::change(tx, &access, at, expected, change)?)
         })
         .await
 }
 
 /// Remove a member
 ///
-/// The person leaves the team; the history stays. Whoever comes back is added again.
+/// Removes the person from the team. The history is kept. To bring the person back, add them again.
 #[utoipa::path(delete, path = "/teams/{team_id}/roster/{member_id}", operation_id = "roster_remove", tag = "Roster",
-    params(("team_id" = TeamId, Path), ("member_id" = MemberId, Path)),
-    responses((status = 200, description = "The removed member.", body = One<Member>), Problems),
+    params(("team_id" = TeamId, Path, description = "ID of the team."),
+        ("member_id" = MemberId, Path, description = "ID of the member.")),
+    responses((status = 200, description = "The removed member.", body = ObjectResponse<Member>)),
     security(("key" = ["roster:write"])))]
 async fn remove(
     caller: Caller<RosterWrite>,
-    At(at): At<(TeamId, MemberId)>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NoBody>,
+    PathParams(at): PathParams<(TeamId, MemberId)>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NoBody>,
 ) -> Result<Response> {
-    caller.reaches(at.0)?;
-    let (reach, sight) = (caller.reach(), sight(&caller, false));
+    caller.require_team(at.0)?;
+    let (access, private_access) = (caller.team_access(), private_access(&caller, false));
     caller
         .change(body, move |tx, NoBody, expected| {
-            answered(tx, sight, within(&reach, member::remove(tx, at, expected)?))
+            redact_response(
+                tx,
+                private_access,
+                redact_member(&access, member::remove(tx, at, expected)?),
+            )
         })
         .await
 }
 
-/// Add many people at once
+/// Add members in a batch
 ///
-/// Up to 100, on one team or several: all of them, or none. Every fault is told with its place, such as
-/// `/members/3/email`; people who look like somebody else in the same body are faults too.
-#[utoipa::path(post, path = "/roster/batch", operation_id = "roster_add_all", tag = "Roster",
-    request_body(content = Newcomers, example = json!({ "members": [
+/// Adds up to 100 members to one team or several. Either all of them are added, or none. Every problem is reported with
+/// its location, such as `/members/3/email`. Similar people in the same batch are reported too.
+#[utoipa::path(post, path = "/roster/batch", operation_id = "roster_add_batch", tag = "Roster",
+    request_body(content = RosterBatch, example = json!({ "members": [
         { "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "first_name": "Inês", "last_name": "Duarte" },
         { "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "first_name": "Tomás", "role": "coach" }] })),
-    responses((status = 201, description = "The new members, in the order they were sent.", body = Several<Member>), Problems),
+    responses((status = 201, description = "The new members, in the order they were sent.", body = BatchResponse<Member>)),
     security(("key" = ["roster:write"])))]
 async fn add_all(
     caller: Caller<RosterWrite>,
-    Query(Nothing): Query<Nothing>,
-    body: Body<Newcomers>,
+    Query(NoQuery): Query<NoQuery>,
+    body: Body<RosterBatch>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.create_all(body, move |tx, all| newcomer::add_all(tx, &reach, all)).await
+    let access = caller.team_access();
+    caller.create_all(body, move |tx, all| new_members::add_all(tx, &access, all)).await
 }
 
 /// List people
 ///
-/// Everybody the club knows, in order of creation: members of teams and guardians. What is private is
-/// left out unless `include=private` asks for it.
+/// Returns all members and guardians of the club, in order of creation. Private data is only included with
+/// `include=private`.
 #[utoipa::path(get, path = "/people", operation_id = "people_list", tag = "Roster",
     params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many people to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<Order>, Query, description = "`asc` if left out."),
-        ("q" = Option<String>, Query, description = "Only people whose name or preferred name contains this, whatever its case."),
-        ("email" = Option<String>, Query, description = "Only people with this address of mail, whatever its case."),
-        ("include" = Option<String>, Query, description = "`private` also shows contact data, birth dates, medical notes and guardians.")),
-    responses((status = 200, description = "A page of people.", body = Many<Profile>), Problems),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of people per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
+        ("q" = Option<String>, Query, description = "Only people whose name or preferred name contains this text (case-insensitive)."),
+        ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time."),
+        ("email" = Option<String>, Query, description = "Only people with this email address (case-insensitive)."),
+        ("include" = Option<String>, Query, description = "`private` includes contact data, birth dates, medical notes and guardians.")),
+    responses((status = 200, description = "A page of people.", body = ListResponse<Profile>)),
     security(("key" = ["roster:read"])))]
 async fn list_people(
     caller: Caller<PeopleRead>,
     Query(paging): Query<Paging<PeopleFilter>>,
 ) -> Result<Response> {
-    caller.page_seen(paging, profile::list, Profile::all_seen).await
+    caller.page_audited(paging, profile::list, Profile::list_audit_entry).await
 }
 
-/// Get a person
+/// Retrieve a person
 ///
-/// Coaches see the people of their teams, families themselves and those they look after.
+/// Coaches and managers see the people of their teams. Other users see themselves and their dependents.
 #[utoipa::path(get, path = "/people/{person_id}", operation_id = "people_get", tag = "Roster",
-    params(("person_id" = PersonId, Path)),
-    responses((status = 200, description = "The person, in full.", body = One<Profile>), Problems),
+    params(("person_id" = PersonId, Path, description = "ID of the person.")),
+    responses((status = 200, description = "The person with private data.", body = ObjectResponse<Profile>)),
     security(("key" = ["roster:read"])))]
 async fn find_person(
     caller: Caller<RosterRead>,
-    At(id): At<PersonId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<PersonId>,
+    Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.one_seen(move |db| profile::show(db, &reach, id), Profile::seen).await
+    let access = caller.team_access();
+    caller.one_audited(move |db| profile::show(db, &access, id), Profile::read_audit_entry).await
 }
 
-/// Change a person
+/// Update a person
 ///
-/// Members that are left out stay as they are; `null` clears. The change holds on every team the
-/// person is on.
+/// Omitted fields stay unchanged; `null` clears a field. The change applies to all teams that the person is
+/// on.
 #[utoipa::path(patch, path = "/people/{person_id}", operation_id = "people_update", tag = "Roster",
-    params(("person_id" = PersonId, Path)),
+    params(("person_id" = PersonId, Path, description = "ID of the person.")),
     request_body(content = ProfileChange, example = json!({ "preferred_name": "Nini", "phone": "912 345 678" })),
-    responses((status = 200, description = "The person after the change.", body = One<Profile>), Problems),
+    responses((status = 200, description = "The updated person.", body = ObjectResponse<Profile>)),
     security(("key" = ["roster:write"])))]
 async fn change_person(
     caller: Caller<RosterWrite>,
-    At(id): At<PersonId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<PersonId>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<ProfileChange>,
 ) -> Result<Response> {
-    let wrote = matches!(body.value.person.medical_note, Change::Set(_));
-    let (reach, sight) = (caller.reach(), sight(&caller, wrote));
+    let wrote_note = matches!(body.value.person.medical_note, Change::Set(_));
+    let (access, private_access) = (caller.team_access(), private_access(&caller, wrote_note));
     caller
         .change(body, move |tx, change, expected| {
-            answered(tx, sight, profile::change(tx, &reach, id, expected, change)?)
+            redact_response(tx, private_access, profile::change(tx, &access, id, expected, change)?)
         })
         .await
 }
 
-/// How the answer to a change is shown to this caller.
-fn sight<N: Needs>(caller: &Caller<N>, wrote: bool) -> Sight {
-    Sight { reads: caller.credential().scopes.allow(ScopeName::RosterRead), wrote }
+/// Whether the response to a write request may include private data.
+fn private_access<N: Permission>(caller: &Caller<N>, wrote_note: bool) -> PrivateAccess {
+    PrivateAccess {
+        can_read: caller.credential().scopes.contains(ScopeName::RosterRead),
+        wrote_note,
+    }
 }
 
-words! {
-    /// What a list shows beside the usual.
+string_enum! {
+    /// The optional parts of a list.
     enum Include {
         Private = "private",
     }
@@ -273,39 +292,44 @@ impl FromBody for NewMember {
     fn read(fields: &mut Fields) -> Self {
         let person_id = fields.id("person_id").apply(None);
         let new = Self {
-            person: said_of_person(fields),
-            membership: said_of_membership(fields),
+            person: read_person_change(fields),
+            membership: read_membership_change(fields),
             guardians: guardians(fields).apply(None).unwrap_or_default(),
             allow_duplicate: fields.flag("allow_duplicate").apply_or(false, false),
             person_id,
         };
         if new.person_id.is_none() {
             if new.person.first_name.is_none() && !fields.is_faulty("first_name") {
-                fields.fault("first_name", "required", "This member is required.");
+                fields.fault(
+                    "first_name",
+                    "required",
+                    "This field is required without `person_id`.",
+                );
             }
             return new;
         }
         let guardians = (!new.guardians.is_empty()).then_some("guardians");
-        for name in new.person.said().chain(guardians) {
-            let detail = "This cannot be said together with person_id; change the person instead.";
+        for name in new.person.given_fields().chain(guardians) {
+            let detail =
+                "This field is not allowed together with `person_id`. Update the person instead.";
             fields.fault(name, "not_with_person_id", detail);
         }
         new
     }
 }
 
-impl FromBody for Newcomers {
-    const LARGEST: usize = 5 * 1024 * 1024;
+impl FromBody for RosterBatch {
+    const MAX_BYTES: usize = 5 * 1024 * 1024;
 
     fn read(fields: &mut Fields) -> Self {
-        let members = fields.objects("members", BATCH, |fields| {
+        let members = fields.objects("members", MAX_BATCH, |fields| {
             let team_id = fields.id("team_id");
-            let team_id = fields.required("team_id", team_id).unwrap_or(TeamId::LEAST);
-            Newcomer { team_id, new: NewMember::read(fields) }
+            let team_id = fields.required("team_id", team_id).unwrap_or(TeamId::MIN);
+            RosterBatchEntry { team_id, new: NewMember::read(fields) }
         });
         let members = fields.required("members", members).unwrap_or_default();
         if members.is_empty() && !fields.is_faulty("members") {
-            fields.fault("members", "empty", "There must be at least one.");
+            fields.fault("members", "empty", "The list must have at least one item.");
         }
         Self { members }
     }
@@ -314,8 +338,8 @@ impl FromBody for Newcomers {
 impl FromBody for MemberChange {
     fn read(fields: &mut Fields) -> Self {
         Self {
-            person: said_of_person(fields),
-            membership: said_of_membership(fields),
+            person: read_person_change(fields),
+            membership: read_membership_change(fields),
             guardians: guardians(fields),
         }
     }
@@ -323,21 +347,21 @@ impl FromBody for MemberChange {
 
 impl FromBody for ProfileChange {
     fn read(fields: &mut Fields) -> Self {
-        Self { person: said_of_person(fields), wants_email: fields.flag("wants_email") }
+        Self { person: read_person_change(fields), email_opt_in: fields.flag("email_opt_in") }
     }
 }
 
-fn said_of_person(fields: &mut Fields) -> PersonChange {
+fn read_person_change(fields: &mut Fields) -> PersonChange {
     PersonChange {
-        first_name: fields.kept_line("first_name", NAME),
-        last_name: fields.line("last_name", NAME),
-        preferred_name: fields.line("preferred_name", NAME),
+        first_name: fields.non_null_line("first_name", MAX_NAME),
+        last_name: fields.line("last_name", MAX_NAME),
+        preferred_name: fields.line("preferred_name", MAX_NAME),
         birth_date: birth_date(fields),
         email: fields.email("email"),
-        phone: fields.line("phone", PHONE),
-        address: fields.block("address", DETAILS),
-        emergency_contact: fields.block("emergency_contact", DETAILS),
-        medical_note: fields.block("medical_note", NOTE),
+        phone: fields.line("phone", MAX_PHONE),
+        address: fields.block("address", MAX_DETAILS),
+        emergency_contact: fields.block("emergency_contact", MAX_DETAILS),
+        medical_note: fields.block("medical_note", MAX_NOTE),
     }
 }
 
@@ -345,30 +369,32 @@ fn birth_date(fields: &mut Fields) -> Change<Day> {
     let day = fields.day("birth_date");
     match day {
         Change::Set(day) if day.to_string().as_str() < "1900" => {
-            fields.fault("birth_date", "out_of_range", "Nobody who plays was born before 1900.");
+            fields.fault("birth_date", "out_of_range", "`birth_date` must be 1900-01-01 or later.");
             Change::Keep
         }
         day => day,
     }
 }
 
-fn said_of_membership(fields: &mut Fields) -> MembershipChange {
+fn read_membership_change(fields: &mut Fields) -> MembershipChange {
     MembershipChange {
-        role: fields.word("role"),
-        jersey_number: fields.line("jersey_number", JERSEY),
-        positions: fields.lines("positions", POSITIONS, WORD),
+        role: fields.enum_value("role"),
+        jersey_number: fields.line("jersey_number", MAX_JERSEY_NUMBER),
+        positions: fields.lines("positions", MAX_POSITIONS, MAX_WORD),
         status: status(fields),
         joined_on: fields.day("joined_on"),
         left_on: fields.day("left_on"),
-        external_id: fields.line("external_id", NAME),
+        external_id: fields.line("external_id", MAX_NAME),
         metadata: fields.metadata("metadata"),
     }
 }
 
 fn status(fields: &mut Fields) -> Change<MemberStatus> {
-    match fields.word("status") {
+    match fields.enum_value("status") {
         Change::Set(MemberStatus::Removed) => {
-            fields.fault("status", "unknown_value", "A member is removed with DELETE.");
+            let detail =
+                "You cannot set the status to `removed`. Remove the member with DELETE instead.";
+            fields.fault("status", "unknown_value", detail);
             Change::Keep
         }
         status => status,
@@ -376,20 +402,20 @@ fn status(fields: &mut Fields) -> Change<MemberStatus> {
 }
 
 fn guardians(fields: &mut Fields) -> Change<Vec<NewGuardian>> {
-    fields.objects("guardians", guardian::MOST, |fields| {
+    fields.objects("guardians", guardian::MAX_GUARDIANS, |fields| {
         let id = fields.id("id");
         let first_name = match &id {
-            Change::Set(_) => fields.kept_line("first_name", NAME),
-            _ => Some(fields.required_line("first_name", NAME)),
+            Change::Set(_) => fields.non_null_line("first_name", MAX_NAME),
+            _ => Some(fields.required_line("first_name", MAX_NAME)),
         };
         NewGuardian {
             id: id.apply(None),
             first_name,
-            last_name: fields.line("last_name", NAME),
-            relationship: fields.line("relationship", WORD),
+            last_name: fields.line("last_name", MAX_NAME),
+            relationship: fields.line("relationship", MAX_WORD),
             email: fields.email("email"),
-            phone: fields.line("phone", PHONE),
-            may_pick_up: fields.flag("may_pick_up"),
+            phone: fields.line("phone", MAX_PHONE),
+            can_pick_up: fields.flag("can_pick_up"),
             receives_messages: fields.flag("receives_messages"),
             confirmed: fields.flag("confirmed"),
         }
@@ -398,19 +424,20 @@ fn guardians(fields: &mut Fields) -> Change<Vec<NewGuardian>> {
 
 impl FromQuery for MemberFilter {
     fn read(params: &mut Params) -> Self {
-        let asked = params.take("status");
-        let status = asked.as_deref().and_then(MemberStatus::parse);
-        if asked.as_deref().is_some_and(|word| status.is_none() && word != "all") {
-            let detail = format!("This must be one of: {}, all.", MemberStatus::choices());
+        let value = params.take("status");
+        let status = value.as_deref().and_then(MemberStatus::parse);
+        if value.as_deref().is_some_and(|word| status.is_none() && word != "all") {
+            let detail = format!("`status` must be one of: {}, all.", MemberStatus::choices());
             params.fault("status", "unknown_value", detail);
         }
         Self {
-            role: params.word("role"),
+            role: params.enum_value("role"),
             status,
-            hidden: asked.is_none().then_some(MemberStatus::Removed),
-            external_id: params.line("external_id", NAME),
-            q: params.line("q", NAME),
-            private: params.word("include") == Some(Include::Private),
+            excluded_status: value.is_none().then_some(MemberStatus::Removed),
+            external_id: params.line("external_id", MAX_NAME),
+            updated_since: params.timestamp("updated_since"),
+            q: params.line("q", MAX_NAME),
+            private: params.enum_value("include") == Some(Include::Private),
         }
     }
 }
@@ -418,9 +445,10 @@ impl FromQuery for MemberFilter {
 impl FromQuery for PeopleFilter {
     fn read(params: &mut Params) -> Self {
         Self {
-            q: params.line("q", NAME),
-            email: params.line("email", EMAIL),
-            private: params.word("include") == Some(Include::Private),
+            q: params.line("q", MAX_NAME),
+            email: params.line("email", MAX_EMAIL),
+            updated_since: params.timestamp("updated_since"),
+            private: params.enum_value("include") == Some(Include::Private),
         }
     }
 }

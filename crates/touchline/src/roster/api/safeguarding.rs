@@ -1,23 +1,22 @@
-//! The JSON endpoints that change how a person is protected.
+//! The JSON endpoints that change the protection of a person.
 
 use axum::response::Response;
 use serde_json::json;
 use store::Reader;
 use utoipa_axum::routes;
 
-use super::sight;
+use super::private_access;
 use crate::error::Result;
 use crate::ids::PersonId;
-use crate::roster::delicate::answered;
+use crate::roster::private_data::redact_response;
 use crate::roster::profile::{self, Profile};
 use crate::roster::{pages, person, safeguarding as rules};
-use crate::signals::Tell;
-use crate::web::body::{MaybeBody, NoBody};
+use crate::signals::Publish;
+use crate::web::body::{NoBody, OptionalBody};
 use crate::web::caller::{AdultsConfirm, Caller, RosterWrite};
-use crate::web::docs::Problems;
-use crate::web::path::At;
-use crate::web::query::{Nothing, Query};
-use crate::web::reply::One;
+use crate::web::path::PathParams;
+use crate::web::query::{NoQuery, Query};
+use crate::web::reply::ObjectResponse;
 use crate::web::routes::Routes;
 
 pub(super) fn routes(routes: Routes) -> Routes {
@@ -29,74 +28,73 @@ pub(super) fn routes(routes: Routes) -> Routes {
 
 /// Confirm that a person is an adult
 ///
-/// For admins. The person is no longer treated as a minor, and counts as the second adult on messages to
-/// minors. Refused while the birth date says that they are under 18. The guardians of a former minor are told
-/// by email.
+/// Only for admins. The person is no longer treated as a minor, and counts as the second adult in conversations with
+/// minors. Fails if they are under 18 according to their birth date. The guardians of a former minor get an email.
 #[utoipa::path(post, path = "/people/{person_id}/confirm_adult", operation_id = "people_confirm_adult", tag = "Roster",
-    params(("person_id" = PersonId, Path)),
-    responses((status = 200, description = "The person after the change.", body = One<Profile>), Problems),
+    params(("person_id" = PersonId, Path, description = "ID of the person.")),
+    responses((status = 200, description = "The updated person.", body = ObjectResponse<Profile>)),
     security(("key" = ["roster:write"])))]
 async fn confirm_adult(
     caller: Caller<AdultsConfirm>,
-    At(id): At<PersonId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NoBody>,
+    PathParams(id): PathParams<PersonId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NoBody>,
 ) -> Result<Response> {
-    let (reach, sight) = (caller.reach(), sight(&caller, false));
+    let (access, private_access) = (caller.team_access(), private_access(&caller, false));
     caller
         .change(body, move |tx, NoBody, expected| {
-            expected.check(person::reachable(tx, &reach, id))?;
-            answered(tx, sight, rules::confirm_adult(tx, &reach, id)?)
+            expected.check(person::find_visible(tx, &access, id))?;
+            redact_response(tx, private_access, rules::confirm_adult(tx, &access, id)?)
         })
         .await
 }
 
 /// Treat a person as a minor
 ///
-/// Until an admin confirms that they are an adult. Anybody who may change the person may do this: it only
-/// ever raises their protection.
+/// The person is treated as a minor until an admin confirms that they are an adult. Everybody who may update the person
+/// may do this, because it only increases their protection.
 #[utoipa::path(post, path = "/people/{person_id}/mark_minor", operation_id = "people_mark_minor", tag = "Roster",
-    params(("person_id" = PersonId, Path)),
-    responses((status = 200, description = "The person after the change.", body = One<Profile>), Problems),
+    params(("person_id" = PersonId, Path, description = "ID of the person.")),
+    responses((status = 200, description = "The updated person.", body = ObjectResponse<Profile>)),
     security(("key" = ["roster:write"])))]
 async fn mark_minor(
     caller: Caller<RosterWrite>,
-    At(id): At<PersonId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NoBody>,
+    PathParams(id): PathParams<PersonId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NoBody>,
 ) -> Result<Response> {
-    let (reach, sight) = (caller.reach(), sight(&caller, false));
+    let (access, private_access) = (caller.team_access(), private_access(&caller, false));
     caller
         .change(body, move |tx, NoBody, expected| {
-            expected.check(person::reachable(tx, &reach, id))?;
-            answered(tx, sight, rules::mark_minor(tx, &reach, id)?)
+            expected.check(person::find_visible(tx, &access, id))?;
+            redact_response(tx, private_access, rules::mark_minor(tx, &access, id)?)
         })
         .await
 }
 
 /// Ask a person to confirm their email address
 ///
-/// Sends them an email with a link. Somebody who does not sign in counts as the second adult on messages to
-/// minors only with a confirmed address.
+/// Sends the person an email with a link. A person who does not sign in counts as the second adult in conversations with
+/// minors only if they have confirmed their address.
 #[utoipa::path(post, path = "/people/{person_id}/request_email_confirmation", operation_id = "people_request_email_confirmation", tag = "Roster",
-    params(("person_id" = PersonId, Path)),
-    responses((status = 200, description = "The person.", body = One<Profile>), Problems),
+    params(("person_id" = PersonId, Path, description = "ID of the person.")),
+    responses((status = 200, description = "The person.", body = ObjectResponse<Profile>)),
     security(("key" = ["roster:write"])))]
 async fn request_email_confirmation(
     caller: Caller<RosterWrite>,
-    At(id): At<PersonId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NoBody>,
+    PathParams(id): PathParams<PersonId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NoBody>,
 ) -> Result<Response> {
-    let (reach, sight) = (caller.reach(), sight(&caller, false));
-    let (wide, expected) = (reach.clone(), caller.expected()?);
-    let look = move |db: &Reader<'_>| expected.check(person::reachable(db, &wide, id));
-    let person = caller.app().db.read(caller.scope(), look).await?;
+    let (access, private_access) = (caller.team_access(), private_access(&caller, false));
+    let (read_access, expected) = (access.clone(), caller.if_match()?);
+    let read = move |db: &Reader<'_>| expected.check(person::find_visible(db, &read_access, id));
+    let person = caller.app().db.read(caller.scope(), read).await?;
     pages::send_link(caller.app(), caller.credential().account_id, &person).await?;
     caller
         .change(body, move |tx, NoBody, _| {
             tx.audit("person.email_confirmation_sent", &id.to_string(), &json!({}))?;
-            answered(tx, sight, profile::show(tx, &reach, id)?)
+            redact_response(tx, private_access, profile::show(tx, &access, id)?)
         })
         .await
 }

@@ -1,27 +1,29 @@
-//! The JSON endpoints of codes that make orders cheaper.
+//! JSON endpoints for discount codes.
 
 use axum::response::Response;
+use kit::Timestamp;
 use utoipa_axum::routes;
 
 use crate::error::Result;
 use crate::ids::DiscountId;
-use crate::money::MOST;
+use crate::money::MAX_AMOUNT;
 use crate::paging::Order;
 use crate::shop::discount::{self, Discount, DiscountChange, DiscountFilter, NewDiscount, Status};
-use crate::web::body::{Body, MaybeBody, NoBody};
+use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, MoneyManage};
 use crate::web::cursor::Paging;
-use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
-use crate::web::path::At;
-use crate::web::query::{FromQuery, Nothing, Params, Query};
-use crate::web::reply::{Many, One};
+use crate::web::path::PathParams;
+use crate::web::query::{FromQuery, NoQuery, Params, Query};
+use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
-pub(in crate::shop) const CODE: usize = 40;
-const WHOLE: i64 = 10_000;
-/// How often a code can be used at most.
-const USES: i64 = 1_000_000_000;
+/// Maximum length of a code.
+pub(in crate::shop) const MAX_CODE_LENGTH: usize = 40;
+/// 100 % in basis points.
+const MAX_PERCENT_BPS: i64 = 10_000;
+/// Highest usage limit that can be set.
+const MAX_USAGE_LIMIT: i64 = 1_000_000_000;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list, create)).with(routes!(find, change, archive))
@@ -29,70 +31,73 @@ pub(super) fn routes(routes: Routes) -> Routes {
 
 /// List discount codes
 ///
-/// In order of creation. Only those that can be used, unless `status` says otherwise. For admins, and for keys
-/// that may write orders and reach every team: whoever knows a code can use it.
+/// Lists active codes by default, oldest first. Only available to admins, and to keys with `orders:write` and access to
+/// all teams, because everybody who knows a code can use it.
 #[utoipa::path(get, path = "/discounts", operation_id = "discounts_list", tag = "Store",
     params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many codes to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<Order>, Query, description = "`asc` if left out."),
-        ("status" = Option<String>, Query, description = "`active` (if left out), `archived` or `all`."),
-        ("code" = Option<String>, Query, description = "Only this code, whatever its case.")),
-    responses((status = 200, description = "A page of codes.", body = Many<Discount>), Problems),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of codes per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
+        ("status" = Option<String>, Query, description = "Filter by status: `active` (default), `archived` or `all`."),
+        ("code" = Option<String>, Query, description = "Only the discount with this code (case-insensitive)."),
+        ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time.")),
+    responses((status = 200, description = "A page of discount codes.", body = ListResponse<Discount>)),
     security(("key" = ["orders:write"])))]
 async fn list(
     caller: Caller<MoneyManage>,
     Query(paging): Query<Paging<DiscountFilter>>,
 ) -> Result<Response> {
-    caller.reaches_all()?;
+    caller.require_all_teams()?;
     caller.page(paging, |db, _, filter, page| discount::list(db, filter, page)).await
 }
 
 /// Create a discount code
 ///
-/// With `amount` and `currency`, or with `percent_bp` in basis points.
+/// Send either `amount` and `currency`, or `percent_bps` in basis points.
 #[utoipa::path(post, path = "/discounts", operation_id = "discounts_create", tag = "Store",
-    request_body(content = NewDiscount, example = json!({ "code": "SIBLING10", "percent_bp": 1000, "most_uses": 50 })),
-    responses((status = 201, description = "The new code.", body = One<Discount>), Problems),
+    request_body(content = NewDiscount, example = json!({ "code": "SIBLING10", "percent_bps": 1000, "max_uses": 50 })),
+    responses((status = 201, description = "The new discount code.", body = ObjectResponse<Discount>)),
     security(("key" = ["orders:write"])))]
 async fn create(
     caller: Caller<MoneyManage>,
-    Query(Nothing): Query<Nothing>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<NewDiscount>,
 ) -> Result<Response> {
-    caller.reaches_all()?;
+    caller.require_all_teams()?;
     caller.create(body, discount::create).await
 }
 
-/// Get a discount code
+/// Retrieve a discount code
+///
+/// Returns a discount code with its number of uses.
 #[utoipa::path(get, path = "/discounts/{discount_id}", operation_id = "discounts_get", tag = "Store",
-    params(("discount_id" = DiscountId, Path)),
-    responses((status = 200, description = "The code.", body = One<Discount>), Problems),
+    params(("discount_id" = DiscountId, Path, description = "ID of the discount code.")),
+    responses((status = 200, description = "The discount code.", body = ObjectResponse<Discount>)),
     security(("key" = ["orders:write"])))]
 async fn find(
     caller: Caller<MoneyManage>,
-    At(id): At<DiscountId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<DiscountId>,
+    Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
-    caller.reaches_all()?;
+    caller.require_all_teams()?;
     caller.one(move |db| discount::find(db, id)).await
 }
 
-/// Change a discount code
+/// Update a discount code
 ///
-/// Members that are left out stay as they are; `null` clears. Orders that used it stay as they are.
+/// Omitted fields stay unchanged; `null` clears a field. Existing orders keep their discount.
 #[utoipa::path(patch, path = "/discounts/{discount_id}", operation_id = "discounts_update", tag = "Store",
-    params(("discount_id" = DiscountId, Path)),
-    request_body(content = DiscountChange, example = json!({ "most_uses": 100 })),
-    responses((status = 200, description = "The code after the change.", body = One<Discount>), Problems),
+    params(("discount_id" = DiscountId, Path, description = "ID of the discount code.")),
+    request_body(content = DiscountChange, example = json!({ "max_uses": 100 })),
+    responses((status = 200, description = "The updated discount code.", body = ObjectResponse<Discount>)),
     security(("key" = ["orders:write"])))]
 async fn change(
     caller: Caller<MoneyManage>,
-    At(id): At<DiscountId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<DiscountId>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<DiscountChange>,
 ) -> Result<Response> {
-    caller.reaches_all()?;
+    caller.require_all_teams()?;
     caller
         .change(body, move |tx, change, expected| discount::change(tx, id, expected, change))
         .await
@@ -100,34 +105,35 @@ async fn change(
 
 /// Archive a discount code
 ///
-/// It can no longer be used, and another code can be written like it.
+/// The code can no longer be used, and its name becomes available for a new code.
 #[utoipa::path(delete, path = "/discounts/{discount_id}", operation_id = "discounts_archive", tag = "Store",
-    params(("discount_id" = DiscountId, Path)),
-    responses((status = 200, description = "The archived code.", body = One<Discount>), Problems),
+    params(("discount_id" = DiscountId, Path, description = "ID of the discount code.")),
+    responses((status = 200, description = "The archived discount code.", body = ObjectResponse<Discount>)),
     security(("key" = ["orders:write"])))]
 async fn archive(
     caller: Caller<MoneyManage>,
-    At(id): At<DiscountId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NoBody>,
+    PathParams(id): PathParams<DiscountId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NoBody>,
 ) -> Result<Response> {
-    caller.reaches_all()?;
+    caller.require_all_teams()?;
     caller.change(body, move |tx, NoBody, expected| discount::archive(tx, id, expected)).await
 }
 
 impl FromBody for NewDiscount {
     fn read(fields: &mut Fields) -> Self {
+        fields.require_any(&["amount", "percent_bps"], "Send either `amount` or `percent_bps`.");
         Self {
-            code: fields.required_line("code", CODE),
-            amount: fields.number("amount", 1, MOST).apply(None),
+            code: fields.required_line("code", MAX_CODE_LENGTH),
+            amount: fields.number("amount", 1, MAX_AMOUNT).apply(None),
             currency: fields.currency("currency").apply(None),
-            percent_bp: fields.number("percent_bp", 1, WHOLE).apply(None),
+            percent_bps: fields.number("percent_bps", 1, MAX_PERCENT_BPS).apply(None),
             team_id: fields.id("team_id").apply(None),
-            least_subtotal: fields.number("least_subtotal", 0, MOST).apply(None),
-            valid_from: fields.moment("valid_from").apply(None),
-            valid_until: fields.moment("valid_until").apply(None),
-            most_uses: fields.number("most_uses", 1, USES).apply(None),
-            most_uses_each: fields.number("most_uses_each", 1, USES).apply(None),
+            min_subtotal: fields.number("min_subtotal", 0, MAX_AMOUNT).apply(None),
+            valid_from: fields.timestamp("valid_from").apply(None),
+            valid_until: fields.timestamp("valid_until").apply(None),
+            max_uses: fields.number("max_uses", 1, MAX_USAGE_LIMIT).apply(None),
+            max_uses_per_buyer: fields.number("max_uses_per_buyer", 1, MAX_USAGE_LIMIT).apply(None),
         }
     }
 }
@@ -135,16 +141,16 @@ impl FromBody for NewDiscount {
 impl FromBody for DiscountChange {
     fn read(fields: &mut Fields) -> Self {
         Self {
-            code: fields.kept_line("code", CODE),
-            amount: fields.number("amount", 1, MOST),
+            code: fields.non_null_line("code", MAX_CODE_LENGTH),
+            amount: fields.number("amount", 1, MAX_AMOUNT),
             currency: fields.currency("currency"),
-            percent_bp: fields.number("percent_bp", 1, WHOLE),
+            percent_bps: fields.number("percent_bps", 1, MAX_PERCENT_BPS),
             team_id: fields.id("team_id"),
-            least_subtotal: fields.number("least_subtotal", 0, MOST),
-            valid_from: fields.moment("valid_from"),
-            valid_until: fields.moment("valid_until"),
-            most_uses: fields.number("most_uses", 1, USES),
-            most_uses_each: fields.number("most_uses_each", 1, USES),
+            min_subtotal: fields.number("min_subtotal", 0, MAX_AMOUNT),
+            valid_from: fields.timestamp("valid_from"),
+            valid_until: fields.timestamp("valid_until"),
+            max_uses: fields.number("max_uses", 1, MAX_USAGE_LIMIT),
+            max_uses_per_buyer: fields.number("max_uses_per_buyer", 1, MAX_USAGE_LIMIT),
         }
     }
 }
@@ -152,8 +158,9 @@ impl FromBody for DiscountChange {
 impl FromQuery for DiscountFilter {
     fn read(params: &mut Params) -> Self {
         Self {
-            status: params.word_or_all("status", Status::Active),
-            code: params.line("code", CODE),
+            status: params.enum_or_all("status", Status::Active),
+            code: params.line("code", MAX_CODE_LENGTH),
+            updated_since: params.timestamp("updated_since"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The JSON endpoints of the store.
+//! JSON endpoints of the store.
 
 pub(in crate::shop) mod discounts;
 pub(in crate::shop) mod orders;
@@ -6,7 +6,7 @@ mod products;
 
 use crate::web::routes::Routes;
 
-/// Everything below `/products`, `/discounts` and `/orders`.
+/// Routes under `/products`, `/discounts` and `/orders`.
 pub fn routes(routes: Routes) -> Routes {
     orders::routes(discounts::routes(products::routes(routes)))
 }

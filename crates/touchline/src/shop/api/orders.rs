@@ -1,4 +1,4 @@
-//! The JSON endpoints of orders.
+//! JSON endpoints for orders.
 
 use axum::response::Response;
 use kit::Timestamp;
@@ -6,41 +6,40 @@ use store::Tx;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
-use super::discounts::CODE;
+use super::discounts::MAX_CODE_LENGTH;
 use crate::error::Result;
-use crate::expected::Expected;
 use crate::ids::{MemberId, OrderId, ProductId, TeamId};
-use crate::money::MOST;
-use crate::money::payment::{self, Method, Paid, Payment, Refund};
+use crate::if_match::IfMatch;
+use crate::money::MAX_AMOUNT;
+use crate::money::payment::{self, Method, Payment, PaymentDetails, Refund};
 use crate::paging;
 use crate::shop::buyer::NewBuyer;
-use crate::shop::ending::{self, OrderCancellation};
-use crate::shop::handing::{self, Handing, Part};
+use crate::shop::cancellation::{self, OrderCancellation};
+use crate::shop::fulfillment::{self, FulfillRequest, LineQuantity};
 use crate::shop::listing::{self, OrderFilter};
-use crate::shop::order::{self, Order, Status};
-use crate::shop::placing::{self, LINES, NewLine, NewOrder, QUANTITY};
-use crate::shop::refunding::{self, NewRefund};
+use crate::shop::order::{self, Order, OrderChange, Status};
+use crate::shop::placing::{self, MAX_LINES, MAX_QUANTITY, NewLine, NewOrder};
+use crate::shop::refunding::{self, NewRefund, RefundedOrder};
 use crate::shop::settle;
-use crate::web::body::{Body, MaybeBody};
+use crate::web::body::{Body, OptionalBody};
 use crate::web::caller::{Caller, OrdersManage, OrdersPlace, OrdersRead};
 use crate::web::cursor::Paging;
-use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
-use crate::web::path::At;
-use crate::web::query::{FromQuery, Nothing, Params, Query};
-use crate::web::reply::{Many, One};
+use crate::web::path::PathParams;
+use crate::web::query::{FromQuery, MAX_IDS, NoQuery, Params, Query, one_or_several};
+use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
-const NAME: usize = 120;
-pub(in crate::shop) const NOTE: usize = 1000;
-const REASON: usize = 500;
+const MAX_NAME_LENGTH: usize = 120;
+pub(in crate::shop) const MAX_NOTE_LENGTH: usize = 1000;
+const MAX_REASON_LENGTH: usize = 500;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
         .with(routes!(list, create))
-        .with(routes!(find))
+        .with(routes!(find, change))
         .with(routes!(pay))
-        .with(routes!(fulfil))
+        .with(routes!(fulfill))
         .with(routes!(cancel))
         .with(routes!(refund))
         .with(routes!(payments))
@@ -49,262 +48,297 @@ pub(super) fn routes(routes: Routes) -> Routes {
 
 /// List orders
 ///
-/// Newest first. Users see what they or those they look after ordered; coaches and managers everything of their
-/// teams.
+/// Newest first by default. Users see orders for themselves and their dependents. Coaches and managers also
+/// see all orders of their teams.
 #[utoipa::path(get, path = "/orders", operation_id = "orders_list", tag = "Store",
     params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many orders to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<paging::Order>, Query, description = "`desc` if left out."),
-        ("team_id" = Option<TeamId>, Query, description = "Only what this team sold."),
-        ("status" = Option<Status>, Query, description = "Only orders that have come so far."),
-        ("member_id" = Option<MemberId>, Query, description = "Only what was bought for this member."),
-        ("product_id" = Option<ProductId>, Query, description = "Only orders with this product."),
-        ("from" = Option<Timestamp>, Query, description = "Only what was placed at this moment or later; a day is its beginning in UTC."),
-        ("to" = Option<Timestamp>, Query, description = "Only what was placed before this moment; a day is its beginning in UTC.")),
-    responses((status = 200, description = "A page of orders.", body = Many<Order>), Problems),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of orders per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<paging::Order>, Query, description = "Sort order. Default: `desc`."),
+        ("team_id" = Option<Vec<TeamId>>, Query, style = Form, explode = false, description = "Only objects of these teams, separated by commas; at most 50."),
+        ("status" = Option<Status>, Query, description = "Filter by order status."),
+        ("member_id" = Option<MemberId>, Query, description = "Only orders of this member."),
+        ("product_id" = Option<ProductId>, Query, description = "Only orders that contain this product."),
+        ("from" = Option<Timestamp>, Query, description = "Only orders placed at or after this time. A date means the start of that day in UTC."),
+        ("to" = Option<Timestamp>, Query, description = "Only orders placed before this time. A date means the start of that day in UTC."),
+        ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time."),
+        ("external_id" = Option<String>, Query, description = "Only the order with this ID in another system.")),
+    responses((status = 200, description = "A page of orders.", body = ListResponse<Order>)),
     security(("key" = ["orders:read"])))]
 async fn list(
     caller: Caller<OrdersRead>,
     Query(paging): Query<Paging<OrderFilter>>,
 ) -> Result<Response> {
-    if let Some(team) = paging.filter.team_id {
-        caller.reaches(team)?;
+    for team in paging.filter.team_id.iter().chain(&paging.filter.team_ids) {
+        caller.require_team(*team)?;
     }
     caller.page(paging, listing::list).await
 }
 
 /// Place an order
 ///
-/// Prices, tax and totals are reckoned here, and stay as they are. Stock is taken at once; an order that is not
-/// paid in time is cancelled and gives it back. Families order for themselves and those they look after, coaches and
-/// managers for their teams, keys for anybody. What is sold out answers 409 with the fault `sold_out`. What costs
-/// nothing is paid at once.
+/// The server calculates prices, tax and totals, which do not change later. Stock is reserved immediately and
+/// released if the order is cancelled or not paid in time. Families order for themselves and their
+/// dependents, coaches and managers for their teams, keys for anybody. If a product is sold out, the response is
+/// 409 with the error code `sold_out`. Free orders are paid immediately.
 #[utoipa::path(post, path = "/orders", operation_id = "orders_create", tag = "Store",
     request_body(content = NewOrder, example = json!({
         "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "buyer": { "name": "Rui Duarte", "email": "rui@example.org" },
         "lines": [{ "product_id": "prod_01kbm2x5q8f7vr0n3hd9tzc4wy", "variant_id": "var_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 2 }],
         "discount_code": "SIBLING10" })),
-    responses((status = 201, description = "The new order.", body = One<Order>), Problems),
+    responses((status = 201, description = "The new order.", body = ObjectResponse<Order>)),
     security(("key" = ["orders:write"])))]
 async fn create(
     caller: Caller<OrdersPlace>,
-    Query(Nothing): Query<Nothing>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<NewOrder>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.create(body, move |tx, new| placing::place(tx, &reach, new)).await
+    let access = caller.team_access();
+    caller.create(body, move |tx, new| placing::place(tx, &access, new)).await
 }
 
-/// Get an order
+/// Retrieve an order
+///
+/// Returns an order with its lines. `GET /orders/{order_id}/payments` lists its payments.
 #[utoipa::path(get, path = "/orders/{order_id}", operation_id = "orders_get", tag = "Store",
-    params(("order_id" = OrderId, Path)),
-    responses((status = 200, description = "The order.", body = One<Order>), Problems),
+    params(("order_id" = OrderId, Path, description = "ID of the order.")),
+    responses((status = 200, description = "The order.", body = ObjectResponse<Order>)),
     security(("key" = ["orders:read"])))]
 async fn find(
     caller: Caller<OrdersRead>,
-    At(id): At<OrderId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<OrderId>,
+    Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.one(move |db| order::find(db, &reach, id)).await
+    let access = caller.team_access();
+    caller.one(move |db| order::find(db, &access, id)).await
 }
 
-/// Write down that an order was paid
+/// Update an order
 ///
-/// All of it, once. `amount` can be left out; if it is there, it must be what is owed.
+/// Changes the note and metadata. Lines and amounts of an order do not change; cancel or refund it instead.
+#[utoipa::path(patch, path = "/orders/{order_id}", operation_id = "orders_update", tag = "Store",
+    params(("order_id" = OrderId, Path, description = "ID of the order.")),
+    request_body(content = OrderChange, example = json!({ "note": "Ring twice", "metadata": { "invoice": "2026-17" } })),
+    responses((status = 200, description = "The updated order.", body = ObjectResponse<Order>)),
+    security(("key" = ["orders:write"])))]
+async fn change(
+    caller: Caller<OrdersManage>,
+    PathParams(id): PathParams<OrderId>,
+    Query(NoQuery): Query<NoQuery>,
+    body: Body<OrderChange>,
+) -> Result<Response> {
+    let access = caller.team_access();
+    caller
+        .change(body, move |tx, change, expected| order::change(tx, &access, id, expected, change))
+        .await
+}
+
+/// Record the payment of an order
+///
+/// An order is paid once and in full. If you send `amount`, it must equal the order's total.
 #[utoipa::path(post, path = "/orders/{order_id}/pay", operation_id = "orders_pay", tag = "Store",
-    params(("order_id" = OrderId, Path)),
+    params(("order_id" = OrderId, Path, description = "ID of the order.")),
     request_body(content = OrderPayment, example = json!({ "method": "cash", "reference": "till 2" })),
-    responses((status = 200, description = "The paid order.", body = One<Order>), Problems),
+    responses((status = 200, description = "The paid order.", body = ObjectResponse<Order>)),
     security(("key" = ["orders:write"])))]
 async fn pay(
     caller: Caller<OrdersManage>,
-    At(id): At<OrderId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<OrderId>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<OrderPayment>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    let work = move |tx: &Tx<'_>, said: OrderPayment, expected: &Expected| {
-        let OrderPayment { method, reference, amount } = said;
-        let paid = Paid { amount, method, reference, paid_at: None, provider_id: None };
-        settle::pay(tx, expected.check(order::find(tx, &reach, id))?, paid)
+    let access = caller.team_access();
+    let work = move |tx: &Tx<'_>, payment: OrderPayment, expected: &IfMatch| {
+        let OrderPayment { method, reference, amount } = payment;
+        let paid = PaymentDetails { amount, method, reference, paid_at: None, provider_id: None };
+        settle::pay(tx, expected.check(order::find(tx, &access, id))?, paid)
     };
     caller.change(body, work).await
 }
 
-/// Hand out what was bought
+/// Fulfill an order
 ///
-/// Everything, or so many of some lines. A paid order is `fulfilled` when everything was handed out; one of which something
-/// was given back stays `partially_refunded`, and `fulfilled_at` says since when nothing is left to hand out.
-#[utoipa::path(post, path = "/orders/{order_id}/fulfil", operation_id = "orders_fulfil", tag = "Store",
-    params(("order_id" = OrderId, Path)),
-    request_body(content = Handing, example = json!({ "lines": [{ "line_id": "lin_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 1 }] })),
-    responses((status = 200, description = "The order.", body = One<Order>), Problems),
+/// Records that the buyer has received everything, or some units of some lines. A paid order becomes `fulfilled` when
+/// nothing is left to fulfill. A partially refunded order stays `partially_refunded`; its `fulfilled_at` is set
+/// instead.
+#[utoipa::path(post, path = "/orders/{order_id}/fulfill", operation_id = "orders_fulfill", tag = "Store",
+    params(("order_id" = OrderId, Path, description = "ID of the order.")),
+    request_body(content = FulfillRequest, example = json!({ "lines": [{ "line_id": "lin_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 1 }] })),
+    responses((status = 200, description = "The order.", body = ObjectResponse<Order>)),
     security(("key" = ["orders:write"])))]
-async fn fulfil(
+async fn fulfill(
     caller: Caller<OrdersManage>,
-    At(id): At<OrderId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<Handing>,
+    PathParams(id): PathParams<OrderId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<FulfillRequest>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    let work = move |tx: &Tx<'_>, handing, expected: &Expected| {
-        handing::fulfil(tx, &reach, id, expected, handing)
+    let access = caller.team_access();
+    let work = move |tx: &Tx<'_>, request, expected: &IfMatch| {
+        fulfillment::fulfill(tx, &access, id, expected, request)
     };
     caller.change(body, work).await
 }
 
 /// Cancel an order
 ///
-/// As long as it is not paid. Its stock and the use of its code are given back. Families cancel their own.
+/// Only unpaid orders, and free orders that are not fulfilled, can be cancelled. The stock is restored and the use of
+/// the discount code is released. Families can cancel their own orders.
 #[utoipa::path(post, path = "/orders/{order_id}/cancel", operation_id = "orders_cancel", tag = "Store",
-    params(("order_id" = OrderId, Path)),
+    params(("order_id" = OrderId, Path, description = "ID of the order.")),
     request_body(content = OrderCancellation, example = json!({ "reason": "Ordered twice" })),
-    responses((status = 200, description = "The cancelled order.", body = One<Order>), Problems),
+    responses((status = 200, description = "The cancelled order.", body = ObjectResponse<Order>)),
     security(("key" = ["orders:write"])))]
 async fn cancel(
     caller: Caller<OrdersPlace>,
-    At(id): At<OrderId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<OrderCancellation>,
+    PathParams(id): PathParams<OrderId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<OrderCancellation>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    let work =
-        move |tx: &Tx<'_>, why, expected: &Expected| ending::cancel(tx, &reach, id, expected, why);
-    caller.change(body, work).await
-}
-
-/// Give money back for an order
-///
-/// All that is left, an `amount`, or what so many of some `lines` cost; never more than was paid. What is taken
-/// back can be sold again, unless `restock` is `false`.
-#[utoipa::path(post, path = "/orders/{order_id}/refund", operation_id = "orders_refund", tag = "Store",
-    params(("order_id" = OrderId, Path)),
-    request_body(content = NewRefund, example = json!({
-        "lines": [{ "line_id": "lin_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 1 }], "restock": true, "reason": "Too small" })),
-    responses((status = 200, description = "The order.", body = One<Order>), Problems),
-    security(("key" = ["orders:write"])))]
-async fn refund(
-    caller: Caller<OrdersManage>,
-    At(id): At<OrderId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NewRefund>,
-) -> Result<Response> {
-    let reach = caller.reach();
-    let work = move |tx: &Tx<'_>, new, expected: &Expected| {
-        refunding::refund(tx, &reach, id, expected, new)
+    let access = caller.team_access();
+    let work = move |tx: &Tx<'_>, body, expected: &IfMatch| {
+        cancellation::cancel(tx, &access, id, expected, body)
     };
     caller.change(body, work).await
 }
 
-/// List what was paid for an order
+/// Refund an order
 ///
-/// In the order in which it was written down. Something that costs nothing has no payment.
+/// Refunds everything that is left, an `amount`, or the price of some units in `lines`. Refunds never exceed the
+/// payment. Returned units go back to the stock unless `restock` is `false`.
+#[utoipa::path(post, path = "/orders/{order_id}/refund", operation_id = "orders_refund", tag = "Store",
+    params(("order_id" = OrderId, Path, description = "ID of the order.")),
+    request_body(content = NewRefund, example = json!({
+        "lines": [{ "line_id": "lin_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 1 }], "restock": true, "reason": "Too small" })),
+    responses((status = 200, description = "The order.", body = ObjectResponse<RefundedOrder>)),
+    security(("key" = ["orders:write"])))]
+async fn refund(
+    caller: Caller<OrdersManage>,
+    PathParams(id): PathParams<OrderId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NewRefund>,
+) -> Result<Response> {
+    let access = caller.team_access();
+    let work = move |tx: &Tx<'_>, new, expected: &IfMatch| {
+        refunding::refund(tx, &access, id, expected, new)
+    };
+    caller.change(body, work).await
+}
+
+/// List payments of an order
+///
+/// Returns payments in the order in which they were recorded. A free order has no payment.
 #[utoipa::path(get, path = "/orders/{order_id}/payments", operation_id = "orders_payments_list", tag = "Store",
-    params(("order_id" = OrderId, Path),
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many payments to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<paging::Order>, Query, description = "`asc` if left out.")),
-    responses((status = 200, description = "A page of payments.", body = Many<Payment>), Problems),
+    params(("order_id" = OrderId, Path, description = "ID of the order."),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of payments per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<paging::Order>, Query, description = "Sort order. Default: `asc`.")),
+    responses((status = 200, description = "A page of payments.", body = ListResponse<Payment>)),
     security(("key" = ["orders:read"])))]
 async fn payments(
     caller: Caller<OrdersRead>,
-    At(id): At<OrderId>,
-    Query(paging): Query<Paging<Nothing>>,
+    PathParams(id): PathParams<OrderId>,
+    Query(paging): Query<Paging<NoQuery>>,
 ) -> Result<Response> {
     caller
-        .page(paging, move |db, reach, _, page| {
-            order::find(db, reach, id)?;
-            payment::page(db, &id.to_string(), page)
+        .page(paging, move |db, access, _, page| {
+            order::find(db, access, id)?;
+            payment::list(db, &id.to_string(), page)
         })
         .await
 }
 
-/// List what was given back for an order
+/// List refunds of an order
 ///
-/// In the order in which it was written down. What goes back to a card is `pending` until the payment provider
-/// has done it; a refund that `failed` does not count.
+/// Returns refunds in the order in which they were recorded. A refund to a card is `pending` until the payment provider
+/// completes it. A `failed` refund does not count as refunded.
 #[utoipa::path(get, path = "/orders/{order_id}/refunds", operation_id = "orders_refunds_list", tag = "Store",
-    params(("order_id" = OrderId, Path),
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many refunds to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<paging::Order>, Query, description = "`asc` if left out.")),
-    responses((status = 200, description = "A page of refunds.", body = Many<Refund>), Problems),
+    params(("order_id" = OrderId, Path, description = "ID of the order."),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of refunds per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<paging::Order>, Query, description = "Sort order. Default: `asc`.")),
+    responses((status = 200, description = "A page of refunds.", body = ListResponse<Refund>)),
     security(("key" = ["orders:read"])))]
 async fn refunds(
     caller: Caller<OrdersRead>,
-    At(id): At<OrderId>,
-    Query(paging): Query<Paging<Nothing>>,
+    PathParams(id): PathParams<OrderId>,
+    Query(paging): Query<Paging<NoQuery>>,
 ) -> Result<Response> {
     caller
-        .page(paging, move |db, reach, _, page| {
-            order::find(db, reach, id)?;
-            payment::refunds_page(db, &id.to_string(), page)
+        .page(paging, move |db, access, _, page| {
+            order::find(db, access, id)?;
+            payment::list_refunds(db, &id.to_string(), page)
         })
         .await
 }
 
-/// How an order was paid.
+/// The payment of an order.
 #[derive(Debug, ToSchema)]
+#[schema(as = PayOrderRequest)]
 struct OrderPayment {
+    /// How the order was paid; `credit` is not allowed.
     method: Method,
-    /// What the payment is called elsewhere, such as on a bank statement.
+    /// Reference of the payment in another system, such as on a bank statement.
     #[schema(max_length = 120)]
     reference: Option<String>,
-    /// What is owed; another amount is refused.
+    /// Amount paid in minor units; must equal the order's total.
     #[schema(minimum = 1, maximum = 1_000_000_000_000i64)]
     amount: Option<i64>,
 }
 
 impl FromBody for OrderPayment {
     fn read(fields: &mut Fields) -> Self {
-        let method = fields.word("method");
+        let method = fields.enum_value("method");
         Self {
             method: fields.required("method", method).unwrap_or(Method::Other),
-            reference: fields.line("reference", NAME).apply(None),
-            amount: fields.number("amount", 1, MOST).apply(None),
+            reference: fields.line("reference", MAX_NAME_LENGTH).apply(None),
+            amount: fields.number("amount", 1, MAX_AMOUNT).apply(None),
         }
     }
 }
 
-/// Lines that are named: at least one, if any.
-fn parts(fields: &mut Fields) -> Option<Vec<Part>> {
-    let parts = fields.objects("lines", LINES, |fields| {
-        let (line, quantity) = (fields.id("line_id"), fields.number("quantity", 1, QUANTITY));
-        Some(Part {
+/// Reads `lines`. An empty list is an error.
+fn read_parts(fields: &mut Fields) -> Option<Vec<LineQuantity>> {
+    let parts = fields.objects("lines", MAX_LINES, |fields| {
+        let (line, quantity) = (fields.id("line_id"), fields.number("quantity", 1, MAX_QUANTITY));
+        Some(LineQuantity {
             line_id: fields.required("line_id", line)?,
             quantity: fields.required("quantity", quantity)?,
         })
     });
     let parts = parts.apply(None)?;
     if parts.is_empty() {
-        fields.fault("lines", "empty", "Name at least one line, or leave this out.");
+        fields.fault("lines", "empty", "Name at least one line, or omit `lines`.");
     }
     Some(parts.into_iter().flatten().collect())
 }
 
-impl FromBody for Handing {
+impl FromBody for FulfillRequest {
     fn read(fields: &mut Fields) -> Self {
-        Self { lines: parts(fields) }
+        Self { lines: read_parts(fields) }
     }
 }
 
 impl FromBody for OrderCancellation {
     fn read(fields: &mut Fields) -> Self {
-        Self { reason: fields.line("reason", REASON).apply(None) }
+        Self { reason: fields.line("reason", MAX_REASON_LENGTH).apply(None) }
     }
 }
 
 impl FromBody for NewRefund {
     fn read(fields: &mut Fields) -> Self {
         Self {
-            amount: fields.number("amount", 1, MOST).apply(None),
-            lines: parts(fields),
+            amount: fields.number("amount", 1, MAX_AMOUNT).apply(None),
+            lines: read_parts(fields),
             restock: fields.flag("restock").apply(None),
-            method: fields.word("method").apply(None),
-            reason: fields.line("reason", REASON).apply(None),
+            method: fields.enum_value("method").apply(None),
+            reason: fields.line("reason", MAX_REASON_LENGTH).apply(None),
         }
+    }
+}
+
+impl FromBody for OrderChange {
+    fn read(fields: &mut Fields) -> Self {
+        Self { note: fields.block("note", MAX_NOTE_LENGTH), metadata: fields.metadata("metadata") }
     }
 }
 
@@ -312,41 +346,41 @@ impl FromBody for NewOrder {
     fn read(fields: &mut Fields) -> Self {
         Self {
             team_id: fields.id("team_id").apply(None),
-            buyer: buyer(fields),
-            lines: lines(fields),
+            buyer: read_buyer(fields),
+            lines: read_lines(fields),
             currency: fields.currency("currency").apply(None),
-            discount_code: fields.line("discount_code", CODE).apply(None),
-            note: fields.block("note", NOTE).apply(None),
-            external_id: fields.line("external_id", NAME).apply(None),
+            discount_code: fields.line("discount_code", MAX_CODE_LENGTH).apply(None),
+            note: fields.block("note", MAX_NOTE_LENGTH).apply(None),
+            external_id: fields.line("external_id", MAX_NAME_LENGTH).apply(None),
             metadata: fields.metadata("metadata").apply(None).unwrap_or_default(),
         }
     }
 }
 
-pub(in crate::shop) fn buyer(fields: &mut Fields) -> Option<NewBuyer> {
+pub(in crate::shop) fn read_buyer(fields: &mut Fields) -> Option<NewBuyer> {
     let buyer = fields.object("buyer", |fields| NewBuyer {
         member_id: fields.id("member_id").apply(None),
         person_id: fields.id("person_id").apply(None),
-        name: fields.line("name", NAME).apply(None),
+        name: fields.line("name", MAX_NAME_LENGTH).apply(None),
         email: fields.email("email").apply(None),
     });
     buyer.apply(None)
 }
 
-/// What a line says, but for who buys it.
-pub(in crate::shop) fn line(fields: &mut Fields) -> Option<NewLine> {
-    let (product, quantity) = (fields.id("product_id"), fields.number("quantity", 1, QUANTITY));
+/// Reads a line of an order, without the buyer.
+pub(in crate::shop) fn read_line(fields: &mut Fields) -> Option<NewLine> {
+    let (product, quantity) = (fields.id("product_id"), fields.number("quantity", 1, MAX_QUANTITY));
     let variant_id = fields.id("variant_id").apply(None);
     let product_id = fields.required("product_id", product);
     let quantity = fields.required("quantity", quantity);
     Some(NewLine { product_id: product_id?, variant_id, quantity: quantity? })
 }
 
-fn lines(fields: &mut Fields) -> Vec<NewLine> {
-    let lines = fields.objects("lines", LINES, line);
+fn read_lines(fields: &mut Fields) -> Vec<NewLine> {
+    let lines = fields.objects("lines", MAX_LINES, read_line);
     let lines = fields.required("lines", lines).unwrap_or_default();
     if lines.is_empty() && !fields.is_faulty("lines") {
-        fields.fault("lines", "empty", "An order has at least one line.");
+        fields.fault("lines", "empty", "An order must have at least one line.");
     }
     lines.into_iter().flatten().collect()
 }
@@ -355,13 +389,17 @@ impl FromQuery for OrderFilter {
     const ORDER: paging::Order = paging::Order::Desc;
 
     fn read(params: &mut Params) -> Self {
+        let (team_id, team_ids) = one_or_several(params.ids("team_id", MAX_IDS));
         Self {
-            team_id: params.id("team_id"),
-            status: params.word("status"),
+            team_id,
+            team_ids,
+            status: params.enum_value("status"),
             member_id: params.id("member_id"),
             product_id: params.id("product_id"),
-            from: params.moment("from"),
-            to: params.moment("to"),
+            from: params.timestamp("from"),
+            to: params.timestamp("to"),
+            updated_since: params.timestamp("updated_since"),
+            external_id: params.line("external_id", MAX_NAME_LENGTH),
             q: None,
         }
     }

@@ -1,34 +1,33 @@
-//! The JSON endpoints of products.
+//! JSON endpoints for products.
 
 use axum::response::Response;
-use kit::Change;
+use kit::{Change, Timestamp};
 use utoipa_axum::routes;
 
 use crate::error::Result;
 use crate::ids::{ProductId, TeamId};
-use crate::money::MOST;
+use crate::money::MAX_AMOUNT;
 use crate::paging::Order;
-use crate::shop::placing::QUANTITY;
-use crate::shop::product::{
-    self, Buyers, NewProduct, Product, ProductChange, ProductFilter, Status,
-};
+use crate::shop::placing::MAX_QUANTITY;
+use crate::shop::product::{self, AvailableTo, NewProduct, Product, ProductChange, Status};
+use crate::shop::product_listing::{self, ProductFilter};
 use crate::shop::variant::{self, NewVariant};
-use crate::web::body::{Body, MaybeBody, NoBody};
+use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, OrdersManage, OrdersRead};
 use crate::web::cursor::Paging;
-use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
-use crate::web::path::At;
-use crate::web::query::{FromQuery, Nothing, Params, Query};
-use crate::web::reply::{Many, One};
+use crate::web::path::PathParams;
+use crate::web::query::{FromQuery, MAX_IDS, NoQuery, Params, Query, one_or_several};
+use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
-const NAME: usize = 120;
-const VARIANT: usize = 60;
-const BODY: usize = 10_000;
-/// The largest stock that can be set.
-const STOCK: i64 = 1_000_000_000;
-const WHOLE: i64 = 10_000;
+const MAX_NAME_LENGTH: usize = 120;
+const MAX_VARIANT_NAME_LENGTH: usize = 60;
+const MAX_DESCRIPTION_LENGTH: usize = 10_000;
+/// Largest stock that can be set.
+const MAX_STOCK: i64 = 1_000_000_000;
+/// 100 % in basis points.
+const MAX_TAX_RATE_BPS: i64 = 10_000;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list, create)).with(routes!(find, change, archive))
@@ -36,135 +35,139 @@ pub(super) fn routes(routes: Routes) -> Routes {
 
 /// List products
 ///
-/// In order of creation. Only those that are sold, unless `status` says otherwise. Users see what their teams
-/// and the whole club sell.
+/// Lists active products by default, oldest first. Users see the products of their teams and of the club.
 #[utoipa::path(get, path = "/products", operation_id = "products_list", tag = "Store",
     params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many products to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<Order>, Query, description = "`asc` if left out."),
-        ("team_id" = Option<TeamId>, Query, description = "Only what this team sells."),
-        ("status" = Option<String>, Query, description = "`active` (if left out), `archived` or `all`."),
-        ("on_sale" = Option<bool>, Query, description = "Only what is on sale now, or is not."),
-        ("external_id" = Option<String>, Query, description = "Only the product with this id in another system."),
-        ("q" = Option<String>, Query, description = "Only products whose name contains this, whatever its case.")),
-    responses((status = 200, description = "A page of products.", body = Many<Product>), Problems),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of products per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
+        ("team_id" = Option<Vec<TeamId>>, Query, style = Form, explode = false, description = "Only objects of these teams, separated by commas; at most 50."),
+        ("status" = Option<String>, Query, description = "Filter by status: `active` (default), `archived` or `all`."),
+        ("on_sale" = Option<bool>, Query, description = "Only products that are on sale now (`true`) or are not (`false`)."),
+        ("external_id" = Option<String>, Query, description = "Only the product with this ID in another system."),
+        ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time."),
+        ("q" = Option<String>, Query, description = "Only products whose name contains this text (case-insensitive).")),
+    responses((status = 200, description = "A page of products.", body = ListResponse<Product>)),
     security(("key" = ["orders:read"])))]
 async fn list(
     caller: Caller<OrdersRead>,
     Query(paging): Query<Paging<ProductFilter>>,
 ) -> Result<Response> {
-    if let Some(team) = paging.filter.team_id {
-        caller.reaches(team)?;
+    for team in paging.filter.team_id.iter().chain(&paging.filter.team_ids) {
+        caller.require_team(*team)?;
     }
-    // Whether a sale is on depends on the clock, not only on what was changed.
-    let caller = if paging.filter.on_sale.is_some() { caller.afresh() } else { caller };
-    caller.page(paging, product::list).await
+    // Whether a product is on sale depends on the clock, so a cached response could be stale.
+    let caller = if paging.filter.on_sale.is_some() { caller.bypass_cache() } else { caller };
+    caller.page(paging, product_listing::list).await
 }
 
 /// Create a product
 ///
-/// Coaches and managers sell for their teams. What the whole club sells (`team_id` left out) is for admins and
-/// for keys that reach every team.
+/// Coaches and managers create products of their teams. Products of the club (without `team_id`) can be created by
+/// admins and by keys with access to all teams.
 #[utoipa::path(post, path = "/products", operation_id = "products_create", tag = "Store",
     request_body(content = NewProduct, example = json!({
-        "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "name": "Home kit", "currency": "EUR", "price": 2499, "tax_rate_bp": 2300,
+        "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "name": "Home kit", "currency": "EUR", "price": 2499, "tax_rate_bps": 2300,
         "variants": [{ "name": "S", "stock": 10 }, { "name": "M", "stock": 20 }] })),
-    responses((status = 201, description = "The new product.", body = One<Product>), Problems),
+    responses((status = 201, description = "The new product.", body = ObjectResponse<Product>)),
     security(("key" = ["orders:write"])))]
 async fn create(
     caller: Caller<OrdersManage>,
-    Query(Nothing): Query<Nothing>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<NewProduct>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.create(body, move |tx, new| product::create(tx, &reach, new)).await
+    let access = caller.team_access();
+    caller.create(body, move |tx, new| product::create(tx, &access, new)).await
 }
 
-/// Get a product
+/// Retrieve a product
+///
+/// Returns a product with its variants and stock.
 #[utoipa::path(get, path = "/products/{product_id}", operation_id = "products_get", tag = "Store",
-    params(("product_id" = ProductId, Path)),
-    responses((status = 200, description = "The product.", body = One<Product>), Problems),
+    params(("product_id" = ProductId, Path, description = "ID of the product.")),
+    responses((status = 200, description = "The product.", body = ObjectResponse<Product>)),
     security(("key" = ["orders:read"])))]
 async fn find(
     caller: Caller<OrdersRead>,
-    At(id): At<ProductId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<ProductId>,
+    Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.one(move |db| product::find(db, &reach, id)).await
+    let access = caller.team_access();
+    caller.one(move |db| product::find(db, &access, id)).await
 }
 
-/// Change a product
+/// Update a product
 ///
-/// Members that are left out stay as they are; `null` clears. `variants` replaces the list: those with an `id`
-/// stay, those that are left out are archived. A `stock` is set as it is said, whatever was sold in the meantime;
-/// send `If-Match` if that matters. What was ordered keeps its price.
+/// Omitted fields stay unchanged; `null` clears a field. `variants` replaces the whole list: variants with an `id` are
+/// kept, variants missing from it are archived. `stock` is set to the value you send even if units were sold since you
+/// read the product; send `If-Match` to prevent that. Existing orders keep their prices.
 #[utoipa::path(patch, path = "/products/{product_id}", operation_id = "products_update", tag = "Store",
-    params(("product_id" = ProductId, Path)),
+    params(("product_id" = ProductId, Path, description = "ID of the product.")),
     request_body(content = ProductChange, example = json!({ "price": 1999, "on_sale_until": null })),
-    responses((status = 200, description = "The product after the change.", body = One<Product>), Problems),
+    responses((status = 200, description = "The updated product.", body = ObjectResponse<Product>)),
     security(("key" = ["orders:write"])))]
 async fn change(
     caller: Caller<OrdersManage>,
-    At(id): At<ProductId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<ProductId>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<ProductChange>,
 ) -> Result<Response> {
-    let reach = caller.reach();
+    let access = caller.team_access();
     let work = move |tx: &store::Tx<'_>, change, expected: &_| {
-        product::change(tx, &reach, id, expected, change)
+        product::change(tx, &access, id, expected, change)
     };
     caller.change(body, work).await
 }
 
 /// Archive a product
 ///
-/// It is sold no longer; what was ordered stays.
+/// The product can no longer be ordered. Existing orders do not change.
 #[utoipa::path(delete, path = "/products/{product_id}", operation_id = "products_archive", tag = "Store",
-    params(("product_id" = ProductId, Path)),
-    responses((status = 200, description = "The archived product.", body = One<Product>), Problems),
+    params(("product_id" = ProductId, Path, description = "ID of the product.")),
+    responses((status = 200, description = "The archived product.", body = ObjectResponse<Product>)),
     security(("key" = ["orders:write"])))]
 async fn archive(
     caller: Caller<OrdersManage>,
-    At(id): At<ProductId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NoBody>,
+    PathParams(id): PathParams<ProductId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NoBody>,
 ) -> Result<Response> {
-    let reach = caller.reach();
+    let access = caller.team_access();
     let work =
-        move |tx: &store::Tx<'_>, NoBody, expected: &_| product::archive(tx, &reach, id, expected);
+        move |tx: &store::Tx<'_>, NoBody, expected: &_| product::archive(tx, &access, id, expected);
     caller.change(body, work).await
 }
 
-fn variants(fields: &mut Fields) -> Change<Vec<NewVariant>> {
-    fields.objects("variants", variant::MOST, |fields| NewVariant {
+fn read_variants(fields: &mut Fields) -> Change<Vec<NewVariant>> {
+    fields.objects("variants", variant::MAX_VARIANTS, |fields| NewVariant {
         id: fields.id("id").apply(None),
-        name: fields.kept_line("name", VARIANT),
-        price: fields.number("price", 0, MOST),
-        stock: fields.number("stock", 0, STOCK),
+        name: fields.non_null_line("name", MAX_VARIANT_NAME_LENGTH),
+        price: fields.number("price", 0, MAX_AMOUNT),
+        stock: fields.number("stock", 0, MAX_STOCK),
     })
 }
 
 impl FromBody for NewProduct {
     fn read(fields: &mut Fields) -> Self {
-        let price = fields.number("price", 0, MOST);
+        let price = fields.number("price", 0, MAX_AMOUNT);
         Self {
             team_id: fields.id("team_id").apply(None),
-            name: fields.required_line("name", NAME),
-            description: fields.block("description", BODY).apply(None),
+            name: fields.required_line("name", MAX_NAME_LENGTH),
+            description: fields.block("description", MAX_DESCRIPTION_LENGTH).apply(None),
             currency: fields.currency("currency").apply(None),
             price: fields.required("price", price).unwrap_or_default(),
-            tax_rate_bp: fields.number("tax_rate_bp", 0, WHOLE).apply_or(0, 0),
+            tax_rate_bps: fields.number("tax_rate_bps", 0, MAX_TAX_RATE_BPS).apply_or(0, 0),
             tax_included: fields.flag("tax_included").apply_or(true, true),
-            variants: variants(fields).apply(None).unwrap_or_default(),
-            stock: fields.number("stock", 0, STOCK).apply(None),
-            on_sale_from: fields.moment("on_sale_from").apply(None),
-            on_sale_until: fields.moment("on_sale_until").apply(None),
-            buyers: fields.word("buyers").apply_or(Buyers::Everyone, Buyers::Everyone),
-            most_per_order: fields.number("most_per_order", 1, QUANTITY).apply(None),
-            pick_up_on: fields.day("pick_up_on").apply(None),
-            external_id: fields.line("external_id", NAME).apply(None),
+            variants: read_variants(fields).apply(None).unwrap_or_default(),
+            stock: fields.number("stock", 0, MAX_STOCK).apply(None),
+            on_sale_from: fields.timestamp("on_sale_from").apply(None),
+            on_sale_until: fields.timestamp("on_sale_until").apply(None),
+            available_to: fields
+                .enum_value("available_to")
+                .apply_or(AvailableTo::Everyone, AvailableTo::Everyone),
+            max_per_order: fields.number("max_per_order", 1, MAX_QUANTITY).apply(None),
+            pickup_date: fields.day("pickup_date").apply(None),
+            external_id: fields.line("external_id", MAX_NAME_LENGTH).apply(None),
             metadata: fields.metadata("metadata").apply(None).unwrap_or_default(),
         }
     }
@@ -172,21 +175,21 @@ impl FromBody for NewProduct {
 
 impl FromBody for ProductChange {
     fn read(fields: &mut Fields) -> Self {
-        let price = fields.number("price", 0, MOST);
+        let price = fields.number("price", 0, MAX_AMOUNT);
         Self {
-            name: fields.kept_line("name", NAME),
-            description: fields.block("description", BODY),
-            price: fields.kept("price", price),
-            tax_rate_bp: fields.number("tax_rate_bp", 0, WHOLE),
+            name: fields.non_null_line("name", MAX_NAME_LENGTH),
+            description: fields.block("description", MAX_DESCRIPTION_LENGTH),
+            price: fields.non_null("price", price),
+            tax_rate_bps: fields.number("tax_rate_bps", 0, MAX_TAX_RATE_BPS),
             tax_included: fields.flag("tax_included"),
-            variants: variants(fields),
-            stock: fields.number("stock", 0, STOCK),
-            on_sale_from: fields.moment("on_sale_from"),
-            on_sale_until: fields.moment("on_sale_until"),
-            buyers: fields.word("buyers"),
-            most_per_order: fields.number("most_per_order", 1, QUANTITY),
-            pick_up_on: fields.day("pick_up_on"),
-            external_id: fields.line("external_id", NAME),
+            variants: read_variants(fields),
+            stock: fields.number("stock", 0, MAX_STOCK),
+            on_sale_from: fields.timestamp("on_sale_from"),
+            on_sale_until: fields.timestamp("on_sale_until"),
+            available_to: fields.enum_value("available_to"),
+            max_per_order: fields.number("max_per_order", 1, MAX_QUANTITY),
+            pickup_date: fields.day("pickup_date"),
+            external_id: fields.line("external_id", MAX_NAME_LENGTH),
             metadata: fields.metadata("metadata"),
         }
     }
@@ -194,12 +197,15 @@ impl FromBody for ProductChange {
 
 impl FromQuery for ProductFilter {
     fn read(params: &mut Params) -> Self {
+        let (team_id, team_ids) = one_or_several(params.ids("team_id", MAX_IDS));
         Self {
-            team_id: params.id("team_id"),
-            status: params.word_or_all("status", Status::Active),
+            team_id,
+            team_ids,
+            status: params.enum_or_all("status", Status::Active),
             on_sale: params.flag("on_sale"),
-            external_id: params.line("external_id", NAME),
-            q: params.line("q", NAME),
+            external_id: params.line("external_id", MAX_NAME_LENGTH),
+            updated_since: params.timestamp("updated_since"),
+            q: params.line("q", MAX_NAME_LENGTH),
         }
     }
 }

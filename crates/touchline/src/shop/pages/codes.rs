@@ -1,4 +1,4 @@
-//! The codes that make orders cheaper: the list, and the end of one.
+//! The list of discount codes, and archiving one.
 
 use askama::Template;
 use axum::response::Response;
@@ -6,122 +6,127 @@ use http::StatusCode;
 use kit::{Timestamp, Zone};
 use store::{Reader, Tx};
 
-use super::shown::AskPage;
-use super::{Keeper, Sent, money, named, percent, seller, show};
+use super::display::ConfirmPage;
+use super::{AdminSubmission, AdminVisitor, money, percent, render, seller_name, team_names};
 use crate::accounts::account;
-use crate::expected::Expected;
 use crate::ids::DiscountId;
+use crate::if_match::IfMatch;
 use crate::paging::Order;
 use crate::shop::discount::{self, Discount, DiscountFilter, Status};
-use crate::web::leaf::{Asked, Leaf};
 use crate::web::page::{Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, see_other};
+use crate::web::path::PathParams;
+use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::visitor::{PageResult, see_other};
 
-/// What is said after something was done.
+/// Messages by the value of `?done=`.
 const DONE: [(&str, &str); 3] = [
-    ("made", "The code can be used."),
+    ("made", "The code was created."),
     ("saved", "The code was saved."),
-    ("archived", "The code can no longer be used."),
+    ("archived", "The code was archived and can no longer be used."),
 ];
 
-/// A code as it is listed.
-struct Shown {
+/// A row of the list.
+struct CodeRow {
     code: Discount,
-    /// What it takes off.
-    off: String,
+    /// The amount or percentage of the discount.
+    reduction: String,
     seller: String,
-    state: (&'static str, &'static str),
+    /// Kind and text of the badge.
+    badge: (&'static str, &'static str),
 }
 
-impl Shown {
+impl CodeRow {
     fn new(code: Discount, seller: String, now: Timestamp) -> Self {
-        let off = match (code.amount.zip(code.currency), code.percent_bp) {
+        let reduction = match (code.amount.zip(code.currency), code.percent_bps) {
             (Some((amount, currency)), _) => money(amount, currency).to_string(),
-            (None, points) => format!("{} %", percent(points.unwrap_or_default())),
+            (None, points) => format!("{}%", percent(points.unwrap_or_default())),
         };
-        let state = if code.status == Status::Archived {
+        let badge = if code.status == Status::Archived {
             ("", "Archived")
         } else if code.valid_from.is_some_and(|from| from > now) {
             ("info", "Not valid yet")
         } else if code.valid_until.is_some_and(|until| until <= now) {
             ("", "Expired")
-        } else if code.most_uses.is_some_and(|most| code.uses >= most) {
-            ("warn", "Used up")
+        } else if code.max_uses.is_some_and(|max| code.use_count >= max) {
+            ("warn", "Limit reached")
         } else {
             ("good", "Valid")
         };
-        Self { code, off, seller, state }
+        Self { code, reduction, seller, badge }
     }
 }
 
 #[derive(Template)]
 #[template(path = "shop/codes.html")]
-struct ListPage {
+struct CodesPage {
     frame: Frame,
-    codes: Vec<Shown>,
+    codes: Vec<CodeRow>,
     next: String,
     state: String,
     zone: Zone,
 }
 
-pub(super) async fn list(visitor: Keeper) -> Outcome<Response> {
-    let asked = Asked::of(&visitor, Order::Desc)?;
+pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
+    let asked = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let state = asked.form.text("state").to_owned();
     let status = match state.as_str() {
         "archived" => Some(Status::Archived),
         "all" => None,
         _ => Some(Status::Active),
     };
-    let filter = DiscountFilter { status, code: None };
+    let filter = DiscountFilter { status, ..DiscountFilter::default() };
     let read = move |db: &Reader<'_>, page: &_| discount::list(db, &filter, page);
-    let Leaf { rows, next } = Leaf::read(&visitor, &asked, read).await?;
+    let RowPage { rows, next } = RowPage::read(&visitor, &asked, read).await?;
     let now = visitor.app().clock.now();
-    let look = move |db: &Reader<'_>| {
-        let names = named(db, rows.iter().map(|code: &Discount| code.team_id))?;
-        let shown = rows.into_iter().map(|code| {
-            let seller = seller(&names, code.team_id);
-            Shown::new(code, seller, now)
+    let load = move |db: &Reader<'_>| {
+        let names = team_names(db, rows.iter().map(|code: &Discount| code.team_id))?;
+        let codes = rows.into_iter().map(|code| {
+            let seller = seller_name(&names, code.team_id);
+            CodeRow::new(code, seller, now)
         });
-        Ok((shown.collect::<Vec<_>>(), account::find(db)?.timezone))
+        Ok((codes.collect::<Vec<_>>(), account::find(db)?.timezone))
     };
-    let (codes, zone) = visitor.read(look).await?;
-    let frame = visitor.frame("Discount codes", Section::Store).flash(visitor.guest.done(&DONE));
-    show(StatusCode::OK, &ListPage { frame, codes, next, state, zone })
+    let (codes, zone) = visitor.read(load).await?;
+    let frame =
+        visitor.frame("Discount codes", Section::Store).flash(visitor.guest.done_flash(&DONE));
+    render(StatusCode::OK, &CodesPage { frame, codes, next, state, zone })
 }
 
-pub(super) async fn ask_archive(visitor: Keeper, At(id): At<DiscountId>) -> Outcome<Response> {
+pub(super) async fn ask_archive(
+    visitor: AdminVisitor,
+    PathParams(id): PathParams<DiscountId>,
+) -> PageResult<Response> {
     let code = visitor.read(move |db| discount::find(db, id)).await?;
     if code.status == Status::Archived {
         return Ok(see_other("/admin/store/codes"));
     }
-    let page = AskPage {
+    let page = ConfirmPage {
         frame: visitor.frame("Archive this code?", Section::Store),
         name: code.code,
-        lead: "can no longer be used.",
-        events: vec![
-            "Whoever types it is told that there is no such code.",
-            "Orders that used it stay as cheap as they are.",
-            "Another code can be written like it.",
+        lead: "will be archived when you confirm.",
+        consequences: vec![
+            "It can no longer be used. People who enter it see a message that the code does not exist.",
+            "Existing orders keep their discount.",
+            "You can create a new code with the same name.",
         ],
-        button: "Archive it",
+        button: "Archive code",
         nonce: String::new(),
-        reason: false,
-        back: format!("/admin/store/codes/{id}"),
+        asks_reason: false,
+        back_path: format!("/admin/store/codes/{id}"),
     };
-    show(StatusCode::OK, &page)
+    render(StatusCode::OK, &page)
 }
 
 pub(super) async fn archive(
-    At(id): At<DiscountId>,
-    Sent { visitor, .. }: Sent,
-) -> Outcome<Response> {
+    PathParams(id): PathParams<DiscountId>,
+    AdminSubmission { visitor, .. }: AdminSubmission,
+) -> PageResult<Response> {
     let archive = move |tx: &Tx<'_>| {
         let code = discount::find(tx, id)?;
         if code.status == Status::Archived {
             return Ok(code);
         }
-        discount::archive(tx, id, &Expected::Anything)
+        discount::archive(tx, id, &IfMatch::Absent)
     };
     visitor.write(archive).await?;
     Ok(see_other("/admin/store/codes?done=archived"))

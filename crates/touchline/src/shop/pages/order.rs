@@ -1,152 +1,166 @@
-//! One order, for those who run the store: its money, and what is done with it.
+//! The admin page of an order: payment, fulfillment, cancellation and history.
 
 use std::borrow::Borrow;
 
 use askama::Template;
 use axum::response::Response;
+use kit::string_enum::StringEnum;
 use kit::text;
-use kit::word::Word;
 use kit::{Timestamp, Zone};
 use store::{Reader, Tx};
 
-use super::sheet;
-use super::shown::{self, AskPage};
-use super::{Keeper, Sent, do_once, is_fault, many, money, named, placed, seller, show, status};
+use super::display::{self, ConfirmPage};
+use super::form_body;
+use super::{
+    AdminSubmission, AdminVisitor, form_status, is_form_error, map_faults, money, quantity_label,
+    render, run_once, seller_name, team_names,
+};
 use crate::accounts::account;
-use crate::accounts::rights::Reach;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result};
-use crate::expected::Expected;
 use crate::ids::OrderId;
-use crate::money::pages::methods::{BY_HAND, method};
-use crate::money::payment::{self, Method, Paid, Payment, Refund};
-use crate::shop::ending::{self, OrderCancellation};
-use crate::shop::handing::{self, Handing, Part};
+use crate::if_match::IfMatch;
+use crate::money::pages::methods::{MANUAL_METHODS, method_label};
+use crate::money::payment::{self, Method, Payment, PaymentDetails, Refund};
+use crate::shop::cancellation::{self, OrderCancellation};
+use crate::shop::fulfillment::{self, FulfillRequest, LineQuantity};
 use crate::shop::order::{self, Order, Status};
 use crate::shop::settle;
 use crate::web::form::{Faults, Form};
-use crate::web::once::{new_nonce, nonce};
+use crate::web::form_dedup::{new_nonce, parse_nonce};
 use crate::web::page::{Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, see_other};
+use crate::web::path::PathParams;
+use crate::web::visitor::{PageResult, see_other};
 
-/// What is said after something was done.
+/// Messages by the value of `?done=`.
 const DONE: [(&str, &str); 5] = [
     ("placed", "The order was placed."),
-    ("paid", "The payment was written down."),
-    ("handed", "It was written down that this was handed out."),
-    ("cancelled", "The order was cancelled. What it had taken can be sold again."),
-    ("refunded", "The money is given back."),
+    ("paid", "The payment was recorded."),
+    ("handed", "The items were marked as picked up."),
+    ("cancelled", "The order was cancelled. Its items can be sold again."),
+    ("refunded", "The refund was recorded."),
 ];
-const EVERYWHERE: &Reach = &Reach::Everywhere;
-/// The longest reference, and the longest reason.
-const REFERENCE: usize = 120;
-const REASON: usize = 500;
+const EVERYWHERE: &TeamAccess = &TeamAccess::AllTeams;
+/// Maximum lengths of a reference and of a reason.
+const MAX_REFERENCE_LENGTH: usize = 120;
+const MAX_REASON_LENGTH: usize = 500;
 
-/// So many of some lines, as they were typed.
+/// The quantities entered next to the lines of an order.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
-    /// By the place of the line in the order.
-    pub(super) typed: Vec<String>,
-    pub(super) lines: Vec<Part>,
-    /// At which line each part was typed.
-    places: Vec<usize>,
+pub(super) struct LineQuantities {
+    /// The inputs, by index of the line in the order.
+    pub(super) inputs: Vec<String>,
+    /// The parsed quantities that are not zero.
+    pub(super) lines: Vec<LineQuantity>,
+    /// For each of these, the index of its line in the order.
+    line_indexes: Vec<usize>,
 }
 
-impl Parts {
-    /// Reads what was typed beside the lines of an order.
+impl LineQuantities {
+    /// Reads the quantity fields of a form.
     pub(super) fn read(form: &Form, order: &Order, faults: &mut Faults) -> Self {
-        let mut read = Self::default();
-        for (place, line) in order.lines.iter().enumerate() {
-            let name = format!("part-{place}");
-            let typed = form.text(&name).to_owned();
-            match sheet::whole(&typed) {
-                _ if typed.is_empty() => {}
+        let mut quantities = Self::default();
+        for (index, line) in order.lines.iter().enumerate() {
+            let name = format!("part-{index}");
+            let input = form.text(&name).to_owned();
+            match form_body::parse_whole_number(&input) {
+                _ if input.is_empty() => {}
                 Ok(0) => {}
                 Ok(quantity) => {
-                    read.lines.push(Part { line_id: line.id, quantity });
-                    read.places.push(place);
+                    quantities.lines.push(LineQuantity { line_id: line.id, quantity });
+                    quantities.line_indexes.push(index);
                 }
-                Err(wrong) => faults.add(&name, wrong),
+                Err(message) => faults.add(&name, message),
             }
-            read.typed.push(typed);
+            quantities.inputs.push(input);
         }
-        read
+        quantities
     }
 
-    /// The name of the field beside a line.
-    pub(super) fn field(place: impl Borrow<usize>) -> String {
-        format!("part-{}", place.borrow())
+    /// The name of the field for a line.
+    pub(super) fn field(index: impl Borrow<usize>) -> String {
+        format!("part-{}", index.borrow())
     }
 
-    /// What was typed beside a line.
-    pub(super) fn at(&self, place: impl Borrow<usize>) -> &str {
-        self.typed.get(*place.borrow()).map_or("", String::as_str)
+    /// The input for a line.
+    pub(super) fn input(&self, index: impl Borrow<usize>) -> &str {
+        self.inputs.get(*index.borrow()).map_or("", String::as_str)
     }
 
-    /// What is wrong with what was typed beside a line.
-    pub(super) fn wrong(faults: &Faults, place: impl Borrow<usize>) -> &str {
-        faults.at(&Self::field(place))
+    /// The error of the field for a line.
+    pub(super) fn error(faults: &Faults, index: impl Borrow<usize>) -> &str {
+        faults.at(&Self::field(index))
     }
 
-    /// The faults of a refusal, each at the line where its part was typed.
-    pub(super) fn placed(&self, error: &Error) -> Faults {
+    /// Maps the faults of an error to the fields of the lines.
+    pub(super) fn map_faults(&self, error: &Error) -> Faults {
         let mut faults = Faults::default();
         for fault in &error.faults {
-            let mut steps = fault.pointer.split('/').skip(1);
-            let line = match (steps.next(), steps.next()) {
+            let mut segments = fault.pointer.split('/').skip(1);
+            let part = match (segments.next(), segments.next()) {
                 (Some("lines"), Some(number)) => number.parse::<usize>().ok(),
                 _ => None,
             };
-            match line.and_then(|part| self.places.get(part)) {
-                Some(place) => faults.add(&format!("part-{place}"), fault.detail.clone()),
+            match part.and_then(|part| self.line_indexes.get(part)) {
+                Some(index) => faults.add(&format!("part-{index}"), fault.detail.clone()),
                 None => faults.add(fault.pointer.trim_start_matches('/'), fault.detail.clone()),
             }
         }
-        if faults.is_empty() { placed(error) } else { faults }
+        if faults.is_empty() { map_faults(error) } else { faults }
     }
 }
 
-/// Something that happened to an order.
-pub(super) struct Happened {
+/// An entry in the history of an order.
+pub(super) struct HistoryEntry {
     pub(super) at: Timestamp,
-    pub(super) what: String,
-    pub(super) more: Option<String>,
-    /// A kind of badge and a word, if there is something to watch.
-    pub(super) state: Option<(&'static str, &'static str)>,
+    pub(super) title: String,
+    pub(super) detail: Option<String>,
+    /// Kind and text of a badge.
+    pub(super) badge: Option<(&'static str, &'static str)>,
 }
 
-/// All that happened to an order, in order.
-pub(super) fn history(order: &Order, payments: &[Payment], refunds: &[Refund]) -> Vec<Happened> {
-    let plain = |at, what: &str| Happened { at, what: what.to_owned(), more: None, state: None };
-    let kept = &order.kept;
-    let mut all = vec![plain(kept.created_at, "Placed")];
+/// The history of an order, in chronological order.
+pub(super) fn history(
+    order: &Order,
+    payments: &[Payment],
+    refunds: &[Refund],
+) -> Vec<HistoryEntry> {
+    let entry =
+        |at, what: &str| HistoryEntry { at, title: what.to_owned(), detail: None, badge: None };
+    let record = &order.record;
+    let mut history = vec![entry(record.created_at, "Order placed")];
     for payment in payments {
         let amount = money(payment.amount, payment.currency);
-        let what = format!("{amount} paid: {}", method(payment.method));
-        all.push(Happened { more: payment.reference.clone(), ..plain(payment.paid_at, &what) });
-    }
-    if kept.total == 0 {
-        all.extend(kept.paid_at.map(|at| plain(at, "Free, so there is nothing to pay")));
-    }
-    all.extend(kept.fulfilled_at.map(|at| plain(at, "Everything handed out")));
-    for refund in refunds {
-        let what = format!("{} given back", money(refund.amount, refund.currency));
-        let state = Some(shown::refunded(refund.status));
-        all.push(Happened {
-            more: refund.reason.clone(),
-            state,
-            ..plain(refund.created_at, &what)
+        let title = format!("{amount} paid ({})", method_label(payment.method));
+        history.push(HistoryEntry {
+            detail: payment.reference.clone(),
+            ..entry(payment.paid_at, &title)
         });
     }
-    let cancelled = kept.cancelled_at.map(|at| plain(at, "Cancelled"));
-    all.extend(cancelled.map(|end| Happened { more: kept.cancel_reason.clone(), ..end }));
-    all.sort_by_key(|happened| happened.at);
-    all
+    if record.total == 0 {
+        history.extend(record.paid_at.map(|at| entry(at, "Free order, no payment needed")));
+    }
+    history.extend(record.fulfilled_at.map(|at| entry(at, "Everything picked up")));
+    for refund in refunds {
+        let title = format!("{} refunded", money(refund.amount, refund.currency));
+        let badge = Some(display::refund_badge(refund.status));
+        history.push(HistoryEntry {
+            detail: refund.reason.clone(),
+            badge,
+            ..entry(refund.created_at, &title)
+        });
+    }
+    let cancelled = record.cancelled_at.map(|at| entry(at, "Cancelled"));
+    history.extend(
+        cancelled.map(|entry| HistoryEntry { detail: record.cancel_reason.clone(), ..entry }),
+    );
+    history.sort_by_key(|entry| entry.at);
+    history
 }
 
-/// What was typed into the form of a payment.
+/// The payment form as submitted.
 #[derive(Debug, Default)]
-struct Paying {
+struct PaymentForm {
     method: String,
     amount: String,
     reference: String,
@@ -154,25 +168,25 @@ struct Paying {
 
 #[derive(Template)]
 #[template(path = "shop/order.html")]
-struct OnePage {
+struct OrderPage {
     frame: Frame,
     order: Order,
     seller: String,
-    state: (&'static str, &'static str),
-    owed: kit::Money,
-    history: Vec<Happened>,
+    badge: (&'static str, &'static str),
+    outstanding: kit::Money,
+    history: Vec<HistoryEntry>,
     methods: Vec<(&'static str, &'static str)>,
-    paying: Paying,
-    parts: Parts,
+    payment: PaymentForm,
+    quantities: LineQuantities,
     faults: Faults,
     nonce: String,
     zone: Zone,
 }
 
-impl OnePage {
-    fn can_hand_out(&self) -> bool {
-        let paid = matches!(self.order.kept.status, Status::Paid | Status::PartiallyRefunded);
-        paid && self.order.lines.iter().any(|line| line.open() > 0)
+impl OrderPage {
+    fn can_fulfill(&self) -> bool {
+        let paid = matches!(self.order.record.status, Status::Paid | Status::PartiallyRefunded);
+        paid && self.order.lines.iter().any(|line| line.unfulfilled() > 0)
     }
 
     fn can_cancel(&self) -> bool {
@@ -180,137 +194,166 @@ impl OnePage {
     }
 
     fn can_refund(&self) -> bool {
-        self.order.kept.paid > self.order.kept.refunded
+        self.order.record.paid > self.order.record.refunded
     }
 
-    /// What the field of a line says that is still to be handed out.
-    fn open(line: &order::Line) -> String {
-        many(line, line.open())
+    /// Label of the field for the units of a line that were not picked up.
+    fn unfulfilled_label(line: &order::Line) -> String {
+        quantity_label(line, line.unfulfilled())
     }
 
-    fn amount_in(&self) -> String {
-        format!("Amount in {}", self.owed.currency.code())
+    fn amount_label(&self) -> String {
+        format!("Amount in {}", self.outstanding.currency.code())
     }
 
     fn is_method(&self, word: &str) -> bool {
-        self.paying.method == word
+        self.payment.method == word
     }
 }
 
 /// Whether an order can still be cancelled.
 pub(super) fn can_cancel(order: &Order) -> bool {
     let untouched = order.lines.iter().all(|line| line.fulfilled == 0 && line.returned == 0);
-    let free = order.kept.status == Status::Paid && order.kept.total == 0 && untouched;
-    order.kept.status == Status::Placed || free
+    let free = order.record.status == Status::Paid && order.record.total == 0 && untouched;
+    order.record.status == Status::Placed || free
 }
 
-/// One order and its money.
-pub(super) fn whole(
+/// An order with its payments and refunds.
+pub(super) fn find_with_payments(
     db: &Reader<'_>,
-    reach: &Reach,
+    access: &TeamAccess,
     id: OrderId,
 ) -> Result<(Order, Vec<Payment>, Vec<Refund>)> {
-    let order = order::find(db, reach, id)?;
+    let order = order::find(db, access, id)?;
     let subject = id.to_string();
-    Ok((order, payment::of_subject(db, &subject)?, payment::refunds_of(db, &subject)?))
+    Ok((
+        order,
+        payment::find_by_subject(db, &subject)?,
+        payment::find_refunds_by_subject(db, &subject)?,
+    ))
 }
 
-/// The order's page, as it is after a form that could not be carried out.
-struct Again {
-    paying: Option<Paying>,
-    parts: Parts,
+/// The state of the forms on the page, to show it again after an error.
+struct FormState {
+    payment: Option<PaymentForm>,
+    quantities: LineQuantities,
     faults: Faults,
     nonce: String,
 }
 
-async fn show_one(visitor: &Keeper, id: OrderId, again: Again) -> Outcome<Response> {
-    let look = move |db: &Reader<'_>| {
-        let (order, payments, refunds) = whole(db, EVERYWHERE, id)?;
-        let names = named(db, std::iter::once(order.kept.team_id))?;
-        let seller = seller(&names, order.kept.team_id);
+async fn render_order(
+    visitor: &AdminVisitor,
+    id: OrderId,
+    forms: FormState,
+) -> PageResult<Response> {
+    let load = move |db: &Reader<'_>| {
+        let (order, payments, refunds) = find_with_payments(db, EVERYWHERE, id)?;
+        let names = team_names(db, std::iter::once(order.record.team_id))?;
+        let seller = seller_name(&names, order.record.team_id);
         let history = history(&order, &payments, &refunds);
         Ok((order, seller, history, account::find(db)?.timezone))
     };
-    let (order, seller, history, zone) = visitor.read(look).await?;
-    let owed = shown::owed(&order);
-    let paying = again.paying.unwrap_or_else(|| Paying {
-        method: Method::Cash.word().to_owned(),
-        amount: owed.plain(),
+    let (order, seller, history, zone) = visitor.read(load).await?;
+    let outstanding = display::outstanding(&order);
+    let payment = forms.payment.unwrap_or_else(|| PaymentForm {
+        method: Method::Cash.as_str().to_owned(),
+        amount: outstanding.format_amount(),
         reference: String::new(),
     });
-    let code = status(&again.faults);
-    let frame = visitor.frame(format!("Order {}", order.kept.number), Section::Orders);
-    let page = OnePage {
-        frame: frame.flash(visitor.guest.done(&DONE)),
+    let status = form_status(&forms.faults);
+    let frame = visitor.frame(format!("Order {}", order.record.number), Section::Orders);
+    let page = OrderPage {
+        frame: frame.flash(visitor.guest.done_flash(&DONE)),
         seller,
-        state: shown::progress(order.kept.status),
-        owed,
+        badge: display::status_badge(order.record.status),
+        outstanding,
         history,
-        methods: BY_HAND.map(|(method, label)| (method.word(), label)).to_vec(),
-        paying,
-        parts: again.parts,
-        faults: again.faults,
-        nonce: again.nonce,
+        methods: MANUAL_METHODS.map(|(method, label)| (method.as_str(), label)).to_vec(),
+        payment,
+        quantities: forms.quantities,
+        faults: forms.faults,
+        nonce: forms.nonce,
         zone,
         order,
     };
-    show(code, &page)
+    render(status, &page)
 }
 
-pub(super) async fn one(visitor: Keeper, At(id): At<OrderId>) -> Outcome<Response> {
+pub(super) async fn detail(
+    visitor: AdminVisitor,
+    PathParams(id): PathParams<OrderId>,
+) -> PageResult<Response> {
     let nonce = new_nonce(visitor.app());
-    let again = Again { paying: None, parts: Parts::default(), faults: Faults::default(), nonce };
-    show_one(&visitor, id, again).await
+    let forms = FormState {
+        payment: None,
+        quantities: LineQuantities::default(),
+        faults: Faults::default(),
+        nonce,
+    };
+    render_order(&visitor, id, forms).await
 }
 
-pub(super) async fn found(visitor: &Keeper, id: OrderId) -> Result<Order> {
+pub(super) async fn find_order(visitor: &AdminVisitor, id: OrderId) -> Result<Order> {
     visitor.read(move |db| order::find(db, EVERYWHERE, id)).await
 }
 
-pub(super) async fn pay(At(id): At<OrderId>, Sent { visitor, form }: Sent) -> Outcome<Response> {
-    let order = found(&visitor, id).await?;
-    let nonce = nonce(&form)?;
+pub(super) async fn pay(
+    PathParams(id): PathParams<OrderId>,
+    AdminSubmission { visitor, form }: AdminSubmission,
+) -> PageResult<Response> {
+    let order = find_order(&visitor, id).await?;
+    let nonce = parse_nonce(&form)?;
     let text = |name: &str| form.text(name).to_owned();
-    let paying =
-        Paying { method: text("method"), amount: text("amount"), reference: text("reference") };
+    let input = PaymentForm {
+        method: text("method"),
+        amount: text("amount"),
+        reference: text("reference"),
+    };
     let mut faults = Faults::default();
-    let paid = paying.read(&order, &mut faults);
-    if let Some(paid) = paid.filter(|_| faults.is_empty()) {
+    let details = input.to_details(&order, &mut faults);
+    if let Some(details) = details.filter(|_| faults.is_empty()) {
         let pay = move |tx: &Tx<'_>| {
             let before = order::find(tx, EVERYWHERE, id)?;
-            settle::pay(tx, before, paid).map(|order| order.kept.id.to_string())
+            settle::pay(tx, before, details).map(|order| order.record.id.to_string())
         };
-        match do_once(&visitor, nonce.clone(), pay).await {
+        match run_once(&visitor, nonce.clone(), pay).await {
             Ok(_) => return Ok(see_other(&format!("/admin/orders/{id}?done=paid"))),
-            Err(error) if is_fault(&error) => faults = placed(&error),
+            Err(error) if is_form_error(&error) => faults = map_faults(&error),
             Err(error) => return Err(error.into()),
         }
     }
-    let again = Again { paying: Some(paying), parts: Parts::default(), faults, nonce: nonce.name };
-    show_one(&visitor, id, again).await
+    let forms = FormState {
+        payment: Some(input),
+        quantities: LineQuantities::default(),
+        faults,
+        nonce: nonce.value,
+    };
+    render_order(&visitor, id, forms).await
 }
 
-impl Paying {
-    fn read(&self, order: &Order, faults: &mut Faults) -> Option<Paid> {
-        let currency = order.kept.currency;
-        let method =
-            BY_HAND.iter().map(|(method, _)| *method).find(|method| method.word() == self.method);
+impl PaymentForm {
+    fn to_details(&self, order: &Order, faults: &mut Faults) -> Option<PaymentDetails> {
+        let currency = order.record.currency;
+        let method = MANUAL_METHODS
+            .iter()
+            .map(|(method, _)| *method)
+            .find(|method| method.as_str() == self.method);
         if method.is_none() {
-            faults.add("method", "Choose how it was paid.");
+            faults.add("method", "Choose a payment method.");
         }
-        let owed = money(order.kept.total, currency);
-        let amount = sheet::amount(&self.amount, currency);
+        let due = money(order.record.total, currency);
+        let amount = form_body::parse_amount(&self.amount, currency);
         match &amount {
-            Err(wrong) => faults.add("amount", wrong.clone()),
-            Ok(amount) if *amount != owed.minor => {
-                faults.add("amount", format!("An order is paid in one piece: {owed}."));
+            Err(message) => faults.add("amount", message.clone()),
+            Ok(amount) if *amount != due.minor => {
+                faults.add("amount", format!("An order must be paid in full: {due}."));
             }
             Ok(_) => {}
         }
-        let reference = short(&self.reference, REFERENCE).map_err(|wrong| {
-            faults.add("reference", wrong);
+        let reference = optional_line(&self.reference, MAX_REFERENCE_LENGTH).map_err(|message| {
+            faults.add("reference", message);
         });
-        Some(Paid {
+        Some(PaymentDetails {
             amount: Some(amount.ok()?),
             method: method?,
             reference: reference.ok()?,
@@ -320,81 +363,101 @@ impl Paying {
     }
 }
 
-/// A line that may be left empty.
-pub(super) fn short(typed: &str, most: usize) -> std::result::Result<Option<String>, String> {
-    match text::line(typed, most) {
+/// Parses an optional text of one line.
+pub(super) fn optional_line(
+    input: &str,
+    max_chars: usize,
+) -> std::result::Result<Option<String>, String> {
+    match text::normalize_line(input, max_chars) {
         Ok(text) => Ok(Some(text)),
         Err(text::TextFault::Empty) => Ok(None),
-        Err(text::TextFault::TooLong { max }) => Err(format!("It has at most {max} characters.")),
-        Err(text::TextFault::Control) => Err("It has a character that cannot be shown.".to_owned()),
+        Err(text::TextFault::TooLong { max }) => Err(format!("Enter at most {max} characters.")),
+        Err(text::TextFault::Control) => {
+            Err("Remove characters that cannot be displayed.".to_owned())
+        }
     }
 }
 
-pub(super) async fn hand_out(
-    At(id): At<OrderId>,
-    Sent { visitor, form }: Sent,
-) -> Outcome<Response> {
-    let order = found(&visitor, id).await?;
-    let nonce = nonce(&form)?;
+pub(super) async fn fulfill(
+    PathParams(id): PathParams<OrderId>,
+    AdminSubmission { visitor, form }: AdminSubmission,
+) -> PageResult<Response> {
+    let order = find_order(&visitor, id).await?;
+    let nonce = parse_nonce(&form)?;
     let mut faults = Faults::default();
-    let parts = Parts::read(&form, &order, &mut faults);
+    let quantities = LineQuantities::read(&form, &order, &mut faults);
     let all = form.text("how") == "all";
-    if !all && parts.lines.is_empty() && faults.is_empty() {
-        faults.add("parts", "Say how many of which line are handed out.");
+    if !all && quantities.lines.is_empty() && faults.is_empty() {
+        faults.add("parts", "Enter a quantity for at least one item.");
     }
     if all || faults.is_empty() {
-        let lines = if all { None } else { Some(parts.lines.clone()) };
-        let hand = move |tx: &Tx<'_>| {
-            let done = handing::fulfil(tx, EVERYWHERE, id, &Expected::Anything, Handing { lines });
-            done.map(|order| order.kept.id.to_string())
+        let lines = if all { None } else { Some(quantities.lines.clone()) };
+        let fulfill = move |tx: &Tx<'_>| {
+            let order = fulfillment::fulfill(
+                tx,
+                EVERYWHERE,
+                id,
+                &IfMatch::Absent,
+                FulfillRequest { lines },
+            );
+            order.map(|order| order.record.id.to_string())
         };
-        match do_once(&visitor, nonce.clone(), hand).await {
+        match run_once(&visitor, nonce.clone(), fulfill).await {
             Ok(_) => return Ok(see_other(&format!("/admin/orders/{id}?done=handed"))),
-            Err(error) if is_fault(&error) => faults = parts.placed(&error),
+            Err(error) if is_form_error(&error) => faults = quantities.map_faults(&error),
             Err(error) => return Err(error.into()),
         }
     }
-    show_one(&visitor, id, Again { paying: None, parts, faults, nonce: nonce.name }).await
+    render_order(&visitor, id, FormState { payment: None, quantities, faults, nonce: nonce.value })
+        .await
 }
 
-/// What happens when an order is cancelled.
-pub(super) const ENDED: [&str; 3] = [
-    "What it had taken can be sold again.",
-    "If a code made it cheaper, that use of the code is given back.",
-    "It cannot be undone; whoever wants it after all orders again.",
+/// The consequences of cancelling an order.
+pub(super) const CANCEL_CONSEQUENCES: [&str; 3] = [
+    "The items can be sold to other people.",
+    "If the order uses a discount code, the code can be used again.",
+    "You cannot undo this. To get the items after all, place a new order.",
 ];
 
-pub(super) async fn ask_cancel(visitor: Keeper, At(id): At<OrderId>) -> Outcome<Response> {
-    let order = found(&visitor, id).await?;
+pub(super) async fn ask_cancel(
+    visitor: AdminVisitor,
+    PathParams(id): PathParams<OrderId>,
+) -> PageResult<Response> {
+    let order = find_order(&visitor, id).await?;
     if !can_cancel(&order) {
         return Ok(see_other(&format!("/admin/orders/{id}")));
     }
-    let page = AskPage {
+    let page = ConfirmPage {
         frame: visitor.frame("Cancel this order?", Section::Orders),
-        name: format!("Order {} of {}", order.kept.number, order.kept.buyer_name),
-        lead: "is cancelled once you say so below.",
-        events: ENDED.to_vec(),
-        button: "Cancel the order",
+        name: format!("Order {} for {}", order.record.number, order.record.buyer_name),
+        lead: "will be cancelled when you confirm.",
+        consequences: CANCEL_CONSEQUENCES.to_vec(),
+        button: "Cancel order",
         nonce: new_nonce(visitor.app()),
-        reason: true,
-        back: format!("/admin/orders/{id}"),
+        asks_reason: true,
+        back_path: format!("/admin/orders/{id}"),
     };
-    show(http::StatusCode::OK, &page)
+    render(http::StatusCode::OK, &page)
 }
 
-/// Why an order is cancelled, as it was typed.
-pub(super) fn reason(form: &Form) -> Result<OrderCancellation> {
-    let wrong = |wrong| Error::invalid(vec![Fault::new("/reason", "invalid", wrong)]);
-    Ok(OrderCancellation { reason: short(form.text("reason"), REASON).map_err(wrong)? })
+/// Reads the reason of a cancellation.
+pub(super) fn read_cancellation(form: &Form) -> Result<OrderCancellation> {
+    let invalid = |message| Error::invalid(vec![Fault::new("/reason", "invalid", message)]);
+    Ok(OrderCancellation {
+        reason: optional_line(form.text("reason"), MAX_REASON_LENGTH).map_err(invalid)?,
+    })
 }
 
-pub(super) async fn cancel(At(id): At<OrderId>, Sent { visitor, form }: Sent) -> Outcome<Response> {
-    found(&visitor, id).await?;
-    let (nonce, why) = (nonce(&form)?, reason(&form)?);
+pub(super) async fn cancel(
+    PathParams(id): PathParams<OrderId>,
+    AdminSubmission { visitor, form }: AdminSubmission,
+) -> PageResult<Response> {
+    find_order(&visitor, id).await?;
+    let (nonce, cancellation) = (parse_nonce(&form)?, read_cancellation(&form)?);
     let cancel = move |tx: &Tx<'_>| {
-        let done = ending::cancel(tx, EVERYWHERE, id, &Expected::Anything, why);
-        done.map(|order| order.kept.id.to_string())
+        let order = cancellation::cancel(tx, EVERYWHERE, id, &IfMatch::Absent, cancellation);
+        order.map(|order| order.record.id.to_string())
     };
-    do_once(&visitor, nonce, cancel).await?;
+    run_once(&visitor, nonce, cancel).await?;
     Ok(see_other(&format!("/admin/orders/{id}?done=cancelled")))
 }

@@ -1,36 +1,36 @@
-//! What was ordered: the list, and what it comes to.
+//! The admin list of orders with totals.
 
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 use kit::Timestamp;
-use kit::word::Word;
+use kit::string_enum::StringEnum;
 use store::Reader;
 
-use super::own::PLACED;
-use super::shown::{self, STATES};
-use super::{Keeper, named, products, seller, show, teams};
-use crate::accounts::rights::Reach;
+use super::display::{self, STATUS_OPTIONS};
+use super::my_orders::PLACED;
+use super::{AdminVisitor, product_options, render, seller_name, team_names, team_options};
+use crate::accounts::rights::TeamAccess;
 use crate::ids::{ProductId, TeamId};
 use crate::paging;
-use crate::shop::listing::{self, OrderFilter, Sums};
+use crate::shop::listing::{self, OrderFilter, OrderTotals};
 use crate::shop::order::{Order, Status};
 use crate::shop::product;
 use crate::web::form::Form;
-use crate::web::leaf::{Asked, Leaf};
 use crate::web::page::{Frame, Section};
-use crate::web::visitor::Outcome;
+use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::visitor::PageResult;
 
-/// What a list of orders is narrowed to, as it was chosen.
+/// The filters of the list as submitted.
 #[derive(Debug, Default)]
-pub(super) struct Narrowed {
+pub(super) struct OrderListFilter {
     pub(super) q: String,
     pub(super) state: String,
     pub(super) team: String,
     pub(super) product: String,
 }
 
-impl Narrowed {
+impl OrderListFilter {
     pub(super) fn read(form: &Form) -> Self {
         let text = |name: &str| form.text(name).to_owned();
         Self { q: text("q"), state: text("state"), team: text("team"), product: text("product") }
@@ -46,21 +46,25 @@ impl Narrowed {
         }
     }
 
-    /// What it is narrowed to, in words.
-    pub(super) fn in_words(&self, db: &Reader<'_>, reach: &Reach) -> crate::error::Result<String> {
-        let state = STATES.iter().find(|(word, _)| self.is_state(word));
+    /// Describes the filters as text.
+    pub(super) fn describe(
+        &self,
+        db: &Reader<'_>,
+        access: &TeamAccess,
+    ) -> crate::error::Result<String> {
+        let state = STATUS_OPTIONS.iter().find(|(word, _)| self.is_state(word));
         let state = state.map(|(_, label)| format!("“{label}”"));
-        let sought = (!self.q.is_empty()).then(|| format!("“{}”", self.q));
+        let search = (!self.q.is_empty()).then(|| format!("“{}”", self.q));
         let filter = self.filter();
-        let team = named(db, std::iter::once(filter.team_id))?;
-        let team = filter.team_id.map(|id| format!("sold by {}", seller(&team, Some(id))));
-        let product = filter.product_id.map(|id| product::find(db, reach, id)).transpose()?;
-        let product = product.map(|product| format!("with {}", product.kept.name));
-        let all = [state, sought, team, product];
-        Ok(all.into_iter().flatten().collect::<Vec<_>>().join(", "))
+        let team = team_names(db, std::iter::once(filter.team_id))?;
+        let team = filter.team_id.map(|id| format!("sold by {}", seller_name(&team, Some(id))));
+        let product = filter.product_id.map(|id| product::find(db, access, id)).transpose()?;
+        let product = product.map(|product| format!("containing {}", product.record.name));
+        let filters = [state, search, team, product];
+        Ok(filters.into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
 
-    fn is_any(&self) -> bool {
+    fn is_active(&self) -> bool {
         !(self.q.is_empty()
             && self.state.is_empty()
             && self.team.is_empty()
@@ -80,21 +84,23 @@ impl Narrowed {
     }
 }
 
-/// An order as it is listed.
-pub(super) struct Row {
+/// A row of the list.
+pub(super) struct OrderRow {
     pub(super) order: Order,
     pub(super) seller: String,
-    pub(super) state: (&'static str, &'static str),
-    pub(super) goods: String,
+    /// Kind and text of the badge.
+    pub(super) badge: (&'static str, &'static str),
+    /// Summary of the lines.
+    pub(super) summary: String,
 }
 
-impl Row {
+impl OrderRow {
     pub(super) fn all(db: &Reader<'_>, orders: Vec<Order>) -> crate::error::Result<Vec<Self>> {
-        let names = named(db, orders.iter().map(|order| order.kept.team_id))?;
+        let names = team_names(db, orders.iter().map(|order| order.record.team_id))?;
         let row = |order: Order| Self {
-            seller: seller(&names, order.kept.team_id),
-            state: shown::progress(order.kept.status),
-            goods: shown::in_short(&order),
+            seller: seller_name(&names, order.record.team_id),
+            badge: display::status_badge(order.record.status),
+            summary: display::summary(&order),
             order,
         };
         Ok(orders.into_iter().map(row).collect())
@@ -103,46 +109,46 @@ impl Row {
 
 #[derive(Template)]
 #[template(path = "shop/orders.html")]
-struct ListPage {
+struct OrdersPage {
     frame: Frame,
-    rows: Vec<Row>,
+    rows: Vec<OrderRow>,
     next: String,
-    sums: Vec<Sums>,
-    narrowed: Narrowed,
+    sums: Vec<OrderTotals>,
+    list_filter: OrderListFilter,
     teams: Vec<(TeamId, String)>,
     products: Vec<(ProductId, String)>,
     states: [(&'static str, &'static str); 6],
-    /// The address of the list to be printed.
-    print: String,
+    /// The URL of the printable list.
+    print_url: String,
     now: Timestamp,
 }
 
-pub(super) async fn list(visitor: Keeper) -> Outcome<Response> {
-    let asked = Asked::of(&visitor, paging::Order::Desc)?;
-    let narrowed = Narrowed::read(&asked.form);
-    let filter = narrowed.filter();
+pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
+    let asked = ListRequest::from_visitor(&visitor, paging::Order::Desc)?;
+    let list_filter = OrderListFilter::read(&asked.form);
+    let filter = list_filter.filter();
     let read =
-        move |db: &Reader<'_>, page: &_| listing::list(db, &Reach::Everywhere, &filter, page);
-    let Leaf { rows, next } = Leaf::read(&visitor, &asked, read).await?;
-    let filter = narrowed.filter();
-    let look = move |db: &Reader<'_>| {
-        let everywhere = &Reach::Everywhere;
-        let sums = listing::sums(db, everywhere, &filter)?;
-        let choice = (teams(db, everywhere)?, products(db, everywhere)?);
-        Ok((Row::all(db, rows)?, sums, choice))
+        move |db: &Reader<'_>, page: &_| listing::list(db, &TeamAccess::AllTeams, &filter, page);
+    let RowPage { rows, next } = RowPage::read(&visitor, &asked, read).await?;
+    let filter = list_filter.filter();
+    let load = move |db: &Reader<'_>| {
+        let everywhere = &TeamAccess::AllTeams;
+        let sums = listing::totals(db, everywhere, &filter)?;
+        let options = (team_options(db, everywhere)?, product_options(db, everywhere)?);
+        Ok((OrderRow::all(db, rows)?, sums, options))
     };
-    let (rows, sums, (teams, products)) = visitor.read(look).await?;
-    let page = ListPage {
-        frame: visitor.frame("Orders", Section::Orders).flash(visitor.guest.done(&PLACED)),
+    let (rows, sums, (teams, products)) = visitor.read(load).await?;
+    let page = OrdersPage {
+        frame: visitor.frame("Orders", Section::Orders).flash(visitor.guest.done_flash(&PLACED)),
         rows,
         next,
         sums,
-        print: format!("/store/orders/print?{}", asked.filters()),
-        narrowed,
+        print_url: format!("/store/orders/print?{}", asked.filters()),
+        list_filter,
         teams,
         products,
-        states: STATES,
+        states: STATUS_OPTIONS,
         now: visitor.app().clock.now(),
     };
-    show(StatusCode::OK, &page)
+    render(StatusCode::OK, &page)
 }

@@ -1,4 +1,4 @@
-//! Lists on paper: of orders, and of who gets which of a product. Coaches print those of their teams.
+//! Printable lists: orders, and the pickup list of a product. Coaches can print those of their teams.
 
 use askama::Template;
 use axum::response::Response;
@@ -6,160 +6,179 @@ use http::StatusCode;
 use kit::{Timestamp, Zone};
 use store::Reader;
 
-use super::orders::{Narrowed, Row};
-use super::{named, seller, show};
+use super::orders::{OrderListFilter, OrderRow};
+use super::{render, seller_name, team_names};
 use crate::accounts::account;
-use crate::accounts::permits::OrdersManage;
-use crate::accounts::rights::Reach;
+use crate::accounts::permissions::OrdersManage;
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Result};
 use crate::ids::{OrderId, ProductId};
 use crate::paging::{self, Page};
-use crate::shop::listing::{self, Sums};
+use crate::shop::listing::{self, OrderTotals};
 use crate::shop::order::{Line, Order, Status};
 use crate::shop::product::{self, Product};
 use crate::web::page::{Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, Visitor};
+use crate::web::path::PathParams;
+use crate::web::visitor::{PageResult, Visitor};
 
-/// Those who sell, for the teams they lead.
-type Seller = Visitor<OrdersManage>;
+/// Somebody who may manage orders: an admin, coach or manager.
+type SellerVisitor = Visitor<OrdersManage>;
 
-/// So many orders fit on a list; a club that has more of them narrows it.
-const MOST: i64 = 2000;
+/// Maximum number of orders on a list. Larger clubs can filter the list.
+const MAX_ORDERS: i64 = 2000;
 
-/// What the visitor leads; refuses whoever leads nothing.
-async fn led(visitor: &Seller) -> Result<Reach> {
-    let reach = visitor.reach().await?;
-    if matches!(&reach, Reach::User(place) if place.leads.is_empty()) {
-        let detail = "Only those who coach or manage a team can do this.";
+/// The access of the visitor. Fails if they manage no team.
+async fn managed_access(visitor: &SellerVisitor) -> Result<TeamAccess> {
+    let access = visitor.team_access().await?;
+    if matches!(&access, TeamAccess::User(place) if place.managed_team_ids.is_empty()) {
+        let detail = "Only coaches and managers of a team can do this.";
         return Err(Error::new(Code::Forbidden, detail));
     }
-    Ok(reach)
+    Ok(access)
 }
 
-/// The frame of a list: where those who run the store look for it, or where everybody else does.
-fn framed(visitor: &Seller, title: String, section: Section) -> Frame {
+/// The frame of a list: in the admin section for admins, in the account section for others.
+fn list_frame(visitor: &SellerVisitor, title: String, section: Section) -> Frame {
     let frame = visitor.frame(title, Section::MyOrders);
     if frame.is_admin { Frame { section, ..frame } } else { frame }
 }
 
-fn page() -> Page<OrderId> {
-    Page { limit: MOST, order: paging::Order::Desc, last: None }
+fn first_page() -> Page<OrderId> {
+    Page { limit: MAX_ORDERS, order: paging::Order::Desc, last: None }
 }
 
-/// Cuts what is more than fits, and says so.
-fn cut(orders: &mut Vec<Order>) -> bool {
-    let most = usize::try_from(MOST).unwrap_or(usize::MAX);
-    let more = orders.len() > most;
-    orders.truncate(most);
+/// Truncates the list to the maximum. Returns whether there were more orders.
+fn truncate(orders: &mut Vec<Order>) -> bool {
+    let max = usize::try_from(MAX_ORDERS).unwrap_or(usize::MAX);
+    let more = orders.len() > max;
+    orders.truncate(max);
     more
 }
 
 #[derive(Template)]
 #[template(path = "shop/print_orders.html")]
-struct OrdersPage {
+struct PrintedOrdersPage {
     frame: Frame,
-    /// What the list is narrowed to, in words.
-    only: String,
-    rows: Vec<Row>,
-    sums: Vec<Sums>,
+    /// Description of the filters; empty if there are none.
+    filter_text: String,
+    rows: Vec<OrderRow>,
+    sums: Vec<OrderTotals>,
     more: bool,
-    most: i64,
+    max: i64,
     zone: Zone,
     now: Timestamp,
 }
 
-pub(super) async fn orders(visitor: Seller) -> Outcome<Response> {
-    let (narrowed, reach) = (Narrowed::read(&visitor.guest.query()?), led(&visitor).await?);
-    let filter = narrowed.filter();
-    let look = move |db: &Reader<'_>| {
-        let mut orders = listing::list(db, &reach, &filter, &page())?;
-        let more = cut(&mut orders);
-        let sums = listing::sums(db, &reach, &filter)?;
-        let only = narrowed.in_words(db, &reach)?;
-        Ok((Row::all(db, orders)?, sums, more, account::find(db)?.timezone, only))
+pub(super) async fn orders(visitor: SellerVisitor) -> PageResult<Response> {
+    let (input, access) =
+        (OrderListFilter::read(&visitor.guest.query()?), managed_access(&visitor).await?);
+    let filter = input.filter();
+    let load = move |db: &Reader<'_>| {
+        let mut orders = listing::list(db, &access, &filter, &first_page())?;
+        let more = truncate(&mut orders);
+        let sums = listing::totals(db, &access, &filter)?;
+        let description = input.describe(db, &access)?;
+        Ok((OrderRow::all(db, orders)?, sums, more, account::find(db)?.timezone, description))
     };
-    let (rows, sums, more, zone, only) = visitor.read(look).await?;
-    let frame = framed(&visitor, "Orders".to_owned(), Section::Orders);
+    let (rows, sums, more, zone, description) = visitor.read(load).await?;
+    let frame = list_frame(&visitor, "Orders".to_owned(), Section::Orders);
     let now = visitor.app().clock.now();
-    show(StatusCode::OK, &OrdersPage { frame, only, rows, sums, more, most: MOST, zone, now })
+    let page = PrintedOrdersPage {
+        frame,
+        filter_text: description,
+        rows,
+        sums,
+        more,
+        max: MAX_ORDERS,
+        zone,
+        now,
+    };
+    render(StatusCode::OK, &page)
 }
 
-/// Somebody who gets something.
-struct Pick {
+/// A row of the pickup list.
+struct PickupRow {
     order: Order,
     line: Line,
     paid: bool,
 }
 
 #[derive(Template)]
-#[template(path = "shop/pick_list.html")]
-struct PickPage {
+#[template(path = "shop/pickup_list.html")]
+struct PickupListPage {
     frame: Frame,
     product: Product,
     seller: String,
-    picks: Vec<Pick>,
-    /// How many of each variant.
+    rows: Vec<PickupRow>,
+    /// Number of units by variant.
     counts: Vec<(String, i64)>,
     more: bool,
-    most: i64,
+    max: i64,
     zone: Zone,
     now: Timestamp,
 }
 
-pub(super) async fn pick_list(visitor: Seller, At(id): At<ProductId>) -> Outcome<Response> {
-    let reach = led(&visitor).await?;
-    let look = move |db: &Reader<'_>| {
-        let product = product::find(db, &reach, id)?;
-        let mut orders = listing::waiting(db, &reach, id, &page())?;
-        let more = cut(&mut orders);
-        let names = named(db, std::iter::once(product.kept.team_id))?;
-        let seller = seller(&names, product.kept.team_id);
+pub(super) async fn pickup_list(
+    visitor: SellerVisitor,
+    PathParams(id): PathParams<ProductId>,
+) -> PageResult<Response> {
+    let access = managed_access(&visitor).await?;
+    let load = move |db: &Reader<'_>| {
+        let product = product::find(db, &access, id)?;
+        let mut orders = listing::list_unfulfilled(db, &access, id, &first_page())?;
+        let more = truncate(&mut orders);
+        let names = team_names(db, std::iter::once(product.record.team_id))?;
+        let seller = seller_name(&names, product.record.team_id);
         Ok((product, seller, orders, more, account::find(db)?.timezone))
     };
-    let (product, seller, orders, more, zone) = visitor.read(look).await?;
-    let picks = picks(&product, orders);
-    let page = PickPage {
-        frame: framed(&visitor, format!("Pick list: {}", product.kept.name), Section::Store),
-        counts: counts(&picks),
+    let (product, seller, orders, more, zone) = visitor.read(load).await?;
+    let rows = pickup_rows(&product, orders);
+    let page = PickupListPage {
+        frame: list_frame(
+            &visitor,
+            format!("Pickup list: {}", product.record.name),
+            Section::Store,
+        ),
+        counts: counts(&rows),
         product,
         seller,
-        picks,
+        rows,
         more,
-        most: MOST,
+        max: MAX_ORDERS,
         zone,
         now: visitor.app().clock.now(),
     };
-    show(StatusCode::OK, &page)
+    render(StatusCode::OK, &page)
 }
 
-/// What is still to be handed out of a product, by variant and name.
-fn picks(product: &Product, orders: Vec<Order>) -> Vec<Pick> {
-    let mut picks = Vec::new();
+/// The units of a product that were not picked up, sorted by variant and buyer.
+fn pickup_rows(product: &Product, orders: Vec<Order>) -> Vec<PickupRow> {
+    let mut rows = Vec::new();
     for order in orders {
-        let lines = order.lines.iter().filter(|line| line.product_id == product.kept.id);
-        let open: Vec<_> = lines.filter(|line| line.open() > 0).cloned().collect();
-        let paid = order.kept.status != Status::Placed;
-        picks.extend(open.into_iter().map(|line| Pick { order: order.clone(), line, paid }));
+        let lines = order.lines.iter().filter(|line| line.product_id == product.record.id);
+        let open: Vec<_> = lines.filter(|line| line.unfulfilled() > 0).cloned().collect();
+        let paid = order.record.status != Status::Placed;
+        rows.extend(open.into_iter().map(|line| PickupRow { order: order.clone(), line, paid }));
     }
-    let place = |line: &Line| {
-        let own = |variant: &crate::shop::variant::Variant| Some(variant.id) == line.variant_id;
-        product.variants.iter().position(own)
+    let variant_index = |line: &Line| {
+        let is_same = |variant: &crate::shop::variant::Variant| Some(variant.id) == line.variant_id;
+        product.variants.iter().position(is_same)
     };
-    picks.sort_by_cached_key(|pick| {
-        let name = kit::text::folded(&pick.order.kept.buyer_name);
-        (place(&pick.line).is_none(), place(&pick.line), name, pick.order.kept.number)
+    rows.sort_by_cached_key(|row| {
+        let name = kit::text::fold_case(&row.order.record.buyer_name);
+        let index = variant_index(&row.line);
+        (index.is_none(), index, name, row.order.record.number)
     });
-    picks
+    rows
 }
 
-fn counts(picks: &[Pick]) -> Vec<(String, i64)> {
+fn counts(rows: &[PickupRow]) -> Vec<(String, i64)> {
     let mut counts: Vec<(String, i64)> = Vec::new();
-    for Pick { line, .. } in picks {
+    for PickupRow { line, .. } in rows {
         let name = line.variant_name.clone().unwrap_or_else(|| line.name.clone());
-        match counts.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, count)) => *count += line.open(),
-            None => counts.push((name, line.open())),
+        match counts.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, count)) => *count += line.unfulfilled(),
+            None => counts.push((name, line.unfulfilled())),
         }
     }
     counts

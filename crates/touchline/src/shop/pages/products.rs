@@ -1,4 +1,4 @@
-//! What the club sells: the list, and the end of a product.
+//! The list of products, and archiving one.
 
 use askama::Template;
 use axum::response::Response;
@@ -6,42 +6,43 @@ use http::StatusCode;
 use kit::Zone;
 use store::Reader;
 
-use super::shown::{AskPage, Offer};
-use super::{Keeper, Sent, named, seller, show, teams};
+use super::display::{ConfirmPage, ProductRow};
+use super::{AdminSubmission, AdminVisitor, render, seller_name, team_names, team_options};
 use crate::accounts::account;
-use crate::accounts::rights::Reach;
-use crate::expected::Expected;
+use crate::accounts::rights::TeamAccess;
 use crate::ids::{ProductId, TeamId};
+use crate::if_match::IfMatch;
 use crate::paging::Order;
-use crate::shop::product::{self, Product, ProductFilter, Status};
-use crate::web::leaf::{Asked, Leaf};
+use crate::shop::product::{self, Product, Status};
+use crate::shop::product_listing::{self, ProductFilter};
 use crate::web::page::{Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, see_other};
+use crate::web::path::PathParams;
+use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::visitor::{PageResult, see_other};
 
-/// What is said after something was done.
+/// Messages by the value of `?done=`.
 const DONE: [(&str, &str); 3] = [
-    ("made", "The product is in the store."),
+    ("made", "The product was created."),
     ("saved", "The product was saved."),
-    ("archived", "The product is sold no longer. What was ordered stays."),
+    ("archived", "The product was archived. Existing orders do not change."),
 ];
 
 #[derive(Template)]
 #[template(path = "shop/products.html")]
-struct ListPage {
+struct ProductsPage {
     frame: Frame,
-    offers: Vec<Offer>,
+    products: Vec<ProductRow>,
     next: String,
     zone: Zone,
     teams: Vec<(TeamId, String)>,
-    /// What the list is narrowed to.
+    /// The filters of the list.
     q: String,
     state: String,
     team: String,
 }
 
-impl ListPage {
-    fn is_narrowed(&self) -> bool {
+impl ProductsPage {
+    fn is_filtered(&self) -> bool {
         !(self.q.is_empty() && self.state.is_empty() && self.team.is_empty())
     }
 
@@ -50,8 +51,8 @@ impl ListPage {
     }
 }
 
-pub(super) async fn list(visitor: Keeper) -> Outcome<Response> {
-    let asked = Asked::of(&visitor, Order::Desc)?;
+pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
+    let asked = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let text = |name: &str| asked.form.text(name).to_owned();
     let (q, state, team) = (text("q"), text("state"), text("team"));
     let (status, on_sale) = match state.as_str() {
@@ -65,59 +66,63 @@ pub(super) async fn list(visitor: Keeper) -> Outcome<Response> {
         team_id: team.parse().ok(),
         status,
         on_sale,
-        external_id: None,
         q: Some(q.clone()).filter(|q| !q.is_empty()),
+        ..ProductFilter::default()
     };
-    let read =
-        move |db: &Reader<'_>, page: &_| product::list(db, &Reach::Everywhere, &filter, page);
-    let Leaf { rows, next } = Leaf::read(&visitor, &asked, read).await?;
+    let read = move |db: &Reader<'_>, page: &_| {
+        product_listing::list(db, &TeamAccess::AllTeams, &filter, page)
+    };
+    let RowPage { rows, next } = RowPage::read(&visitor, &asked, read).await?;
     let now = visitor.app().clock.now();
-    let look = move |db: &Reader<'_>| {
-        let names = named(db, rows.iter().map(|product| product.kept.team_id))?;
-        let offer = |product: Product| {
-            let seller = seller(&names, product.kept.team_id);
-            Offer::new(product, seller, now)
+    let load = move |db: &Reader<'_>| {
+        let names = team_names(db, rows.iter().map(|product| product.record.team_id))?;
+        let row = |product: Product| {
+            let seller = seller_name(&names, product.record.team_id);
+            ProductRow::new(product, seller, now)
         };
-        let offers: Vec<_> = rows.into_iter().map(offer).collect();
-        Ok((offers, teams(db, &Reach::Everywhere)?, account::find(db)?.timezone))
+        let products: Vec<_> = rows.into_iter().map(row).collect();
+        Ok((products, team_options(db, &TeamAccess::AllTeams)?, account::find(db)?.timezone))
     };
-    let (offers, teams, zone) = visitor.read(look).await?;
-    let frame = visitor.frame("Store", Section::Store).flash(visitor.guest.done(&DONE));
-    show(StatusCode::OK, &ListPage { frame, offers, next, zone, teams, q, state, team })
+    let (products, teams, zone) = visitor.read(load).await?;
+    let frame = visitor.frame("Store", Section::Store).flash(visitor.guest.done_flash(&DONE));
+    render(StatusCode::OK, &ProductsPage { frame, products, next, zone, teams, q, state, team })
 }
 
-pub(super) async fn ask_archive(visitor: Keeper, At(id): At<ProductId>) -> Outcome<Response> {
-    let product = visitor.read(move |db| product::find(db, &Reach::Everywhere, id)).await?;
-    if product.kept.status == Status::Archived {
+pub(super) async fn ask_archive(
+    visitor: AdminVisitor,
+    PathParams(id): PathParams<ProductId>,
+) -> PageResult<Response> {
+    let product = visitor.read(move |db| product::find(db, &TeamAccess::AllTeams, id)).await?;
+    if product.record.status == Status::Archived {
         return Ok(see_other("/admin/store"));
     }
-    let page = AskPage {
-        frame: visitor.frame("Take this product off sale?", Section::Store),
-        name: product.kept.name,
-        lead: "is archived once you say so below.",
-        events: vec![
-            "Nobody can order it any more.",
-            "What was ordered stays as it is, can be paid, and can be handed out.",
-            "It cannot be put on sale again. To make a pause, change when it is on sale instead.",
+    let page = ConfirmPage {
+        frame: visitor.frame("Archive this product?", Section::Store),
+        name: product.record.name,
+        lead: "will be archived when you confirm.",
+        consequences: vec![
+            "Nobody can order it anymore.",
+            "Existing orders do not change. They can still be paid and picked up.",
+            "You cannot put it on sale again. To pause the sale, change its sale dates instead.",
         ],
-        button: "Archive it",
+        button: "Archive product",
         nonce: String::new(),
-        reason: false,
-        back: format!("/admin/store/products/{id}"),
+        asks_reason: false,
+        back_path: format!("/admin/store/products/{id}"),
     };
-    show(StatusCode::OK, &page)
+    render(StatusCode::OK, &page)
 }
 
 pub(super) async fn archive(
-    At(id): At<ProductId>,
-    Sent { visitor, .. }: Sent,
-) -> Outcome<Response> {
+    PathParams(id): PathParams<ProductId>,
+    AdminSubmission { visitor, .. }: AdminSubmission,
+) -> PageResult<Response> {
     let archive = move |tx: &store::Tx<'_>| {
-        let product = product::find(tx, &Reach::Everywhere, id)?;
-        if product.kept.status == Status::Archived {
+        let product = product::find(tx, &TeamAccess::AllTeams, id)?;
+        if product.record.status == Status::Archived {
             return Ok(product);
         }
-        product::archive(tx, &Reach::Everywhere, id, &Expected::Anything)
+        product::archive(tx, &TeamAccess::AllTeams, id, &IfMatch::Absent)
     };
     visitor.write(archive).await?;
     Ok(see_other("/admin/store?done=archived"))

@@ -1,4 +1,4 @@
-//! The receipt of an order, to be printed.
+//! The printable receipt of an order.
 
 use askama::Template;
 use axum::response::Response;
@@ -6,66 +6,70 @@ use http::StatusCode;
 use kit::{Timestamp, Zone};
 use store::Reader;
 
-use super::order::whole;
-use super::{Onlooker, named, order_page, seller, show, shown};
+use super::order::find_with_payments;
+use super::{OrderVisitor, display, order_path, render, seller_name, team_names};
 use crate::accounts::account;
 use crate::ids::OrderId;
 use crate::money::payment::{Payment, Refund};
 use crate::shop::order::{Line, Order, Status};
 use crate::web::page::{Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::Outcome;
+use crate::web::path::PathParams;
+use crate::web::visitor::PageResult;
 
 #[derive(Template)]
 #[template(path = "shop/receipt.html")]
 struct ReceiptPage {
     frame: Frame,
-    /// The page of the order.
-    back: String,
+    /// The path of the order's page.
+    back_path: String,
     club: String,
     seller: String,
     order: Order,
-    /// The tax by its rate, in basis points.
+    /// Tax amounts by rate in basis points.
     taxes: Vec<(i64, i64)>,
-    owed: kit::Money,
+    outstanding: kit::Money,
     payments: Vec<Payment>,
     refunds: Vec<Refund>,
     zone: Zone,
     now: Timestamp,
 }
 
-pub(super) async fn show_receipt(visitor: Onlooker, At(id): At<OrderId>) -> Outcome<Response> {
-    let reach = visitor.reach().await?;
-    let look = move |db: &Reader<'_>| {
-        let (order, payments, refunds) = whole(db, &reach, id)?;
-        let names = named(db, std::iter::once(order.kept.team_id))?;
-        let seller = seller(&names, order.kept.team_id);
+pub(super) async fn show_receipt(
+    visitor: OrderVisitor,
+    PathParams(id): PathParams<OrderId>,
+) -> PageResult<Response> {
+    let access = visitor.team_access().await?;
+    let load = move |db: &Reader<'_>| {
+        let (order, payments, refunds) = find_with_payments(db, &access, id)?;
+        let names = team_names(db, std::iter::once(order.record.team_id))?;
+        let seller = seller_name(&names, order.record.team_id);
         Ok((order, payments, refunds, seller, account::find(db)?))
     };
-    let (order, payments, refunds, seller, account) = visitor.read(look).await?;
+    let (order, payments, refunds, seller, account) = visitor.read(load).await?;
     let page = ReceiptPage {
-        back: order_page(&visitor, &order).await?,
-        frame: visitor.frame(format!("Receipt for order {}", order.kept.number), Section::MyOrders),
+        back_path: order_path(&visitor, &order).await?,
+        frame: visitor
+            .frame(format!("Receipt for order {}", order.record.number), Section::MyOrders),
         club: account.name,
         seller,
         taxes: taxes(&order.lines),
-        owed: shown::owed(&order),
+        outstanding: display::outstanding(&order),
         payments,
         refunds,
         zone: account.timezone,
         now: visitor.app().clock.now(),
         order,
     };
-    show(StatusCode::OK, &page)
+    render(StatusCode::OK, &page)
 }
 
-/// What of the total is tax, by its rate.
+/// Tax amounts by rate.
 fn taxes(lines: &[Line]) -> Vec<(i64, i64)> {
     let mut taxes: Vec<(i64, i64)> = Vec::new();
     for line in lines.iter().filter(|line| line.tax > 0) {
-        match taxes.iter_mut().find(|(rate, _)| *rate == line.tax_rate_bp) {
+        match taxes.iter_mut().find(|(rate, _)| *rate == line.tax_rate_bps) {
             Some((_, tax)) => *tax += line.tax,
-            None => taxes.push((line.tax_rate_bp, line.tax)),
+            None => taxes.push((line.tax_rate_bps, line.tax)),
         }
     }
     taxes.sort_unstable();

@@ -1,97 +1,103 @@
-//! Giving money back for an order: what will happen, and how much.
+//! The refund page of an order.
 
 use askama::Template;
 use axum::response::Response;
 use store::{Reader, Tx};
 
-use super::order::{self as orders, Parts};
-use super::{Keeper, Sent, do_once, is_fault, many, money, sheet, show, status};
-use crate::accounts::rights::Reach;
+use super::order::{self as orders, LineQuantities};
+use super::{
+    AdminSubmission, AdminVisitor, form_body, form_status, is_form_error, money, quantity_label,
+    render, run_once,
+};
+use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error};
-use crate::expected::Expected;
 use crate::ids::OrderId;
-use crate::money::pages::giving;
+use crate::if_match::IfMatch;
+use crate::money::pages::refund_methods;
 use crate::shop::order::{self, Line, Order};
 use crate::shop::refunding::{self, NewRefund};
 use crate::web::form::{Faults, Form};
-use crate::web::once::{new_nonce, nonce};
+use crate::web::form_dedup::{new_nonce, parse_nonce};
 use crate::web::page::{Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, see_other};
+use crate::web::path::PathParams;
+use crate::web::visitor::{PageResult, see_other};
 
-const EVERYWHERE: &Reach = &Reach::Everywhere;
-const REASON: usize = 500;
-/// What somebody is told who would give back another sum than they were shown.
-const CHANGED: &str =
-    "Something was given back since you looked. Nothing more was; look what is left now.";
+const EVERYWHERE: &TeamAccess = &TeamAccess::AllTeams;
+const MAX_REASON_LENGTH: usize = 500;
+/// The error if the refundable amount has changed since the page was shown.
+const AMOUNT_CHANGED: &str = "Another refund was made since you opened this page, so nothing was refunded now. Check the remaining amount.";
 
-/// What was typed.
+/// The form as submitted.
 #[derive(Debug)]
-struct Typed {
-    how: String,
+struct RefundForm {
+    mode: String,
     amount: String,
     restock: bool,
-    /// How the money goes back, where there is a choice.
-    way: String,
+    /// The refund method, if there is a choice.
+    method: String,
     reason: String,
-    parts: Parts,
-    /// What the page said is left to be given back, in minor units.
-    left: String,
+    quantities: LineQuantities,
+    /// The refundable amount on the page, in minor units.
+    shown_amount: String,
 }
 
-impl Typed {
+impl RefundForm {
     fn read(form: &Form, order: &Order, faults: &mut Faults) -> Self {
         let how = form.text("how").to_owned();
-        let mut unread = Faults::default();
+        let mut ignored = Faults::default();
         let by_line = how == "lines";
         Self {
-            parts: Parts::read(form, order, if by_line { faults } else { &mut unread }),
-            how,
+            quantities: LineQuantities::read(
+                form,
+                order,
+                if by_line { faults } else { &mut ignored },
+            ),
+            mode: how,
             amount: form.text("amount").to_owned(),
-            restock: form.ticked("restock"),
-            way: form.text("method").to_owned(),
+            restock: form.is_checked("restock"),
+            method: form.text("method").to_owned(),
             reason: form.text("reason").to_owned(),
-            left: form.text("left").to_owned(),
+            shown_amount: form.text("left").to_owned(),
         }
     }
 
-    /// What is given back, or everything that is wrong.
-    fn refund(&self, order: &Order, faults: &mut Faults) -> Option<NewRefund> {
-        let kept = &order.kept;
-        let reason = orders::short(&self.reason, REASON);
-        let reason = reason.map_err(|wrong| faults.add("reason", wrong)).ok()?;
-        let left = money(kept.paid - kept.refunded, kept.currency);
-        let (restock, method) = (Some(self.restock), giving::chosen(&self.way, faults));
+    /// The refund this form requests; `None` after adding errors.
+    fn to_refund(&self, order: &Order, faults: &mut Faults) -> Option<NewRefund> {
+        let record = &order.record;
+        let reason = orders::optional_line(&self.reason, MAX_REASON_LENGTH);
+        let reason = reason.map_err(|message| faults.add("reason", message)).ok()?;
+        let refundable = money(record.paid - record.refunded, record.currency);
+        let (restock, method) =
+            (Some(self.restock), refund_methods::parse_method(&self.method, faults));
         let new = NewRefund { amount: None, lines: None, restock, method, reason };
-        if self.how != "amount" && !self.amount.is_empty() {
+        if self.mode != "amount" && !self.amount.is_empty() {
             faults.add("amount", "Clear the amount, or choose “An amount”.");
             return None;
         }
-        if self.how != "lines" && !self.parts.lines.is_empty() {
-            let wrong = "Clear the quantities, or choose “For some lines”.";
-            faults.add("lines", wrong);
+        if self.mode != "lines" && !self.quantities.lines.is_empty() {
+            faults.add("lines", "Clear the quantities, or choose “Some items”.");
             return None;
         }
-        match self.how.as_str() {
+        match self.mode.as_str() {
             "all" => Some(new),
-            "lines" if self.parts.lines.is_empty() => {
-                faults.add("lines", "Enter how many of which line are taken back.");
+            "lines" if self.quantities.lines.is_empty() => {
+                faults.add("lines", "Enter a quantity for at least one item.");
                 None
             }
-            "lines" => Some(NewRefund { lines: Some(self.parts.lines.clone()), ..new }),
-            "amount" => match sheet::amount(&self.amount, kept.currency) {
-                Err(wrong) => {
-                    faults.add("amount", wrong);
+            "lines" => Some(NewRefund { lines: Some(self.quantities.lines.clone()), ..new }),
+            "amount" => match form_body::parse_amount(&self.amount, record.currency) {
+                Err(message) => {
+                    faults.add("amount", message);
                     None
                 }
-                Ok(amount) if amount == 0 || amount > left.minor => {
-                    faults.add("amount", format!("Between nothing and {left} can be given back."));
+                Ok(amount) if amount == 0 || amount > refundable.minor => {
+                    faults.add("amount", format!("Enter an amount up to {refundable}."));
                     None
                 }
                 Ok(amount) => Some(NewRefund { amount: Some(amount), restock: None, ..new }),
             },
             _ => {
-                faults.add("how", "Choose what is given back.");
+                faults.add("how", "Choose what to refund.");
                 None
             }
         }
@@ -103,85 +109,92 @@ impl Typed {
 struct RefundPage {
     frame: Frame,
     order: Order,
-    left: kit::Money,
-    /// Whether the money goes back by itself, through the provider of cards.
-    online: bool,
-    typed: Typed,
+    refundable: kit::Money,
+    /// Whether the order was paid by card, so that the refund can be automatic.
+    paid_by_card: bool,
+    input: RefundForm,
     faults: Faults,
     nonce: String,
 }
 
 impl RefundPage {
-    /// What the field of a line says that can be taken back.
-    fn back(line: &Line) -> String {
-        many(line, line.quantity - line.returned)
+    /// Label of the field for the units of a line that can be returned.
+    fn returnable_label(line: &Line) -> String {
+        quantity_label(line, line.quantity - line.returned)
     }
 
-    fn amount_in(&self) -> String {
-        format!("Amount in {}", self.left.currency.code())
+    fn amount_label(&self) -> String {
+        format!("Amount in {}", self.refundable.currency.code())
     }
 
-    fn is(&self, how: &str) -> bool {
-        self.typed.how == how
+    fn is_mode(&self, how: &str) -> bool {
+        self.input.mode == how
     }
 }
 
 async fn show_form(
-    visitor: &Keeper,
+    visitor: &AdminVisitor,
     id: OrderId,
-    typed: Typed,
+    input: RefundForm,
     faults: Faults,
     nonce: String,
-) -> Outcome<Response> {
-    let look = move |db: &Reader<'_>| orders::whole(db, EVERYWHERE, id);
-    let (order, payments, refunds) = visitor.read(look).await?;
-    let frame = visitor.frame("Give money back", Section::Orders);
-    let left = money(order.kept.paid - order.kept.refunded, order.kept.currency);
-    let usual = giving::usual(&payments, &refunds);
-    let way = if typed.way.is_empty() { usual.unwrap_or_default().to_owned() } else { typed.way };
-    let (online, typed) = (usual.is_some(), Typed { way, ..typed });
-    let code = status(&faults);
-    show(code, &RefundPage { frame, order, left, online, typed, faults, nonce })
+) -> PageResult<Response> {
+    let load = move |db: &Reader<'_>| orders::find_with_payments(db, EVERYWHERE, id);
+    let (order, payments, refunds) = visitor.read(load).await?;
+    let frame = visitor.frame("Refund", Section::Orders);
+    let refundable = money(order.record.paid - order.record.refunded, order.record.currency);
+    let default = refund_methods::default_method(&payments, &refunds);
+    let method =
+        if input.method.is_empty() { default.unwrap_or_default().to_owned() } else { input.method };
+    let (online, input) = (default.is_some(), RefundForm { method, ..input });
+    let status = form_status(&faults);
+    let page = RefundPage { frame, order, refundable, paid_by_card: online, input, faults, nonce };
+    render(status, &page)
 }
 
-pub(super) async fn ask(visitor: Keeper, At(id): At<OrderId>) -> Outcome<Response> {
-    let typed = Typed {
-        how: "all".to_owned(),
+pub(super) async fn refund_form(
+    visitor: AdminVisitor,
+    PathParams(id): PathParams<OrderId>,
+) -> PageResult<Response> {
+    let input = RefundForm {
+        mode: "all".to_owned(),
         amount: String::new(),
         restock: true,
-        way: String::new(),
+        method: String::new(),
         reason: String::new(),
-        parts: Parts::default(),
-        left: String::new(),
+        quantities: LineQuantities::default(),
+        shown_amount: String::new(),
     };
     let nonce = new_nonce(visitor.app());
-    show_form(&visitor, id, typed, Faults::default(), nonce).await
+    show_form(&visitor, id, input, Faults::default(), nonce).await
 }
 
-pub(super) async fn refund(At(id): At<OrderId>, Sent { visitor, form }: Sent) -> Outcome<Response> {
-    let order = orders::found(&visitor, id).await?;
-    let nonce = nonce(&form)?;
+pub(super) async fn refund(
+    PathParams(id): PathParams<OrderId>,
+    AdminSubmission { visitor, form }: AdminSubmission,
+) -> PageResult<Response> {
+    let order = orders::find_order(&visitor, id).await?;
+    let nonce = parse_nonce(&form)?;
     let mut faults = Faults::default();
-    let typed = Typed::read(&form, &order, &mut faults);
-    let new = typed.refund(&order, &mut faults).filter(|_| faults.is_empty());
-    let (all, left) = (typed.how == "all", typed.left.clone());
+    let input = RefundForm::read(&form, &order, &mut faults);
+    let new = input.to_refund(&order, &mut faults).filter(|_| faults.is_empty());
+    let (all, shown_amount) = (input.mode == "all", input.shown_amount.clone());
     let refund = move |tx: &Tx<'_>| {
-        // Whoever sends the form twice is told so, though nothing may be left to be given back.
+        // Fails inside `run_once`, so that a form sent twice is recognized even if nothing is left to refund.
         let new = new.ok_or_else(|| Error::invalid(Vec::new()))?;
-        let now = order::find(tx, EVERYWHERE, id)?.kept;
-        if all && (now.paid - now.refunded).to_string() != left {
-            return Err(Error::new(Code::Conflict, CHANGED));
+        let current = order::find(tx, EVERYWHERE, id)?.record;
+        if all && (current.paid - current.refunded).to_string() != shown_amount {
+            return Err(Error::new(Code::Conflict, AMOUNT_CHANGED));
         }
-        let done = refunding::refund(tx, EVERYWHERE, id, &Expected::Anything, new);
-        done.map(|order| order.kept.id.to_string())
+        refunding::refund(tx, EVERYWHERE, id, &IfMatch::Absent, new).map(|_| id.to_string())
     };
-    match do_once(&visitor, nonce.clone(), refund).await {
+    match run_once(&visitor, nonce.clone(), refund).await {
         Ok(_) => return Ok(see_other(&format!("/admin/orders/{id}?done=refunded"))),
-        Err(error) if !is_fault(&error) => return Err(error.into()),
+        Err(error) if !is_form_error(&error) => return Err(error.into()),
         Err(error) if faults.is_empty() || error.code == Code::Conflict => {
-            faults = typed.parts.placed(&error);
+            faults = input.quantities.map_faults(&error);
         }
         Err(_) => {}
     }
-    show_form(&visitor, id, typed, faults, nonce.name).await
+    show_form(&visitor, id, input, faults, nonce.value).await
 }

@@ -1,4 +1,4 @@
-//! `/account`: one's own name, and the address one signs in with.
+//! `/account`: the user's name, and the email address they sign in with.
 
 use std::time::Duration;
 
@@ -12,29 +12,30 @@ use kit::text;
 use serde_json::json;
 use store::{Reader, Tx};
 
-use super::{flash, note, write_to};
-use crate::accounts::own;
-use crate::accounts::permits::OwnAccount;
+use super::{audit, email_user, flash};
+use crate::accounts::permissions::OwnAccount;
+use crate::accounts::profile;
 use crate::accounts::user::{self, User};
 use crate::app::App;
 use crate::error::{Code, Error, Result};
-use crate::post::courier::Note;
-use crate::signin::entry;
+use crate::mailer::direct::DirectEmail;
+use crate::signin::authentication;
 use crate::signin::link::{self, LinkKind};
 use crate::web::form::Faults;
-use crate::web::pace::Pace;
 use crate::web::page::{self, Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Guest, GuestPosted, Outcome, Posted, Visitor, see_other};
+use crate::web::path::PathParams;
+use crate::web::throttle::RateLimit;
+use crate::web::visitor::{Guest, GuestForm, PageResult, Visitor, VisitorForm, see_other};
 
-/// How often somebody is sent a link to confirm an address.
-const LETTERS: Pace = Pace { what: "confirm letter", burst: 5, every: Duration::from_secs(600) };
+/// The limit on confirmation emails per user.
+const CONFIRMATION_EMAILS: RateLimit =
+    RateLimit { name: "email confirmation", burst: 5, interval: Duration::from_secs(600) };
 
 pub(super) fn router() -> Router<App> {
     Router::new()
         .route("/account", get(show).post(rename))
-        .route("/account/email", get(ask_email).post(change_email))
-        .route("/account/email/{token}", get(ask_confirmation).post(confirm))
+        .route("/account/email", get(show_email_form).post(change_email))
+        .route("/account/email/{token}", get(show_confirmation).post(confirm))
 }
 
 #[derive(Template)]
@@ -54,7 +55,7 @@ struct EmailPage<'a> {
     frame: Frame,
     email: &'a str,
     before: &'a str,
-    /// Whether the new address is confirmed by a letter.
+    /// Whether a mail server is configured, so that the new address has to be confirmed.
     mail: bool,
     faults: Faults,
 }
@@ -66,40 +67,41 @@ struct ConfirmEmailPage {
     email: String,
 }
 
-/// Whoever looks at the pages of their account.
-pub(super) async fn me(visitor: &Visitor<OwnAccount>) -> Result<User> {
+/// The signed-in user.
+pub(super) async fn current_user(visitor: &Visitor<OwnAccount>) -> Result<User> {
     let id = visitor.visit.user;
-    let look = move |db: &Reader<'_>| user::find(db, id);
-    visitor.app().db.read(visitor.guest.scope("account"), look).await
+    let find = move |db: &Reader<'_>| user::find(db, id);
+    visitor.app().db.read(visitor.guest.scope("account"), find).await
 }
 
-/// Whether somebody has to confirm their address before they add other ways to sign in. Whoever took the
-/// address of somebody else could keep them out with these. Without mail nobody can confirm anything.
-pub(super) async fn unconfirmed(visitor: &Visitor<OwnAccount>) -> Result<bool> {
-    let mail = visitor.app().courier.has_server();
-    Ok(mail && me(visitor).await?.email_verified_at.is_none())
+/// Whether the user must confirm their email address before adding other sign-in methods. Otherwise somebody who
+/// signed up with another person's address could use these methods to keep that person out. Never required without
+/// a mail server.
+pub(super) async fn needs_email_confirmation(visitor: &Visitor<OwnAccount>) -> Result<bool> {
+    let mail = visitor.app().direct_mailer.has_server();
+    Ok(mail && current_user(visitor).await?.email_verified_at.is_none())
 }
 
-async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
+async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
     let frame = visitor.frame("Profile", Section::Profile).flash(flash(&visitor.guest));
     let (name, email) = (&visitor.visit.name, &visitor.visit.email);
-    let unconfirmed = unconfirmed(&visitor).await?;
+    let unconfirmed = needs_email_confirmation(&visitor).await?;
     let page = ProfilePage { frame, name, email, unconfirmed, faults: Faults::default() };
     Ok(page::html(StatusCode::OK, &page)?)
 }
 
-async fn rename(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
+async fn rename(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
     let (id, name) = (visitor.visit.user, form.text("name").to_owned());
-    let change = move |tx: &Tx<'_>| own::rename(tx, id, &name);
-    match visitor.write_own("account", change).await {
+    let change = move |tx: &Tx<'_>| profile::rename(tx, id, &name);
+    match visitor.write_user("account", change).await {
         Ok(()) => {
-            note(&visitor.guest, id, "user.renamed", json!({})).await?;
+            audit(&visitor.guest, id, "user.renamed", json!({})).await?;
             Ok(see_other("/account?done=saved"))
         }
         Err(error) if error.code == Code::ValidationFailed => {
             let frame = visitor.frame("Profile", Section::Profile);
             let (name, email) = (form.text("name"), visitor.visit.email.as_str());
-            let unconfirmed = unconfirmed(&visitor).await?;
+            let unconfirmed = needs_email_confirmation(&visitor).await?;
             let page =
                 ProfilePage { frame, name, email, unconfirmed, faults: Faults::from(&error) };
             Ok(page::html(StatusCode::UNPROCESSABLE_ENTITY, &page)?)
@@ -108,40 +110,40 @@ async fn rename(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     }
 }
 
-async fn ask_email(visitor: Visitor<OwnAccount>) -> Outcome {
-    visitor.fresh("/account/email")?;
+async fn show_email_form(visitor: Visitor<OwnAccount>) -> PageResult {
+    visitor.require_recent_password("/account/email")?;
     Ok(email_page(&visitor, "", Faults::default())?)
 }
 
 fn email_page(visitor: &Visitor<OwnAccount>, email: &str, faults: Faults) -> Result<Response> {
     let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    let frame = visitor.frame("Change your address", Section::Profile);
-    let mail = visitor.app().courier.has_server();
+    let frame = visitor.frame("Change your email address", Section::Profile);
+    let mail = visitor.app().direct_mailer.has_server();
     page::html(status, &EmailPage { frame, email, before: &visitor.visit.email, mail, faults })
 }
 
-/// With a mail server the new address counts once a letter has reached it; without one it counts at once.
-async fn change_email(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
-    visitor.fresh("/account/email")?;
+/// With a mail server, the new address takes effect when the user opens the link sent to it; otherwise immediately.
+async fn change_email(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
+    visitor.require_recent_password("/account/email")?;
     let (app, guest) = (visitor.app(), &visitor.guest);
-    let mail = app.courier.has_server();
-    let changed = match own::address(form.text("email")) {
+    let mail = app.direct_mailer.has_server();
+    let changed = match profile::validate_email(form.text("email")) {
         Ok(email) if mail => send_link(&visitor, email).await,
         Ok(email) => {
             let id = visitor.visit.user;
             let change = move |tx: &Tx<'_>| {
-                own::set_email(tx, id, &email, false)?;
-                // Links to the address before say nothing about this one.
-                entry::forget_resets(tx, id)
+                profile::set_email(tx, id, &email, false)?;
+                // Reset links were sent to the old address.
+                authentication::revoke_reset_links(tx, id)
             };
-            visitor.write_own("account", change).await
+            visitor.write_user("account", change).await
         }
         Err(error) => Err(error),
     };
     match changed {
-        Ok(()) if mail => Ok(see_other("/account?done=letter")),
+        Ok(()) if mail => Ok(see_other("/account?done=email-sent")),
         Ok(()) => {
-            note(guest, visitor.visit.user, "user.email_changed", json!({})).await?;
+            audit(guest, visitor.visit.user, "user.email_changed", json!({})).await?;
             Ok(see_other("/account?done=email"))
         }
         Err(error) if matches!(error.code, Code::ValidationFailed | Code::Taken) => {
@@ -151,63 +153,66 @@ async fn change_email(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
     }
 }
 
-/// Writes to the new address. Whether somebody else has it shows only there.
+/// Sends a confirmation email to the new address. Only this email reveals whether another user has the address.
 async fn send_link(visitor: &Visitor<OwnAccount>, email: String) -> Result<()> {
     let (app, id, to) = (visitor.app(), visitor.visit.user, email.clone());
-    app.paces.take(LETTERS, sha256(id.to_string().as_bytes()))?;
+    app.throttle.check(CONFIRMATION_EMAILS, sha256(id.to_string().as_bytes()))?;
     let make = move |tx: &Tx<'_>| {
-        link::forget_of(tx, LinkKind::Verify, id)?;
+        link::revoke_of_user(tx, LinkKind::Verify, id)?;
         let in_use = user::find_by_email(tx, &email)?.is_some_and(|user| user.id != id);
-        Ok::<_, Error>((in_use, link::make(tx, LinkKind::Verify, Some(id), Some(email))?))
+        Ok::<_, Error>((in_use, link::create(tx, LinkKind::Verify, Some(id), Some(email))?))
     };
-    let (in_use, token) = visitor.write_own("account", make).await?;
+    let (in_use, token) = visitor.write_user("account", make).await?;
     let link = app.url(&format!("/account/email/{}", token.reveal()));
     let text = if in_use {
-        "Somebody wants to sign in to Touchline with this address, but an account has it already. If that was \
-         you, sign in with it.\n"
+        "Somebody asked to use this email address to sign in to Touchline, but another user already signs in with \
+         it. If that was you, sign in with this address instead.\n"
             .to_owned()
     } else {
         format!(
-            "Open this link within 30 minutes to sign in to Touchline with this address from now on:\n\n\
-             {link}\n\nIf you did not ask for it, do nothing.\n"
+            "Open this link within 30 minutes to confirm that you want to sign in to Touchline with this email \
+             address:\n\n{link}\n\nIf you did not request this, ignore this email.\n"
         )
     };
-    let subject = "Confirm your address".to_owned();
-    // The address is not confirmed yet, and may be a stranger's.
+    let subject = "Confirm your email address".to_owned();
+    // The address is not confirmed yet and may belong to somebody else.
     let to_name = String::new();
-    app.courier.send(app, Note { to_name, to_address: to, subject, text });
+    app.direct_mailer.send(app, DirectEmail { to_name, to_address: to, subject, text });
     Ok(())
 }
 
-async fn ask_confirmation(guest: Guest, At(token): At<String>) -> Outcome {
-    let look = move |db: &Reader<'_>| {
-        let link = link::look(db, LinkKind::Verify, &token)?;
+async fn show_confirmation(guest: Guest, PathParams(token): PathParams<String>) -> PageResult {
+    let find = move |db: &Reader<'_>| {
+        let link = link::find(db, LinkKind::Verify, &token)?;
         link.email.ok_or_else(Error::not_found)
     };
-    let email = guest.app.db.read(guest.scope("account"), look).await?;
-    let page = ConfirmEmailPage { frame: guest.frame("Confirm your address"), email };
+    let email = guest.app.db.read(guest.scope("account"), find).await?;
+    let page = ConfirmEmailPage { frame: guest.frame("Confirm your email address"), email };
     Ok(guest.with_cookie(page::html(StatusCode::OK, &page)?))
 }
 
-async fn confirm(At(token): At<String>, GuestPosted { guest, .. }: GuestPosted) -> Outcome {
+async fn confirm(
+    PathParams(token): PathParams<String>,
+    GuestForm { guest, .. }: GuestForm,
+) -> PageResult {
     let change = move |tx: &Tx<'_>| {
-        let id = link::look(tx, LinkKind::Verify, &token)?.user_id;
+        let id = link::find(tx, LinkKind::Verify, &token)?.user_id;
         let before = user::find(tx, id.ok_or_else(Error::not_found)?)?;
-        let (_, email) = entry::confirm_email(tx, &token)?;
+        let (_, email) = authentication::confirm_email(tx, &token)?;
         Ok::<_, Error>((before, email))
     };
     let (before, email) = guest.app.db.write(guest.scope("account"), change).await?;
-    if text::folded(&before.email) == text::folded(&email) {
-        note(&guest, before.id, "user.email_verified", json!({})).await?;
-        let place = if guest.visit.is_some() { "/account" } else { "/sign-in" };
-        return Ok(see_other(&format!("{place}?done=verified")));
+    if text::fold_case(&before.email) == text::fold_case(&email) {
+        audit(&guest, before.id, "user.email_verified", json!({})).await?;
+        let page = if guest.visit.is_some() { "/account" } else { "/sign-in" };
+        return Ok(see_other(&format!("{page}?done=verified")));
     }
-    note(&guest, before.id, "user.email_changed", json!({})).await?;
+    audit(&guest, before.id, "user.email_changed", json!({})).await?;
     let text = format!(
-        "The address with which you sign in to Touchline was changed to {email}.\n\nIf that was not you, tell an \
-         admin of your club at once.\n"
+        "The email address you sign in to Touchline with was changed to {email}.\n\nIf you did not do this, contact \
+         an admin of your club immediately.\n"
     );
-    write_to(&guest.app, &before, "Your address was changed", text);
-    let place = if guest.visit.is_some() { "/account?done=email" } else { "/sign-in?done=email" };
-    Ok(see_other(place))
+    email_user(&guest.app, &before, "Your email address was changed", text);
+    let next = if guest.visit.is_some() { "/account?done=email" } else { "/sign-in?done=email" };
+    Ok(see_other(next))
 }

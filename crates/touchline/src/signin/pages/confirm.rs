@@ -1,4 +1,4 @@
-//! `/confirm`: asks again who somebody is, before something that matters.
+//! `/confirm`: asks the user to authenticate again before a sensitive action.
 
 use askama::Template;
 use axum::Router;
@@ -7,22 +7,24 @@ use axum::routing::get;
 use http::StatusCode;
 use store::{Reader, Tx};
 
-use super::sign_in::proof_of;
-use super::{attempt, failed, forget_place, query};
-use crate::accounts::permits::OwnAccount;
+use super::sign_in::password_proof;
+use super::{attempt, audit_failure, query, uncount_attempt};
+use crate::accounts::permissions::OwnAccount;
 use crate::accounts::user::{self, User};
 use crate::app::App;
 use crate::error::Result;
 use crate::ids::UserId;
 use crate::secrets::SealKey;
-use crate::signin::entry::PasswordProof;
-use crate::signin::throttle::{self, Proof};
+use crate::signin::authentication::PasswordProof;
+use crate::signin::throttle::{self, Factor};
 use crate::signin::{session, two_step};
 use crate::web::page::{self, Frame};
-use crate::web::visitor::{Outcome, Posted, Visitor, own_path, see_other, signed_in};
+use crate::web::visitor::{
+    PageResult, Visitor, VisitorForm, safe_redirect_path, see_other, set_session_cookie,
+};
 
 pub(super) fn router() -> Router<App> {
-    Router::new().route("/confirm", get(ask).post(take))
+    Router::new().route("/confirm", get(show_form).post(submit))
 }
 
 #[derive(Template)]
@@ -31,77 +33,78 @@ struct ConfirmPage<'a> {
     frame: Frame,
     email: &'a str,
     next: &'a str,
-    /// Whether they have a password; else they are asked for a code.
+    /// Whether the user has a password. Otherwise the page asks for a code.
     password: bool,
-    wrong: &'static str,
+    error_text: &'static str,
 }
 
-async fn ask(visitor: Visitor<OwnAccount>) -> Outcome {
-    let user = find(&visitor).await?;
+async fn show_form(visitor: Visitor<OwnAccount>) -> PageResult {
+    let user = current_user(&visitor).await?;
     let query = query(&visitor.guest);
-    Ok(show(&visitor, &user, own_path(query.text("next")), "")?)
+    Ok(confirm_page(&visitor, &user, safe_redirect_path(query.text("next")), "")?)
 }
 
-async fn find(visitor: &Visitor<OwnAccount>) -> Result<User> {
+async fn current_user(visitor: &Visitor<OwnAccount>) -> Result<User> {
     let id = visitor.visit.user;
-    let look = move |db: &Reader<'_>| user::find(db, id);
-    visitor.app().db.read(visitor.guest.scope("confirm"), look).await
+    let find = move |db: &Reader<'_>| user::find(db, id);
+    visitor.app().db.read(visitor.guest.scope("confirm"), find).await
 }
 
-fn show(
+fn confirm_page(
     visitor: &Visitor<OwnAccount>,
     user: &User,
     next: &str,
-    wrong: &'static str,
+    error_text: &'static str,
 ) -> Result<Response> {
-    let status = if wrong.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    let frame = visitor.guest.frame("Is it you?");
+    let status =
+        if error_text.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+    let frame = visitor.guest.frame("Confirm it’s you");
     let password = user.password_hash.is_some();
-    page::html(status, &ConfirmPage { frame, email: &user.email, next, password, wrong })
+    page::html(status, &ConfirmPage { frame, email: &user.email, next, password, error_text })
 }
 
-/// What somebody proves with: a password that was found right, or a code that is still to be checked.
-enum Proved {
+/// How the user authenticates: with a password that was already verified, or a code that is still to be verified.
+enum IdentityProof {
     Password(PasswordProof),
     Code(SealKey, String),
 }
 
-impl Proved {
-    fn holds(self, tx: &Tx<'_>, user: UserId) -> Result<bool> {
+impl IdentityProof {
+    fn verify(self, tx: &Tx<'_>, user: UserId) -> Result<bool> {
         match self {
-            Self::Password(proof) => proof.holds(tx),
-            // Whoever has a password by now is asked for that.
+            Self::Password(proof) => proof.is_still_valid(tx),
+            // A user who has set a password in the meantime must use it.
             Self::Code(..) if user::find(tx, user)?.password_hash.is_some() => Ok(false),
-            Self::Code(key, code) => two_step::accept(tx, &key, user, &code),
+            Self::Code(key, code) => two_step::consume_code(tx, &key, user, &code),
         }
     }
 }
 
-async fn take(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
-    let next = own_path(form.text("next"));
+async fn submit(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
+    let next = safe_redirect_path(form.text("next"));
     let (app, guest) = (visitor.app(), &visitor.guest);
-    let user = find(&visitor).await?;
-    let proof = if user.password_hash.is_some() { Proof::Password } else { Proof::Code };
-    let tried = attempt(guest, proof, &user.email).await?;
+    let user = current_user(&visitor).await?;
+    let factor = if user.password_hash.is_some() { Factor::Password } else { Factor::Code };
+    let attempt = attempt(guest, factor, &user.email).await?;
     let (id, session) = (user.id, visitor.visit.session);
     let proof = if user.password_hash.is_some() {
-        let typed = form.get("password").unwrap_or_default();
-        let verdict = app.passwords.verify(typed, user.password_hash.clone()).await?;
-        proof_of(&user, verdict).map(Proved::Password)
+        let password = form.get("password").unwrap_or_default();
+        let verdict = app.passwords.verify(password, user.password_hash.clone()).await?;
+        password_proof(&user, verdict).map(IdentityProof::Password)
     } else {
-        Some(Proved::Code(app.secrets.key("totp"), form.text("code").to_owned()))
+        Some(IdentityProof::Code(app.secrets.key("totp"), form.text("code").to_owned()))
     };
     let renew = move |tx: &Tx<'_>| {
-        if !proof.map_or(Ok(false), |proof| proof.holds(tx, id))? {
+        if !proof.map_or(Ok(false), |proof| proof.verify(tx, id))? {
             return Ok(None);
         }
-        throttle::forgive(tx, tried)?;
-        session::renew(tx, session).map(Some)
+        throttle::record_success(tx, attempt)?;
+        session::reauthenticate(tx, session).map(Some)
     };
-    let Some(token) = visitor.write_own("confirm", renew).await? else {
-        failed(guest, Some(&user), &tried, "confirm");
-        return Ok(show(&visitor, &user, next, "The password or code is incorrect.")?);
+    let Some(token) = visitor.write_user("confirm", renew).await? else {
+        audit_failure(guest, Some(&user), &attempt, "confirm");
+        return Ok(confirm_page(&visitor, &user, next, "The password or code is incorrect.")?);
     };
-    forget_place(guest);
-    Ok(signed_in(see_other(next), &token))
+    uncount_attempt(guest);
+    Ok(set_session_cookie(see_other(next), &token))
 }

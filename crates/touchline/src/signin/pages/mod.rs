@@ -1,4 +1,4 @@
-//! The pages of signing in and of one's own account.
+//! Pages for signing in and for managing your own account.
 
 pub mod account;
 pub mod confirm;
@@ -15,20 +15,19 @@ use axum::Router;
 use serde_json::{Value, json};
 use store::{Reader, Scope};
 
-use super::throttle::{self, Attempt, Proof, Subject};
-use crate::accounts::account as club;
+use super::throttle::{self, Attempt, Factor, ThrottleKeys};
 use crate::accounts::user::{self, User};
 use crate::app::App;
 use crate::error::Result;
 use crate::ids::UserId;
-use crate::post::courier::Note;
-use crate::signals::Tell;
+use crate::mailer::direct::DirectEmail;
+use crate::signals::Publish;
 use crate::web::form::Form;
-use crate::web::pace::{Pace, neighbourhood};
 use crate::web::page::Flash;
+use crate::web::throttle::{RateLimit, client_network};
 use crate::web::visitor::Guest;
 
-/// Every page of this room.
+/// All pages of this module.
 pub fn router() -> Router<App> {
     Router::new()
         .merge(start::router())
@@ -43,85 +42,85 @@ pub fn router() -> Router<App> {
         .merge(sessions::router())
 }
 
-/// The fields of the address that was asked for.
+/// The query parameters of the request. Empty if they are malformed.
 fn query(guest: &Guest) -> Form {
     guest.query().unwrap_or_default()
 }
 
-/// What is said on top of a page that follows a form.
-const DONE: [(&str, &str); 13] = [
-    ("joined", "Welcome. You belong to the club now."),
+/// Messages shown after a form was submitted, by the value of `done` in the URL.
+const DONE_MESSAGES: [(&str, &str); 13] = [
+    ("joined", "Welcome. You have joined the club."),
     ("signed-out", "You are signed out."),
-    ("reset", "Your new password is set. Sign in with it."),
+    ("reset", "Your password was changed. Sign in with the new password."),
     (
         "reset-all",
-        "Your new password is set. Passkeys and two-step sign-in that were set up before are gone; set them up \
-         anew once you have signed in.",
+        "Your password was changed. Your passkeys and two-step sign-in were removed. Sign in to set them up again.",
     ),
-    ("verified", "Your address is confirmed."),
-    ("codes", "These were too many codes that are not right. Begin again with your password."),
-    ("saved", "Saved."),
-    ("password", "Your new password is set. All other browsers were signed out."),
-    ("email", "Your address is changed. Sign in with the new one from now on."),
-    ("letter", "We have sent a letter to the address. Open the link in it within 30 minutes."),
+    ("verified", "Your email address is confirmed."),
+    ("codes", "Too many incorrect codes. Sign in with your password again."),
+    ("saved", "Your changes were saved."),
+    ("password", "Your password was changed. All other browsers were signed out."),
+    ("email", "Your email address was changed. Use the new address to sign in."),
+    ("email-sent", "We sent an email to the new address. Open the link in it within 30 minutes."),
     ("off", "Two-step sign-in is off."),
-    ("ended", "That browser is signed out."),
-    ("others", "All other browsers are signed out."),
+    ("ended", "The browser was signed out."),
+    ("others", "All other browsers were signed out."),
 ];
 
-/// The line on top of a page that follows a form, by the word in its address.
+/// The message for the `done` parameter of the request.
 fn flash(guest: &Guest) -> Option<Flash> {
-    guest.done(&DONE)
+    guest.done_flash(&DONE_MESSAGES)
 }
 
-/// How often an address may try to sign in; attempts that succeed do not count.
-fn pace(app: &App) -> Pace {
+/// The limit on sign-in attempts per IP address. Successful attempts do not count.
+fn sign_in_limit(app: &App) -> RateLimit {
     let rate = app.config.sign_in_rate.get();
     let every = std::time::Duration::from_secs(60) / rate;
-    Pace { what: "sign-in", burst: rate.div_ceil(2), every }
+    RateLimit { name: "sign-in", burst: rate.div_ceil(2), interval: every }
 }
 
-/// Lets an attempt to prove something in, unless there were too many from the same place or for the
-/// same address of mail.
-async fn attempt(guest: &Guest, proof: Proof, email: &str) -> Result<Attempt> {
+/// Counts an authentication attempt. Fails if there were too many from the same IP address or with the same
+/// email address.
+async fn attempt(guest: &Guest, factor: Factor, email: &str) -> Result<Attempt> {
     let app = &guest.app;
-    app.paces.take(pace(app), guest.context.address())?;
-    let subject = subject(guest, proof, email);
-    app.db.write(guest.scope("attempts"), move |tx| throttle::attempt(tx, subject)).await
+    app.throttle.check(sign_in_limit(app), guest.context.address())?;
+    let keys = throttle_keys(guest, factor, email);
+    app.db.write(guest.scope("attempts"), move |tx| throttle::attempt(tx, keys)).await
 }
 
-/// Whose attempts are counted, and where.
-fn subject(guest: &Guest, proof: Proof, email: &str) -> Subject {
-    let place = neighbourhood(guest.context.address()).to_string();
-    Subject::new(&guest.app.secrets, proof, email, &place)
+/// The counters for attempts with this email address from the guest's location.
+fn throttle_keys(guest: &Guest, factor: Factor, email: &str) -> ThrottleKeys {
+    let location = client_network(guest.context.address()).to_string();
+    ThrottleKeys::new(&guest.app.secrets, factor, email, &location)
 }
 
-/// The attempt was a good one.
-fn forget_place(guest: &Guest) {
-    guest.app.paces.give_back(pace(&guest.app), guest.context.address());
+/// Undoes the count of a successful attempt against the limit of its IP address.
+fn uncount_attempt(guest: &Guest) {
+    guest.app.throttle.refund(sign_in_limit(&guest.app), guest.context.address());
 }
 
-/// Notes an attempt that failed, if it is somebody we know. Nobody waits for it, so that time does not
-/// tell whether we do; and of many only some are noted, so that guessing does not fill the log.
-fn failed(guest: &Guest, user: Option<&User>, attempt: &Attempt, step: &'static str) {
-    let telling = attempt.failures <= 5 || attempt.failures.count_ones() == 1;
-    let Some(user) = user.filter(|_| telling) else { return };
+/// Writes a failed attempt of an existing user to the audit log. The response does not wait for this, so that timing
+/// does not reveal whether the user exists. After five failures only every power of two is logged, so that guessing
+/// does not fill the log.
+fn audit_failure(guest: &Guest, user: Option<&User>, attempt: &Attempt, step: &'static str) {
+    let is_logged = attempt.failures <= 5 || attempt.failures.count_ones() == 1;
+    let Some(user) = user.filter(|_| is_logged) else { return };
     let details = json!({ "step": step, "failures": attempt.failures });
-    let (app, id, noted) = (guest.app.clone(), user.id, Noted::new(guest, details));
+    let (app, id, entry) = (guest.app.clone(), user.id, AuditEntry::new(guest, details));
     guest.app.spawn(async move {
-        if let Err(error) = noted.enter(&app, id, "user.sign_in_failed").await {
-            tracing::warn!(cause = ?error.cause, "could not note a failed sign-in");
+        if let Err(error) = entry.write(&app, id, "user.sign_in_failed").await {
+            tracing::warn!(cause = ?error.cause, "could not write a failed sign-in to the audit log");
         }
     });
 }
 
-/// What the audit log is told beside who did what.
-struct Noted {
+/// An entry for the audit log, with the browser and request it comes from.
+struct AuditEntry {
     details: Value,
     request: String,
 }
 
-impl Noted {
+impl AuditEntry {
     fn new(guest: &Guest, mut details: Value) -> Self {
         let browser = guest.browser();
         details["address"] = browser.address.into();
@@ -129,10 +128,10 @@ impl Noted {
         Self { details, request: guest.context.id().to_owned() }
     }
 
-    /// Enters it into the audit log of every club that the user belongs to.
-    async fn enter(self, app: &App, user: UserId, action: &'static str) -> Result<()> {
-        let look = move |db: &Reader<'_>| user::clubs(db, user);
-        for club in app.db.read(Scope::system("clubs"), look).await? {
+    /// Writes the entry to the audit log of every club that the user belongs to.
+    async fn write(self, app: &App, user: UserId, action: &'static str) -> Result<()> {
+        let find = move |db: &Reader<'_>| user::clubs(db, user);
+        for club in app.db.read(Scope::system("clubs"), find).await? {
             let (details, subject) = (self.details.clone(), user.to_string());
             let scope = Scope::account(club.id, user.to_string()).for_request(self.request.clone());
             app.db.write(scope, move |tx| tx.audit(action, &subject, &details)).await?;
@@ -141,45 +140,45 @@ impl Noted {
     }
 }
 
-/// Enters into the audit logs what a user did to how they sign in.
-async fn note(guest: &Guest, user: UserId, action: &'static str, details: Value) -> Result<()> {
-    Noted::new(guest, details).enter(&guest.app, user, action).await
+/// Writes a change of a user's sign-in to the audit log of every club that the user belongs to.
+async fn audit(guest: &Guest, user: UserId, action: &'static str, details: Value) -> Result<()> {
+    AuditEntry::new(guest, details).write(&guest.app, user, action).await
 }
 
-/// The name in the header of an email to a user. Nobody writes to a stranger by giving themselves a name and the
-/// stranger's address: the name is left out until the address is confirmed.
+/// The recipient name in emails to a user. It is empty until the user has confirmed their address: otherwise somebody
+/// could sign up with a stranger's address and put a message to the stranger into the name.
 fn name_for_email(user: &User) -> String {
     if user.email_verified_at.is_some() { user.name.clone() } else { String::new() }
 }
 
-/// Writes to a user about how they sign in; nobody waits for it, and nobody lives at the addresses of
-/// the demo club.
-fn write_to(app: &App, user: &User, subject: &'static str, text: String) {
-    if !app.courier.has_server() {
+/// Sends an email to a user about their sign-in, in the background. Users of the demo club get none, because their
+/// addresses do not exist.
+fn email_user(app: &App, user: &User, subject: &'static str, text: String) {
+    if !app.direct_mailer.has_server() {
         return;
     }
-    let (id, watched) = (user.id, app.clone());
-    let note = Note {
+    let (id, task_app) = (user.id, app.clone());
+    let note = DirectEmail {
         to_name: name_for_email(user),
         to_address: user.email.clone(),
         subject: subject.to_owned(),
         text,
     };
     app.spawn(async move {
-        match is_real(&watched, id).await {
-            Ok(true) => watched.courier.send(&watched, note),
+        match is_real_user(&task_app, id).await {
+            Ok(true) => task_app.direct_mailer.send(&task_app, note),
             Ok(false) => {}
-            Err(error) => tracing::warn!(cause = ?error.cause, "could not write to a user"),
+            Err(error) => tracing::warn!(cause = ?error.cause, "could not send an email to a user"),
         }
     });
 }
 
-/// Whether a user is more than somebody of the demo club.
-async fn is_real(app: &App, user: UserId) -> Result<bool> {
+/// Whether a user belongs to a real club or to none, not only to the demo club.
+async fn is_real_user(app: &App, user: UserId) -> Result<bool> {
     let clubs = app.db.read(Scope::system("clubs"), move |db| user::clubs(db, user)).await?;
-    for belonging in &clubs {
-        let scope = Scope::account(belonging.id, "system");
-        if !app.db.read(scope, club::find).await?.demo {
+    for club in &clubs {
+        let scope = Scope::account(club.id, "system");
+        if !app.db.read(scope, crate::accounts::account::find).await?.demo {
             return Ok(true);
         }
     }

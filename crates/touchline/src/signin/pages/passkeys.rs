@@ -1,8 +1,8 @@
-//! Passkeys: the page on which somebody looks after theirs, and what the script of the sign-in page asks.
+//! The page for managing passkeys, and the endpoints that the sign-in script calls.
 //!
-//! The script sends forms, guarded like all others, and is answered in JSON: with `options` for the
-//! browser, or with `next`, the page to go on to. What a browser says about a passkey stands in the
-//! field `credential`, as the standard writes it.
+//! The script sends forms, with the same CSRF protection as all others, and gets JSON: either `options` for the
+//! browser, or `next`, the page to go to. The form field `credential` contains the browser's response in the JSON
+//! format of `WebAuthn`.
 
 use askama::Template;
 use axum::Router;
@@ -14,35 +14,37 @@ use kit::Timestamp;
 use serde_json::{Value, json};
 use store::{Reader, Tx};
 
-use super::account::unconfirmed;
-use super::{forget_place, note, pace};
+use super::account::needs_email_confirmation;
+use super::{audit, sign_in_limit, uncount_attempt};
 
-use crate::accounts::permits::OwnAccount;
+use crate::accounts::permissions::OwnAccount;
 use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::PasskeyId;
 use crate::signin::passkey::ceremony::{self, Kind};
-use crate::signin::passkey::party::{NewKey, Owner, Party, Proof};
+use crate::signin::passkey::relying_party::{
+    AuthenticationResponse, PasskeyUser, RegistrationResponse, RelyingParty,
+};
 use crate::signin::passkey::{self, Passkey};
 use crate::web::form::Faults;
 use crate::web::page::{Frame, Section, html};
-use crate::web::path::At;
+use crate::web::path::PathParams;
 use crate::web::visitor::{
-    GuestPosted, Outcome, Posted, Refusal, Visitor, own_path, see_other, signed_in,
+    GuestForm, PageError, PageResult, Visitor, VisitorForm, safe_redirect_path, see_other,
+    set_session_cookie,
 };
 
-const HERE: &str = "/account/passkeys";
+const PAGE: &str = "/account/passkeys";
 
-/// The page of passkeys, and signing in with one.
 pub(super) fn router() -> Router<App> {
     Router::new()
-        .route(HERE, get(show))
-        .route("/account/passkeys/begin", post(ask_for_new))
-        .route("/account/passkeys/finish", post(add))
-        .route("/account/passkeys/{id}/rename", get(ask_name).post(rename))
-        .route("/account/passkeys/{id}/remove", get(ask_removal).post(remove))
-        .route("/sign-in/passkey/begin", post(ask_for_proof))
-        .route("/sign-in/passkey/finish", post(sign_in))
+        .route(PAGE, get(show))
+        .route("/account/passkeys/begin", post(begin_registration))
+        .route("/account/passkeys/finish", post(finish_registration))
+        .route("/account/passkeys/{id}/rename", get(show_rename_form).post(rename))
+        .route("/account/passkeys/{id}/remove", get(show_removal).post(remove))
+        .route("/sign-in/passkey/begin", post(begin_sign_in))
+        .route("/sign-in/passkey/finish", post(finish_sign_in))
 }
 
 #[derive(Template)]
@@ -51,18 +53,20 @@ struct PasskeysPage {
     frame: Frame,
     passkeys: Vec<Passkey>,
     now: Timestamp,
-    /// Whether the address of the service can have passkeys.
-    possible: bool,
-    full: bool,
+    /// Whether the service has a host name, which passkeys require.
+    supported: bool,
+    /// Whether the user has the maximum number of passkeys.
+    is_full: bool,
+    /// Whether the user must confirm their email address first.
     unconfirmed: bool,
     email: String,
-    usual_name: String,
+    default_name: String,
 }
 
-/// What is said after something was done.
-const DONE: [(&str, &str); 3] = [
-    ("added", "The passkey was added. You can sign in with it."),
-    ("renamed", "The passkey has its new name."),
+/// Messages shown after a form was submitted, by the value of `done` in the URL.
+const DONE_MESSAGES: [(&str, &str); 3] = [
+    ("added", "The passkey was added. You can now sign in with it."),
+    ("renamed", "The passkey was renamed."),
     ("removed", "The passkey was removed."),
 ];
 
@@ -79,79 +83,87 @@ struct RenamePage {
 struct RemovePage {
     frame: Frame,
     name: String,
-    last: bool,
+    /// Whether it is the user's only passkey.
+    is_last: bool,
 }
 
-async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
-    let passkeys = own(&visitor).await?;
-    let flash = visitor.guest.done(&DONE);
+async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
+    let passkeys = list_own(&visitor).await?;
+    let flash = visitor.guest.done_flash(&DONE_MESSAGES);
     let page = PasskeysPage {
         frame: visitor.frame("Passkeys", Section::Passkeys).flash(flash),
-        full: passkeys.len() >= passkey::MOST,
+        is_full: passkeys.len() >= passkey::MAX_PER_USER,
         passkeys,
-        unconfirmed: unconfirmed(&visitor).await?,
+        unconfirmed: needs_email_confirmation(&visitor).await?,
         email: visitor.visit.email.clone(),
         now: visitor.app().clock.now(),
-        possible: Party::of(&visitor.app().home).is_some(),
-        usual_name: passkey::usual_name(visitor.guest.browser().user_agent.as_deref()),
+        supported: RelyingParty::from_base_url(&visitor.app().base_url).is_some(),
+        default_name: passkey::default_name(visitor.guest.browser().user_agent.as_deref()),
     };
     Ok(html(StatusCode::OK, &page)?)
 }
 
-/// Tells the browser what kind of passkey to make.
-async fn ask_for_new(Posted { visitor, .. }: Posted<OwnAccount>) -> Outcome {
-    if let Some(first) = stale(&visitor)? {
-        return Ok(first);
+/// Starts the registration of a passkey.
+async fn begin_registration(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>) -> PageResult {
+    if let Some(response) = reauthentication_response(&visitor)? {
+        return Ok(response);
     }
-    confirmed(&visitor).await?;
-    let party = party(visitor.app())?;
-    let known = own(&visitor).await?;
-    if known.len() >= passkey::MOST {
-        return Err(passkey::too_many().into());
+    check_email_confirmed(&visitor).await?;
+    let party = relying_party(visitor.app())?;
+    let existing = list_own(&visitor).await?;
+    if existing.len() >= passkey::MAX_PER_USER {
+        return Err(passkey::too_many_passkeys().into());
     }
     let visit = &visitor.visit;
-    let owner = Owner { id: visit.user, email: visit.email.clone(), name: visit.name.clone() };
-    let asked = party.ask_for_new(&owner, &known)?;
-    let (user, hash) = (visit.user, asked.challenge.hash(&visitor.guest.csrf));
-    let keep =
-        move |tx: &Tx<'_>| ceremony::begin(tx, Kind::Register, Some(user), hash, asked.state);
-    visitor.write_own("ceremony", keep).await?;
-    Ok(answer(&json!({ "options": asked.options })))
+    let owner =
+        PasskeyUser { id: visit.user, email: visit.email.clone(), name: visit.name.clone() };
+    let started = party.start_registration(&owner, &existing)?;
+    let (user, hash) = (visit.user, started.challenge.hash(&visitor.guest.csrf));
+    let store =
+        move |tx: &Tx<'_>| ceremony::begin(tx, Kind::Register, Some(user), hash, started.state);
+    visitor.write_user("ceremony", store).await?;
+    Ok(json_response(&json!({ "options": started.options })))
 }
 
-/// Takes the new passkey.
-async fn add(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
-    if let Some(first) = stale(&visitor)? {
-        return Ok(first);
+/// Finishes the registration of a passkey.
+async fn finish_registration(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
+    if let Some(response) = reauthentication_response(&visitor)? {
+        return Ok(response);
     }
-    confirmed(&visitor).await?;
-    let party = party(visitor.app())?;
-    let key = NewKey::read(form.text("credential"))?;
-    let (user, hash) = (visitor.visit.user, key.challenge()?.hash(&visitor.guest.csrf));
+    check_email_confirmed(&visitor).await?;
+    let party = relying_party(visitor.app())?;
+    let response = RegistrationResponse::parse(form.text("credential"))?;
+    let (user, hash) = (visitor.visit.user, response.challenge()?.hash(&visitor.guest.csrf));
     let take = move |tx: &Tx<'_>| ceremony::take(tx, Kind::Register, Some(user), hash);
-    let state = visitor.write_own("ceremony", take).await?;
-    let made = party.accept(&state, &key)?;
-    let usual = || passkey::usual_name(visitor.guest.browser().user_agent.as_deref());
-    let name = form.maybe("name").map_or_else(usual, str::to_owned);
-    change(&visitor, "passkey.added", move |tx| Ok(passkey::add(tx, user, &name, made)?.id))
+    let state = visitor.write_user("ceremony", take).await?;
+    let credential = party.finish_registration(&state, &response)?;
+    let default_name = || passkey::default_name(visitor.guest.browser().user_agent.as_deref());
+    let name = form.optional("name").map_or_else(default_name, str::to_owned);
+    change(&visitor, "passkey.added", move |tx| Ok(passkey::add(tx, user, &name, credential)?.id))
         .await?;
-    Ok(answer(&json!({ "next": format!("{HERE}?done=added") })))
+    Ok(json_response(&json!({ "next": format!("{PAGE}?done=added") })))
 }
 
-async fn ask_name(At(id): At<PasskeyId>, visitor: Visitor<OwnAccount>) -> Outcome {
-    let name = one(&visitor, id).await?.name;
-    let frame = visitor.frame("Rename the passkey", Section::Passkeys);
+async fn show_rename_form(
+    PathParams(id): PathParams<PasskeyId>,
+    visitor: Visitor<OwnAccount>,
+) -> PageResult {
+    let name = find_own(&visitor, id).await?.name;
+    let frame = visitor.frame("Rename passkey", Section::Passkeys);
     Ok(html(StatusCode::OK, &RenamePage { frame, name, faults: Faults::default() })?)
 }
 
-async fn rename(At(id): At<PasskeyId>, Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
+async fn rename(
+    PathParams(id): PathParams<PasskeyId>,
+    VisitorForm { visitor, form }: VisitorForm<OwnAccount>,
+) -> PageResult {
     let (user, name) = (visitor.visit.user, form.text("name").to_owned());
-    let wanted = name.clone();
-    let work = move |tx: &Tx<'_>| passkey::rename(tx, user, id, &wanted).map(|()| id);
+    let new_name = name.clone();
+    let work = move |tx: &Tx<'_>| passkey::rename(tx, user, id, &new_name).map(|()| id);
     match change(&visitor, "passkey.renamed", work).await {
         Ok(()) => Ok(see_other("/account/passkeys?done=renamed")),
         Err(error) if error.code == Code::ValidationFailed => {
-            let frame = visitor.frame("Rename the passkey", Section::Passkeys);
+            let frame = visitor.frame("Rename passkey", Section::Passkeys);
             let page = RenamePage { frame, name, faults: Faults::from(&error) };
             Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?)
         }
@@ -159,119 +171,126 @@ async fn rename(At(id): At<PasskeyId>, Posted { visitor, form }: Posted<OwnAccou
     }
 }
 
-async fn ask_removal(At(id): At<PasskeyId>, visitor: Visitor<OwnAccount>) -> Outcome {
-    visitor.fresh(&removal(id))?;
-    let name = one(&visitor, id).await?.name;
-    let last = own(&visitor).await?.len() == 1;
-    let frame = visitor.frame("Remove the passkey?", Section::Passkeys);
-    Ok(html(StatusCode::OK, &RemovePage { frame, name, last })?)
+async fn show_removal(
+    PathParams(id): PathParams<PasskeyId>,
+    visitor: Visitor<OwnAccount>,
+) -> PageResult {
+    visitor.require_recent_password(&removal_path(id))?;
+    let name = find_own(&visitor, id).await?.name;
+    let is_last = list_own(&visitor).await?.len() == 1;
+    let frame = visitor.frame("Remove this passkey?", Section::Passkeys);
+    Ok(html(StatusCode::OK, &RemovePage { frame, name, is_last })?)
 }
 
-async fn remove(At(id): At<PasskeyId>, Posted { visitor, .. }: Posted<OwnAccount>) -> Outcome {
-    visitor.fresh(&removal(id))?;
+async fn remove(
+    PathParams(id): PathParams<PasskeyId>,
+    VisitorForm { visitor, .. }: VisitorForm<OwnAccount>,
+) -> PageResult {
+    visitor.require_recent_password(&removal_path(id))?;
     let user = visitor.visit.user;
     let work = move |tx: &Tx<'_>| passkey::remove(tx, user, id).map(|()| id);
     change(&visitor, "passkey.removed", work).await?;
     Ok(see_other("/account/passkeys?done=removed"))
 }
 
-fn removal(id: PasskeyId) -> String {
-    format!("{HERE}/{id}/remove")
+fn removal_path(id: PasskeyId) -> String {
+    format!("{PAGE}/{id}/remove")
 }
 
-/// Tells the browser to look for a passkey of this service. Nobody is named: the passkey says who it is.
-async fn ask_for_proof(GuestPosted { guest, .. }: GuestPosted) -> Outcome {
-    guest.app.paces.take(pace(&guest.app), guest.context.address())?;
-    let asked = party(&guest.app)?.ask_for_proof()?;
-    let hash = asked.challenge.hash(&guest.csrf);
-    let keep = move |tx: &Tx<'_>| ceremony::begin(tx, Kind::SignIn, None, hash, asked.state);
-    guest.app.db.write(guest.scope("ceremony"), keep).await?;
-    Ok(answer(&json!({ "options": asked.options })))
+/// Starts signing in with a passkey. The request names no user; the passkey identifies them.
+async fn begin_sign_in(GuestForm { guest, .. }: GuestForm) -> PageResult {
+    guest.app.throttle.check(sign_in_limit(&guest.app), guest.context.address())?;
+    let started = relying_party(&guest.app)?.start_authentication()?;
+    let hash = started.challenge.hash(&guest.csrf);
+    let store = move |tx: &Tx<'_>| ceremony::begin(tx, Kind::SignIn, None, hash, started.state);
+    guest.app.db.write(guest.scope("ceremony"), store).await?;
+    Ok(json_response(&json!({ "options": started.options })))
 }
 
-/// Signs in whoever proves to hold a passkey. Somebody who had signed in before has then proved it anew.
-async fn sign_in(posted: GuestPosted) -> Outcome {
-    prove(&posted).await.map_err(|error| match error.code {
+/// Finishes signing in with a passkey. For a signed-in user this counts as authenticating again.
+async fn finish_sign_in(posted: GuestForm) -> PageResult {
+    authenticate(&posted).await.map_err(|error| match error.code {
         Code::InvalidCredentials => {
-            // One answer for a passkey that is unknown, wrong, or of somebody who was shut out.
-            let detail = "This passkey does not work here. Try another, or use your password.";
+            // The same response for a passkey that is unknown or wrong, or whose user is disabled.
+            let detail = "This passkey does not work here. Use another passkey or your password.";
             Error::new(Code::InvalidCredentials, detail).into()
         }
         _ => error.into(),
     })
 }
 
-async fn prove(GuestPosted { guest, form }: &GuestPosted) -> Result<Response> {
-    let (app, party) = (&guest.app, party(&guest.app)?);
-    let proof = Proof::read(form.text("credential"))?;
-    let hash = proof.challenge()?.hash(&guest.csrf);
+async fn authenticate(GuestForm { guest, form }: &GuestForm) -> Result<Response> {
+    let (app, party) = (&guest.app, relying_party(&guest.app)?);
+    let response = AuthenticationResponse::parse(form.text("credential"))?;
+    let hash = response.challenge()?.hash(&guest.csrf);
     let take = move |tx: &Tx<'_>| ceremony::take(tx, Kind::SignIn, None, hash);
     let state = app.db.write(guest.scope("ceremony"), take).await?;
-    let named = proof.credential_id().to_vec();
-    let look = move |db: &Reader<'_>| passkey::presented(db, named);
-    let found = app.db.read(guest.scope("passkeys"), look).await?;
-    let unknown = || Error::new(Code::InvalidCredentials, "This passkey is not known here.");
-    let passkey = found.ok_or_else(unknown)?;
-    let after = party.check(&state, &proof, &passkey)?;
+    let credential_id = response.credential_id().to_vec();
+    let find = move |db: &Reader<'_>| passkey::find_by_credential_id(db, credential_id);
+    let passkey = app.db.read(guest.scope("passkeys"), find).await?;
+    let unknown = || Error::new(Code::InvalidCredentials, "This passkey is not registered.");
+    let passkey = passkey.ok_or_else(unknown)?;
+    let new_state = party.finish_authentication(&state, &response, &passkey)?;
     let (browser, user, id) = (guest.browser(), passkey.user_id, passkey.id);
-    let before = guest.visit.as_ref().map(|visit| (visit.user, visit.session));
-    let come_in = move |tx: &Tx<'_>| passkey::sign_in(tx, &passkey, after, browser, before);
-    let token = app.db.write(guest.scope("sign-in"), come_in).await?;
-    forget_place(guest);
-    note(guest, user, "passkey.used", passkey::details(id)).await?;
-    let next = own_path(form.text("next"));
-    Ok(signed_in(answer(&json!({ "next": next })), &token))
+    let previous = guest.visit.as_ref().map(|visit| (visit.user, visit.session));
+    let sign_in = move |tx: &Tx<'_>| passkey::sign_in(tx, &passkey, new_state, browser, previous);
+    let token = app.db.write(guest.scope("sign-in"), sign_in).await?;
+    uncount_attempt(guest);
+    audit(guest, user, "passkey.used", passkey::audit_details(id)).await?;
+    let next = safe_redirect_path(form.text("next"));
+    Ok(set_session_cookie(json_response(&json!({ "next": next })), &token))
 }
 
-/// Changes a passkey of the visitor and notes it in the audit log of every club they belong to.
+/// Changes a passkey of the visitor and writes the change to the audit log of every club they belong to.
 async fn change(
     visitor: &Visitor<OwnAccount>,
     action: &'static str,
     work: impl FnOnce(&Tx<'_>) -> Result<PasskeyId> + Send + 'static,
 ) -> Result<()> {
-    let id = visitor.write_own("passkeys", work).await?;
-    note(&visitor.guest, visitor.visit.user, action, passkey::details(id)).await
+    let id = visitor.write_user("passkeys", work).await?;
+    audit(&visitor.guest, visitor.visit.user, action, passkey::audit_details(id)).await
 }
 
-async fn own(visitor: &Visitor<OwnAccount>) -> Result<Vec<Passkey>> {
+async fn list_own(visitor: &Visitor<OwnAccount>) -> Result<Vec<Passkey>> {
     let user = visitor.visit.user;
-    let look = move |db: &Reader<'_>| passkey::list(db, user);
-    visitor.app().db.read(visitor.guest.scope("passkeys"), look).await
+    let list = move |db: &Reader<'_>| passkey::list(db, user);
+    visitor.app().db.read(visitor.guest.scope("passkeys"), list).await
 }
 
-async fn one(visitor: &Visitor<OwnAccount>, id: PasskeyId) -> Result<Passkey> {
+async fn find_own(visitor: &Visitor<OwnAccount>, id: PasskeyId) -> Result<Passkey> {
     let user = visitor.visit.user;
-    let look = move |db: &Reader<'_>| passkey::find(db, user, id);
-    visitor.app().db.read(visitor.guest.scope("passkeys"), look).await
+    let find = move |db: &Reader<'_>| passkey::find(db, user, id);
+    visitor.app().db.read(visitor.guest.scope("passkeys"), find).await
 }
 
-async fn confirmed(visitor: &Visitor<OwnAccount>) -> Result<()> {
-    if unconfirmed(visitor).await? {
-        return Err(Error::invalid_state("Confirm your address first."));
+async fn check_email_confirmed(visitor: &Visitor<OwnAccount>) -> Result<()> {
+    if needs_email_confirmation(visitor).await? {
+        return Err(Error::invalid_state("Confirm your email address first."));
     }
     Ok(())
 }
 
-fn party(app: &App) -> Result<Party> {
-    let none = || {
+fn relying_party(app: &App) -> Result<RelyingParty> {
+    let unsupported = || {
         Error::invalid_state(
-            "Passkeys do not work under an IP address. The operator of this server can give it a name with the setting \
-             TOUCHLINE_BASE_URL, for example https://club.example.org.",
+            "Passkeys require a host name, but this server is reached by its IP address. Its operator can set a host \
+             name with TOUCHLINE_BASE_URL, for example https://club.example.org.",
         )
     };
-    Party::of(&app.home).ok_or_else(none)
+    RelyingParty::from_base_url(&app.base_url).ok_or_else(unsupported)
 }
 
-/// A script cannot be sent to another page, only told of it.
-fn stale(visitor: &Visitor<OwnAccount>) -> Outcome<Option<Response>> {
-    match visitor.fresh(HERE) {
+/// The response for a visitor who must authenticate again first. A script cannot follow a redirect to another page,
+/// so it gets the page's URL as JSON.
+fn reauthentication_response(visitor: &Visitor<OwnAccount>) -> PageResult<Option<Response>> {
+    match visitor.require_recent_password(PAGE) {
         Ok(()) => Ok(None),
-        Err(Refusal::First(next)) => Ok(Some(answer(&json!({ "next": next })))),
-        Err(refusal) => Err(refusal),
+        Err(PageError::Redirect(next)) => Ok(Some(json_response(&json!({ "next": next })))),
+        Err(other) => Err(other),
     }
 }
 
-fn answer(body: &Value) -> Response {
+fn json_response(body: &Value) -> Response {
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),

@@ -1,4 +1,4 @@
-//! `/account/password`: a new password for somebody who has one, or none yet.
+//! `/account/password`: changes or sets the user's password.
 
 use askama::Template;
 use axum::Router;
@@ -9,19 +9,19 @@ use kit::secret::Token;
 use serde_json::json;
 use store::Tx;
 
-use super::account::me;
-use super::reset::tell_of_new_password;
-use super::sign_in::proof_of;
-use super::{attempt, failed, flash, forget_place, note};
-use crate::accounts::permits::OwnAccount;
+use super::account::current_user;
+use super::reset::send_password_changed_email;
+use super::sign_in::password_proof;
+use super::{attempt, audit, audit_failure, flash, uncount_attempt};
+use crate::accounts::permissions::OwnAccount;
 use crate::accounts::user;
 use crate::app::App;
 use crate::error::{Code, Result};
-use crate::signin::throttle::{self, Proof};
-use crate::signin::{entry, session};
+use crate::signin::throttle::{self, Factor};
+use crate::signin::{authentication, session};
 use crate::web::form::Faults;
 use crate::web::page::{self, Frame, Section};
-use crate::web::visitor::{Outcome, Posted, Visitor, see_other, signed_in};
+use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other, set_session_cookie};
 
 pub(super) fn router() -> Router<App> {
     Router::new().route("/account/password", get(show).post(change))
@@ -32,86 +32,90 @@ pub(super) fn router() -> Router<App> {
 struct PasswordPage<'a> {
     frame: Frame,
     email: &'a str,
-    /// Whether they have one, which is then asked for.
-    has_one: bool,
+    /// Whether the user has a password, which the page then asks for.
+    has_password: bool,
     faults: Faults,
 }
 
-async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
-    let has_one = me(&visitor).await?.password_hash.is_some();
-    Ok(password_page(&visitor, has_one, Faults::default())?)
+async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
+    let has_password = current_user(&visitor).await?.password_hash.is_some();
+    Ok(password_page(&visitor, has_password, Faults::default())?)
 }
 
-fn password_page(visitor: &Visitor<OwnAccount>, has_one: bool, faults: Faults) -> Result<Response> {
+fn password_page(
+    visitor: &Visitor<OwnAccount>,
+    has_password: bool,
+    faults: Faults,
+) -> Result<Response> {
     let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let frame = visitor.frame("Password", Section::Password).flash(flash(&visitor.guest));
-    page::html(status, &PasswordPage { frame, email: &visitor.visit.email, has_one, faults })
+    page::html(status, &PasswordPage { frame, email: &visitor.visit.email, has_password, faults })
 }
 
-/// What became of a new password.
-enum Kept {
-    /// The current password is no longer the one that was typed.
-    Wrong,
-    /// The current password is right, but the new one was refused.
-    Nothing,
-    /// It is set; the browser gets this cookie.
-    New(Token),
+/// The result of a password change.
+enum PasswordChange {
+    /// The current password is wrong, or was changed in the meantime.
+    WrongPassword,
+    /// The current password is correct, but the new one is not acceptable.
+    Rejected,
+    /// The password was changed. The browser gets this session token.
+    Changed(Token),
 }
 
-async fn change(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
+async fn change(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
     let (app, guest) = (visitor.app(), &visitor.guest);
-    let user = me(&visitor).await?;
-    let has_one = user.password_hash.is_some();
-    if !has_one {
-        visitor.fresh("/account/password")?;
+    let user = current_user(&visitor).await?;
+    let has_password = user.password_hash.is_some();
+    if !has_password {
+        visitor.require_recent_password("/account/password")?;
     }
-    let tried = attempt(guest, Proof::Password, &user.email).await?;
-    let wrong = || {
-        failed(guest, Some(&user), &tried, "password change");
+    let attempt = attempt(guest, Factor::Password, &user.email).await?;
+    let wrong_password = || {
+        audit_failure(guest, Some(&user), &attempt, "password change");
         let mut faults = Faults::default();
         faults.add("current", "This is not your current password.");
-        password_page(&visitor, has_one, faults)
+        password_page(&visitor, has_password, faults)
     };
-    let proof = if has_one {
-        let typed = form.get("current").unwrap_or_default();
-        let verdict = app.passwords.verify(typed, user.password_hash.clone()).await?;
-        let Some(proof) = proof_of(&user, verdict) else { return Ok(wrong()?) };
+    let proof = if has_password {
+        let current = form.get("current").unwrap_or_default();
+        let verdict = app.passwords.verify(current, user.password_hash.clone()).await?;
+        let Some(proof) = password_proof(&user, verdict) else { return Ok(wrong_password()?) };
         Some(proof)
     } else {
         None
     };
-    let typed = form.get("password").unwrap_or_default();
-    let hashed = app.passwords.hash(typed, &[&user.name, &user.email]).await;
+    let password = form.get("password").unwrap_or_default();
+    let hashed = app.passwords.hash(password, &[&user.name, &user.email]).await;
     let (id, session) = (user.id, visitor.visit.session);
-    let (hash, refused) = match hashed {
+    let (hash, rejected) = match hashed {
         Ok(hash) => (Some(hash), None),
         Err(error) if error.code == Code::ValidationFailed => (None, Some(error)),
         Err(error) => return Err(error.into()),
     };
-    let keep = move |tx: &Tx<'_>| {
-        let right = match proof {
-            Some(proof) => proof.holds(tx)?,
-            // Whoever has a password by now is asked for it.
+    let change = move |tx: &Tx<'_>| {
+        let authenticated = match proof {
+            Some(proof) => proof.is_still_valid(tx)?,
+            // A user who has set a password in the meantime must enter it.
             None => user::find(tx, id)?.password_hash.is_none(),
         };
-        if !right {
-            return Ok(Kept::Wrong);
+        if !authenticated {
+            return Ok(PasswordChange::WrongPassword);
         }
-        throttle::forgive(tx, tried)?;
-        let Some(hash) = hash else { return Ok(Kept::Nothing) };
-        entry::new_password(tx, id, &hash, Some(session))?;
-        session::renew(tx, session).map(Kept::New)
+        throttle::record_success(tx, attempt)?;
+        let Some(hash) = hash else { return Ok(PasswordChange::Rejected) };
+        authentication::set_new_password(tx, id, &hash, Some(session))?;
+        session::reauthenticate(tx, session).map(PasswordChange::Changed)
     };
-    let kept = visitor.write_own("account", keep).await?;
-    if matches!(kept, Kept::Wrong) {
-        return Ok(wrong()?);
+    let result = visitor.write_user("account", change).await?;
+    if matches!(result, PasswordChange::WrongPassword) {
+        return Ok(wrong_password()?);
     }
-    forget_place(guest);
-    let (Kept::New(token), None) = (kept, &refused) else {
-        let faults = refused.as_ref().map(Faults::from).unwrap_or_default();
-        return Ok(password_page(&visitor, has_one, faults)?);
+    uncount_attempt(guest);
+    let (PasswordChange::Changed(token), None) = (result, &rejected) else {
+        let faults = rejected.as_ref().map(Faults::from).unwrap_or_default();
+        return Ok(password_page(&visitor, has_password, faults)?);
     };
-    note(guest, user.id, "user.password_changed", json!({})).await?;
-    tell_of_new_password(app, &user);
-    Ok(signed_in(see_other("/account/password?done=password"), &token))
+    audit(guest, user.id, "user.password_changed", json!({})).await?;
+    send_password_changed_email(app, &user);
+    Ok(set_session_cookie(see_other("/account/password?done=password"), &token))
 }

@@ -1,4 +1,4 @@
-//! `/forgot` and `/reset/{token}`: a new password for whoever can read the letters of its owner.
+//! `/forgot` and `/reset/{token}`: password reset with a link sent by email.
 
 use std::time::Duration;
 
@@ -12,97 +12,110 @@ use kit::text;
 use serde_json::json;
 use store::{Reader, Scope, Tx};
 
-use super::{is_real, name_for_email, note, subject, write_to};
+use super::{audit, email_user, is_real_user, name_for_email, throttle_keys};
 use crate::accounts::user::{self, User};
 use crate::app::App;
 use crate::error::{Code, Error, Result};
-use crate::post::courier::Note;
-use crate::signin::entry::{self, Reset};
+use crate::mailer::direct::DirectEmail;
+use crate::signin::authentication::{self, ResetOutcome};
 use crate::signin::passkey;
-use crate::signin::throttle::Proof;
+use crate::signin::throttle::Factor;
 use crate::web::form::Faults;
-use crate::web::pace::Pace;
 use crate::web::page::{self, Frame};
-use crate::web::path::At;
-use crate::web::visitor::{Guest, GuestPosted, Outcome, see_other};
+use crate::web::path::PathParams;
+use crate::web::throttle::RateLimit;
+use crate::web::visitor::{Guest, GuestForm, PageResult, see_other};
 
-/// How often one address may ask for letters, how often for the same reader, and how many letters one
-/// reader gets. The last is loose, so that no stranger uses up what the reader asks for.
-const ASKED: Pace = Pace { what: "forgot", burst: 3, every: Duration::from_secs(20 * 60) };
-const ASKED_FOR: Pace = Pace { what: "reset letter", burst: 3, every: Duration::from_secs(3600) };
-const WRITTEN: Pace = Pace { what: "reset letters", burst: 20, every: Duration::from_secs(180) };
+/// The limit on reset requests per IP address.
+const REQUESTS_PER_ADDRESS: RateLimit =
+    RateLimit { name: "forgot", burst: 3, interval: Duration::from_secs(20 * 60) };
+/// The limit on reset requests per IP address and email address.
+const REQUESTS_PER_ADDRESS_AND_EMAIL: RateLimit =
+    RateLimit { name: "reset request", burst: 3, interval: Duration::from_secs(3600) };
+/// The limit on reset emails per email address. It is high, so that strangers cannot use it up and keep the user from
+/// resetting their password.
+const EMAILS_PER_USER: RateLimit =
+    RateLimit { name: "reset emails", burst: 20, interval: Duration::from_secs(180) };
 
 pub(super) fn router() -> Router<App> {
     Router::new()
-        .route("/forgot", get(ask).post(send))
-        .route("/reset/{token}", get(choose).post(keep))
+        .route("/forgot", get(show_form).post(send))
+        .route("/reset/{token}", get(show_reset_form).post(set_password))
 }
 
 #[derive(Template)]
 #[template(path = "signin/forgot.html")]
 struct ForgotPage {
     frame: Frame,
-    /// Whether letters can be sent at all.
+    /// Whether a mail server is configured.
     mail: bool,
     sent: bool,
 }
 
-async fn ask(guest: Guest) -> Outcome {
+async fn show_form(guest: Guest) -> PageResult {
     Ok(forgot_page(&guest, false)?)
 }
 
 fn forgot_page(guest: &Guest, sent: bool) -> Result<Response> {
-    let mail = guest.app.courier.has_server();
-    let title = if sent { "Look at your mail" } else { "Forgot your password?" };
+    let mail = guest.app.direct_mailer.has_server();
+    let title = if sent { "Check your email" } else { "Forgot your password?" };
     let page = ForgotPage { frame: guest.frame(title), mail, sent };
     Ok(guest.with_cookie(page::html(StatusCode::OK, &page)?))
 }
 
-/// Answers everybody alike; whether there is somebody to write to is found out afterwards.
-async fn send(GuestPosted { guest, form }: GuestPosted) -> Outcome {
-    if !guest.app.courier.has_server() {
+/// Sends the same response whether or not a user has the address; the lookup runs in the background.
+async fn send(GuestForm { guest, form }: GuestForm) -> PageResult {
+    if !guest.app.direct_mailer.has_server() {
         return Ok(forgot_page(&guest, false)?);
     }
-    guest.app.paces.take(ASKED, guest.context.address())?;
-    let email = text::normalised(form.text("email")).into_owned();
-    let (here, anywhere) = subject(&guest, Proof::Password, &email).hashes();
-    let paces = &guest.app.paces;
-    let few = || paces.take(ASKED_FOR, here).and_then(|()| paces.take(WRITTEN, anywhere)).is_ok();
-    if email.len() <= 254 && few() {
+    guest.app.throttle.check(REQUESTS_PER_ADDRESS, guest.context.address())?;
+    let email = text::to_nfc(form.text("email")).into_owned();
+    let (here, anywhere) = throttle_keys(&guest, Factor::Password, &email).hashes();
+    let throttle = &guest.app.throttle;
+    let allowed = || {
+        throttle
+            .check(REQUESTS_PER_ADDRESS_AND_EMAIL, here)
+            .and_then(|()| throttle.check(EMAILS_PER_USER, anywhere))
+            .is_ok()
+    };
+    if email.len() <= 254 && allowed() {
         let app = guest.app.clone();
         guest.app.spawn(async move {
-            if let Err(error) = write(&app, email).await {
-                tracing::warn!(cause = ?error.cause, "could not write a letter for a new password");
+            if let Err(error) = send_reset_email(&app, email).await {
+                tracing::warn!(cause = ?error.cause, "could not send a password reset email");
             }
         });
     }
     Ok(forgot_page(&guest, true)?)
 }
 
-async fn write(app: &App, email: String) -> Result<()> {
-    let made = app.db.write(Scope::system("reset"), move |tx| entry::reset_link(tx, &email)).await;
-    let (user, token) = match made {
-        Ok(made) => made,
+async fn send_reset_email(app: &App, email: String) -> Result<()> {
+    let link = app
+        .db
+        .write(Scope::system("reset"), move |tx| authentication::create_reset_link(tx, &email))
+        .await;
+    let (user, token) = match link {
+        Ok(link) => link,
         Err(error) if error.code == Code::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    if is_real(app, user.id).await? {
+    if is_real_user(app, user.id).await? {
         let text = format!(
-            "Somebody, hopefully you, asked for a new password for Touchline.\n\nChoose one here within 30 minutes:\n\n\
-             {}\n\nIf it was not you, do nothing: your password stays as it is.\n",
-            address(app, &token)
+            "Somebody asked to reset your Touchline password.\n\nTo choose a new password, open this link within 30 \
+             minutes:\n\n{}\n\nIf you did not request this, ignore this email. Your password stays the same.\n",
+            reset_url(app, &token)
         );
-        let subject = "Choose a new password".to_owned();
-        app.courier.send(
+        let subject = "Reset your password".to_owned();
+        app.direct_mailer.send(
             app,
-            Note { to_name: name_for_email(&user), to_address: user.email, subject, text },
+            DirectEmail { to_name: name_for_email(&user), to_address: user.email, subject, text },
         );
     }
     Ok(())
 }
 
-/// Where a link leads. What a request says of the host does not matter.
-fn address(app: &App, token: &Token) -> String {
+/// The URL of a reset link. It uses the configured base URL, never the `Host` header of a request.
+fn reset_url(app: &App, token: &Token) -> String {
     app.url(&format!("/reset/{}", token.reveal()))
 }
 
@@ -114,18 +127,18 @@ struct ResetPage<'a> {
     faults: Faults,
 }
 
-async fn choose(guest: Guest, At(token): At<String>) -> Outcome {
-    let user = owner(&guest, &token).await?;
+async fn show_reset_form(guest: Guest, PathParams(token): PathParams<String>) -> PageResult {
+    let user = find_user(&guest, &token).await?;
     Ok(reset_page(&guest, &user, Faults::default())?)
 }
 
-async fn owner(guest: &Guest, token: &str) -> Result<User> {
+async fn find_user(guest: &Guest, token: &str) -> Result<User> {
     let token = token.to_owned();
-    let look = move |db: &Reader<'_>| {
-        let link = entry::reset_of(db, &token)?;
+    let find = move |db: &Reader<'_>| {
+        let link = authentication::find_reset_link(db, &token)?;
         user::find(db, link.user_id.ok_or_else(Error::not_found)?)
     };
-    guest.app.db.read(guest.scope("reset"), look).await
+    guest.app.db.read(guest.scope("reset"), find).await
 }
 
 fn reset_page(guest: &Guest, user: &User, faults: Faults) -> Result<Response> {
@@ -135,10 +148,13 @@ fn reset_page(guest: &Guest, user: &User, faults: Faults) -> Result<Response> {
     Ok(guest.with_cookie(page::html(status, &page)?))
 }
 
-async fn keep(At(token): At<String>, GuestPosted { guest, form }: GuestPosted) -> Outcome {
-    let user = owner(&guest, &token).await?;
-    let typed = form.get("password").unwrap_or_default();
-    let hashed = guest.app.passwords.hash(typed, &[&user.name, &user.email]).await;
+async fn set_password(
+    PathParams(token): PathParams<String>,
+    GuestForm { guest, form }: GuestForm,
+) -> PageResult {
+    let user = find_user(&guest, &token).await?;
+    let password = form.get("password").unwrap_or_default();
+    let hashed = guest.app.passwords.hash(password, &[&user.name, &user.email]).await;
     let hash = match hashed {
         Ok(hash) => hash,
         Err(error) if error.code == Code::ValidationFailed => {
@@ -146,34 +162,34 @@ async fn keep(At(token): At<String>, GuestPosted { guest, form }: GuestPosted) -
         }
         Err(error) => return Err(error.into()),
     };
-    let change = move |tx: &Tx<'_>| entry::reset(tx, &token, &hash);
+    let change = move |tx: &Tx<'_>| authentication::reset_password(tx, &token, &hash);
     let (_, reset) = guest.app.db.write(guest.scope("reset"), change).await?;
-    note_reset(&guest, &user, &reset).await?;
-    tell_of_new_password(&guest.app, &user);
-    let said = if reset.removed() { "reset-all" } else { "reset" };
-    Ok(see_other(&format!("/sign-in?done={said}")))
+    audit_reset(&guest, &user, &reset).await?;
+    send_password_changed_email(&guest.app, &user);
+    let done = if reset.removed_sign_in_methods() { "reset-all" } else { "reset" };
+    Ok(see_other(&format!("/sign-in?done={done}")))
 }
 
-async fn note_reset(guest: &Guest, user: &User, reset: &Reset) -> Result<()> {
-    note(guest, user.id, "user.password_reset", json!({})).await?;
-    if reset.verified {
-        note(guest, user.id, "user.email_verified", json!({})).await?;
+async fn audit_reset(guest: &Guest, user: &User, reset: &ResetOutcome) -> Result<()> {
+    audit(guest, user.id, "user.password_reset", json!({})).await?;
+    if reset.email_verified {
+        audit(guest, user.id, "user.email_verified", json!({})).await?;
     }
-    if reset.two_step {
-        note(guest, user.id, "user.two_step_off", json!({})).await?;
+    if reset.two_step_turned_off {
+        audit(guest, user.id, "user.two_step_off", json!({})).await?;
     }
-    for passkey in &reset.passkeys {
-        note(guest, user.id, "passkey.removed", passkey::details(*passkey)).await?;
+    for passkey in &reset.removed_passkeys {
+        audit(guest, user.id, "passkey.removed", passkey::audit_details(*passkey)).await?;
     }
     Ok(())
 }
 
-/// Tells the owner of a password that it was changed.
-pub(super) fn tell_of_new_password(app: &App, user: &User) {
+/// Sends the user an email that their password was changed.
+pub(super) fn send_password_changed_email(app: &App, user: &User) {
     let text = format!(
-        "Your password for Touchline was just changed. All browsers have to sign in again, and all apps to be \
-         allowed again.\n\nIf that was not you, choose a new one at once: {}\n",
+        "Your Touchline password was changed. All other browsers were signed out, and all apps were \
+         disconnected.\n\nIf you did not do this, reset your password immediately: {}\n",
         app.url("/forgot")
     );
-    write_to(app, user, "Your password was changed", text);
+    email_user(app, user, "Your password was changed", text);
 }

@@ -1,4 +1,4 @@
-//! `/account/sessions`: the browsers somebody is signed in with.
+//! `/account/sessions`: the browsers that the user is signed in with.
 
 use askama::Template;
 use axum::Router;
@@ -8,15 +8,15 @@ use kit::Timestamp;
 use serde_json::json;
 use store::{Reader, Tx};
 
-use super::{flash, note};
-use crate::accounts::permits::OwnAccount;
+use super::{audit, flash};
+use crate::accounts::permissions::OwnAccount;
 use crate::app::App;
 use crate::error::Error;
 use crate::ids::SessionId;
 use crate::signin::session::{self, Session};
 use crate::web::page::{self, Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, Posted, Visitor, see_other, signed_out};
+use crate::web::path::PathParams;
+use crate::web::visitor::{PageResult, Visitor, VisitorForm, clear_session_cookie, see_other};
 
 pub(super) fn router() -> Router<App> {
     Router::new()
@@ -29,39 +29,39 @@ pub(super) fn router() -> Router<App> {
 #[template(path = "account/sessions.html")]
 struct SessionsPage {
     frame: Frame,
-    sessions: Vec<Line>,
+    sessions: Vec<SessionRow>,
     now: Timestamp,
 }
 
-struct Line {
+struct SessionRow {
     session: Session,
     browser: String,
-    /// Whether it is the browser that looks at the page.
-    own: bool,
+    /// Whether it is the session of this request.
+    is_current: bool,
 }
 
-async fn show(visitor: Visitor<OwnAccount>) -> Outcome {
-    let (user, own) = (visitor.visit.user, visitor.visit.session);
-    let look = move |db: &Reader<'_>| session::list(db, user);
-    let sessions = visitor.app().db.read(visitor.guest.scope("account"), look).await?;
-    let line = |session: Session| Line {
-        browser: browser(session.user_agent.as_deref().unwrap_or_default()),
-        own: session.id == own,
+async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
+    let (user, current) = (visitor.visit.user, visitor.visit.session);
+    let list = move |db: &Reader<'_>| session::list(db, user);
+    let sessions = visitor.app().db.read(visitor.guest.scope("account"), list).await?;
+    let row = |session: Session| SessionRow {
+        browser: browser_name(session.user_agent.as_deref().unwrap_or_default()),
+        is_current: session.id == current,
         session,
     };
     let frame = visitor.frame("Sessions", Section::Sessions).flash(flash(&visitor.guest));
-    let sessions = sessions.into_iter().map(line).collect();
+    let sessions = sessions.into_iter().map(row).collect();
     let page = SessionsPage { frame, sessions, now: visitor.app().clock.now() };
     Ok(page::html(StatusCode::OK, &page)?)
 }
 
-/// What a browser calls itself, in a few words.
-fn browser(agent: &str) -> String {
-    let first = |known: &[(&str, &'static str)]| {
-        known.iter().find(|(mark, _)| agent.contains(mark)).map(|(_, name)| *name)
+/// The name of a browser and its system, from the user agent.
+fn browser_name(agent: &str) -> String {
+    let first_match = |names: &[(&str, &'static str)]| {
+        names.iter().find(|(token, _)| agent.contains(token)).map(|(_, name)| *name)
     };
-    // Most browsers also name those they descend from, so the order matters.
-    let name = first(&[
+    // User agents also contain the names of other browsers, so more specific tokens come first.
+    let name = first_match(&[
         ("Edg/", "Edge"),
         ("OPR/", "Opera"),
         ("SamsungBrowser/", "Samsung Internet"),
@@ -71,7 +71,7 @@ fn browser(agent: &str) -> String {
         ("Chrome/", "Chrome"),
         ("Safari/", "Safari"),
     ]);
-    let system = first(&[
+    let system = first_match(&[
         ("iPhone", "iPhone"),
         ("iPad", "iPad"),
         ("Android", "Android"),
@@ -82,44 +82,47 @@ fn browser(agent: &str) -> String {
     ]);
     match (name, system) {
         (Some(name), Some(system)) => format!("{name} on {system}"),
-        (Some(only), None) | (None, Some(only)) => only.to_owned(),
+        (Some(name), None) | (None, Some(name)) => name.to_owned(),
         (None, None) => "Unknown browser".to_owned(),
     }
 }
 
-async fn end(At(id): At<String>, Posted { visitor, .. }: Posted<OwnAccount>) -> Outcome {
+async fn end(
+    PathParams(id): PathParams<String>,
+    VisitorForm { visitor, .. }: VisitorForm<OwnAccount>,
+) -> PageResult {
     let id: SessionId = id.parse().map_err(|_| Error::not_found())?;
     let user = visitor.visit.user;
     let end = move |tx: &Tx<'_>| session::end(tx, user, id);
-    if !visitor.write_own("sessions", end).await? {
+    if !visitor.write_user("sessions", end).await? {
         return Err(Error::not_found().into());
     }
-    note(&visitor.guest, user, "user.session_ended", json!({ "session": id })).await?;
+    audit(&visitor.guest, user, "user.session_ended", json!({ "session": id })).await?;
     if id == visitor.visit.session {
-        return Ok(signed_out(see_other("/sign-in?done=signed-out")));
+        return Ok(clear_session_cookie(see_other("/sign-in?done=signed-out")));
     }
     Ok(see_other("/account/sessions?done=ended"))
 }
 
-async fn end_others(Posted { visitor, .. }: Posted<OwnAccount>) -> Outcome {
-    let (user, own) = (visitor.visit.user, visitor.visit.session);
-    let end = move |tx: &Tx<'_>| session::end_others(tx, user, Some(own));
-    let ended = visitor.write_own("sessions", end).await?;
-    note(&visitor.guest, user, "user.sessions_ended", json!({ "sessions": ended })).await?;
+async fn end_others(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>) -> PageResult {
+    let (user, current) = (visitor.visit.user, visitor.visit.session);
+    let end = move |tx: &Tx<'_>| session::end_others(tx, user, Some(current));
+    let ended = visitor.write_user("sessions", end).await?;
+    audit(&visitor.guest, user, "user.sessions_ended", json!({ "sessions": ended })).await?;
     Ok(see_other("/account/sessions?done=others"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::browser;
+    use super::browser_name;
 
     #[test]
-    fn browsers_are_known_by_what_they_say() {
+    fn browser_names_come_from_the_user_agent() {
         let chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36";
-        assert_eq!(browser(chrome), "Chrome on Windows");
-        assert_eq!(browser(&format!("{chrome} Edg/131.0")), "Edge on Windows");
+        assert_eq!(browser_name(chrome), "Chrome on Windows");
+        assert_eq!(browser_name(&format!("{chrome} Edg/131.0")), "Edge on Windows");
         let phone = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1";
-        assert_eq!(browser(phone), "Safari on iPhone");
-        assert_eq!(browser("curl/8"), "Unknown browser");
+        assert_eq!(browser_name(phone), "Safari on iPhone");
+        assert_eq!(browser_name("curl/8"), "Unknown browser");
     }
 }

@@ -1,34 +1,36 @@
-//! `/set-up/{token}`: the first page anybody sees. It makes the club and its owner.
+//! `/set-up/{token}`: the initial setup, which creates the first club and its owner.
 
 use askama::Template;
 use axum::Router;
 use axum::response::Response;
 use axum::routing::get;
 use http::StatusCode;
-use kit::{IdMaker, Zone};
+use kit::{IdGenerator, Zone};
 use serde_json::json;
 use store::{Reader, Scope, Tx};
 
-use super::note;
+use super::audit;
 use crate::accounts::account;
-use crate::accounts::own;
-use crate::accounts::permits::Ownership;
+use crate::accounts::permissions::Ownership;
+use crate::accounts::profile;
 use crate::accounts::user::{self, NewUser, Role};
 use crate::app::App;
 use crate::demo;
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::AccountId;
-use crate::signin::entry::{self, Entry};
+use crate::signin::authentication::{self, SignIn};
 use crate::signin::session::{self, Method};
-use crate::signin::set_up::{self, Beginning};
+use crate::signin::set_up::{self, SetUpInput};
 use crate::web::form::{Faults, Form};
 use crate::web::page::{self, Frame};
-use crate::web::path::At;
-use crate::web::visitor::{Guest, GuestPosted, Outcome, Posted, Visitor, see_other, signed_in};
+use crate::web::path::PathParams;
+use crate::web::visitor::{
+    Guest, GuestForm, PageResult, Visitor, VisitorForm, see_other, set_session_cookie,
+};
 
-/// What clubs play mostly; anything else can be typed.
+/// Suggestions for the main sport. Users can enter any other.
 const SPORTS: [&str; 12] = [
-    "Football",
+    "Soccer",
     "Basketball",
     "Volleyball",
     "Baseball",
@@ -38,14 +40,14 @@ const SPORTS: [&str; 12] = [
     "Handball",
     "Rugby",
     "Swimming",
-    "Athletics",
+    "Track and field",
     "Tennis",
 ];
 
 pub(super) fn router() -> Router<App> {
     Router::new()
-        .route("/set-up/{token}", get(ask).post(begin))
-        .route("/set-up", get(ask_for_demo).post(load_demo))
+        .route("/set-up/{token}", get(show_form).post(submit))
+        .route("/set-up", get(show_demo_offer).post(load_demo))
 }
 
 #[derive(Template)]
@@ -56,8 +58,8 @@ struct SetUpPage {
     faults: Faults,
     zones: Vec<String>,
     zone: String,
-    /// Whether somebody chose the zone. Until then a script selects the browser's own.
-    chosen: bool,
+    /// Whether the user has chosen the time zone. Until then a script selects the browser's zone.
+    zone_chosen: bool,
     sports: [&'static str; 12],
 }
 
@@ -67,29 +69,32 @@ struct DemoPage {
     frame: Frame,
 }
 
-async fn ask(guest: Guest, At(token): At<String>) -> Outcome {
-    let look = move |db: &Reader<'_>| set_up::look(db, &token);
-    guest.app.db.read(guest.scope("set-up"), look).await?;
+async fn show_form(guest: Guest, PathParams(token): PathParams<String>) -> PageResult {
+    let check = move |db: &Reader<'_>| set_up::check_link(db, &token);
+    guest.app.db.read(guest.scope("set-up"), check).await?;
     Ok(set_up_page(&guest, Form::default(), Faults::default())?)
 }
 
 fn set_up_page(guest: &Guest, form: Form, faults: Faults) -> Result<Response> {
     let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    let chosen = form.maybe("timezone").is_some();
-    let zone = form.maybe("timezone").unwrap_or("UTC").to_owned();
+    let zone_chosen = form.optional("timezone").is_some();
+    let zone = form.optional("timezone").unwrap_or("UTC").to_owned();
     let frame = guest.frame("Set up Touchline");
     let zones = Zone::names();
-    let page = SetUpPage { frame, form, faults, zones, zone, chosen, sports: SPORTS };
+    let page = SetUpPage { frame, form, faults, zones, zone, zone_chosen, sports: SPORTS };
     Ok(guest.with_cookie(page::html(status, &page)?))
 }
 
-async fn begin(At(token): At<String>, GuestPosted { guest, form }: GuestPosted) -> Outcome {
-    let (app, asked) = (&guest.app, token.clone());
-    // Only whoever has a link that works makes us hash passwords.
-    let look = move |db: &Reader<'_>| set_up::look(db, &asked);
-    app.db.read(guest.scope("set-up"), look).await?;
-    match settle(&guest, &form, token).await {
-        Ok(token) => Ok(signed_in(see_other("/set-up"), &token)),
+async fn submit(
+    PathParams(token): PathParams<String>,
+    GuestForm { guest, form }: GuestForm,
+) -> PageResult {
+    let (app, checked_token) = (&guest.app, token.clone());
+    // Check the link before hashing the password, so that only the holder of a link can cause that work.
+    let check = move |db: &Reader<'_>| set_up::check_link(db, &checked_token);
+    app.db.read(guest.scope("set-up"), check).await?;
+    match create_club(&guest, &form, token).await {
+        Ok(token) => Ok(set_session_cookie(see_other("/set-up"), &token)),
         Err(error) if error.code == Code::ValidationFailed => {
             Ok(set_up_page(&guest, form, Faults::from(&error))?)
         }
@@ -97,56 +102,56 @@ async fn begin(At(token): At<String>, GuestPosted { guest, form }: GuestPosted) 
     }
 }
 
-/// Makes the club and its owner, and signs the owner in.
-async fn settle(guest: &Guest, form: &Form, link: String) -> Result<kit::secret::Token> {
+/// Creates the club and its owner, and signs the owner in.
+async fn create_club(guest: &Guest, form: &Form, link: String) -> Result<kit::secret::Token> {
     let app = &guest.app;
-    let typed = form.get("password").unwrap_or_default();
-    let known = [form.text("name"), form.text("email"), form.text("club")];
-    let new = Beginning {
+    let password = form.get("password").unwrap_or_default();
+    let personal_words = [form.text("name"), form.text("email"), form.text("club")];
+    let new = SetUpInput {
         club: form.text("club").to_owned(),
-        sport: form.maybe("sport").map(|sport| sport.chars().take(60).collect()),
+        sport: form.optional("sport").map(|sport| sport.chars().take(60).collect()),
         timezone: zone(form)?,
         name: form.text("name").to_owned(),
-        email: own::address(form.text("email"))?,
-        password_hash: app.passwords.hash(typed, &known).await?,
+        email: profile::validate_email(form.text("email"))?,
+        password_hash: app.passwords.hash(password, &personal_words).await?,
     };
-    let club: AccountId = IdMaker::default().make(app.clock.now(), &app.dice);
+    let club: AccountId = IdGenerator::default().generate(app.clock.now(), &app.rng);
     let scope = Scope::account(club, "set-up").for_request(guest.context.id());
-    let owner = app.db.write(scope, move |tx| set_up::begin(tx, &link, new)).await?;
-    let entry = Entry {
+    let owner = app.db.write(scope, move |tx| set_up::create_first_club(tx, &link, new)).await?;
+    let entry = SignIn {
         user: owner.id,
         method: Method::Link,
         browser: guest.browser(),
-        before: guest.visit.as_ref().map(|visit| (visit.user, visit.session)),
+        previous_session: guest.visit.as_ref().map(|visit| (visit.user, visit.session)),
     };
-    let come_in = move |tx: &Tx<'_>| entry::enter(tx, entry);
-    let (_, token) = app.db.write(guest.scope("sign-in"), come_in).await?;
-    note(guest, owner.id, "user.signed_in", json!({ "method": Method::Link })).await?;
+    let sign_in = move |tx: &Tx<'_>| authentication::sign_in(tx, entry);
+    let (_, token) = app.db.write(guest.scope("sign-in"), sign_in).await?;
+    audit(guest, owner.id, "user.signed_in", json!({ "method": Method::Link })).await?;
     Ok(token)
 }
 
-/// The zone that was chosen. Without a script the page offers UTC.
+/// The time zone from the form, or UTC.
 fn zone(form: &Form) -> Result<Zone> {
-    form.maybe("timezone").map_or(Ok(Zone::utc()), str::parse).map_err(|_| {
-        let detail = "There is no such time zone. Choose one of the list.";
+    form.optional("timezone").map_or(Ok(Zone::utc()), str::parse).map_err(|_| {
+        let detail = "This time zone does not exist. Choose one from the list.";
         Error::invalid(vec![Fault::new("/timezone", "invalid", detail)])
     })
 }
 
-async fn ask_for_demo(visitor: Visitor<Ownership>) -> Outcome {
-    only_club(&visitor).await?;
+async fn show_demo_offer(visitor: Visitor<Ownership>) -> PageResult {
+    check_only_club(&visitor).await?;
     Ok(page::html(StatusCode::OK, &DemoPage { frame: visitor.guest.frame("Your club is ready") })?)
 }
 
-/// The demo club is for whoever has this installation to themselves, once.
-async fn only_club(visitor: &Visitor<Ownership>) -> Result<()> {
+/// Checks that the visitor's club is the only one. Otherwise the demo club is not offered.
+async fn check_only_club(visitor: &Visitor<Ownership>) -> Result<()> {
     let accounts = visitor.app().db.read(visitor.guest.scope("set-up"), account::list).await?;
-    let own = visitor.club()?;
-    if accounts.iter().all(|account| account.id == own) { Ok(()) } else { Err(Error::not_found()) }
+    let club = visitor.club()?;
+    if accounts.iter().all(|account| account.id == club) { Ok(()) } else { Err(Error::not_found()) }
 }
 
-async fn load_demo(Posted { visitor, .. }: Posted<Ownership>) -> Outcome {
-    only_club(&visitor).await?;
+async fn load_demo(VisitorForm { visitor, .. }: VisitorForm<Ownership>) -> PageResult {
+    check_only_club(&visitor).await?;
     let app = visitor.app();
     demo::load(app).await?;
     let (name, email) = (visitor.visit.name.clone(), visitor.visit.email.clone());
@@ -156,7 +161,7 @@ async fn load_demo(Posted { visitor, .. }: Posted<Ownership>) -> Outcome {
     let scope = Scope::account(demo::ACCOUNT, visitor.visit.user.to_string());
     app.db.write(scope, join).await?;
     let session = visitor.visit.session;
-    let switch = move |tx: &Tx<'_>| session::switch(tx, session, demo::ACCOUNT);
+    let switch = move |tx: &Tx<'_>| session::switch_club(tx, session, demo::ACCOUNT);
     app.db.write(visitor.guest.scope("sessions"), switch).await?;
     Ok(see_other("/admin"))
 }

@@ -10,24 +10,25 @@ use kit::text;
 use serde_json::json;
 use store::{Reader, Tx};
 
-use super::{attempt, failed, flash, forget_place, note, query, write_to};
+use super::{attempt, audit, audit_failure, email_user, flash, query, uncount_attempt};
 use crate::accounts::user::{self, User};
 use crate::app::App;
 use crate::error::{Code, Error, Result};
-use crate::passwords::Verdict;
-use crate::signin::entry::{self, PasswordProof};
+use crate::passwords::Verification;
+use crate::signin::authentication::{self, PasswordProof};
 use crate::signin::session::{self, Method, Session, Visit};
-use crate::signin::throttle::{self, Attempt, Proof};
+use crate::signin::throttle::{self, Attempt, Factor};
 use crate::web::page::{self, Frame};
 use crate::web::visitor::{
-    Guest, GuestPosted, Outcome, encoded, own_path, see_other, signed_in, signed_out,
+    Guest, GuestForm, PageResult, clear_session_cookie, safe_redirect_path, see_other,
+    set_session_cookie, url_encode,
 };
 
 pub(super) fn router() -> Router<App> {
     Router::new()
-        .route("/sign-in", get(ask).post(take))
-        .route("/sign-in/code", get(ask_code).post(take_code))
-        .route("/sign-out", post(leave))
+        .route("/sign-in", get(show_form).post(submit))
+        .route("/sign-in/code", get(show_code_form).post(submit_code))
+        .route("/sign-out", post(sign_out))
 }
 
 #[derive(Template)]
@@ -36,7 +37,7 @@ struct SignInPage<'a> {
     frame: Frame,
     email: &'a str,
     next: &'a str,
-    wrong: &'static str,
+    error_text: &'static str,
 }
 
 #[derive(Template)]
@@ -44,14 +45,14 @@ struct SignInPage<'a> {
 struct CodePage<'a> {
     frame: Frame,
     next: &'a str,
-    wrong: &'static str,
+    error_text: &'static str,
 }
 
-async fn ask(guest: Guest) -> Outcome {
+async fn show_form(guest: Guest) -> PageResult {
     let query = query(&guest);
-    let next = own_path(query.text("next"));
+    let next = safe_redirect_path(query.text("next"));
     match &guest.visit {
-        Some(visit) if visit.pending => Ok(see_other(&code_address(next))),
+        Some(visit) if visit.pending => Ok(see_other(&code_url(next))),
         Some(_) => Ok(see_other(next)),
         None => Ok(sign_in_page(&guest, StatusCode::OK, "", next, "")?),
     }
@@ -62,81 +63,82 @@ fn sign_in_page(
     status: StatusCode,
     email: &str,
     next: &str,
-    wrong: &'static str,
+    error_text: &'static str,
 ) -> Result<Response> {
     let frame = guest.frame("Sign in").flash(flash(guest));
-    let page = SignInPage { frame, email, next, wrong };
+    let page = SignInPage { frame, email, next, error_text };
     Ok(guest.with_cookie(page::html(status, &page)?))
 }
 
-fn code_address(next: &str) -> String {
-    format!("/sign-in/code?next={}", encoded(next))
+fn code_url(next: &str) -> String {
+    format!("/sign-in/code?next={}", url_encode(next))
 }
 
-async fn take(GuestPosted { guest, form }: GuestPosted) -> Outcome {
-    let (email, next) = (form.text("email"), own_path(form.text("next")));
+async fn submit(GuestForm { guest, form }: GuestForm) -> PageResult {
+    let (email, next) = (form.text("email"), safe_redirect_path(form.text("next")));
     let password = form.get("password").unwrap_or_default();
-    let tried = attempt(&guest, Proof::Password, email).await?;
-    let address = text::normalised(email).into_owned();
-    let look = move |db: &Reader<'_>| user::find_by_email(db, &address);
-    let found = guest.app.db.read(guest.scope("sign-in"), look).await?;
-    let kept = found.as_ref().and_then(|user| user.password_hash.clone());
-    let verdict = guest.app.passwords.verify(password, kept).await?;
-    let entered = match found.as_ref().and_then(|user| proof_of(user, verdict)) {
-        Some(proof) => enter(&guest, proof, &tried).await?,
+    let attempt = attempt(&guest, Factor::Password, email).await?;
+    let address = text::to_nfc(email).into_owned();
+    let find = move |db: &Reader<'_>| user::find_by_email(db, &address);
+    let user = guest.app.db.read(guest.scope("sign-in"), find).await?;
+    let stored_hash = user.as_ref().and_then(|user| user.password_hash.clone());
+    let verdict = guest.app.passwords.verify(password, stored_hash).await?;
+    let signed_in_session = match user.as_ref().and_then(|user| password_proof(user, verdict)) {
+        Some(proof) => sign_in_with_password(&guest, proof, &attempt).await?,
         None => None,
     };
-    let (Some(user), Some((session, token))) = (&found, entered) else {
-        failed(&guest, found.as_ref(), &tried, "password");
-        let wrong = "The email address or password is incorrect.";
+    let (Some(user), Some((session, token))) = (&user, signed_in_session) else {
+        audit_failure(&guest, user.as_ref(), &attempt, "password");
+        let error_text = "The email address or password is incorrect.";
         let status = StatusCode::UNPROCESSABLE_ENTITY;
-        return Ok(sign_in_page(&guest, status, email, next, wrong)?);
+        return Ok(sign_in_page(&guest, status, email, next, error_text)?);
     };
     if session.pending {
-        return Ok(signed_in(see_other(&code_address(next)), &token));
+        return Ok(set_session_cookie(see_other(&code_url(next)), &token));
     }
-    arrived(&guest, user, Method::Password).await?;
-    Ok(signed_in(see_other(next), &token))
+    complete_sign_in(&guest, user, Method::Password).await?;
+    Ok(set_session_cookie(see_other(next), &token))
 }
 
-/// What a right password proves; `None` if it was wrong.
-pub(super) fn proof_of(user: &User, verdict: Verdict) -> Option<PasswordProof> {
-    let renewed = match verdict {
-        Verdict::Wrong => return None,
-        Verdict::Right => None,
-        Verdict::Renewed(hash) => Some(hash),
+/// The proof for a correct password; `None` if the password is wrong.
+pub(super) fn password_proof(user: &User, verdict: Verification) -> Option<PasswordProof> {
+    let upgraded_hash = match verdict {
+        Verification::Wrong => return None,
+        Verification::Correct => None,
+        Verification::CorrectButOutdated(hash) => Some(hash),
     };
-    Some(PasswordProof { user: user.id, verified: user.password_hash.clone()?, renewed })
+    let verified_hash = user.password_hash.clone()?;
+    Some(PasswordProof { user: user.id, verified_hash, upgraded_hash })
 }
 
-/// Begins the session; `None` if the password was changed since it was compared.
-async fn enter(
+/// Begins the session; `None` if the password was changed since it was verified.
+async fn sign_in_with_password(
     guest: &Guest,
     proof: PasswordProof,
-    tried: &Attempt,
+    attempt: &Attempt,
 ) -> Result<Option<(Session, Token)>> {
-    let (browser, before) = (guest.browser(), guest.visit.as_ref().map(|v| (v.user, v.session)));
-    let tried = *tried;
-    let come_in = move |tx: &Tx<'_>| {
-        let entered = entry::enter_with_password(tx, &proof, browser, before)?;
-        // Whoever only has the password so far has not come in: their attempt still counts.
-        if entered.as_ref().is_some_and(|(session, _)| !session.pending) {
-            throttle::forgive(tx, tried)?;
+    let (browser, previous) = (guest.browser(), guest.visit.as_ref().map(|v| (v.user, v.session)));
+    let attempt = *attempt;
+    let sign_in = move |tx: &Tx<'_>| {
+        let session = authentication::sign_in_with_password(tx, &proof, browser, previous)?;
+        // While the second step is missing, the attempt still counts as a failure.
+        if session.as_ref().is_some_and(|(session, _)| !session.pending) {
+            throttle::record_success(tx, attempt)?;
         }
-        Ok::<_, Error>(entered)
+        Ok::<_, Error>(session)
     };
-    guest.app.db.write(guest.scope("sign-in"), come_in).await
+    guest.app.db.write(guest.scope("sign-in"), sign_in).await
 }
 
-/// Notes that somebody has come in.
-async fn arrived(guest: &Guest, user: &User, method: Method) -> Result<()> {
-    forget_place(guest);
-    note(guest, user.id, "user.signed_in", json!({ "method": method })).await
+/// Records a completed sign-in.
+async fn complete_sign_in(guest: &Guest, user: &User, method: Method) -> Result<()> {
+    uncount_attempt(guest);
+    audit(guest, user.id, "user.signed_in", json!({ "method": method })).await
 }
 
-async fn ask_code(guest: Guest) -> Outcome {
+async fn show_code_form(guest: Guest) -> PageResult {
     let query = query(&guest);
-    let next = own_path(query.text("next"));
+    let next = safe_redirect_path(query.text("next"));
     match &guest.visit {
         Some(visit) if visit.pending => Ok(code_page(&guest, StatusCode::OK, next, "")?),
         Some(_) => Ok(see_other(next)),
@@ -148,85 +150,86 @@ fn code_page(
     guest: &Guest,
     status: StatusCode,
     next: &str,
-    wrong: &'static str,
+    error_text: &'static str,
 ) -> Result<Response> {
-    let page = CodePage { frame: guest.frame("One more step"), next, wrong };
+    let page = CodePage { frame: guest.frame("Enter your code"), next, error_text };
     page::html(status, &page)
 }
 
-async fn take_code(GuestPosted { guest, form }: GuestPosted) -> Outcome {
-    let next = own_path(form.text("next"));
+async fn submit_code(GuestForm { guest, form }: GuestForm) -> PageResult {
+    let next = safe_redirect_path(form.text("next"));
     let Some(visit) = guest.visit.clone().filter(|visit| visit.pending) else {
         return Ok(see_other("/sign-in"));
     };
     let id = visit.user;
-    let tried = attempt(&guest, Proof::Code, &visit.email).await?;
-    let look = move |db: &Reader<'_>| user::find(db, id);
-    let user = guest.app.db.read(guest.scope("sign-in"), look).await?;
-    let entered = match second_step(&guest, &visit, &tried, form.text("code")).await {
-        // The password was changed meanwhile, for example.
+    let attempt = attempt(&guest, Factor::Code, &visit.email).await?;
+    let find = move |db: &Reader<'_>| user::find(db, id);
+    let user = guest.app.db.read(guest.scope("sign-in"), find).await?;
+    let completed = match sign_in_with_code(&guest, &visit, &attempt, form.text("code")).await {
+        // The pending session has ended, for example because the password was changed.
         Err(error) if error.code == Code::InvalidCredentials => {
-            return Ok(signed_out(see_other("/sign-in")));
+            return Ok(clear_session_cookie(see_other("/sign-in")));
         }
-        entered => entered?,
+        result => result?,
     };
-    let Some((method, token)) = entered else {
-        failed(&guest, Some(&user), &tried, "code");
-        if worn_out(&guest, &visit).await? {
-            return Ok(signed_out(see_other("/sign-in?done=codes")));
+    let Some((method, token)) = completed else {
+        audit_failure(&guest, Some(&user), &attempt, "code");
+        if count_wrong_code(&guest, &visit).await? {
+            return Ok(clear_session_cookie(see_other("/sign-in?done=codes")));
         }
-        let wrong = "This code is incorrect, or was used before. Wait for the next one.";
-        return Ok(code_page(&guest, StatusCode::UNPROCESSABLE_ENTITY, next, wrong)?);
+        let error_text = "This code is incorrect or was already used. Wait for the next code.";
+        return Ok(code_page(&guest, StatusCode::UNPROCESSABLE_ENTITY, next, error_text)?);
     };
-    arrived(&guest, &user, method).await?;
+    complete_sign_in(&guest, &user, method).await?;
     if method == Method::RecoveryCode {
-        let text = "One of your recovery codes was just used to sign in.\n\nIf that was not you, choose a new \
-            password and sign out all other browsers on the page of your account.\n";
-        write_to(&guest.app, &user, "A recovery code was used", text.to_owned());
+        let text = "One of your recovery codes was used to sign in to Touchline.\n\nIf you did not do this, change \
+            your password and sign out all other browsers under “Sessions” in your account.\n";
+        email_user(&guest.app, &user, "A recovery code was used", text.to_owned());
     }
-    Ok(signed_in(see_other(next), &token))
+    Ok(set_session_cookie(see_other(next), &token))
 }
 
-/// Counts a code that was wrong. After too many the session ends, and with it what the password was worth.
-async fn worn_out(guest: &Guest, visit: &Visit) -> Result<bool> {
+/// Counts a wrong code. After too many, ends the pending session, so that the user must enter the password again, and
+/// returns true.
+async fn count_wrong_code(guest: &Guest, visit: &Visit) -> Result<bool> {
     let (user, id) = (visit.user, visit.session);
     let key = guest.app.secrets.key("sign-in attempts");
     let count = move |tx: &Tx<'_>| {
-        let over = throttle::too_many_codes(tx, &key, id)?;
-        if over {
+        let too_many = throttle::count_wrong_code(tx, &key, id)?;
+        if too_many {
             session::end(tx, user, id)?;
         }
-        Ok::<_, Error>(over)
+        Ok::<_, Error>(too_many)
     };
     guest.app.db.write(guest.scope("attempts"), count).await
 }
 
-/// Lets somebody in whose code is right.
-async fn second_step(
+/// Completes a pending sign-in; `None` if the code is wrong.
+async fn sign_in_with_code(
     guest: &Guest,
     visit: &Visit,
-    tried: &Attempt,
+    attempt: &Attempt,
     code: &str,
 ) -> Result<Option<(Method, Token)>> {
-    let (user, code, tried) = (visit.user, code.to_owned(), *tried);
+    let (user, code, attempt) = (visit.user, code.to_owned(), *attempt);
     let key = guest.app.secrets.key("totp");
     let (browser, pending) = (guest.browser(), (user, visit.session));
-    let come_in = move |tx: &Tx<'_>| {
-        let entered = entry::enter_with_code(tx, &key, pending, &code, browser)?;
-        if entered.is_some() {
-            throttle::forgive(tx, tried)?;
+    let sign_in = move |tx: &Tx<'_>| {
+        let completed = authentication::sign_in_with_code(tx, &key, pending, &code, browser)?;
+        if completed.is_some() {
+            throttle::record_success(tx, attempt)?;
         }
-        Ok(entered)
+        Ok(completed)
     };
-    guest.app.db.write(guest.scope("sign-in"), come_in).await
+    guest.app.db.write(guest.scope("sign-in"), sign_in).await
 }
 
-async fn leave(GuestPosted { guest, .. }: GuestPosted) -> Outcome {
+async fn sign_out(GuestForm { guest, .. }: GuestForm) -> PageResult {
     if let Some(visit) = &guest.visit {
         let (user, id) = (visit.user, visit.session);
         let end = move |tx: &Tx<'_>| session::end(tx, user, id);
         guest.app.db.write(guest.scope("sessions"), end).await?;
-        note(&guest, user, "user.signed_out", json!({})).await?;
+        audit(&guest, user, "user.signed_out", json!({})).await?;
     }
-    Ok(signed_out(see_other("/sign-in?done=signed-out")))
+    Ok(clear_session_cookie(see_other("/sign-in?done=signed-out")))
 }

@@ -1,4 +1,4 @@
-//! `/`: the way to where somebody belongs. `/accounts`: choosing another club.
+//! `/`: redirects to the right start page. `/accounts`: switches to another club.
 
 use askama::Template;
 use axum::Router;
@@ -8,15 +8,15 @@ use http::header::ACCEPT;
 use http::{HeaderMap, StatusCode};
 use store::{Reader, Tx};
 
-use crate::accounts::own;
-use crate::accounts::permits::OwnAccount;
+use crate::accounts::permissions::OwnAccount;
+use crate::accounts::profile;
 use crate::accounts::user::{self, Club, Role};
 use crate::app::App;
 use crate::error::Error;
 use crate::ids::AccountId;
 use crate::signin::session;
 use crate::web::page::{self, Frame, Section};
-use crate::web::visitor::{Guest, Outcome, Posted, Visitor, see_other};
+use crate::web::visitor::{Guest, PageResult, Visitor, VisitorForm, see_other};
 
 pub(super) fn router() -> Router<App> {
     Router::new().route("/", get(start)).route("/accounts", get(choose).post(switch))
@@ -28,30 +28,30 @@ struct NotSetUpPage {
     frame: Frame,
 }
 
-/// Leads people to their pages and programs to the API reference. Without any user, people are told how to
-/// set the service up; the link itself is a secret and never shown here.
-async fn start(guest: Guest, headers: HeaderMap) -> Outcome {
+/// Redirects browsers to the start page of the user and other clients to the API reference. Before the initial setup,
+/// shows how to set up the service; the setup link itself is a secret and never shown here.
+async fn start(guest: Guest, headers: HeaderMap) -> PageResult {
     if let Some(visit) = &guest.visit {
         return Ok(see_other(match visit.role {
             _ if visit.pending => "/sign-in/code",
             Some(Role::Owner | Role::Admin) => "/admin",
-            // Whoever belongs to no club finds their invitations and requests there.
+            // Users without a club find their invitations and requests there.
             None => "/account/claims",
             _ => "/account",
         }));
     }
-    let wanted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    if !wanted.contains("text/html") {
-        return Ok(reference());
+    let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !accept.contains("text/html") {
+        return Ok(redirect_to_docs());
     }
-    if guest.app.db.read(guest.scope("start"), own::anybody).await? {
+    if guest.app.db.read(guest.scope("start"), profile::any_user_exists).await? {
         return Ok(see_other("/sign-in"));
     }
     let frame = guest.frame("Set up this server");
     Ok(page::html(StatusCode::OK, &NotSetUpPage { frame })?)
 }
 
-fn reference() -> Response {
+fn redirect_to_docs() -> Response {
     Redirect::temporary("/docs").into_response()
 }
 
@@ -60,33 +60,34 @@ fn reference() -> Response {
 struct ClubsPage {
     frame: Frame,
     clubs: Vec<Club>,
-    shown: Option<AccountId>,
+    /// The club whose pages are shown now.
+    current: Option<AccountId>,
 }
 
 impl ClubsPage {
-    fn shows(&self, club: &Club) -> bool {
-        self.shown == Some(club.id)
+    fn is_current(&self, club: &Club) -> bool {
+        self.current == Some(club.id)
     }
 }
 
-async fn choose(visitor: Visitor<OwnAccount>) -> Outcome {
+async fn choose(visitor: Visitor<OwnAccount>) -> PageResult {
     let id = visitor.visit.user;
-    let look = move |db: &Reader<'_>| user::clubs(db, id);
-    let clubs = visitor.app().db.read(visitor.guest.scope("clubs"), look).await?;
+    let list = move |db: &Reader<'_>| user::clubs(db, id);
+    let clubs = visitor.app().db.read(visitor.guest.scope("clubs"), list).await?;
     let frame = visitor.frame("Your clubs", Section::None);
-    let page = ClubsPage { frame, clubs, shown: visitor.visit.club };
+    let page = ClubsPage { frame, clubs, current: visitor.visit.club };
     Ok(page::html(StatusCode::OK, &page)?)
 }
 
-async fn switch(Posted { visitor, form }: Posted<OwnAccount>) -> Outcome {
+async fn switch(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
     let club: AccountId = form.text("club").parse().map_err(|_| Error::not_found())?;
     let (id, session) = (visitor.visit.user, visitor.visit.session);
     let change = move |tx: &Tx<'_>| {
-        if !user::clubs(tx, id)?.iter().any(|known| known.id == club) {
+        if !user::clubs(tx, id)?.iter().any(|own| own.id == club) {
             return Err(Error::not_found());
         }
-        session::switch(tx, session, club)
+        session::switch_club(tx, session, club)
     };
-    visitor.write_own("sessions", change).await?;
+    visitor.write_user("sessions", change).await?;
     Ok(see_other("/"))
 }

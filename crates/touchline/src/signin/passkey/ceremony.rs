@@ -1,28 +1,27 @@
-//! The ceremony: a question that a browser answers with a passkey, once and within five minutes, on
-//! whichever node it comes back to.
+//! `WebAuthn` ceremonies in progress. Each can be finished once, within five minutes, on any node.
 
 use std::time::Duration;
 
-use kit::{Timestamp, words};
-use store::{Tx, bind, record, sql, word_column};
+use kit::{Timestamp, string_enum};
+use store::{Tx, bind, enum_column, record, sql};
 
 use crate::error::{Code, Error, Result};
 use crate::ids::{CeremonyId, UserId};
 
-/// So long a question waits for its answer.
-const PATIENCE: Duration = Duration::from_secs(5 * 60);
+/// How long the browser has to finish a ceremony.
+const TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-words! {
-    /// What a question is for.
+string_enum! {
+    /// The type of a ceremony.
     pub enum Kind {
         Register = "register",
         SignIn = "sign_in",
     }
 }
-word_column!(Kind);
+enum_column!(Kind);
 
 record! {
-    /// A question that waits for its answer.
+    /// A ceremony in progress.
     #[derive(Debug, Clone)]
     pub struct Ceremony in ceremony {
         id: CeremonyId,
@@ -34,7 +33,7 @@ record! {
     }
 }
 
-/// Keeps a question until it is answered. One that is for a user is answered by nobody else.
+/// Stores a ceremony until the browser finishes it. With a `user`, only that user can finish it.
 pub fn begin(
     tx: &Tx<'_>,
     kind: Kind,
@@ -48,34 +47,35 @@ pub fn begin(
         user_id: user,
         kind,
         state,
-        expires_at: tx.now().plus(PATIENCE),
+        expires_at: tx.now().plus(TIMEOUT),
     };
-    tx.run(sql!(Ceremony::INSERT, " /* any account */"), &ceremony.bind())?;
+    tx.execute(sql!(Ceremony::INSERT, " /* any account */"), &ceremony.bind())?;
     Ok(())
 }
 
-/// Takes a question to compare an answer with. It is gone afterwards, whatever becomes of the answer.
+/// Deletes a ceremony and returns its state. It cannot be retried, even if verification fails afterwards.
 pub fn take(
     tx: &Tx<'_>,
     kind: Kind,
     user: Option<UserId>,
     token_hash: [u8; 32],
 ) -> Result<Vec<u8>> {
-    let found: Option<Ceremony> = tx.maybe(
+    let ceremony: Option<Ceremony> = tx.optional(
         sql!(Ceremony::SELECT, " where token_hash = :token_hash /* any account */"),
         bind! { token_hash },
     )?;
-    let found = found.filter(|found| found.kind == kind && found.user_id == user);
-    let ceremony = found.ok_or_else(over)?;
+    let ceremony = ceremony.filter(|ceremony| ceremony.kind == kind && ceremony.user_id == user);
+    let ceremony = ceremony.ok_or_else(ceremony_expired)?;
     let id = ceremony.id;
-    // Of two who take it at once, only one finds it.
-    let taken = tx.run("delete from ceremony where id = :id /* any account */", bind! { id })?;
-    if taken == 0 || ceremony.expires_at <= tx.now() {
-        return Err(over());
+    // Of two concurrent requests, only one deletes the row.
+    let deleted =
+        tx.execute("delete from ceremony where id = :id /* any account */", bind! { id })?;
+    if deleted == 0 || ceremony.expires_at <= tx.now() {
+        return Err(ceremony_expired());
     }
     Ok(ceremony.state)
 }
 
-fn over() -> Error {
-    Error::new(Code::Gone, "This took too long, or was done already. Please start again.")
+fn ceremony_expired() -> Error {
+    Error::new(Code::Gone, "The passkey request has expired or was already used. Start again.")
 }

@@ -1,4 +1,4 @@
-//! A gallery of every part in every shell, with names that try to break out.
+//! Renders every template part in every layout, with names that try to inject HTML.
 
 use kit::{Timestamp, Zone};
 
@@ -12,7 +12,7 @@ const BACKWARDS: &str = "\u{202e}drahciR";
 
 const LONG: &str = "LlanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogochLlanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch";
 
-/// Every part there is, with names that try to break out.
+/// Every part in the admin layout, with names that try to inject HTML.
 #[derive(Template)]
 #[template(path = "gallery/keys.html")]
 struct Gallery {
@@ -54,7 +54,7 @@ fn admin(title: &'static str, section: Section) -> Frame {
 }
 
 fn gallery(frame: Frame) -> Gallery {
-    let fault = Fault::new("/email", "invalid", "Write the address like name@example.org.");
+    let fault = Fault::new("/email", "invalid", "Enter an email address such as name@example.org.");
     Gallery {
         frame,
         names: ["Maya Lindqvist", SCRIPT, PICTURE, BACKWARDS, LONG],
@@ -65,11 +65,11 @@ fn gallery(frame: Frame) -> Gallery {
     }
 }
 
-/// Every shell with every part, by name.
+/// Every layout with every part, by name.
 fn pages() -> Vec<(&'static str, String)> {
-    let flash = Some(Flash::good("The key was made."));
+    let flash = Some(Flash::success("Key created."));
     let hostile = Frame::signed_in(SCRIPT, Section::ApiKeys, PICTURE, PICTURE);
-    let hostile = hostile.club(BACKWARDS, 12, true).flash(Some(Flash::bad(SCRIPT)));
+    let hostile = hostile.club(BACKWARDS, 12, true).flash(Some(Flash::failure(SCRIPT)));
     let account = Frame::signed_in("Profile", Section::Profile, "Robin Okafor", "t");
     let account = account.club(LONG, 3, true);
     let sign_in = Frame::plain("Sign in to Harbour FC").csrf("t");
@@ -99,7 +99,7 @@ fn text(response: Response) -> String {
 }
 
 #[test]
-fn every_part_stands_in_every_shell_and_no_name_breaks_out() {
+fn every_part_renders_in_every_layout_and_escapes_names() {
     for (name, html) in pages() {
         assert!(!html.contains("<script>") && !html.contains("<img src=x"), "{name}");
         assert!(!html.contains(" style=") && !html.contains("<style"), "{name}: inline style");
@@ -107,8 +107,8 @@ fn every_part_stands_in_every_shell_and_no_name_breaks_out() {
         assert_eq!(scripts, html.matches("<script src=\"/assets/").count(), "{name}");
         for (index, _) in html.match_indices(BACKWARDS) {
             let before = &html[..index];
-            let shut = before.ends_with("<bdi>") || before.ends_with(" · ");
-            assert!(shut, "{name}: a name outside of <bdi>: {}", &before[before.len() - 60..]);
+            let isolated = before.ends_with("<bdi>") || before.ends_with(" · ");
+            assert!(isolated, "{name}: a name outside of <bdi>: {}", &before[before.len() - 60..]);
         }
         assert_eq!(html.matches("<h1>").count(), 1, "{name}");
         assert!(html.contains("href=\"#main\"") && html.contains("id=\"main\""), "{name}");
@@ -123,7 +123,7 @@ fn every_part_stands_in_every_shell_and_no_name_breaks_out() {
 }
 
 #[test]
-fn a_field_shows_what_the_page_knows_whatever_its_name() {
+fn a_field_shows_its_value_even_if_the_page_has_a_field_of_that_name() {
     let (_, account) = pages().into_iter().find(|(name, _)| *name == "account").unwrap();
     assert!(
         account.contains("value=\"&#34;&#62;&#60;img src=x onerror=alert(1)&#62;\""),
@@ -132,7 +132,7 @@ fn a_field_shows_what_the_page_knows_whatever_its_name() {
 }
 
 #[test]
-fn every_icon_that_is_used_exists() {
+fn every_icon_in_use_exists() {
     let sprite = include_str!("../../../assets/icons.svg");
     let mark = format!("{}#", assets::href("icons.svg"));
     for (name, html) in pages() {
@@ -146,7 +146,7 @@ fn every_icon_that_is_used_exists() {
 }
 
 #[test]
-fn a_form_leads_elsewhere_only_when_the_page_says_so() {
+fn a_form_targets_another_origin_only_if_the_page_allows_it() {
     let page = PlainGallery { frame: Frame::plain("Consent"), error: "" };
     let policy = |response: Response| {
         response.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned()
@@ -161,7 +161,7 @@ fn a_form_leads_elsewhere_only_when_the_page_says_so() {
 }
 
 #[test]
-fn people_are_told_in_plain_words_and_never_what_failed_inside() {
+fn error_pages_hide_the_internal_cause_and_escape_the_detail() {
     let inside = Error::internal("select of the secret table failed");
     let page = text(error_page(&inside, "req_x", true));
     assert!(page.contains("Something went wrong") && page.contains("req_x"));
@@ -171,7 +171,7 @@ fn people_are_told_in_plain_words_and_never_what_failed_inside() {
 }
 
 #[test]
-fn every_style_and_script_that_is_used_exists() {
+fn every_stylesheet_and_script_in_use_exists() {
     for (name, html) in pages() {
         let used = |mark: &str| {
             let pieces: Vec<_> = html.split(mark).skip(1).collect();

@@ -1,4 +1,4 @@
-//! The JSON endpoint that says what there is to be told.
+//! The JSON endpoint that lists the notification types.
 
 use std::sync::LazyLock;
 
@@ -11,81 +11,86 @@ use utoipa_axum::routes;
 use crate::accounts::rights::ScopeName;
 use crate::error::Result;
 use crate::paging::{Order, Page, Paged};
-use crate::web::caller::{Anything, Caller};
+use crate::web::caller::{AnyCredential, Caller};
 use crate::web::cursor::Paging;
-use crate::web::docs::Problems;
-use crate::web::query::{Nothing, Query};
-use crate::web::reply::Many;
+use crate::web::query::{NoQuery, Query};
+use crate::web::reply::ListResponse;
 use crate::web::routes::Routes;
-use crate::webhooks::{kinds, shape};
+use crate::webhooks::{kinds, payload_schema};
 
 pub fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list))
 }
 
-/// A kind of notification.
+/// A type of notification that webhooks can subscribe to.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "object", rename = "event_type")]
-#[schema(as = NotificationType)]
+#[schema(as = EventTypeInfo)]
 struct EventType {
-    /// What webhooks ask for.
+    /// Name of the type, as used in the `events` of a webhook.
     #[schema(examples("event.created"))]
     name: &'static str,
-    /// What has happened.
+    /// What has happened when this notification is sent.
     description: &'static str,
-    /// What one must be allowed to read to be told; `null`: nothing in particular.
+    /// Scope that is needed to receive it; `null` if none is needed.
     scope: Option<ScopeName>,
-    /// The JSON Schema (2020-12) of the whole body, with everything it refers to.
+    /// JSON Schema (2020-12) of the complete body, including all schemas it refers to.
     #[schema(value_type = Object)]
     schema: Value,
-    /// A body that fits the schema.
+    /// Example of a body that matches the schema.
     #[schema(value_type = Object)]
     example: Value,
-    /// Its place in the table.
+    /// Its position in the table of kinds.
     #[serde(skip)]
     number: i64,
 }
 
 impl Paged for &EventType {
-    type Place = i64;
+    type SortKey = i64;
 
-    fn place(&self) -> i64 {
+    fn sort_key(&self) -> i64 {
         self.number
     }
 }
 
-/// Every kind there is. Put together once: the description of the API is large.
+/// All types. They are built only once, because the OpenAPI description that they need is large.
 static TYPES: LazyLock<Vec<EventType>> = LazyLock::new(|| {
-    let document: Value = serde_json::from_str(&crate::document()).unwrap_or_default();
-    let described = |(number, kind): (i64, &'static kinds::Kind)| {
-        let schema = shape::alone(&shape::schema(kind), &document["components"]["schemas"]);
-        let example = shape::example(kind, &schema);
-        let (name, description, scope) = (kind.name, kind.says, kind.scope);
+    let document: Value = serde_json::from_str(&crate::openapi_json()).unwrap_or_default();
+    let build = |(number, kind): (i64, &'static kinds::Kind)| {
+        let schema = payload_schema::standalone(
+            &payload_schema::body_schema(kind),
+            &document["components"]["schemas"],
+        );
+        let example = payload_schema::example(kind, &schema);
+        let (name, description, scope) = (kind.name, kind.description, kind.scope);
         EventType { name, description, scope, schema, example, number }
     };
-    (1..).zip(kinds::sent()).map(described).collect()
+    (1..).zip(kinds::all_kinds()).map(build).collect()
 });
 
 /// List event types
 ///
-/// Everything a webhook can be told, with the JSON Schema of its body and an example. `ping` is what a test
-/// sends; the others stand in the account's log.
+/// Returns every notification type that a webhook can receive, with the JSON Schema of its body and an example. `ping` is
+/// sent by a test; all other types are in the account's log.
 #[utoipa::path(get, path = "/event_types", operation_id = "event_types_list", tag = "Webhooks",
     params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many kinds to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<Order>, Query, description = "`asc` if left out.")),
-    responses((status = 200, description = "A page of kinds.", body = Many<EventType>), Problems),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of types per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`.")),
+    responses((status = 200, description = "A page of notification types.", body = ListResponse<EventType>)),
     security(("key" = [])))]
-async fn list(caller: Caller<Anything>, Query(paging): Query<Paging<Nothing>>) -> Result<Response> {
-    // The same for everybody, so it takes no room among remembered answers.
-    caller.afresh().page(paging, |_, _, Nothing, page| Ok(some(page))).await
+async fn list(
+    caller: Caller<AnyCredential>,
+    Query(paging): Query<Paging<NoQuery>>,
+) -> Result<Response> {
+    // The types are the same for every caller, so they are not put into the response cache.
+    caller.bypass_cache().page(paging, |_, _, NoQuery, page| Ok(types_on_page(page))).await
 }
 
-/// The kinds of a page.
-fn some(page: &Page<i64>) -> Vec<&'static EventType> {
+/// The types on a page.
+fn types_on_page(page: &Page<i64>) -> Vec<&'static EventType> {
     let after = page.after(0, i64::MAX);
-    let limit = usize::try_from(page.fetch()).unwrap_or(0);
+    let limit = usize::try_from(page.fetch_limit()).unwrap_or(0);
     match page.order {
         Order::Asc => TYPES.iter().filter(|kind| kind.number > after).take(limit).collect(),
         Order::Desc => TYPES.iter().rev().filter(|kind| kind.number < after).take(limit).collect(),

@@ -1,4 +1,4 @@
-//! The JSON endpoints of webhooks, of what became of what they were told, and of what there is to be told.
+//! The JSON endpoints of webhooks, deliveries and notification types.
 
 pub mod deliveries;
 pub mod event_types;

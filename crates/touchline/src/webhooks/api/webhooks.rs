@@ -8,27 +8,27 @@ use utoipa_axum::routes;
 use crate::error::Result;
 use crate::ids::WebhookId;
 use crate::paging::Order;
-use crate::web::body::{Body, MaybeBody, NoBody};
+use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, WebhooksManage};
 use crate::web::cursor::Paging;
-use crate::web::docs::Problems;
 use crate::web::fields::{Fields, FromBody};
-use crate::web::path::At;
-use crate::web::query::{FromQuery, Nothing, Params, Query};
-use crate::web::reply::{Many, One};
+use crate::web::path::PathParams;
+use crate::web::query::{FromQuery, NoQuery, Params, Query};
+use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 use crate::webhooks::access;
-use crate::webhooks::asking::{self, Part, Replay};
+use crate::webhooks::actions::{self, Replay, ReplayRange};
 use crate::webhooks::delivery::Delivery;
-use crate::webhooks::edit::{self, Made, Means, NewWebhook, WebhookChange};
+use crate::webhooks::edit::{self, CreatedWebhook, EditContext, NewWebhook, WebhookChange};
 use crate::webhooks::listing::{self, WebhookFilter};
 use crate::webhooks::webhook::{Status, Webhook};
 
-const DESCRIPTION: usize = 500;
-/// How many kinds a webhook names, and how long a name can be.
-const KINDS: usize = 100;
-const KIND: usize = 60;
-const TEAMS: usize = 100;
+const MAX_DESCRIPTION_LENGTH: usize = 500;
+/// The maximum number of notification types of a webhook.
+const MAX_KINDS: usize = 100;
+/// The maximum length of a notification type or pattern.
+const MAX_KIND_LENGTH: usize = 60;
+const MAX_TEAMS: usize = 100;
 
 pub fn routes(routes: Routes) -> Routes {
     routes
@@ -41,235 +41,249 @@ pub fn routes(routes: Routes) -> Routes {
         .with(routes!(disable))
 }
 
-/// What is needed to make or change webhooks.
-fn hands(caller: &Caller<WebhooksManage>) -> Means {
-    Means::of(caller.app(), caller.credential().app(), caller.reach())
+/// The context for creating and changing webhooks.
+fn edit_context(caller: &Caller<WebhooksManage>) -> EditContext {
+    EditContext::new(caller.app(), caller.credential().app(), caller.team_access())
 }
 
 /// List webhooks
 ///
-/// In order of creation. A key that is narrowed to certain teams sees those it made itself.
+/// Returns webhooks in order of creation. A key that is limited to certain teams sees only its own webhooks.
 #[utoipa::path(get, path = "/webhooks", operation_id = "webhooks_list", tag = "Webhooks",
     params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many webhooks to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<Order>, Query, description = "`asc` if left out."),
-        ("status" = Option<Status>, Query, description = "Only webhooks that are this.")),
-    responses((status = 200, description = "A page of webhooks.", body = Many<Webhook>), Problems),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of webhooks per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
+        ("status" = Option<Status>, Query, description = "Filter by webhook status.")),
+    responses((status = 200, description = "A page of webhooks.", body = ListResponse<Webhook>)),
     security(("key" = ["webhooks:write"])))]
 async fn list(
     caller: Caller<WebhooksManage>,
     Query(paging): Query<Paging<WebhookFilter>>,
 ) -> Result<Response> {
-    caller.afresh().page(paging, listing::webhooks).await
+    caller.bypass_cache().page(paging, listing::webhooks).await
 }
 
 /// Create a webhook
 ///
-/// It is told what happens from now on, as far as your credential may read it: a kind that needs a scope you do not have
-/// is refused by name and left out of `*`. If the credential loses a right or is revoked, so does the webhook. The answer
-/// shows the `secret` that signs everything, this once; where an `Idempotency-Key` repeats the answer, it is left out.
+/// The webhook receives notifications from now on, limited to what your credential can read. A type that needs a scope you
+/// do not have is rejected if you name it, and left out of `*`. If the credential loses a scope, the webhook no longer
+/// receives those types; if it is revoked, the webhook is disabled. The response contains the `secret` that signs every
+/// request. It is shown only once: a response that is repeated for an `Idempotency-Key` does not contain it.
 #[utoipa::path(post, path = "/webhooks", operation_id = "webhooks_create", tag = "Webhooks",
     request_body(content = NewWebhook, example = json!({ "url": "https://hooks.example.org/touchline", "events": ["event.*", "message.posted"], "description": "Our website" })),
-    responses((status = 201, description = "The new webhook with its secret.", body = One<Made>), Problems),
+    responses((status = 201, description = "The new webhook with its secret.", body = ObjectResponse<CreatedWebhook>)),
     security(("key" = ["webhooks:write"])))]
 async fn create(
     caller: Caller<WebhooksManage>,
-    Query(Nothing): Query<Nothing>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<NewWebhook>,
 ) -> Result<Response> {
-    let means = hands(&caller);
-    caller.create_secret(body, move |tx, new| edit::create(tx, &means, new).map(Made::pair)).await
+    let context = edit_context(&caller);
+    caller
+        .create_secret(body, move |tx, new| {
+            edit::create(tx, &context, new).map(CreatedWebhook::with_and_without_secret)
+        })
+        .await
 }
 
-/// Get a webhook
+/// Retrieve a webhook
+///
+/// Returns a webhook without its secret.
 #[utoipa::path(get, path = "/webhooks/{webhook_id}", operation_id = "webhooks_get", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path)),
-    responses((status = 200, description = "The webhook.", body = One<Webhook>), Problems),
+    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
+    responses((status = 200, description = "The webhook.", body = ObjectResponse<Webhook>)),
     security(("key" = ["webhooks:write"])))]
 async fn find(
     caller: Caller<WebhooksManage>,
-    At(id): At<WebhookId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<WebhookId>,
+    Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
-    let reach = caller.reach();
-    caller.afresh().one(move |db| access::visible(db, &reach, id)).await
+    let access = caller.team_access();
+    caller.bypass_cache().one(move |db| access::find_visible(db, &access, id)).await
 }
 
-/// Change a webhook
+/// Update a webhook
 ///
-/// Members that are left out stay as they are; `null` clears. Whoever changes a webhook answers for it from now on: it is told
-/// what they may read, so all its kinds must be open to them. What waits to be tried again goes to the new address.
+/// Omitted fields stay unchanged; `null` clears a field. The webhook then belongs to your credential and receives
+/// only what it can read, so you need the scopes of all its types. Pending retries go to the new URL.
 #[utoipa::path(patch, path = "/webhooks/{webhook_id}", operation_id = "webhooks_update", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path)),
+    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
     request_body(content = WebhookChange, example = json!({ "description": "Our new website" })),
-    responses((status = 200, description = "The webhook after the change.", body = One<Webhook>), Problems),
+    responses((status = 200, description = "The updated webhook.", body = ObjectResponse<Webhook>)),
     security(("key" = ["webhooks:write"])))]
 async fn change(
     caller: Caller<WebhooksManage>,
-    At(id): At<WebhookId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<WebhookId>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<WebhookChange>,
 ) -> Result<Response> {
-    let means = hands(&caller);
+    let context = edit_context(&caller);
     caller
-        .change(body, move |tx, change, expected| edit::change(tx, &means, id, expected, change))
+        .change(body, move |tx, change, expected| edit::change(tx, &context, id, expected, change))
         .await
 }
 
 /// Delete a webhook
 ///
-/// With everything that is known of its deliveries. What waits to be tried again is not sent. To keep it, disable it instead.
+/// Also deletes its deliveries. Pending retries are not sent. To stop a webhook but keep its data, disable it instead.
 #[utoipa::path(delete, path = "/webhooks/{webhook_id}", operation_id = "webhooks_delete", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path)),
-    responses((status = 200, description = "The webhook as it was.", body = One<Webhook>), Problems),
+    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
+    responses((status = 200, description = "The deleted webhook.", body = ObjectResponse<Webhook>)),
     security(("key" = ["webhooks:write"])))]
 async fn delete(
     caller: Caller<WebhooksManage>,
-    At(id): At<WebhookId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NoBody>,
+    PathParams(id): PathParams<WebhookId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NoBody>,
 ) -> Result<Response> {
-    let who = super::deliveries::manager(&caller);
-    caller.change(body, move |tx, NoBody, expected| edit::delete(tx, &who, id, expected)).await
+    let manager = super::deliveries::manager(&caller);
+    caller.change(body, move |tx, NoBody, expected| edit::delete(tx, &manager, id, expected)).await
 }
 
 /// Rotate a webhook's secret
 ///
-/// The answer shows the new `secret`, this once; where an `Idempotency-Key` repeats the answer, it is left out. For 24 hours
-/// everything is signed with both secrets, so that receivers can change over.
+/// The response contains the new `secret`. It is shown only once: a response that is repeated for an `Idempotency-Key` does
+/// not contain it. For 24 hours every request is signed with both secrets, so that receivers can switch.
 #[utoipa::path(post, path = "/webhooks/{webhook_id}/rotate_secret", operation_id = "webhooks_rotate_secret", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path)),
-    responses((status = 200, description = "The webhook with its new secret.", body = One<Made>), Problems),
+    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
+    responses((status = 200, description = "The webhook with its new secret.", body = ObjectResponse<CreatedWebhook>)),
     security(("key" = ["webhooks:write"])))]
 async fn rotate(
     caller: Caller<WebhooksManage>,
-    At(id): At<WebhookId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NoBody>,
+    PathParams(id): PathParams<WebhookId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NoBody>,
 ) -> Result<Response> {
-    let means = hands(&caller);
+    let context = edit_context(&caller);
     caller
         .change_secret(body, move |tx, NoBody, expected| {
-            edit::rotate(tx, &means, id, expected).map(Made::pair)
+            edit::rotate_secret(tx, &context, id, expected)
+                .map(CreatedWebhook::with_and_without_secret)
         })
         .await
 }
 
 /// Test a webhook
 ///
-/// Sends a `ping`, signed like everything else. Look at the delivery to see what became of it.
+/// Sends a `ping` notification, signed like every other. Retrieve the delivery to see the result.
 #[utoipa::path(post, path = "/webhooks/{webhook_id}/test", operation_id = "webhooks_test", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path)),
-    responses((status = 201, description = "The delivery of the ping.", body = One<Delivery>), Problems),
+    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
+    responses((status = 201, description = "The delivery of the ping.", body = ObjectResponse<Delivery>)),
     security(("key" = ["webhooks:write"])))]
 async fn test(
     caller: Caller<WebhooksManage>,
-    At(id): At<WebhookId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NoBody>,
+    PathParams(id): PathParams<WebhookId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NoBody>,
 ) -> Result<Response> {
-    let who = super::deliveries::manager(&caller);
+    let manager = super::deliveries::manager(&caller);
     caller
-        .found_below("/deliveries")
+        .with_location_prefix("/deliveries")
         .create_for(body, move |tx, NoBody, expected| {
-            expected.check(access::managed(tx, &who, id))?;
-            asking::test(tx, &who, id)
+            expected.check(access::find_managed(tx, &manager, id))?;
+            actions::test(tx, &manager, id)
         })
         .await
 }
 
-/// Replay a part of the log
+/// Replay notifications
 ///
-/// Tells the webhook once more what happened, by sequence or by time, as far as it wants it. Give `from_sequence` or `since`; without
-/// `to_sequence` or `until` everything since is told. What was told already comes again under the same id, unless `only_missed`
-/// is true. 410 if the part is no longer kept, 409 while another replay is under way.
+/// Sends a part of the log to the webhook again: the notifications that it subscribes to, by sequence number or by
+/// time. Send either `from_sequence` or `since`. Without `to_sequence` or `until` the range ends with the log. Notifications
+/// keep their IDs. Those that were delivered successfully are sent again too, unless `only_missed` is true. The status
+/// is 410 if this part of the log has been deleted, and 409 while another replay is running.
 #[utoipa::path(post, path = "/webhooks/{webhook_id}/replay", operation_id = "webhooks_replay", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path)),
+    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
     request_body(content = NewReplay, example = json!({ "from_sequence": 1, "to_sequence": 100, "only_missed": true })),
-    responses((status = 202, description = "What will be told again.", body = One<Replay>),
-        (status = 410, description = "That part of the log is no longer kept.", body = crate::error::Problem, content_type = "application/problem+json"), Problems),
+    responses((status = 202, description = "The part of the log that is replayed.", body = ObjectResponse<Replay>),
+        (status = 410, description = "This part of the log has been deleted.", body = crate::error::Problem, content_type = "application/problem+json")),
     security(("key" = ["webhooks:write"])))]
 async fn replay(
     caller: Caller<WebhooksManage>,
-    At(id): At<WebhookId>,
-    Query(Nothing): Query<Nothing>,
+    PathParams(id): PathParams<WebhookId>,
+    Query(NoQuery): Query<NoQuery>,
     body: Body<NewReplay>,
 ) -> Result<Response> {
-    let who = super::deliveries::manager(&caller);
+    let manager = super::deliveries::manager(&caller);
     caller
-        .begin(body, move |tx, wish, expected| {
-            expected.check(access::managed(tx, &who, id))?;
-            asking::replay(tx, &who, id, wish.part(), wish.only_missed)
+        .accept(body, move |tx, request, expected| {
+            expected.check(access::find_managed(tx, &manager, id))?;
+            actions::replay(tx, &manager, id, request.range(), request.only_missed)
         })
         .await
 }
 
 /// Enable a webhook
 ///
-/// It is told what it missed while it was off, as long as that is kept, unless `replay_missed` is false. Whoever enables a webhook answers
-/// for it from now on.
+/// Sends the notifications that the webhook missed while it was disabled, if they are still stored, unless `replay_missed`
+/// is false. The webhook then belongs to your credential and receives only what it can read.
 #[utoipa::path(post, path = "/webhooks/{webhook_id}/enable", operation_id = "webhooks_enable", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path)),
-    request_body(content = Enabling, example = json!({ "replay_missed": true })),
-    responses((status = 200, description = "The enabled webhook.", body = One<Webhook>), Problems),
+    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
+    request_body(content = EnableRequest, example = json!({ "replay_missed": true })),
+    responses((status = 200, description = "The enabled webhook.", body = ObjectResponse<Webhook>)),
     security(("key" = ["webhooks:write"])))]
 async fn enable(
     caller: Caller<WebhooksManage>,
-    At(id): At<WebhookId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<Enabling>,
+    PathParams(id): PathParams<WebhookId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<EnableRequest>,
 ) -> Result<Response> {
-    let means = hands(&caller);
+    let context = edit_context(&caller);
     caller
-        .change(body, move |tx, wish, expected| {
-            asking::enable(tx, &means, id, expected, wish.replay_missed)
+        .change(body, move |tx, request, expected| {
+            actions::enable(tx, &context, id, expected, request.replay_missed)
         })
         .await
 }
 
 /// Disable a webhook
 ///
-/// What it would have been told waits in the log until it is enabled again.
+/// Sends nothing to the webhook until it is enabled again. Missed notifications stay in the log and can be replayed then.
 #[utoipa::path(post, path = "/webhooks/{webhook_id}/disable", operation_id = "webhooks_disable", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path)),
-    responses((status = 200, description = "The disabled webhook.", body = One<Webhook>), Problems),
+    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
+    responses((status = 200, description = "The disabled webhook.", body = ObjectResponse<Webhook>)),
     security(("key" = ["webhooks:write"])))]
 async fn disable(
     caller: Caller<WebhooksManage>,
-    At(id): At<WebhookId>,
-    Query(Nothing): Query<Nothing>,
-    MaybeBody(body): MaybeBody<NoBody>,
+    PathParams(id): PathParams<WebhookId>,
+    Query(NoQuery): Query<NoQuery>,
+    OptionalBody(body): OptionalBody<NoBody>,
 ) -> Result<Response> {
-    let who = super::deliveries::manager(&caller);
-    caller.change(body, move |tx, NoBody, expected| asking::disable(tx, &who, id, expected)).await
+    let manager = super::deliveries::manager(&caller);
+    caller
+        .change(body, move |tx, NoBody, expected| actions::disable(tx, &manager, id, expected))
+        .await
 }
 
-/// What is to be told again: by number or by time.
+/// The part of the log to replay, by sequence number or by time.
 #[derive(Debug, ToSchema)]
+#[schema(as = ReplayWebhookRequest)]
 struct NewReplay {
-    /// The first number. Give this or `since`.
+    /// First sequence number. Send either this or `since`.
     #[schema(minimum = 1)]
     from_sequence: Option<i64>,
-    /// The last number; the last of the log if left out.
+    /// Last sequence number. Default: the end of the log. Only with `from_sequence`.
     #[schema(minimum = 1)]
     to_sequence: Option<i64>,
-    /// The first moment. Give this or `from_sequence`.
+    /// Start of the time range, included. Send either this or `from_sequence`.
     since: Option<Timestamp>,
-    /// The moment up to which, itself not included; everything since if left out.
+    /// End of the time range, not included. Default: the end of the log. Only with `since`.
     until: Option<Timestamp>,
-    /// Whether only what did not arrive is told again; `false` if left out.
+    /// Whether to skip notifications that were delivered successfully. Default: `false`.
     #[schema(required = false)]
     only_missed: bool,
 }
 
 impl NewReplay {
-    /// Which part of the log is meant. A body that names none or two was refused.
-    fn part(&self) -> Part {
+    /// The part of the log. A body without a start, or with two, was rejected before.
+    fn range(&self) -> ReplayRange {
         let end = Timestamp::from_micros(i64::MAX);
         match (self.from_sequence, self.since) {
-            (None, Some(since)) => Part::Time(since, self.until.unwrap_or(end)),
-            (first, _) => Part::Numbers(first.unwrap_or(1), self.to_sequence.unwrap_or(i64::MAX)),
+            (None, Some(since)) => ReplayRange::Time(since, self.until.unwrap_or(end)),
+            (first, _) => {
+                ReplayRange::Sequences(first.unwrap_or(1), self.to_sequence.unwrap_or(i64::MAX))
+            }
         }
     }
 }
@@ -279,48 +293,55 @@ impl FromBody for NewReplay {
         let from_sequence = fields.number("from_sequence", 1, i64::MAX).apply(None);
         let to_sequence = fields.number("to_sequence", 1, i64::MAX).apply(None);
         let (since, until) =
-            (fields.moment("since").apply(None), fields.moment("until").apply(None));
+            (fields.timestamp("since").apply(None), fields.timestamp("until").apply(None));
         let only_missed = fields.flag("only_missed").apply_or(false, false);
-        let faulty = ["from_sequence", "to_sequence", "since", "until"];
-        if faulty.iter().any(|name| fields.is_faulty(name)) {
+        let range = ["from_sequence", "to_sequence", "since", "until"];
+        if range.iter().any(|name| fields.is_faulty(name)) {
             return Self { from_sequence, to_sequence, since, until, only_missed };
         }
         match (from_sequence, since) {
             (None, None) => {
-                let detail = "Say what is to be told again: from_sequence or since.";
+                let detail = "`from_sequence` or `since` is required.";
                 fields.fault("from_sequence", "required", detail);
             }
             (Some(_), Some(_)) => {
-                fields.fault("since", "not_allowed", "Give either from_sequence or since.");
+                let detail =
+                    "`since` cannot be combined with `from_sequence`. Send only one of them.";
+                fields.fault("since", "not_allowed", detail);
             }
             (Some(_), None) if until.is_some() => {
-                fields.fault("until", "not_allowed", "With from_sequence, give to_sequence.");
+                let detail =
+                    "`until` cannot be combined with `from_sequence`. Use `to_sequence` instead.";
+                fields.fault("until", "not_allowed", detail);
             }
             (None, Some(_)) if to_sequence.is_some() => {
-                fields.fault("to_sequence", "not_allowed", "With since, give until.");
+                let detail = "`to_sequence` cannot be combined with `since`. Use `until` instead.";
+                fields.fault("to_sequence", "not_allowed", detail);
             }
             _ => {}
         }
         if from_sequence.zip(to_sequence).is_some_and(|(first, last)| last < first) {
-            fields.fault("to_sequence", "out_of_range", "This comes before from_sequence.");
+            let detail = "`to_sequence` must not be less than `from_sequence`.";
+            fields.fault("to_sequence", "out_of_range", detail);
         }
         if since.zip(until).is_some_and(|(since, until)| until <= since) {
-            fields.fault("until", "out_of_range", "This must be later than since.");
+            fields.fault("until", "out_of_range", "`until` must be after `since`.");
         }
         Self { from_sequence, to_sequence, since, until, only_missed }
     }
 }
 
-/// How a webhook is enabled.
+/// Options for enabling a webhook.
 #[derive(Debug, ToSchema)]
-struct Enabling {
-    /// Whether it is told what it missed; `true` if left out. With `false` it begins with what happens from now on, and what
-    /// was waiting to be tried again is given up.
+#[schema(as = EnableWebhookRequest)]
+struct EnableRequest {
+    /// Whether to send the notifications that the webhook missed. Default: `true`. With `false` it starts with new
+    /// notifications, and pending deliveries are marked as failed.
     #[schema(required = false)]
     replay_missed: bool,
 }
 
-impl FromBody for Enabling {
+impl FromBody for EnableRequest {
     fn read(fields: &mut Fields) -> Self {
         Self { replay_missed: fields.flag("replay_missed").apply_or(true, true) }
     }
@@ -329,13 +350,13 @@ impl FromBody for Enabling {
 impl FromBody for NewWebhook {
     fn read(fields: &mut Fields) -> Self {
         let url = address(fields);
-        let events = fields.lines("events", KINDS, KIND);
+        let events = fields.lines("events", MAX_KINDS, MAX_KIND_LENGTH);
         Self {
             url: fields.required("url", url).unwrap_or_default(),
             events: fields.required("events", events).unwrap_or_default(),
-            description: fields.line("description", DESCRIPTION).apply(None),
-            team_ids: fields.ids("team_ids", TEAMS).apply(None),
-            ordering: fields.word("ordering").apply(None),
+            description: fields.line("description", MAX_DESCRIPTION_LENGTH).apply(None),
+            team_ids: fields.ids("team_ids", MAX_TEAMS).apply(None),
+            ordering: fields.enum_value("ordering").apply(None),
         }
     }
 }
@@ -343,25 +364,25 @@ impl FromBody for NewWebhook {
 impl FromBody for WebhookChange {
     fn read(fields: &mut Fields) -> Self {
         let url = address(fields);
-        let events = fields.lines("events", KINDS, KIND);
-        let ordering = fields.word("ordering");
+        let events = fields.lines("events", MAX_KINDS, MAX_KIND_LENGTH);
+        let ordering = fields.enum_value("ordering");
         Self {
-            url: fields.kept("url", url),
-            events: fields.kept("events", events),
-            description: fields.line("description", DESCRIPTION),
-            team_ids: fields.ids("team_ids", TEAMS),
-            ordering: fields.kept("ordering", ordering),
+            url: fields.non_null("url", url),
+            events: fields.non_null("events", events),
+            description: fields.line("description", MAX_DESCRIPTION_LENGTH),
+            team_ids: fields.ids("team_ids", MAX_TEAMS),
+            ordering: fields.non_null("ordering", ordering),
         }
     }
 }
 
-/// The address as it was sent: whether it is a good one is judged with what the operator allows.
+/// The URL as it was sent. It is validated later, together with the operator's settings.
 fn address(fields: &mut Fields) -> Change<String> {
-    fields.parsed("url", "invalid_url", "This is not an address.")
+    fields.parsed("url", "invalid_url", "`url` must be a string with a URL.")
 }
 
 impl FromQuery for WebhookFilter {
     fn read(params: &mut Params) -> Self {
-        Self { status: params.word("status") }
+        Self { status: params.enum_value("status") }
     }
 }

@@ -1,278 +1,277 @@
-//! The log of notifications over HTTP: page by page, or as a stream.
+//! The log of notifications over HTTP: as pages, or as a stream.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::{self as pieces, StreamExt};
-use kit::Timestamp;
-use serde::Serialize;
 use store::{Dialect, Listener, Reader, Scope};
 use tokio::sync::watch;
-use utoipa::ToSchema;
+use utoipa::openapi::schema::ObjectBuilder;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 use utoipa_axum::routes;
 
 use super::log::{self, Filter};
 use crate::error::Result;
-use crate::ids::{AccountId, NotificationId, TeamId};
+use crate::ids::TeamId;
 use crate::paging::{Order, Page};
 use crate::web::caller::{Caller, WebhooksManage};
 use crate::web::cursor::Paging;
-use crate::web::docs::Problems;
 use crate::web::query::{FromQuery, Params, Query};
 use crate::web::routes::Routes;
-use crate::web::server::told;
-use crate::web::stream::{self, BEAT, Pass, Place};
-use crate::webhooks::ears::Ears;
+use crate::web::server::stop_requested;
+use crate::web::stream::{self, HEARTBEAT_INTERVAL, StreamAuth, StreamGuard};
 use crate::webhooks::kinds;
+use crate::webhooks::visibility::EventVisibility;
 
-/// How often it is looked whether a stream's credential is still good, and whether there is news that the bell
-/// did not ring for: another node's, while the server could not be reached.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
-const LOOK_OFTEN: Duration = Duration::from_secs(1);
+/// How often a stream checks that its credential is still valid, and whether there are notifications that were not
+/// announced: wake-ups from another node are lost while the database server cannot be reached.
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
+/// The same on PostgreSQL, where there can be other nodes.
+const FAST_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// `/notifications` and `/notifications/stream`.
 pub fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list)).with(routes!(follow))
 }
 
-/// Something that happened, as it is stored, signed and sent.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Notification)]
-pub struct Shown {
-    pub id: NotificationId,
-    /// What happened; see `GET /event_types`.
-    #[serde(rename = "type")]
-    #[schema(examples("event.created"))]
-    pub kind: String,
-    pub timestamp: Timestamp,
-    #[schema(examples("v1"))]
-    pub api_version: String,
-    pub account_id: AccountId,
-    /// Its number in the account's log, which has no gaps.
-    #[schema(examples(42))]
-    pub sequence: i64,
-    pub data: ShownData,
+/// The schema of a notification. The OpenAPI document has one for each type.
+struct AnyNotification;
+
+impl PartialSchema for AnyNotification {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().into()
+    }
 }
 
-/// What it is about.
-#[derive(Serialize, ToSchema)]
-#[schema(as = NotificationData)]
-pub struct ShownData {
-    /// The object as it was right after.
-    #[schema(value_type = Object)]
-    pub object: serde_json::Value,
-    /// What members that have changed were before; `null` if that says nothing.
-    #[schema(value_type = Option<Object>)]
-    pub previous: Option<serde_json::Value>,
+impl ToSchema for AnyNotification {
+    fn name() -> Cow<'static, str> {
+        "WebhookEvent".into()
+    }
 }
 
-/// A page of the log, as it is sent.
-#[derive(Serialize, ToSchema)]
-#[schema(as = NotificationLog)]
-pub struct ShownLog {
-    pub data: Vec<Shown>,
-    /// Whether the log goes on. What comes may all be hidden from you: then pages are empty until it ends.
-    pub has_more: bool,
-    /// The cursor of the next page, if there is one.
-    pub next_cursor: Option<String>,
-    /// How far the log was looked through: send it as `after` to go on, now or when something has happened.
-    /// `null` with `order=desc`.
+/// A page of the notification log.
+#[derive(ToSchema)]
+#[schema(as = NotificationList)]
+#[expect(
+    dead_code,
+    reason = "only the schema is used: the log sends notifications as they are stored"
+)]
+struct NotificationLog {
+    /// The notifications on this page.
+    data: Vec<AnyNotification>,
+    /// Whether the log has more entries. You may not be allowed to see them, so further pages can be empty.
+    has_more: bool,
+    /// Cursor of the next page; `null` if there is none.
+    next_cursor: Option<String>,
+    /// Sequence number of the last entry that was examined. Send it as `after` to continue, now or later. `null` with
+    /// `order=desc`.
     #[schema(examples(42))]
-    pub next_after: Option<i64>,
-    /// Quote this when you report a problem.
+    next_sequence: Option<i64>,
+    /// ID of this request. Include it when you report a problem.
     #[schema(examples("req_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
-    pub request_id: String,
+    request_id: String,
 }
 
 impl FromQuery for Filter {
     fn read(params: &mut Params) -> Self {
         let kind = params.take("type");
-        if kind.as_deref().is_some_and(|wish| !kinds::is_wish(wish)) {
-            let detail = "This must be a kind of notification such as team.created, or team.*.";
+        if kind.as_deref().is_some_and(|pattern| !kinds::is_known_pattern(pattern)) {
+            let detail = "`type` must be a notification type such as team.created, or a group such as team.*.";
             params.fault("type", "unknown_value", detail);
         }
-        // Whoever has nothing yet takes what there is.
+        // 0 means the same as no `after`: start with the oldest notification that is stored.
         let after = params.number("after", 0, i64::MAX).filter(|after| *after > 0);
         Self { after, kind, team_id: params.id("team_id") }
     }
 }
 
-/// List what happened
+/// List notifications
 ///
-/// The account's log, ascending by `sequence`, with nothing missing: exactly the bodies that webhooks get. You see
-/// the kinds whose read scope you have, of the teams you reach. Go on with `after`: the `next_after` of the page
-/// before, or the `sequence` of the last notification you know. What is older than the operator keeps is gone:
-/// 410, and the oldest number that is left is in the `detail`.
+/// Returns the account's log in ascending order of `sequence`, with exactly the bodies that webhooks receive. You see the
+/// types for which you have the scope, of the teams that you can access. To continue, send as `after` the `next_sequence` of
+/// the previous page, or the `sequence` of the last notification that you have. Old notifications are deleted: then the
+/// status is 410, and the `detail` names the oldest sequence number that is left.
 #[utoipa::path(get, path = "/notifications", operation_id = "notifications_list", tag = "Notifications",
     params(
-        ("after" = Option<i64>, Query, minimum = 0, description = "Only what comes after this number; 0 or left out: from the oldest that is kept."),
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "How many to a page; 50 if left out."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before."),
-        ("order" = Option<Order>, Query, description = "`asc` if left out."),
-        ("type" = Option<String>, Query, description = "Only this kind, such as `team.created`, or `team.*` for all of a sort."),
-        ("team_id" = Option<TeamId>, Query, description = "Only what is about this team.")),
-    responses((status = 200, description = "A page of the log.", body = ShownLog),
-        (status = 410, description = "What you ask for is no longer kept.", body = crate::error::Problem, content_type = "application/problem+json"),
-        Problems),
+        ("after" = Option<i64>, Query, minimum = 0, description = "Only notifications after this sequence number. With 0, or by default, from the oldest that is stored."),
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of notifications per page. Default: 50."),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
+        ("order" = Option<Order>, Query, description = "Sort order by `sequence`. Default: `asc`."),
+        ("type" = Option<String>, Query, description = "Filter by type, such as `team.created`, or `team.*` for all types of a group."),
+        ("team_id" = Option<TeamId>, Query, description = "Only notifications about this team.")),
+    responses((status = 200, description = "A page of the log.", body = NotificationLog),
+        (status = 410, description = "The requested part of the log has been deleted.", body = crate::error::Problem, content_type = "application/problem+json")),
     security(("key" = ["webhooks:write"])))]
 async fn list(
     caller: Caller<WebhooksManage>,
     Query(paging): Query<Paging<Filter>>,
 ) -> Result<Response> {
-    let ears = Ears::new(caller.credential().scopes, &caller.reach());
+    let visibility = EventVisibility::new(caller.credential().scopes, &caller.team_access());
     if let Some(team) = paging.filter.team_id {
-        caller.reaches(team)?;
+        caller.require_team(team)?;
     }
-    let look = move |db: &Reader<'_>, filter: &Filter, page: &Page<i64>| {
-        log::page(db, &narrowed(ears, filter), filter, page)
+    let read = move |db: &Reader<'_>, filter: &Filter, page: &Page<i64>| {
+        log::page(db, &limit_to_team(visibility, filter), filter, page)
     };
-    caller.stretch(paging, look).await
+    caller.log_page(paging, read).await
 }
 
-/// What may be heard of the team that is asked for.
-fn narrowed(ears: Ears, filter: &Filter) -> Ears {
-    ears.narrowed(filter.team_id.as_ref().map(std::slice::from_ref))
+/// Limits a visibility to the team of the filter.
+fn limit_to_team(visibility: EventVisibility, filter: &Filter) -> EventVisibility {
+    visibility.limited_to(filter.team_id.as_ref().map(std::slice::from_ref))
 }
 
-/// Follow what happens
+/// Stream notifications
 ///
-/// The same log as server-sent events: `id` is the `sequence`, `event` the kind and `data` the body. It begins with
-/// what happens from now on, or after the number in `Last-Event-ID` (or `after`). Every 15 seconds without news a
-/// comment is sent. The stream ends when the credential is revoked, when the service stops, or when you take nothing
-/// of it for 20 seconds; come back with `Last-Event-ID`. An account can have 20 streams on a node.
+/// Sends the log as server-sent events: `id` is the `sequence`, `event` is the type and `data` is the body. The stream
+/// starts with new notifications, or after the sequence number in `Last-Event-ID` (or `after`). A comment is sent every 15
+/// seconds without notifications. The stream ends when the credential is revoked, when the service stops, or when you read
+/// nothing for 20 seconds. To continue, reconnect with `Last-Event-ID`. An account can have 20 streams on each node.
 #[utoipa::path(get, path = "/notifications/stream", operation_id = "notifications_stream", tag = "Notifications",
     params(
-        ("Last-Event-ID" = Option<i64>, Header, minimum = 0, description = "The number of the last event you have seen; wins over `after`."),
-        ("after" = Option<i64>, Query, minimum = 0, description = "Begin after this number; 0: with the oldest that is kept."),
-        ("type" = Option<String>, Query, description = "Only this kind, such as `team.created`, or `team.*` for all of a sort."),
-        ("team_id" = Option<TeamId>, Query, description = "Only what is about this team.")),
-    responses((status = 200, description = "Events, as they happen.", content_type = "text/event-stream", body = String),
-        (status = 410, description = "What you ask for is no longer kept.", body = crate::error::Problem, content_type = "application/problem+json"),
-        Problems),
+        ("Last-Event-ID" = Option<i64>, Header, minimum = 0, description = "The `id` of the last event that you have received. Takes precedence over `after`."),
+        ("after" = Option<i64>, Query, minimum = 0, description = "Start after this sequence number. With 0, start with the oldest notification that is stored."),
+        ("type" = Option<String>, Query, description = "Filter by type, such as `team.created`, or `team.*` for all types of a group."),
+        ("team_id" = Option<TeamId>, Query, description = "Only notifications about this team.")),
+    responses((status = 200, description = "A stream of server-sent events. The `data` of each event is a `WebhookEvent` as JSON, its `id` is the sequence number.", content_type = "text/event-stream", body = String),
+        (status = 410, description = "The requested part of the log has been deleted.", body = crate::error::Problem, content_type = "application/problem+json")),
     security(("key" = ["webhooks:write"])))]
 async fn follow(
     caller: Caller<WebhooksManage>,
-    pass: Pass<WebhooksManage>,
-    Query(Wanted { filter, from_oldest }): Query<Wanted>,
+    pass: StreamAuth<WebhooksManage>,
+    Query(StreamQuery { filter, from_oldest }): Query<StreamQuery>,
 ) -> Result<Response> {
     if let Some(team) = filter.team_id {
-        caller.reaches(team)?;
+        caller.require_team(team)?;
     }
     let (app, credential) = (caller.app(), caller.credential());
-    // Listens before it looks, so that nothing falls in between.
-    let news = app.db.bell().listen(credential.account_id);
-    let place = app.streams.enter(credential.account_id)?;
-    let position = match (pass.last.or(filter.after), from_oldest) {
+    // Subscribes before reading the log, so that no notification is missed in between.
+    let changes = app.db.change_notifier().listen(credential.account_id);
+    let place = app.streams.acquire(credential.account_id)?;
+    let position = match (pass.last_event_id.or(filter.after), from_oldest) {
         (Some(after), _) => after,
-        (None, true) => app.db.read(caller.scope(), log::beginning).await?,
+        (None, true) => app.db.read(caller.scope(), log::start_position).await?,
         (None, false) => credential.sequence,
     };
-    app.db.read(caller.scope(), move |db| log::is_kept(db, position)).await?;
-    let endless = pass.endless();
-    let listening = Listening {
-        ears: narrowed(Ears::new(credential.scopes, &caller.reach()), &filter),
+    app.db.read(caller.scope(), move |db| log::check_stored(db, position)).await?;
+    let endless = pass.streaming_flag();
+    let subscriber = Subscriber {
+        visibility: limit_to_team(
+            EventVisibility::new(credential.scopes, &caller.team_access()),
+            &filter,
+        ),
         filter,
         position,
-        behind: position < credential.sequence,
-        look_every: if app.db.dialect() == Dialect::Sqlite { LOOK_EVERY } else { LOOK_OFTEN },
-        looked: Instant::now(),
-        spoke: Instant::now(),
-        news,
-        stop: app.stopping(),
+        may_have_more: position < credential.sequence,
+        check_interval: if app.db.dialect() == Dialect::Sqlite {
+            CHECK_INTERVAL
+        } else {
+            FAST_CHECK_INTERVAL
+        },
+        checked_at: Instant::now(),
+        sent_at: Instant::now(),
+        changes,
+        stop: app.shutdown_signal(),
         pass,
         scope: caller.scope(),
-        _place: place,
+        _stream_slot: place,
     };
     let opening = pieces::iter([stream::opening(position)]);
-    Ok(stream::answer(endless, opening.chain(pieces::unfold(listening, Listening::next))))
+    Ok(stream::response(endless, opening.chain(pieces::unfold(subscriber, Subscriber::next))))
 }
 
-/// What a stream is asked for.
-struct Wanted {
+/// The query parameters of a stream.
+struct StreamQuery {
     filter: Filter,
-    /// Whether it is to begin with the oldest that is kept, and not now.
+    /// Whether to start with the oldest notification that is stored, instead of with new ones.
     from_oldest: bool,
 }
 
-impl FromQuery for Wanted {
+impl FromQuery for StreamQuery {
     fn read(params: &mut Params) -> Self {
-        let asked = params.has("after");
+        let has_after = params.has("after");
         let filter = Filter::read(params);
-        Self { from_oldest: asked && filter.after.is_none(), filter }
+        Self { from_oldest: has_after && filter.after.is_none(), filter }
     }
 }
 
-/// Somebody who follows the log.
-struct Listening {
-    pass: Pass<WebhooksManage>,
+/// A client that streams the log.
+struct Subscriber {
+    pass: StreamAuth<WebhooksManage>,
     scope: Scope,
-    ears: Ears,
+    visibility: EventVisibility,
     filter: Filter,
-    /// How far they have come.
+    /// The last sequence number that was examined.
     position: i64,
-    /// Whether there may be more.
-    behind: bool,
-    news: Listener,
+    /// Whether the log may have more.
+    may_have_more: bool,
+    changes: Listener,
     stop: watch::Receiver<bool>,
-    look_every: Duration,
-    /// When their credential was last looked at.
-    looked: Instant,
-    /// When they were last sent anything.
-    spoke: Instant,
-    /// Given back when the stream ends.
-    _place: Place,
+    check_interval: Duration,
+    /// When the credential was last checked.
+    checked_at: Instant,
+    /// When the client was last sent anything.
+    sent_at: Instant,
+    /// Counts the stream against the limit until it is dropped.
+    _stream_slot: StreamGuard,
 }
 
-impl Listening {
-    /// Waits for the next piece; `None` when the stream is over.
+impl Subscriber {
+    /// Waits for the next chunk; `None` when the stream ends.
     async fn next(mut self) -> Option<(Bytes, Self)> {
         loop {
             if *self.stop.borrow() {
                 return None;
             }
-            if self.looked.elapsed() >= self.look_every {
-                self.look_again().await.ok()?;
+            if self.checked_at.elapsed() >= self.check_interval {
+                self.recheck().await.ok()?;
             }
-            if self.behind {
-                let piece = self.read().await.ok()?;
-                if !piece.is_empty() {
-                    self.spoke = Instant::now();
-                    return Some((piece, self));
+            if self.may_have_more {
+                let chunk = self.read().await.ok()?;
+                if !chunk.is_empty() {
+                    self.sent_at = Instant::now();
+                    return Some((chunk, self));
                 }
                 continue;
             }
-            if self.spoke.elapsed() >= BEAT {
-                self.spoke = Instant::now();
-                return Some((stream::beat(self.position), self));
+            if self.sent_at.elapsed() >= HEARTBEAT_INTERVAL {
+                self.sent_at = Instant::now();
+                return Some((stream::heartbeat(self.position), self));
             }
-            let until = (self.looked + self.look_every).min(self.spoke + BEAT);
+            let until =
+                (self.checked_at + self.check_interval).min(self.sent_at + HEARTBEAT_INTERVAL);
             tokio::select! {
-                () = self.news.news() => self.behind = true,
-                () = told(&mut self.stop) => return None,
+                () = self.changes.wait_for_change() => self.may_have_more = true,
+                () = stop_requested(&mut self.stop) => return None,
                 () = tokio::time::sleep_until(until.into()) => {}
             }
         }
     }
 
-    /// Looks whether they may still listen, to what, and whether there is news.
-    async fn look_again(&mut self) -> Result<()> {
-        let (credential, reach) = self.pass.look().await?;
-        self.ears = narrowed(Ears::new(credential.scopes, &reach), &self.filter);
-        self.behind |= credential.sequence > self.position;
-        self.looked = Instant::now();
+    /// Checks whether the credential is still valid, what it can see now, and whether the log has more.
+    async fn recheck(&mut self) -> Result<()> {
+        let (credential, access) = self.pass.authorize().await?;
+        self.visibility =
+            limit_to_team(EventVisibility::new(credential.scopes, &access), &self.filter);
+        self.may_have_more |= credential.sequence > self.position;
+        self.checked_at = Instant::now();
         Ok(())
     }
 
-    /// The next events, if there are any they may hear of.
+    /// The next events that the client can see; empty if there are none.
     async fn read(&mut self) -> Result<Bytes> {
-        let (ears, filter, position) = (self.ears.clone(), self.filter.clone(), self.position);
-        let look = move |db: &Reader<'_>| log::after(db, &ears, &filter, position);
-        let found = self.pass.app.db.read(self.scope.clone(), look).await?;
-        (self.position, self.behind) = (found.until, found.more);
+        let (visibility, filter) = (self.visibility.clone(), self.filter.clone());
+        let position = self.position;
+        let read =
+            move |db: &Reader<'_>| log::notifications_after(db, &visibility, &filter, position);
+        let page = self.pass.app.db.read(self.scope.clone(), read).await?;
+        (self.position, self.may_have_more) = (page.examined_to, page.has_more);
         let mut text = String::new();
-        for news in &found.news {
-            stream::event(&mut text, news.sequence, &news.kind, &news.body);
+        for one in &page.notifications {
+            stream::event(&mut text, one.sequence, &one.kind, &one.body);
         }
         Ok(text.into())
     }

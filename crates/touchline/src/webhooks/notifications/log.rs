@@ -1,93 +1,110 @@
-//! Looking through the account's log of notifications for somebody who may see a part of it.
+//! Reads the account's notification log for a client that can see a part of it.
 
 use store::{Reader, bind, sql};
 
-use super::super::asking;
-use super::super::ears::Ears;
+use super::super::actions;
 use super::super::kinds;
+use super::super::visibility::EventVisibility;
 use crate::error::{Code, Error, Result};
 use crate::ids::TeamId;
-use crate::paging::{Order, Page, Stretch};
+use crate::paging::{LogPage, Order, Page};
 use crate::signals::{self, Notification};
 
-/// How many numbers of the log are looked at for one answer, seen or not.
-const LOOKED_AT: usize = 1_000;
-/// No answer becomes much larger than this, in bytes.
-const LARGE: usize = 512 * 1024;
-/// How many are read together, at least.
-const STEP: usize = 32;
+/// The most notifications examined for one response, visible or not.
+const MAX_EXAMINED: usize = 1_000;
+/// A response stops growing after this many bytes.
+const MAX_RESPONSE_BYTES: usize = 512 * 1024;
+/// The minimum number of notifications read at once.
+const MIN_BATCH: usize = 32;
 
-/// What of the log is wanted.
+/// Which notifications to return.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// What comes after this number; `None` for everything that is kept.
+    /// Only those after this sequence number; `None` for all that are stored.
     pub after: Option<i64>,
-    /// A kind such as `team.created`, or `team.*`.
+    /// A kind such as `team.created`, or a pattern such as `team.*`.
     pub kind: Option<String>,
     pub team_id: Option<TeamId>,
 }
 
 impl Filter {
-    /// Whether this is wanted and may be told.
-    fn takes(&self, ears: &Ears, news: &Notification) -> bool {
-        let kind = self.kind.as_ref();
-        kind.is_none_or(|wish| kinds::means(wish, &news.kind)) && ears.hear(&news.kind, &news.body)
+    /// Whether a notification matches and the client can see it.
+    fn matches(&self, visibility: &EventVisibility, notification: &Notification) -> bool {
+        let Notification { kind, body, .. } = notification;
+        self.kind.as_ref().is_none_or(|pattern| kinds::pattern_matches(pattern, kind))
+            && visibility.can_see(kind, body)
     }
 }
 
-/// What was found of the log, as far as it was looked through.
+/// The matching notifications of a part of the log.
 #[derive(Debug)]
-pub struct Found {
-    pub news: Vec<Notification>,
-    /// The last number that was looked at.
-    pub until: i64,
-    /// Whether the log goes on.
-    pub more: bool,
+pub struct LogScan {
+    pub notifications: Vec<Notification>,
+    /// The last sequence number that was examined.
+    pub examined_to: i64,
+    /// Whether the log has more after that.
+    pub has_more: bool,
 }
 
-/// Which way and how far to look.
-struct Way {
+/// The part of the log to examine.
+struct ScanRange {
     order: Order,
-    /// Above this number, and below that.
+    /// Only sequence numbers greater than this.
     above: i64,
+    /// Only sequence numbers less than this.
     below: i64,
     limit: usize,
 }
 
-/// A page of what one may hear.
-pub fn page(db: &Reader<'_>, ears: &Ears, filter: &Filter, page: &Page<i64>) -> Result<Stretch> {
-    let limit = usize::try_from(page.limit).unwrap_or(STEP);
-    let mut way =
-        Way { order: page.order, above: filter.after.unwrap_or(0), below: i64::MAX, limit };
+/// A page of the log.
+pub fn page(
+    db: &Reader<'_>,
+    visibility: &EventVisibility,
+    filter: &Filter,
+    page: &Page<i64>,
+) -> Result<LogPage> {
+    let limit = usize::try_from(page.limit).unwrap_or(MIN_BATCH);
+    let mut range =
+        ScanRange { order: page.order, above: filter.after.unwrap_or(0), below: i64::MAX, limit };
     match (page.order, page.last) {
-        (Order::Asc, Some(last)) => way.above = last,
-        (Order::Desc, Some(last)) => way.below = last,
+        (Order::Asc, Some(last)) => range.above = last,
+        (Order::Desc, Some(last)) => range.below = last,
         (_, None) => {}
     }
     let from_oldest = page.order == Order::Desc || page.last.is_none();
     if !(from_oldest && filter.after.is_none()) {
-        is_kept(db, way.above)?;
+        check_stored(db, range.above)?;
     }
-    let found = walk(db, ears, filter, &way)?;
-    let bodies = found.news.into_iter().map(|news| news.body).collect();
-    Ok(Stretch { found: bodies, until: found.until, more: found.more })
+    let result = scan(db, visibility, filter, &range)?;
+    let bodies = result.notifications.into_iter().map(|notification| notification.body).collect();
+    Ok(LogPage { entries: bodies, last_sequence: result.examined_to, has_more: result.has_more })
 }
 
-/// What comes after a number, as far as one may hear it; fails when that is no longer kept.
-pub fn after(db: &Reader<'_>, ears: &Ears, filter: &Filter, above: i64) -> Result<Found> {
-    is_kept(db, above)?;
-    walk(db, ears, filter, &Way { order: Order::Asc, above, below: i64::MAX, limit: LOOKED_AT })
+/// The matching notifications after a sequence number. Fails if those right after it have been deleted.
+pub fn notifications_after(
+    db: &Reader<'_>,
+    visibility: &EventVisibility,
+    filter: &Filter,
+    above: i64,
+) -> Result<LogScan> {
+    check_stored(db, above)?;
+    scan(
+        db,
+        visibility,
+        filter,
+        &ScanRange { order: Order::Asc, above, below: i64::MAX, limit: MAX_EXAMINED },
+    )
 }
 
-/// Where a stream begins that wants everything that is kept.
-pub fn beginning(db: &Reader<'_>) -> Result<i64> {
-    Ok(asking::oldest(db)? - 1)
+/// The position from which a stream gets everything that is stored.
+pub fn start_position(db: &Reader<'_>) -> Result<i64> {
+    Ok(actions::oldest_sequence(db)? - 1)
 }
 
-/// Fails when what comes right after this number is no longer kept, or when the log has not come so far: whoever
-/// remembers more than there is remembers a log from before a backup was restored, and would miss what comes.
-pub fn is_kept(db: &Reader<'_>, after: i64) -> Result<()> {
-    let next: Option<(i64,)> = db.maybe(
+/// Fails if the notification after this sequence number has been deleted, or if the log has not reached this number. In
+/// that case the client's number is from before a backup was restored, and it would miss new notifications.
+pub fn check_stored(db: &Reader<'_>, after: i64) -> Result<()> {
+    let next: Option<(i64,)> = db.optional(
         "select sequence from notification
          where account_id = :account and sequence > :after order by sequence limit 1",
         bind! { after },
@@ -95,17 +112,18 @@ pub fn is_kept(db: &Reader<'_>, after: i64) -> Result<()> {
     match next {
         Some((oldest,)) if oldest - 1 > after => {
             let detail = format!(
-                "The log begins with number {oldest}. The operator of this server sets how long it is kept with \
-                     TOUCHLINE_NEWS_KEPT."
+                "Older notifications have been deleted. The oldest available sequence number is {oldest}. The operator \
+                     of this server sets how long notifications are stored with TOUCHLINE_NOTIFICATION_RETENTION."
             );
             Err(Error::new(Code::Gone, detail))
         }
         Some(_) => Ok(()),
-        // The newest is always kept, so nothing at all means that nothing came after.
+        // The newest notification is never deleted, so no row means that nothing came after this number.
         None => match signals::sequence(db)? {
             newest if newest < after => {
-                let detail =
-                    format!("The log ends with number {newest}; nothing has come after that yet.");
+                let detail = format!(
+                    "This sequence number does not exist yet. The newest sequence number is {newest}."
+                );
                 Err(Error::new(Code::InvalidParameter, detail))
             }
             _ => Ok(()),
@@ -113,37 +131,45 @@ pub fn is_kept(db: &Reader<'_>, after: i64) -> Result<()> {
     }
 }
 
-/// Looks through the log until there is enough.
-fn walk(db: &Reader<'_>, ears: &Ears, filter: &Filter, way: &Way) -> Result<Found> {
-    let until = if way.order == Order::Asc { way.above } else { way.below };
-    let mut found = Found { news: Vec::new(), until, more: false };
-    let (mut looked, mut size) = (0, 0);
+/// Reads the log until the limit or the end is reached.
+fn scan(
+    db: &Reader<'_>,
+    visibility: &EventVisibility,
+    filter: &Filter,
+    range: &ScanRange,
+) -> Result<LogScan> {
+    let until = if range.order == Order::Asc { range.above } else { range.below };
+    let mut result = LogScan { notifications: Vec::new(), examined_to: until, has_more: false };
+    let (mut examined, mut bytes) = (0, 0);
     loop {
-        // One more than wanted tells whether the log goes on.
-        let step = (way.limit - found.news.len() + 1).clamp(STEP, 4 * STEP);
-        let rows = read(db, way, found.until, step)?;
-        let last = rows.len() < step;
-        for news in rows {
-            if found.news.len() == way.limit || looked == LOOKED_AT || size > LARGE {
-                return Ok(Found { more: true, ..found });
+        // One more than needed shows whether the log has more.
+        let count = (range.limit - result.notifications.len() + 1).clamp(MIN_BATCH, 4 * MIN_BATCH);
+        let rows = read(db, range, result.examined_to, count)?;
+        let is_end = rows.len() < count;
+        for notification in rows {
+            if result.notifications.len() == range.limit
+                || examined == MAX_EXAMINED
+                || bytes > MAX_RESPONSE_BYTES
+            {
+                return Ok(LogScan { has_more: true, ..result });
             }
-            looked += 1;
-            found.until = news.sequence;
-            if filter.takes(ears, &news) {
-                size += news.body.len();
-                found.news.push(news);
+            examined += 1;
+            result.examined_to = notification.sequence;
+            if filter.matches(visibility, &notification) {
+                bytes += notification.body.len();
+                result.notifications.push(notification);
             }
         }
-        if last {
-            return Ok(found);
+        if is_end {
+            return Ok(result);
         }
     }
 }
 
-/// The next rows on the way.
-fn read(db: &Reader<'_>, way: &Way, until: i64, step: usize) -> Result<Vec<Notification>> {
-    let limit = i64::try_from(step).unwrap_or(i64::MAX);
-    if way.order == Order::Asc {
+/// The next rows of a range.
+fn read(db: &Reader<'_>, range: &ScanRange, until: i64, count: usize) -> Result<Vec<Notification>> {
+    let limit = i64::try_from(count).unwrap_or(i64::MAX);
+    if range.order == Order::Asc {
         return signals::notifications(db, until, limit);
     }
     Ok(db.all(
@@ -152,6 +178,6 @@ fn read(db: &Reader<'_>, way: &Way, until: i64, step: usize) -> Result<Vec<Notif
             " where account_id = :account and sequence > :above and sequence < :until
               order by sequence desc limit :limit"
         ),
-        bind! { above: way.above, until, limit },
+        bind! { above: range.above, until, limit },
     )?)
 }

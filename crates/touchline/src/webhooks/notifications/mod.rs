@@ -1,6 +1,5 @@
-//! The account's log of notifications, for those who ask or listen instead of being called; and how long it is
-//! kept.
+//! The account's log of notifications, for clients that poll or stream it instead of using webhooks, and its retention.
 
 pub mod api;
-pub mod keeping;
+pub mod retention;
 pub mod log;

@@ -1,4 +1,4 @@
-//! One delivery: every attempt, what was sent, and a line to send it oneself.
+//! The page of one delivery: its attempts, the request, and a `curl` command that sends it.
 
 use askama::Template;
 use axum::response::Response;
@@ -6,64 +6,64 @@ use http::StatusCode;
 use kit::{Day, Timestamp, Zone};
 use store::{Reader, Tx};
 
-use super::shown::{fault, outcome, short_url, soon, took};
-use super::{Keeper, Sent, place, show};
+use super::display::{delivery_badge, error_text, format_duration, is_within_a_minute, short_url};
+use super::{PostedForm, WebhookAdmin, render, webhook_path};
 use crate::accounts::account;
 use crate::app::App;
 use crate::error::Result;
 use crate::ids::{DeliveryId, WebhookId};
 use crate::signals;
 use crate::web::page::{Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, see_other};
+use crate::web::path::PathParams;
+use crate::web::visitor::{PageResult, see_other};
 use crate::webhooks::access::Manager;
-use crate::webhooks::asking;
+use crate::webhooks::actions;
 use crate::webhooks::delivery::{self, Attempt, Delivery};
 use crate::webhooks::kinds;
 use crate::webhooks::webhook::{self, Status, Webhook};
 
-/// What is said after something was done.
+/// The messages after an action.
 const DONE: [(&str, &str); 2] = [
-    ("test", "The test was put on its way. What comes of it is shown here."),
-    ("again", "It was put on its way once more, under the same id."),
+    ("test", "The test notification is being sent. The result will be shown here."),
+    ("again", "The notification is being sent again, with the same ID."),
 ];
 
 /// An attempt as it is shown.
-struct Tried {
+struct AttemptRow {
     number: usize,
     at: Timestamp,
-    /// Its day and, since attempts follow each other quickly, its second.
+    /// Its day, and its time with seconds, because attempts can follow each other quickly.
     day: Day,
-    second: String,
-    took: String,
-    code: Option<u16>,
-    fault: String,
+    clock_time: String,
+    duration: String,
+    status_code: Option<u16>,
+    error_text: String,
     excerpt: Option<String>,
 }
 
-impl Tried {
+impl AttemptRow {
     fn new(number: usize, attempt: Attempt, zone: &Zone) -> Self {
         let local = zone.local(attempt.at);
         Self {
             number,
             at: attempt.at,
             day: local.day(),
-            second: format!("{:02}:{:02}:{:02}", local.hour(), local.minute(), local.second()),
-            took: took(attempt.duration_ms),
-            code: attempt.status_code,
-            fault: fault(&attempt),
+            clock_time: format!("{:02}:{:02}:{:02}", local.hour(), local.minute(), local.second()),
+            duration: format_duration(attempt.duration_ms),
+            status_code: attempt.status_code,
+            error_text: error_text(&attempt),
             excerpt: attempt.response_excerpt,
         }
     }
 }
 
-/// What was sent, or would be sent now.
-struct Request {
-    /// When it was last sent.
+/// The request as it was sent, or would be sent now.
+struct RequestPreview {
+    /// When it was last sent, in Unix seconds.
     timestamp: Option<i64>,
     pretty: String,
     raw: String,
-    /// A line that sends it, signed now.
+    /// A `curl` command that sends it, with a current signature.
     curl: String,
 }
 
@@ -74,20 +74,20 @@ struct DeliveryPage {
     webhook: Webhook,
     url: String,
     delivery: Delivery,
-    /// What its kind means.
-    says: &'static str,
-    state: (&'static str, &'static str),
-    /// The newest first.
-    attempts: Vec<Tried>,
-    /// Attempts of the present round, and how many it has at most.
-    most: usize,
-    soon: bool,
-    /// `None` if it is no longer kept.
-    request: Option<Request>,
-    /// This page, and whether it keeps itself up to date.
-    here: String,
-    live: bool,
-    place: String,
+    /// The description of its kind.
+    description: &'static str,
+    badge: (&'static str, &'static str),
+    /// Newest first.
+    attempts: Vec<AttemptRow>,
+    /// The maximum number of attempts.
+    max_attempts: usize,
+    is_due_soon: bool,
+    /// `None` if the notification is no longer stored.
+    request: Option<RequestPreview>,
+    /// The URL of this page, and whether it updates itself.
+    page_href: String,
+    is_live: bool,
+    webhook_href: String,
     now: Timestamp,
     zone: Zone,
 }
@@ -98,136 +98,136 @@ impl DeliveryPage {
     }
 }
 
-/// A delivery of this webhook, and what it says.
-fn look(
+/// Loads a delivery of this webhook and its body.
+fn load(
     db: &Reader<'_>,
     id: WebhookId,
     delivery: DeliveryId,
 ) -> Result<(Webhook, Delivery, Option<String>, Zone)> {
-    let (webhook, found) = of_webhook(db, id, delivery)?;
-    let logged = |sequence: i64| -> Result<Option<String>> {
-        let news = signals::notifications(db, sequence - 1, 1)?;
-        Ok(news.into_iter().find(|news| news.sequence == sequence).map(|news| news.body))
+    let (webhook, delivery) = find_both(db, id, delivery)?;
+    let body_in_log = |sequence: i64| -> Result<Option<String>> {
+        let rows = signals::notifications(db, sequence - 1, 1)?;
+        Ok(rows.into_iter().find(|row| row.sequence == sequence).map(|row| row.body))
     };
-    let body = match (&found.body, found.sequence) {
+    let body = match (&delivery.body, delivery.sequence) {
         (Some(body), _) => Some(body.clone()),
-        (None, Some(sequence)) => logged(sequence)?,
+        (None, Some(sequence)) => body_in_log(sequence)?,
         (None, None) => None,
     };
-    Ok((webhook, found, body, account::find(db)?.timezone))
+    Ok((webhook, delivery, body, account::find(db)?.timezone))
 }
 
-fn of_webhook(db: &Reader<'_>, id: WebhookId, delivery: DeliveryId) -> Result<(Webhook, Delivery)> {
-    Ok((webhook::find(db, id)?, delivery::find_of(db, id, delivery)?))
+fn find_both(db: &Reader<'_>, id: WebhookId, delivery: DeliveryId) -> Result<(Webhook, Delivery)> {
+    Ok((webhook::find(db, id)?, delivery::find_for_webhook(db, id, delivery)?))
 }
 
 pub(super) async fn one(
-    visitor: Keeper,
-    At((id, delivery)): At<(WebhookId, DeliveryId)>,
-) -> Outcome<Response> {
-    let (webhook, delivery, body, zone) = visitor.read(move |db| look(db, id, delivery)).await?;
+    visitor: WebhookAdmin,
+    PathParams((id, delivery)): PathParams<(WebhookId, DeliveryId)>,
+) -> PageResult<Response> {
+    let (webhook, delivery, body, zone) = visitor.read(move |db| load(db, id, delivery)).await?;
     let (app, now) = (visitor.app(), visitor.app().clock.now());
     let request = body.map(|body| request(app, &webhook, &delivery, body));
-    let place = place(&webhook);
-    let here = format!("{place}/deliveries/{}", delivery.id);
+    let webhook_href = webhook_path(&webhook);
+    let page_href = format!("{webhook_href}/deliveries/{}", delivery.id);
     let frame = visitor.frame(delivery.kind.clone(), Section::Webhooks);
     let attempts = delivery.attempts.0.iter().cloned().enumerate();
-    let attempts = attempts.map(|(place, attempt)| Tried::new(place + 1, attempt, &zone));
+    let attempts = attempts.map(|(index, attempt)| AttemptRow::new(index + 1, attempt, &zone));
     let page = DeliveryPage {
-        frame: frame.flash(visitor.guest.done(&DONE)),
+        frame: frame.flash(visitor.guest.done_flash(&DONE)),
         url: short_url(&webhook.url),
-        says: match delivery.kind.as_str() {
+        description: match delivery.kind.as_str() {
             kinds::PING => "A test of this webhook.",
-            kind => kinds::find(kind).map_or("", |kind| kind.says),
+            kind => kinds::find(kind).map_or("", |kind| kind.description),
         },
-        state: outcome(&delivery),
+        badge: delivery_badge(&delivery),
         attempts: attempts.rev().collect(),
-        most: app.config.webhook_schedule.retries().len() + 1,
-        soon: delivery.next_attempt_at.is_some_and(|next| soon(next, now)),
+        max_attempts: app.config.webhook_schedule.retries().len() + 1,
+        is_due_soon: delivery.next_attempt_at.is_some_and(|next| is_within_a_minute(next, now)),
         request,
-        live: webhook.status == Status::Enabled,
+        is_live: webhook.status == Status::Enabled,
         delivery,
         webhook,
-        here,
-        place,
+        page_href,
+        webhook_href,
         now,
         zone,
     };
-    show(StatusCode::OK, &page)
+    render(StatusCode::OK, &page)
 }
 
-fn request(app: &App, webhook: &Webhook, delivery: &Delivery, raw: String) -> Request {
-    Request {
+fn request(app: &App, webhook: &Webhook, delivery: &Delivery, raw: String) -> RequestPreview {
+    RequestPreview {
         timestamp: delivery.attempts.0.last().map(|attempt| attempt.at.seconds()),
-        pretty: laid_out(&raw),
+        pretty: pretty_print(&raw),
         curl: curl(app, webhook, delivery, &raw),
         raw,
     }
 }
 
-/// JSON on many lines, otherwise as it is: nothing is sorted, rounded or written in another way.
-fn laid_out(raw: &str) -> String {
+/// Pretty-prints JSON without changing anything else: no sorting, no rounding, no other escapes.
+fn pretty_print(raw: &str) -> String {
     let (mut text, mut depth) = (String::new(), 0_usize);
-    let (mut quoted, mut escaped) = (false, false);
-    let mut before = ' ';
-    for letter in raw.chars() {
-        if quoted {
-            quoted = escaped || letter != '"';
-            escaped = !escaped && letter == '\\';
-            text.push(letter);
+    let (mut in_string, mut escaped) = (false, false);
+    let mut previous = ' ';
+    for c in raw.chars() {
+        if in_string {
+            in_string = escaped || c != '"';
+            escaped = !escaped && c == '\\';
+            text.push(c);
             continue;
         }
-        let closes = matches!(letter, '}' | ']');
+        let closes = matches!(c, '}' | ']');
         depth = depth.saturating_sub(usize::from(closes));
-        let opened = matches!(before, '{' | '[');
-        let breaks = if closes { !opened } else { opened || before == ',' };
-        if breaks {
+        let after_open = matches!(previous, '{' | '[');
+        let new_line = if closes { !after_open } else { after_open || previous == ',' };
+        if new_line {
             text.push('\n');
             text.extend(std::iter::repeat_n("  ", depth));
         }
-        text.push(letter);
-        if letter == ':' {
+        text.push(c);
+        if c == ':' {
             text.push(' ');
         }
-        depth += usize::from(matches!(letter, '{' | '['));
-        quoted = letter == '"';
-        before = letter;
+        depth += usize::from(matches!(c, '{' | '['));
+        in_string = c == '"';
+        previous = c;
     }
     text
 }
 
-/// A line that sends the same once more, signed now. It gives nobody more than the button that delivers
-/// again: the signature is good for these bytes and this minute only, and does not tell the secret.
+/// A `curl` command that sends the same request again, with a current signature. It allows no more than the "Deliver again"
+/// button does: the signature is only valid for these bytes and a few minutes, and does not reveal the secret.
 fn curl(app: &App, webhook: &Webhook, delivery: &Delivery, body: &str) -> String {
     let (id, now) = (delivery.notification_id.to_string(), app.clock.now());
     let secrets = webhook.secrets(&app.secrets.key("webhook"), now);
-    let signed: Vec<_> =
+    let signatures: Vec<_> =
         secrets.iter().map(|secret| secret.sign(&id, now, body.as_bytes())).collect();
     let lines = [
-        format!("curl -X POST {}", quoted(&webhook.url)),
+        format!("curl -X POST {}", shell_quote(&webhook.url)),
         "-H 'content-type: application/json'".to_owned(),
         format!("-H 'webhook-id: {id}'"),
         format!("-H 'webhook-timestamp: {}'", now.seconds()),
-        format!("-H 'webhook-signature: {}'", signed.join(" ")),
-        format!("--data-raw {}", quoted(body)),
+        format!("-H 'webhook-signature: {}'", signatures.join(" ")),
+        format!("--data-raw {}", shell_quote(body)),
     ];
     lines.join(" \\\n  ")
 }
 
-/// Text as one word for a shell.
-fn quoted(text: &str) -> String {
+/// Quotes text as one argument for a shell.
+fn shell_quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-pub(super) async fn again(
-    At((id, delivery)): At<(WebhookId, DeliveryId)>,
-    Sent { visitor, .. }: Sent,
-) -> Outcome<Response> {
-    let again = move |tx: &Tx<'_>| {
-        of_webhook(tx, id, delivery)?;
-        asking::redeliver(tx, &Manager::everywhere(), delivery)
+pub(super) async fn redeliver(
+    PathParams((id, delivery)): PathParams<(WebhookId, DeliveryId)>,
+    PostedForm { visitor, .. }: PostedForm,
+) -> PageResult<Response> {
+    let redeliver = move |tx: &Tx<'_>| {
+        find_both(tx, id, delivery)?;
+        actions::redeliver(tx, &Manager::unrestricted(), delivery)
     };
-    visitor.write(again).await?;
+    visitor.write(redeliver).await?;
     Ok(see_other(&format!("/admin/webhooks/{id}/deliveries/{delivery}?done=again")))
 }
 
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_is_laid_out_as_it_is() {
+    fn pretty_printing_changes_only_whitespace() {
         let raw = r#"{"z":1.50,"a":["x, \"{","b\\"],"n":{},"e":[],"o":{"t":true}}"#;
         let lines = [
             "{",
@@ -252,11 +252,11 @@ mod tests {
             "  }",
             "}",
         ];
-        assert_eq!(laid_out(raw), lines.join("\n"));
+        assert_eq!(pretty_print(raw), lines.join("\n"));
     }
 
     #[test]
-    fn a_shell_takes_it_as_one_word() {
-        assert_eq!(quoted(r#"{"a":"it's $HOME `x`"}"#), r#"'{"a":"it'\''s $HOME `x`"}'"#);
+    fn text_is_quoted_as_one_shell_argument() {
+        assert_eq!(shell_quote(r#"{"a":"it's $HOME `x`"}"#), r#"'{"a":"it'\''s $HOME `x`"}'"#);
     }
 }

@@ -1,85 +1,87 @@
-//! One webhook: what it is, how it does, and its deliveries.
+//! The page of one webhook: its settings, its health and its deliveries.
 
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
-use kit::word::Word;
+use kit::string_enum::StringEnum;
 use kit::{Timestamp, Zone};
 use store::Reader;
 
+use super::display::{self, DayChart};
 use super::form::team_names;
-use super::shown::{self, Bar};
-use super::{Keeper, named, place, show};
+use super::{WebhookAdmin, load_names, render, webhook_path};
 use crate::accounts::account;
 use crate::error::Result;
 use crate::ids::WebhookId;
 use crate::names::Names;
 use crate::paging::Order;
-use crate::web::leaf::{Asked, Leaf};
 use crate::web::page::{Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::Outcome;
+use crate::web::path::PathParams;
+use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::visitor::PageResult;
 use crate::webhooks::delivery::{Delivery, Status as DeliveryStatus};
-use crate::webhooks::summary::{self, Day, Open, Search, Wanted};
+use crate::webhooks::summary::{self, Day, DeliverySearch, Search, Undelivered};
 use crate::webhooks::webhook::{self, Ordering, Status, Webhook};
 
-/// What is said after something was done.
+/// The messages after an action.
 const DONE: [(&str, &str); 7] = [
     ("saved", "The webhook was saved."),
     ("off", "The webhook is off. Nothing is sent to it."),
-    ("on", "The webhook is on. It is told what happens from now on."),
-    ("on-missed", "The webhook is on and is being told what it missed."),
-    ("on-before", "The webhook was on already; nothing was changed."),
-    ("replay", "The webhook is being told again, as you asked."),
+    ("on", "The webhook is on. It receives notifications from now on."),
+    ("on-missed", "The webhook is on. The missed notifications are being sent."),
+    ("on-before", "The webhook was already on. Nothing was changed."),
+    ("replay", "The replay has started."),
     (
         "before",
-        "Your browser sent the same form twice. It was carried out once, and the secret was shown then. If nobody copied it, make a new one.",
+        "You already submitted this form. It was processed once, and the secret was shown then. If you did not copy the secret, rotate it.",
     ),
 ];
-/// No search is longer.
-const LONGEST: usize = 100;
+/// The maximum length of a search.
+const MAX_SEARCH_LENGTH: usize = 100;
 
 /// A delivery as it is listed.
 struct Row {
     delivery: Delivery,
-    state: (&'static str, &'static str),
-    answer: String,
-    soon: bool,
+    badge: (&'static str, &'static str),
+    last_result: String,
+    is_due_soon: bool,
 }
 
 impl Row {
     fn new(delivery: Delivery, now: Timestamp) -> Self {
         Self {
-            state: shown::outcome(&delivery),
-            answer: shown::answer(&delivery),
-            soon: delivery.next_attempt_at.is_some_and(|next| shown::soon(next, now)),
+            badge: display::delivery_badge(&delivery),
+            last_result: display::last_result(&delivery),
+            is_due_soon: delivery
+                .next_attempt_at
+                .is_some_and(|next| display::is_within_a_minute(next, now)),
             delivery,
         }
     }
 }
 
-/// What is looked at beside the deliveries.
-struct Look {
+/// What the page shows apart from the deliveries.
+struct PageData {
     webhook: Webhook,
     names: Names,
     teams: Vec<String>,
     zone: Zone,
     day: Day,
-    open: Open,
-    /// How many notifications it missed while it was off or its receiver failed, and whether there may be more.
+    undelivered: Undelivered,
+    /// How many notifications it has missed while it was off or failing, and whether there may be more.
     missed: (i64, bool),
 }
 
-fn look(db: &Reader<'_>, id: WebhookId) -> Result<Look> {
+fn load(db: &Reader<'_>, id: WebhookId) -> Result<PageData> {
     let webhook = webhook::find(db, id)?;
-    let behind = webhook.status == Status::Disabled || webhook.failing_since.is_some();
-    let missed = if behind { summary::missed(db, &webhook)? } else { (0, false) };
-    Ok(Look {
-        names: named(db, &webhook)?,
+    let may_have_missed = webhook.status == Status::Disabled || webhook.failing_since.is_some();
+    let missed = if may_have_missed { summary::count_missed(db, &webhook)? } else { (0, false) };
+    Ok(PageData {
+        names: load_names(db, &webhook)?,
         teams: team_names(db, &webhook)?,
         zone: account::find(db)?.timezone,
         day: summary::day(db, id)?,
-        open: summary::open(db, id)?,
+        undelivered: summary::count_undelivered(db, id)?,
         missed,
         webhook,
     })
@@ -91,27 +93,27 @@ struct DetailPage {
     frame: Frame,
     webhook: Webhook,
     creator: String,
-    /// The app it was made through.
-    via: Option<String>,
+    /// The app through which it was created.
+    creator_app: Option<String>,
     teams: Vec<String>,
-    kinds: usize,
-    state: (&'static str, &'static str),
-    why: &'static str,
+    kind_count: usize,
+    badge: (&'static str, &'static str),
+    disabled_text: &'static str,
     missed: (i64, bool),
-    bar: Bar,
-    /// Hours in which something was sent, newest first.
+    chart: DayChart,
+    /// The hours with attempts, newest first.
     hours: Vec<summary::Hour>,
-    open: Open,
+    undelivered: Undelivered,
     rows: Vec<Row>,
     next: String,
-    /// What the list is narrowed to.
+    /// The filter of the list.
     status: String,
     q: String,
-    filtered: bool,
-    /// This page, and whether it keeps itself up to date.
-    here: String,
-    live: bool,
-    place: String,
+    is_filtered: bool,
+    /// The URL of this page, and whether it updates itself.
+    page_href: String,
+    is_live: bool,
+    webhook_href: String,
     now: Timestamp,
     zone: Zone,
 }
@@ -126,48 +128,52 @@ impl DetailPage {
     }
 }
 
-pub(super) async fn one(visitor: Keeper, At(id): At<WebhookId>) -> Outcome<Response> {
-    let asked = Asked::of(&visitor, Order::Desc)?;
-    let q: String = asked.form.text("q").chars().take(LONGEST).collect();
-    let status = DeliveryStatus::parse(asked.form.text("status"));
-    let wanted = Wanted { status, search: Search::read(&q) };
-    let searched = !matches!(wanted.search, Search::Everything);
-    let Look { webhook, names, teams, zone, day, open, missed } =
-        visitor.read(move |db| look(db, id)).await?;
-    let deliveries = move |db: &Reader<'_>, page: &_| summary::deliveries(db, id, &wanted, page);
-    let Leaf { rows, next } = Leaf::read(&visitor, &asked, deliveries).await?;
+pub(super) async fn one(
+    visitor: WebhookAdmin,
+    PathParams(id): PathParams<WebhookId>,
+) -> PageResult<Response> {
+    let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
+    let q: String = request.form.text("q").chars().take(MAX_SEARCH_LENGTH).collect();
+    let status = DeliveryStatus::parse(request.form.text("status"));
+    let filter = DeliverySearch { status, search: Search::parse(&q) };
+    let is_search = !matches!(filter.search, Search::All);
+    let PageData { webhook, names, teams, zone, day, undelivered, missed } =
+        visitor.read(move |db| load(db, id)).await?;
+    let deliveries = move |db: &Reader<'_>, page: &_| summary::deliveries(db, id, &filter, page);
+    let RowPage { rows, next } = RowPage::read(&visitor, &request, deliveries).await?;
     let now = visitor.app().clock.now();
-    let filters = asked.filters();
-    let place = place(&webhook);
-    let here = if filters.is_empty() { place.clone() } else { format!("{place}?{filters}") };
-    let frame = visitor.frame(shown::short_url(&webhook.url), Section::Webhooks);
-    let via = webhook.creator_app.as_deref().map(|app| names.or_id(app).to_owned());
+    let filters = request.filters();
+    let webhook_href = webhook_path(&webhook);
+    let page_href =
+        if filters.is_empty() { webhook_href.clone() } else { format!("{webhook_href}?{filters}") };
+    let frame = visitor.frame(display::short_url(&webhook.url), Section::Webhooks);
+    let via = webhook.creator_app.as_deref().map(|app| names.get_or_id(app).to_owned());
     let page = DetailPage {
-        frame: frame.flash(visitor.guest.done(&DONE)),
-        creator: names.or_id(&webhook.creator).to_owned(),
-        via,
+        frame: frame.flash(visitor.guest.done_flash(&DONE)),
+        creator: names.get_or_id(&webhook.creator).to_owned(),
+        creator_app: via,
         teams,
-        kinds: shown::kinds_of(&webhook),
-        state: shown::state(&webhook),
-        why: shown::why(&webhook),
+        kind_count: display::count_kinds(&webhook),
+        badge: display::webhook_badge(&webhook),
+        disabled_text: display::disabled_text(&webhook),
         missed,
-        bar: Bar::new(&day),
+        chart: DayChart::new(&day),
         hours: day.0.into_iter().rev().filter(|hour| hour.succeeded + hour.failed > 0).collect(),
-        open,
+        undelivered,
         rows: rows.into_iter().map(|delivery| Row::new(delivery, now)).collect(),
         next,
-        status: status.map(|status| status.word().to_owned()).unwrap_or_default(),
-        filtered: status.is_some() || !q.is_empty(),
-        // Older pages seldom change, a search may take a while, and nothing is sent while it is off.
-        live: webhook.status == Status::Enabled
-            && !searched
-            && asked.form.maybe("cursor").is_none(),
+        status: status.map(|status| status.as_str().to_owned()).unwrap_or_default(),
+        is_filtered: status.is_some() || !q.is_empty(),
+        // Older pages rarely change, a search can be slow, and nothing is sent while the webhook is off.
+        is_live: webhook.status == Status::Enabled
+            && !is_search
+            && request.form.optional("cursor").is_none(),
         q,
-        here,
-        place,
+        page_href,
+        webhook_href,
         now,
         zone,
         webhook,
     };
-    show(StatusCode::OK, &page)
+    render(StatusCode::OK, &page)
 }

@@ -1,139 +1,144 @@
-//! The form of a webhook: what was typed, what is wrong with it, and what comes of it.
+//! The form for creating and editing a webhook, and the page that shows its secret.
 
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
+use kit::string_enum::StringEnum;
 use kit::text::{self, TextFault};
-use kit::word::Word;
 use kit::{Change, Timestamp, Zone};
 use store::{Reader, Tx};
 
-use super::{Keeper, LIST, Sent, means, named, place, show, shown};
+use super::{
+    LIST, PostedForm, WebhookAdmin, display, edit_context, load_names, render, webhook_path,
+};
 use crate::accounts::account;
-use crate::accounts::rights::{Listed, Reach};
+use crate::accounts::rights::{SpaceSeparated, TeamAccess};
 use crate::error::{Code, Error, Result};
-use crate::expected::Expected;
 use crate::ids::{TeamId, WebhookId};
+use crate::if_match::IfMatch;
 use crate::names::Names;
 use crate::paging::{Order, Page};
 use crate::teams::team::{self, Status, TeamFilter};
-use crate::web::form::{Faults, Form, mark};
-use crate::web::once::{Once, new_nonce, nonce, once};
+use crate::web::form::{Faults, Form, fingerprint};
+use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
 use crate::web::page::{Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, encoded, see_other};
+use crate::web::path::PathParams;
+use crate::web::visitor::{PageResult, see_other, url_encode};
 use crate::webhooks::edit::{self, NewWebhook, WebhookChange};
 use crate::webhooks::kinds::{self, Kind};
 use crate::webhooks::signature::Secret;
 use crate::webhooks::webhook::{self, Ordering, Webhook};
 
-/// So many teams can be chosen from.
-const TEAMS: i64 = 200;
-/// The longest description.
-const LONGEST: usize = 500;
+/// The most teams to choose from.
+const MAX_TEAMS: i64 = 200;
+/// The maximum length of a description.
+const MAX_DESCRIPTION_LENGTH: usize = 500;
 
-/// What was typed.
+/// The values of the form.
 #[derive(Debug, Default)]
-struct Typed {
+struct FormInput {
     url: String,
     description: String,
     events: Vec<String>,
-    /// Whether only the teams below are meant.
-    of_some_teams: bool,
+    /// Whether the webhook is limited to the teams below.
+    only_some_teams: bool,
     teams: Vec<String>,
     ordering: String,
-    /// Stands for everything above as it was shown.
-    shown: String,
+    /// A fingerprint of the values above when the form was shown, to detect changes by others.
+    fingerprint: String,
 }
 
-impl Typed {
+impl FormInput {
     fn read(form: &Form) -> Self {
         let all =
-            |name: &str| -> Vec<_> { form.all(name).into_iter().map(str::to_owned).collect() };
+            |name: &str| -> Vec<_> { form.get_all(name).into_iter().map(str::to_owned).collect() };
         let teams = all("team_ids");
         Self {
             url: form.text("url").to_owned(),
             description: form.text("description").to_owned(),
             events: all("events"),
-            of_some_teams: match form.text("teams") {
+            only_some_teams: match form.text("teams") {
                 "all" => false,
                 "some" => true,
                 _ => !teams.is_empty(),
             },
             teams,
-            ordering: form.maybe("ordering").unwrap_or(Ordering::Parallel.word()).to_owned(),
-            shown: form.text("shown").to_owned(),
+            ordering: form.optional("ordering").unwrap_or(Ordering::Parallel.as_str()).to_owned(),
+            fingerprint: form.text("shown").to_owned(),
         }
     }
 
     fn of(webhook: &Webhook) -> Self {
-        let teams = webhook.team_ids.iter().flat_map(|Listed(teams)| teams);
-        let typed = Self {
+        let teams = webhook.team_ids.iter().flat_map(|SpaceSeparated(teams)| teams);
+        let values = Self {
             url: webhook.url.clone(),
             description: webhook.description.clone().unwrap_or_default(),
             events: webhook.events.0.clone(),
-            of_some_teams: webhook.team_ids.is_some(),
+            only_some_teams: webhook.team_ids.is_some(),
             teams: teams.map(ToString::to_string).collect(),
-            ordering: webhook.ordering.word().to_owned(),
-            shown: String::new(),
+            ordering: webhook.ordering.as_str().to_owned(),
+            fingerprint: String::new(),
         };
-        Self { shown: mark(&typed), ..typed }
+        Self { fingerprint: fingerprint(&values), ..values }
     }
 
-    /// The address of the form with what was typed, for whoever must prove first who they are.
+    /// The URL of the form with these values, to return to after the visitor has confirmed their identity.
     fn link(&self) -> String {
         let mut link = format!(
             "{LIST}/new?url={}&description={}&teams={}&ordering={}",
-            encoded(&self.url),
-            encoded(&self.description),
-            if self.of_some_teams { "some" } else { "all" },
-            encoded(&self.ordering)
+            url_encode(&self.url),
+            url_encode(&self.description),
+            if self.only_some_teams { "some" } else { "all" },
+            url_encode(&self.ordering)
         );
         for (name, values) in [("events", &self.events), ("team_ids", &self.teams)] {
             for value in values {
-                link += &format!("&{name}={}", encoded(value));
+                link += &format!("&{name}={}", url_encode(value));
             }
         }
         link.replace('*', "%2A")
     }
 
-    fn has(&self, wish: &str) -> bool {
-        self.events.iter().any(|known| known == wish)
+    fn has_event(&self, pattern: &str) -> bool {
+        self.events.iter().any(|event| event == pattern)
     }
 
     fn has_team(&self, id: &TeamId) -> bool {
         self.teams.contains(&id.to_string())
     }
 
-    fn is(&self, ordering: &str) -> bool {
+    fn has_ordering(&self, ordering: &str) -> bool {
         self.ordering == ordering
     }
 
-    /// The webhook that is meant, or everything that is wrong.
-    fn webhook(&self) -> std::result::Result<NewWebhook, Faults> {
+    /// Validates the form.
+    fn validate(&self) -> std::result::Result<NewWebhook, Faults> {
         let mut faults = Faults::default();
         if self.url.is_empty() {
-            faults.add("url", "Say where notifications are sent.");
+            faults.add("url", "Enter the URL that receives the notifications.");
         }
-        let events = self.wishes();
+        let events = self.patterns();
         if events.is_empty() {
-            faults.add("events", "Choose at least one.");
+            faults.add("events", "Choose at least one type of notification.");
         }
         let description = self.description(&mut faults);
         let teams: std::result::Result<Vec<TeamId>, _> =
             self.teams.iter().map(|id| id.parse()).collect();
         if teams.is_err() {
-            faults.add("team_ids", "One of these teams does not exist. Choose again.");
+            faults.add(
+                "team_ids",
+                "One of the selected teams does not exist. Select the teams again.",
+            );
         }
-        if self.of_some_teams && self.teams.is_empty() {
+        if self.only_some_teams && self.teams.is_empty() {
             faults.add("team_ids", "Choose at least one team.");
         }
-        if !self.of_some_teams && !self.teams.is_empty() {
+        if !self.only_some_teams && !self.teams.is_empty() {
             faults.add("team_ids", "Choose “Only some teams”, or clear the selected teams.");
         }
         let ordering = Ordering::parse(&self.ordering);
         if ordering.is_none() {
-            faults.add("ordering", "Choose one of these.");
+            faults.add("ordering", "Choose an order.");
         }
         if !faults.is_empty() {
             return Err(faults);
@@ -142,67 +147,72 @@ impl Typed {
         Ok(NewWebhook { url: self.url.clone(), events, description, team_ids, ordering })
     }
 
-    /// What was chosen, without what something else that was chosen means already.
-    fn wishes(&self) -> Vec<String> {
-        let wider = |wish: &String, other: &String| {
-            other != wish && other.ends_with('*') && kinds::means(other, wish)
+    /// The selected patterns, without those that another selected pattern includes.
+    fn patterns(&self) -> Vec<String> {
+        let includes = |other: &String, pattern: &String| {
+            other != pattern && other.ends_with('*') && kinds::pattern_matches(other, pattern)
         };
-        let needed = |wish: &&String| !self.events.iter().any(|other| wider(wish, other));
-        self.events.iter().filter(needed).cloned().collect()
+        let is_needed =
+            |pattern: &&String| !self.events.iter().any(|other| includes(other, pattern));
+        self.events.iter().filter(is_needed).cloned().collect()
     }
 
     fn description(&self, faults: &mut Faults) -> Option<String> {
-        let wrong = match text::line(&self.description, LONGEST) {
+        let error = match text::normalize_line(&self.description, MAX_DESCRIPTION_LENGTH) {
             Ok(text) => return Some(text),
             Err(TextFault::Empty) => return None,
-            Err(TextFault::TooLong { max }) => format!("It has at most {max} characters."),
-            Err(TextFault::Control) => "It has a character that cannot be shown.".to_owned(),
+            Err(TextFault::TooLong { max }) => {
+                format!("The description must have at most {max} characters.")
+            }
+            Err(TextFault::Control) => "Remove characters that cannot be displayed.".to_owned(),
         };
-        faults.add("description", wrong);
+        faults.add("description", error);
         None
     }
 }
 
-/// Kinds that are about the same sort of thing.
-struct Sort {
-    /// The wish for all of them, such as `team.*`.
-    wish: String,
+/// A group of kinds, such as all kinds about teams.
+struct KindGroup {
+    /// The pattern for all of them, such as `team.*`.
+    pattern: String,
     label: String,
     kinds: Vec<&'static Kind>,
 }
 
-impl Sort {
-    /// Whether some were chosen one by one.
-    fn is_open(&self, typed: &Typed) -> bool {
-        self.kinds.iter().any(|kind| typed.has(kind.name))
+impl KindGroup {
+    /// Whether some kinds of the group are selected one by one.
+    fn is_open(&self, input: &FormInput) -> bool {
+        self.kinds.iter().any(|kind| input.has_event(kind.name))
     }
 }
 
-/// Every kind, sorted.
-fn sorts() -> Vec<Sort> {
-    let mut sorts: Vec<Sort> = Vec::new();
+/// All kinds in groups.
+fn kind_groups() -> Vec<KindGroup> {
+    let mut groups: Vec<KindGroup> = Vec::new();
     for kind in kinds::KINDS {
-        let sort = kind.name.split('.').next().unwrap_or(kind.name);
-        let wish = format!("{sort}.*");
-        match sorts.iter_mut().find(|known| known.wish == wish) {
-            Some(known) => known.kinds.push(kind),
-            None => sorts.push(Sort { wish, label: sort_in_words(sort), kinds: vec![kind] }),
+        let prefix = kind.name.split('.').next().unwrap_or(kind.name);
+        let pattern = format!("{prefix}.*");
+        if let Some(group) = groups.iter_mut().find(|group| group.pattern == pattern) {
+            group.kinds.push(kind);
+        } else {
+            let label = group_label(prefix);
+            groups.push(KindGroup { pattern, label, kinds: vec![kind] });
         }
     }
-    sorts
+    groups
 }
 
-fn sort_in_words(sort: &str) -> String {
-    let words = match sort {
+fn group_label(prefix: &str) -> String {
+    let label = match prefix {
         "team" => "Teams",
         "roster" => "Rosters and people",
         "event" => "Events",
-        "location" => "Places",
-        "rsvp" => "Answers",
-        "calendar_feed" => "Calendars",
+        "location" => "Locations",
+        "rsvp" => "RSVPs",
+        "calendar_feed" => "Calendar feeds",
         "message" => "Messages",
-        "account" => "The club itself",
-        "user" => "People who sign in",
+        "account" => "Club",
+        "user" => "Users",
         "webhook" => "Webhooks",
         "product" => "Products",
         "discount" => "Discount codes",
@@ -210,108 +220,107 @@ fn sort_in_words(sort: &str) -> String {
         "dues" => "Dues",
         "payment" => "Payments",
         "refund" => "Refunds",
-        "money_settings" => "How the club handles money",
+        "payment_settings" => "Payment settings",
         other => return other.replace('_', " "),
     };
-    words.to_owned()
+    label.to_owned()
 }
 
 #[derive(Template)]
 #[template(path = "webhooks/form.html")]
 struct FormPage {
     frame: Frame,
-    typed: Typed,
+    input: FormInput,
     faults: Faults,
     nonce: String,
-    /// The webhook that is changed, with its short address; none for a new one.
+    /// The webhook to edit, with its short URL; `None` for a new one.
     webhook: Option<(Webhook, String)>,
-    sorts: Vec<Sort>,
+    groups: Vec<KindGroup>,
     teams: Vec<(TeamId, String)>,
     more_teams: bool,
 }
 
 async fn show_form(
-    visitor: &Keeper,
-    typed: Typed,
+    visitor: &WebhookAdmin,
+    input: FormInput,
     faults: Faults,
     nonce: String,
     webhook: Option<Webhook>,
-) -> Outcome<Response> {
-    let chosen: Vec<TeamId> = typed.teams.iter().filter_map(|id| id.parse().ok()).collect();
-    let (teams, more_teams) = visitor.read(move |db| choice(db, &chosen)).await?;
+) -> PageResult<Response> {
+    let selected: Vec<TeamId> = input.teams.iter().filter_map(|id| id.parse().ok()).collect();
+    let (teams, more_teams) = visitor.read(move |db| team_options(db, &selected)).await?;
     let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    let title = if webhook.is_some() { "Change the webhook" } else { "Add a webhook" };
+    let title = if webhook.is_some() { "Edit webhook" } else { "Add a webhook" };
     let page = FormPage {
         frame: visitor.frame(title, Section::Webhooks),
-        typed,
+        input,
         faults,
         nonce,
-        webhook: webhook.map(|webhook| (webhook.clone(), shown::short_url(&webhook.url))),
-        sorts: sorts(),
+        webhook: webhook.map(|webhook| (webhook.clone(), display::short_url(&webhook.url))),
+        groups: kind_groups(),
         teams,
         more_teams,
     };
-    show(status, &page)
+    render(status, &page)
 }
 
-/// The teams one can choose from: those that play, and those that were chosen before.
-fn choice(db: &Reader<'_>, chosen: &[TeamId]) -> Result<(Vec<(TeamId, String)>, bool)> {
+/// The teams to choose from: active teams, and those already selected. Also returns whether there are more.
+fn team_options(db: &Reader<'_>, selected: &[TeamId]) -> Result<(Vec<(TeamId, String)>, bool)> {
     let filter = TeamFilter { status: Some(Status::Active), ..TeamFilter::default() };
-    let page = Page { limit: TEAMS, order: Order::Asc, last: None };
-    let found = team::list(db, &Reach::Everywhere, &filter, &page)?;
-    let limit = usize::try_from(TEAMS).unwrap_or(usize::MAX);
-    let more = found.len() > limit;
+    let page = Page { limit: MAX_TEAMS, order: Order::Asc, last: None };
+    let active = team::list(db, &TeamAccess::AllTeams, &filter, &page)?;
+    let limit = usize::try_from(MAX_TEAMS).unwrap_or(usize::MAX);
+    let has_more = active.len() > limit;
     let mut teams: Vec<_> =
-        found.into_iter().take(limit).map(|team| (team.id, team.name)).collect();
-    let ids: Vec<_> = chosen.iter().map(ToString::to_string).collect();
-    let names = Names::of(db, ids.iter().map(String::as_str))?;
-    for (id, text) in chosen.iter().zip(&ids) {
-        if let Some(name) = names.of_id(text).filter(|_| teams.iter().all(|(known, _)| known != id))
-        {
+        active.into_iter().take(limit).map(|team| (team.id, team.name)).collect();
+    let ids: Vec<_> = selected.iter().map(ToString::to_string).collect();
+    let names = Names::load(db, ids.iter().map(String::as_str))?;
+    for (id, text) in selected.iter().zip(&ids) {
+        if let Some(name) = names.get(text).filter(|_| teams.iter().all(|(other, _)| other != id)) {
             teams.push((*id, name.to_owned()));
         }
     }
-    Ok((teams, more))
+    Ok((teams, has_more))
 }
 
-pub(super) async fn new(visitor: Keeper) -> Outcome<Response> {
-    visitor.fresh(&visitor.guest.asked.replace('*', "%2A"))?;
-    let typed = Typed::read(&visitor.guest.query()?);
+pub(super) async fn new(visitor: WebhookAdmin) -> PageResult<Response> {
+    visitor.require_recent_password(&visitor.guest.path_and_query.replace('*', "%2A"))?;
+    let input = FormInput::read(&visitor.guest.query()?);
     let nonce = new_nonce(visitor.app());
-    show_form(&visitor, typed, Faults::default(), nonce, None).await
+    show_form(&visitor, input, Faults::default(), nonce, None).await
 }
 
-pub(super) async fn create(Sent { visitor, form }: Sent) -> Outcome<Response> {
-    let (typed, nonce) = (Typed::read(&form), nonce(&form)?);
-    visitor.fresh(&typed.link())?;
-    let new = match typed.webhook() {
+pub(super) async fn create(PostedForm { visitor, form }: PostedForm) -> PageResult<Response> {
+    let (input, nonce) = (FormInput::read(&form), parse_nonce(&form)?);
+    visitor.require_recent_password(&input.link())?;
+    let new = match input.validate() {
         Ok(new) => new,
-        Err(faults) => return show_form(&visitor, typed, faults, nonce.name, None).await,
+        Err(faults) => return show_form(&visitor, input, faults, nonce.value, None).await,
     };
-    let (means, name) = (means(&visitor), nonce.clone());
-    let kept = visitor.app().config.idempotency_ttl;
-    let made = visitor.write(move |tx: &Tx<'_>| {
-        once(tx, &name, kept, |tx| {
-            let (webhook, secret) = edit::create(tx, &means, new)?;
+    let (context, key) = (edit_context(&visitor), nonce.clone());
+    let ttl = visitor.app().config.idempotency_ttl;
+    let created = visitor.write(move |tx: &Tx<'_>| {
+        submit_once(tx, &key, ttl, |tx| {
+            let (webhook, secret) = edit::create(tx, &context, new)?;
             Ok((webhook.id.to_string(), (webhook, secret)))
         })
     });
-    match made.await {
-        Ok(Once::Now((webhook, secret))) => {
-            show_secret(&visitor, webhook, &secret, "The webhook’s secret").await
+    match created.await {
+        Ok(Submission::Accepted((webhook, secret))) => {
+            show_secret(&visitor, webhook, &secret, "Webhook secret").await
         }
-        Ok(Once::Before(id)) => {
+        Ok(Submission::Duplicate(id)) => {
             let id: WebhookId = id.parse().map_err(|_| Error::not_found())?;
             Ok(see_other(&format!("{LIST}/{id}?done=before")))
         }
         Err(error) if is_fault(&error) => {
-            show_form(&visitor, typed, Faults::from(&error), nonce.name, None).await
+            show_form(&visitor, input, Faults::from(&error), nonce.value, None).await
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// Whether an error can be mended in the form.
+/// Whether the visitor can fix an error in the form.
 fn is_fault(error: &Error) -> bool {
     matches!(error.code, Code::ValidationFailed | Code::Conflict)
 }
@@ -322,7 +331,7 @@ struct SecretPage {
     frame: Frame,
     webhook: Webhook,
     url: String,
-    /// Nobody gets to see it a second time.
+    /// The secret, which is shown only once.
     value: String,
     events: String,
     zone: Zone,
@@ -330,56 +339,62 @@ struct SecretPage {
     teams: Vec<String>,
 }
 
-/// Shows a secret, this once.
+/// Shows a secret, which is not shown again.
 pub(super) async fn show_secret(
-    visitor: &Keeper,
+    visitor: &WebhookAdmin,
     webhook: Webhook,
     secret: &Secret,
     title: &'static str,
-) -> Outcome<Response> {
-    let kept = webhook.clone();
-    let look = move |db: &Reader<'_>| Ok((account::find(db)?.timezone, team_names(db, &kept)?));
-    let (zone, teams) = visitor.read(look).await?;
+) -> PageResult<Response> {
+    let owned = webhook.clone();
+    let read = move |db: &Reader<'_>| Ok((account::find(db)?.timezone, team_names(db, &owned)?));
+    let (zone, teams) = visitor.read(read).await?;
     let page = SecretPage {
         frame: visitor.frame(title, Section::Webhooks),
-        url: shown::short_url(&webhook.url),
+        url: display::short_url(&webhook.url),
         value: secret.reveal(),
-        events: shown::events_in_short(&webhook),
+        events: display::events_summary(&webhook),
         zone,
         now: visitor.app().clock.now(),
         teams,
         webhook,
     };
-    show(StatusCode::OK, &page)
+    render(StatusCode::OK, &page)
 }
 
-/// The names of the teams a webhook is for; none if it is for all.
+/// The names of a webhook's teams; none if it is for all teams.
 pub(super) fn team_names(db: &Reader<'_>, webhook: &Webhook) -> Result<Vec<String>> {
-    let names = named(db, webhook)?;
-    let teams = webhook.team_ids.iter().flat_map(|Listed(teams)| teams);
-    Ok(teams.map(|id| names.or_id(&id.to_string()).to_owned()).collect())
+    let names = load_names(db, webhook)?;
+    let teams = webhook.team_ids.iter().flat_map(|SpaceSeparated(teams)| teams);
+    Ok(teams.map(|id| names.get_or_id(&id.to_string()).to_owned()).collect())
 }
 
-pub(super) async fn edit(visitor: Keeper, At(id): At<WebhookId>) -> Outcome<Response> {
+pub(super) async fn edit(
+    visitor: WebhookAdmin,
+    PathParams(id): PathParams<WebhookId>,
+) -> PageResult<Response> {
     let webhook = visitor.read(move |db| webhook::find(db, id)).await?;
-    visitor.fresh(&format!("{}/edit", place(&webhook)))?;
-    let typed = Typed::of(&webhook);
-    show_form(&visitor, typed, Faults::default(), String::new(), Some(webhook)).await
+    visitor.require_recent_password(&format!("{}/edit", webhook_path(&webhook)))?;
+    let input = FormInput::of(&webhook);
+    show_form(&visitor, input, Faults::default(), String::new(), Some(webhook)).await
 }
 
-pub(super) async fn save(At(id): At<WebhookId>, Sent { visitor, form }: Sent) -> Outcome<Response> {
+pub(super) async fn save(
+    PathParams(id): PathParams<WebhookId>,
+    PostedForm { visitor, form }: PostedForm,
+) -> PageResult<Response> {
     let before = visitor.read(move |db| webhook::find(db, id)).await?;
-    visitor.fresh(&format!("{}/edit", place(&before)))?;
-    let (mut typed, now) = (Typed::read(&form), Typed::of(&before).shown);
-    if typed.shown != now {
-        typed.shown = now;
-        let faults = Faults::changed_meanwhile();
-        return show_form(&visitor, typed, faults, String::new(), Some(before)).await;
+    visitor.require_recent_password(&format!("{}/edit", webhook_path(&before)))?;
+    let (mut input, current) = (FormInput::read(&form), FormInput::of(&before).fingerprint);
+    if input.fingerprint != current {
+        input.fingerprint = current;
+        let faults = Faults::edit_conflict();
+        return show_form(&visitor, input, faults, String::new(), Some(before)).await;
     }
-    let NewWebhook { url, events, description, team_ids, ordering } = match typed.webhook() {
-        Ok(wanted) => wanted,
+    let NewWebhook { url, events, description, team_ids, ordering } = match input.validate() {
+        Ok(webhook) => webhook,
         Err(faults) => {
-            return show_form(&visitor, typed, faults, String::new(), Some(before)).await;
+            return show_form(&visitor, input, faults, String::new(), Some(before)).await;
         }
     };
     let change = WebhookChange {
@@ -389,12 +404,12 @@ pub(super) async fn save(At(id): At<WebhookId>, Sent { visitor, form }: Sent) ->
         team_ids: team_ids.map_or(Change::Clear, Change::Set),
         ordering,
     };
-    let means = means(&visitor);
-    let save = move |tx: &Tx<'_>| edit::change(tx, &means, id, &Expected::Anything, change);
+    let context = edit_context(&visitor);
+    let save = move |tx: &Tx<'_>| edit::change(tx, &context, id, &IfMatch::Absent, change);
     match visitor.write(save).await {
-        Ok(webhook) => Ok(see_other(&format!("{}?done=saved", place(&webhook)))),
+        Ok(webhook) => Ok(see_other(&format!("{}?done=saved", webhook_path(&webhook)))),
         Err(error) if is_fault(&error) => {
-            show_form(&visitor, typed, Faults::from(&error), String::new(), Some(before)).await
+            show_form(&visitor, input, Faults::from(&error), String::new(), Some(before)).await
         }
         Err(error) => Err(error.into()),
     }
@@ -404,46 +419,48 @@ pub(super) async fn save(At(id): At<WebhookId>, Sent { visitor, form }: Sent) ->
 mod tests {
     use super::*;
 
-    fn read(query: &str) -> Typed {
-        Typed::read(&Form::parse(query.as_bytes()).unwrap())
+    fn read(query: &str) -> FormInput {
+        FormInput::read(&Form::parse(query.as_bytes()).unwrap())
     }
 
     #[test]
-    fn every_fault_is_told_at_once() {
-        let faults = read("team_ids=nobody&ordering=odd&description=%00").webhook().unwrap_err();
+    fn all_errors_are_reported_at_once() {
+        let faults = read("team_ids=nobody&ordering=odd&description=%00").validate().unwrap_err();
         for field in ["url", "events", "team_ids", "ordering", "description"] {
             assert!(!faults.at(field).is_empty(), "{field}");
         }
     }
 
     #[test]
-    fn what_is_meant_anyway_is_not_asked_for_twice() {
-        let wishes = |query: &str| read(query).wishes();
+    fn included_patterns_are_left_out() {
+        let patterns = |query: &str| read(query).patterns();
         assert_eq!(
-            wishes("events=team.created&events=team.*&events=user.joined"),
+            patterns("events=team.created&events=team.*&events=user.joined"),
             ["team.*", "user.joined"]
         );
-        assert_eq!(wishes("events=team.*&events=*&events=event.created"), ["*"]);
-        assert_eq!(wishes("events=odd&events=team.*"), ["odd", "team.*"]);
+        assert_eq!(patterns("events=team.*&events=*&events=event.created"), ["*"]);
+        assert_eq!(patterns("events=odd&events=team.*"), ["odd", "team.*"]);
     }
 
     #[test]
-    fn what_was_typed_comes_back_through_a_link() {
+    fn form_values_survive_a_round_trip_through_the_link() {
         let link =
             read("url=https://a.example/?x%3D1&events=*&events=team.*&description=a+%26b").link();
-        assert_eq!(crate::web::visitor::own_path(&link), link);
+        assert_eq!(crate::web::visitor::safe_redirect_path(&link), link);
         let again = read(link.split_once('?').unwrap().1);
         assert_eq!(
             (again.url.as_str(), again.description.as_str()),
             ("https://a.example/?x=1", "a &b")
         );
-        assert!(again.has("*") && again.has("team.*") && again.is("parallel"));
+        assert!(
+            again.has_event("*") && again.has_event("team.*") && again.has_ordering("parallel")
+        );
     }
 
     #[test]
-    fn every_kind_has_its_sort() {
-        let sorts = sorts();
-        assert_eq!(sorts.iter().map(|sort| sort.kinds.len()).sum::<usize>(), kinds::KINDS.len());
-        assert!(sorts.iter().all(|sort| kinds::is_wish(&sort.wish)));
+    fn every_kind_is_in_a_group() {
+        let groups = kind_groups();
+        assert_eq!(groups.iter().map(|group| group.kinds.len()).sum::<usize>(), kinds::KINDS.len());
+        assert!(groups.iter().all(|group| kinds::is_known_pattern(&group.pattern)));
     }
 }

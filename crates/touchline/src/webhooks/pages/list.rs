@@ -1,4 +1,4 @@
-//! The webhooks of a club.
+//! The list of a club's webhooks.
 
 use askama::Template;
 use axum::response::Response;
@@ -6,31 +6,30 @@ use http::StatusCode;
 use kit::Timestamp;
 use store::Reader;
 
-use super::shown::{self, Bar};
-use super::{Keeper, show};
+use super::display::{self, DayChart};
+use super::{WebhookAdmin, render};
 use crate::error::Result;
 use crate::ids::WebhookId;
 use crate::paging::{Order, Page};
-use crate::web::leaf::{Asked, Leaf};
 use crate::web::page::{Frame, Section};
-use crate::web::visitor::Outcome;
+use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::visitor::PageResult;
 use crate::webhooks::webhook::{Reason, Status, Webhook};
 use crate::webhooks::{edit, summary};
 
-/// What is said after something was done.
-const DONE: [(&str, &str); 1] =
-    [("deleted", "The webhook was deleted, with all that was known of its deliveries.")];
+/// The messages after an action.
+const DONE: [(&str, &str); 1] = [("deleted", "The webhook and its delivery history were deleted.")];
 
 /// A webhook as it is listed.
 struct Row {
     url: String,
     events: String,
-    state: (&'static str, &'static str),
-    why: &'static str,
-    bar: Bar,
-    /// Deliveries that were given up.
+    badge: (&'static str, &'static str),
+    disabled_text: &'static str,
+    chart: DayChart,
+    /// How many deliveries have failed for good.
     failed: i64,
-    last: Option<Timestamp>,
+    last_delivery_at: Option<Timestamp>,
     webhook: Webhook,
 }
 
@@ -44,52 +43,52 @@ struct ListPage {
     now: Timestamp,
 }
 
-/// Which webhooks the list can be narrowed to, with the label of the choice.
+/// The states that the list can be filtered by, with their labels.
 const STATES: [(&str, &str); 2] =
     [("failing", "Failing"), ("turned_off", "Turned off by Touchline")];
 
-/// Whether a webhook is in a state that the list is narrowed to.
+/// Whether a webhook is in this state.
 fn is_in(webhook: &Webhook, state: &str) -> bool {
     match state {
         "failing" => webhook.status == Status::Enabled && webhook.failing_since.is_some(),
         "turned_off" => {
-            webhook.status == Status::Disabled && webhook.disabled_reason != Some(Reason::ByHand)
+            webhook.status == Status::Disabled && webhook.disabled_reason != Some(Reason::Manual)
         }
         _ => true,
     }
 }
 
-pub(super) async fn list(visitor: Keeper) -> Outcome<Response> {
-    let asked = Asked::of(&visitor, Order::Desc)?;
-    let state = asked.form.text("state").to_owned();
-    let wanted = state.clone();
-    let read = move |db: &Reader<'_>, asked: &Page<WebhookId>| page(db, &wanted, asked);
-    let Leaf { rows, next } = Leaf::read(&visitor, &asked, read).await?;
+pub(super) async fn list(visitor: WebhookAdmin) -> PageResult<Response> {
+    let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
+    let state = request.form.text("state").to_owned();
+    let filter = state.clone();
+    let read = move |db: &Reader<'_>, position: &Page<WebhookId>| page(db, &filter, position);
+    let RowPage { rows, next } = RowPage::read(&visitor, &request, read).await?;
     let rows = visitor.read(move |db| rows.into_iter().map(|one| row(db, one)).collect()).await?;
     let frame = visitor.frame("Webhooks", Section::Webhooks);
-    let frame = frame.flash(visitor.guest.done(&DONE));
-    show(StatusCode::OK, &ListPage { frame, rows, next, state, now: visitor.app().clock.now() })
+    let frame = frame.flash(visitor.guest.done_flash(&DONE));
+    render(StatusCode::OK, &ListPage { frame, rows, next, state, now: visitor.app().clock.now() })
 }
 
-/// A page of the webhooks, the newest first. An account has few enough to look at all.
+/// A page of the webhooks, newest first. An account has at most 1,000, so all are read.
 fn page(db: &Reader<'_>, state: &str, page: &Page<WebhookId>) -> Result<Vec<Webhook>> {
-    let after = page.after(WebhookId::LEAST, WebhookId::GREATEST);
-    let mut all = edit::all(db)?;
+    let after = page.after(WebhookId::MIN, WebhookId::MAX);
+    let mut all = edit::list_all(db)?;
     all.retain(|webhook| webhook.id < after && is_in(webhook, state));
     all.reverse();
-    all.truncate(usize::try_from(page.fetch()).unwrap_or(usize::MAX));
+    all.truncate(usize::try_from(page.fetch_limit()).unwrap_or(usize::MAX));
     Ok(all)
 }
 
 fn row(db: &Reader<'_>, webhook: Webhook) -> Result<Row> {
     Ok(Row {
-        url: shown::short_url(&webhook.url),
-        events: shown::events_in_short(&webhook),
-        state: shown::state(&webhook),
-        why: shown::why(&webhook),
-        bar: Bar::new(&summary::day(db, webhook.id)?),
-        failed: summary::open(db, webhook.id)?.failed,
-        last: summary::last(db, webhook.id)?,
+        url: display::short_url(&webhook.url),
+        events: display::events_summary(&webhook),
+        badge: display::webhook_badge(&webhook),
+        disabled_text: display::disabled_text(&webhook),
+        chart: DayChart::new(&summary::day(db, webhook.id)?),
+        failed: summary::count_undelivered(db, webhook.id)?.failed,
+        last_delivery_at: summary::last_delivery_at(db, webhook.id)?,
         webhook,
     })
 }

@@ -1,12 +1,12 @@
-//! The pages on which admins look after webhooks.
+//! The pages on which admins manage webhooks.
 
-mod care;
+mod actions;
 mod delivery;
 mod detail;
 mod form;
 mod list;
 mod replay;
-mod shown;
+mod display;
 
 use axum::Router;
 use axum::response::Response;
@@ -14,23 +14,23 @@ use axum::routing::{get, post};
 use http::StatusCode;
 use store::Reader;
 
-use super::edit::Means;
+use super::edit::EditContext;
 use super::webhook::Webhook;
-use crate::accounts::permits::WebhooksManage;
-use crate::accounts::rights::Reach;
+use crate::accounts::permissions::WebhooksManage;
+use crate::accounts::rights::TeamAccess;
 use crate::app::App;
 use crate::error::Result;
 use crate::names::Names;
 use crate::web::page;
-use crate::web::visitor::{Outcome, Posted, Visitor};
+use crate::web::visitor::{PageResult, Visitor, VisitorForm};
 
-/// Where webhooks are listed.
+/// The path of the list of webhooks.
 const LIST: &str = "/admin/webhooks";
 
-/// Somebody who may have webhooks.
-type Keeper = Visitor<WebhooksManage>;
-/// And a form of theirs.
-type Sent = Posted<WebhooksManage>;
+/// A visitor who can manage webhooks.
+type WebhookAdmin = Visitor<WebhooksManage>;
+/// A form sent by such a visitor.
+type PostedForm = VisitorForm<WebhooksManage>;
 
 /// The routes of webhooks.
 pub fn router() -> Router<App> {
@@ -39,35 +39,35 @@ pub fn router() -> Router<App> {
         .route("/admin/webhooks/new", get(form::new).post(form::create))
         .route("/admin/webhooks/{id}", get(detail::one))
         .route("/admin/webhooks/{id}/edit", get(form::edit).post(form::save))
-        .route("/admin/webhooks/{id}/test", post(care::test))
-        .route("/admin/webhooks/{id}/rotate", get(care::ask_rotate).post(care::rotate))
-        .route("/admin/webhooks/{id}/off", get(care::ask_off).post(care::off))
-        .route("/admin/webhooks/{id}/on", post(care::on))
-        .route("/admin/webhooks/{id}/replay", get(replay::ask).post(replay::replay))
-        .route("/admin/webhooks/{id}/delete", get(care::ask_delete).post(care::delete))
+        .route("/admin/webhooks/{id}/test", post(actions::test))
+        .route("/admin/webhooks/{id}/rotate", get(actions::confirm_rotate).post(actions::rotate))
+        .route("/admin/webhooks/{id}/off", get(actions::confirm_off).post(actions::turn_off))
+        .route("/admin/webhooks/{id}/on", post(actions::turn_on))
+        .route("/admin/webhooks/{id}/replay", get(replay::replay_page).post(replay::replay))
+        .route("/admin/webhooks/{id}/delete", get(actions::confirm_delete).post(actions::delete))
         .route("/admin/webhooks/{id}/deliveries/{delivery}", get(delivery::one))
-        .route("/admin/webhooks/{id}/deliveries/{delivery}/again", post(delivery::again))
+        .route("/admin/webhooks/{id}/deliveries/{delivery}/again", post(delivery::redeliver))
 }
 
-/// Sends a page.
-fn show<T: askama::Template>(status: StatusCode, page: &T) -> Outcome<Response> {
+/// Renders a page.
+fn render<T: askama::Template>(status: StatusCode, page: &T) -> PageResult<Response> {
     Ok(page::html(status, page)?)
 }
 
-/// What a visitor needs to make or change webhooks.
-fn means(visitor: &Keeper) -> Means {
-    Means::of(visitor.app(), None, Reach::Everywhere)
+/// The context for creating and changing webhooks.
+fn edit_context(visitor: &WebhookAdmin) -> EditContext {
+    EditContext::new(visitor.app(), None, TeamAccess::AllTeams)
 }
 
-/// The page of a webhook.
-fn place(webhook: &Webhook) -> String {
+/// The path of a webhook's page.
+fn webhook_path(webhook: &Webhook) -> String {
     format!("{LIST}/{}", webhook.id)
 }
 
-/// The names of whoever made a webhook and of the teams it is for.
-fn named(db: &Reader<'_>, webhook: &Webhook) -> Result<Names> {
+/// Loads the names of a webhook's creator, app and teams.
+fn load_names(db: &Reader<'_>, webhook: &Webhook) -> Result<Names> {
     let teams = webhook.team_ids.iter().flat_map(|teams| &teams.0).map(ToString::to_string);
     let app = webhook.creator_app.iter().cloned();
     let ids: Vec<_> = teams.chain(app).chain([webhook.creator.clone()]).collect();
-    Names::of(db, ids.iter().map(String::as_str))
+    Names::load(db, ids.iter().map(String::as_str))
 }

@@ -1,4 +1,4 @@
-//! Sending to a webhook again: what failed, a time range, or sequence numbers.
+//! The page for a replay: failed deliveries, a time range, or a range of sequence numbers.
 
 use askama::Template;
 use axum::response::Response;
@@ -6,24 +6,24 @@ use http::StatusCode;
 use kit::{LocalTime, Timestamp, Zone};
 use store::{Reader, Tx};
 
-use super::{Keeper, Sent, place, show, shown};
+use super::{PostedForm, WebhookAdmin, display, render, webhook_path};
 use crate::accounts::account;
 use crate::error::{Code, Result};
 use crate::ids::WebhookId;
 use crate::web::form::{Faults, Form};
 use crate::web::page::{Frame, Section};
-use crate::web::path::At;
-use crate::web::visitor::{Outcome, see_other};
+use crate::web::path::PathParams;
+use crate::web::visitor::{PageResult, see_other};
 use crate::webhooks::access::Manager;
-use crate::webhooks::asking::{self, Part};
-use crate::webhooks::summary::{self, Open};
+use crate::webhooks::actions::{self, ReplayRange};
+use crate::webhooks::summary::{self, Undelivered};
 use crate::webhooks::webhook::{self, Status, Webhook};
 
-const TURNED: &str = "The end comes before this.";
+const START_AFTER_END: &str = "The start must not be after the end.";
 
-/// What was typed.
+/// The values of the form.
 #[derive(Debug, Default)]
-struct Typed {
+struct FormInput {
     what: String,
     from: String,
     to: String,
@@ -32,7 +32,7 @@ struct Typed {
     missed: bool,
 }
 
-impl Typed {
+impl FormInput {
     fn read(form: &Form) -> Self {
         let text = |name: &str| form.text(name).to_owned();
         Self {
@@ -41,87 +41,94 @@ impl Typed {
             to: text("to"),
             first: text("first"),
             last: text("last"),
-            missed: form.ticked("missed"),
+            missed: form.is_checked("missed"),
         }
     }
 
-    fn is(&self, what: &str) -> bool {
+    fn is_selected(&self, what: &str) -> bool {
         self.what == what
     }
 
-    /// The part of the log that is meant and whether only what did not arrive is, or what is wrong.
-    fn part(
+    /// Validates the form. Returns the part of the log, and whether to skip successful deliveries.
+    fn range(
         &self,
-        open: &Open,
+        undelivered: &Undelivered,
         zone: &Zone,
         now: Timestamp,
-    ) -> std::result::Result<(Part, bool), Faults> {
+    ) -> std::result::Result<(ReplayRange, bool), Faults> {
         let mut faults = Faults::default();
-        let other = "Clear this field, or choose the option it belongs to.";
+        let wrong_option = "Clear this field, or choose the option it belongs to.";
         if self.what != "time" && !(self.from.is_empty() && self.to.is_empty()) {
-            faults.add("from", other);
+            faults.add("from", wrong_option);
         }
         if self.what != "numbers" && !(self.first.is_empty() && self.last.is_empty()) {
-            faults.add("first", other);
+            faults.add("first", wrong_option);
         }
-        let part = match self.what.as_str() {
+        let range = match self.what.as_str() {
             "failed" => {
-                let part = open.numbers.map(|(first, last)| Part::Numbers(first, last));
-                if part.is_none() {
-                    faults.add("what", "Nothing has failed.");
+                let range = undelivered
+                    .failed_range
+                    .map(|(first, last)| ReplayRange::Sequences(first, last));
+                if range.is_none() {
+                    faults.add("what", "No deliveries have failed.");
                 }
-                part.map(|part| (part, true))
+                range.map(|range| (range, true))
             }
             "time" => {
-                let from = moment(&self.from, zone);
-                let to = if self.to.is_empty() { Some(now) } else { moment(&self.to, zone) };
-                for (name, known) in [("from", from), ("to", to)] {
-                    if known.is_none() {
-                        faults.add(name, "Write it like 2026-09-05T18:30.");
+                let from = parse_local_time(&self.from, zone);
+                let to =
+                    if self.to.is_empty() { Some(now) } else { parse_local_time(&self.to, zone) };
+                for (name, time) in [("from", from), ("to", to)] {
+                    if time.is_none() {
+                        faults.add(name, "Enter a date and time, for example 2026-09-05T18:30.");
                     }
                 }
-                let why = if self.to.is_empty() { "This is still to come." } else { TURNED };
-                let part = in_order(from.zip(to), ("from", why), &mut faults);
-                part.map(|(from, to)| (Part::Time(from, to), self.missed))
+                let error = if self.to.is_empty() {
+                    "This time is in the future."
+                } else {
+                    START_AFTER_END
+                };
+                let range = check_order(from.zip(to), ("from", error), &mut faults);
+                range.map(|(from, to)| (ReplayRange::Time(from, to), self.missed))
             }
             "numbers" => {
                 let number = |text: &str| text.parse().ok().filter(|number| *number > 0);
                 let first: Option<i64> = number(&self.first);
                 let last = if self.last.is_empty() { Some(i64::MAX) } else { number(&self.last) };
-                for (name, known) in [("first", first), ("last", last)] {
-                    if known.is_none() {
-                        faults.add(name, "Write a number, 1 or more.");
+                for (name, sequence) in [("first", first), ("last", last)] {
+                    if sequence.is_none() {
+                        faults.add(name, "Enter a number that is 1 or more.");
                     }
                 }
-                let part = in_order(first.zip(last), ("first", TURNED), &mut faults);
-                part.map(|(first, last)| (Part::Numbers(first, last), self.missed))
+                let range = check_order(first.zip(last), ("first", START_AFTER_END), &mut faults);
+                range.map(|(first, last)| (ReplayRange::Sequences(first, last), self.missed))
             }
             _ => {
-                faults.add("what", "Choose what the webhook is told again.");
+                faults.add("what", "Choose what to send again.");
                 None
             }
         };
-        part.filter(|_| faults.is_empty()).ok_or(faults)
+        range.filter(|_| faults.is_empty()).ok_or(faults)
     }
 }
 
-/// Two ends of which the first does not come after the last.
-fn in_order<T: Ord>(
-    ends: Option<(T, T)>,
-    (first, why): (&str, &str),
+/// Adds an error to a field if the start of a range is after its end.
+fn check_order<T: Ord>(
+    range: Option<(T, T)>,
+    (field, error): (&str, &str),
     faults: &mut Faults,
 ) -> Option<(T, T)> {
-    let turned = ends.as_ref().is_some_and(|(first, last)| first > last);
-    if turned {
-        faults.add(first, why);
+    let is_reversed = range.as_ref().is_some_and(|(first, last)| first > last);
+    if is_reversed {
+        faults.add(field, error);
     }
-    ends.filter(|_| !turned)
+    range.filter(|_| !is_reversed)
 }
 
-/// A moment in the club's zone.
-fn moment(text: &str, zone: &Zone) -> Option<Timestamp> {
+/// Parses a local time in the club's time zone.
+fn parse_local_time(text: &str, zone: &Zone) -> Option<Timestamp> {
     let local: LocalTime = text.parse().ok()?;
-    zone.nearest(local)
+    zone.resolve(local)
 }
 
 #[derive(Template)]
@@ -129,77 +136,89 @@ fn moment(text: &str, zone: &Zone) -> Option<Timestamp> {
 struct ReplayPage {
     frame: Frame,
     url: String,
-    place: String,
-    typed: Typed,
+    webhook_href: String,
+    input: FormInput,
     faults: Faults,
-    open: Open,
-    /// How far the webhook has come in the log, and where the log begins.
+    undelivered: Undelivered,
+    /// The webhook's position in the log, and the oldest sequence number of the log.
     position: i64,
     oldest: i64,
-    on: bool,
+    is_enabled: bool,
     zone_name: String,
 }
 
-/// What the page is about.
-struct Look {
+/// What the page needs from the database.
+struct PageData {
     webhook: Webhook,
-    open: Open,
+    undelivered: Undelivered,
     oldest: i64,
     zone: Zone,
 }
 
-fn look(db: &Reader<'_>, id: WebhookId) -> Result<Look> {
-    let webhook = webhook::find(db, id)?;
-    let open = summary::open(db, id)?;
-    Ok(Look { webhook, open, oldest: asking::oldest(db)?, zone: account::find(db)?.timezone })
+fn load(db: &Reader<'_>, id: WebhookId) -> Result<PageData> {
+    Ok(PageData {
+        webhook: webhook::find(db, id)?,
+        undelivered: summary::count_undelivered(db, id)?,
+        oldest: actions::oldest_sequence(db)?,
+        zone: account::find(db)?.timezone,
+    })
 }
 
-pub(super) async fn ask(visitor: Keeper, At(id): At<WebhookId>) -> Outcome<Response> {
-    let looked = visitor.read(move |db| look(db, id)).await?;
-    let what = if looked.open.numbers.is_some() { "failed" } else { "time" };
-    let typed = Typed { what: what.to_owned(), ..Typed::default() };
-    show_form(&visitor, looked, typed, Faults::default())
+pub(super) async fn replay_page(
+    visitor: WebhookAdmin,
+    PathParams(id): PathParams<WebhookId>,
+) -> PageResult<Response> {
+    let data = visitor.read(move |db| load(db, id)).await?;
+    let what = if data.undelivered.failed_range.is_some() { "failed" } else { "time" };
+    let input = FormInput { what: what.to_owned(), ..FormInput::default() };
+    show_form(&visitor, data, input, Faults::default())
 }
 
-fn show_form(visitor: &Keeper, looked: Look, typed: Typed, faults: Faults) -> Outcome<Response> {
-    let Look { webhook, open, oldest, zone } = looked;
+fn show_form(
+    visitor: &WebhookAdmin,
+    data: PageData,
+    input: FormInput,
+    faults: Faults,
+) -> PageResult<Response> {
+    let PageData { webhook, undelivered, oldest, zone } = data;
     let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let page = ReplayPage {
         frame: visitor.frame("Replay", Section::Webhooks),
-        url: shown::short_url(&webhook.url),
-        place: place(&webhook),
-        typed,
+        url: display::short_url(&webhook.url),
+        webhook_href: webhook_path(&webhook),
+        input,
         faults,
-        open,
+        undelivered,
         position: webhook.position,
         oldest,
-        on: webhook.status == Status::Enabled,
+        is_enabled: webhook.status == Status::Enabled,
         zone_name: zone.name().to_owned(),
     };
-    show(status, &page)
+    render(status, &page)
 }
 
 pub(super) async fn replay(
-    At(id): At<WebhookId>,
-    Sent { visitor, form }: Sent,
-) -> Outcome<Response> {
-    let looked = visitor.read(move |db| look(db, id)).await?;
-    let typed = Typed::read(&form);
+    PathParams(id): PathParams<WebhookId>,
+    PostedForm { visitor, form }: PostedForm,
+) -> PageResult<Response> {
+    let data = visitor.read(move |db| load(db, id)).await?;
+    let input = FormInput::read(&form);
     let now = visitor.app().clock.now();
-    let (part, missed) = match typed.part(&looked.open, &looked.zone, now) {
-        Ok(part) => part,
-        Err(faults) => return show_form(&visitor, looked, typed, faults),
+    let (range, missed) = match input.range(&data.undelivered, &data.zone, now) {
+        Ok(range) => range,
+        Err(faults) => return show_form(&visitor, data, input, faults),
     };
-    let replay = move |tx: &Tx<'_>| asking::replay(tx, &Manager::everywhere(), id, part, missed);
+    let replay =
+        move |tx: &Tx<'_>| actions::replay(tx, &Manager::unrestricted(), id, range, missed);
     match visitor.write(replay).await {
-        Ok(_) => Ok(see_other(&format!("{}?done=replay", place(&looked.webhook)))),
+        Ok(_) => Ok(see_other(&format!("{}?done=replay", webhook_path(&data.webhook)))),
         Err(error)
             if matches!(
                 error.code,
                 Code::ValidationFailed | Code::Gone | Code::Conflict | Code::InvalidState
             ) =>
         {
-            show_form(&visitor, looked, typed, Faults::from(&error))
+            show_form(&visitor, data, input, Faults::from(&error))
         }
         Err(error) => Err(error.into()),
     }
@@ -210,18 +229,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_typed_is_a_part_of_the_log() {
-        let open = Open { pending: 0, failed: 2, numbers: Some((7, 9)) };
+    fn the_form_selects_a_part_of_the_log() {
+        let undelivered = Undelivered { pending: 0, failed: 2, failed_range: Some((7, 9)) };
         let zone: Zone = "Europe/Lisbon".parse().unwrap();
         let now: Timestamp = "2026-09-05T10:00:00Z".parse().unwrap();
         let read = |query: &str| {
-            Typed::read(&Form::parse(query.as_bytes()).unwrap()).part(&open, &zone, now)
+            FormInput::read(&Form::parse(query.as_bytes()).unwrap()).range(&undelivered, &zone, now)
         };
-        assert!(matches!(read("what=failed"), Ok((Part::Numbers(7, 9), true))));
-        assert!(matches!(read("what=numbers&first=3"), Ok((Part::Numbers(3, i64::MAX), false))));
+        assert!(matches!(read("what=failed"), Ok((ReplayRange::Sequences(7, 9), true))));
+        assert!(matches!(
+            read("what=numbers&first=3"),
+            Ok((ReplayRange::Sequences(3, i64::MAX), false))
+        ));
         let time = read("what=time&from=2026-09-05T10:00&missed=yes").unwrap();
-        assert!(matches!(time, (Part::Time(from, to), true) if from < now && to == now));
-        for wrong in [
+        assert!(matches!(time, (ReplayRange::Time(from, to), true) if from < now && to == now));
+        for invalid in [
             "",
             "what=odd",
             "what=numbers&first=0",
@@ -230,7 +252,7 @@ mod tests {
             "what=time&from=2026-09-05T10:00&to=2026-09-05T09:59",
             "what=time&from=now",
         ] {
-            assert!(read(wrong).is_err(), "{wrong}");
+            assert!(read(invalid).is_err(), "{invalid}");
         }
     }
 }

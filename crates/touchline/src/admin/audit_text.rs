@@ -1,0 +1,260 @@
+//! Turns audit entries into text: an action into a label, its details into a list of changed fields.
+
+use serde_json::{Map, Value};
+
+/// Longer values are truncated.
+const MAX_VALUE_CHARS: usize = 300;
+/// Fields that mean nothing to a reader.
+const HIDDEN_FIELDS: [&str; 6] =
+    ["object", "id", "account_id", "created_at", "updated_at", "version"];
+
+/// The details of an entry.
+#[derive(Debug, PartialEq, Eq)]
+pub enum EntryDetails {
+    /// The details were erased, because they were about a person.
+    Erased,
+    /// There are no details, or none that can be read.
+    Empty,
+    /// The fields with their values, and their previous values where known.
+    Fields(Vec<FieldChange>),
+}
+
+/// A field and its values.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FieldChange {
+    pub name: String,
+    pub before: Option<String>,
+    pub after: String,
+}
+
+/// The label of an action: `api_key.revoked` becomes "API key revoked".
+pub fn action_label(action: &str) -> String {
+    let (object, verb) = action.split_once('.').unwrap_or((action, ""));
+    if let ("webhook", Some(label)) = (object, webhook_action_label(verb)) {
+        return label.to_owned();
+    }
+    let object = match object {
+        "api_key" => "API key",
+        "oauth_app" => "OAuth app",
+        "oauth_grant" => "App access",
+        "oauth_secret" => "App secret",
+        "oauth_consent" => "App consent",
+        "oauth_client" => "App",
+        "oauth_code" => "App code",
+        "oauth_token" => "App token",
+        "rsvp" => "RSVP",
+        "totp" => "Two-step sign-in",
+        other => return capitalize(&replace_underscores(&format!("{other} {verb}"))),
+    };
+    format!("{object} {}", replace_underscores(verb)).trim_end().to_owned()
+}
+
+/// The label of an action on a webhook, in the words of the webhook pages.
+fn webhook_action_label(verb: &str) -> Option<&'static str> {
+    Some(match verb {
+        "created" => "Webhook added",
+        "updated" => "Webhook changed",
+        "enabled" => "Webhook turned on",
+        "disabled" => "Webhook turned off",
+        "tested" => "Webhook tested",
+        "redelivered" => "Delivery resent",
+        "replayed" => "Webhook events replayed",
+        "secret_rotated" => "Webhook secret replaced",
+        _ => return None,
+    })
+}
+
+/// Formats the details of an entry. `None` means that they were erased.
+pub fn describe_details(details: Option<&str>) -> EntryDetails {
+    let Some(text) = details else { return EntryDetails::Erased };
+    let json = match serde_json::from_str(text) {
+        Ok(Value::Object(json)) => json,
+        Ok(Value::Null) | Err(_) => return EntryDetails::Empty,
+        Ok(other) => Map::from_iter([("value".to_owned(), other)]),
+    };
+    let fields = field_changes(json);
+    if fields.is_empty() { EntryDetails::Empty } else { EntryDetails::Fields(fields) }
+}
+
+/// Details have one of three shapes: `{before, after}`, `{object, previous}`, or the fields themselves, with
+/// or without `previous`.
+fn field_changes(mut json: Map<String, Value>) -> Vec<FieldChange> {
+    if let (Some(Value::Object(before)), Some(Value::Object(after))) =
+        (json.get("before"), json.get("after"))
+    {
+        return diff_fields(before, after);
+    }
+    let previous = json.remove("previous");
+    let object = match json.remove("object") {
+        Some(Value::Object(object)) => object,
+        Some(other) => {
+            json.insert("object".to_owned(), other);
+            json
+        }
+        None => json,
+    };
+    match previous {
+        Some(Value::Object(previous)) if !previous.is_empty() => {
+            let current = |name: &String| object.get(name).map_or_else(empty_label, format_value);
+            let changed = previous.iter().map(|(name, before)| FieldChange {
+                name: capitalize(&replace_underscores(name)),
+                before: Some(format_value(before)),
+                after: current(name),
+            });
+            changed.collect()
+        }
+        // A single field, with its previous value in `previous`.
+        Some(before) if !before.is_null() && !before.is_object() && object.len() == 1 => {
+            let field = |(name, after): (&String, &Value)| FieldChange {
+                name: capitalize(&replace_underscores(name)),
+                before: Some(format_value(&before)),
+                after: format_value(after),
+            };
+            object.iter().map(field).collect()
+        }
+        _ => list_fields(&object),
+    }
+}
+
+/// The fields that differ between two states.
+fn diff_fields(before: &Map<String, Value>, after: &Map<String, Value>) -> Vec<FieldChange> {
+    let changed = before.iter().filter(|(name, value)| after.get(*name) != Some(value));
+    let field = |(name, value): (&String, &Value)| FieldChange {
+        name: capitalize(&replace_underscores(name)),
+        before: Some(format_value(value)),
+        after: after.get(name).map_or_else(empty_label, format_value),
+    };
+    changed.map(field).collect()
+}
+
+fn list_fields(object: &Map<String, Value>) -> Vec<FieldChange> {
+    let is_visible = |(name, value): &(&String, &Value)| {
+        let empty = value.is_null()
+            || value.as_object().is_some_and(Map::is_empty)
+            || value.as_array().is_some_and(Vec::is_empty);
+        !empty && !HIDDEN_FIELDS.contains(&name.as_str())
+    };
+    let field = |(name, value): (&String, &Value)| FieldChange {
+        name: capitalize(&replace_underscores(name)),
+        before: None,
+        after: format_value(value),
+    };
+    object.iter().filter(is_visible).map(field).collect()
+}
+
+fn empty_label() -> String {
+    "nothing".to_owned()
+}
+
+fn format_value(value: &Value) -> String {
+    let text = match value {
+        Value::Null => empty_label(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::String(text) if text.is_empty() => empty_label(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) if values.is_empty() => empty_label(),
+        Value::Array(values) => values.iter().map(format_value).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => format_object(fields),
+        Value::Number(number) => number.to_string(),
+    };
+    if text.chars().count() <= MAX_VALUE_CHARS {
+        return text;
+    }
+    text.chars().take(MAX_VALUE_CHARS).chain(['…']).collect()
+}
+
+/// Formats a nested object, without empty fields and ids: a nested id means nothing to a reader.
+fn format_object(fields: &Map<String, Value>) -> String {
+    let is_visible = |(_, value): &(&String, &Value)| match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty() && !looks_like_id(text),
+        Value::Array(values) => !values.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    };
+    let parts = fields
+        .iter()
+        .filter(is_visible)
+        .map(|(name, value)| format!("{} {}", replace_underscores(name), format_value(value)));
+    let text = parts.collect::<Vec<_>>().join("; ");
+    if text.is_empty() { empty_label() } else { text }
+}
+
+/// Whether a text has the form of an id: a prefix such as `team_`, then 26 letters and digits.
+fn looks_like_id(text: &str) -> bool {
+    let rest = text.split_once('_').map(|(_, rest)| rest);
+    rest.is_some_and(|rest| rest.len() == 26 && rest.bytes().all(|b| b.is_ascii_alphanumeric()))
+}
+
+fn replace_underscores(text: &str) -> String {
+    text.replace('_', " ").trim().to_owned()
+}
+
+fn capitalize(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(chars).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(details: &str) -> Vec<(String, Option<String>, String)> {
+        match describe_details(Some(details)) {
+            EntryDetails::Fields(fields) => {
+                fields.into_iter().map(|field| (field.name, field.before, field.after)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn one(name: &str, before: Option<&str>, after: &str) -> Vec<(String, Option<String>, String)> {
+        vec![(name.to_owned(), before.map(str::to_owned), after.to_owned())]
+    }
+
+    #[test]
+    fn actions_have_readable_labels() {
+        assert_eq!(action_label("api_key.revoked"), "API key revoked");
+        assert_eq!(action_label("team.updated"), "Team updated");
+        assert_eq!(action_label("roster.medical_read"), "Roster medical read");
+        assert_eq!(action_label("webhook.secret_rotated"), "Webhook secret replaced");
+        assert_eq!(action_label("webhook.deleted"), "Webhook deleted");
+        assert_eq!(action_label("odd"), "Odd");
+    }
+
+    #[test]
+    fn changes_list_the_previous_and_the_new_value() {
+        let renamed = r#"{"object":{"id":"team_1","name":"New"},"previous":{"name":"Old"}}"#;
+        assert_eq!(fields(renamed), one("Name", Some("Old"), "New"));
+        assert_eq!(
+            fields(r#"{"tier":"club","previous":"free"}"#),
+            one("Tier", Some("free"), "club")
+        );
+        assert_eq!(fields(r#"{"name":"b","previous":{"name":"a"}}"#), one("Name", Some("a"), "b"));
+        assert_eq!(
+            fields(r#"{"object":{"sport":null},"previous":{"sport":"rugby"}}"#),
+            one("Sport", Some("rugby"), "nothing")
+        );
+    }
+
+    #[test]
+    fn before_and_after_states_are_diffed() {
+        let changed =
+            r#"{"before":{"name":"A","uris":["x"]},"after":{"name":"A","uris":["x","y"]}}"#;
+        assert_eq!(fields(changed), one("Uris", Some("x"), "x, y"));
+    }
+
+    #[test]
+    fn created_objects_are_listed_without_hidden_fields() {
+        let created = r#"{"object":{"object":"team","id":"team_1","name":"A","sport":null,"version":1},"previous":null}"#;
+        assert_eq!(fields(created), one("Name", None, "A"));
+        assert_eq!(fields(r#"{"scopes":["a","b"]}"#), one("Scopes", None, "a, b"));
+        assert_eq!(describe_details(None), EntryDetails::Erased);
+        assert_eq!(describe_details(Some("null")), EntryDetails::Empty);
+        assert_eq!(describe_details(Some("not json")), EntryDetails::Empty);
+        let long = format!(r#"{{"note":"{}"}}"#, "x".repeat(1000));
+        assert_eq!(fields(&long)[0].2.chars().count(), MAX_VALUE_CHARS + 1);
+    }
+}

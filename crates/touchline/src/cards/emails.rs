@@ -1,0 +1,71 @@
+//! Emails to admins about card payments that need attention. They are queued in the same transaction as the event.
+
+use kit::Money;
+use store::Tx;
+
+use super::checkout::Checkout;
+use crate::error::Result;
+use crate::mail::email::enqueue_to_admins;
+use crate::money::payment::{Dispute, Payment, Refund};
+
+/// A payment arrived for an order that could no longer be paid.
+pub(super) fn unmatched_payment_refunded(tx: &Tx<'_>, checkout: &Checkout) -> Result<()> {
+    let text = "The order was cancelled or already paid in the meantime. The money is being refunded to the card \
+        automatically. You don't need to do anything.";
+    queue_unmatched_payment(tx, checkout, text)
+}
+
+/// A payment arrived for a due that was already paid.
+pub(super) fn unmatched_payment_credited(tx: &Tx<'_>, checkout: &Checkout) -> Result<()> {
+    let text = "The due was already paid. The money is kept as credit for the payer's next due. If you prefer to \
+        return it, refund the payment.";
+    queue_unmatched_payment(tx, checkout, text)
+}
+
+/// The paid amount differs from the requested amount.
+pub(super) fn amount_mismatch(tx: &Tx<'_>, checkout: &Checkout) -> Result<()> {
+    let text = "The paid amount differs from the requested amount, so the payment was not recorded. Check the payment at \
+        the payment provider, then refund it there or record it manually.";
+    queue_unmatched_payment(tx, checkout, text)
+}
+
+fn queue_unmatched_payment(tx: &Tx<'_>, checkout: &Checkout, explanation: &str) -> Result<()> {
+    let Checkout { title, subject, currency, amount, .. } = checkout;
+    let amount = Money { minor: *amount, currency: *currency };
+    let text =
+        format!("A card payment of {amount} arrived for {title} ({subject}).\n\n{explanation}\n");
+    enqueue_to_admins(tx, subject, "Card payment could not be matched", &text)
+}
+
+/// A refund to a card failed.
+pub(super) fn refund_failed(tx: &Tx<'_>, refund: &Refund, reason: &str) -> Result<()> {
+    let Refund { subject, currency, amount, .. } = refund;
+    let amount = Money { minor: *amount, currency: *currency };
+    let text = format!(
+        "The refund of {amount} for {subject} to the card failed.\n\nReason from the payment provider: {reason}\n\n\
+         The amount counts as paid again. Refund it in another way, such as by bank transfer, and record that \
+         refund.\n"
+    );
+    enqueue_to_admins(tx, subject, "Card refund failed", &text)
+}
+
+/// A payment is disputed, or the dispute was decided.
+pub(super) fn payment_disputed(tx: &Tx<'_>, payment: &Payment, dispute: Dispute) -> Result<()> {
+    let Payment { subject, currency, amount, .. } = payment;
+    let amount = Money { minor: *amount, currency: *currency };
+    let explanation = match dispute {
+        Dispute::Open => {
+            "The payer's bank wants the money back. Respond to the dispute at the payment provider, which also shows \
+             the deadline. Touchline changes nothing automatically."
+        }
+        Dispute::Won => "The dispute was decided in your favor. You keep the money.",
+        Dispute::Lost => {
+            "The dispute was decided in the payer's favor, and their bank has the money. Record it in Touchline as a \
+             refund with the method \"Other (manual)\"."
+        }
+    };
+    let text = format!(
+        "This email is about the disputed card payment of {amount} for {subject}.\n\n{explanation}\n"
+    );
+    enqueue_to_admins(tx, subject, "Card payment disputed", &text)
+}

@@ -1,0 +1,113 @@
+//! Applies the status of a checkout session: the order or due is paid once, or the payment came too late and is
+//! refunded or kept as credit.
+
+use store::Tx;
+
+use super::checkout::{self, Checkout, Status};
+use super::emails;
+use super::provider::{CheckoutSession, SessionStatus};
+use super::refund_results;
+use super::subject::{Subject, record_payment};
+use crate::error::{Error, Result};
+use crate::ids::{CheckoutId, PaymentId};
+use crate::money::ledger::{self, Book, EntryContext, Movement};
+use crate::money::payment::{self, Method, NewPayment, PaymentDetails, RefundLines, RefundRequest};
+use crate::signals::Publish;
+
+/// Applies the status of a session, and emails the admins if they need to act. Idempotent; sessions can be applied in
+/// any order.
+pub fn apply_session(tx: &Tx<'_>, id: CheckoutId, session: &CheckoutSession) -> Result<()> {
+    let checkout = checkout::find(tx, id)?;
+    let same_session = checkout.session_id.as_ref().is_none_or(|known| *known == session.id);
+    if session.account != Some(tx.account()) || session.checkout != Some(id) || !same_session {
+        return Err(Error::internal(format!("the provider's session does not belong to {id}")));
+    }
+    match (checkout.status, session.status) {
+        // A final status does not change.
+        (Status::Paid | Status::Unmatched, _)
+        | (Status::Expired, SessionStatus::Open | SessionStatus::Expired) => Ok(()),
+        (_, SessionStatus::Paid) => {
+            apply_payment(tx, checkout::record_session(tx, id, session)?, session)
+        }
+        (Status::Open, SessionStatus::Expired) => {
+            checkout::close(tx, checkout, Status::Expired, None).map(drop)
+        }
+        (Status::Open, SessionStatus::Open) => checkout::record_session(tx, id, session).map(drop),
+    }
+}
+
+fn apply_payment(tx: &Tx<'_>, checkout: Checkout, session: &CheckoutSession) -> Result<()> {
+    let subject = Subject::parse(&checkout.subject);
+    let subject = subject.ok_or_else(|| Error::internal("a checkout has an unknown subject"))?;
+    let provider_id = session.payment.clone().unwrap_or_else(|| session.id.clone());
+    // A payment of another amount than requested needs a decision by an admin.
+    if session.money != Some((checkout.currency, checkout.amount)) {
+        return emails::amount_mismatch(tx, &close_unmatched(tx, checkout, None)?);
+    }
+    let outstanding = subject.load_outstanding(tx)?;
+    let is_due = matches!(subject, Subject::Due(_));
+    let payable = outstanding.payable && (is_due || outstanding.amount == checkout.amount);
+    if !payable && !is_due {
+        let payment = record_and_refund(tx, &checkout, provider_id)?;
+        return emails::unmatched_payment_refunded(
+            tx,
+            &close_unmatched(tx, checkout, Some(payment))?,
+        );
+    }
+    let details = PaymentDetails {
+        amount: Some(checkout.amount),
+        method: Method::Card,
+        reference: Some(provider_id.clone()),
+        paid_at: None,
+        provider_id: Some(provider_id),
+    };
+    // Overpayment of a due becomes credit.
+    let payment = record_payment(tx, subject, details)?;
+    if payable {
+        return checkout::close(tx, checkout, Status::Paid, Some(payment)).map(drop);
+    }
+    emails::unmatched_payment_credited(tx, &close_unmatched(tx, checkout, Some(payment))?)
+}
+
+/// Closes a checkout whose payment could not be matched to its order or due.
+fn close_unmatched(
+    tx: &Tx<'_>,
+    checkout: Checkout,
+    payment: Option<PaymentId>,
+) -> Result<Checkout> {
+    let unmatched = checkout::close(tx, checkout, Status::Unmatched, payment)?;
+    tx.publish("payment.unmatched", &unmatched)?;
+    Ok(unmatched)
+}
+
+/// Records a payment for an order that can no longer be paid, together with its refund. Both belong to the checkout,
+/// not to the order.
+fn record_and_refund(tx: &Tx<'_>, checkout: &Checkout, provider_id: String) -> Result<PaymentId> {
+    let (subject, team_id) = (checkout.id.to_string(), checkout.team_id);
+    let context = EntryContext {
+        subject,
+        team_id,
+        person_id: None,
+        payer_id: None,
+        currency: checkout.currency,
+    };
+    let payment = payment::create(
+        tx,
+        NewPayment {
+            context: context.clone(),
+            amount: checkout.amount,
+            overpaid: 0,
+            method: Method::Card,
+            reference: Some(provider_id.clone()),
+            paid_at: None,
+            provider_id: Some(provider_id),
+        },
+    )?;
+    let (amount, reference) = (checkout.amount, payment.id.to_string());
+    let amounts = [(Book::Card, amount), (Book::Credit, -amount)];
+    ledger::post(tx, Movement::Payment, &context, Some(reference), &amounts)?;
+    let reason = Some("Paid after the order could no longer be paid.".to_owned());
+    let request = RefundRequest { amount, method: None, reason, lines: RefundLines::default() };
+    refund_results::refund_unmatched(tx, &payment, request)?;
+    Ok(payment.id)
+}

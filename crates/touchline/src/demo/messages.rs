@@ -1,0 +1,85 @@
+//! The messages of the demo club's coaches and families.
+
+use std::time::Duration;
+
+use store::Tx;
+
+use super::club::SampleTeam;
+use crate::accounts::rights::{SenderIdentity, TeamAccess};
+use crate::error::Result;
+use crate::ids::{MessageId, PersonId, TeamId};
+use crate::if_match::IfMatch;
+use crate::messages::audience::{Audience, AudienceKind};
+use crate::messages::message::{Kind, NewMessage};
+use crate::messages::{posting, receipt};
+use crate::metadata::Metadata;
+use crate::roster::member::Member;
+use crate::roster::membership::Role;
+use crate::teams::team::Team;
+
+/// Posts an announcement that some have read, a scheduled announcement, and a conversation.
+pub(super) fn post_messages(
+    tx: &Tx<'_>,
+    sample: &SampleTeam,
+    team: &Team,
+    roster: &[Member],
+) -> Result<()> {
+    let coach = roster.iter().find(|member| member.role == Role::Coach);
+    let coach = coach.map(|coach| coach.person_id);
+    let body = format!(
+        "Welcome to the new season of **{}**!\n\n- Answer every event, even if you cannot come\n\
+         - Be there at the arrival time, not when the event starts\n- Ask if anything is unclear",
+        sample.name
+    );
+    let welcome = NewMessage {
+        subject: Some("Welcome to the season".to_owned()),
+        pinned: true,
+        ..new_message(team.id, coach, Kind::Announcement, &body)
+    };
+    let welcome = post(tx, welcome)?;
+    let photos = "Home colors, please. Siblings welcome.";
+    let photos = NewMessage {
+        subject: Some("Photo day next month".to_owned()),
+        audience: Some(Audience { to: AudienceKind::Players, ..Audience::default() }),
+        publish_at: Some(tx.now().plus(Duration::from_secs(14 * 86_400))),
+        ..new_message(team.id, coach, Kind::Announcement, photos)
+    };
+    post(tx, photos)?;
+    let question = "Who can drive to the away game? We need three cars.";
+    let parent_id = Some(post(tx, new_message(team.id, coach, Kind::Message, question))?);
+    let reply =
+        new_message(team.id, first_readers(roster).next(), Kind::Message, "I can take four.");
+    post(tx, NewMessage { parent_id, team_id: None, ..reply })?;
+    for reader in first_readers(roster) {
+        receipt::mark_read(tx, &TeamAccess::AllTeams, (welcome, reader), &IfMatch::Absent)?;
+    }
+    Ok(())
+}
+
+/// The first four players or, for minors, their first guardians. They read and reply.
+fn first_readers(roster: &[Member]) -> impl Iterator<Item = PersonId> {
+    roster.iter().take(4).map(|member| {
+        let guardians = member.private.as_ref().map(|private| &private.guardians);
+        let first = guardians.and_then(|guardians| guardians.first());
+        first.map_or(member.person_id, |guardian| guardian.id)
+    })
+}
+
+fn new_message(team: TeamId, author: Option<PersonId>, kind: Kind, body: &str) -> NewMessage {
+    NewMessage {
+        team_id: Some(team),
+        kind,
+        subject: None,
+        body: body.to_owned(),
+        audience: None,
+        parent_id: None,
+        pinned: false,
+        publish_at: None,
+        on_behalf_of: author,
+        metadata: Metadata::default(),
+    }
+}
+
+fn post(tx: &Tx<'_>, new: NewMessage) -> Result<MessageId> {
+    Ok(posting::create(tx, &TeamAccess::AllTeams, &SenderIdentity::Anybody, new)?.id)
+}

@@ -1,0 +1,55 @@
+//! RSVPs as notifications contain them.
+
+use kit::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::rsvp::{Answer, Rsvp};
+use crate::ids::{EventId, MemberId, RsvpId, TeamId};
+use crate::signals::Subject;
+
+/// An RSVP in a notification. It has no note, because the note can contain health information.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(tag = "object", rename = "rsvp")]
+#[schema(as = RsvpSnapshot)]
+pub struct RsvpSnapshot {
+    pub id: RsvpId,
+    pub event_id: EventId,
+    /// The team of the event.
+    pub team_id: TeamId,
+    pub member_id: MemberId,
+    /// The answer; `null` if it was withdrawn because the member left the team.
+    pub answer: Option<Answer>,
+    /// ID of the person in `on_behalf_of`, or of the user or key that answered.
+    #[schema(examples("per_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
+    pub answered_by: String,
+    /// When the answer was given.
+    pub answered_at: Timestamp,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub version: i64,
+}
+
+impl RsvpSnapshot {
+    /// The snapshot of an RSVP to an event of this team.
+    pub fn new(rsvp: &Rsvp, team_id: TeamId) -> Self {
+        Self {
+            id: rsvp.id,
+            event_id: rsvp.event_id,
+            team_id,
+            member_id: rsvp.member_id,
+            answer: Some(rsvp.answer),
+            answered_by: rsvp.answered_by.clone(),
+            answered_at: rsvp.answered_at,
+            created_at: rsvp.created_at,
+            updated_at: rsvp.updated_at,
+            version: rsvp.version,
+        }
+    }
+}
+
+impl Subject for RsvpSnapshot {
+    fn subject(&self) -> String {
+        self.id.to_string()
+    }
+}

@@ -1,0 +1,155 @@
+//! Changes to messages after they were posted: updating and retracting them.
+
+use kit::{Change, Timestamp};
+use store::Tx;
+use utoipa::ToSchema;
+
+use super::audience::{self, Audience};
+use super::message::{Kind, Message, MessageRecord, Status, find_managed, update, with_author};
+use super::{conversation, emails, posting};
+use crate::accounts::rights::TeamAccess;
+use crate::error::{Error, Fault, Result};
+use crate::ids::MessageId;
+use crate::if_match::IfMatch;
+use crate::metadata::Metadata;
+use crate::signals::Publish;
+use crate::teams::team;
+
+/// Changes to a message. Omitted fields stay unchanged. `subject`, `body`, `audience` and `publish_at` can
+/// only be changed while the message is scheduled.
+#[derive(Debug, ToSchema)]
+#[schema(as = UpdateMessageRequest)]
+pub struct MessageChange {
+    /// Whether the message is pinned.
+    #[schema(value_type = Option<bool>)]
+    pub pinned: Change<bool>,
+    /// Subject of the message; `null` clears it, except for announcements.
+    #[schema(value_type = Option<String>, max_length = 200)]
+    pub subject: Change<String>,
+    /// Body in a subset of Markdown.
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 10000)]
+    pub body: Option<String>,
+    /// People that the message is addressed to; `null` means everybody on the team.
+    #[schema(value_type = Option<Audience>)]
+    pub audience: Change<Audience>,
+    /// Time at which the message is published, at most a year ahead; `null` publishes it at once.
+    #[schema(value_type = Option<Timestamp>)]
+    pub publish_at: Change<Timestamp>,
+    /// Replaces all metadata; `null` clears it.
+    #[schema(value_type = Option<Metadata>)]
+    pub metadata: Change<Metadata>,
+}
+
+impl MessageChange {
+    /// Whether it changes the content, the audience or the time of publication.
+    fn changes_content(&self) -> bool {
+        self.subject != Change::Keep
+            || self.body.is_some()
+            || self.audience != Change::Keep
+            || self.publish_at != Change::Keep
+    }
+}
+
+/// Updates a message of an active team. If nothing changes, the version stays the same and nothing is published.
+pub fn change(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    id: MessageId,
+    expected: &IfMatch,
+    change: MessageChange,
+) -> Result<Message> {
+    let before = expected.check(find_managed(tx, access, id))?;
+    if change.pinned != Change::Keep {
+        posting::check_can_pin(access, before.team_id)?;
+    }
+    match before.status {
+        Status::Retracted => {
+            return Err(Error::invalid_state("A retracted message cannot be changed."));
+        }
+        Status::Published if change.changes_content() => {
+            let detail =
+                "The content of a published message cannot be changed. Retract it instead.";
+            return Err(Error::invalid_state(detail));
+        }
+        _ => {}
+    }
+    team::find_active(tx, before.team_id)?;
+    let at_once = change.publish_at == Change::Clear;
+    let changes_content = change.changes_content();
+    let after = apply_change(&before, change);
+    if changes_content {
+        let mut faults = Vec::new();
+        if after.kind == Kind::Announcement && after.subject.is_none() {
+            faults.push(Fault::new("/subject", "required", "An announcement must have a subject."));
+        }
+        if before.parent_id.is_some() {
+            faults.extend(conversation::validate_reply(&before, None, Some(&after.audience)));
+        } else if after.audience != before.audience {
+            faults.extend(audience::validate(tx, after.team_id, &after.audience)?);
+        }
+        faults.extend(posting::validate_publish_at(tx, after.publish_at.filter(|_| !at_once)));
+        posting::check(tx, &after, faults)?;
+    }
+    if at_once {
+        let after =
+            posting::publish_now(tx, MessageRecord { publish_at: before.publish_at, ..after })?;
+        return with_author(tx, after);
+    }
+    if after == before {
+        return with_author(tx, before);
+    }
+    let after = update(tx, after)?;
+    tx.publish_change("message.updated", &Message::snapshot(&before), &Message::snapshot(&after))?;
+    with_author(tx, after)
+}
+
+fn apply_change(before: &MessageRecord, change: MessageChange) -> MessageRecord {
+    let publish_at = change.publish_at.apply(before.publish_at);
+    let listed_at = match before.status {
+        Status::Scheduled => publish_at.unwrap_or(before.listed_at),
+        _ => before.listed_at,
+    };
+    MessageRecord {
+        pinned: change.pinned.apply_or(before.pinned, false),
+        subject: change.subject.apply(before.subject.clone()),
+        body: change.body.unwrap_or_else(|| before.body.clone()),
+        audience: change.audience.apply_or(before.audience.clone(), Audience::default()),
+        publish_at,
+        listed_at,
+        metadata: change.metadata.apply_or(before.metadata.clone(), Metadata::default()),
+        ..before.clone()
+    }
+}
+
+/// Retracts a message: it is kept, but its content is no longer shown.
+pub fn retract(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    id: MessageId,
+    expected: &IfMatch,
+) -> Result<Message> {
+    let before = expected.check(find_managed(tx, access, id))?;
+    if before.status == Status::Retracted {
+        return Err(Error::invalid_state("The message is already retracted."));
+    }
+    let after = mark_retracted(tx, before)?;
+    with_author(tx, after)
+}
+
+/// Sets the status to retracted, cancels pending emails and publishes a notification.
+pub fn mark_retracted(tx: &Tx<'_>, before: MessageRecord) -> Result<MessageRecord> {
+    let after = update(
+        tx,
+        MessageRecord {
+            status: Status::Retracted,
+            retracted_by: Some(tx.actor().to_owned()),
+            retracted_at: Some(tx.now()),
+            pinned: false,
+            ..before
+        },
+    )?;
+    emails::cancel(tx, &after)?;
+    // The notification does not repeat the content.
+    tx.publish("message.retracted", &Message::snapshot(&after))?;
+    Ok(after)
+}

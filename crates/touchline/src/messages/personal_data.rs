@@ -1,0 +1,63 @@
+//! Personal data in messages: export and erasure.
+
+use serde_json::{Value, json};
+use store::{Reader, Tx, bind, row, sql};
+
+use super::editing;
+use super::message::{MessageRecord, Status};
+use crate::error::Result;
+use crate::ids::{MessageId, PersonId};
+
+row! {
+    struct ReceiptRow {
+        message_id: MessageId,
+        delivered_at: kit::Timestamp,
+        read_at: Option<kit::Timestamp>,
+    }
+}
+
+/// All messages that a person wrote, including retracted ones, and the receipts of messages they received.
+pub fn export_person(db: &Reader<'_>, person: PersonId) -> Result<Value> {
+    let written = list_by_author(db, person)?.into_iter().map(|message| {
+        json!({
+            "id": message.id, "team_id": message.team_id, "kind": message.kind,
+            "subject": message.subject, "body": message.body, "status": message.status,
+            "created_at": message.created_at, "published_at": message.published_at,
+            "retracted_at": message.retracted_at,
+        })
+    });
+    let written: Vec<_> = written.collect();
+    let receipts: Vec<ReceiptRow> = db.all(
+        "select message_id, delivered_at, read_at from receipt
+         where account_id = :account and person_id = :person order by message_id",
+        bind! { person },
+    )?;
+    let receipts = receipts.into_iter().map(|row| {
+        json!({ "message_id": row.message_id, "delivered_at": row.delivered_at, "read_at": row.read_at })
+    });
+    let receipts: Vec<_> = receipts.collect();
+    Ok(json!({ "messages": written, "receipts": receipts }))
+}
+
+/// Erases the scheduled messages of a person and retracts them, so that nothing is published in their name anymore.
+/// Published messages stay, without the author's name, because conversations with children must be kept. Returns the
+/// erased messages, so that their content can be erased from logs too.
+pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<Vec<MessageId>> {
+    let scheduled =
+        list_by_author(tx, person)?.into_iter().filter(|one| one.status == Status::Scheduled);
+    let erased = scheduled.map(|message| {
+        let empty = MessageRecord { subject: None, body: String::new(), ..message };
+        Ok(editing::mark_retracted(tx, empty)?.id)
+    });
+    erased.collect()
+}
+
+fn list_by_author(db: &Reader<'_>, person: PersonId) -> Result<Vec<MessageRecord>> {
+    Ok(db.all(
+        sql!(
+            MessageRecord::SELECT,
+            " where account_id = :account and author_person_id = :person order by id"
+        ),
+        bind! { person },
+    )?)
+}

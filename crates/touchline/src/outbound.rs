@@ -1,0 +1,202 @@
+//! Outbound connections: plain or TLS, with a timeout, and with a guard against internal addresses where a user chose
+//! the URL.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::Uri;
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tower::Service;
+
+use crate::webhooks::guard::Guard;
+
+/// Why a connection could not be made: the class of the error, such as `dns_failed`.
+#[derive(Debug)]
+pub(crate) struct ConnectError(pub(crate) &'static str);
+
+impl std::fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for ConnectError {}
+
+/// Connects to a host: resolves its name, checks every address, connects and, for `https`, does the TLS handshake.
+#[derive(Clone)]
+pub(crate) struct Connector {
+    /// Which addresses may be connected to; `None` where the operator chose the URL.
+    pub(crate) guard: Option<Arc<Guard>>,
+    pub(crate) tls: TlsConnector,
+    /// The longest time that connecting may take.
+    pub(crate) timeout: Duration,
+}
+
+impl Service<Uri> for Connector {
+    type Response = OutboundConnection;
+    type Error = ConnectError;
+    type Future = Pin<Box<dyn Future<Output = Result<OutboundConnection, ConnectError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, to: Uri) -> Self::Future {
+        let connector = self.clone();
+        // The pool may continue to connect after the request was given up, so connecting has its own timeout.
+        let connect = async move {
+            let result = timeout(connector.timeout, connector.connect(&to)).await;
+            result.unwrap_or(Err(ConnectError("timeout")))
+        };
+        Box::pin(connect)
+    }
+}
+
+impl Connector {
+    async fn connect(&self, to: &Uri) -> Result<OutboundConnection, ConnectError> {
+        let host = to.host().ok_or(ConnectError("not_http"))?;
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let is_tls = to.scheme_str() == Some("https");
+        let port = to.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+        let stream = self.connect_tcp(&host, port, is_tls).await?;
+        // Requests are small and must not wait for more data (Nagle's algorithm).
+        let _ = stream.set_nodelay(true);
+        if !is_tls {
+            return Ok(OutboundConnection(TokioIo::new(OutboundStream::Plain(stream))));
+        }
+        let name = ServerName::try_from(host).map_err(|_| ConnectError("tls_failed"))?;
+        let stream =
+            self.tls.connect(name, stream).await.map_err(|_| ConnectError("tls_failed"))?;
+        Ok(OutboundConnection(TokioIo::new(OutboundStream::Tls(Box::new(stream)))))
+    }
+
+    /// Connects to the first address of a host that accepts the connection.
+    async fn connect_tcp(
+        &self,
+        host: &str,
+        port: u16,
+        is_tls: bool,
+    ) -> Result<TcpStream, ConnectError> {
+        let addresses = tokio::net::lookup_host((host, port)).await;
+        let addresses: Vec<SocketAddr> =
+            addresses.map_err(|_| ConnectError("dns_failed"))?.collect();
+        if addresses.is_empty() {
+            return Err(ConnectError("dns_failed"));
+        }
+        // One forbidden address is enough to refuse the host. Without TLS, only networks that the operator allowed are
+        // permitted.
+        let is_permitted = |address: &SocketAddr| {
+            let Some(guard) = &self.guard else { return true };
+            if is_tls {
+                guard.permits(address.ip())
+            } else {
+                guard.is_allowed_network(address.ip())
+            }
+        };
+        if !addresses.iter().all(is_permitted) {
+            return Err(ConnectError("address_blocked"));
+        }
+        // An address that does not answer leaves time for the others.
+        let timeout_each = self.timeout / u32::try_from(addresses.len()).unwrap_or(u32::MAX);
+        for address in addresses {
+            if let Ok(Ok(stream)) = timeout(timeout_each, TcpStream::connect(address)).await {
+                return Ok(stream);
+            }
+        }
+        Err(ConnectError("connection_failed"))
+    }
+}
+
+/// A TCP connection, with or without TLS.
+enum OutboundStream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// A connection as hyper uses it.
+pub(crate) struct OutboundConnection(TokioIo<OutboundStream>);
+
+impl Connection for OutboundConnection {
+    fn connected(&self) -> Connected {
+        Connected::new()
+    }
+}
+
+impl AsyncRead for OutboundStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for OutboundStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}
+
+impl hyper::rt::Read for OutboundConnection {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: hyper::rt::ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().0).poll_read(context, buffer)
+    }
+}
+
+impl hyper::rt::Write for OutboundConnection {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().0).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().0).poll_shutdown(context)
+    }
+}

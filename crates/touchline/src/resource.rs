@@ -1,0 +1,31 @@
+//! Implements the traits that most resources share: notification subject, version and page order.
+
+/// Implements traits for a type with an `id` (and a `version`):
+/// `impl_resource!(Team by TeamId: Subject Versioned Paged);`.
+macro_rules! impl_resource {
+    ($type:ident by $id:ident: $($trait:ident)+) => { $($crate::resource::impl_resource!(@$trait $type, $id);)+ };
+    (@Subject $type:ident, $id:ident) => {
+        impl $crate::signals::Subject for $type {
+            fn subject(&self) -> String {
+                self.id.to_string()
+            }
+        }
+    };
+    (@Versioned $type:ident, $id:ident) => {
+        impl $crate::if_match::Versioned for $type {
+            fn version(&self) -> i64 {
+                self.version
+            }
+        }
+    };
+    (@Paged $type:ident, $id:ident) => {
+        impl $crate::paging::Paged for $type {
+            type SortKey = $id;
+
+            fn sort_key(&self) -> $id {
+                self.id
+            }
+        }
+    };
+}
+pub(crate) use impl_resource;

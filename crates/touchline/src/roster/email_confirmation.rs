@@ -1,0 +1,35 @@
+//! Confirmation of people's email addresses.
+
+use serde_json::json;
+use store::{Tx, bind};
+
+use super::person::{self, Person};
+use super::safeguarding;
+use crate::error::Result;
+use crate::ids::PersonId;
+use crate::signals::Publish;
+
+/// Marks the email addresses of these new people as confirmed.
+pub fn confirm_new_emails(tx: &Tx<'_>, people: Vec<PersonId>) -> Result<()> {
+    tx.execute(
+        "update person set email_confirmed_at = :now
+         where account_id = :account and id in (:people) and email is not null",
+        bind! { people },
+    )?;
+    Ok(())
+}
+
+/// Confirms the email address of a person who opened the link sent to it. Returns `false` if they have another address
+/// now.
+pub fn confirm_email(tx: &Tx<'_>, id: PersonId, email_folded: &str) -> Result<bool> {
+    let before = person::find(tx, id)?;
+    if before.erased_at.is_some() || before.email_folded.as_deref() != Some(email_folded) {
+        return Ok(false);
+    }
+    if before.email_confirmed_at.is_none() {
+        let after = Person { email_confirmed_at: Some(tx.now()), ..before.clone() };
+        safeguarding::save(tx, after, before)?;
+        tx.audit("person.email_confirmed", &id.to_string(), &json!({}))?;
+    }
+    Ok(true)
+}

@@ -1,0 +1,247 @@
+//! Adding members: existing or new people, one or up to a hundred at once.
+
+use std::collections::BTreeMap;
+
+use store::Tx;
+use utoipa::ToSchema;
+
+use super::duplicates;
+use super::guardian::{self, NewGuardian};
+use super::guards::{self, Dependent};
+use super::member::{self, Member};
+use super::membership::{
+    self, MemberStatus, Membership, MembershipChange, Positions, Role, roster_count,
+};
+use super::person::{self, Person, PersonChange};
+use super::safeguarding;
+use super::version_cascade::VersionCascade;
+use super::violations::Violations;
+use crate::accounts::rights::TeamAccess;
+use crate::error::{Code, Error, Result};
+use crate::ids::{PersonId, TeamId};
+use crate::metadata::Metadata;
+use crate::signals::Publish;
+use crate::teams::team::{self, Team};
+
+/// A new member of a team: an existing person (`person_id`) or a new one (`first_name` and other fields of the person).
+#[derive(Debug, ToSchema)]
+#[schema(as = AddMemberRequest)]
+pub struct NewMember {
+    /// ID of an existing person. Other fields of the person and `guardians` are then not allowed.
+    pub person_id: Option<PersonId>,
+    #[serde(flatten)]
+    pub person: PersonChange,
+    #[serde(flatten)]
+    pub membership: MembershipChange,
+    /// Guardians of the person.
+    #[schema(required = false, max_items = 10)]
+    pub guardians: Vec<NewGuardian>,
+    /// Whether to create a new person even if a similar person exists. Default: `false`.
+    #[schema(required = false)]
+    pub allow_duplicate: bool,
+}
+
+/// A new member in a batch, with the team.
+#[derive(Debug, ToSchema)]
+pub struct RosterBatchEntry {
+    /// Team that the member is added to.
+    pub team_id: TeamId,
+    #[serde(flatten)]
+    pub new: NewMember,
+}
+
+/// A batch of new members. Either all of them are added, or none.
+#[derive(Debug, ToSchema)]
+#[schema(as = RosterBatchRequest)]
+pub struct RosterBatch {
+    /// New members, on one team or several.
+    #[schema(min_items = 1, max_items = 100)]
+    pub members: Vec<RosterBatchEntry>,
+}
+
+/// Adds a member to a team.
+pub fn add(tx: &Tx<'_>, access: &TeamAccess, team: TeamId, new: NewMember) -> Result<Member> {
+    let team = team::find_active(tx, team)?;
+    let mut batch = MemberBatch::new(tx, access);
+    batch.add(0, &team, new)?;
+    let membership = batch.finish()?.pop().ok_or_else(Error::not_found)?;
+    member::show(tx, team.id, membership.id)
+}
+
+/// Adds all members of a batch, or none if there is any violation.
+pub fn add_all(tx: &Tx<'_>, access: &TeamAccess, all: RosterBatch) -> Result<Vec<Member>> {
+    let mut batch = MemberBatch::new(tx, access);
+    for (index, RosterBatchEntry { team_id, new }) in all.members.into_iter().enumerate() {
+        batch.violations.set_base_pointer(format!("/members/{index}"));
+        match access.check(team_id).and_then(|()| team::find_active(tx, team_id)) {
+            Ok(team) => batch.add(index, &team, new)?,
+            Err(error) if error.code == Code::NotFound => batch.violations.not_found("/team_id"),
+            Err(error) if error.code == Code::InvalidState => {
+                batch.violations.invalid_state("/team_id", &error.detail);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let added = batch.finish()?;
+    let people = added.iter().map(|membership| membership.person_id).collect();
+    // Read again: a later item may have changed a guardian of an earlier one.
+    let is_added = |membership: &Membership| added.iter().any(|one| one.id == membership.id);
+    let memberships = membership::list_for(tx, people)?.into_iter().filter(is_added).collect();
+    member::to_members(tx, memberships, false)
+}
+
+/// Adds members one after the other. Each is checked against the existing people and the earlier members of the batch.
+/// All violations are reported together at the end.
+struct MemberBatch<'a, 'c> {
+    tx: &'a Tx<'c>,
+    access: &'a TeamAccess,
+    violations: Violations,
+    cascade: VersionCascade,
+    /// New people, with their index in the batch.
+    created: BTreeMap<PersonId, usize>,
+    memberships: Vec<Membership>,
+    /// New staff and guardians. If an admin adds them, they are confirmed.
+    new_adults: Vec<PersonId>,
+}
+
+impl<'a, 'c> MemberBatch<'a, 'c> {
+    fn new(tx: &'a Tx<'c>, access: &'a TeamAccess) -> Self {
+        Self {
+            tx,
+            access,
+            violations: Violations::default(),
+            cascade: VersionCascade::default(),
+            created: BTreeMap::new(),
+            memberships: Vec::new(),
+            new_adults: Vec::new(),
+        }
+    }
+
+    /// Adds a member to the team. A member with violations is inserted too, where possible, so that later members are
+    /// checked against it. The transaction is then rolled back.
+    fn add(&mut self, index: usize, team: &Team, new: NewMember) -> Result<()> {
+        let tx = self.tx;
+        let person = if let Some(id) = new.person_id {
+            let Some(person) = self.find_existing(team, id)? else { return Ok(()) };
+            person
+        } else {
+            let person = new.person.apply(&person::blank(tx));
+            person::validate(&person, tx.now(), &mut self.violations);
+            if !new.allow_duplicate {
+                self.check_duplicates(&person, &new.guardians)?;
+            }
+            person::insert(tx, &person)?;
+            self.cascade.person_created(person.id);
+            self.created.insert(person.id, index);
+            person
+        };
+        let mut membership = new.membership.apply(&new_membership(tx, team.id, person.id));
+        if !guards::can_assign_role(self.access, &person, None, &membership) {
+            self.violations.admin_only("/role");
+        }
+        if safeguarding::may_be_minor(self.access, team, &person, membership.role) {
+            safeguarding::mark_minors(tx, vec![person.id])?;
+        }
+        if membership.role != Role::Player {
+            self.new_adults.push(person.id);
+        }
+        if !new.guardians.is_empty() {
+            let dependent =
+                Dependent { before: &person, after: &person, role: Some(membership.role) };
+            let (access, violations) = (self.access, &mut self.violations);
+            let plan = guardian::plan(tx, access, dependent, new.guardians, violations)?;
+            self.new_adults.extend(guardian::replace(tx, person.id, plan, &mut self.cascade)?);
+        }
+        membership::validate(tx, team, None, &mut membership, &mut self.violations)?;
+        membership::insert(tx, &membership)?;
+        self.memberships.push(membership);
+        self.cascade.profile_changed(person.id);
+        Ok(())
+    }
+
+    /// The existing person with this id. Adds a violation if they do not exist, were erased or are already on the
+    /// team.
+    fn find_existing(&mut self, team: &Team, id: PersonId) -> Result<Option<Person>> {
+        let person = match person::find_visible(self.tx, self.access, id) {
+            Err(error) if error.code == Code::NotFound => {
+                self.violations.not_found("/person_id");
+                return Ok(None);
+            }
+            person => person?,
+        };
+        if person.erased_at.is_some() {
+            self.violations.invalid_state("/person_id", "This person was erased.");
+            return Ok(None);
+        }
+        let is_on_team = |m: &Membership| m.team_id == team.id && m.status != MemberStatus::Removed;
+        if membership::list_for(self.tx, vec![id])?.iter().any(is_on_team) {
+            self.violations.taken("/person_id", "This person is already on the team.");
+            return Ok(None);
+        }
+        Ok(Some(person))
+    }
+
+    /// Adds a violation if a similar person exists.
+    fn check_duplicates(&mut self, person: &Person, guardians: &[NewGuardian]) -> Result<()> {
+        let is_guardian_email = guardians.iter().any(|guardian| {
+            let email = guardian.email.clone().apply(None);
+            email.is_some_and(|email| Some(kit::text::fold_case(&email)) == person.email_folded)
+        });
+        let similar = duplicates::find_similar(self.tx, person, is_guardian_email)?;
+        if similar.is_empty() {
+            return Ok(());
+        }
+        // The id of a new person in this batch does not exist after the rollback, so it is not reported.
+        if let Some(index) = similar.iter().find_map(|(other, _)| self.created.get(&other.id)) {
+            let detail = format!("This may be the same person as the one at /members/{index}.");
+            self.violations.duplicate("/person_id", &detail, Vec::new());
+            return Ok(());
+        }
+        let detail = "A similar person already exists. To add that person, send their `person_id`. To add a new \
+                      person, set `allow_duplicate` to `true`.";
+        let candidates = duplicates::candidates(self.tx, self.access, similar)?;
+        self.violations.duplicate("/person_id", detail, candidates);
+        Ok(())
+    }
+
+    /// Fails if there are violations. Otherwise updates the counts and publishes the notifications.
+    fn finish(self) -> Result<Vec<Membership>> {
+        self.violations.finish()?;
+        let mut count_changes: BTreeMap<TeamId, i64> = BTreeMap::new();
+        for membership in &self.memberships {
+            *count_changes.entry(membership.team_id).or_default() +=
+                roster_count(membership.status);
+        }
+        for (team, change) in count_changes {
+            team::adjust_roster_count(self.tx, team, change)?;
+        }
+        let members = member::to_members(self.tx, self.memberships.clone(), false)?;
+        let snapshots: Vec<_> = members.iter().map(|member| (None, member)).collect();
+        self.tx.publish_all("roster.member_added", &snapshots)?;
+        self.cascade.apply(self.tx, None)?;
+        safeguarding::confirm_new_adults(self.tx, self.access, self.new_adults)?;
+        Ok(self.memberships)
+    }
+}
+
+/// A membership with default values.
+fn new_membership(tx: &Tx<'_>, team: TeamId, person: PersonId) -> Membership {
+    Membership {
+        account_id: tx.account(),
+        id: tx.new_id(),
+        team_id: team,
+        person_id: person,
+        role: Role::Player,
+        has_played: false,
+        jersey_number: None,
+        positions: Positions::default(),
+        status: MemberStatus::Active,
+        joined_on: None,
+        left_on: None,
+        external_id: None,
+        metadata: Metadata::default(),
+        created_at: tx.now(),
+        updated_at: tx.now(),
+        version: 1,
+    }
+}

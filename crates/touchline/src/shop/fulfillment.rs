@@ -1,0 +1,103 @@
+//! Fulfillment of orders, in full or in part.
+
+use store::Tx;
+use utoipa::ToSchema;
+
+use super::order::{self, Order, OrderRecord, Status};
+use crate::accounts::rights::TeamAccess;
+use crate::error::{Error, Fault, Result};
+use crate::ids::{LineId, OrderId};
+use crate::if_match::IfMatch;
+
+/// A number of units of an order line.
+#[derive(Debug, Clone, Copy, ToSchema)]
+#[schema(as = OrderLineQuantity)]
+pub struct LineQuantity {
+    /// Line of the order.
+    pub line_id: LineId,
+    /// Number of units.
+    #[schema(minimum = 1, maximum = 1000)]
+    pub quantity: i64,
+}
+
+/// The units of an order to fulfill.
+#[derive(Debug, ToSchema)]
+#[schema(as = FulfillOrderRequest)]
+pub struct FulfillRequest {
+    /// Units to fulfill. Default: all units that are not fulfilled yet.
+    #[schema(min_items = 1, max_items = 100)]
+    pub lines: Option<Vec<LineQuantity>>,
+}
+
+/// Records that the buyer has received items of the order.
+pub fn fulfill(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    id: OrderId,
+    expected: &IfMatch,
+    request: FulfillRequest,
+) -> Result<Order> {
+    let before = expected.check(order::find(tx, access, id))?;
+    match before.record.status {
+        Status::Paid | Status::PartiallyRefunded => {}
+        Status::Placed => return Err(Error::invalid_state("The order is not paid yet.")),
+        Status::Fulfilled => {
+            return Err(Error::invalid_state("The order is already fulfilled."));
+        }
+        Status::Cancelled => return Err(Error::invalid_state("The order was cancelled.")),
+        Status::Refunded => return Err(Error::invalid_state("The order was refunded.")),
+    }
+    if before.lines.iter().all(|line| line.unfulfilled() == 0) {
+        return Err(Error::invalid_state("The order is already fulfilled."));
+    }
+    let mut lines = before.lines.clone();
+    match request.lines {
+        None => lines.iter_mut().for_each(|line| line.fulfilled += line.unfulfilled()),
+        Some(parts) => {
+            let too_many = "The quantity is larger than the number of units left to fulfill.";
+            for (index, part) in resolve_lines(&before, &parts, too_many, order::Line::unfulfilled)?
+            {
+                lines[index].fulfilled += part.quantity;
+            }
+        }
+    }
+    let complete = lines.iter().all(|line| line.unfulfilled() == 0);
+    // A partially refunded order keeps its status.
+    let status = match before.record.status {
+        Status::Paid if complete => Status::Fulfilled,
+        status => status,
+    };
+    let fulfilled_at = if complete { Some(tx.now()) } else { before.record.fulfilled_at };
+    let record = OrderRecord { status, fulfilled_at, ..before.record.clone() };
+    order::update(tx, "order.fulfilled", &before, Order { record, lines, ..before.clone() })
+}
+
+/// The named lines by their index in the order. Each line can be named once, with at most `max` units; `too_many` is
+/// the error text otherwise.
+pub(super) fn resolve_lines(
+    order: &Order,
+    parts: &[LineQuantity],
+    too_many: &'static str,
+    max: fn(&order::Line) -> i64,
+) -> Result<Vec<(usize, LineQuantity)>> {
+    let (mut found, mut faults) = (Vec::<(usize, LineQuantity)>::new(), Vec::new());
+    for (position, part) in parts.iter().enumerate() {
+        let index = order.lines.iter().position(|line| line.id == part.line_id);
+        let pointer = |field: &str| format!("/lines/{position}/{field}");
+        match index {
+            None => {
+                let detail = "The order has no line with this ID.";
+                faults.push(Fault::new(pointer("line_id"), "not_found", detail));
+            }
+            Some(index) if found.iter().any(|(other, _)| *other == index) => {
+                let detail = "This line appears more than once.";
+                faults.push(Fault::new(pointer("line_id"), "repeated", detail));
+            }
+            Some(index) if part.quantity > max(&order.lines[index]) => {
+                faults.push(Fault::new(pointer("quantity"), "too_many", too_many));
+            }
+            Some(index) => found.push((index, *part)),
+        }
+    }
+    if faults.is_empty() { Ok(found) } else { Err(Error::invalid(faults)) }
+}

@@ -1,0 +1,69 @@
+//! Personal data in the store: export and erasure.
+
+use serde_json::{Value, json};
+use store::{Reader, Tx, bind, sql};
+
+use super::order::{self, Order, OrderRecord};
+use crate::accounts::rights::TeamAccess;
+use crate::error::{Error, Result};
+use crate::ids::{OrderId, PersonId};
+use crate::if_match::IfMatch;
+use crate::money::payment;
+
+/// All orders of a person with their payments and refunds.
+pub fn export_person(db: &Reader<'_>, person: PersonId) -> Result<Value> {
+    let records = find_by_buyer(db, person)?;
+    let lines = order::lines_of(db, records.iter().map(|record| record.id).collect())?;
+    let orders = records.into_iter().map(|record| {
+        let subject = record.id.to_string();
+        let own = lines.iter().filter(|line| line.order_id == record.id).cloned().collect();
+        let mut order = json!(Order::new(record, own));
+        order["payments"] = json!(payment::find_by_subject(db, &subject)?);
+        order["refunds"] = json!(payment::find_refunds_by_subject(db, &subject)?);
+        Ok(order)
+    });
+    Ok(json!({ "orders": orders.collect::<Result<Vec<_>>>()? }))
+}
+
+fn find_by_buyer(db: &Reader<'_>, person: PersonId) -> Result<Vec<OrderRecord>> {
+    let text = sql!(
+        OrderRecord::SELECT,
+        " where account_id = :account and buyer_person_id = :person order by id"
+    );
+    Ok(db.all(text, bind! { person })?)
+}
+
+/// Removes the buyer's name, email and all free text from a person's orders. Items and amounts are kept. Returns the
+/// affected orders.
+pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<Vec<OrderId>> {
+    let orders: Vec<_> = find_by_buyer(tx, person)?.into_iter().map(|record| record.id).collect();
+    orders.iter().try_for_each(|id| clear_buyer(tx, *id))?;
+    Ok(orders)
+}
+
+/// Does the same for the buyer of one order who is not on a roster. People on a roster are erased as a person instead,
+/// in all modules.
+pub fn erase_buyer(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    id: OrderId,
+    expected: &IfMatch,
+) -> Result<Order> {
+    let before = expected.check(order::find(tx, access, id))?;
+    if before.record.buyer_person_id.is_some() {
+        let detail = "The buyer is a person in this account. Erase that person instead.";
+        return Err(Error::invalid_state(detail));
+    }
+    clear_buyer(tx, id)?;
+    order::load(tx, id)
+}
+
+fn clear_buyer(tx: &Tx<'_>, id: OrderId) -> Result<()> {
+    tx.execute(
+        "update shop_order set buyer_name = 'Erased', buyer_email = null, note = null,
+             cancel_reason = null, metadata = '{}', updated_at = :now, version = version + 1
+         where account_id = :account and id = :id",
+        bind! { id },
+    )?;
+    payment::clear_free_text(tx, &id.to_string())
+}

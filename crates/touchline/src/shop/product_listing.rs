@@ -1,0 +1,73 @@
+//! Lists of products, with filters.
+
+use kit::{Timestamp, text};
+use store::{Reader, bind, sql};
+
+use super::product::{Product, ProductRecord, Status};
+use super::variant;
+use crate::accounts::rights::TeamAccess;
+use crate::error::Result;
+use crate::ids::{ProductId, TeamId};
+use crate::paging::{Order, Page};
+
+/// Filter for a list of products.
+#[derive(Debug, Default)]
+pub struct ProductFilter {
+    pub team_id: Option<TeamId>,
+    /// Sold by one of these teams; empty if there are fewer than two.
+    pub team_ids: Vec<TeamId>,
+    /// Any status if `None`.
+    pub status: Option<Status>,
+    /// Whether the product is on sale now.
+    pub on_sale: Option<bool>,
+    pub external_id: Option<String>,
+    /// Changed at or after this time.
+    pub updated_since: Option<Timestamp>,
+    /// Part of the name, not case-sensitive.
+    pub q: Option<String>,
+}
+
+/// A page of products, in order of creation.
+pub fn list(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    filter: &ProductFilter,
+    page: &Page<ProductId>,
+) -> Result<Vec<Product>> {
+    let ProductFilter { team_id, team_ids, status, on_sale, external_id, .. } = filter;
+    let (several_teams, updated_since) = (!team_ids.is_empty(), filter.updated_since);
+    let pattern = filter.q.as_deref().map(text::contains_pattern);
+    let after = page.after(ProductId::MIN, ProductId::MAX);
+    let limit = page.fetch_limit();
+    let (narrowed, teams) = access.team_filter();
+    let text = match page.order {
+        Order::Asc => {
+            sql!(ProductRecord::SELECT, FILTER, " and id > :after order by id limit :limit")
+        }
+        Order::Desc => {
+            sql!(ProductRecord::SELECT, FILTER, " and id < :after order by id desc limit :limit")
+        }
+    };
+    let params = bind! { after, limit, team_id, several_teams, team_ids, status, on_sale,
+    external_id, updated_since, pattern, narrowed, teams };
+    let records: Vec<ProductRecord> = db.all(text, params)?;
+    let variants = variant::find_by_products(db, records.iter().map(|record| record.id).collect())?;
+    let with_variants = |record: ProductRecord| {
+        let own = variants.iter().filter(|variant| variant.product_id == record.id);
+        Product { variants: own.cloned().collect(), record }
+    };
+    Ok(records.into_iter().map(with_variants).collect())
+}
+
+const FILTER: &str = "
+    where account_id = :account
+      and (not cast(:narrowed as boolean) or team_id is null or team_id in (:teams))
+      and (cast(:team_id as bytea) is null or team_id = :team_id)
+      and (not cast(:several_teams as boolean) or team_id in (:team_ids))
+      and (cast(:status as text) is null or status = :status)
+      and (cast(:external_id as text) is null or external_id = :external_id)
+      and (cast(:updated_since as bigint) is null or updated_at >= :updated_since)
+      and (cast(:pattern as text) is null or name_folded like :pattern escape '\\')
+      and (cast(:on_sale as boolean) is null or cast(:on_sale as boolean) = (
+              status = 'active' and (on_sale_from is null or on_sale_from <= :now)
+              and (on_sale_until is null or on_sale_until > :now)))";

@@ -1,0 +1,179 @@
+//! The responses: errors that operations share, headers, and examples.
+
+use serde_json::{Map, Value, json};
+
+use super::{reference, referenced_schema};
+use crate::webhooks::payload_schema;
+
+/// An error response: status, name of the component, description.
+const ERRORS: &[(&str, &str, &str)] = &[
+    (
+        "400",
+        "BadRequest",
+        "The request is malformed, or a parameter or field is unknown or invalid.",
+    ),
+    ("401", "Unauthorized", "The credentials are missing or invalid."),
+    ("403", "Forbidden", "The credentials lack a required scope or permission."),
+    ("404", "NotFound", "The object does not exist, or you do not have access to it."),
+    ("408", "RequestTimeout", "The body did not arrive in time."),
+    ("409", "Conflict", "The change conflicts with the current state or with another object."),
+    ("412", "PreconditionFailed", "The object has changed since you read it."),
+    ("413", "PayloadTooLarge", "The body is too large."),
+    ("415", "UnsupportedMediaType", "The content type of the body is not supported."),
+    (
+        "422",
+        "UnprocessableEntity",
+        "Some fields are invalid, or the `Idempotency-Key` was used for a different request.",
+    ),
+    (
+        "429",
+        "TooManyRequests",
+        "Too many requests. Wait for the number of seconds in `Retry-After`.",
+    ),
+    ("500", "InternalServerError", "An internal error occurred. Retry later."),
+    (
+        "503",
+        "ServiceUnavailable",
+        "The service is overloaded or unavailable. Wait for the number of seconds in `Retry-After`.",
+    ),
+];
+
+/// A response header: name of the component, header, description, example.
+const HEADERS: &[(&str, &str, &str, &str)] = &[
+    (
+        "RequestId",
+        "Request-Id",
+        "ID of the request. Include it when you report a problem.",
+        "req_01kbm2x5q8f7vr0n3hd9tzc4wy",
+    ),
+    (
+        "RateLimit",
+        "RateLimit",
+        "Requests left (`r`) and seconds until another request becomes available (`t`).",
+        "\"default\";r=599;t=1",
+    ),
+    (
+        "RateLimitPolicy",
+        "RateLimit-Policy",
+        "Quota (`q`, in requests) per window (`w`, in seconds).",
+        "\"default\";q=600;w=60",
+    ),
+    ("RetryAfter", "Retry-After", "Seconds to wait before the next request.", "1"),
+    ("WwwAuthenticate", "WWW-Authenticate", "The accepted authentication scheme.", "Bearer"),
+    ("ETag", "ETag", "Version of the object, for `If-Match` and `If-None-Match`.", "\"1\""),
+    (
+        "Link",
+        "Link",
+        "URL of the next page with `rel=\"next\"`. Absent on the last page.",
+        "</api/public/v1/teams?cursor=…>; rel=\"next\"",
+    ),
+    (
+        "Location",
+        "Location",
+        "URL of the created object.",
+        "/api/public/v1/teams/team_01kbm2x5q8f7vr0n3hd9tzc4wy",
+    ),
+    (
+        "IdempotentReplayed",
+        "Idempotent-Replayed",
+        "`true` if this is the stored response to an earlier request with the same `Idempotency-Key`.",
+        "true",
+    ),
+];
+
+/// Headers of every response to an authenticated request.
+const COMMON_HEADERS: &[&str] = &["RequestId", "RateLimit", "RateLimitPolicy"];
+
+/// Adds the shared responses and headers to the components.
+pub(super) fn add_components(document: &mut Value) {
+    let headers = HEADERS.iter().map(|(name, _, description, example)| {
+        let header = json!({ "description": description, "schema": { "type": "string" }, "example": example });
+        ((*name).to_owned(), header)
+    });
+    document["components"]["headers"] = Value::Object(headers.collect());
+    let errors = ERRORS.iter().map(|(status, name, description)| {
+        let extra: &[&str] = match *status {
+            "401" => &["RequestId", "WwwAuthenticate"],
+            "429" | "503" => &["RequestId", "RetryAfter"],
+            _ => &["RequestId"],
+        };
+        let response = json!({
+            "description": description,
+            "headers": header_references(extra),
+            "content": { "application/problem+json": { "schema": reference("schemas", "Problem") } },
+        });
+        ((*name).to_owned(), response)
+    });
+    let mut responses: Map<_, _> = errors.collect();
+    responses.insert(
+        "NotModified".to_owned(),
+        json!({ "description": "Not modified. The version you have is current.",
+            "headers": header_references(&["RequestId", "ETag"]) }),
+    );
+    document["components"]["responses"] = Value::Object(responses);
+}
+
+fn header_references(names: &[&str]) -> Value {
+    let references = names.iter().filter_map(|name| {
+        let (_, header, ..) = HEADERS.iter().find(|(known, ..)| known == name)?;
+        Some(((*header).to_owned(), reference("headers", name)))
+    });
+    Value::Object(references.collect())
+}
+
+/// Adds the error responses that an operation can have, and headers and an example to its success.
+pub(super) fn complete(method: &str, operation: &mut Value, components: &Value) {
+    let has_list = operation["responses"].to_string().contains("List\"");
+    let responses = operation["responses"].as_object_mut().into_iter().flatten();
+    for (status, response) in responses.filter(|(status, _)| status.starts_with('2')) {
+        let mut names = COMMON_HEADERS.to_vec();
+        names.extend((method != "get").then_some("IdempotentReplayed"));
+        names.extend((status == "201").then_some("Location"));
+        names.extend(has_list.then_some("Link"));
+        let schema = response.pointer("/content/application~1json/schema").cloned();
+        if let Some(schema) = schema {
+            names.extend(is_versioned(&schema, components).then_some("ETag"));
+            let content = &mut response["content"]["application/json"];
+            if content.get("example").is_none() {
+                content["example"] = example(&schema, components);
+            }
+        }
+        response["headers"] = header_references(&names);
+    }
+    for (status, name, _) in ERRORS {
+        if can_fail_with(method, operation, status) {
+            operation["responses"][status] = reference("responses", name);
+        }
+    }
+}
+
+/// Whether an operation can respond with this error.
+fn can_fail_with(method: &str, operation: &Value, status: &str) -> bool {
+    let (changes, has_body) = (method != "get", operation.get("requestBody").is_some());
+    let text = |field: &str| operation.get(field).map(ToString::to_string).unwrap_or_default();
+    match status {
+        "404" => text("parameters").contains("_id\"") || has_body,
+        "408" | "409" | "413" | "415" | "422" => changes,
+        "412" => text("parameters").contains("IfMatch"),
+        _ => true,
+    }
+}
+
+/// Whether a response contains one object with a version.
+fn is_versioned(schema: &Value, components: &Value) -> bool {
+    let schemas = &components["schemas"];
+    let envelope = referenced_schema(schema).map_or(schema, |name| &schemas[name]);
+    let data = &envelope["properties"]["data"];
+    referenced_schema(data).is_some_and(|name| schemas[name]["properties"].get("version").is_some())
+}
+
+/// An example of a response, generated from its schema.
+fn example(schema: &Value, components: &Value) -> Value {
+    let standalone = payload_schema::standalone(schema, &components["schemas"]);
+    let mut example = payload_schema::example_of(&standalone);
+    // The only page of a list is its last one.
+    if let Some(more) = example.get_mut("has_more") {
+        *more = json!(false);
+    }
+    example
+}

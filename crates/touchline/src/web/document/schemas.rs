@@ -1,0 +1,395 @@
+//! The schemas: their names, required fields, open enums and nullable fields.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+use utoipa::PartialSchema;
+
+use super::{operations, reference, referenced_schema, schemas_mut};
+use crate::roster::profile::Private;
+
+/// The value of the `object` field of each schema.
+const OBJECTS: &[(&str, &str)] = &[
+    ("Account", "account"),
+    ("Caller", "me"),
+    ("Team", "team"),
+    ("Person", "person"),
+    ("Member", "member"),
+    ("EventLocation", "location"),
+    ("TeamEvent", "event"),
+    ("Rsvp", "rsvp"),
+    ("CalendarFeed", "calendar_feed"),
+    ("CreatedCalendarFeed", "calendar_feed"),
+    ("RsvpHistoryEntry", "rsvp_change"),
+    ("UnansweredMember", "unanswered"),
+    ("Message", "message"),
+    ("ReadReceipt", "receipt"),
+    ("Email", "email"),
+    ("PaymentSettings", "payment_settings"),
+    ("Product", "product"),
+    ("Discount", "discount"),
+    ("Order", "order"),
+    ("Due", "due"),
+    ("Payment", "payment"),
+    ("ReminderResult", "reminders"),
+    ("PersonExport", "person_export"),
+    ("RefundedOrder", "order"),
+    ("RefundedPayment", "payment"),
+    ("TeamStatement", "team_statement"),
+    ("Statement", "statement"),
+    ("Refund", "refund"),
+    ("Checkout", "checkout"),
+    ("Webhook", "webhook"),
+    ("CreatedWebhook", "webhook"),
+    ("Delivery", "delivery"),
+    ("WebhookReplay", "replay"),
+    ("EventTypeInfo", "event_type"),
+    ("UserSnapshot", "user"),
+    ("RsvpSnapshot", "rsvp"),
+    ("ReceiptSnapshot", "receipt"),
+    ("WebhookPing", "ping"),
+];
+
+/// Completes all schemas.
+pub(super) fn complete(document: &mut Value) {
+    reference_envelope_data(document);
+    merge_all_of(document);
+    add_object_field(document);
+    add_person_snapshots(document);
+    add_order_snapshots(document);
+    name_envelopes(document);
+    lift_descriptions(document);
+    describe_common_fields(document);
+    forbid_unknown_fields(document);
+    add_alternatives(document);
+    let requests = request_schemas(document);
+    require_response_fields(document, &requests);
+    open_response_enums(document, &requests);
+}
+
+/// Replaces `allOf` by a single object schema with the properties of all parts. Parts that nothing else refers to are
+/// removed.
+fn merge_all_of(document: &mut Value) {
+    let known = document["components"]["schemas"].clone();
+    let mut parts = BTreeSet::new();
+    let schemas = document["components"]["schemas"].as_object_mut().into_iter().flatten();
+    for (_, schema) in schemas.filter(|(_, schema)| schema.get("allOf").is_some()) {
+        let mut merged = json!({ "type": "object", "properties": {}, "required": [] });
+        if let Some(description) = schema.get("description") {
+            merged["description"] = description.clone();
+        }
+        merge_properties(&mut merged, schema, &known, &mut parts);
+        *schema = merged;
+    }
+    let text = document.to_string();
+    parts.retain(|name| !text.contains(&format!("schemas/{name}\"")));
+    if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
+        schemas.retain(|name, _| !parts.contains(name));
+    }
+}
+
+/// Adds the properties of a schema and its parts to `merged`, and collects the names of the parts.
+fn merge_properties(
+    merged: &mut Value,
+    schema: &Value,
+    known: &Value,
+    parts: &mut BTreeSet<String>,
+) {
+    for part in schema["allOf"].as_array().into_iter().flatten() {
+        match part["$ref"].as_str().and_then(|name| name.rsplit('/').next()) {
+            Some(name) => {
+                parts.insert(name.to_owned());
+                merge_properties(merged, &known[name], known, parts);
+            }
+            None => merge_properties(merged, part, known, parts),
+        }
+    }
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        merged["properties"][name] = property.clone();
+    }
+    let required = schema["required"].as_array().into_iter().flatten().cloned();
+    if let Some(all) = merged["required"].as_array_mut() {
+        all.extend(required);
+    }
+}
+
+/// Adds the `object` field, which identifies the type of an object.
+fn add_object_field(document: &mut Value) {
+    for (name, value) in OBJECTS {
+        let Some(schema) = document["components"]["schemas"].get_mut(*name) else { continue };
+        let description = format!("Type of the object: always `{value}`.");
+        schema["properties"]["object"] =
+            json!({ "type": "string", "const": value, "description": description });
+        if let Some(required) = schema["required"].as_array_mut() {
+            required.insert(0, json!("object"));
+        }
+    }
+}
+
+/// Notifications contain only what everyone on the team may see of a person, so their schemas omit private fields.
+fn add_person_snapshots(document: &mut Value) {
+    let private = serde_json::to_value(Private::schema()).expect("a schema is plain data");
+    for (snapshot, original) in [("MemberSnapshot", "Member"), ("PersonSnapshot", "Person")] {
+        let mut schema = document["components"]["schemas"][original].clone();
+        if let Some(properties) = schema["properties"].as_object_mut() {
+            properties.retain(|name, _| private["properties"].get(name).is_none());
+        }
+        document["components"]["schemas"][snapshot] = schema;
+    }
+}
+
+/// Notifications about orders omit the buyer's email address and note.
+fn add_order_snapshots(document: &mut Value) {
+    let schemas = &mut document["components"]["schemas"];
+    for (original, field) in [("Buyer", "email"), ("Order", "note")] {
+        let mut schema = schemas[original].clone();
+        if let Some(properties) = schema["properties"].as_object_mut() {
+            properties.remove(field);
+        }
+        if let Some(required) = schema["required"].as_array_mut() {
+            required.retain(|name| name != field);
+        }
+        schemas[format!("{original}Snapshot")] = schema;
+    }
+    schemas["OrderSnapshot"]["properties"]["buyer"] = reference("schemas", "BuyerSnapshot");
+}
+
+/// Makes the `data` field of envelopes refer to the object's schema, so that each schema is in the document once.
+fn reference_envelope_data(document: &mut Value) {
+    let schemas = document["components"]["schemas"].as_object_mut().into_iter().flatten();
+    for (name, schema) in schemas {
+        if let Some(kind) = name.strip_prefix("ObjectResponse_") {
+            schema["properties"]["data"] = reference("schemas", kind);
+        } else if let Some(kind) =
+            name.strip_prefix("ListResponse_").or_else(|| name.strip_prefix("BatchResponse_"))
+        {
+            schema["properties"]["data"]["items"] = reference("schemas", kind);
+        }
+    }
+}
+
+/// Sets `additionalProperties: false` on request bodies, because unknown fields are rejected.
+fn forbid_unknown_fields(document: &mut Value) {
+    let items = document["paths"].as_object().into_iter().flatten();
+    let operations = items.flat_map(|(_, item)| item.as_object().into_iter().flatten());
+    let body = "/requestBody/content/application~1json/schema/$ref";
+    let named = operations.filter_map(|(_, operation)| operation.pointer(body)?.as_str());
+    let pointers: Vec<_> = named.map(|name| name.trim_start_matches('#').to_owned()).collect();
+    for pointer in pointers {
+        if let Some(schema) = document.pointer_mut(&pointer) {
+            schema["additionalProperties"] = json!(false);
+        }
+    }
+}
+
+/// Request bodies that must have exactly one of several groups of fields.
+const ALTERNATIVES: &[(&str, &[&[&str]])] = &[
+    ("ChargeDuesRequest", &[&["member_id"], &["member_ids"], &["all"]]),
+    ("CreateCalendarFeedRequest", &[&["team_id"], &["person_id"]]),
+    ("BuyerInput", &[&["member_id"], &["person_id"], &["name"]]),
+    ("CreateDiscountRequest", &[&["amount", "currency"], &["percent_bps"]]),
+    ("ReplayWebhookRequest", &[&["from_sequence"], &["since"]]),
+];
+
+/// Declares the alternatives of request bodies.
+fn add_alternatives(document: &mut Value) {
+    for (name, groups) in ALTERNATIVES {
+        let Some(schema) = schemas_mut(document).get_mut(*name) else { continue };
+        let choice = |fields: &&[&str]| {
+            let property =
+                |field: &&str| ((*field).to_owned(), schema["properties"][*field].clone());
+            let properties: Map<_, _> = fields.iter().map(property).collect();
+            json!({ "required": fields, "properties": properties })
+        };
+        schema["oneOf"] = groups.iter().map(choice).collect();
+    }
+}
+
+/// Names response envelopes after their object: `TeamResponse`, `TeamList`.
+fn name_envelopes(document: &mut Value) {
+    let new_name = |name: &str| {
+        let (envelope, object) = name.split_once('_')?;
+        match envelope {
+            "ObjectResponse" => Some(format!("{object}Response")),
+            "ListResponse" => Some(format!("{object}List")),
+            "BatchResponse" => Some(format!("{object}BatchResponse")),
+            _ => None,
+        }
+    };
+    let schemas = std::mem::take(schemas_mut(document));
+    let renamed =
+        schemas.into_iter().map(|(name, schema)| (new_name(&name).unwrap_or(name), schema));
+    *schemas_mut(document) = renamed.collect();
+    for_each_object(document, &mut |object| {
+        if let Some(name) = referenced_schema(object).and_then(new_name) {
+            *object = reference("schemas", &name);
+        }
+    });
+}
+
+/// Calls a function for every object in a value, parents first.
+fn for_each_object(value: &mut Value, change: &mut impl FnMut(&mut Value)) {
+    if value.is_object() {
+        change(value);
+    }
+    match value {
+        Value::Object(fields) => {
+            fields.iter_mut().for_each(|(_, field)| for_each_object(field, change));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| for_each_object(item, change)),
+        _ => {}
+    }
+}
+
+/// Moves the description of a nullable reference to the field, where client generators read it.
+fn lift_descriptions(document: &mut Value) {
+    for_each_object(document, &mut |object| {
+        let choices = object.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten();
+        let references = choices.filter(|choice| choice.get("$ref").is_some());
+        let description = references
+            .filter_map(|choice| choice.as_object_mut()?.remove("description"))
+            .next_back();
+        if let Some(description) = description.filter(|_| object.get("description").is_none()) {
+            object["description"] = description;
+        }
+    });
+}
+
+/// Descriptions of fields that mean the same in every schema.
+const COMMON_FIELDS: &[(&str, &str)] = &[
+    ("id", "Unique ID of the object."),
+    ("created_at", "When the object was created."),
+    ("updated_at", "When the object last changed."),
+    ("version", "Version of the object; increases with every change."),
+    ("account_id", "ID of the account."),
+    ("team_id", "ID of the team."),
+    ("member_id", "ID of the member on the team's roster."),
+    ("person_id", "ID of the person."),
+    ("event_id", "ID of the event."),
+    ("location_id", "ID of the location; `null` if there is none."),
+    ("external_id", "ID of the object in another system; unique in the account."),
+];
+
+/// Adds the descriptions of common fields to schemas that do not have their own.
+fn describe_common_fields(document: &mut Value) {
+    for (_, schema) in schemas_mut(document) {
+        for (name, description) in COMMON_FIELDS {
+            let field = schema.get_mut("properties").and_then(|fields| fields.get_mut(*name));
+            if let Some(field) = field.filter(|field| field.get("description").is_none()) {
+                field["description"] = json!(description);
+            }
+        }
+    }
+}
+
+/// The names of all schemas that a request body contains.
+fn request_schemas(document: &mut Value) -> BTreeSet<String> {
+    let bodies: Vec<_> = operations(document)
+        .filter_map(|(_, operation)| operation.get("requestBody"))
+        .cloned()
+        .collect();
+    let mut found = BTreeSet::new();
+    for body in &bodies {
+        collect_references(body, &document["components"]["schemas"], &mut found);
+    }
+    found
+}
+
+fn collect_references(value: &Value, schemas: &Value, found: &mut BTreeSet<String>) {
+    if let Some(name) = referenced_schema(value)
+        && found.insert(name.to_owned())
+    {
+        collect_references(&schemas[name], schemas, found);
+    }
+    match value {
+        Value::Object(fields) => {
+            for field in fields.values() {
+                collect_references(field, schemas, found);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                collect_references(item, schemas, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Marks the fields of responses as required: a missing value is `null`, and never left out. Exceptions are private
+/// fields of people, which lists contain only on request.
+fn require_response_fields(document: &mut Value, requests: &BTreeSet<String>) {
+    let private = serde_json::to_value(Private::schema()).expect("a schema is plain data");
+    for (name, schema) in schemas_mut(document) {
+        if requests.contains(name) || OPTIONAL_FIELDS.contains(&name.as_str()) {
+            continue;
+        }
+        let fields = schema["properties"].as_object().into_iter().flatten();
+        let names = fields
+            .map(|(field, _)| field)
+            .filter(|field| private["properties"].get(field).is_none());
+        let required: Vec<_> = names.cloned().collect();
+        if !required.is_empty() {
+            schema["required"] = json!(required);
+        }
+    }
+}
+
+/// Responses whose fields may be left out.
+const OPTIONAL_FIELDS: &[&str] = &["Problem"];
+
+/// Allows other values in the enums of responses: the API may get new values. Requests accept the listed values only.
+fn open_response_enums(document: &mut Value, requests: &BTreeSet<String>) {
+    let is_enum = |schema: &Value| schema["type"] == "string" && schema.get("enum").is_some();
+    let enums: Vec<(String, Value)> = schemas_mut(document)
+        .iter()
+        .filter(|(_, schema)| is_enum(schema))
+        .map(|(name, schema)| (name.clone(), schema.clone()))
+        .collect();
+    for (_, operation) in operations(document) {
+        if let Some(parameters) = operation.get_mut("parameters") {
+            inline_enums(parameters, &enums);
+        }
+    }
+    let schemas = schemas_mut(document);
+    for name in requests.iter().filter(|name| !enums.iter().any(|(known, _)| known == *name)) {
+        let Some(schema) = schemas.get_mut(name) else { continue };
+        inline_enums(schema, &enums);
+    }
+    for (name, schema) in enums {
+        let mut open = json!({ "anyOf": [{ "type": "string", "enum": schema["enum"] }, { "type": "string" }] });
+        let about = schema["description"].as_str().unwrap_or_default();
+        let about = format!("{about} More values may be added.");
+        open["description"] = json!(about.trim_start());
+        open["examples"] = json!([schema["enum"][0]]);
+        schemas.insert(name, open);
+    }
+}
+
+/// Replaces references to enums by the enums themselves, so that a request lists what it accepts.
+fn inline_enums(value: &mut Value, enums: &[(String, Value)]) {
+    for_each_object(value, &mut |object| {
+        let name = referenced_schema(object);
+        let Some((_, schema)) = enums.iter().find(|(known, _)| Some(known.as_str()) == name) else {
+            return;
+        };
+        let description = object.get("description").cloned();
+        *object = schema.clone();
+        if let Some(description) = description {
+            object["description"] = description;
+        }
+    });
+}
+
+/// Removes schemas that nothing refers to.
+pub(super) fn remove_unused(document: &mut Value) {
+    let mut used = BTreeSet::new();
+    for part in ["paths", "webhooks"] {
+        collect_references(&document[part], &document["components"]["schemas"], &mut used);
+    }
+    for part in ["responses", "parameters"] {
+        let component = &document["components"][part];
+        collect_references(component, &document["components"]["schemas"], &mut used);
+    }
+    schemas_mut(document).retain(|name, _| used.contains(name));
+}

@@ -1,0 +1,35 @@
+//! How callers authenticate: with an API key, or with an access token of an app.
+
+use kit::string_enum::StringEnum;
+use serde_json::{Map, Value, json};
+
+use crate::accounts::rights::ScopeName;
+use crate::oauth::scope_text;
+
+/// Adds the security schemes.
+pub(super) fn add_schemes(document: &mut Value) {
+    let scopes: Map<_, _> = ScopeName::ALL
+        .iter()
+        .map(|(scope, name)| ((*name).to_owned(), json!(scope_text::describe(*scope).label)))
+        .collect();
+    document["components"]["securitySchemes"] = json!({
+        "api_key": {
+            "type": "http", "scheme": "bearer",
+            "description": "An API key. It acts for the account and needs the same scopes as an access token.",
+        },
+        "oauth2": {
+            "type": "oauth2",
+            "description": "An access token of an app. It acts for a user: the scopes that the user granted, limited to what the user may do.",
+            "flows": { "authorizationCode": {
+                "authorizationUrl": "/oauth/authorize", "tokenUrl": "/oauth/token", "refreshUrl": "/oauth/token",
+                "scopes": scopes,
+            } },
+        },
+    });
+}
+
+/// Lets an operation accept both kinds of credentials, with the same scopes.
+pub(super) fn complete(operation: &mut Value) {
+    let Some(scopes) = operation.pointer("/security/0/key").cloned() else { return };
+    operation["security"] = json!([{ "api_key": [] }, { "oauth2": scopes }]);
+}

@@ -1,0 +1,190 @@
+//! Actions on a webhook, some with a confirmation page: test, rotate the secret, turn off, turn on, delete.
+
+use askama::Template;
+use axum::response::Response;
+use http::StatusCode;
+use store::{Reader, Tx};
+
+use super::form::show_secret;
+use super::{LIST, PostedForm, WebhookAdmin, display, edit_context, render, webhook_path};
+use crate::error::Code;
+use crate::ids::WebhookId;
+use crate::if_match::IfMatch;
+use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
+use crate::web::page::{Frame, Section};
+use crate::web::path::PathParams;
+use crate::web::visitor::{PageResult, see_other};
+use crate::webhooks::access::Manager;
+use crate::webhooks::webhook::{self, Status, Webhook};
+use crate::webhooks::{actions, edit, summary};
+
+/// A confirmation page that says what an action will do.
+#[derive(Template)]
+#[template(path = "webhooks/confirm.html")]
+struct ConfirmPage {
+    frame: Frame,
+    url: String,
+    /// The rest of the sentence that starts with the URL.
+    lead: &'static str,
+    effects: Vec<String>,
+    /// Whether the action is destructive.
+    danger: bool,
+    button: &'static str,
+    nonce: String,
+    cancel_href: String,
+}
+
+async fn find_webhook(visitor: &WebhookAdmin, id: WebhookId) -> PageResult<Webhook> {
+    Ok(visitor.read(move |db| webhook::find(db, id)).await?)
+}
+
+pub(super) async fn test(
+    PathParams(id): PathParams<WebhookId>,
+    PostedForm { visitor, .. }: PostedForm,
+) -> PageResult<Response> {
+    let delivery = visitor.write(move |tx| actions::test(tx, &Manager::unrestricted(), id)).await?;
+    Ok(see_other(&format!("{LIST}/{id}/deliveries/{}?done=test", delivery.id)))
+}
+
+pub(super) async fn confirm_rotate(
+    visitor: WebhookAdmin,
+    PathParams(id): PathParams<WebhookId>,
+) -> PageResult<Response> {
+    let webhook = find_webhook(&visitor, id).await?;
+    visitor.require_recent_password(&format!("{}/rotate", webhook_path(&webhook)))?;
+    let page = ConfirmPage {
+        frame: visitor.frame("Rotate the secret?", Section::Webhooks),
+        url: display::short_url(&webhook.url),
+        lead: "will get a new secret.",
+        effects: vec![
+            "For 24 hours, requests are signed with both secrets. Update the receiver within that time.".to_owned(),
+            "After that, the current secret is no longer used.".to_owned(),
+            "If you have already rotated the secret in the last 24 hours, the older secret is also used until its own 24 hours are over.".to_owned(),
+        ],
+        danger: false,
+        button: "Rotate secret",
+        nonce: new_nonce(visitor.app()),
+        cancel_href: webhook_path(&webhook),
+    };
+    render(StatusCode::OK, &page)
+}
+
+pub(super) async fn rotate(
+    PathParams(id): PathParams<WebhookId>,
+    PostedForm { visitor, form }: PostedForm,
+) -> PageResult<Response> {
+    let webhook = find_webhook(&visitor, id).await?;
+    visitor.require_recent_password(&format!("{}/rotate", webhook_path(&webhook)))?;
+    let (context, nonce) = (edit_context(&visitor), parse_nonce(&form)?);
+    let ttl = visitor.app().config.idempotency_ttl;
+    let rotated = visitor.write(move |tx: &Tx<'_>| {
+        submit_once(tx, &nonce, ttl, |tx| {
+            let result = edit::rotate_secret(tx, &context, id, &IfMatch::Absent)?;
+            Ok((id.to_string(), result))
+        })
+    });
+    match rotated.await? {
+        Submission::Accepted((webhook, secret)) => {
+            show_secret(&visitor, webhook, &secret, "New secret").await
+        }
+        Submission::Duplicate(_) => {
+            Ok(see_other(&format!("{}?done=before", webhook_path(&webhook))))
+        }
+    }
+}
+
+pub(super) async fn confirm_off(
+    visitor: WebhookAdmin,
+    PathParams(id): PathParams<WebhookId>,
+) -> PageResult<Response> {
+    let webhook = find_webhook(&visitor, id).await?;
+    if webhook.status == Status::Disabled {
+        return Ok(see_other(&webhook_path(&webhook)));
+    }
+    let page = ConfirmPage {
+        frame: visitor.frame("Turn off this webhook?", Section::Webhooks),
+        url: display::short_url(&webhook.url),
+        lead: "will receive nothing until it is turned on again.",
+        effects: vec![
+            "New notifications are stored in the club’s log for a limited time.".to_owned(),
+            "When you turn it on again, you can choose to send the missed notifications."
+                .to_owned(),
+        ],
+        danger: false,
+        button: "Turn off",
+        nonce: String::new(),
+        cancel_href: webhook_path(&webhook),
+    };
+    render(StatusCode::OK, &page)
+}
+
+pub(super) async fn turn_off(
+    PathParams(id): PathParams<WebhookId>,
+    PostedForm { visitor, .. }: PostedForm,
+) -> PageResult<Response> {
+    visitor
+        .write(move |tx| actions::disable(tx, &Manager::unrestricted(), id, &IfMatch::Absent))
+        .await?;
+    Ok(see_other(&format!("{LIST}/{id}?done=off")))
+}
+
+/// Turns a webhook on. The button that was pressed decides whether missed notifications are sent.
+pub(super) async fn turn_on(
+    PathParams(id): PathParams<WebhookId>,
+    PostedForm { visitor, form }: PostedForm,
+) -> PageResult<Response> {
+    let (context, missed) = (edit_context(&visitor), form.text("missed") == "yes");
+    let enable = move |tx: &Tx<'_>| actions::enable(tx, &context, id, &IfMatch::Absent, missed);
+    let done = match visitor.write(enable).await {
+        // It was already turned on, for example in another window. The choice made there counts.
+        Err(error) if error.code == Code::InvalidState => "on-before",
+        result => {
+            result?;
+            if missed { "on-missed" } else { "on" }
+        }
+    };
+    Ok(see_other(&format!("{LIST}/{id}?done={done}")))
+}
+
+pub(super) async fn confirm_delete(
+    visitor: WebhookAdmin,
+    PathParams(id): PathParams<WebhookId>,
+) -> PageResult<Response> {
+    let read =
+        move |db: &Reader<'_>| Ok((webhook::find(db, id)?, summary::count_undelivered(db, id)?));
+    let (webhook, undelivered) = visitor.read(read).await?;
+    visitor.require_recent_password(&format!("{}/delete", webhook_path(&webhook)))?;
+    let pending = match undelivered.pending {
+        0 => "Nothing more will be sent to it.".to_owned(),
+        1 => "1 pending delivery will not be sent.".to_owned(),
+        count => format!("{count} pending deliveries will not be sent."),
+    };
+    let page = ConfirmPage {
+        frame: visitor.frame("Delete this webhook?", Section::Webhooks),
+        url: display::short_url(&webhook.url),
+        lead: "will no longer receive notifications.",
+        effects: vec![
+            pending,
+            "Its delivery history will be deleted too.".to_owned(),
+            "You cannot undo this. To stop the webhook for a while, turn it off instead."
+                .to_owned(),
+        ],
+        danger: true,
+        button: "Delete webhook",
+        nonce: String::new(),
+        cancel_href: webhook_path(&webhook),
+    };
+    render(StatusCode::OK, &page)
+}
+
+pub(super) async fn delete(
+    PathParams(id): PathParams<WebhookId>,
+    PostedForm { visitor, .. }: PostedForm,
+) -> PageResult<Response> {
+    let webhook = find_webhook(&visitor, id).await?;
+    visitor.require_recent_password(&format!("{}/delete", webhook_path(&webhook)))?;
+    visitor
+        .write(move |tx| edit::delete(tx, &Manager::unrestricted(), id, &IfMatch::Absent))
+        .await?;
+    Ok(see_other(&format!("{LIST}?done=deleted")))
+}

@@ -85,6 +85,7 @@ mod linked_numbers;
 mod paging;
 mod passkeys;
 mod privacy;
+mod plain_language;
 mod program;
 mod public_urls;
 mod races;

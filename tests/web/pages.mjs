@@ -62,21 +62,21 @@ export const PAGES = [
   ['forbidden', '/admin', 'parent', at('/admin'), 403],
   ['start', '/', 'parent', at('/')],
 
-  ['shelf', '/store', 'family', at('/store')],
-  ['shelf-wrong', '/store', 'family', async (page) => {
+  ['storefront', '/store', 'family', at('/store')],
+  ['storefront-wrong', '/store', 'family', async (page) => {
     await page.goto('/store')
     await page.locator('.choice input').first().fill('13')
     await page.getByLabel('Discount code').fill('NOPE')
     await press(page, 'Review order')
     await page.getByText('Nothing was ordered').waitFor()
   }, 422],
-  ['shelf-check', '/store', 'family', async (page) => {
+  ['storefront-check', '/store', 'family', async (page) => {
     await page.goto('/store')
     await page.locator('.choice input').first().fill('2')
     await press(page, 'Review order')
     await page.getByRole('button', { name: 'Place order' }).waitFor()
   }],
-  ['shelf-nobody', '/store', 'owner', at('/store')],
+  ['storefront-nobody', '/store', 'owner', at('/store')],
   ['my-orders', '/store/orders', 'family', at('/store/orders')],
   ['my-orders-empty', '/store/orders', 'owner', at('/store/orders')],
   ['my-order', '/store/orders/{id}', 'family', at((w) => `/store/orders/${w.placed.id}`)],

@@ -46,7 +46,7 @@ create index ledger_entry_account_id_subject_idx on ledger_entry (account_id, su
 -- Covering indexes for statements.
 create index ledger_entry_account_id_payer_id_idx on ledger_entry (account_id, payer_id, currency, book, kind, team_id, amount);
 create index ledger_entry_account_id_team_id_idx on ledger_entry (account_id, team_id, payer_id, currency, kind, book, amount)
-    where book in ('owed', 'credit', 'dues', 'late_fees', 'discounts', 'waived');
+    where book in ('receivable', 'credit', 'dues', 'late_fees', 'discounts', 'waived');
 create index ledger_entry_account_id_credit_idx on ledger_entry (account_id, payer_id, currency, amount) where book = 'credit';
 
 -- Products of the shop.

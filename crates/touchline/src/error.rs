@@ -248,7 +248,11 @@ impl Error {
 
     /// Fields of the request body are not valid.
     pub fn invalid(faults: Vec<Fault>) -> Self {
-        let detail = "Some fields of the request body are not valid.";
+        let detail = match faults.first() {
+            Some(first) if first.pointer.is_empty() => first.detail.clone().into(),
+            Some(first) => format!("`{}`: {}", first.pointer, first.detail).into(),
+            None => Cow::Borrowed("Some fields of the request body are not valid."),
+        };
         Self { faults, ..Self::new(Code::ValidationFailed, detail) }
     }
 

@@ -106,8 +106,9 @@ impl Day {
 
     /// The timestamp at which this day begins in UTC.
     pub fn start(self) -> Timestamp {
-        let moment = self.0.to_zoned(jiff::tz::TimeZone::UTC).expect("UTC has every day");
-        Timestamp(moment.timestamp().as_microsecond())
+        // The last days of the calendar are after the last timestamp.
+        let moment = self.0.to_zoned(jiff::tz::TimeZone::UTC).map(|moment| moment.timestamp());
+        Timestamp(moment.unwrap_or(jiff::Timestamp::MAX).as_microsecond())
     }
 
     /// The age, on another day, of a person who was born on this day. `None` before birth. A person born on February 29

@@ -174,7 +174,7 @@ fn may_pay(tx: &Tx<'_>, person: PersonId, payer: PersonId) -> Result<bool> {
 fn post_correction(tx: &Tx<'_>, before: &Due, after: &Due) -> Result<()> {
     let all = |due: &Due| {
         [
-            (Book::Owed, due.net() + due.late_fee),
+            (Book::Receivable, due.net() + due.late_fee),
             (Book::Discounts, due.discount),
             (Book::Dues, -due.amount),
             (Book::LateFees, -due.late_fee),
@@ -186,7 +186,7 @@ fn post_correction(tx: &Tx<'_>, before: &Due, after: &Due) -> Result<()> {
         return ledger::post(tx, Movement::Correction, &after.entry_context(), None, &all(after));
     }
     let difference = after.amount - before.amount;
-    let amounts = [(Book::Owed, difference), (Book::Dues, -difference)];
+    let amounts = [(Book::Receivable, difference), (Book::Dues, -difference)];
     ledger::post(tx, Movement::Correction, &after.entry_context(), None, &amounts)
 }
 
@@ -209,7 +209,7 @@ pub fn waive(
     }
     let waived = before.due.waived + open;
     let due = Due { waived, waive_reason: Some(new.reason), ..before.due.clone() };
-    let amounts = [(Book::Waived, open), (Book::Owed, -open)];
+    let amounts = [(Book::Waived, open), (Book::Receivable, -open)];
     ledger::post(tx, Movement::Waiver, &due.entry_context(), None, &amounts)?;
     let after = due::save(tx, DueWithPlan { due, ..before.clone() })?;
     email::cancel(tx, &id.to_string())?;

@@ -132,7 +132,8 @@ pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: &NewCharge) -> Result<Vec<D
     let mut entries = Vec::new();
     for DueWithPlan { due, .. } in &dues {
         let Due { amount, discount, .. } = *due;
-        let amounts = [(Book::Owed, due.net()), (Book::Discounts, discount), (Book::Dues, -amount)];
+        let amounts =
+            [(Book::Receivable, due.net()), (Book::Discounts, discount), (Book::Dues, -amount)];
         entries.extend(ledger::build_entries(
             tx,
             Movement::Charge,

@@ -52,7 +52,7 @@ pub fn add(tx: &Tx<'_>, id: DueId) -> Result<()> {
     let percentage_fee = share(overdue, old.late_fee_bps.unwrap_or(0)).max(1);
     let fee = old.late_fee_amount.unwrap_or(percentage_fee);
     let due = Due { late_fee: old.late_fee + fee, late_fee_at: Some(tx.now()), ..old.clone() };
-    let amounts = [(Book::Owed, fee), (Book::LateFees, -fee)];
+    let amounts = [(Book::Receivable, fee), (Book::LateFees, -fee)];
     ledger::post(tx, Movement::LateFee, &due.entry_context(), None, &amounts)?;
     let after = due::save(tx, DueWithPlan { due, ..before.clone() })?;
     tx.publish_change("dues.updated", &before.snapshot(tx.now()), &after.snapshot(tx.now()))

@@ -142,7 +142,7 @@ fn apply_payment(
     let kind = if from_credit { Movement::CreditApplied } else { Movement::Payment };
     let amounts = [
         (Book::for_method(payment.method), amount),
-        (Book::Owed, -applied),
+        (Book::Receivable, -applied),
         (Book::Credit, -overpaid),
     ];
     ledger::post(tx, kind, &context, Some(payment.id.to_string()), &amounts)?;
@@ -303,7 +303,7 @@ fn apply_refund(
     let context = EntryContext { payer_id: payment.payer_id, ..before.due.entry_context() };
     let amounts = [
         (Book::for_method(refund.method), -amount),
-        (Book::Owed, rest),
+        (Book::Receivable, rest),
         (Book::Credit, amount - rest),
     ];
     // Credit that is restored is not a refund of money: it reverses the use of the credit.
@@ -316,7 +316,7 @@ fn apply_refund(
         Movement::Waiver,
         &context,
         None,
-        &[(Book::Waived, waived), (Book::Owed, -waived)],
+        &[(Book::Waived, waived), (Book::Receivable, -waived)],
     )?;
     let (paid, waived) = (before.due.paid - rest, before.due.waived + waived);
     let due = Due { paid, waived, ..before.due.clone() };
@@ -337,7 +337,7 @@ pub fn revert_failed_refund(tx: &Tx<'_>, id: DueId, refund: &Refund) -> Result<(
     let applied = refund.amount.min(reopened_amount(tx, &payment)?).min(open);
     let amounts = [
         (Book::for_method(refund.method), refund.amount),
-        (Book::Owed, -applied),
+        (Book::Receivable, -applied),
         (Book::Credit, applied - refund.amount),
     ];
     // The same kind of movement with the opposite sign, so that refund totals are correct again.
@@ -355,7 +355,7 @@ fn reopened_amount(db: &Reader<'_>, payment: &Payment) -> Result<i64> {
     let (sum,): (Option<i64>,) = db.one(
         "select cast(sum(amount) as bigint) from ledger_entry
          where account_id = :account and subject = :subject and reference = :reference
-           and book = 'owed' and (kind = 'refund' or kind = 'credit_applied' and amount > 0)",
+           and book = 'receivable' and (kind = 'refund' or kind = 'credit_applied' and amount > 0)",
         bind! { subject, reference },
     )?;
     Ok(sum.unwrap_or(0))

@@ -63,19 +63,19 @@ impl Sums {
             Book::Discounts => self.discounted += amount,
             Book::LateFees => self.late_fees -= amount,
             Book::Waived => self.waived += amount,
-            Book::Owed => self.outstanding += amount,
+            Book::Receivable => self.outstanding += amount,
             Book::Credit => self.credit -= amount,
             _ => {}
         }
         match (kind, book) {
-            (Movement::Payment, Book::Owed) => self.paid -= amount,
+            (Movement::Payment, Book::Receivable) => self.paid -= amount,
             (Movement::Payment, Book::Credit) => {
                 self.paid -= amount;
                 self.overpaid -= amount;
             }
-            (Movement::CreditApplied, Book::Owed) => self.credit_applied -= amount,
+            (Movement::CreditApplied, Book::Receivable) => self.credit_applied -= amount,
             // Restored credit is a `CreditApplied`, not a refund: the money has not left the club.
-            (Movement::Refund, Book::Owed | Book::Credit) => self.refunded += amount,
+            (Movement::Refund, Book::Receivable | Book::Credit) => self.refunded += amount,
             _ => {}
         }
     }
@@ -187,7 +187,7 @@ const LEDGER_SUMS: &str = "
     currency, kind, book, cast(sum(amount) as bigint) as amount
     from ledger_entry
     where account_id = :account
-      and book in ('owed', 'credit', 'dues', 'late_fees', 'discounts', 'waived')";
+      and book in ('receivable', 'credit', 'dues', 'late_fees', 'discounts', 'waived')";
 const BY_PAYER_AND_BOOK: &str = " group by payer_id, currency, kind, book";
 /// The overdue amount: after the last due date the whole open balance, before that the unpaid installments whose due
 /// date has passed. The late fee is due after all installments.
@@ -359,7 +359,7 @@ fn lines(
          from ledger_entry
          where account_id = :account and payer_id in (:payers)
            and (cast(:everything as boolean) or team_id in (:teams))
-           and book in ('owed', 'credit')",
+           and book in ('receivable', 'credit')",
         bind! { payers, everything, teams },
     )?;
     let mut lines: BTreeMap<MovementId, Line> = BTreeMap::new();
@@ -374,7 +374,7 @@ fn lines(
             credit_change: 0,
         });
         match step.book {
-            Book::Owed => line.balance_change += step.amount,
+            Book::Receivable => line.balance_change += step.amount,
             _ => line.credit_change -= step.amount,
         }
     }

@@ -50,7 +50,7 @@ pub fn export_person(db: &Reader<'_>, person: PersonId) -> Result<Value> {
     });
     let feeds = feed::of_person(db, person)?;
     let (answers, duties): (Vec<_>, Vec<_>) = (answers.collect(), duties.collect());
-    Ok(json!({ "answers": answers, "duties": duties, "calendar_feeds": feeds }))
+    Ok(json!({ "rsvps": answers, "duties": duties, "calendar_feeds": feeds }))
 }
 
 /// Erases a person from the schedule: the notes of their RSVPs and their calendar feeds. The answers themselves stay.

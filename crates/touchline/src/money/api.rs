@@ -14,7 +14,7 @@ use crate::web::body::Body;
 use crate::web::caller::{Caller, MoneyManage, OrdersRead};
 use crate::web::cursor::Paging;
 use crate::web::fields::{Fields, FromBody};
-use crate::web::query::{FromQuery, NoQuery, Params, Query};
+use crate::web::query::{FromQuery, MAX_IDS, NoQuery, Params, Query, one_or_several};
 use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
@@ -51,8 +51,8 @@ async fn payments(
     caller: Caller<OrdersRead>,
     Query(paging): Query<Paging<PaymentFilter>>,
 ) -> Result<Response> {
-    if let Some(team) = paging.filter.team_id {
-        caller.require_team(team)?;
+    for team in paging.filter.team_id.iter().chain(&paging.filter.team_ids) {
+        caller.require_team(*team)?;
     }
     caller.page(paging, listing::payments).await
 }
@@ -79,8 +79,8 @@ async fn refunds(
     caller: Caller<OrdersRead>,
     Query(paging): Query<Paging<RefundFilter>>,
 ) -> Result<Response> {
-    if let Some(team) = paging.filter.team_id {
-        caller.require_team(team)?;
+    for team in paging.filter.team_id.iter().chain(&paging.filter.team_ids) {
+        caller.require_team(*team)?;
     }
     caller.page(paging, listing::refunds).await
 }
@@ -98,8 +98,10 @@ impl FromQuery for PaymentFilter {
     const ORDER: Order = Order::Desc;
 
     fn read(params: &mut Params) -> Self {
+        let (team_id, team_ids) = one_or_several(params.ids("team_id", MAX_IDS));
         Self {
-            team_id: params.id("team_id"),
+            team_id,
+            team_ids,
             payer_id: params.id("payer_id"),
             subject: subject(params),
             method: params.enum_value("method"),
@@ -114,8 +116,10 @@ impl FromQuery for RefundFilter {
     const ORDER: Order = Order::Desc;
 
     fn read(params: &mut Params) -> Self {
+        let (team_id, team_ids) = one_or_several(params.ids("team_id", MAX_IDS));
         Self {
-            team_id: params.id("team_id"),
+            team_id,
+            team_ids,
             payment_id: params.id("payment_id"),
             subject: subject(params),
             status: params.enum_value("status"),

@@ -18,7 +18,7 @@ string_enum! {
         Card = "card",
         Other = "other",
         /// Receivables from families.
-        Owed = "owed",
+        Receivable = "receivable",
         /// Credit of families from overpayments; negative as long as the club holds it.
         Credit = "credit",
         Dues = "dues",

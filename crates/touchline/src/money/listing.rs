@@ -13,6 +13,8 @@ use crate::paging::{Order, Page};
 #[derive(Debug, Default)]
 pub struct PaymentFilter {
     pub team_id: Option<TeamId>,
+    /// For one of these teams; empty if there are fewer than two.
+    pub team_ids: Vec<TeamId>,
     pub payer_id: Option<PersonId>,
     /// The id of an order or a due.
     pub subject: Option<String>,
@@ -28,6 +30,8 @@ pub struct PaymentFilter {
 #[derive(Debug, Default)]
 pub struct RefundFilter {
     pub team_id: Option<TeamId>,
+    /// For one of these teams; empty if there are fewer than two.
+    pub team_ids: Vec<TeamId>,
     pub payment_id: Option<PaymentId>,
     /// The id of an order or a due.
     pub subject: Option<String>,
@@ -46,7 +50,9 @@ pub fn payments(
     filter: &PaymentFilter,
     page: &Page<PaymentId>,
 ) -> Result<Vec<Payment>> {
-    let PaymentFilter { team_id, payer_id, subject, method, from, to, updated_since } = filter;
+    let PaymentFilter { team_id, team_ids, payer_id, subject, method, from, to, updated_since } =
+        filter;
+    let several_teams = !team_ids.is_empty();
     let (everything, teams) = access.managed_filter();
     let (_, family) = access.own_and_family_ids();
     let (after, limit) = (page.after(PaymentId::MIN, PaymentId::MAX), page.fetch_limit());
@@ -56,7 +62,7 @@ pub fn payments(
     };
     Ok(db.all(
         text,
-        bind! { after, limit, team_id, payer_id, subject, method, from, to, updated_since, everything,
+        bind! { after, limit, team_id, several_teams, team_ids, payer_id, subject, method, from, to, updated_since, everything,
         teams, family },
     )?)
 }
@@ -68,7 +74,9 @@ pub fn refunds(
     filter: &RefundFilter,
     page: &Page<RefundId>,
 ) -> Result<Vec<Refund>> {
-    let RefundFilter { team_id, payment_id, subject, status, from, to, updated_since } = filter;
+    let RefundFilter { team_id, team_ids, payment_id, subject, status, from, to, updated_since } =
+        filter;
+    let several_teams = !team_ids.is_empty();
     let (everything, teams) = access.managed_filter();
     let (_, family) = access.own_and_family_ids();
     let (after, limit) = (page.after(RefundId::MIN, RefundId::MAX), page.fetch_limit());
@@ -78,7 +86,7 @@ pub fn refunds(
     };
     Ok(db.all(
         text,
-        bind! { after, limit, team_id, payment_id, subject, status, from, to, updated_since,
+        bind! { after, limit, team_id, several_teams, team_ids, payment_id, subject, status, from, to, updated_since,
         everything, teams, family },
     )?)
 }
@@ -87,6 +95,7 @@ const PAYMENT_FILTER: &str = "
     where account_id = :account
       and (cast(:everything as boolean) or team_id in (:teams) or payer_id in (:family))
       and (cast(:team_id as bytea) is null or team_id = :team_id)
+      and (not cast(:several_teams as boolean) or team_id in (:team_ids))
       and (cast(:payer_id as bytea) is null or payer_id = :payer_id)
       and (cast(:subject as text) is null or subject = :subject)
       and (cast(:method as text) is null or method = :method)
@@ -99,6 +108,7 @@ const REFUND_FILTER: &str = "
           select 1 from payment p
           where p.account_id = refund.account_id and p.id = refund.payment_id and p.payer_id in (:family)))
       and (cast(:team_id as bytea) is null or team_id = :team_id)
+      and (not cast(:several_teams as boolean) or team_id in (:team_ids))
       and (cast(:payment_id as bytea) is null or payment_id = :payment_id)
       and (cast(:subject as text) is null or subject = :subject)
       and (cast(:status as text) is null or status = :status)

@@ -28,10 +28,10 @@ pub struct PersonExport {
     pub messages: Option<Value>,
     /// Emails sent to the person or queued; `null` without `messages:read`.
     #[schema(value_type = Option<Vec<Object>>)]
-    pub mail: Option<Value>,
+    pub emails: Option<Value>,
     /// Orders of the person; `null` without `orders:read`.
     #[schema(value_type = Option<Object>)]
-    pub shop: Option<Value>,
+    pub store: Option<Value>,
     /// Dues that the person owes or pays, with payments; `null` without `orders:read`.
     #[schema(value_type = Option<Vec<Object>>)]
     pub dues: Option<Value>,
@@ -53,8 +53,8 @@ pub fn collect(db: &Reader<'_>, scopes: Scopes, id: PersonId) -> Result<PersonEx
         messages: sees_messages
             .then(|| messages::personal_data::export_person(db, id))
             .transpose()?,
-        mail: sees_messages.then(emails).transpose()?,
-        shop: sees_money.then(|| shop::personal_data::export_person(db, id)).transpose()?,
+        emails: sees_messages.then(emails).transpose()?,
+        store: sees_money.then(|| shop::personal_data::export_person(db, id)).transpose()?,
         dues: sees_money.then(|| dues::personal_data::export_person(db, id)).transpose()?,
     })
 }

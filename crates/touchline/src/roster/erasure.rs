@@ -33,7 +33,7 @@ pub fn export_person(db: &Reader<'_>, id: PersonId) -> Result<Value> {
         })
     });
     let dependents: Vec<_> = dependents.collect();
-    Ok(json!({ "person": person, "memberships": memberships, "looks_after": dependents }))
+    Ok(json!({ "person": person, "memberships": memberships, "dependents": dependents }))
 }
 
 /// Erases all personal data of a person, ends their memberships and removes their guardianships. Guardians who have no

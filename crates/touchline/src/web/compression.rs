@@ -40,7 +40,9 @@ impl Accepted {
 pub async fn compress(accepted: Accepted, response: Response) -> Response {
     let Some(is_page) = compressible(&response) else { return response };
     let (mut parts, body) = response.into_parts();
-    parts.headers.append(VARY, HeaderValue::from_static("accept-encoding"));
+    if !parts.headers.contains_key(VARY) {
+        parts.headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+    }
     let allowed = accepted.gzip && (accepted.same_site || !is_page);
     let size = body.size_hint().exact().filter(|size| (MIN_BYTES..=MAX_BYTES).contains(size));
     if !allowed || size.is_none() {

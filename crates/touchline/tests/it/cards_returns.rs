@@ -265,7 +265,7 @@ both! {
         fixture.owner.post(&format!("{payment}/refund"), json!({ "method": "bank_transfer" })).await.ok();
         assert_eq!((state(w, &due).await.1, credit(w, payer).await), (1000, 0));
         assert_eq!((book_balance(w, "card").await, book_balance(w, "bank").await, book_balance(w, "cash").await), (5000, -5000, 1000));
-        assert_eq!(book_balance(w, "owed").await, 4000);
+        assert_eq!(book_balance(w, "receivable").await, 4000);
         fixture.node.stop().await;
     }
 
@@ -306,10 +306,10 @@ both! {
             let statement = w.owner.get(&format!("/people/{who}/statement")).await.ok();
             statement.data()["totals"][0]["outstanding"].as_i64().unwrap_or(0)
         };
-        assert_eq!((open(&cast.max.person).await, book_balance(w, "owed").await), (5000, 5000));
+        assert_eq!((open(&cast.max.person).await, book_balance(w, "receivable").await), (5000, 5000));
         // It can still be refunded with another method.
         fixture.owner.post(&format!("{payment}/refund"), json!({ "method": "cash" })).await.ok();
-        assert_eq!((credit(w, payer).await, book_balance(w, "owed").await, book_balance(w, "cash").await), (0, 5000, -5000));
+        assert_eq!((credit(w, payer).await, book_balance(w, "receivable").await, book_balance(w, "cash").await), (0, 5000, -5000));
         fixture.node.stop().await;
     }
 
@@ -385,7 +385,7 @@ both! {
         fixture.deliver_event(w, "refund.created", &provider_refund).await.ok();
         fixture.deliver_event(w, "refund.updated", &provider_refund).await.ok();
         assert_eq!(state(w, &due).await, ("partially_paid".to_owned(), 3000, Value::Null));
-        assert_eq!((book_balance(w, "card").await, book_balance(w, "owed").await), (3000, 2000));
+        assert_eq!((book_balance(w, "card").await, book_balance(w, "receivable").await), (3000, 2000));
         fixture.node.stop().await;
     }
 

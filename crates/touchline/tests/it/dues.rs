@@ -45,7 +45,7 @@ pub(crate) async fn notification_count(w: &World, kind: &str) -> usize {
     w.notifications().await.iter().filter(|notification| notification["type"] == kind).count()
 }
 
-/// Asserts that every ledger movement sums to zero, and that the book `owed` equals the balance of all dues.
+/// Asserts that every ledger movement sums to zero, and that the book `receivable` equals the balance of all dues.
 pub(crate) async fn assert_ledger_balanced(w: &World) {
     let query = w.db().read(Scope::account(w.harbour, "test"), |db| {
         let unbalanced: Vec<(i64,)> = db.all(
@@ -55,7 +55,7 @@ pub(crate) async fn assert_ledger_balanced(w: &World) {
         )?;
         let owed: (Option<i64>,) = db.one(
             "select cast(sum(amount) as bigint) as amount from ledger_entry
-             where account_id = :account and book = 'owed'",
+             where account_id = :account and book = 'receivable'",
             bind! {},
         )?;
         let balance: (Option<i64>,) = db.one(

@@ -87,6 +87,21 @@ both! {
         assert_eq!(wrong.pointers(), ["/total"]);
     }
 
+    async fn the_last_day_of_the_calendar_is_a_valid_filter(w: &World) {
+        for list in ["/orders?from=", "/payments?to=", "/events?from=", "/teams?updated_since=", "/dues?updated_since="] {
+            w.owner.get(&format!("{list}9999-12-31")).await.ok();
+            w.owner.get(&format!("{list}0001-01-01")).await.ok();
+        }
+    }
+
+    async fn detail_names_the_first_problem(w: &World) {
+        let body = json!({ "code": "a b", "percent_bps": 500 });
+        let refused = w.owner.post("/discounts", body).await.refused(422, "validation_failed");
+        assert_eq!(refused.body["detail"], "`/code`: A code must not contain spaces.");
+        let refused = w.owner.get("/notifications?after=99999").await.refused(400, "invalid_parameter");
+        assert_eq!(refused.parameters(), ["after"]);
+    }
+
     async fn a_discount_reports_everything_that_is_missing(w: &World) {
         let missing = w.owner.post("/discounts", json!({})).await.refused(422, "validation_failed");
         let mut pointers = missing.pointers();

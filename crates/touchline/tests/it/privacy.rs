@@ -142,7 +142,7 @@ both! {
         let (_, roster_only) = w.client_with_key(testkit::world::new_key("roster:read")).await;
         let part = roster_only.get(&person(&child, "/export")).await.ok();
         assert!(part.data()["roster"].is_object());
-        for section in ["events", "messages", "mail"] {
+        for section in ["events", "messages", "emails"] {
             assert_eq!(part.data()[section], Value::Null);
         }
         assert!(!part.text.contains("has a fever"));

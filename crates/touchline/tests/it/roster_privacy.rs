@@ -193,6 +193,6 @@ both! {
         let guardian = links[0].guardian.id;
         let scope = Scope::account(w.harbour, "test");
         let export = w.db().read(scope, move |db| people::export_person(db, guardian)).await.unwrap();
-        assert_eq!(export["looks_after"][0]["person_id"], ana.data()["person_id"]);
+        assert_eq!(export["dependents"][0]["person_id"], ana.data()["person_id"]);
     }
 }

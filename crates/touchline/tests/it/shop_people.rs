@@ -110,7 +110,7 @@ both! {
         let bought = with_key.post("/orders", body).await.created();
         w.owner.post(&order_api_path(&bought, "/pay"), json!({ "method": "cash" })).await.ok();
         let export = w.owner.get(&format!("/people/{}/export", cast.lia.person)).await.ok();
-        let orders = &export.data()["shop"]["orders"];
+        let orders = &export.data()["store"]["orders"];
         assert_eq!((&orders[0]["id"], &orders[0]["note"]), (&json!(bought.id()), &json!("Zorblax")));
         w.owner.post(&format!("/people/{}/erase", cast.lia.person), json!({})).await.ok();
         let order_after = w.owner.get(&order_api_path(&bought, "")).await.ok();
@@ -134,7 +134,7 @@ both! {
         let other = w.owner.post("/orders", body).await.created();
         w.owner.post(&order_api_path(&other, "/cancel"), json!({ "reason": "Zorblax" })).await.ok();
         let export = w.owner.get(&format!("/people/{}/export", cast.lia.person)).await.ok();
-        assert_eq!(export.data()["shop"]["orders"][0]["payments"][0]["reference"], "Zorblax");
+        assert_eq!(export.data()["store"]["orders"][0]["payments"][0]["reference"], "Zorblax");
         w.owner.post(&format!("/people/{}/erase", cast.lia.person), json!({})).await.ok();
         for path in [order_api_path(&bought, ""), order_api_path(&bought, "/payments"), order_api_path(&bought, "/refunds"), order_api_path(&other, "")] {
             let after = w.owner.get(&path).await.ok();

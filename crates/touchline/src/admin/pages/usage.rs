@@ -182,20 +182,21 @@ fn summarize(
     period: &str,
     zone: &Zone,
 ) -> String {
+    let group = |count: i64| kit::money::group_thousands(&count.to_string());
     let busiest = by_hour.iter().max_by_key(|(_, count)| count.requests);
     let busiest = busiest.filter(|(_, count)| count.requests > 0).map(|(hour, count)| {
         let local = zone.local(*hour);
         format!(
             " The busiest hour started at {:02}:00 on {} with {}.",
             local.hour(),
-            local.day(),
-            count.requests
+            local.day().format_text(),
+            group(count.requests)
         )
     });
     format!(
         "{} requests in the last {period}, {} of them refused.{}",
-        total.requests,
-        total.refused,
+        group(total.requests),
+        group(total.refused),
         busiest.unwrap_or_default()
     )
 }

@@ -174,7 +174,7 @@ fn history(db: &Reader<'_>, due: &DueView, entries: Vec<Entry>) -> Result<Vec<Hi
             });
         }
         match (entry.book, movements.last_mut()) {
-            (Book::Owed, Some(last)) => last.owed += entry.amount,
+            (Book::Receivable, Some(last)) => last.owed += entry.amount,
             (Book::Credit, Some(last)) => last.credit -= entry.amount,
             _ => {}
         }

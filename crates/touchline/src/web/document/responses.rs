@@ -128,7 +128,8 @@ pub(super) fn complete(method: &str, operation: &mut Value, components: &Value) 
     for (status, response) in responses.filter(|(status, _)| status.starts_with('2')) {
         let mut names = COMMON_HEADERS.to_vec();
         names.extend((method != "get").then_some("IdempotentReplayed"));
-        names.extend((status == "201").then_some("Location"));
+        let is_batch = response.to_string().contains("BatchResponse\"");
+        names.extend((status == "201" && !is_batch).then_some("Location"));
         names.extend(has_list.then_some("Link"));
         let schema = response.pointer("/content/application~1json/schema").cloned();
         if let Some(schema) = schema {

@@ -62,6 +62,7 @@ pub(super) fn complete(document: &mut Value) {
     describe_common_fields(document);
     forbid_unknown_fields(document);
     add_alternatives(document);
+    split_shared_schemas(document);
     let requests = request_schemas(document);
     require_response_fields(document, &requests);
     open_response_enums(document, &requests);
@@ -197,12 +198,29 @@ fn add_alternatives(document: &mut Value) {
         let Some(schema) = schemas_mut(document).get_mut(*name) else { continue };
         let choice = |fields: &&[&str]| {
             let property =
-                |field: &&str| ((*field).to_owned(), schema["properties"][*field].clone());
+                |field: &&str| ((*field).to_owned(), non_null(&schema["properties"][*field]));
             let properties: Map<_, _> = fields.iter().map(property).collect();
             json!({ "required": fields, "properties": properties })
         };
         schema["oneOf"] = groups.iter().map(choice).collect();
     }
+}
+
+/// A schema that does not allow `null`.
+fn non_null(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    let is_null = |one: &Value| one == "null" || one["type"] == "null";
+    for keyword in ["type", "oneOf"] {
+        let choices = schema.get_mut(keyword).and_then(Value::as_array_mut);
+        let Some(choices) = choices else { continue };
+        choices.retain(|one| !is_null(one));
+        match (keyword, choices.len()) {
+            ("type", 1) => schema[keyword] = choices[0].clone(),
+            ("oneOf", 1) => schema = choices[0].clone(),
+            _ => {}
+        }
+    }
+    schema
 }
 
 /// Names response envelopes after their object: `TeamResponse`, `TeamList`.
@@ -282,15 +300,16 @@ fn describe_common_fields(document: &mut Value) {
     }
 }
 
-/// The names of all schemas that a request body contains.
+/// The names of all schemas that a request body or a parameter contains.
 fn request_schemas(document: &mut Value) -> BTreeSet<String> {
-    let bodies: Vec<_> = operations(document)
-        .filter_map(|(_, operation)| operation.get("requestBody"))
-        .cloned()
+    let parts = ["requestBody", "parameters"];
+    let inputs: Vec<_> = operations(document)
+        .flat_map(|(_, operation)| parts.map(|part| operation.get(part).cloned()))
+        .flatten()
         .collect();
     let mut found = BTreeSet::new();
-    for body in &bodies {
-        collect_references(body, &document["components"]["schemas"], &mut found);
+    for input in &inputs {
+        collect_references(input, &document["components"]["schemas"], &mut found);
     }
     found
 }
@@ -313,6 +332,54 @@ fn collect_references(value: &Value, schemas: &Value, found: &mut BTreeSet<Strin
             }
         }
         _ => {}
+    }
+}
+
+/// The names of all schemas that a response or a notification contains: those that no request contains, and what they
+/// refer to.
+fn response_schemas(document: &Value, requests: &BTreeSet<String>) -> BTreeSet<String> {
+    let schemas = &document["components"]["schemas"];
+    let mut found = BTreeSet::new();
+    for (name, schema) in schemas.as_object().into_iter().flatten() {
+        if !requests.contains(name) {
+            found.insert(name.clone());
+            collect_references(schema, schemas, &mut found);
+        }
+    }
+    found
+}
+
+/// Gives objects that requests and responses share a schema each: `Audience` and `AudienceInput`. Their rules differ:
+/// responses have all fields, and may have new enum values.
+fn split_shared_schemas(document: &mut Value) {
+    let requests = request_schemas(document);
+    let responses = response_schemas(document, &requests);
+    let is_object = |name: &&String| {
+        document["components"]["schemas"][name.as_str()].get("properties").is_some()
+    };
+    let shared: BTreeSet<_> =
+        requests.intersection(&responses).filter(is_object).cloned().collect();
+    let rename = |value: &mut Value| {
+        for_each_object(value, &mut |object| {
+            let Some(name) = referenced_schema(object).filter(|name| shared.contains(*name)) else {
+                return;
+            };
+            object["$ref"] = reference("schemas", &format!("{name}Input"))["$ref"].clone();
+        });
+    };
+    let schemas = schemas_mut(document);
+    for name in &shared {
+        let mut input = schemas[name].clone();
+        rename(&mut input);
+        schemas.insert(format!("{name}Input"), input);
+    }
+    for name in requests.difference(&shared) {
+        if !responses.contains(name) {
+            schemas.get_mut(name).into_iter().for_each(rename);
+        }
+    }
+    for (_, operation) in operations(document) {
+        operation.get_mut("requestBody").into_iter().for_each(rename);
     }
 }
 
@@ -341,9 +408,10 @@ const OPTIONAL_FIELDS: &[&str] = &["Problem"];
 /// Allows other values in the enums of responses: the API may get new values. Requests accept the listed values only.
 fn open_response_enums(document: &mut Value, requests: &BTreeSet<String>) {
     let is_enum = |schema: &Value| schema["type"] == "string" && schema.get("enum").is_some();
+    let responses = response_schemas(document, requests);
     let enums: Vec<(String, Value)> = schemas_mut(document)
         .iter()
-        .filter(|(_, schema)| is_enum(schema))
+        .filter(|(name, schema)| is_enum(schema) && responses.contains(*name))
         .map(|(name, schema)| (name.clone(), schema.clone()))
         .collect();
     for (_, operation) in operations(document) {

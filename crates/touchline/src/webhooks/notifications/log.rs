@@ -5,7 +5,7 @@ use store::{Reader, bind, sql};
 use super::super::actions;
 use super::super::kinds;
 use super::super::visibility::EventVisibility;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Fault, Result};
 use crate::ids::TeamId;
 use crate::paging::{LogPage, Order, Page};
 use crate::signals::{self, Notification};
@@ -124,7 +124,8 @@ pub fn check_stored(db: &Reader<'_>, after: i64) -> Result<()> {
                 let detail = format!(
                     "This sequence number does not exist yet. The newest sequence number is {newest}."
                 );
-                Err(Error::new(Code::InvalidParameter, detail))
+                let fault = Fault::of_parameter("after", "out_of_range", detail.clone());
+                Err(Error { faults: vec![fault], ..Error::new(Code::InvalidParameter, detail) })
             }
             _ => Ok(()),
         },

@@ -2,7 +2,7 @@
 //!
 //! [`both!`] runs a test twice, on a SQLite file and on a PostgreSQL database. Each test gets its own [`World`]:
 //! the club Harbour with API clients of different scopes, a second club with a client of its own, and a clock
-//! that stands still until the test advances it.
+//! that only the test advances.
 
 #![expect(clippy::unwrap_used, reason = "a failed setup fails the test")]
 #![expect(

@@ -233,7 +233,7 @@ pub fn find(db: &Reader<'_>, id: UserId) -> Result<User> {
 /// Locks the row of a user until the transaction ends, and reads it.
 ///
 /// Every transaction that begins or ends sessions of a user, or changes how the user signs in, takes this lock first and
-/// then verifies what was checked before the transaction. On PostgreSQL such transactions run concurrently; without the
+/// then repeats the checks that were made before the transaction. On PostgreSQL such transactions run concurrently; without the
 /// lock, one could act on a value that another has just replaced, such as a password. SQLite runs one at a time.
 pub fn lock(tx: &Tx<'_>, id: UserId) -> Result<User> {
     tx.execute(

@@ -1,4 +1,4 @@
-//! Reconciliation: everything that is open here is looked up at the provider. This repairs lost webhooks and crashes
+//! Reconciliation: looks up open checkouts and refunds at the provider. This repairs lost webhooks and crashes
 //! between the provider's response and our commit.
 
 use std::time::Duration;

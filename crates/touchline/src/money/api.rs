@@ -51,9 +51,7 @@ async fn payments(
     caller: Caller<OrdersRead>,
     Query(paging): Query<Paging<PaymentFilter>>,
 ) -> Result<Response> {
-    for team in paging.filter.team_id.iter().chain(&paging.filter.team_ids) {
-        caller.require_team(*team)?;
-    }
+    caller.require_teams(paging.filter.team_id, &paging.filter.team_ids)?;
     caller.page(paging, listing::payments).await
 }
 
@@ -79,9 +77,7 @@ async fn refunds(
     caller: Caller<OrdersRead>,
     Query(paging): Query<Paging<RefundFilter>>,
 ) -> Result<Response> {
-    for team in paging.filter.team_id.iter().chain(&paging.filter.team_ids) {
-        caller.require_team(*team)?;
-    }
+    caller.require_teams(paging.filter.team_id, &paging.filter.team_ids)?;
     caller.page(paging, listing::refunds).await
 }
 

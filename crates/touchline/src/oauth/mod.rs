@@ -2,7 +2,7 @@
 //!
 //! An app (client) belongs to an account. A user of that account grants it scopes. Every token belongs to a grant and
 //! is revoked with it. Tokens are opaque and looked up for every request, so revoking takes effect immediately. An app
-//! can do only what was granted to it and what the user may do.
+//! can do only what the user has granted to it and may do themselves.
 
 pub mod api;
 pub mod app;

@@ -110,6 +110,12 @@ impl<N: Permission> Caller<N> {
         self.team_access.check(team)
     }
 
+    /// Fails if the caller has no access to one of the teams of a filter: a single team, or several.
+    pub fn require_teams(&self, one: Option<TeamId>, several: &[TeamId]) -> Result<()> {
+        one.map_or(Ok(()), |team| self.require_team(team))?;
+        self.team_access.check_all(several)
+    }
+
     /// Fails if the credential is restricted to certain teams.
     pub fn require_all_teams(&self) -> Result<()> {
         match self.team_access {

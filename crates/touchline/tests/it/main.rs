@@ -25,6 +25,7 @@ mod cards_returns;
 mod compression;
 mod conditions;
 mod crash;
+mod database_outages;
 mod disk;
 mod dues;
 mod dues_model;

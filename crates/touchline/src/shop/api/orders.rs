@@ -69,9 +69,7 @@ async fn list(
     caller: Caller<OrdersRead>,
     Query(paging): Query<Paging<OrderFilter>>,
 ) -> Result<Response> {
-    for team in paging.filter.team_id.iter().chain(&paging.filter.team_ids) {
-        caller.require_team(*team)?;
-    }
+    caller.require_teams(paging.filter.team_id, &paging.filter.team_ids)?;
     caller.page(paging, listing::list).await
 }
 

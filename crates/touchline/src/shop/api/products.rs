@@ -53,9 +53,7 @@ async fn list(
     caller: Caller<OrdersRead>,
     Query(paging): Query<Paging<ProductFilter>>,
 ) -> Result<Response> {
-    for team in paging.filter.team_id.iter().chain(&paging.filter.team_ids) {
-        caller.require_team(*team)?;
-    }
+    caller.require_teams(paging.filter.team_id, &paging.filter.team_ids)?;
     // Whether a product is on sale depends on the clock, so a cached response could be stale.
     let caller = if paging.filter.on_sale.is_some() { caller.bypass_cache() } else { caller };
     caller.page(paging, product_listing::list).await

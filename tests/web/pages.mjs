@@ -281,9 +281,9 @@ export const PAGES = [
   ['audit-check', '/admin/audit/check', 'owner', at('/admin/audit/check')],
   ['health', '/admin/health', 'owner', at('/admin/health')],
   ['settings', '/admin/settings', 'owner', at('/admin/settings')],
-  ['settings-money', '/admin/settings/money', 'owner', at('/admin/settings/money')],
-  ['settings-money-wrong', '/admin/settings/money', 'owner', async (page) => {
-    await page.goto('/admin/settings/money')
+  ['settings-money', '/admin/settings/payments', 'owner', at('/admin/settings/payments')],
+  ['settings-money-wrong', '/admin/settings/payments', 'owner', async (page) => {
+    await page.goto('/admin/settings/payments')
     await page.getByLabel('Currency', { exact: true }).fill('XTS')
     await page.getByLabel('Duration').fill('1.5')
     await press(page, 'Save changes')
@@ -344,7 +344,7 @@ export const FIRST_PAGES = [
   ['orders-empty', '/admin/orders', async (page) => page.goto('/admin/orders')],
   ['dues-empty', '/admin/dues', async (page) => page.goto('/admin/dues')],
   ['dues-no-team', '/admin/dues/new', async (page) => page.goto('/admin/dues/new')],
-  ['settings-money-new', '/admin/settings/money', async (page) => page.goto('/admin/settings/money')],
+  ['settings-money-new', '/admin/settings/payments', async (page) => page.goto('/admin/settings/payments')],
   ['usage-empty', '/admin/usage', async (page) => page.goto('/admin/usage')],
   ['audit-new', '/admin/audit', async (page) => page.goto('/admin/audit')],
   ['settings-new', '/admin/settings', async (page) => page.goto('/admin/settings')],

@@ -9,7 +9,7 @@ use crate::environment::Database;
 use crate::http::Connection;
 use crate::load::{self, RequestCycle, Timing, readers};
 use crate::stats::Rounds;
-use crate::table::{Row, Verdict};
+use crate::table::{Row, TargetResult};
 
 const OVERVIEW: &str = "/admin";
 const CLIENTS: usize = 32;
@@ -71,7 +71,7 @@ fn rows(
         result: format!("{:.1} kB", bytes as f64 / 1e3),
         baseline: String::new(),
         ratio: String::new(),
-        verdict: Verdict::Target(bytes < max),
+        verdict: TargetResult::Target(bytes < max),
     };
     let page = format!("`{OVERVIEW}` of the demo club");
     let first_load = format!("{page}: first load with {assets} files, as sent");

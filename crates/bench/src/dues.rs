@@ -23,7 +23,7 @@ use crate::load::{self, Counter, RequestCycle, readers};
 use crate::options::Measure;
 use crate::season;
 use crate::stats::Rounds;
-use crate::table::{Row, Verdict, millis, thousands};
+use crate::table::{Row, TargetResult, millis, thousands};
 
 const DUES: &str = "/api/public/v1/dues";
 const FAMILIES: usize = 500;
@@ -76,7 +76,11 @@ async fn measure_statement(environment: &Environment, measure: &Measure) -> Resu
             result: millis(ours),
             baseline: millis(baseline),
             ratio: format!("{ratio:.1} times"),
-            verdict: if ask.is_empty() { Verdict::Reference(met) } else { Verdict::Target(met) },
+            verdict: if ask.is_empty() {
+                TargetResult::Reference(met)
+            } else {
+                TargetResult::Target(met)
+            },
         }
     };
     let cached = (statements.median().p50, reads.median().p50);
@@ -192,6 +196,6 @@ async fn measure_charge(environment: &Environment, measure: &Measure) -> Result<
         result: millis(duration),
         baseline: String::new(),
         ratio: String::new(),
-        verdict: Verdict::Target(duration < Duration::from_secs(10)),
+        verdict: TargetResult::Target(duration < Duration::from_secs(10)),
     })
 }

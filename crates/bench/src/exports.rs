@@ -13,7 +13,7 @@ use crate::process::Process;
 use crate::schedule::Fixture;
 use crate::season::{BUSY_EVENTS, EVENTS};
 use crate::stats::median;
-use crate::table::{Row, Verdict, thousands};
+use crate::table::{Row, TargetResult, thousands};
 
 /// The target for the growth of memory, in bytes.
 const MAX_GROWTH_BYTES: u64 = 10_000_000;
@@ -53,7 +53,7 @@ fn rows_for_file(file: &str, lines: usize, rate: f64, (before, peak): (u64, u64)
         result: format!("{} rows/s of {}", thousands(rate), thousands(lines as f64)),
         baseline: String::new(),
         ratio: String::new(),
-        verdict: Verdict::NoTarget,
+        verdict: TargetResult::NoTarget,
     };
     let memory = Row {
         name: format!("{name}: peak resident memory"),
@@ -61,7 +61,7 @@ fn rows_for_file(file: &str, lines: usize, rate: f64, (before, peak): (u64, u64)
         result: megabytes(peak),
         baseline: format!("{} before", megabytes(before)),
         ratio: format!("{} more", megabytes(growth)),
-        verdict: Verdict::Target(growth <= MAX_GROWTH_BYTES),
+        verdict: TargetResult::Target(growth <= MAX_GROWTH_BYTES),
     };
     [rate, memory]
 }

@@ -7,7 +7,7 @@ use crate::club::Club;
 use crate::environment::Environment;
 use crate::load::{self, Counter, CreateTeams, writers};
 use crate::options::Measure;
-use crate::table::{Row, Verdict};
+use crate::table::{Row, TargetResult};
 
 const CLIENTS: usize = 256;
 /// How long to wait until the service is idle.
@@ -38,6 +38,6 @@ pub(crate) fn row(name: &str, bytes: u64, max: Option<u64>) -> Row {
         result: format!("{:.1} MB", bytes as f64 / 1e6),
         baseline: String::new(),
         ratio: String::new(),
-        verdict: max.map_or(Verdict::NoTarget, |max| Verdict::Target(bytes < max)),
+        verdict: max.map_or(TargetResult::NoTarget, |max| TargetResult::Target(bytes < max)),
     }
 }

@@ -11,7 +11,7 @@ use crate::http::{Connection, TEAMS, get_request, request_with_body};
 use crate::load::Counter;
 use crate::options::Measure;
 use crate::stats::median;
-use crate::table::{Row, Verdict, millis, thousands};
+use crate::table::{Row, TargetResult, millis, thousands};
 
 const TEAM_COUNT: usize = 1_000_000;
 const LIMIT: usize = 50;
@@ -85,6 +85,6 @@ fn row(teams: usize, last: f64, first: f64) -> Row {
         result: format!("{} of {} teams", in_millis(last), thousands(teams as f64)),
         baseline: in_millis(first),
         ratio: format!("{ratio:.2}"),
-        verdict: Verdict::Target(ratio <= 1.5),
+        verdict: TargetResult::Target(ratio <= 1.5),
     }
 }

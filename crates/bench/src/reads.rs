@@ -16,7 +16,7 @@ use crate::load::{
 use crate::options::Measure;
 use crate::process::Process;
 use crate::stats::Rounds;
-use crate::table::{Row, Verdict};
+use crate::table::{Row, TargetResult};
 
 const TEAM_COUNT: usize = 100_000;
 const CLIENTS: usize = 32;
@@ -172,7 +172,7 @@ fn row(name: String, ours: &Rounds, baseline: &Rounds, has_target: bool) -> Row 
     Row {
         target: "≥ 0.5, p99 < 4×",
         ratio: format!("{ratio:.2}, p99 {p99:.1}×"),
-        verdict: if has_target { Verdict::Target(met) } else { Verdict::Reference(met) },
+        verdict: if has_target { TargetResult::Target(met) } else { TargetResult::Reference(met) },
         ..Row::compare_rates(name, ours, baseline)
     }
 }

@@ -14,7 +14,7 @@ use crate::load::{
 use crate::options::Measure;
 use crate::season::{self, Season};
 use crate::stats::{Measurement, Rounds};
-use crate::table::{Row, Verdict};
+use crate::table::{Row, TargetResult};
 use crate::{calendars, event_lists, exports, rsvps, series};
 
 const TEAM_COUNT: usize = 1000;
@@ -89,7 +89,7 @@ pub(crate) fn compare_read(name: String, ours: &Rounds, baseline: &Rounds, teams
     Row {
         target: "≥ 0.5",
         ratio: format!("{ratio:.2}; of `GET /teams` {of_teams:.2}"),
-        verdict: Verdict::Reference(ratio >= 0.5),
+        verdict: TargetResult::Reference(ratio >= 0.5),
         ..Row::compare_rates(name, ours, baseline)
     }
 }

@@ -12,7 +12,7 @@ use crate::http::{Connection, EVENTS, get_request, request_with_body};
 use crate::load::{self, Counter, HttpClient, Script};
 use crate::schedule::{Fixture, request_json};
 use crate::stats::Rounds;
-use crate::table::{Row, Verdict, thousands};
+use crate::table::{Row, TargetResult, thousands};
 
 const CLIENTS: [usize; 2] = [1, 4];
 const OCCURRENCES: usize = 400;
@@ -70,7 +70,7 @@ fn row(rounds: &Rounds, clients: usize) -> Row {
     Row {
         baseline: String::new(),
         ratio: format!("{} events/s", thousands(events)),
-        verdict: Verdict::NoTarget,
+        verdict: TargetResult::NoTarget,
         ..Row::compare_rates(
             format!("`POST /events`, a series of {OCCURRENCES}, {clients} client{plural}"),
             rounds,

@@ -1,6 +1,7 @@
 //! The store: orders per second of one product and of many, compared with creating teams.
 //!
-//! The run fails unless the stock is correct afterwards: the remaining and the ordered items add up to the initial stock.
+//! The run fails unless the stock is correct afterwards: the remaining and the ordered items add up to the initial
+//! stock.
 
 use std::net::SocketAddr;
 
@@ -18,7 +19,7 @@ use crate::http::{get_request, request_with_body};
 use crate::load::{self, Counter, CreateTeams, RequestCycle, Timing, readers, writers};
 use crate::options::Measure;
 use crate::stats::{Measurement, Rounds};
-use crate::table::{Row, Verdict, millis, thousands};
+use crate::table::{Row, TargetResult, millis, thousands};
 
 const CLIENTS: usize = 256;
 /// The number of products for the measurement with many products.
@@ -54,7 +55,7 @@ pub(crate) async fn measure(environment: &Environment, measure: &Measure) -> Res
     let lists = list_by_product(service.address, &club, &products, timing).await?;
     let row = |products: &str, rounds: &Rounds| Row {
         target: "≥ 0.5",
-        verdict: Verdict::Target(rounds.rate_ratio(&team_rounds) >= 0.5),
+        verdict: TargetResult::Target(rounds.rate_ratio(&team_rounds) >= 0.5),
         ..Row::compare_rates(
             format!("`POST /orders`, {CLIENTS} clients, {products}, compared with `POST /teams`"),
             rounds,
@@ -70,7 +71,7 @@ pub(crate) async fn measure(environment: &Environment, measure: &Measure) -> Res
             result: millis(lists.p50),
             baseline: format!("among {} orders", thousands(placed as f64)),
             ratio: String::new(),
-            verdict: Verdict::NoTarget,
+            verdict: TargetResult::NoTarget,
         },
     ])
 }

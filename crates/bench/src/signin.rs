@@ -11,7 +11,7 @@ use crate::load::{self, Counter, RequestCycle, Timing, readers};
 use crate::options::Measure;
 use crate::schedule::{LIMIT, request_json};
 use crate::stats::Rounds;
-use crate::table::{Row, Verdict};
+use crate::table::{Row, TargetResult};
 use crate::{admin_overview, token_refresh};
 
 const TEAM_COUNT: usize = 1000;
@@ -56,7 +56,7 @@ impl TokenAndKey {
 
     fn row(&self, name: String) -> Row {
         let met = self.token.rate_ratio(&self.key) >= 0.9;
-        let verdict = Verdict::Target(met);
+        let verdict = TargetResult::Target(met);
         Row { target: "≥ 0.9", verdict, ..Row::compare_rates(name, &self.token, &self.key) }
     }
 }

@@ -7,14 +7,14 @@ use crate::stats::{Measurement, Rounds};
 
 /// Whether a measurement meets its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum TargetResult {
     Target(bool),
     /// No target of its own; compared for orientation and shown in parentheses.
     Reference(bool),
     NoTarget,
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for TargetResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Target(true) => "yes",
@@ -34,7 +34,7 @@ pub(crate) struct Row {
     pub(crate) result: String,
     pub(crate) baseline: String,
     pub(crate) ratio: String,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: TargetResult,
 }
 
 impl Row {
@@ -48,7 +48,7 @@ impl Row {
             result: format_measurement(&ours),
             baseline: format!("{}, {}", per_second(&baseline), millis(baseline.p99)),
             ratio: format!("{ratio:.2}"),
-            verdict: Verdict::NoTarget,
+            verdict: TargetResult::NoTarget,
         }
     }
 }
@@ -105,8 +105,8 @@ impl Table {
     pub(crate) fn count_targets(&self) -> (usize, usize) {
         let rows = self.lines.iter().flat_map(|(one, other)| [one, other]).flatten();
         let targets: Vec<_> =
-            rows.filter(|row| matches!(row.verdict, Verdict::Target(_))).collect();
-        let met = targets.iter().filter(|row| row.verdict == Verdict::Target(true));
+            rows.filter(|row| matches!(row.verdict, TargetResult::Target(_))).collect();
+        let met = targets.iter().filter(|row| row.verdict == TargetResult::Target(true));
         (met.count(), targets.len())
     }
 }
@@ -169,7 +169,7 @@ mod tests {
             result: "1/s".to_owned(),
             baseline: "2/s".to_owned(),
             ratio: "0.50".to_owned(),
-            verdict: Verdict::Target(met),
+            verdict: TargetResult::Target(met),
         };
         let mut table = Table::default();
         table.add(true, vec![row("write", "≥ 20", true), row("memory", "", true)]);

@@ -11,7 +11,7 @@ use crate::http::Connection;
 use crate::load::{self, Client, Timing};
 use crate::stats::Rounds;
 use crate::store_baseline::StoreBaseline;
-use crate::table::{Row, Verdict};
+use crate::table::{Row, TargetResult};
 
 const CLIENTS: [usize; 3] = [1, 64, 256];
 
@@ -62,7 +62,7 @@ impl Results {
         let met = ours.rate_ratio(baseline) >= 0.5;
         Row {
             target: "≥ 0.5",
-            verdict: Verdict::Reference(met),
+            verdict: TargetResult::Reference(met),
             ..Row::compare_rates(name, ours, baseline)
         }
     }

@@ -11,8 +11,8 @@ use touchline::error::Error;
 use touchline::ids::{AccountId, NotificationId};
 use touchline::secrets::Secrets;
 use touchline::signals::Notification;
+use touchline::webhooks::address_policy::AddressPolicy;
 use touchline::webhooks::edit::{self, EditContext, NewWebhook};
-use touchline::webhooks::guard::Guard;
 
 use crate::Result;
 use crate::club::Club;
@@ -23,11 +23,11 @@ use crate::options::Measure;
 use crate::posting;
 use crate::process::Process;
 use crate::stats::{Measurement, Rounds};
-use crate::table::{Row, Verdict, millis, thousands};
+use crate::table::{Row, TargetResult, millis, thousands};
 use crate::webhook_receiver::WebhookReceiver;
 
-/// Numbers of webhooks, of clients that write, and of teams that they create. There are enough clients that the database
-/// is the limit, not the clients.
+/// Numbers of webhooks, of clients that write, and of teams that they create. There are enough clients that the
+/// database is the limit, not the clients.
 const SCENARIOS: [(usize, usize, usize); 3] = [(1, 64, 20_000), (10, 64, 20_000), (1000, 32, 200)];
 /// Up to this number of webhooks, the rate of writes limits the deliveries.
 const WRITE_LIMITED_WEBHOOKS: usize = 10;
@@ -102,7 +102,7 @@ async fn throughput(
         result: format_rate(&ours),
         baseline: format_rate(&posting_only),
         ratio: format!("{ratio:.2}"),
-        verdict: Verdict::Target(ratio >= 0.5),
+        verdict: TargetResult::Target(ratio >= 0.5),
     };
     if webhooks > WRITE_LIMITED_WEBHOOKS {
         return Ok(vec![deliveries]);
@@ -117,7 +117,7 @@ async fn throughput(
         result: format_rate(&ours),
         baseline: format_rate(&separate),
         ratio: format!("{ratio:.2}"),
-        verdict: Verdict::Reference(ratio >= 0.5),
+        verdict: TargetResult::Reference(ratio >= 0.5),
     };
     Ok(vec![deliveries, end_to_end])
 }
@@ -171,7 +171,7 @@ async fn latency(environment: &Environment, measure: &Measure) -> Result<Row> {
         result: format!("{} / {}", millis(times.p50), millis(times.p99)),
         baseline: String::new(),
         ratio: String::new(),
-        verdict: Verdict::Target(met),
+        verdict: TargetResult::Target(met),
     })
 }
 
@@ -228,7 +228,7 @@ async fn latency_next_to(
         result: format!("{} / {}", millis(times.p50), millis(times.p99)),
         baseline: String::new(),
         ratio: String::new(),
-        verdict: Verdict::Target(times.p99 < Duration::from_secs(2)),
+        verdict: TargetResult::Target(times.p99 < Duration::from_secs(2)),
     })
 }
 
@@ -294,7 +294,7 @@ async fn measure_backlog(environment: &Environment, measure: &Measure) -> Result
         result,
         baseline: String::new(),
         ratio: String::new(),
-        verdict: Verdict::NoTarget,
+        verdict: TargetResult::NoTarget,
     };
     let (ours, posting_only) = (
         count as f64 / seconds,
@@ -304,7 +304,7 @@ async fn measure_backlog(environment: &Environment, measure: &Measure) -> Result
         target: "≥ 0.5",
         baseline: format!("{}/s", thousands(posting_only)),
         ratio: format!("{:.2}", ours / posting_only),
-        verdict: Verdict::Reference(ours / posting_only >= 0.5),
+        verdict: TargetResult::Reference(ours / posting_only >= 0.5),
         ..row(
             format!("Backlog of {} for one webhook", thousands(count as f64)),
             format!("{}/s, {seconds:.1} s", thousands(ours)),
@@ -318,7 +318,7 @@ async fn measure_backlog(environment: &Environment, measure: &Measure) -> Result
         target: "≤ 10 MB more",
         baseline: format!("{:.1} MB", mb(after_a_tenth)),
         ratio: format!("{growth:.1} MB more"),
-        verdict: Verdict::Target(growth <= 10.0),
+        verdict: TargetResult::Target(growth <= 10.0),
         ..memory
     };
     Ok(vec![deliveries, memory])
@@ -343,7 +343,7 @@ async fn create_webhooks(database: &Database, account: AccountId, urls: &[String
         .await;
     let (key,) = key.map_err(|error| format!("cannot read the installation's key: {error}"))?;
     let context = EditContext {
-        guard: Guard::new(localhost_networks()),
+        guard: AddressPolicy::new(localhost_networks()),
         home: Config::defaults().effective_base_url(),
         key: Secrets::new(key, None).key("webhook"),
         app: None,

@@ -9,7 +9,7 @@ use crate::load::{self, Counter, CreateTeams, Timing, writers};
 use crate::options::Measure;
 use crate::stats::{Measurement, Rounds};
 use crate::store_baseline::StoreBaseline;
-use crate::table::{Row, Verdict};
+use crate::table::{Row, TargetResult};
 
 const CLIENTS: [usize; 4] = [1, 16, 64, 256];
 /// The number of clients for the measurement with idempotency keys.
@@ -96,14 +96,14 @@ impl Results {
         let (ask, min_ratio) = if postgres { ("≥ 5", 5.0) } else { ("≥ 20", 20.0) };
         rows.push(Row {
             target: ask,
-            verdict: Verdict::Target(max.rate_ratio(single) >= min_ratio),
+            verdict: TargetResult::Target(max.rate_ratio(single) >= min_ratio),
             ..Row::compare_rates("`POST /teams`: 256 clients compared with 1 client", max, single)
         });
         // The possible gain depends on the disk; the loop without HTTP shows how much there is.
         let (single, max_loop) = (&self.baseline[0], &self.baseline[CLIENTS.len() - 1]);
         rows.push(Row {
             target: ask,
-            verdict: Verdict::Reference(max_loop.rate_ratio(single) >= min_ratio),
+            verdict: TargetResult::Reference(max_loop.rate_ratio(single) >= min_ratio),
             ..Row::compare_rates(
                 "The loop without HTTP: 256 tasks compared with 1 task",
                 max_loop,
@@ -113,7 +113,7 @@ impl Results {
         if postgres {
             rows.push(Row {
                 target: "≥ 1",
-                verdict: Verdict::Target(self.clubs.rate_ratio(max) >= 1.0),
+                verdict: TargetResult::Target(self.clubs.rate_ratio(max) >= 1.0),
                 ..Row::compare_rates(
                     format!("`POST /teams`, 256 clients: {CLUBS} accounts compared with one"),
                     &self.clubs,
@@ -134,7 +134,8 @@ impl Results {
             return row;
         }
         let met = ours.rate_ratio(baseline) >= 0.5;
-        let verdict = if postgres { Verdict::Reference(met) } else { Verdict::Target(met) };
+        let verdict =
+            if postgres { TargetResult::Reference(met) } else { TargetResult::Target(met) };
         Row { target: "≥ 0.5", verdict, ..row }
     }
 }

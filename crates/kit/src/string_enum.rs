@@ -5,6 +5,12 @@ pub trait StringEnum: Copy + 'static {
     /// All variants with their strings.
     const ALL: &'static [(Self, &'static str)];
 
+    /// What the enum is, from its doc comment.
+    const DESCRIPTION: &'static str;
+
+    /// What each variant means, from its doc comment; empty if it has none.
+    const MEANINGS: &'static [&'static str];
+
     /// The string of the variant.
     fn as_str(self) -> &'static str;
 
@@ -23,16 +29,18 @@ pub trait StringEnum: Copy + 'static {
 /// OpenAPI description, where all names share one namespace.
 #[macro_export]
 macro_rules! string_enum {
-    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($body:tt)+ }) => {
-        $crate::string_enum! { $(#[$meta])* $vis enum $name as $name { $($body)+ } }
+    ($(#[$($meta:tt)*])* $vis:vis enum $name:ident { $($body:tt)+ }) => {
+        $crate::string_enum! { $(#[$($meta)*])* $vis enum $name as $name { $($body)+ } }
     };
-    ($(#[$meta:meta])* $vis:vis enum $name:ident as $shown:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$meta])*
+    ($(#[$($meta:tt)*])* $vis:vis enum $name:ident as $shown:ident { $($(#[$($doc:tt)*])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$($meta)*])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        $vis enum $name { $($(#[$doc])* $variant),+ }
+        $vis enum $name { $($(#[$($doc)*])* $variant),+ }
 
         impl $crate::string_enum::StringEnum for $name {
             const ALL: &'static [(Self, &'static str)] = &[$((Self::$variant, $word)),+];
+            const DESCRIPTION: &'static str = $crate::doc_text!($([$($meta)*])*);
+            const MEANINGS: &'static [&'static str] = &[$($crate::doc_text!($([$($doc)*])*)),+];
             fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
@@ -63,9 +71,29 @@ macro_rules! string_enum {
     };
 }
 
+/// The text of doc comments, given as the tokens of attributes. Other attributes are left out.
+#[macro_export]
+macro_rules! doc_text {
+    () => { "" };
+    ([doc = $text:literal] $($rest:tt)*) => { concat!($text, $crate::doc_text!($($rest)*)) };
+    ([$($other:tt)*] $($rest:tt)*) => { $crate::doc_text!($($rest)*) };
+}
+
+/// The description of the enum, followed by the meaning of its values.
+fn description<W: StringEnum>() -> Option<String> {
+    let mut text = W::DESCRIPTION.trim().to_owned();
+    for ((_, string), meaning) in W::ALL.iter().zip(W::MEANINGS) {
+        if !meaning.is_empty() {
+            text.push_str(&format!("\n\n- `{string}`: {}", meaning.trim()));
+        }
+    }
+    (!text.is_empty()).then_some(text)
+}
+
 /// The OpenAPI schema of such an enum: a string with the possible values.
 pub fn schema<W: StringEnum>() -> reexport::RefOr<reexport::Schema> {
     utoipa::openapi::ObjectBuilder::new()
+        .description(description::<W>())
         .schema_type(utoipa::openapi::schema::Type::String)
         .enum_values(Some(W::ALL.iter().map(|(_, string)| *string)))
         .into()
@@ -83,7 +111,18 @@ mod tests {
     use super::StringEnum;
 
     string_enum! {
-        enum Color { Red = "red", DeepBlue = "deep_blue" }
+        /// A color.
+        enum Color {
+            Red = "red",
+            /// Like the sea.
+            DeepBlue = "deep_blue",
+        }
+    }
+
+    #[test]
+    fn comments_become_the_description() {
+        let text = super::description::<Color>().unwrap();
+        assert_eq!(text, "A color.\n\n- `deep_blue`: Like the sea.");
     }
 
     #[test]

@@ -32,7 +32,7 @@ use crate::{Dialect, Error, Result, Row, Value};
 /// Session settings. The timeouts make sure that a lost client doesn't hold a lock forever. Sequential scans are off
 /// because every query has an index: a prepared statement that was planned while a table was small would otherwise keep
 /// scanning it after it has grown.
-const SERVER_LIMITS: &str = "-c statement_timeout=25s -c lock_timeout=20s \
+const SESSION_SETTINGS: &str = "-c statement_timeout=25s -c lock_timeout=20s \
     -c idle_in_transaction_session_timeout=30s -c client_min_messages=warning \
     -c enable_seqscan=off -c jit=off";
 /// A connection that was idle for longer is tested before it is used.
@@ -55,7 +55,7 @@ pub(crate) fn start(
         Error::Unavailable(format!("the PostgreSQL URL is not valid: {error}"))
     })?;
     config
-        .options(SERVER_LIMITS)
+        .options(SESSION_SETTINGS)
         .application_name("touchline")
         .connect_timeout(Duration::from_secs(5))
         .keepalives_idle(Duration::from_secs(30));

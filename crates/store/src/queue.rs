@@ -2,7 +2,7 @@
 //!
 //! Reads wait in one FIFO queue. Writes wait in lanes, usually one per account: the waiting jobs of a lane run in one
 //! transaction, and different lanes run in parallel on different connections. The number of waiting jobs is
-//! bounded; when it is reached, new jobs fail immediately with [`Error::Overloaded`].
+//! limited; when the limit is reached, new jobs fail immediately with [`Error::Overloaded`].
 
 use std::any::type_name;
 use std::collections::{HashMap, HashSet, VecDeque};

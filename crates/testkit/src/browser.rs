@@ -21,15 +21,15 @@ impl Browser {
     /// A browser without a session.
     pub fn new(address: SocketAddr) -> Self {
         let client = Client::new(address, None)
-            .with("Accept", "text/html,application/xhtml+xml")
-            .with("User-Agent", "Testkit/1.0");
+            .with_header("Accept", "text/html,application/xhtml+xml")
+            .with_header("User-Agent", "Testkit/1.0");
         Self { client, cookie: None, csrf: None }
     }
 
     /// The same browser with one more header.
     #[must_use]
-    pub fn with(&self, name: &str, value: &str) -> Self {
-        Self { client: self.client.with(name, value), ..self.clone() }
+    pub fn with_header(&self, name: &str, value: &str) -> Self {
+        Self { client: self.client.with_header(name, value), ..self.clone() }
     }
 
     /// The same browser with another session cookie.
@@ -74,8 +74,8 @@ impl Browser {
         let fields = fields.iter().copied().chain([("csrf", csrf.as_str())]);
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         let origin = format!("http://{}", self.client.address);
-        let client = self.client().with("Content-Type", "application/x-www-form-urlencoded");
-        (client.with("Sec-Fetch-Site", "same-origin").with("Origin", &origin), body)
+        let client = self.client().with_header("Content-Type", "application/x-www-form-urlencoded");
+        (client.with_header("Sec-Fetch-Site", "same-origin").with_header("Origin", &origin), body)
     }
 
     /// Submits a form with exactly these fields and headers, plus the cookie.
@@ -85,9 +85,10 @@ impl Browser {
         fields: &[(&str, &str)],
         headers: &[(&str, &str)],
     ) -> TestResponse {
-        let mut client = self.client().with("Content-Type", "application/x-www-form-urlencoded");
+        let mut client =
+            self.client().with_header("Content-Type", "application/x-www-form-urlencoded");
         for (name, value) in headers {
-            client = client.with(name, value);
+            client = client.with_header(name, value);
         }
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         let answer = client.page("POST", path, Some(&body)).await;
@@ -96,7 +97,9 @@ impl Browser {
 
     fn client(&self) -> Client {
         match &self.cookie {
-            Some(cookie) => self.client.with("Cookie", &format!("__Host-touchline={cookie}")),
+            Some(cookie) => {
+                self.client.with_header("Cookie", &format!("__Host-touchline={cookie}"))
+            }
             None => self.client.clone(),
         }
     }

@@ -40,7 +40,7 @@ impl Client {
 
     /// The same client with one more header.
     #[must_use]
-    pub fn with(&self, name: &str, value: &str) -> Self {
+    pub fn with_header(&self, name: &str, value: &str) -> Self {
         let mut client = self.clone();
         client.headers.push((name.to_owned(), value.to_owned()));
         client
@@ -223,7 +223,7 @@ impl TestResponse {
 
     /// Asserts a problem response (RFC 9457) with this status and code, and checks its other fields.
     #[track_caller]
-    pub fn refused(self, status: u16, code: &str) -> Self {
+    pub fn assert_problem(self, status: u16, code: &str) -> Self {
         let answer = self.has_status(status);
         assert_eq!(answer.body["code"], code, "{}", answer.text);
         assert_eq!(answer.header("content-type"), Some("application/problem+json"));

@@ -12,7 +12,7 @@
 #![expect(clippy::print_stderr, reason = "messages of a test process go to the person who runs it")]
 
 pub mod browser;
-pub mod cast;
+pub mod club;
 pub mod certificates;
 pub mod client;
 pub mod database;
@@ -27,8 +27,8 @@ pub mod stripe;
 pub mod world;
 
 pub use browser::Browser;
-pub use cast::Cast;
 pub use client::{Client, TestResponse};
+pub use club::TestClub;
 pub use database::{Engine, TestDatabase};
 pub use faulty_receiver::{AfterResponse, FaultyReceiver};
 pub use local_stripe::LocalStripe;

@@ -58,7 +58,7 @@ pub struct Reply {
 impl Reply {
     /// The same reply with one more header.
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+    pub fn with_header(mut self, name: &'static str, value: &str) -> Self {
         self.headers.push((name, value.to_owned()));
         self
     }

@@ -18,14 +18,14 @@ use crate::webhooks::summary;
 pub struct Finding {
     /// The name of the check.
     pub check: &'static str,
-    pub verdict: Verdict,
+    pub verdict: CheckStatus,
     /// The result and, if there is a problem, what to do.
     pub detail: String,
 }
 
 /// How serious a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum Verdict {
+pub enum CheckStatus {
     /// No problem.
     #[serde(rename = "passed")]
     Passed,
@@ -57,7 +57,7 @@ pub async fn run_checks(db: &Db, config: &Config, now: Timestamp) -> Vec<Finding
 
 /// Runs the checks that need no database, because it cannot be opened.
 pub fn run_checks_without_database(config: &Config, now: Timestamp, reason: &str) -> Vec<Finding> {
-    let mut findings = vec![finding("database", Verdict::Failed, format!("{reason}."))];
+    let mut findings = vec![finding("database", CheckStatus::Failed, format!("{reason}."))];
     findings.extend(environment_checks(config, now));
     findings
 }
@@ -73,7 +73,7 @@ fn environment_checks(config: &Config, now: Timestamp) -> [Finding; 6] {
     ]
 }
 
-fn finding(check: &'static str, verdict: Verdict, detail: impl Into<String>) -> Finding {
+fn finding(check: &'static str, verdict: CheckStatus, detail: impl Into<String>) -> Finding {
     Finding { check, verdict, detail: detail.into() }
 }
 
@@ -92,20 +92,20 @@ async fn database(db: &Db) -> Finding {
         db.snapshot(Scope::system("doctor"), move |db| db.one::<(String,)>(query, bind! {})).await;
     match result {
         Ok((value,)) if value == expected => {
-            finding("database", Verdict::Passed, "The database answers and is intact.")
+            finding("database", CheckStatus::Passed, "The database answers and is intact.")
         }
         Ok((collation,)) if db.dialect() == Dialect::Postgres => {
             let detail = format!(
                 "The database uses the collation {collation}. Create one with LC_COLLATE 'C' and restore a backup into it."
             );
-            finding("database", Verdict::Warning, detail)
+            finding("database", CheckStatus::Warning, detail)
         }
         Ok((fault,)) => {
             let detail =
                 format!("The database file is damaged ({fault}). Restore the last backup.");
-            finding("database", Verdict::Failed, detail)
+            finding("database", CheckStatus::Failed, detail)
         }
-        Err(error) => finding("database", Verdict::Failed, format!("{error}.")),
+        Err(error) => finding("database", CheckStatus::Failed, format!("{error}.")),
     }
 }
 
@@ -113,13 +113,13 @@ async fn schema(db: &Db) -> Finding {
     match db.applied_migrations().await {
         Ok(applied) if applied.len() == MIGRATIONS.len() => finding(
             "schema",
-            Verdict::Passed,
+            CheckStatus::Passed,
             format!("The schema is up to date at {}.", MIGRATIONS[MIGRATIONS.len() - 1].name),
         ),
         Ok(applied) if applied.len() > MIGRATIONS.len() => {
             let detail =
                 "The database was migrated by a newer version of Touchline. Use that version.";
-            finding("schema", Verdict::Failed, detail)
+            finding("schema", CheckStatus::Failed, detail)
         }
         Ok(applied) => {
             let detail = format!(
@@ -127,9 +127,9 @@ async fn schema(db: &Db) -> Finding {
                 applied.len(),
                 MIGRATIONS.len()
             );
-            finding("schema", Verdict::Failed, detail)
+            finding("schema", CheckStatus::Failed, detail)
         }
-        Err(error) => finding("schema", Verdict::Failed, format!("{error}.")),
+        Err(error) => finding("schema", CheckStatus::Failed, format!("{error}.")),
     }
 }
 
@@ -137,18 +137,18 @@ async fn logs(db: &Db) -> Finding {
     match backup::verify_logs(db).await {
         Ok(None) => finding(
             "logs",
-            Verdict::Passed,
+            CheckStatus::Passed,
             "The audit and notification logs of all accounts are intact.",
         ),
         Ok(Some(fault)) => finding(
             "logs",
-            Verdict::Failed,
+            CheckStatus::Failed,
             format!(
                 "{fault}. The database was altered outside of Touchline. Compare it with a backup."
             ),
         ),
         Err(error) => {
-            finding("logs", Verdict::Failed, format!("The logs could not be read: {error}."))
+            finding("logs", CheckStatus::Failed, format!("The logs could not be read: {error}."))
         }
     }
 }
@@ -162,7 +162,7 @@ async fn webhooks(db: &Db) -> Finding {
     match db.snapshot(Scope::system("doctor"), summary::backlog).await {
         Ok((0, 0)) => finding(
             "webhooks",
-            Verdict::Passed,
+            CheckStatus::Passed,
             "No webhook has a large backlog or has failed for long.",
         ),
         Ok((behind, failing)) => {
@@ -176,11 +176,11 @@ async fn webhooks(db: &Db) -> Finding {
             });
             let problems: Vec<_> = behind.into_iter().chain(failing).collect();
             let detail = format!("{} See Webhooks in the admin area.", problems.join(" "));
-            finding("webhooks", Verdict::Warning, detail)
+            finding("webhooks", CheckStatus::Warning, detail)
         }
         Err(error) => finding(
             "webhooks",
-            Verdict::Failed,
+            CheckStatus::Failed,
             format!("Webhooks could not be checked: {}", error.detail),
         ),
     }
@@ -194,14 +194,14 @@ fn folder(config: &Config) -> Finding {
     if config.database.is_some() && !data.exists() {
         return finding(
             "folder",
-            Verdict::Passed,
+            CheckStatus::Passed,
             format!("The data directory {shown} does not exist yet. It is created when needed."),
         );
     }
     if let Err(error) = tempfile::tempfile_in(data) {
         return finding(
             "folder",
-            Verdict::Failed,
+            CheckStatus::Failed,
             format!("The data directory {shown} is not writable: {error}."),
         );
     }
@@ -211,7 +211,7 @@ fn folder(config: &Config) -> Finding {
     if is_open(data) {
         return finding(
             "folder",
-            Verdict::Warning,
+            CheckStatus::Warning,
             format!("Other users of this machine can read {shown}. Run `chmod 700 {shown}`."),
         );
     }
@@ -223,11 +223,11 @@ fn folder(config: &Config) -> Finding {
                 "Other users of this machine can read {0}. Run `chmod 600 {0}`.",
                 file.display()
             );
-            finding("folder", Verdict::Warning, detail)
+            finding("folder", CheckStatus::Warning, detail)
         }
         None => finding(
             "folder",
-            Verdict::Passed,
+            CheckStatus::Passed,
             format!("The data directory {shown} is writable and private."),
         ),
     }
@@ -242,14 +242,20 @@ fn space(data: &Path) -> Finding {
             if free < MIN_FREE_BYTES {
                 let detail =
                     format!("Only {megabytes} MB of disk space are free. Free up some space.");
-                finding("space", Verdict::Warning, detail)
+                finding("space", CheckStatus::Warning, detail)
             } else {
-                finding("space", Verdict::Passed, format!("{megabytes} MB of disk space are free."))
+                finding(
+                    "space",
+                    CheckStatus::Passed,
+                    format!("{megabytes} MB of disk space are free."),
+                )
             }
         }
-        Err(error) => {
-            finding("space", Verdict::Warning, format!("The free disk space is unknown: {error}."))
-        }
+        Err(error) => finding(
+            "space",
+            CheckStatus::Warning,
+            format!("The free disk space is unknown: {error}."),
+        ),
     }
 }
 
@@ -259,20 +265,20 @@ fn clock(now: Timestamp) -> Finding {
     if now < built {
         finding(
             "clock",
-            Verdict::Failed,
+            CheckStatus::Failed,
             format!("The system clock is wrong: it shows {now}. Set it."),
         )
     } else {
-        finding("clock", Verdict::Passed, format!("The system clock shows {now}."))
+        finding("clock", CheckStatus::Passed, "The system clock is plausible.")
     }
 }
 
 fn zones() -> Finding {
     match "Europe/Lisbon".parse::<kit::Zone>() {
-        Ok(_) => finding("zones", Verdict::Passed, "The time zone database is available."),
+        Ok(_) => finding("zones", CheckStatus::Passed, "The time zone database is available."),
         Err(_) => finding(
             "zones",
-            Verdict::Failed,
+            CheckStatus::Failed,
             "The time zone database is missing from this build. Install an official build.",
         ),
     }
@@ -281,19 +287,21 @@ fn zones() -> Finding {
 fn address(config: &Config) -> Finding {
     match config.base_url.as_ref().map(BaseUrl::as_str) {
         Some(base) if base.starts_with("https://") => {
-            finding("address", Verdict::Passed, format!("The public URL is {base}."))
+            finding("address", CheckStatus::Passed, format!("The public URL is {base}."))
         }
         Some(base) => finding(
             "address",
-            Verdict::Warning,
+            CheckStatus::Warning,
             format!(
                 "The public URL {base} is not encrypted. Put a proxy with HTTPS in front of the service."
             ),
         ),
         None if config.listen.ip().is_loopback() => {
-            finding("address", Verdict::Passed, "The service listens only on this machine.")
+            finding("address", CheckStatus::Passed, "The service listens only on this machine.")
         }
-        None => finding("address", Verdict::Warning, "The public URL is not set. Set base_url."),
+        None => {
+            finding("address", CheckStatus::Warning, "The public URL is not set. Set base_url.")
+        }
     }
 }
 
@@ -303,22 +311,22 @@ async fn mail(config: &Config) -> Finding {
         Ok(Some(server)) => server,
         Ok(None) => {
             let detail = "No mail server is configured. Emails are stored and not sent. Set smtp_url to send them.";
-            return finding("mail", Verdict::Warning, detail);
+            return finding("mail", CheckStatus::Warning, detail);
         }
-        Err(fault) => return finding("mail", Verdict::Failed, format!("{fault}.")),
+        Err(fault) => return finding("mail", CheckStatus::Failed, format!("{fault}.")),
     };
     match server.test_connection(MAIL_TIMEOUT).await {
         Ok(()) if config.smtp_url.as_ref().is_some_and(smtp::sends_password_unencrypted) => {
             let detail = "The mail server is reachable, but the password is sent unencrypted. \
                 Append ?tls=required to smtp_url.";
-            finding("mail", Verdict::Warning, detail)
+            finding("mail", CheckStatus::Warning, detail)
         }
         Ok(()) => {
-            finding("mail", Verdict::Passed, "The mail server is reachable and accepts emails.")
+            finding("mail", CheckStatus::Passed, "The mail server is reachable and accepts emails.")
         }
         Err(fault) => {
             let detail = format!("The mail server cannot be used ({fault}). Check smtp_url.");
-            finding("mail", Verdict::Failed, detail)
+            finding("mail", CheckStatus::Failed, detail)
         }
     }
 }
@@ -328,14 +336,14 @@ fn cards(config: &Config) -> Finding {
     if config.stripe_secret_key.is_none() {
         let detail =
             "Card payments are disabled. Set stripe_secret_key to accept them with Stripe.";
-        return finding("cards", Verdict::Passed, detail);
+        return finding("cards", CheckStatus::Passed, detail);
     }
     if config.stripe_webhook_secret.is_none() {
         let detail = "Card payments are enabled, but payments are confirmed late without the Stripe webhook. \
             Set stripe_webhook_secret.";
-        return finding("cards", Verdict::Warning, detail);
+        return finding("cards", CheckStatus::Warning, detail);
     }
-    finding("cards", Verdict::Passed, "Card payments with Stripe are enabled.")
+    finding("cards", CheckStatus::Passed, "Card payments with Stripe are enabled.")
 }
 
 /// The age in days of the newest backup in the data directory. `None` if there is no backup.
@@ -350,14 +358,14 @@ fn last_backup(data: &Path, now: Timestamp) -> Finding {
     let Some(days) = backup_age(data, now) else {
         return finding(
             "backup",
-            Verdict::Warning,
+            CheckStatus::Warning,
             "There is no backup yet. Run `touchline backup create`.",
         );
     };
     if days > MAX_BACKUP_AGE_DAYS {
         let detail = format!("The last backup is {days} days old. Run `touchline backup create`.");
-        return finding("backup", Verdict::Warning, detail);
+        return finding("backup", CheckStatus::Warning, detail);
     }
     let noun = if days == 1 { "day" } else { "days" };
-    finding("backup", Verdict::Passed, format!("The last backup is {days} {noun} old."))
+    finding("backup", CheckStatus::Passed, format!("The last backup is {days} {noun} old."))
 }

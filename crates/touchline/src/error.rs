@@ -80,7 +80,9 @@ impl Code {
     pub fn title(self) -> &'static str {
         match self {
             Self::InvalidJson => "The request body is not valid JSON.",
-            Self::InvalidParameter => "A parameter is unknown or has an invalid value.",
+            Self::InvalidParameter => {
+                "A parameter or field is unknown, or a parameter has an invalid value."
+            }
             Self::InvalidCursor => "The cursor is not valid for this list.",
             Self::InvalidRequest => "The request is malformed.",
             Self::MissingCredentials => "The request has no credentials.",
@@ -266,6 +268,13 @@ impl Error {
     #[must_use]
     pub fn at(self, pointer: &str) -> Self {
         let fault = Fault::new(pointer, self.code.as_str(), self.detail.clone());
+        Self { faults: vec![fault], ..self }
+    }
+
+    /// Adds the query parameter that the error is about.
+    #[must_use]
+    pub fn at_parameter(self, name: &str) -> Self {
+        let fault = Fault::of_parameter(name, self.code.as_str(), self.detail.clone());
         Self { faults: vec![fault], ..self }
     }
 

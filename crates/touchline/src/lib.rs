@@ -44,6 +44,7 @@ pub mod reactions;
 pub mod redaction;
 pub mod secrets;
 pub mod signals;
+pub mod violations;
 mod resource;
 pub mod web;
 

@@ -19,7 +19,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tower::Service;
 
-use crate::webhooks::guard::Guard;
+use crate::webhooks::address_policy::AddressPolicy;
 
 /// Why a connection could not be made: the class of the error, such as `dns_failed`.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl std::error::Error for ConnectError {}
 #[derive(Clone)]
 pub(crate) struct Connector {
     /// Which addresses may be connected to; `None` where the operator chose the URL.
-    pub(crate) guard: Option<Arc<Guard>>,
+    pub(crate) guard: Option<Arc<AddressPolicy>>,
     pub(crate) tls: TlsConnector,
     /// The longest time that connecting may take.
     pub(crate) timeout: Duration,

@@ -125,22 +125,22 @@ string_enum! {
 pub fn page(db: &Reader<'_>, state: Option<State>, page: &Page<KeyId>) -> Result<Vec<Key>> {
     let after = page.after(KeyId::MIN, KeyId::MAX);
     let limit = page.fetch_limit();
-    let (live, made_by, ends_before) = state_filter(state, db.now());
+    let (live, created_until, ends_before) = state_filter(state, db.now());
     let text = match page.order {
         Order::Asc => sql!(Key::SELECT, IN_STATE, " and id > :after order by id limit :limit"),
         Order::Desc => {
             sql!(Key::SELECT, IN_STATE, " and id < :after order by id desc limit :limit")
         }
     };
-    Ok(db.all(text, bind! { after, limit, live, made_by, ends_before })?)
+    Ok(db.all(text, bind! { after, limit, live, created_until, ends_before })?)
 }
 
 /// The number of the account's keys in a state.
 pub fn count(db: &Reader<'_>, state: State) -> Result<i64> {
-    let (live, made_by, ends_before) = state_filter(Some(state), db.now());
+    let (live, created_until, ends_before) = state_filter(Some(state), db.now());
     let (count,) = db.one(
         sql!("select count(*) from api_key", IN_STATE),
-        bind! { live, made_by, ends_before },
+        bind! { live, created_until, ends_before },
     )?;
     Ok(count)
 }
@@ -152,16 +152,16 @@ fn state_filter(
     now: Timestamp,
 ) -> (Option<bool>, Option<Timestamp>, Option<Timestamp>) {
     let live = state.map(|state| state != State::Inactive);
-    let made_by = (state == Some(State::NeedsRotation)).then(|| now.minus(ROTATE_AFTER));
+    let created_until = (state == Some(State::NeedsRotation)).then(|| now.minus(ROTATE_AFTER));
     let ends_before = (state == Some(State::Expiring)).then(|| now.plus(EXPIRES_SOON));
-    (live, made_by, ends_before)
+    (live, created_until, ends_before)
 }
 
 const IN_STATE: &str = "
     where account_id = :account
       and (cast(:live as boolean) is null
            or :live = (revoked_at is null and (expires_at is null or expires_at > :now)))
-      and (cast(:made_by as bigint) is null or created_at <= :made_by)
+      and (cast(:created_until as bigint) is null or created_at <= :created_until)
       and (cast(:ends_before as bigint) is null or expires_at < :ends_before)";
 
 /// Renames a key. Its scopes and restrictions cannot be changed.
@@ -303,10 +303,11 @@ pub fn validate_team_ids(tx: &Tx<'_>, teams: Option<Vec<TeamId>>) -> Result<Opti
     let Some(ids) = teams else { return Ok(None) };
     let existing: Vec<(TeamId,)> =
         tx.all("select id from team where account_id = :account and id in (:ids)", bind! { ids })?;
-    let unknown = ids.iter().filter(|id| !existing.contains(&(**id,)));
+    let unknown = ids.iter().enumerate().filter(|(_, id)| !existing.contains(&(**id,)));
     let mut faults: Vec<_> = unknown
-        .map(|id| {
-            Fault::new("/team_ids", "not_found", format!("There is no team with the ID {id}."))
+        .map(|(index, id)| {
+            let detail = format!("There is no team with the ID {id}.");
+            Fault::new(format!("/team_ids/{index}"), "not_found", detail)
         })
         .collect();
     if ids.is_empty() {

@@ -31,7 +31,8 @@ pub fn upgrade_password_hash(tx: &Tx<'_>, id: UserId, before: &str, hash: &str) 
 /// Renames a user.
 pub fn rename(tx: &Tx<'_>, id: UserId, name: &str) -> Result<()> {
     let name = text::normalize_line(name, 120).map_err(|_| {
-        let detail = "The name must have 1 to 120 characters and no control characters.";
+        let detail =
+            "Enter a name of at most 120 characters, without characters that cannot be displayed.";
         Error::invalid(vec![Fault::new("/name", "invalid_name", detail)])
     })?;
     tx.execute(

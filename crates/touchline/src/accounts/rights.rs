@@ -229,9 +229,11 @@ impl TeamAccess {
         }
     }
 
-    /// Checks access to each of these teams.
-    pub fn check_all(&self, teams: &[TeamId]) -> Result<()> {
-        teams.iter().try_for_each(|team| self.check(*team))
+    /// Checks access to the teams of the query parameter `team_id`: a single team, or several.
+    pub fn check_filter(&self, one: Option<TeamId>, several: &[TeamId]) -> Result<()> {
+        let teams = one.iter().chain(several);
+        let result = teams.into_iter().try_for_each(|team| self.check(*team));
+        result.map_err(|error| error.at_parameter("team_id"))
     }
 
     /// Whether the caller has access to all data of a team, not only to that of their family.
@@ -340,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn visible_teams_are_forbidden_and_invisible_teams_are_not_found() {
+    fn a_team_without_permission_is_403_if_visible_and_404_if_not() {
         let team = |bits| TeamId::from_bits(bits);
         let (managed, visible, other) = (team(1), team(2), team(3));
         let person = PersonId::from_bits;

@@ -209,7 +209,8 @@ fn validate(email: &str, name: &str) -> Result<(String, String)> {
         faults.push(Fault::new("/email", "invalid_email", detail));
     }
     let name = text::normalize_line(name, 120).map_err(|_| {
-        let detail = "The name must have 1 to 120 characters and no control characters.";
+        let detail =
+            "Enter a name of at most 120 characters, without characters that cannot be displayed.";
         faults.push(Fault::new("/name", "invalid_name", detail));
     });
     match name {
@@ -232,9 +233,10 @@ pub fn find(db: &Reader<'_>, id: UserId) -> Result<User> {
 
 /// Locks the row of a user until the transaction ends, and reads it.
 ///
-/// Every transaction that begins or ends sessions of a user, or changes how the user signs in, takes this lock first and
-/// then repeats the checks that were made before the transaction. On PostgreSQL such transactions run concurrently; without the
-/// lock, one could act on a value that another has just replaced, such as a password. SQLite runs one at a time.
+/// Every transaction that begins or ends sessions of a user, or changes how the user signs in, takes this lock first
+/// and then repeats the checks that were made before the transaction. On PostgreSQL such transactions run concurrently;
+/// without the lock, one could act on a value that another has just replaced, such as a password. SQLite runs one at a
+/// time.
 pub fn lock(tx: &Tx<'_>, id: UserId) -> Result<User> {
     tx.execute(
         "update app_user set updated_at = updated_at where id = :id /* any account */",

@@ -48,8 +48,8 @@ pub fn read_page(
     limit: i64,
 ) -> Result<AuditPage> {
     let end = signals::audit_entry_count(db)? + 1;
-    let first = filter.from.map_or(Ok(1), |from| first_sequence_since(db, from, end))?;
-    let until = filter.until.map_or(Ok(end), |until| first_sequence_since(db, until, end))?;
+    let first = filter.from.map_or(Ok(1), |from| first_position_since(db, from, end))?;
+    let until = filter.until.map_or(Ok(end), |until| first_position_since(db, until, end))?;
     let before = before.map_or(until, |before| before.min(until));
     let floor = first.max(before - SCAN_LIMIT);
     let Filter { actor, action, subject, .. } = filter;
@@ -77,7 +77,7 @@ pub fn read_page(
 
 /// The position of the first entry at or after `since`. Positions have no gaps and follow the clock, so a
 /// binary search finds it.
-fn first_sequence_since(db: &Reader<'_>, since: Timestamp, end: i64) -> Result<i64> {
+fn first_position_since(db: &Reader<'_>, since: Timestamp, end: i64) -> Result<i64> {
     let (mut low, mut high) = (1, end);
     while low < high {
         let position = low + (high - low) / 2;

@@ -4,7 +4,7 @@ pub mod apps;
 pub mod audit;
 pub mod chart;
 pub mod pages;
-pub mod people;
+pub mod users;
 pub mod removal;
 pub mod summary;
 pub mod audit_text;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use kit::Timestamp;
 use store::{Reader, bind, row, sql};
 
-use super::people::{self, PeopleFilter};
+use super::users::{self, UserFilter};
 use crate::accounts::account::{self, Account};
 use crate::accounts::api_key::{self, State};
 use crate::error::Result;
@@ -53,7 +53,7 @@ pub fn load(db: &Reader<'_>) -> Result<Summary> {
     )?;
     Ok(Summary {
         account: account::find(db)?,
-        people: people::count(db, &PeopleFilter::default())?,
+        people: users::count(db, &UserFilter::default())?,
         events,
         failed_emails,
         webhooks: webhooks::find_alerts(db)?,
@@ -61,7 +61,7 @@ pub fn load(db: &Reader<'_>) -> Result<Summary> {
         invitations: invitation::count_open(db)?,
         old_keys: api_key::count(db, State::NeedsRotation)?,
         expiring_keys: api_key::count(db, State::Expiring)?,
-        owners_without_two_step: people::count(db, &PeopleFilter::PASSWORD_ONLY_OWNERS)?,
+        owners_without_two_step: users::count(db, &UserFilter::PASSWORD_ONLY_OWNERS)?,
         latest,
     })
 }

@@ -75,7 +75,7 @@ async fn find(
 ) -> Result<Response> {
     let access = caller.team_access();
     // Expiry publishes no notification, so a cached response could be stale.
-    caller.bypass_cache().one(move |db| checkout::find_visible(db, &access, id)).await
+    caller.bypass_cache().read_object(move |db| checkout::find_visible(db, &access, id)).await
 }
 
 /// Opens a checkout session and returns it. A repeated request with the same idempotency key gets the stored response,

@@ -32,7 +32,8 @@ string_enum! {
         Paid = "paid",
         /// Was not paid in time and can no longer be paid.
         Expired = "expired",
-        /// Was paid when the order or due could no longer be paid. The money is refunded or kept as credit.
+        /// Was paid, but too late or with another amount. A late payment is refunded (order) or kept as credit (due). A
+        /// wrong amount is not recorded.
         Unmatched = "unmatched",
     }
 }
@@ -49,6 +50,7 @@ record! {
         pub account_id: AccountId,
         /// ID of the order or due to pay.
         #[schema(examples("ord_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
+        #[serde(rename = "subject_id")]
         pub subject: String,
         /// Team that the order or due belongs to; `null` for the club.
         pub team_id: Option<TeamId>,
@@ -61,7 +63,7 @@ record! {
         #[schema(examples(2500))]
         pub amount: i64,
         /// Status of the session: `open` (it can be paid, or its payment is not confirmed yet), `paid`, `expired` (it
-        /// was not paid in time), or `unmatched` (it was paid after the order or due could no longer be paid; the money
+        /// was not paid in time), or `unmatched` (it was paid too late or with another amount; a late payment
         /// is refunded or kept as credit).
         pub status: Status,
         #[serde(skip)]
@@ -180,7 +182,7 @@ fn resolve_amount(
     let detail = match subject {
         Subject::Order(_) if requested != outstanding.amount => "An order must be paid in full.",
         Subject::Due(_) if requested > outstanding.amount => {
-            "The amount exceeds the outstanding balance."
+            "The amount is more than the open balance. Enter a smaller amount."
         }
         _ => return Ok(requested),
     };

@@ -30,7 +30,9 @@ pub async fn open(
         Err(ProviderError::Permanent(reason)) => {
             app.db.write(scope, move |tx| checkout::mark_expired(tx, id)).await?;
             tracing::warn!(checkout = %id, reason, "the payment provider rejected a checkout session");
-            Err(Error::invalid_state("The payment provider rejected this payment."))
+            Err(Error::invalid_state(
+                "The payment provider rejected this payment. Try again later, or pay in another way.",
+            ))
         }
     }
 }

@@ -4,7 +4,8 @@ use kit::Money;
 use store::Tx;
 
 use super::checkout::Checkout;
-use crate::error::Result;
+use super::subject::Subject;
+use crate::error::{Error, Result};
 use crate::mail::email::enqueue_to_admins;
 use crate::money::payment::{Dispute, Payment, Refund};
 
@@ -32,17 +33,23 @@ pub(super) fn amount_mismatch(tx: &Tx<'_>, checkout: &Checkout) -> Result<()> {
 fn queue_unmatched_payment(tx: &Tx<'_>, checkout: &Checkout, explanation: &str) -> Result<()> {
     let Checkout { title, subject, currency, amount, .. } = checkout;
     let amount = Money { minor: *amount, currency: *currency };
-    let text =
-        format!("A card payment of {amount} arrived for {title} ({subject}).\n\n{explanation}\n");
-    enqueue_to_admins(tx, subject, "Card payment could not be matched", &text)
+    let text = format!("A card payment of {amount} arrived for {title}.\n\n{explanation}\n");
+    enqueue_to_admins(tx, subject, "Unexpected card payment", &text)
+}
+
+/// The number of the order, or the title of the due.
+fn title(tx: &Tx<'_>, subject: &str) -> Result<String> {
+    let subject = Subject::parse(subject).ok_or_else(Error::not_found)?;
+    Ok(subject.load_outstanding(tx)?.title)
 }
 
 /// A refund to a card failed.
 pub(super) fn refund_failed(tx: &Tx<'_>, refund: &Refund, reason: &str) -> Result<()> {
     let Refund { subject, currency, amount, .. } = refund;
     let amount = Money { minor: *amount, currency: *currency };
+    let title = title(tx, subject)?;
     let text = format!(
-        "The refund of {amount} for {subject} to the card failed.\n\nReason from the payment provider: {reason}\n\n\
+        "The refund of {amount} for {title} to the card failed.\n\nReason from the payment provider: {reason}\n\n\
          The amount counts as paid again. Refund it in another way, such as by bank transfer, and record that \
          refund.\n"
     );
@@ -64,8 +71,9 @@ pub(super) fn payment_disputed(tx: &Tx<'_>, payment: &Payment, dispute: Dispute)
              refund with the method \"Other (manual)\"."
         }
     };
+    let title = title(tx, subject)?;
     let text = format!(
-        "This email is about the disputed card payment of {amount} for {subject}.\n\n{explanation}\n"
+        "This email is about the disputed card payment of {amount} for {title}.\n\n{explanation}\n"
     );
     enqueue_to_admins(tx, subject, "Card payment disputed", &text)
 }

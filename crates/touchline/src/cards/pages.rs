@@ -52,7 +52,11 @@ async fn checkout_url(
     let (app, access) = (visitor.app(), visitor.team_access().await?);
     let visible = access.clone();
     visitor.read(move |db| subject.find_outstanding(db, &visible)).await?;
-    let amount = amount.ok_or_else(|| Error::invalid_state("The amount is not valid."))?;
+    let amount = amount.ok_or_else(|| {
+        Error::invalid_state(
+            "This amount cannot be paid. Go back, reload the page and choose an amount there.",
+        )
+    })?;
     checkout_session::open_url(
         app,
         visitor.scope()?,

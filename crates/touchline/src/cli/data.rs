@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::backup::signature::{Origin, PublicKey, SigningKey};
 use crate::backup::{self, Manifest};
 use crate::demo;
-use crate::doctor::{self, Verdict};
+use crate::doctor::{self, CheckStatus};
 use crate::error::Code;
 use crate::migrations::MIGRATIONS;
 
@@ -97,15 +97,15 @@ pub(super) async fn doctor(ctx: &CommandContext) -> CommandResult {
     ctx.print(&json!({ "findings": findings }), || {
         let line = |finding: &doctor::Finding| {
             let mark = match finding.verdict {
-                Verdict::Passed => "ok  ",
-                Verdict::Warning => "WARN",
-                Verdict::Failed => "FAIL",
+                CheckStatus::Passed => "ok  ",
+                CheckStatus::Warning => "WARN",
+                CheckStatus::Failed => "FAIL",
             };
             format!("{mark}  {:9} {}", finding.check, finding.detail)
         };
         findings.iter().map(line).collect::<Vec<_>>().join("\n")
     })?;
-    let failed = findings.iter().filter(|finding| finding.verdict == Verdict::Failed).count();
+    let failed = findings.iter().filter(|finding| finding.verdict == CheckStatus::Failed).count();
     // JSON output is exactly one object, which already contains the findings.
     let noun = if failed == 1 { "check" } else { "checks" };
     let line = (!ctx.json).then(|| format!("{failed} {noun} failed"));

@@ -62,12 +62,18 @@ fn record_delivery(
     let attempts = match index % 16 {
         6 => vec![
             attempt(at, 15_000, None, Some("timeout"), None),
-            attempt(later(21), millis, Some(503), Some("refused"), Some("Back in a minute.")),
+            attempt(
+                later(21),
+                millis,
+                Some(503),
+                Some("unsuccessful_status"),
+                Some("Back in a minute."),
+            ),
             attempt(later(340), millis, Some(200), None, Some("ok")),
         ],
         11 => {
             let response = r#"{"error":"This team is not shown on the website."}"#;
-            vec![attempt(at, millis, Some(422), Some("refused"), Some(response))]
+            vec![attempt(at, millis, Some(422), Some("unsuccessful_status"), Some(response))]
         }
         _ => vec![attempt(at, millis, Some(200), None, Some("ok"))],
     };

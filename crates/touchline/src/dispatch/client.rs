@@ -16,7 +16,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::config::Config;
 use crate::outbound::{ConnectError, Connector};
-use crate::webhooks::guard::Guard;
+use crate::webhooks::address_policy::AddressPolicy;
 
 /// The most bytes read of a response head, and of a response body.
 const MAX_READ_BYTES: usize = 16 * 1024;
@@ -51,7 +51,7 @@ pub struct Client {
 impl Client {
     /// A client with the configured settings.
     pub fn new(config: &Config) -> Result<Self, String> {
-        let guard = Guard::new(config.webhook_allow_cidrs.clone());
+        let guard = AddressPolicy::new(config.webhook_allow_cidrs.clone());
         Ok(Self::with_connector(Connector {
             guard: Some(Arc::new(guard)),
             tls: tls_connector(config)?,

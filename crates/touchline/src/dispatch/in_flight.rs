@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::ids::{DeliveryId, NotificationId};
 use crate::webhooks::delivery::Attempt;
 use crate::webhooks::health::Health;
-use crate::webhooks::outcome::{Outcome, OutgoingMessage, RunningAttempt, Verdict};
+use crate::webhooks::outcome::{AttemptVerdict, Outcome, OutgoingMessage, RunningAttempt};
 use crate::webhooks::signature::{Secret, Signer};
 
 /// After this time no more of a batch is started. The outcomes are recorded and the webhook is read again: it may have
@@ -40,7 +40,8 @@ pub(super) struct InFlight {
     permit_wait: Option<BoxFuture<'static, Permit>>,
     /// The attempts of the current batch.
     current: FuturesUnordered<BoxFuture<'static, FinishedAttempt>>,
-    /// Long-running attempts of earlier batches. They are tasks of their own, so they continue whatever the worker does.
+    /// Long-running attempts of earlier batches. They are tasks of their own, so they continue whatever the worker
+    /// does.
     detached: JoinSet<FinishedAttempt>,
     /// Attempts that take long report that here, with the time when they started.
     slow_tx: mpsc::UnboundedSender<(NotificationId, Timestamp)>,
@@ -88,7 +89,7 @@ impl SendResult {
         self.outcomes.len() == batch.messages.len()
             && batch.is_first_attempt()
             && self.outcomes.iter().all(|outcome| {
-                outcome.verdict == Verdict::Accepted && outcome.message.delivery.is_none()
+                outcome.verdict == AttemptVerdict::Accepted && outcome.message.delivery.is_none()
             })
     }
 }
@@ -148,8 +149,8 @@ impl InFlight {
         if one_at_a_time { 1 } else { health.max_concurrency(self.dispatcher.app.clock.now()) }
     }
 
-    /// Sends messages in their order, several at once, until all attempts have ended except the long-running ones. Starts
-    /// nothing more when the receiver becomes unhealthy or this node loses the webhook's slot.
+    /// Sends messages in their order, several at once, until all attempts have ended except the long-running ones.
+    /// Starts nothing more when the receiver becomes unhealthy or this node loses the webhook's slot.
     pub(super) async fn send(&mut self, batch: &SendBatch) -> Result<SendResult> {
         let template = self.request_template(batch)?;
         let mut sent = SendResult::default();
@@ -189,8 +190,8 @@ impl InFlight {
                 continue;
             };
             outcome.update_health(&mut health, &self.dispatcher.app.rng);
-            let failed = matches!(outcome.verdict, Verdict::Retry(_));
-            stopped |= outcome.verdict == Verdict::Gone || (batch.is_strict() && failed);
+            let failed = matches!(outcome.verdict, AttemptVerdict::Retry(_));
+            stopped |= outcome.verdict == AttemptVerdict::Gone || (batch.is_strict() && failed);
             sent.outcomes.push(outcome);
         }
         sent.running = self.detach_slow(batch);
@@ -348,7 +349,7 @@ async fn send_message(
         let error = Some(reason.to_owned());
         let attempt =
             Attempt { at, duration_ms: 0, status_code: None, error, response_excerpt: None };
-        let (to, verdict) = (template.url.clone(), Verdict::Abort);
+        let (to, verdict) = (template.url.clone(), AttemptVerdict::Abort);
         return Outcome { message, to, attempt, verdict };
     }
     let headers = headers(&template.signers, &message, at);
@@ -357,10 +358,10 @@ async fn send_message(
     let error = match response.result {
         Err(class) => Some(class),
         Ok(status) if (300..400).contains(&status) => Some("redirected"),
-        Ok(_) if verdict != Verdict::Accepted => Some("refused"),
+        Ok(_) if verdict != AttemptVerdict::Accepted => Some("unsuccessful_status"),
         Ok(_) => None,
     };
-    dispatcher.app.metrics.count_delivery(verdict == Verdict::Accepted);
+    dispatcher.app.metrics.count_delivery(verdict == AttemptVerdict::Accepted);
     let attempt = Attempt {
         at,
         duration_ms: i64::try_from(response.elapsed.as_millis()).unwrap_or(i64::MAX),
@@ -391,15 +392,15 @@ fn headers(signers: &[Signer], message: &OutgoingMessage, at: Timestamp) -> Head
 }
 
 /// What a response means for the delivery.
-fn verdict(response: &super::client::ReceiverResponse, now: Timestamp) -> Verdict {
+fn verdict(response: &super::client::ReceiverResponse, now: Timestamp) -> AttemptVerdict {
     match response.result {
-        Ok(200..300) => Verdict::Accepted,
-        Ok(410) => Verdict::Gone,
-        _ if response.abort => Verdict::Abort,
-        Ok(429 | 503) => Verdict::Retry(
+        Ok(200..300) => AttemptVerdict::Accepted,
+        Ok(410) => AttemptVerdict::Gone,
+        _ if response.abort => AttemptVerdict::Abort,
+        Ok(429 | 503) => AttemptVerdict::Retry(
             response.retry_after.as_deref().and_then(|text| parse_retry_after(text, now)),
         ),
-        _ => Verdict::Retry(None),
+        _ => AttemptVerdict::Retry(None),
     }
 }
 

@@ -389,7 +389,7 @@ impl Dispatcher {
             None => Ok(false),
         };
         if self.app.db.write(scope, turn_off).await? {
-            tracing::info!(webhook = %id, %reason, "a webhook was turned off");
+            tracing::info!(webhook = %id, %reason, "a webhook was disabled");
         }
         Ok(())
     }

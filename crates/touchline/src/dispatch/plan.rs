@@ -64,7 +64,7 @@ pub(super) struct SendBatch {
     pub messages: Vec<OutgoingMessage>,
     /// The webhook's position in the log after all of them are recorded.
     pub position: i64,
-    /// Set if the log has no more for now: what follows if all are accepted and the worker is not woken meanwhile.
+    /// Set if the log has no more entries for now: the worker becomes idle with this if all messages are accepted.
     pub then_idle: Option<Idle>,
 }
 
@@ -88,7 +88,8 @@ pub(super) fn plan_all(
     let ids: Vec<_> = queries.iter().map(|(id, _)| *id).collect();
     // In the usual case, healthy webhooks without retries, these prefetched queries are all that is needed.
     delivery::prefetch_next_due(db, &ids)?;
-    // The webhooks that are furthest behind come first: the part of the log that is read for them serves the others too.
+    // The webhooks that are furthest behind come first: the part of the log that is read for them serves the others
+    // too.
     let mut order: Vec<_> = (0..queries.len()).collect();
     order.sort_by_key(|index| queries[*index].1.scanned_to);
     if let Some(first) = order.first() {
@@ -247,12 +248,12 @@ fn check_retries(
     Ok(if due.is_empty() { RetryState::NothingDue } else { RetryState::Due(due) })
 }
 
-/// The message of a delivery to retry. It is skipped if its body is no longer stored, or if the webhook's creator can no
-/// longer see it.
+/// The message of a delivery to retry. It is skipped if its body is no longer stored, or if the webhook's creator can
+/// no longer see it.
 fn retry_message(due: Due, visibility: &EventVisibility) -> OutgoingMessage {
     let Due { id, sequence, notification_id, kind, body } = due;
     let skip_reason = match &body {
-        None => Some("not_kept"),
+        None => Some("notification_expired"),
         Some(body) if kind != kinds::PING && !visibility.can_see(&kind, body) => {
             Some("not_allowed")
         }

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::charging;
 use super::due::{self, Category, Due, DueView, DueWithPlan, LateFee, Status};
-use super::plan::{self, Part};
+use super::plan::{self, NewInstallment};
 use super::reminders;
 use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result};
@@ -38,8 +38,8 @@ pub struct DueChange {
     #[schema(value_type = Option<String>, format = Date)]
     pub due_on: Option<Day>,
     /// Replaces all installments. If only `amount` changes, the existing installments are scaled in proportion.
-    #[schema(value_type = Option<Vec<Part>>, max_items = 60)]
-    pub installments: Option<Vec<Part>>,
+    #[schema(value_type = Option<Vec<NewInstallment>>, max_items = 60)]
+    pub installments: Option<Vec<NewInstallment>>,
     /// ID of the person who pays: the member or one of their guardians.
     #[schema(value_type = Option<PersonId>)]
     pub payer: Option<PersonId>,
@@ -97,7 +97,11 @@ pub fn change(
 }
 
 /// The due and its installments after the change, or everything that is wrong with it.
-fn apply_change(tx: &Tx<'_>, before: &DueWithPlan, change: DueChange) -> Result<(Due, Vec<Part>)> {
+fn apply_change(
+    tx: &Tx<'_>,
+    before: &DueWithPlan,
+    change: DueChange,
+) -> Result<(Due, Vec<NewInstallment>)> {
     let old = &before.due;
     let mut faults = Vec::new();
     let amount = change.amount.unwrap_or(old.amount);
@@ -138,9 +142,9 @@ fn new_plan(
     before: &DueWithPlan,
     net: i64,
     due_on: Option<Day>,
-    installments: Option<Vec<Part>>,
+    installments: Option<Vec<NewInstallment>>,
     faults: &mut Vec<Fault>,
-) -> Vec<Part> {
+) -> Vec<NewInstallment> {
     if let Some(parts) = installments {
         faults.extend(plan::validate(&parts, net));
         if due_on.is_some_and(|day| parts.first().is_some_and(|part| part.due_on != day)) {
@@ -151,10 +155,10 @@ fn new_plan(
     }
     let current = before.plan.iter();
     let current: Vec<_> =
-        current.map(|part| Part { due_on: part.due_on, amount: part.amount }).collect();
+        current.map(|part| NewInstallment { due_on: part.due_on, amount: part.amount }).collect();
     let parts = if net == before.due.net() { current } else { plan::scale(&current, net) };
     match (due_on, parts.as_slice()) {
-        (Some(due_on), [only]) => vec![Part { due_on, ..*only }],
+        (Some(due_on), [only]) => vec![NewInstallment { due_on, ..*only }],
         (Some(_), _) => {
             let detail =
                 "This due has several installments. Set their due dates in `installments`.";

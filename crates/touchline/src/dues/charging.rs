@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::due::{self, Category, Due, DueView, DueWithPlan, LateFee, Status};
 use super::paying;
-use super::plan::{self, Part};
+use super::plan::{self, NewInstallment};
 use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result};
 use crate::ids::{ChargeId, MemberId, PersonId, TeamId};
@@ -17,6 +17,7 @@ use crate::money::ledger::{self, Book, Movement};
 use crate::money::settings;
 use crate::signals::Publish;
 use crate::teams::team::{self, Team};
+use crate::violations::Violations;
 
 /// Maximum number of members in one charge.
 pub const MAX_MEMBERS: usize = 5_000;
@@ -64,7 +65,7 @@ pub struct NewCharge {
     pub due_on: Option<Day>,
     /// Installments with their own due dates. Their amounts must add up to the amount less the discount.
     #[schema(max_items = 60)]
-    pub installments: Option<Vec<Part>>,
+    pub installments: Option<Vec<NewInstallment>>,
     /// Number of equal monthly installments, starting at `due_on`. If the amount
     /// cannot be divided evenly, the first installments are one minor unit larger.
     #[schema(minimum = 1, maximum = 60)]
@@ -103,7 +104,7 @@ struct Terms {
     charge: ChargeId,
     currency: Currency,
     discount: i64,
-    parts: Vec<Part>,
+    parts: Vec<NewInstallment>,
 }
 
 /// A due that a charge would create, and how much of the payer's credit it would use.
@@ -152,16 +153,19 @@ pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: &NewCharge) -> Result<Vec<D
 
 /// Builds the dues to create, or reports everything that is wrong with the request.
 fn build_dues(tx: &Tx<'_>, access: &TeamAccess, new: &NewCharge) -> Result<Vec<DueWithPlan>> {
-    let at_team = |error: Error| error.at("/team_id");
-    access.check(new.team_id).map_err(at_team)?;
-    let team = team::find_active(tx, new.team_id).map_err(at_team)?;
+    let mut violations = Violations::default();
+    let team = team::find_referenced(tx, access, new.team_id, &mut violations)?;
     let mut faults = Vec::new();
-    let members = members(tx, new, &mut faults)?;
-    let charged = payers(tx, new, members, &mut faults)?;
+    let charged = if team.is_some() {
+        let members = members(tx, new, &mut faults)?;
+        payers(tx, new, members, &mut faults)?
+    } else {
+        Vec::new()
+    };
     let terms = terms(tx, new, &mut faults)?;
-    if !faults.is_empty() {
-        return Err(Error::invalid(faults));
-    }
+    violations.invalid_fields(faults);
+    violations.finish()?;
+    let team = team.ok_or_else(Error::not_found)?;
     charged.iter().map(|target| build_due(tx, &team, new, &terms, target)).collect()
 }
 
@@ -209,7 +213,7 @@ fn members(
             members.push((member, *person));
         } else {
             let detail = "This member is not on the team.";
-            faults.push(Fault::new(pointer, "unknown_member", detail));
+            faults.push(Fault::new(pointer, "not_found", detail));
         }
     }
     Ok(members)
@@ -276,7 +280,12 @@ fn terms(tx: &Tx<'_>, new: &NewCharge, faults: &mut Vec<Fault>) -> Result<Terms>
 }
 
 /// The installments of the charge.
-fn parts(new: &NewCharge, net: i64, currency: Currency, faults: &mut Vec<Fault>) -> Vec<Part> {
+fn parts(
+    new: &NewCharge,
+    net: i64,
+    currency: Currency,
+    faults: &mut Vec<Fault>,
+) -> Vec<NewInstallment> {
     if let Some(parts) = &new.installments {
         faults.extend(plan::validate(parts, net));
         let first = parts.first().map(|part| part.due_on);

@@ -70,7 +70,7 @@ pub fn pay(
     let DueWithPlan { due, .. } = expected.check(due::find(tx, access, id))?;
     let own_credit = new.method == Method::Credit && access.is_family(due.payer_id);
     if !access.has_full_access(due.team_id) && !own_credit {
-        let detail = "Only managers of the team can record this payment.";
+        let detail = "Only coaches and managers of the team can record this payment. Families can pay only with the method `credit`.";
         return Err(Error::new(Code::Forbidden, detail));
     }
     if new.currency.is_some_and(|currency| currency != due.currency) {
@@ -222,7 +222,7 @@ pub fn refund(
         let detail = "Only a payment from credit can be refunded as credit.";
         return Err(Error::invalid(vec![Fault::new("/method", "not_allowed", detail)]));
     }
-    let refundable = Refundable::of_payment(tx, &payment)?;
+    let refundable = RefundablePayment::of_payment(tx, &payment)?;
     let max = refundable.total();
     let amount = new.amount.unwrap_or(max);
     if amount > max || max == 0 {
@@ -258,20 +258,20 @@ pub fn record_provider_refund(
     payment: &Payment,
     request: RefundRequest,
 ) -> Result<Refund> {
-    let refundable = Refundable::of_payment(tx, payment)?;
+    let refundable = RefundablePayment::of_payment(tx, payment)?;
     Ok(apply_refund(tx, due::load(tx, id)?, payment, &refundable, request)?.1)
 }
 
 /// The part of a payment that can be refunded.
 #[derive(Debug, Clone, Copy)]
-pub struct Refundable {
+pub struct RefundablePayment {
     /// Overpayment that is still unused credit. It is refunded first.
     pub unused_credit: i64,
     /// Amount that was applied to the due and is not refunded.
     pub applied: i64,
 }
 
-impl Refundable {
+impl RefundablePayment {
     /// The refundable part of a payment now.
     pub fn of_payment(db: &Reader<'_>, payment: &Payment) -> Result<Self> {
         let reopened = reopened_amount(db, payment)?;
@@ -294,7 +294,7 @@ fn apply_refund(
     tx: &Tx<'_>,
     before: DueWithPlan,
     payment: &Payment,
-    refundable: &Refundable,
+    refundable: &RefundablePayment,
     request: RefundRequest,
 ) -> Result<(Payment, Refund)> {
     let amount = request.amount;

@@ -31,7 +31,7 @@ record! {
 /// An installment in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
 #[schema(as = InstallmentInput)]
-pub struct Part {
+pub struct NewInstallment {
     /// Due date, in the team's time zone.
     pub due_on: Day,
     /// Amount in minor units.
@@ -56,10 +56,15 @@ pub struct InstallmentView {
 
 /// Splits `net` into `count` equal monthly installments; the first ones carry the rounding remainder. If a month is
 /// too short for the day, its last day is used. `None` if a due date would fall outside `YEARS`.
-pub fn monthly(first: Day, net: i64, count: u32, currency: Currency) -> Option<Vec<Part>> {
+pub fn monthly(
+    first: Day,
+    net: i64,
+    count: u32,
+    currency: Currency,
+) -> Option<Vec<NewInstallment>> {
     let amounts = Money { minor: net, currency }.split(count);
     let parts = (0..).zip(amounts).map(|(months, part)| {
-        Some(Part { due_on: months_after(first, months)?, amount: part.minor })
+        Some(NewInstallment { due_on: months_after(first, months)?, amount: part.minor })
     });
     parts.collect()
 }
@@ -73,12 +78,15 @@ fn months_after(first: Day, months: i16) -> Option<Day> {
 
 /// Scales installments to a new total, keeping their due dates. Each amount is scaled in proportion and rounded down;
 /// the first ones carry the remainder, so the sum is exactly `net`. Installments that become zero are dropped.
-pub fn scale(parts: &[Part], net: i64) -> Vec<Part> {
+pub fn scale(parts: &[NewInstallment], net: i64) -> Vec<NewInstallment> {
     let total: i128 = parts.iter().map(|part| i128::from(part.amount)).sum();
-    let share = |part: &Part| i128::from(part.amount) * i128::from(net) / total.max(1);
+    let share = |part: &NewInstallment| i128::from(part.amount) * i128::from(net) / total.max(1);
     let mut scaled: Vec<_> = parts
         .iter()
-        .map(|part| Part { amount: i64::try_from(share(part)).unwrap_or(i64::MAX), ..*part })
+        .map(|part| NewInstallment {
+            amount: i64::try_from(share(part)).unwrap_or(i64::MAX),
+            ..*part
+        })
         .collect();
     let mut remainder = net - scaled.iter().map(|part| part.amount).sum::<i64>();
     for part in &mut scaled {
@@ -91,7 +99,7 @@ pub fn scale(parts: &[Part], net: i64) -> Vec<Part> {
 }
 
 /// Checks that installments are in order of their due dates and add up to `net`.
-pub fn validate(parts: &[Part], net: i64) -> Vec<Fault> {
+pub fn validate(parts: &[NewInstallment], net: i64) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (index, pair) in (1..).zip(parts.windows(2)) {
         if pair[1].due_on <= pair[0].due_on {
@@ -114,7 +122,12 @@ pub fn validate(parts: &[Part], net: i64) -> Vec<Fault> {
 }
 
 /// Builds the records to store, for a team in this time zone.
-pub fn build(tx: &Tx<'_>, due_id: DueId, zone: &Zone, parts: &[Part]) -> Result<Vec<Installment>> {
+pub fn build(
+    tx: &Tx<'_>,
+    due_id: DueId,
+    zone: &Zone,
+    parts: &[NewInstallment],
+) -> Result<Vec<Installment>> {
     let installments = (1..).zip(parts).map(|(position, part)| {
         Ok(Installment {
             account_id: tx.account(),

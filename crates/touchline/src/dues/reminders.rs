@@ -25,6 +25,7 @@ use crate::roster::person::{self, Person};
 use crate::roster::{guardian, safeguarding};
 use crate::signals::Publish;
 use crate::teams::team::{self, Team};
+use crate::violations::Violations;
 
 /// Local hour from which scheduled reminders are sent.
 const SEND_HOUR: i8 = 8;
@@ -53,8 +54,8 @@ pub struct ReminderResult {
     pub team_id: TeamId,
     /// The dues that reminders were created for.
     pub due_ids: Vec<DueId>,
-    /// Number of queued emails. Families without an email address get none. Emails stay queued until a mail server is
-    /// configured.
+    /// Number of queued emails. Families without an email address get none. Without a mail server they get
+    /// the status `unsent` and are not sent later.
     pub emails: i64,
 }
 
@@ -228,9 +229,11 @@ pub fn remind_team(
     access: &TeamAccess,
     new: &RemindRequest,
 ) -> Result<ReminderResult> {
-    let at_team = |error: Error| error.at("/team_id");
-    access.check(new.team_id).map_err(at_team)?;
-    let team = team::find(tx, new.team_id).map_err(at_team)?;
+    let mut violations = Violations::default();
+    let team = access.check(new.team_id).and_then(|()| team::find(tx, new.team_id));
+    let team = violations.collect_reference("/team_id", team)?;
+    violations.finish()?;
+    let team = team.ok_or_else(Error::not_found)?;
     let text = sql!(
         Due::SELECT,
         " where account_id = :account and team_id = :team and overdue_at <= :soon order by id"
@@ -351,7 +354,7 @@ fn email_body(record: &DueWithPlan, day: Day, now: Timestamp, to: &str, member: 
     format!(
         "Hello {to},\n\nThis is a payment reminder for {member}:\n\n\
          {title}\n{part} {due_on} {date}\nOpen balance: {all}\n\n{note}\
-         Please follow your club's payment instructions, and use \"{title}, {member}\" as the payment reference. \
+         Please pay the way your club asks for, and use \"{title}, {member}\" as the payment reference. If you do not know how to pay, ask your club. \
          If you have already paid, thank you. You do not need to do anything else.\n",
         title = due.title,
         part = money(due, by_then),

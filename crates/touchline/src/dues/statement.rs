@@ -108,7 +108,7 @@ pub struct Total {
 /// What one payer owes and has paid, in one currency. All amounts are in minor units.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = PayerTotals)]
-pub struct Family {
+pub struct PayerTotals {
     /// ID of the person who pays.
     pub payer_id: PersonId,
     /// Name of the person who pays.
@@ -130,7 +130,7 @@ pub struct TeamStatement {
     /// One row per currency.
     pub totals: Vec<Total>,
     /// One row per payer and currency.
-    pub payers: Vec<Family>,
+    pub payers: Vec<PayerTotals>,
 }
 
 /// A line of a statement: one movement of money.
@@ -144,6 +144,7 @@ pub struct Line {
     pub kind: Movement,
     /// ID of the due or order.
     #[schema(examples("due_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
+    #[serde(rename = "subject_id")]
     pub subject: String,
     /// What the money was for.
     #[schema(examples("Season fee 2026/27"))]
@@ -256,7 +257,7 @@ pub fn of_team(db: &Reader<'_>, team: TeamId) -> Result<TeamStatement> {
     )?;
     let sums = sum_by_payer(db, ledger_sums, overdue)?;
     let names = names(db, sums.keys().map(|(payer, _)| *payer).collect())?;
-    let payers = sums.iter().map(|((payer, _), (currency, sums))| Family {
+    let payers = sums.iter().map(|((payer, _), (currency, sums))| PayerTotals {
         payer_id: *payer,
         payer_name: names.get(payer).cloned().unwrap_or_default(),
         currency: *currency,

@@ -19,7 +19,7 @@ row! {
         pub paid: i64,
         /// Open balance.
         pub outstanding: i64,
-        /// The part of `open` whose due date has passed.
+        /// The part of `outstanding` whose due date has passed.
         pub overdue: i64,
     }
 }

@@ -91,7 +91,7 @@ impl Duties {
             if wanted.id.is_some() && before.is_none() {
                 faults.push(Fault::new(
                     pointer("id"),
-                    "unknown",
+                    "not_found",
                     "The event has no duty with this ID.",
                 ));
             }

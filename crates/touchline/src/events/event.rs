@@ -33,11 +33,11 @@ string_enum! {
 string_enum! {
     /// The status of an event.
     pub enum Status as EventStatus {
-        /// The event takes place at its time, or took place.
+        /// The event takes place at its time. Past events stay `scheduled`.
         Scheduled = "scheduled",
         /// The event does not take place. It stays visible.
         Cancelled = "cancelled",
-        /// The result of the event is recorded.
+        /// Reserved for events with a recorded result. Not used yet.
         Completed = "completed",
         /// The event takes place at a later time that is not known yet.
         Postponed = "postponed",
@@ -201,7 +201,7 @@ pub struct EventView {
     pub location: Option<Location>,
     /// Number of RSVPs by answer.
     pub rsvp_counts: Counts,
-    /// Result of the event; `null` until it is recorded.
+    /// Reserved for the result of the event. Always `null`: results cannot be recorded yet.
     #[schema(value_type = Option<Object>)]
     pub result: (),
     /// Warnings about overlapping events. Only set in the response to creating or moving an event.
@@ -290,9 +290,9 @@ pub fn list(
     let kinds: Vec<_> = filter.kinds.iter().map(|kind| kind.as_str()).collect();
     let (several_kinds, limit) = (!kinds.is_empty(), page.fetch_limit());
     let several_teams = !filter.team_ids.is_empty();
-    access.check_all(&filter.team_ids)?;
+    access.check_filter(filter.team_id, &filter.team_ids)?;
     let teams = match filter.team_id {
-        Some(team) => access.check(team).map(|()| vec![team])?,
+        Some(team) => vec![team],
         None if several_teams => filter.team_ids.clone(),
         None => access.team_filter().1,
     };

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use crate::accounts::rights::TeamAccess;
 use crate::accounts::user;
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, Result};
 use crate::ids::{AccountId, FeedId, PersonId, TeamId, UserId};
 use crate::if_match::{IfMatch, Versioned};
 use crate::paging::{Order, Page};
@@ -21,6 +21,7 @@ use crate::resource::impl_resource;
 use crate::roster::access;
 use crate::signals::Publish;
 use crate::teams::team;
+use crate::violations::Violations;
 
 record! {
     /// A calendar that calendar apps can subscribe to.
@@ -93,18 +94,21 @@ pub struct NewFeed {
 /// Filters for listing feeds.
 #[derive(Debug, Default)]
 pub struct FeedFilter {
-    pub team_id: Option<TeamId>,
+    /// Empty for all teams.
+    pub team_ids: Vec<TeamId>,
     pub person_id: Option<PersonId>,
 }
 
 /// Creates a feed. The second value is the secret token of its URL.
 pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewFeed) -> Result<(Feed, String)> {
-    if let Some(fault) = subject_fault(tx, access, &new)? {
-        return Err(Error::invalid(vec![fault]));
-    }
+    let mut violations = Violations::default();
     if let Some(team) = new.team_id {
-        team::find_active(tx, team)?;
+        team::find_referenced(tx, access, team, &mut violations)?;
     }
+    if let Some(person) = new.person_id {
+        check_person(tx, access, person, &mut violations)?;
+    }
+    violations.finish()?;
     let token = URL_SAFE_NO_PAD.encode(tx.rng().bytes::<32>());
     let feed = Feed {
         id: tx.new_id(),
@@ -127,35 +131,24 @@ pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewFeed) -> Result<(Feed, S
 
 impl_resource!(Feed by FeedId: Subject Versioned Paged);
 
-/// Checks that a new feed has exactly one subject, which exists and which the caller can access.
-fn subject_fault(tx: &Tx<'_>, access: &TeamAccess, new: &NewFeed) -> Result<Option<Fault>> {
-    let (pointer, exists) = match (new.team_id, new.person_id) {
-        (Some(team), None) => ("/team_id", access.check(team).is_ok() && team_exists(tx, team)?),
-        (None, Some(person)) if access.is_family(person) => {
-            ("/person_id", person_exists(tx, person)?)
-        }
-        (None, Some(_)) if matches!(access, TeamAccess::User(_)) => return Err(Error::forbidden()),
-        (None, Some(_)) if *access != TeamAccess::AllTeams => {
+/// Checks that the person of a new feed exists and that the caller can access their whole calendar.
+fn check_person(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    person: PersonId,
+    violations: &mut Violations,
+) -> Result<()> {
+    match access {
+        TeamAccess::User(_) if !access.is_family(person) => return Err(Error::forbidden()),
+        TeamAccess::Teams(_) => {
             let detail =
                 "This key is limited to certain teams, so it can only create feeds of teams.";
-            return Ok(Some(Fault::new("/person_id", "not_allowed", detail)));
+            violations.invalid("/person_id", "not_allowed", detail);
         }
-        (None, Some(person)) => ("/person_id", person_exists(tx, person)?),
-        _ => {
-            let detail = "Set either `team_id` or `person_id`.";
-            return Ok(Some(Fault::new("/team_id", "required", detail)));
-        }
-    };
-    let detail = match pointer {
-        "/team_id" => "There is no team with this ID.",
-        _ => "There is no person with this ID.",
-    };
-    Ok((!exists).then(|| Fault::new(pointer, "unknown", detail)))
-}
-
-fn team_exists(db: &Reader<'_>, id: TeamId) -> Result<bool> {
-    let text = "select id from team where account_id = :account and id = :id";
-    Ok(db.optional::<(TeamId,)>(text, bind! { id })?.is_some())
+        _ if !person_exists(tx, person)? => violations.not_found("/person_id"),
+        _ => {}
+    }
+    Ok(())
 }
 
 fn person_exists(db: &Reader<'_>, id: PersonId) -> Result<bool> {
@@ -197,7 +190,8 @@ pub fn list(
     filter: &FeedFilter,
     page: &Page<FeedId>,
 ) -> Result<Vec<Feed>> {
-    let FeedFilter { team_id, person_id } = filter;
+    let FeedFilter { team_ids, person_id } = filter;
+    let any_team = team_ids.is_empty();
     let (after, limit) = (page.after(FeedId::MIN, FeedId::MAX), page.fetch_limit());
     let (narrowed, teams) = match access {
         TeamAccess::User(place) => (true, place.managed_team_ids.clone()),
@@ -209,14 +203,17 @@ pub fn list(
         Order::Asc => sql!(Feed::SELECT, FILTER, " and id > :after order by id limit :limit"),
         Order::Desc => sql!(Feed::SELECT, FILTER, " and id < :after order by id desc limit :limit"),
     };
-    Ok(db
-        .all(text, bind! { team_id, person_id, narrowed, teams, made_by: creator, after, limit })?)
+
+    Ok(db.all(
+        text,
+        bind! { any_team, team_ids, person_id, narrowed, teams, creator, after, limit },
+    )?)
 }
 
 const FILTER: &str = " where account_id = :account
-    and (cast(:team_id as bytea) is null or team_id = :team_id)
+    and (cast(:any_team as boolean) or team_id in (:team_ids))
     and (cast(:person_id as bytea) is null or person_id = :person_id)
-    and (not cast(:narrowed as boolean) or team_id in (:teams) or created_by = cast(:made_by as text))";
+    and (not cast(:narrowed as boolean) or team_id in (:teams) or created_by = cast(:creator as text))";
 
 /// Revokes a feed: its URL stops working at once.
 pub fn revoke(tx: &Tx<'_>, access: &TeamAccess, id: FeedId, expected: &IfMatch) -> Result<Feed> {

@@ -20,6 +20,7 @@ use crate::metadata::Metadata;
 use crate::paging::{Order, Page};
 use crate::resource::impl_resource;
 use crate::signals::Publish;
+use crate::violations::Violations;
 
 string_enum! {
     /// Whether a location is in use.
@@ -158,9 +159,10 @@ pub struct LocationFilter {
 /// Creates a location. Only callers with access to the whole club can share it with every team.
 pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewLocation) -> Result<Location> {
     let whole_club = *access == TeamAccess::AllTeams;
+    let mut violations = Violations::default();
     if !whole_club && new.shared == Some(true) {
         let detail = "You need access to the whole club to share a location with every team.";
-        return Err(Error::invalid(vec![Fault::new("/shared", "not_allowed", detail)]));
+        violations.invalid("/shared", "not_allowed", detail);
     }
     let location = Location {
         id: tx.new_id(),
@@ -181,7 +183,8 @@ pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewLocation) -> Result<Loca
         updated_at: tx.now(),
         version: 1,
     };
-    check_coordinates(&location)?;
+    violations.collect(check_coordinates(&location))?;
+    violations.finish()?;
     map_unique_violation(tx.execute(Location::INSERT, &location.bind()))?;
     tx.publish("location.created", &location)?;
     Ok(location)
@@ -193,9 +196,9 @@ pub fn find(db: &Reader<'_>, access: &TeamAccess, id: LocationId) -> Result<Loca
         let text = sql!(Location::SELECT, " where account_id = :account and id = :id");
         return Ok(db.one(text, bind! { id })?);
     }
-    let Visibility { teams, plans, creator } = Visibility::of(db, access);
+    let Visibility { teams, manages_team, creator } = Visibility::of(db, access);
     let text = sql!(Location::SELECT, " where account_id = :account and id = :id", VISIBLE);
-    Ok(db.one(text, bind! { id, teams, plans, creator })?)
+    Ok(db.one(text, bind! { id, teams, manages_team, creator })?)
 }
 
 /// Query parameters that limit locations to what a caller with access to certain teams may see.
@@ -203,25 +206,25 @@ struct Visibility {
     /// The teams whose events the caller sees.
     teams: Vec<TeamId>,
     /// Whether the caller manages a team and so sees shared locations.
-    plans: bool,
+    manages_team: bool,
     /// The caller, who sees the locations they created.
     creator: String,
 }
 
 impl Visibility {
     fn of(db: &Reader<'_>, access: &TeamAccess) -> Self {
-        let (teams, plans) = match access {
+        let (teams, manages_team) = match access {
             TeamAccess::User(place) => {
                 (place.visible_team_ids.clone(), !place.managed_team_ids.is_empty())
             }
             _ => (access.team_filter().1, false),
         };
-        Self { teams, plans, creator: db.actor().to_owned() }
+        Self { teams, manages_team, creator: db.actor().to_owned() }
     }
 }
 
 const VISIBLE: &str = "
-      and (created_by = :creator or (shared and cast(:plans as boolean)) or id in (
+      and (created_by = :creator or (shared and cast(:manages_team as boolean)) or id in (
           select location_id from event
           where account_id = :account and team_id in (:teams) and location_id is not null))";
 
@@ -252,8 +255,8 @@ pub fn list(
         (_, Order::Asc) => sql!(Location::SELECT, FILTER, VISIBLE, ASCENDING),
         (_, Order::Desc) => sql!(Location::SELECT, FILTER, VISIBLE, DESCENDING),
     };
-    let Visibility { teams, plans, creator } = Visibility::of(db, access);
-    let values = bind! { after, limit, status, external_id, updated_since, pattern, teams, plans,
+    let Visibility { teams, manages_team, creator } = Visibility::of(db, access);
+    let values = bind! { after, limit, status, external_id, updated_since, pattern, teams, manages_team,
     creator };
     Ok(db.all(text, values)?)
 }

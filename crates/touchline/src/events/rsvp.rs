@@ -275,7 +275,7 @@ fn check_accepts_answers(tx: &Tx<'_>, event: &Event) -> Result<()> {
     let detail = if !event.rsvp_enabled {
         "RSVPs are turned off for this event."
     } else if event.status != Status::Scheduled {
-        "The event is not scheduled, so it does not accept RSVPs."
+        "The event is cancelled, postponed or completed, so it does not accept RSVPs."
     } else if event.rsvp_deadline.is_some_and(|deadline| tx.now() > deadline) {
         "The RSVP deadline has passed."
     } else if tx.now() > event.ends_at {
@@ -307,7 +307,7 @@ fn resolve_answered_by(
         bind! { by, person, team },
     )?;
     if allowed == 0 {
-        let detail = "`on_behalf_of` must be the member, a guardian of the member, or a staff member of the team.";
+        let detail = "`on_behalf_of` must be the member, a guardian of the member, or a coach, manager or staff member of the team.";
         return Err(Error::invalid(vec![Fault::new("/on_behalf_of", "not_allowed", detail)]));
     }
     Ok(by.to_string())

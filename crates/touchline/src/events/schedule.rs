@@ -16,6 +16,7 @@ use crate::ids::{LocationId, TeamId};
 use crate::metadata::Metadata;
 use crate::signals::Publish;
 use crate::teams::team::{self, Team};
+use crate::violations::Violations;
 
 /// A new event.
 #[derive(Debug, ToSchema)]
@@ -74,10 +75,17 @@ pub struct NewEvent {
 
 /// Creates an event or all events of a series. Returns the first one.
 pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewEvent) -> Result<EventView> {
-    let team = find_team(tx, access, new.team_id)?;
-    let zone = new.timezone.clone().unwrap_or_else(|| team.timezone.clone());
-    let plan = Plan::read(tx, access, &new, &zone)?;
-    let duties = Duties::default().replace(tx, &new.duties)?;
+    let mut violations = Violations::default();
+    let team = team::find_referenced(tx, access, new.team_id, &mut violations)?;
+    // Without a team, the other fields are still checked, to report all violations.
+    let team_zone = team.as_ref().map(|team| team.timezone.clone());
+    let zone = new.timezone.clone().or(team_zone).unwrap_or_else(Zone::utc);
+    let plan = violations.collect(Plan::read(tx, access, &new, &zone))?;
+    let duties = violations.collect(Duties::default().replace(tx, &new.duties))?;
+    violations.finish()?;
+    let (Some(team), Some(plan), Some(duties)) = (team, plan, duties) else {
+        return Err(Error::internal("an event without a violation could not be read"));
+    };
     let first = build_event(tx, &team, new, &plan, duties);
     let events = match &plan.occurrences {
         None => vec![first],
@@ -98,19 +106,6 @@ pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewEvent) -> Result<EventVi
     first
         .map(|first| EventView { warnings, ..first })
         .ok_or_else(|| Error::internal("a series without events"))
-}
-
-/// The team of a new event. It must exist, be active, and be accessible to the caller.
-fn find_team(tx: &Tx<'_>, access: &TeamAccess, id: TeamId) -> Result<Team> {
-    let team = access.check(id).and_then(|()| team::find_active(tx, id));
-    team.map_err(|error| match error.code {
-        Code::NotFound => Error::invalid(vec![Fault::new(
-            "/team_id",
-            "unknown",
-            "There is no team with this ID.",
-        )]),
-        _ => error,
-    })
 }
 
 /// The validated times of a new event or series.
@@ -175,13 +170,15 @@ pub(super) fn location_fault(
     id: Option<LocationId>,
 ) -> Result<Option<Fault>> {
     let Some(id) = id else { return Ok(None) };
-    let detail = match location::find(tx, access, id) {
+    let (code, detail) = match location::find(tx, access, id) {
         Ok(location) if location.status == location::Status::Active => return Ok(None),
-        Ok(_) => "This location is archived. Choose an active one.",
-        Err(error) if error.code == Code::NotFound => "There is no location with this ID.",
+        Ok(_) => ("archived", "This location is archived. Choose an active one."),
+        Err(error) if error.code == Code::NotFound => {
+            ("not_found", "There is no location with this ID.")
+        }
         Err(error) => return Err(error),
     };
-    Ok(Some(Fault::new("/location_id", "unknown", detail)))
+    Ok(Some(Fault::new("/location_id", code, detail)))
 }
 
 fn build_event(tx: &Tx<'_>, team: &Team, new: NewEvent, plan: &Plan, duties: Duties) -> Event {

@@ -60,9 +60,7 @@ async fn roster(
     caller: Caller<PeopleRead>,
     Query(Download { table, bom }): Query<Download<RosterTable>>,
 ) -> Result<Response> {
-    if let Some(team) = table.team_id {
-        caller.require_team(team)?;
-    }
+    caller.require_teams(table.team_id, &[])?;
     if table.private {
         let details = json!({ "file": "roster.csv", "team_id": table.team_id });
         let account = caller.credential().account_id.to_string();
@@ -110,19 +108,17 @@ async fn rsvps(
     caller: Caller<EventsOversee>,
     Query(Download { table, bom }): Query<Download<RsvpsTable>>,
 ) -> Result<Response> {
-    if let Some(team) = table.team_id {
-        caller.require_team(team)?;
-    }
+    caller.require_teams(table.team_id, &[])?;
     send(&caller, "rsvps.csv", table, bom).await
 }
 
 /// Export orders
 ///
-/// One row per order line, in order of creation. Columns: `order_id`, `number`, `team_id`, `team`,
-/// `status`, `created_at`, `paid_at`, `fulfilled_at`, `cancelled_at`, `buyer_member_id`, `buyer`, `buyer_email`, `note`,
+/// One row per order line, in order of creation. Columns: `order_id`, `number`, `team_id`, `team`, `status`,
+/// `created_at`, `paid_at`, `fulfilled_at`, `cancelled_at`, `buyer_member_id`, `buyer`, `buyer_email`, `note`,
 /// `discount_code`, `currency`, `order_total`, `order_paid`, `order_refunded`, `line_id`, `product_id`, `product`,
-/// `variant`, `unit_price`, `quantity`, `discount`, `tax_rate_bps`, `tax_included`, `tax`, `total`, `fulfilled`, `returned`,
-/// `refunded`, `external_id`. Amounts are in minor units of the currency.
+/// `variant`, `unit_price`, `quantity`, `discount`, `tax_rate_bps`, `tax_included`, `tax`, `total`, `fulfilled`,
+/// `returned`, `refunded`, `external_id`. Amounts are in minor units of the currency.
 #[utoipa::path(get, path = "/exports/orders.csv", operation_id = "exports_orders", tag = "Exports",
     params(
         ("team_id" = Option<TeamId>, Query, description = "Only orders of this team."),
@@ -135,18 +131,16 @@ async fn orders(
     caller: Caller<OrdersOversee>,
     Query(Download { table, bom }): Query<Download<OrdersTable>>,
 ) -> Result<Response> {
-    if let Some(team) = table.team_id {
-        caller.require_team(team)?;
-    }
+    caller.require_teams(table.team_id, &[])?;
     send(&caller, "orders.csv", table, bom).await
 }
 
 /// Export dues
 ///
-/// One row per due. Amounts are in minor units of the currency. Columns: `due_id`, `charge_id`, `team_id`, `team`, `member_id`,
-/// `first_name`, `last_name`, `payer_id`, `payer_first_name`, `payer_last_name`, `title`, `category`, `currency`,
-/// `amount`, `discount`, `late_fee`, `paid`, `waived`, `balance`, `status`, `overdue`, `due_on`, `next_due_on`,
-/// `created_at`.
+/// One row per due. Amounts are in minor units of the currency. Columns: `due_id`, `charge_id`, `team_id`, `team`,
+/// `member_id`, `first_name`, `last_name`, `payer_id`, `payer_first_name`, `payer_last_name`, `title`, `category`,
+/// `currency`, `amount`, `discount`, `late_fee`, `paid`, `waived`, `balance`, `status`, `overdue`, `due_on`,
+/// `next_due_on`, `created_at`.
 #[utoipa::path(get, path = "/exports/dues.csv", operation_id = "exports_dues", tag = "Exports",
     params(
         ("team_id" = Option<TeamId>, Query, description = "Only this team."),
@@ -157,16 +151,14 @@ async fn dues(
     caller: Caller<OrdersOversee>,
     Query(Download { table, bom }): Query<Download<DuesTable>>,
 ) -> Result<Response> {
-    if let Some(team) = table.team_id {
-        caller.require_team(team)?;
-    }
+    caller.require_teams(table.team_id, &[])?;
     send(&caller, "dues.csv", table, bom).await
 }
 
 /// Export the ledger
 ///
 /// One row per ledger entry, in order. Amounts are in minor units of the currency. The debits and credits of a movement
-/// add up to the same amount. Columns: `movement_id`, `line`, `created_at`, `kind`, `subject`, `reference`,
+/// add up to the same amount. Columns: `movement_id`, `line`, `created_at`, `kind`, `subject_id`, `reference`,
 /// `team_id`, `person_id`, `payer_id`, `book`, `currency`, `debit`, `credit`, `actor`. Not
 /// available to keys that are limited to certain teams.
 #[utoipa::path(get, path = "/exports/ledger.csv", operation_id = "exports_ledger", tag = "Exports",
@@ -302,8 +294,8 @@ pub async fn send<T: Table>(
     Ok((headers, Body::from_stream(chunks)).into_response())
 }
 
-/// Reads the next chunk. `bom` is only set for the first one, which starts with the header row; its value says whether a
-/// byte order mark comes first.
+/// Reads the next chunk. `bom` is only set for the first one, which starts with the header row; its value says whether
+/// a byte order mark comes first.
 async fn read_chunk<T: Table>(
     export: ExportStream<T>,
     bom: Option<bool>,

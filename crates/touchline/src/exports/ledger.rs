@@ -27,7 +27,7 @@ const COLUMNS: [&str; 14] = [
     "line",
     "created_at",
     "kind",
-    "subject",
+    "subject_id",
     "reference",
     "team_id",
     "person_id",

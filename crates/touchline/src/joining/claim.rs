@@ -196,7 +196,7 @@ pub fn approve(tx: &Tx<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
     validate(tx, claim.team_id, claim.relation, claim.person_id)?;
     let user = user::find(tx, claim.user_id)?;
     roles::ensure_role(tx, user.id, Role::Member)?;
-    session::show_club(tx, user.id)?;
+    session::select_club_if_none(tx, user.id)?;
     let by_admin = matches!(user::role_of(tx, by)?, Some(Role::Owner | Role::Admin));
     let by_guardian = claim_policy::can_decide_as_guardian(
         tx,

@@ -54,7 +54,7 @@ pub fn decision(
     Ok(if is_allowed { Decision::Allowed } else { Decision::AdminOnly })
 }
 
-/// Whether the claim is to be a guardian of a child whose confirmed guardian the deciding user is.
+/// Whether the claim is to be a guardian of a child, and the deciding user is a confirmed guardian of that child.
 pub fn can_decide_as_guardian(
     db: &Reader<'_>,
     access: &RosterAccess,

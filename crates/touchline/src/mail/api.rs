@@ -31,7 +31,7 @@ pub fn routes(routes: Routes) -> Routes {
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
         ("order" = Option<Order>, Query, description = "Sort order. Default: `desc`."),
         ("status" = Option<Status>, Query, description = "Filter by status."),
-        ("about" = Option<String>, Query, description = "Only emails about the object with this ID, such as a message."),
+        ("related_id" = Option<String>, Query, description = "Only emails about the object with this ID, such as a message."),
         ("person_id" = Option<PersonId>, Query, description = "Only emails to this person.")),
     responses((status = 200, description = "A page of emails.", body = ListResponse<Email>)),
     security(("key" = ["messages:read"])))]
@@ -56,7 +56,7 @@ async fn find(
     Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
     caller.require_all_teams()?;
-    caller.bypass_cache().one(move |db| email::find(db, id)).await
+    caller.bypass_cache().read_object(move |db| email::find(db, id)).await
 }
 
 impl FromQuery for EmailFilter {
@@ -65,7 +65,7 @@ impl FromQuery for EmailFilter {
     fn read(params: &mut Params) -> Self {
         Self {
             status: params.enum_value("status"),
-            about: params.line("about", MAX_ABOUT_CHARS),
+            about: params.line("related_id", MAX_ABOUT_CHARS),
             person_id: params.id("person_id"),
         }
     }

@@ -58,6 +58,7 @@ record! {
         pub person_id: Option<PersonId>,
         /// ID of the object that the email is about, such as a message.
         #[schema(examples("msg_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
+        #[serde(rename = "related_id")]
         pub about: String,
         /// Name of the recipient.
         #[schema(examples("Ana Sousa"))]

@@ -85,8 +85,8 @@ fn describe(change: &ProtectionChange, child: &str, guardian: &str) -> String {
         ProtectionChange::PickUpAllowed(_) => format!("{guardian} may now pick up {child}."),
         ProtectionChange::MessagesStopped(_) => {
             format!(
-                "{guardian} no longer gets the messages that are sent to {child}, except messages that a second adult must \
-                 be able to read."
+                "{guardian} no longer gets the messages that are sent to {child}. Messages that a second adult must see, to \
+                 protect {child}, are still sent to {guardian}."
             )
         }
         ProtectionChange::AdultConfirmed => format!(

@@ -71,10 +71,11 @@ async fn list(
 /// Post a message
 ///
 /// Posts an announcement, the first message of a conversation, or a reply (`parent_id`). Guardians of minors receive
-/// the messages to the minors. A conversation with a minor, or an announcement to a single minor, needs two adults. If
-/// necessary, guardians are added to the recipients. If there are still fewer than two adults, the request fails with
-/// 409 `conflict` and the error code `second_adult_required`. Users post in their own name. Only coaches and managers
-/// can post announcements and pin messages.
+/// the messages to the minors. A conversation with a minor needs two confirmed adults, or a guardian of each minor. So
+/// does an announcement to one minor, to named members, to staff or to `unanswered`. If necessary, guardians are added
+/// to the recipients. If there are still too few adults, the request fails with 409 `conflict` and the error code
+/// `second_adult_required`. Users post in their own name. Only coaches and managers can post announcements and pin
+/// messages.
 #[utoipa::path(post, path = "/messages", operation_id = "messages_create", tag = "Messages",
     request_body(content = NewMessage, example = json!({
         "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "kind": "announcement", "subject": "Training moves to 6 pm",
@@ -107,7 +108,8 @@ async fn unread(
 
 /// Retrieve a message
 ///
-/// Returns a message. The content of a retracted message is left out.
+/// Returns a message. After a message is retracted, `subject` and `body` are `null`, except for admins and adults who
+/// received a message to a minor.
 #[utoipa::path(get, path = "/messages/{message_id}", operation_id = "messages_get", tag = "Messages",
     params(("message_id" = MessageId, Path, description = "ID of the message.")),
     responses((status = 200, description = "The message.", body = ObjectResponse<Message>)),
@@ -118,7 +120,7 @@ async fn find(
     Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
     let access = caller.team_access();
-    caller.one(move |db| message::find(db, &access, id)).await
+    caller.read_object(move |db| message::find(db, &access, id)).await
 }
 
 /// Update a message

@@ -85,13 +85,13 @@ pub fn validate(db: &Reader<'_>, team: TeamId, audience: &Audience) -> Result<Ve
         for (index, _) in ids.iter().enumerate().filter(|(_, id)| !known.contains(id)) {
             let pointer = format!("/audience/member_ids/{index}");
             let detail = "The team has no member with this ID.";
-            faults.push(Fault::new(pointer, "unknown_member", detail));
+            faults.push(Fault::new(pointer, "not_found", detail));
         }
     }
     if let Some(event) = audience.event_id {
         let fault = |code, detail| Fault::new("/audience/event_id", code, detail);
         faults.extend(match accepts_rsvps(db, team, event)? {
-            None => Some(fault("unknown_event", "The team has no event with this ID.")),
+            None => Some(fault("not_found", "The team has no event with this ID.")),
             Some(false) => {
                 Some(fault("no_recipients", "This event is cancelled or does not ask for RSVPs."))
             }

@@ -14,6 +14,7 @@ use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
 use crate::signals::Publish;
 use crate::teams::team;
+use crate::violations::Violations;
 
 /// Changes to a message. Omitted fields stay unchanged. `subject`, `body`, `audience` and `publish_at` can
 /// only be changed while the message is scheduled.
@@ -88,7 +89,9 @@ pub fn change(
             faults.extend(audience::validate(tx, after.team_id, &after.audience)?);
         }
         faults.extend(posting::validate_publish_at(tx, after.publish_at.filter(|_| !at_once)));
-        posting::check(tx, &after, faults)?;
+        let mut violations = Violations::default();
+        violations.invalid_fields(faults);
+        posting::check(tx, &after, violations)?;
     }
     if at_once {
         let after =

@@ -50,8 +50,7 @@ pub fn list(
 ) -> Result<Vec<Message>> {
     let MessageFilter { team_id, kind, parent_id, pinned, person_id, unread, .. } = filter;
     let (team_ids, updated_since) = (&filter.team_ids, filter.updated_since);
-    team_id.map_or(Ok(()), |team| access.check(team))?;
-    access.check_all(team_ids)?;
+    access.check_filter(*team_id, team_ids)?;
     let several_teams = !team_ids.is_empty();
     let thread_id = match (filter.thread_id, parent_id) {
         // Replies are read by their thread, which has an index.

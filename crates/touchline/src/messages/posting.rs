@@ -15,6 +15,7 @@ use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{AccountId, MessageId, PersonId, TeamId};
 use crate::signals::Publish;
 use crate::teams::team::{self, Team};
+use crate::violations::Violations;
 
 /// How far ahead a message can be scheduled.
 const MAX_SCHEDULE_AHEAD: Duration = Duration::from_secs(366 * 24 * 60 * 60);
@@ -29,13 +30,14 @@ pub fn create(
     new: NewMessage,
 ) -> Result<Message> {
     sender.check(new.on_behalf_of)?;
-    let (draft, mut faults) = draft(tx, access, new)?;
+    let mut violations = Violations::default();
+    violations.invalid_fields(validate_publish_at(tx, new.publish_at));
+    let draft = draft(tx, access, new, &mut violations)?;
     let draft = resolve_author(tx, access, sender, draft)?;
-    faults.extend(validate_publish_at(tx, draft.publish_at));
     if draft.parent_id.is_none() {
-        faults.extend(audience::validate(tx, draft.team_id, &draft.audience)?);
+        violations.invalid_fields(audience::validate(tx, draft.team_id, &draft.audience)?);
     }
-    let (team, recipients) = check(tx, &draft, faults)?;
+    let (team, recipients) = check(tx, &draft, violations)?;
     if draft.publish_at.is_some() {
         tx.execute(MessageRecord::INSERT, &draft.bind())?;
         tx.publish("message.scheduled", &Message::snapshot(&draft))?;
@@ -47,20 +49,31 @@ pub fn create(
     message::with_author(tx, published)
 }
 
-/// The record of a new message, and validation errors of a reply that does not fit its conversation.
-fn draft(tx: &Tx<'_>, access: &TeamAccess, new: NewMessage) -> Result<(MessageRecord, Vec<Fault>)> {
+/// The record of a new message. Fails if its team or the message that it replies to cannot be used, because nothing
+/// else can be checked without them.
+fn draft(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    new: NewMessage,
+    violations: &mut Violations,
+) -> Result<MessageRecord> {
     let id = tx.new_id();
-    let (team_id, audience, thread_id, faults) = if let Some(parent) = new.parent_id {
+    let (team_id, audience, thread_id) = if let Some(parent) = new.parent_id {
         let parent = conversation::find_parent(tx, access, parent);
-        let parent = parent.map_err(|error| error.at("/parent_id"))?;
+        let Some(parent) = violations.collect_reference("/parent_id", parent)? else {
+            return Err(violations.finish().err().unwrap_or_else(Error::not_found));
+        };
         let faults = conversation::validate_reply(&parent, new.team_id, new.audience.as_ref());
-        (parent.team_id, parent.audience, parent.thread_id, faults)
+        violations.invalid_fields(faults);
+        (parent.team_id, parent.audience, parent.thread_id)
     } else {
         let team = new.team_id.ok_or_else(|| Error::internal("a message without a team"))?;
-        access.check(team).map_err(|error| error.at("/team_id"))?;
-        (team, new.audience.unwrap_or_default(), id, Vec::new())
+        if team::find_referenced(tx, access, team, violations)?.is_none() {
+            violations.finish()?;
+        }
+        (team, new.audience.unwrap_or_default(), id)
     };
-    let draft = MessageRecord {
+    Ok(MessageRecord {
         id,
         account_id: tx.account(),
         team_id,
@@ -87,8 +100,7 @@ fn draft(tx: &Tx<'_>, access: &TeamAccess, new: NewMessage) -> Result<(MessageRe
         created_at: tx.now(),
         updated_at: tx.now(),
         version: 1,
-    };
-    Ok((draft, faults))
+    })
 }
 
 /// Sets the author of a draft. Users post as their own person. An admin whose person is not on the team posts for the
@@ -148,11 +160,11 @@ pub fn validate_publish_at(db: &Reader<'_>, publish_at: Option<Timestamp>) -> Op
 }
 
 /// Validates that a message could be published now and returns its team and its recipients. Validation errors are
-/// reported together with `faults`, those found before.
+/// reported together with those found before.
 pub fn check(
     db: &Reader<'_>,
     message: &MessageRecord,
-    mut faults: Vec<Fault>,
+    mut violations: Violations,
 ) -> Result<(Team, BTreeSet<PersonId>)> {
     let team = team::find_active(db, message.team_id).map_err(|error| error.at("/team_id"))?;
     if let Some(parent) = message.parent_id {
@@ -160,11 +172,10 @@ pub fn check(
     }
     let team_people = people::team_people(db, team.id)?;
     if let Some(person) = message.author_person_id {
-        faults.extend(conversation::validate_author(db, message, person, &team_people.people)?);
+        let fault = conversation::validate_author(db, message, person, &team_people.people)?;
+        violations.invalid_fields(fault);
     }
-    if !faults.is_empty() {
-        return Err(Error::invalid(faults));
-    }
+    violations.finish()?;
     let recipients = recipients::resolve(db, &team, message, &team_people)?;
     Ok((team, recipients))
 }
@@ -200,7 +211,7 @@ fn deliver(
 
 /// Publishes a scheduled message now.
 pub fn publish_now(tx: &Tx<'_>, scheduled: MessageRecord) -> Result<MessageRecord> {
-    let (team, recipients) = check(tx, &scheduled, Vec::new())?;
+    let (team, recipients) = check(tx, &scheduled, Violations::default())?;
     let after = message::update(tx, to_published(tx, scheduled, &recipients)?)?;
     deliver(tx, &team, &after, &recipients)?;
     Ok(after)

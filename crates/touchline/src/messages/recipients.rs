@@ -14,8 +14,8 @@ use crate::roster::safeguarding;
 use crate::teams::team::Team;
 
 /// Everybody who receives this message if it is published now. The author receives it only if an API key posted it on
-/// their behalf and a minor receives it too. Otherwise an adult would count who never sees the message.
-/// `team_people` are the people who belong to the team at present.
+/// their behalf and a minor receives it too. Otherwise an adult who never sees the message would count as the second
+/// adult. `team_people` are the people who belong to the team at present.
 pub fn resolve(
     db: &Reader<'_>,
     team: &Team,
@@ -77,7 +77,7 @@ struct Participants {
 impl Participants {
     fn load(db: &Reader<'_>, team: &Team, people: BTreeSet<PersonId>) -> Result<Self> {
         let today = team.timezone.day(db.now());
-        let facts = safeguarding::facts(db, &people)?;
+        let facts = safeguarding::load_facts(db, &people)?;
         let minors = facts.iter().filter(|one| one.is_minor(today));
         let adults = facts.iter().filter(|one| one.counts_as_adult(today));
         Ok(Self {

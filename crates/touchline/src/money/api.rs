@@ -40,7 +40,7 @@ pub fn routes(routes: Routes) -> Routes {
         ("order" = Option<Order>, Query, description = "Sort order. Default: `desc`."),
         ("team_id" = Option<TeamId>, Query, description = "Only those for orders and dues of this team."),
         ("payer_id" = Option<PersonId>, Query, description = "Only payments of this person."),
-        ("subject" = Option<String>, Query, description = "Only those for the order or due with this ID."),
+        ("subject_id" = Option<String>, Query, description = "Only those for the order or due with this ID."),
         ("method" = Option<Method>, Query, description = "Filter by payment method."),
         ("from" = Option<Timestamp>, Query, description = "Only payments made at or after this time. A date means the start of that day in UTC."),
         ("to" = Option<Timestamp>, Query, description = "Only payments made before this time. A date means the start of that day in UTC."),
@@ -66,7 +66,7 @@ async fn payments(
         ("order" = Option<Order>, Query, description = "Sort order. Default: `desc`."),
         ("team_id" = Option<TeamId>, Query, description = "Only those for orders and dues of this team."),
         ("payment_id" = Option<PaymentId>, Query, description = "Only refunds of this payment."),
-        ("subject" = Option<String>, Query, description = "Only those for the order or due with this ID."),
+        ("subject_id" = Option<String>, Query, description = "Only those for the order or due with this ID."),
         ("status" = Option<RefundStatus>, Query, description = "Filter by refund status."),
         ("from" = Option<Timestamp>, Query, description = "Only refunds created at or after this time. A date means the start of that day in UTC."),
         ("to" = Option<Timestamp>, Query, description = "Only refunds created before this time. A date means the start of that day in UTC."),
@@ -83,9 +83,9 @@ async fn refunds(
 
 /// The ID of an order or a due.
 fn subject(params: &mut Params) -> Option<String> {
-    let subject = params.line("subject", 40)?;
+    let subject = params.line("subject_id", 40)?;
     if subject.parse::<OrderId>().is_err() && subject.parse::<DueId>().is_err() {
-        params.fault("subject", "invalid_id", "Use the ID of an order or a due.");
+        params.fault("subject_id", "invalid_id", "Use the ID of an order or a due.");
     }
     Some(subject)
 }
@@ -133,7 +133,7 @@ impl FromQuery for RefundFilter {
     responses((status = 200, description = "The payment settings.", body = ObjectResponse<PaymentSettings>)),
     security(("key" = ["orders:read"])))]
 async fn find(caller: Caller<OrdersRead>, Query(NoQuery): Query<NoQuery>) -> Result<Response> {
-    caller.one(settings::load).await
+    caller.read_object(settings::load).await
 }
 
 /// Update the payment settings

@@ -21,12 +21,12 @@ use crate::web::form::{Faults, Form, version_precondition};
 use crate::web::page::{self, Frame, Section};
 use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
-const PATH: &str = "/admin/settings/money";
+const PATH: &str = "/admin/settings/payments";
 /// Units for the expiry of unpaid orders: value, length in minutes, label.
 const UNITS: [(&str, i64, &str); 3] =
     [("days", 24 * 60, "Days"), ("hours", 60, "Hours"), ("minutes", 1, "Minutes")];
 
-/// `/admin/settings/money`.
+/// `/admin/settings/payments`.
 pub fn router() -> Router<App> {
     Router::new().route(PATH, get(show).post(save))
 }
@@ -184,7 +184,7 @@ async fn show(visitor: Visitor<MoneyManage>) -> PageResult {
 }
 
 async fn save(VisitorForm { visitor, form }: VisitorForm<MoneyManage>) -> PageResult {
-    visitor.require_recent_password(PATH)?;
+    visitor.require_recent_authentication(PATH)?;
     let mut input = SettingsForm::read(&form);
     let change = match input.to_change() {
         Ok(change) => change,

@@ -60,6 +60,7 @@ record! {
         pub account_id: AccountId,
         /// ID of the order or due that was paid.
         #[schema(examples("due_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
+        #[serde(rename = "subject_id")]
         pub subject: String,
         /// Team that the order or due belongs to; `null` for the club.
         pub team_id: Option<TeamId>,
@@ -112,6 +113,7 @@ record! {
         pub account_id: AccountId,
         /// ID of the order or due that was paid.
         #[schema(examples("ord_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
+        #[serde(rename = "subject_id")]
         pub subject: String,
         /// Team that the order or due belongs to; `null` for the club.
         pub team_id: Option<TeamId>,

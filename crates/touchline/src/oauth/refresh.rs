@@ -38,9 +38,9 @@ row! {
         /// When the grant expires.
         ends_at: Timestamp,
         /// The scopes that the app is registered for.
-        open: Scopes,
+        app_scopes: Scopes,
         /// Whether the user still belongs to the club and is not disabled.
-        belongs: bool,
+        is_user_active: bool,
     }
 }
 
@@ -63,7 +63,7 @@ pub fn refresh(
     // Check the owner first, so that another client with a stolen old token cannot revoke the grant.
     let token = find(tx, &request.token)?.filter(|token| token.app_id == app.id);
     let Some(token) = token else { return invalid_grant("The refresh token is invalid.") };
-    if !token.belongs {
+    if !token.is_user_active {
         grant::revoke(tx, token.grant_id, "user_left")?;
         return invalid_grant("The user was disabled or no longer belongs to the club.");
     }
@@ -95,10 +95,10 @@ fn find(db: &Reader<'_>, token: &Token) -> Result<Option<RefreshTokenRow>> {
     Ok(db.optional(
         "select t.hash, t.grant_id, t.user_id, t.app_id, t.generation, t.nonce, t.replaced_at,
                 t.expires_at, g.scopes, g.generation as current, g.expires_at as ends_at,
-                a.scopes as open,
+                a.scopes as app_scopes,
                 exists (select 1 from account_user b join app_user u on u.id = b.user_id
                         where b.account_id = t.account_id and b.user_id = t.user_id
-                          and u.disabled_at is null) as belongs
+                          and u.disabled_at is null) as is_user_active
          from oauth_token t
          join oauth_grant g on g.account_id = t.account_id and g.id = t.grant_id
          join oauth_app a on a.account_id = t.account_id and a.id = t.app_id
@@ -115,7 +115,7 @@ fn requested_scopes(token: &RefreshTokenRow, scope: Option<&str>) -> OAuthResult
         let description = "scope contains a scope that the user did not grant.";
         return Err(OAuthError::new(ErrorCode::InvalidScope, description));
     }
-    if !token.open.contains_all(scopes) {
+    if !token.app_scopes.contains_all(scopes) {
         let description = "The app is no longer registered for all granted scopes.";
         return Err(OAuthError::invalid_grant(description));
     }

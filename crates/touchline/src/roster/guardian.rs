@@ -9,14 +9,15 @@ use store::{Reader, Tx, bind, record, sql};
 use utoipa::ToSchema;
 
 use super::guards::{self, Dependent};
+use super::guards::{report_admin_only, report_guardian_only};
 use super::person::{self, Person, PersonChange};
 use super::safeguarding;
 use super::version_cascade::VersionCascade;
-use super::violations::Violations;
 use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, PersonId};
 use crate::signals::Publish;
+use crate::violations::Violations;
 
 /// Maximum number of guardians of a person.
 pub const MAX_GUARDIANS: usize = 10;
@@ -216,14 +217,14 @@ pub(super) fn plan(
     for (position, mut item) in items.into_iter().enumerate() {
         let pointer = format!("/guardians/{position}");
         let Some((before, after)) = resolve_person(tx, access, child, &current, &mut item)? else {
-            violations.not_found(&format!("{pointer}/id"));
+            violations.not_found(format!("{pointer}/id"));
             continue;
         };
         let is_current = current.iter().any(|link| link.guardian.id == after.id);
         if let Some(before) = &before
             && let Some(field) = guards::forbidden_contact_change(tx, access, before, &after)?
         {
-            violations.admin_only(&format!("{pointer}/{field}"));
+            report_admin_only(violations, format!("{pointer}/{field}"));
         }
         let after = match &before {
             Some(before) => {
@@ -236,7 +237,7 @@ pub(super) fn plan(
             let detail = "You cannot make yourself a guardian. Ask an admin of the club.";
             violations.invalid(&pointer, "not_allowed", detail);
         } else if !is_current && (!can_add || needs_admin(tx, access, before.as_ref())?) {
-            violations.admin_only(&pointer);
+            report_admin_only(violations, &pointer);
         } else if after.id == child {
             violations.invalid(&pointer, "own_guardian", "A person cannot be their own guardian.");
         } else if plan.iter().any(|other| other.is_same_guardian(before.is_some(), &after)) {
@@ -253,7 +254,7 @@ pub(super) fn plan(
             );
             let guardianship = item.apply_to(&old, position);
             if !can_lower && guardianship.confirmed != old.confirmed {
-                violations.guardian_only(&format!("{pointer}/confirmed"));
+                report_guardian_only(violations, format!("{pointer}/confirmed"));
             }
             plan.push(PlannedGuardian { before, after, guardianship });
         }
@@ -285,7 +286,7 @@ fn reject_protection_changes(
     for change in safeguarding::guardian_changes(before, after) {
         let position = change.guardian().and_then(position_of);
         let pointer = position.map_or("/guardians".to_owned(), |at| format!("/guardians/{at}"));
-        violations.guardian_only(&pointer);
+        report_guardian_only(violations, &pointer);
     }
 }
 

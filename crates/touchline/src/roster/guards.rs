@@ -14,6 +14,7 @@ use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Result};
 use crate::ids::{PersonId, TeamId};
 use crate::teams::age_group::ADULT_AGE;
+use crate::violations::Violations;
 
 /// Error detail for changes that only an admin may make.
 pub const ADMIN_ONLY: &str = "Only an admin of the club can do this.";
@@ -24,6 +25,16 @@ pub const GUARDIAN_ONLY: &str = "Only an admin or a confirmed guardian can make 
 /// The error for changes that only an admin may make.
 pub fn admin_only() -> Error {
     Error::new(Code::Forbidden, ADMIN_ONLY)
+}
+
+/// Reports a field that only an admin may change.
+pub fn report_admin_only(violations: &mut Violations, pointer: impl AsRef<str>) {
+    violations.forbidden(pointer, "forbidden", ADMIN_ONLY);
+}
+
+/// Reports a change that lowers the protection of a minor.
+pub fn report_guardian_only(violations: &mut Violations, pointer: impl AsRef<str>) {
+    violations.forbidden(pointer, "protected_minor", GUARDIAN_ONLY);
 }
 
 /// The active teams of these people, as pairs of person and team.

@@ -8,6 +8,7 @@ use store::{Reader, Tx, bind, sql};
 use utoipa::ToSchema;
 
 use super::guardian::{self, NewGuardian};
+use super::guards::report_admin_only;
 use super::guards::{self, Dependent};
 use super::membership::{self, roster_count};
 pub use super::membership::{MemberStatus, Membership, MembershipChange, Positions, Role};
@@ -15,7 +16,6 @@ use super::person::{self, Person, PersonChange};
 use super::profile::Private;
 use super::safeguarding;
 use super::version_cascade::VersionCascade;
-use super::violations::Violations;
 use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::ids::{MemberId, PersonId, TeamId, UserId};
@@ -25,6 +25,7 @@ use crate::paging::{Order, Page};
 use crate::resource::impl_resource;
 use crate::signals::Publish;
 use crate::teams::team;
+use crate::violations::Violations;
 
 /// A person on a team's roster.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -210,10 +211,10 @@ pub fn change(
     let person = change.person.apply(&old_person);
     person::validate(&person, tx.now(), &mut violations);
     if !guards::can_assign_role(access, &old_person, Some(&before), &after) {
-        violations.admin_only("/role");
+        report_admin_only(&mut violations, "/role");
     }
     if let Some(field) = guards::forbidden_contact_change(tx, access, &old_person, &person)? {
-        violations.admin_only(&format!("/{field}"));
+        report_admin_only(&mut violations, format!("/{field}"));
     }
     let person = safeguarding::clear_confirmation_on_new_email(tx, access, &old_person, person)?;
     safeguarding::check_change(tx, access, (&old_person, &person), &mut violations)?;

@@ -5,12 +5,12 @@ use serde::Serialize;
 use store::{Column, Reader, ToValue, Tx, Value, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
-use super::violations::Violations;
 use crate::error::Result;
 use crate::ids::{AccountId, MemberId, PersonId, TeamId};
 use crate::metadata::Metadata;
 use crate::resource::impl_resource;
 use crate::teams::team::Team;
+use crate::violations::Violations;
 
 string_enum! {
     /// The role of a member on the team.
@@ -183,14 +183,14 @@ pub(super) fn validate(
     }
     let is_same_id = before.is_some_and(|before| before.external_id == after.external_id);
     if !is_same_id && is_external_id_taken(tx, after)? {
-        violations.taken("/external_id", "Another member already has this external ID.");
+        violations.already_in_use("/external_id", "Another member already has this external ID.");
         after.external_id = None;
     }
     let jersey_key = |m: &Membership| (m.jersey_number.clone(), m.role, m.status);
     let is_changed = before.is_none_or(|before| jersey_key(before) != jersey_key(after));
     if team.unique_jerseys && is_changed && is_jersey_number_taken(tx, after)? {
         let detail = "Another active player of the team already has this jersey number.";
-        violations.taken("/jersey_number", detail);
+        violations.already_in_use("/jersey_number", detail);
         after.jersey_number = None;
     }
     Ok(())

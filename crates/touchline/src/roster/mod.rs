@@ -22,6 +22,5 @@ pub mod enrollment;
 pub mod private_data;
 pub mod duplicates;
 pub mod erasure;
-mod violations;
 mod version_cascade;
 pub mod preferences;

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use super::duplicates;
 use super::guardian::{self, NewGuardian};
+use super::guards::report_admin_only;
 use super::guards::{self, Dependent};
 use super::member::{self, Member};
 use super::membership::{
@@ -15,13 +16,13 @@ use super::membership::{
 use super::person::{self, Person, PersonChange};
 use super::safeguarding;
 use super::version_cascade::VersionCascade;
-use super::violations::Violations;
 use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Result};
 use crate::ids::{PersonId, TeamId};
 use crate::metadata::Metadata;
 use crate::signals::Publish;
 use crate::teams::team::{self, Team};
+use crate::violations::Violations;
 
 /// A new member of a team: an existing person (`person_id`) or a new one (`first_name` and other fields of the person).
 #[derive(Debug, ToSchema)]
@@ -73,13 +74,8 @@ pub fn add_all(tx: &Tx<'_>, access: &TeamAccess, all: RosterBatch) -> Result<Vec
     let mut batch = MemberBatch::new(tx, access);
     for (index, RosterBatchEntry { team_id, new }) in all.members.into_iter().enumerate() {
         batch.violations.set_base_pointer(format!("/members/{index}"));
-        match access.check(team_id).and_then(|()| team::find_active(tx, team_id)) {
-            Ok(team) => batch.add(index, &team, new)?,
-            Err(error) if error.code == Code::NotFound => batch.violations.not_found("/team_id"),
-            Err(error) if error.code == Code::InvalidState => {
-                batch.violations.invalid_state("/team_id", &error.detail);
-            }
-            Err(error) => return Err(error),
+        if let Some(team) = team::find_referenced(tx, access, team_id, &mut batch.violations)? {
+            batch.add(index, &team, new)?;
         }
     }
     let added = batch.finish()?;
@@ -137,7 +133,7 @@ impl<'a, 'c> MemberBatch<'a, 'c> {
         };
         let mut membership = new.membership.apply(&new_membership(tx, team.id, person.id));
         if !guards::can_assign_role(self.access, &person, None, &membership) {
-            self.violations.admin_only("/role");
+            report_admin_only(&mut self.violations, "/role");
         }
         if safeguarding::may_be_minor(self.access, team, &person, membership.role) {
             safeguarding::mark_minors(tx, vec![person.id])?;
@@ -175,7 +171,7 @@ impl<'a, 'c> MemberBatch<'a, 'c> {
         }
         let is_on_team = |m: &Membership| m.team_id == team.id && m.status != MemberStatus::Removed;
         if membership::list_for(self.tx, vec![id])?.iter().any(is_on_team) {
-            self.violations.taken("/person_id", "This person is already on the team.");
+            self.violations.already_in_use("/person_id", "This person is already on the team.");
             return Ok(None);
         }
         Ok(Some(person))
@@ -205,7 +201,7 @@ impl<'a, 'c> MemberBatch<'a, 'c> {
     }
 
     /// Fails if there are violations. Otherwise updates the counts and publishes the notifications.
-    fn finish(self) -> Result<Vec<Membership>> {
+    fn finish(mut self) -> Result<Vec<Membership>> {
         self.violations.finish()?;
         let mut count_changes: BTreeMap<TeamId, i64> = BTreeMap::new();
         for membership in &self.memberships {

@@ -7,12 +7,12 @@ use store::{Reader, Tx, bind, record, sql};
 use utoipa::ToSchema;
 
 pub use super::erasure::{erase, export_person};
-use super::violations::Violations;
 use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, PersonId, UserId};
 use crate::reactions;
 use crate::resource::impl_resource;
+use crate::violations::Violations;
 
 record! {
     /// A person: a player, a coach, a guardian, or several of these.

@@ -9,17 +9,18 @@ use utoipa::ToSchema;
 
 use super::guardian::{self, Guardian};
 use super::guards;
+use super::guards::report_admin_only;
 use super::membership::{self, MemberStatus, Role};
 use super::person::{self, Person, PersonChange, VISIBLE_FILTER};
 use super::safeguarding;
 use super::version_cascade::VersionCascade;
-use super::violations::Violations;
 use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, MemberId, PersonId, TeamId, UserId};
 use crate::if_match::IfMatch;
 use crate::paging::{Order, Page};
 use crate::resource::impl_resource;
+use crate::violations::Violations;
 
 /// Private data of a person. Included in single objects, in lists only with `include=private`, and never in
 /// notifications.
@@ -72,7 +73,7 @@ impl Private {
             guardians.entry(link.guardianship.person_id).or_default().push((&link).into());
         }
         let today = person::today(db.now());
-        let facts = safeguarding::facts(db, &ids.iter().copied().collect())?;
+        let facts = safeguarding::load_facts(db, &ids.iter().copied().collect())?;
         let minors: BTreeSet<_> =
             facts.iter().filter(|one| one.is_minor(today)).map(|one| one.person_id).collect();
         let private = |person: &Person| Self {
@@ -233,7 +234,7 @@ pub fn change(
     let mut violations = Violations::default();
     person::validate(&after, tx.now(), &mut violations);
     if let Some(field) = guards::forbidden_contact_change(tx, access, &before, &after)? {
-        violations.admin_only(&format!("/{field}"));
+        report_admin_only(&mut violations, format!("/{field}"));
     }
     let after = safeguarding::clear_confirmation_on_new_email(tx, access, &before, after)?;
     safeguarding::check_change(tx, access, (&before, &after), &mut violations)?;

@@ -18,11 +18,11 @@ use store::{Reader, Tx, bind, row};
 
 use super::guardian::{self, Guardianship};
 use super::guards;
+use super::guards::{report_admin_only, report_guardian_only};
 use super::membership::Role;
 use super::person::{self, Person};
 use super::profile::{self, Profile};
 use super::version_cascade::VersionCascade;
-use super::violations::Violations;
 use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::ids::{PersonId, TeamId};
@@ -30,6 +30,7 @@ use crate::reactions;
 use crate::signals::Publish;
 use crate::teams::age_group::{ADULT_AGE, is_adult_age_group};
 use crate::teams::team::Team;
+use crate::violations::Violations;
 
 row! {
     /// The facts about one person, except for the teams they played on.
@@ -51,14 +52,14 @@ row! {
 
 /// The facts that decide whether a person is a minor and whether they count as a second adult.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts {
+pub struct SafeguardingFacts {
     pub person_id: PersonId,
     recorded: RecordedFacts,
     /// The age groups of all current and former teams as a player.
     age_groups: Vec<Option<String>>,
 }
 
-impl Facts {
+impl SafeguardingFacts {
     /// Whether this person is treated as a minor. In case of doubt, they are.
     pub fn is_minor(&self, today: Day) -> bool {
         self.is_recorded_minor(today)
@@ -91,7 +92,7 @@ pub fn is_adult(born: Day, today: Day) -> bool {
 }
 
 /// The facts about these people. Erased people are left out.
-pub fn facts(db: &Reader<'_>, people: &BTreeSet<PersonId>) -> Result<Vec<Facts>> {
+pub fn load_facts(db: &Reader<'_>, people: &BTreeSet<PersonId>) -> Result<Vec<SafeguardingFacts>> {
     let ids: Vec<_> = people.iter().copied().collect();
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -108,7 +109,7 @@ pub fn facts(db: &Reader<'_>, people: &BTreeSet<PersonId>) -> Result<Vec<Facts>>
         age_groups.entry(person).or_default().push(age_group);
     }
     let recorded: Vec<RecordedFacts> = db.all(SELECT_FACTS, bind! { ids })?;
-    let facts = recorded.into_iter().map(|recorded| Facts {
+    let facts = recorded.into_iter().map(|recorded| SafeguardingFacts {
         person_id: recorded.id,
         age_groups: age_groups.remove(&recorded.id).unwrap_or_default(),
         recorded,
@@ -141,13 +142,13 @@ const SELECT_FACTS: &str = "
 /// Whether a person is treated as a minor today (in UTC).
 pub fn is_minor(db: &Reader<'_>, id: PersonId) -> Result<bool> {
     let today = person::today(db.now());
-    Ok(facts(db, &BTreeSet::from([id]))?.iter().any(|facts| facts.is_minor(today)))
+    Ok(load_facts(db, &BTreeSet::from([id]))?.iter().any(|facts| facts.is_minor(today)))
 }
 
 /// The people among these who are treated as minors today (in UTC).
 pub fn minors(db: &Reader<'_>, people: &BTreeSet<PersonId>) -> Result<BTreeSet<PersonId>> {
     let today = person::today(db.now());
-    let facts = facts(db, people)?.into_iter().filter(|facts| facts.is_minor(today));
+    let facts = load_facts(db, people)?.into_iter().filter(|facts| facts.is_minor(today));
     Ok(facts.map(|facts| facts.person_id).collect())
 }
 
@@ -155,13 +156,13 @@ pub fn minors(db: &Reader<'_>, people: &BTreeSet<PersonId>) -> Result<BTreeSet<P
 /// adults.
 pub(super) fn mark_known_minors(tx: &Tx<'_>, people: &BTreeSet<PersonId>) -> Result<()> {
     let today = person::today(tx.now());
-    let all = facts(tx, people)?.into_iter();
+    let all = load_facts(tx, people)?.into_iter();
     let minors = all.filter(|one| !one.recorded.known_minor && one.is_recorded_minor(today));
     mark_minors(tx, minors.map(|one| one.person_id).collect())
 }
 
-/// Whether a person becomes a player on a youth team and may be a minor. A birth date that a coach enters is not enough:
-/// otherwise a coach could add a child a second time, as an adult.
+/// Whether a person becomes a player on a youth team and may be a minor. A birth date that a coach enters is not
+/// enough: otherwise a coach could add a child a second time, as an adult.
 pub(super) fn may_be_minor(access: &TeamAccess, team: &Team, person: &Person, role: Role) -> bool {
     let is_youth_player = role == Role::Player && !is_adult_age_group(team.age_group.as_deref());
     let is_known = *access == TeamAccess::AllTeams || person.adult_confirmed_at.is_some();
@@ -180,14 +181,14 @@ pub(super) fn check_change(
         return Ok(());
     }
     if makes_adult(db, before, after)? {
-        violations.guardian_only("/birth_date");
+        report_guardian_only(violations, "/birth_date");
     }
     let new_email = before.email_folded.is_some() && before.email_folded != after.email_folded;
     if new_email && is_minor(db, before.id)? {
-        violations.guardian_only("/email");
+        report_guardian_only(violations, "/email");
     }
     if before.email_opt_in != after.email_opt_in && !access.is_self(before.id) {
-        violations.admin_only("/email_opt_in");
+        report_admin_only(violations, "/email_opt_in");
     }
     Ok(())
 }
@@ -350,7 +351,7 @@ pub fn record_adult_team(tx: &Tx<'_>, team: TeamId) -> Result<()> {
     )?;
     let today = person::today(tx.now());
     let players = players.into_iter().map(|(id,)| id).collect();
-    for minor in facts(tx, &players)?.iter().filter(|one| one.is_minor(today)) {
+    for minor in load_facts(tx, &players)?.iter().filter(|one| one.is_minor(today)) {
         record(tx, minor.person_id, &ProtectionChange::AgeGroup)?;
     }
     Ok(())

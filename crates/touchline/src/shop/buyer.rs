@@ -4,13 +4,13 @@ use kit::text;
 use store::{Reader, bind, row};
 use utoipa::ToSchema;
 
-use super::Violations;
 use super::product::{AvailableTo, ProductRecord as Product};
 use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Result};
 use crate::ids::{MemberId, PersonId, TeamId};
 use crate::roster::membership::Role;
 use crate::roster::person;
+use crate::violations::Violations;
 
 /// The buyer of an order: a member, a person such as a guardian, or a name. Send exactly one of `member_id`,
 /// `person_id` and `name`.
@@ -46,13 +46,13 @@ pub(super) fn resolve(
     violations: &mut Violations,
 ) -> Result<Option<ResolvedBuyer>> {
     let Some(new) = requested.or_else(|| default_buyer(access)) else {
-        violations.add_invalid("/buyer", "required", "`buyer` is required.");
+        violations.invalid("/buyer", "required", "`buyer` is required.");
         return Ok(None);
     };
     let NewBuyer { member_id, person_id, name, email } = new;
     if email.is_some() && name.is_none() {
         let detail = "`email` is only allowed with `name`. For people on a roster, the address is already known.";
-        violations.add_invalid("/buyer/email", "not_allowed", detail);
+        violations.invalid("/buyer/email", "not_allowed", detail);
     }
     match (member_id, person_id, name) {
         (Some(member), None, None) => resolve_member(db, access, member, violations),
@@ -62,7 +62,7 @@ pub(super) fn resolve(
         }
         _ => {
             let detail = "Send exactly one of `member_id`, `person_id` and `name`.";
-            violations.add_invalid("/buyer", "ambiguous", detail);
+            violations.invalid("/buyer", "ambiguous", detail);
             Ok(None)
         }
     }
@@ -90,7 +90,7 @@ fn resolve_member(
         Ok(()) => true,
     });
     let Some((team, person)) = visible else {
-        violations.add_not_found("/buyer/member_id");
+        violations.not_found("/buyer/member_id");
         return Ok(None);
     };
     access.check_person(team, person).map_err(|_| buyer_forbidden("/buyer/member_id"))?;
@@ -109,7 +109,7 @@ fn resolve_person(
         || person::filter_visible(db, access, &[person])?.contains(&person);
     let known = if reachable { find_by_id(db, person)? } else { None };
     if known.is_none() {
-        violations.add_not_found("/buyer/person_id");
+        violations.not_found("/buyer/person_id");
     }
     Ok(known)
 }
@@ -147,9 +147,13 @@ pub(super) fn check_may_order_for(
         }
         (TeamAccess::User(_), None) if own => Ok(()),
         (TeamAccess::User(_), _) => Err(buyer_forbidden("/buyer")),
-        (_, Some(team)) => access.check(team).map_err(|error| error.at("/team_id")),
-        (_, None) => Ok(()),
+        _ => Ok(()),
     }
+}
+
+/// Checks that a key can access the team that sells. What users can order depends on the buyer.
+pub(super) fn check_seller(access: &TeamAccess, team: TeamId) -> Result<()> {
+    if matches!(access, TeamAccess::User(_)) { Ok(()) } else { access.check(team) }
 }
 
 fn buyer_forbidden(pointer: &str) -> Error {

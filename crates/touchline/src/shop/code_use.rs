@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use kit::{Currency, Timestamp};
 use store::Reader;
 
-use super::Violations;
 use super::buyer::ResolvedBuyer;
 use super::discount::{self, Discount};
 use super::price::{self, Item};
 use crate::error::Result;
 use crate::ids::{PersonId, ProductId, VariantId};
+use crate::violations::Violations;
 
 pub(super) const CODE_USED_UP: &str = "This code has reached its usage limit.";
 
@@ -66,7 +66,7 @@ pub(super) fn check_applicable(
     } else if !items.iter().any(|item| item.discountable) {
         "This code is for another team's products."
     } else if code.min_subtotal.is_some_and(|min| subtotal < min) {
-        "The order is below the minimum subtotal of this code."
+        "The order is too small for this code. Order more, or remove the code."
     } else if code.max_uses_per_buyer.is_some()
         && buyer.person_id.is_none()
         && buyer.email.is_none()
@@ -75,7 +75,7 @@ pub(super) fn check_applicable(
     } else {
         return true;
     };
-    violations.add_invalid("/discount_code", "not_applicable", detail);
+    violations.invalid("/discount_code", "not_applicable", detail);
     false
 }
 
@@ -88,14 +88,14 @@ pub(super) fn check_uses(
     violations: &mut Violations,
 ) -> Result<()> {
     if code.max_uses.is_some_and(|max| code.use_count + pending.code_uses() >= max) {
-        violations.add_conflict("/discount_code", "limit_reached", CODE_USED_UP);
+        violations.conflict("/discount_code", "limit_reached", CODE_USED_UP);
         return Ok(());
     }
     let Some(max) = code.max_uses_per_buyer else { return Ok(()) };
     let used = discount::count_uses_by(db, code.id, buyer.person_id, buyer.email.as_deref())?;
     if used + pending.code_uses_by(buyer) >= max {
         let detail = "The buyer has reached the usage limit of this code.";
-        violations.add_conflict("/discount_code", "limit_reached", detail);
+        violations.conflict("/discount_code", "limit_reached", detail);
     }
     Ok(())
 }

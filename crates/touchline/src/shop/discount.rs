@@ -5,15 +5,15 @@ use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
-use super::Violations;
 use super::price::Reduction;
-use crate::error::{Error, Result, UniqueViolationExt};
+use crate::error::{Error, Fault, Result, UniqueViolationExt};
 use crate::ids::{AccountId, DiscountId, PersonId, TeamId};
 use crate::if_match::IfMatch;
 use crate::paging::{Order, Page};
 use crate::resource::impl_resource;
 use crate::signals::Publish;
 use crate::teams::team;
+use crate::violations::Violations;
 
 string_enum! {
     /// The status of a discount code.
@@ -153,6 +153,8 @@ pub struct DiscountFilter {
     pub status: Option<Status>,
     /// Exact code, not case-sensitive.
     pub code: Option<String>,
+    /// Only for products of this team.
+    pub team_id: Option<TeamId>,
     /// Changed at or after this time.
     pub updated_since: Option<Timestamp>,
 }
@@ -221,7 +223,7 @@ pub fn list(
     filter: &DiscountFilter,
     page: &Page<DiscountId>,
 ) -> Result<Vec<Discount>> {
-    let DiscountFilter { status, code, updated_since } = filter;
+    let DiscountFilter { status, code, team_id, updated_since } = filter;
     let folded = code.as_deref().map(text::fold_case);
     let after = page.after(DiscountId::MIN, DiscountId::MAX);
     let limit = page.fetch_limit();
@@ -231,13 +233,14 @@ pub fn list(
             sql!(Discount::SELECT, FILTER, " and id < :after order by id desc limit :limit")
         }
     };
-    Ok(db.all(text, bind! { after, limit, status, folded, updated_since })?)
+    Ok(db.all(text, bind! { after, limit, status, folded, team_id, updated_since })?)
 }
 
 const FILTER: &str = "
     where account_id = :account
       and (cast(:status as text) is null or status = :status)
       and (cast(:folded as text) is null or code_folded = :folded)
+      and (cast(:team_id as bytea) is null or team_id = :team_id)
       and (cast(:updated_since as bigint) is null or updated_at >= :updated_since)";
 
 /// Changes a code. Existing orders keep their discount.
@@ -340,51 +343,87 @@ fn update(
     Ok(after)
 }
 
+/// The fields whose combination must make sense.
+struct Terms<'a> {
+    code: &'a str,
+    amount: Option<i64>,
+    percent_bps: Option<i64>,
+    currency: Option<Currency>,
+    min_subtotal: Option<i64>,
+    valid_from: Option<Timestamp>,
+    valid_until: Option<Timestamp>,
+}
+
+impl Terms<'_> {
+    fn check(&self, violations: &mut Violations) {
+        if self.code.contains(char::is_whitespace) {
+            violations.invalid("/code", "has_spaces", "A code must not contain spaces.");
+        }
+        if self.amount.is_some() && self.percent_bps.is_some() {
+            let detail = "Send either `amount` or `percent_bps`, not both.";
+            violations.invalid("/percent_bps", "mutually_exclusive", detail);
+        }
+        let needs_currency = self.amount.is_some() || self.min_subtotal.is_some();
+        if needs_currency && self.currency.is_none() {
+            let detail = "`currency` is required with `amount` or `min_subtotal`.";
+            violations.invalid("/currency", "required", detail);
+        }
+        let window = self.valid_from.zip(self.valid_until);
+        if window.is_some_and(|(from, until)| until <= from) {
+            let detail = "The validity period must end after it starts.";
+            violations.invalid("/valid_until", "too_early", detail);
+        }
+    }
+}
+
+impl NewDiscount {
+    /// The faults that the fields alone show.
+    pub fn faults(&self) -> Vec<Fault> {
+        let mut violations = Violations::default();
+        let terms = Terms {
+            code: &self.code,
+            amount: self.amount,
+            percent_bps: self.percent_bps,
+            currency: self.currency,
+            min_subtotal: self.min_subtotal,
+            valid_from: self.valid_from,
+            valid_until: self.valid_until,
+        };
+        terms.check(&mut violations);
+        violations.finish().err().map(|error| error.faults).unwrap_or_default()
+    }
+}
+
 /// Checks the rules that span several fields.
 fn validate(tx: &Tx<'_>, discount: &Discount) -> Result<()> {
     let mut violations = Violations::default();
-    if discount.code.contains(char::is_whitespace) {
-        violations.add_invalid("/code", "has_spaces", "A code must not contain spaces.");
-    }
-    match (discount.amount, discount.percent_bps) {
-        (None, None) => {
-            violations.add_invalid("/amount", "required", "Send either `amount` or `percent_bps`.");
-        }
-        (Some(_), Some(_)) => {
-            violations.add_invalid(
-                "/percent_bps",
-                "mutually_exclusive",
-                "Send either `amount` or `percent_bps`, not both.",
-            );
-        }
-        _ => {}
-    }
-    let needs_currency = discount.amount.is_some() || discount.min_subtotal.is_some();
-    if needs_currency && discount.currency.is_none() {
-        let detail = "`currency` is required with `amount` or `min_subtotal`.";
-        violations.add_invalid("/currency", "required", detail);
-    }
-    let window = discount.valid_from.zip(discount.valid_until);
-    if window.is_some_and(|(from, until)| until <= from) {
-        violations.add_invalid(
-            "/valid_until",
-            "too_early",
-            "The validity period must end after it starts.",
-        );
+    let terms = Terms {
+        code: &discount.code,
+        amount: discount.amount,
+        percent_bps: discount.percent_bps,
+        currency: discount.currency,
+        min_subtotal: discount.min_subtotal,
+        valid_from: discount.valid_from,
+        valid_until: discount.valid_until,
+    };
+    terms.check(&mut violations);
+    if discount.amount.is_none() && discount.percent_bps.is_none() {
+        violations.invalid("/amount", "required", "Send either `amount` or `percent_bps`.");
     }
     if discount.max_uses.is_some_and(|max| max < discount.use_count) {
-        let detail = format!("The code has already been used {} times.", discount.use_count);
-        violations.add_invalid("/max_uses", "too_small", detail);
+        let detail = format!(
+            "`max_uses` must be at least {}, the number of times the code has been used.",
+            discount.use_count
+        );
+        violations.invalid("/max_uses", "too_small", detail);
     }
-    if let Some(team) = discount.team_id
-        && team::find(tx, team).is_err()
-    {
-        violations.add_not_found("/team_id");
+    if let Some(team) = discount.team_id {
+        violations.collect_reference("/team_id", team::find(tx, team))?;
     }
     violations.finish()
 }
 
 fn map_code_conflict(result: store::Result<u64>) -> Result<u64> {
-    let detail = "A discount code with this name already exists.";
+    let detail = "Another active discount already has this code.";
     result.on_unique_violation("discount_account_id_code_folded_key", "/code", detail)
 }

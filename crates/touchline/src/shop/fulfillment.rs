@@ -42,19 +42,19 @@ pub fn fulfill(
         Status::Paid | Status::PartiallyRefunded => {}
         Status::Placed => return Err(Error::invalid_state("The order is not paid yet.")),
         Status::Fulfilled => {
-            return Err(Error::invalid_state("The order is already fulfilled."));
+            return Err(Error::invalid_state("There is nothing left to pick up in this order."));
         }
         Status::Cancelled => return Err(Error::invalid_state("The order was cancelled.")),
         Status::Refunded => return Err(Error::invalid_state("The order was refunded.")),
     }
     if before.lines.iter().all(|line| line.unfulfilled() == 0) {
-        return Err(Error::invalid_state("The order is already fulfilled."));
+        return Err(Error::invalid_state("There is nothing left to pick up in this order."));
     }
     let mut lines = before.lines.clone();
     match request.lines {
         None => lines.iter_mut().for_each(|line| line.fulfilled += line.unfulfilled()),
         Some(parts) => {
-            let too_many = "The quantity is larger than the number of units left to fulfill.";
+            let too_many = "This is more than what is left to pick up. Enter a smaller quantity.";
             for (index, part) in resolve_lines(&before, &parts, too_many, order::Line::unfulfilled)?
             {
                 lines[index].fulfilled += part.quantity;

@@ -24,7 +24,7 @@ string_enum! {
         Paid = "paid",
         /// Everything that was not returned has been picked up.
         Fulfilled = "fulfilled",
-        /// Cancelled before it was paid; its stock was restored.
+        /// Cancelled while it was unpaid, or free and not fulfilled; its stock was restored.
         Cancelled = "cancelled",
         /// Part of the payment was refunded.
         PartiallyRefunded = "partially_refunded",

@@ -13,8 +13,8 @@ use super::discount::{self, Discount};
 use super::order::{Line, Order, OrderRecord, Status};
 use super::price::{self, Item, OrderPrice};
 use super::product::{self, AvailableTo, ProductRecord as Product};
+use super::stock;
 use super::variant::Variant;
-use super::{Violations, stock};
 use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Result, UniqueViolationExt};
 use crate::ids::{ProductId, TeamId, VariantId};
@@ -22,6 +22,7 @@ use crate::metadata::Metadata;
 use crate::money::{MAX_AMOUNT, settings};
 use crate::signals::Publish;
 use crate::teams::team;
+use crate::violations::Violations;
 
 /// Maximum number of lines in an order.
 pub const MAX_LINES: usize = 100;
@@ -163,15 +164,16 @@ fn draft<'a>(
     let mut violations = Violations::default();
     let lines = resolve_lines(db, access, products, new, &mut violations);
     let team = resolve_seller(access, &lines, new.team_id, &mut violations);
-    match team.map(|team| team::find_active(db, team)).transpose() {
-        Err(error) if error.code == Code::NotFound => violations.add_not_found("/team_id"),
-        found => drop(found?),
+    if let Some(team) = team {
+        let accessible = buyer::check_seller(access, team);
+        let found = accessible.and_then(|()| team::find_active(db, team));
+        violations.collect_reference("/team_id", found)?;
     }
     let buyer = buyer::resolve(db, access, new.buyer.take(), &mut violations)?;
     let code = new.discount_code.as_deref().map(|code| discount::find_active_by_code(db, code));
     let code = code.transpose()?.flatten();
     if new.discount_code.is_some() && code.is_none() {
-        violations.add_invalid("/discount_code", "not_found", "This discount code does not exist.");
+        violations.invalid("/discount_code", "not_found", "This discount code does not exist.");
     }
     let Some(buyer) = buyer else {
         // A missing buyer always adds a violation, so `finish` fails.
@@ -197,7 +199,7 @@ fn draft<'a>(
     let price = price::calculate(currency, &items, code.as_ref().map(Discount::reduction));
     if price.total > MAX_AMOUNT || price.subtotal > MAX_AMOUNT {
         let detail = format!("The order total must not exceed {MAX_AMOUNT}.");
-        violations.add_invalid("/lines", "too_large", detail);
+        violations.invalid("/lines", "too_large", detail);
         violations.finish()?;
     }
     Ok(Draft { team, buyer, code, currency, price, lines })
@@ -242,7 +244,7 @@ impl ResolvedLine<'_> {
             0 => format!("{} is sold out.", self.product.name),
             left => format!("Only {left} of {} left in stock.", self.product.name),
         };
-        violations.add_conflict(format!("/lines/{}/quantity", self.position), "sold_out", detail);
+        violations.conflict(format!("/lines/{}/quantity", self.position), "sold_out", detail);
     }
 
     fn unit_price(&self) -> i64 {
@@ -265,30 +267,30 @@ fn resolve_lines<'a>(
         let found =
             products.get(&line.product_id).filter(|(product, _)| is_visible(access, product));
         let Some((product, variants)) = found else {
-            violations.add_not_found(pointer("product_id"));
+            violations.not_found(pointer("product_id"));
             continue;
         };
         if *currency.get_or_insert(product.currency) != product.currency {
             let detail = "All products of an order must have the same currency.";
-            violations.add_invalid(pointer("product_id"), "currency_differs", detail);
+            violations.invalid(pointer("product_id"), "currency_differs", detail);
         }
         if !product.is_on_sale(db.now()) {
             let detail = format!("{} is not on sale now.", product.name);
-            violations.add_conflict(pointer("product_id"), "not_on_sale", detail);
+            violations.conflict(pointer("product_id"), "not_on_sale", detail);
         }
         // The limit applies to all variants of a product together.
         let same_product = new.lines.iter().filter(|other| other.product_id == line.product_id);
         let ordered: i64 = same_product.map(|other| other.quantity).sum();
         if let Some(max) = product.max_per_order.filter(|max| ordered > *max) {
             let detail = format!("An order can contain at most {max} of this product.");
-            violations.add_invalid(pointer("quantity"), "too_many", detail);
+            violations.invalid(pointer("quantity"), "too_many", detail);
         }
         let variant = variants.iter().find(|variant| Some(variant.id) == line.variant_id);
         match (line.variant_id, variant, variants.is_empty()) {
-            (Some(_), None, _) => violations.add_not_found(pointer("variant_id")),
+            (Some(_), None, _) => violations.not_found(pointer("variant_id")),
             (None, _, false) => {
                 let detail = "Choose a variant of this product.";
-                violations.add_invalid(pointer("variant_id"), "required", detail);
+                violations.invalid(pointer("variant_id"), "required", detail);
             }
             _ => {}
         }
@@ -298,7 +300,7 @@ fn resolve_lines<'a>(
         };
         if resolved.iter().any(is_same) {
             let detail = "An earlier line already has this product. Increase its quantity instead.";
-            violations.add_invalid(pointer("product_id"), "repeated", detail);
+            violations.invalid(pointer("product_id"), "repeated", detail);
         }
         resolved.push(ResolvedLine { position, product, variant, quantity: line.quantity });
     }
@@ -318,7 +320,7 @@ fn resolve_seller(
     violations: &mut Violations,
 ) -> Option<TeamId> {
     if requested.is_some_and(|team| access.check(team).is_err()) {
-        violations.add_not_found("/team_id");
+        violations.not_found("/team_id");
         return None;
     }
     let mut team = requested;
@@ -328,12 +330,12 @@ fn resolve_seller(
             let pointer = format!("/lines/{}/product_id", line.position);
             let detail =
                 "An order can contain products of one team and of the club, but not of two teams.";
-            violations.add_invalid(pointer, "team_differs", detail);
+            violations.invalid(pointer, "team_differs", detail);
         }
     }
     if team.is_none() && matches!(access, TeamAccess::Teams(_)) && !lines.is_empty() {
         let detail = "`team_id` is required because this key is restricted to certain teams.";
-        violations.add_invalid("/team_id", "required", detail);
+        violations.invalid("/team_id", "required", detail);
     }
     team
 }
@@ -352,7 +354,7 @@ fn check_eligibility(
     for line in lines.iter().filter(|line| !memberships.may_buy(line.product)) {
         let pointer = format!("/lines/{}/product_id", line.position);
         let detail = format!("{} is not available to this buyer.", line.product.name);
-        violations.add_conflict(pointer, "not_for_buyer", detail);
+        violations.conflict(pointer, "not_for_buyer", detail);
     }
     Ok(())
 }
@@ -369,7 +371,7 @@ fn reserve(tx: &Tx<'_>, lines: &[ResolvedLine<'_>], code: Option<&Discount>) -> 
     if let Some(code) = code
         && !discount::redeem(tx, code.id)?
     {
-        violations.add_conflict("/discount_code", "limit_reached", CODE_USED_UP);
+        violations.conflict("/discount_code", "limit_reached", CODE_USED_UP);
     }
     violations.finish()
 }

@@ -110,12 +110,12 @@ pub fn refund_for_units(total: i64, quantity: i64, refunded: i64, count: i64) ->
 
 /// The part of a payment that can still be refunded, and the tax it includes.
 #[derive(Debug, Clone, Copy)]
-pub struct Refundable {
+pub struct RefundableOrder {
     pub amount: i64,
     pub tax: i64,
 }
 
-impl Refundable {
+impl RefundableOrder {
     /// The tax included in a refund: the tax of the refunded lines if known, otherwise a proportional share. The
     /// remaining tax never exceeds the remaining amount, and a full refund includes all remaining tax.
     pub fn tax_share(self, amount: i64, line_tax: Option<i64>) -> i64 {
@@ -187,14 +187,14 @@ mod tests {
             total in 0i64..=1_000_000_000_000, steps in proptest::collection::vec(1i64..50, 1..20), part in 0i64..=100,
         ) {
             let (quantity, tax) = (steps.iter().sum::<i64>(), total / 100 * part);
-            let (mut units_before, mut remaining) = (0, Refundable { amount: total, tax });
+            let (mut units_before, mut remaining) = (0, RefundableOrder { amount: total, tax });
             for (number, step) in steps.into_iter().enumerate() {
                 let of_units = |amount| refund_for_units(amount, quantity, units_before, step);
                 let (refund, line_tax) = (of_units(total), of_units(tax));
                 let tax_part = remaining.tax_share(refund, (number % 3 > 0).then_some(line_tax));
                 prop_assert!(refund >= 0 && tax_part >= 0 && tax_part <= refund);
                 units_before += step;
-                remaining = Refundable { amount: remaining.amount - refund, tax: remaining.tax - tax_part };
+                remaining = RefundableOrder { amount: remaining.amount - refund, tax: remaining.tax - tax_part };
                 prop_assert!(remaining.tax <= remaining.amount);
             }
             prop_assert_eq!((remaining.amount, remaining.tax), (0, 0));

@@ -7,7 +7,6 @@ use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
-use super::Violations;
 use super::variant::{self, NewVariant, Variant};
 use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result, UniqueViolationExt};
@@ -18,6 +17,7 @@ use crate::money::settings;
 use crate::paging::Paged;
 use crate::signals::{Publish, Subject};
 use crate::teams::team;
+use crate::violations::Violations;
 
 string_enum! {
     /// The status of a product.
@@ -241,9 +241,10 @@ impl ProductRecord {
 
 /// Creates a product.
 pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewProduct) -> Result<Product> {
-    check_may_manage(access, new.team_id).map_err(|error| error.at("/team_id"))?;
-    if let Some(team) = new.team_id {
-        team::find_active(tx, team).map_err(|error| error.at("/team_id"))?;
+    let mut violations = Violations::default();
+    match new.team_id {
+        Some(team) => drop(team::find_referenced(tx, access, team, &mut violations)?),
+        None => check_may_manage(access, None).map_err(|error| error.at("/team_id"))?,
     }
     let currency = match new.currency {
         Some(currency) => currency,
@@ -273,7 +274,6 @@ pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewProduct) -> Result<Produ
         updated_at: tx.now(),
         version: 1,
     };
-    let mut violations = Violations::default();
     let variants = variant::resolve(tx, record.id, &[], new.variants, &mut violations);
     let product = Product { record, variants };
     validate(&product, &mut violations)?;
@@ -414,11 +414,11 @@ fn validate(product: &Product, violations: &mut Violations) -> Result<()> {
     let Product { record, variants } = product;
     if record.on_sale_from.zip(record.on_sale_until).is_some_and(|(from, until)| until <= from) {
         let detail = "The sale must end after it starts.";
-        violations.add_invalid("/on_sale_until", "too_early", detail);
+        violations.invalid("/on_sale_until", "too_early", detail);
     }
     if record.stock.is_some() && !variants.is_empty() {
         let detail = "A product with variants has no stock of its own. Set the stock of each variant instead.";
-        violations.add_invalid("/stock", "with_variants", detail);
+        violations.invalid("/stock", "with_variants", detail);
     }
     violations.finish()
 }

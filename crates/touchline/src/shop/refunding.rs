@@ -210,7 +210,7 @@ fn plan_lines(
     parts: &[LineQuantity],
     restock: bool,
 ) -> Result<RefundPlan> {
-    let too_many = "The quantity is larger than the number of units that can be returned.";
+    let too_many = "This is more than what can be returned. Enter a smaller quantity.";
     let returned =
         fulfillment::resolve_lines(order, parts, too_many, |line| line.quantity - line.returned)?;
     let (mut plan, mut tax) = (RefundPlan::for_amount(order, 0), 0);
@@ -263,7 +263,7 @@ fn record_refund(
     let payments = payment::find_by_subject(tx, &context.subject)?;
     let payment = payments.into_iter().find(|payment| payment.amount - payment.refunded >= amount);
     let payment = payment.ok_or_else(|| Error::internal("an order without its payment"))?;
-    let refundable = price::Refundable {
+    let refundable = price::RefundableOrder {
         amount: order.record.paid - order.record.refunded,
         tax: -ledger::balance(tx, &context.subject, Book::Tax, None)?,
     };

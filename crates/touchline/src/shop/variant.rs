@@ -7,9 +7,9 @@ use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
-use super::Violations;
 use crate::error::Result;
 use crate::ids::{AccountId, ProductId, VariantId};
+use crate::violations::Violations;
 
 /// Maximum number of variants of a product.
 pub const MAX_VARIANTS: usize = 100;
@@ -97,21 +97,21 @@ pub(super) fn resolve(
         let pointer = format!("/variants/{position}");
         let existing = new.id.and_then(|id| before.iter().find(|variant| variant.id == id));
         if new.id.is_some() && existing.is_none() {
-            violations.add_not_found(format!("{pointer}/id"));
+            violations.not_found(format!("{pointer}/id"));
             continue;
         }
         let Some(name) = new.name.or_else(|| existing.map(|variant| variant.name.clone())) else {
             let detail = "`name` is required for a new variant.";
-            violations.add_invalid(format!("{pointer}/name"), "required", detail);
+            violations.invalid(format!("{pointer}/name"), "required", detail);
             continue;
         };
         if !names.insert(text::fold_case(&name)) {
             let detail = "Another variant already has this name.";
-            violations.add_invalid(format!("{pointer}/name"), "repeated", detail);
+            violations.invalid(format!("{pointer}/name"), "repeated", detail);
         }
         if existing.is_some_and(|variant| !ids.insert(variant.id)) {
             let detail = "This variant appears more than once.";
-            violations.add_invalid(format!("{pointer}/id"), "repeated", detail);
+            violations.invalid(format!("{pointer}/id"), "repeated", detail);
         }
         after.push(Variant {
             id: existing.map_or_else(|| tx.new_id(), |variant| variant.id),

@@ -102,7 +102,7 @@ pub fn begin(tx: &Tx<'_>, new: NewSession) -> Result<(Session, Token)> {
 row! {
     /// The session of a request with its user and club, read in one query.
     #[derive(Debug, Clone)]
-    pub struct Visit {
+    pub struct SessionLookup {
         pub session: SessionId,
         pub user: UserId,
         pub name: String,
@@ -125,8 +125,8 @@ row! {
 }
 
 /// The session with this cookie, if it is active.
-pub fn find(db: &Reader<'_>, token: &Token) -> Result<Option<Visit>> {
-    let visit: Option<Visit> = db.optional(
+pub fn find(db: &Reader<'_>, token: &Token) -> Result<Option<SessionLookup>> {
+    let visit: Option<SessionLookup> = db.optional(
         "select s.id as session, s.user_id as user, u.name, u.email, s.pending, s.proved_at,
                 s.last_seen_at, s.expires_at, s.created_at, u.disabled_at,
                 b.account_id as club, a.name as club_name, b.role, j.sequence,
@@ -142,7 +142,7 @@ pub fn find(db: &Reader<'_>, token: &Token) -> Result<Option<Visit>> {
     Ok(visit.filter(|visit| visit.is_active(db.now())))
 }
 
-impl Visit {
+impl SessionLookup {
     fn is_active(&self, now: Timestamp) -> bool {
         self.disabled_at.is_none()
             && now < self.expires_at
@@ -283,7 +283,7 @@ pub fn list(db: &Reader<'_>, user: UserId) -> Result<Vec<Session>> {
 }
 
 /// Selects this club in those sessions of a user that show none, such as when a request to join was approved.
-pub fn show_club(tx: &Tx<'_>, user: UserId) -> Result<()> {
+pub fn select_club_if_none(tx: &Tx<'_>, user: UserId) -> Result<()> {
     tx.execute(
         "update session set club = :account where user_id = :user and club is null",
         bind! { user },

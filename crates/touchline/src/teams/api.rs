@@ -78,7 +78,7 @@ async fn find(
     Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
     caller.require_team(id)?;
-    caller.one(move |db| team::find(db, id)).await
+    caller.read_object(move |db| team::find(db, id)).await
 }
 
 /// Update a team

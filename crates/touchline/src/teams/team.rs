@@ -16,6 +16,7 @@ use crate::reactions;
 use crate::resource::impl_resource;
 use crate::signals::Publish;
 use crate::teams::age_group::is_adult_age_group;
+use crate::violations::Violations;
 
 string_enum! {
     /// Whether a team is active.
@@ -214,6 +215,17 @@ pub fn find_active(db: &Reader<'_>, id: TeamId) -> Result<Team> {
         return Err(Error::invalid_state("The team is archived. Restore it first."));
     }
     Ok(team)
+}
+
+/// The team in the field `team_id` of a request. It must exist, be active, and be accessible to the caller.
+pub fn find_referenced(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    id: TeamId,
+    violations: &mut Violations,
+) -> Result<Option<Team>> {
+    let team = access.check(id).and_then(|()| find_active(db, id));
+    violations.collect_reference("/team_id", team)
 }
 
 /// A page of teams, in order of creation.

@@ -112,8 +112,7 @@ impl<N: Permission> Caller<N> {
 
     /// Fails if the caller has no access to one of the teams of a filter: a single team, or several.
     pub fn require_teams(&self, one: Option<TeamId>, several: &[TeamId]) -> Result<()> {
-        one.map_or(Ok(()), |team| self.require_team(team))?;
-        self.team_access.check_all(several)
+        self.team_access.check_filter(one, several)
     }
 
     /// Fails if the credential is restricted to certain teams.
@@ -147,7 +146,7 @@ impl<N: Permission> Caller<N> {
         }))
     }
 
-    /// The teams the caller may access, for reads that find out the team only on the way.
+    /// The teams the caller may access, for reads that learn the team only from the object they read.
     pub fn team_access(&self) -> TeamAccess {
         self.team_access.clone()
     }

@@ -49,7 +49,7 @@ use crate::webhooks::actions::Ping;
          (name = "Events", description = "Games, practices and other events, with locations, RSVPs and duties."),
          (name = "Calendars", description = "Calendar feeds that calendar apps subscribe to."),
          (name = "Messages", description = "Announcements, conversations, read receipts and outgoing emails."),
-         (name = "Money", description = "Payment settings, and checkout sessions for card payments."),
+         (name = "Money", description = "Payment settings, checkout sessions for card payments, and the payments and refunds of all orders and dues."),
          (name = "Store", description = "Products, discount codes and orders."),
          (name = "Dues", description = "Membership dues, payments, refunds and statements."),
          (name = "Notifications", description = "The log of all changes, as a list or as a stream of server-sent events."),
@@ -102,7 +102,8 @@ impl ServedDocument {
     }
 
     fn response(&self, headers: &HeaderMap) -> Result<Response> {
-        let quoted = format!("\"{}\"", self.tag);
+        // A weak tag: the compressed and the plain document have different bytes.
+        let quoted = format!("W/\"{}\"", self.tag);
         let common = [
             (ETAG, quoted.as_str()),
             (CACHE_CONTROL, "public, max-age=300"),

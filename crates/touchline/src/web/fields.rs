@@ -90,6 +90,15 @@ impl Fields {
         }
     }
 
+    /// Reports faults of rules that span several fields. A field that is already faulty gets no second fault.
+    pub fn add_faults(&mut self, faults: Vec<Fault>) {
+        for fault in faults {
+            if !self.is_faulty(fault.pointer.trim_start_matches('/')) {
+                self.faults.push(fault);
+            }
+        }
+    }
+
     /// A required field. `None` only if a fault was reported.
     pub fn required<T>(&mut self, name: &str, read: Change<T>) -> Option<T> {
         match read {
@@ -172,7 +181,7 @@ impl Fields {
         detail: &str,
         mut read: impl FnMut(&mut Self, &str, &str) -> Option<T>,
     ) -> Change<Vec<T>> {
-        self.each_of(name, max_items, |fields, place, item, _| {
+        self.items_of(name, max_items, |fields, place, item, _| {
             if let Some(text) = item.as_str() {
                 return read(fields, place, text);
             }
@@ -182,7 +191,7 @@ impl Fields {
     }
 
     /// A list of values. `read` gets the path of an item, the item, and the values before it.
-    pub(super) fn each_of<T>(
+    pub(super) fn items_of<T>(
         &mut self,
         name: &str,
         max_items: usize,

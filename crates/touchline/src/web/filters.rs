@@ -117,7 +117,8 @@ fn format_minute(locale: Locale, local: LocalTime) -> String {
     }
 }
 
-fn format_utc(moment: Timestamp) -> String {
+/// A time in UTC: `14 Nov 2026, 18:05 UTC`.
+pub fn format_utc(moment: Timestamp) -> String {
     format!("{} UTC", format_minute(Locale::current(), Zone::utc().local(moment)))
 }
 

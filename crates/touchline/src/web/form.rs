@@ -181,7 +181,7 @@ fn check_type(headers: &HeaderMap) -> Result<()> {
 }
 
 fn invalid_csrf() -> Error {
-    let detail = "This form has expired, or your browser did not accept our cookie. Go back, reload the page \
-        and try again. Cookies work only if the address starts with https:// or is on this computer.";
+    let detail = "This page was open for too long, or your browser blocks cookies. Go back, reload the page \
+        and try again. If it happens again, allow cookies for this site and check that its address starts with https://.";
     Error::new(Code::Forbidden, detail)
 }

@@ -22,8 +22,8 @@ use crate::ids::AccountId;
 
 /// The time in which an empty bucket fills up, in microseconds (the precision of timestamps in the database).
 const WINDOW: u64 = 60_000_000;
-/// A node leases one part in `SHARE` of a shared quota at a time.
-const SHARE: u32 = 20;
+/// A node leases one part in `LEASE_DIVISOR` of a shared quota at a time.
+const LEASE_DIVISOR: u32 = 20;
 /// The maximum number of buckets in memory.
 const CAPACITY: usize = 10_000;
 
@@ -85,7 +85,8 @@ impl Bucket {
         fits
     }
 
-    /// Takes a leased request. Leases that the refill of the shared bucket has overtaken are dropped first.
+    /// Takes a leased request. Leased requests that have expired, because the shared bucket has refilled since, are
+    /// dropped first.
     fn take_leased(&mut self, quota: u32, now: Duration) -> bool {
         let valid = whole_units(self.full_at.saturating_sub(now), Self::cost(quota));
         self.leased = self.leased.min(valid);
@@ -252,7 +253,7 @@ fn lease_in_tx(tx: &Tx<'_>, quota: u32, seen: &SharedBucket) -> Result<Lease> {
     };
     // Otherwise a clock that was set back would lock the account out.
     let full_in = full_in.clamp(0, window);
-    let granted = ((window - full_in) / cost).min(i64::from(quota.div_ceil(SHARE)));
+    let granted = ((window - full_in) / cost).min(i64::from(quota.div_ceil(LEASE_DIVISOR)));
     let full_in = full_in + granted * cost;
     let full_at = Timestamp::from_micros(now.micros() + full_in);
     tx.execute(

@@ -109,7 +109,7 @@ impl Section {
             Self::Password => ("Password", "/account/password", "lock"),
             Self::TwoStep => ("Two-step sign-in", "/account/two-step", "shield-check"),
             Self::Passkeys => ("Passkeys", "/account/passkeys", "fingerprint"),
-            Self::Sessions => ("Sessions", "/account/sessions", "monitor-smartphone"),
+            Self::Sessions => ("Signed-in browsers", "/account/sessions", "monitor-smartphone"),
             Self::ConnectedApps => ("Connected apps", "/account/apps", "plug"),
             Self::Joining => ("Invitations and requests", "/account/claims", "users"),
             Self::MyDues => ("Dues", "/dues", "banknote"),

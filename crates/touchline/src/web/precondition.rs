@@ -21,7 +21,7 @@ pub fn if_match(headers: &HeaderMap) -> Result<IfMatch> {
 }
 
 /// Whether `If-None-Match` contains this version, so that the caller already has it.
-pub fn none_match(headers: &HeaderMap, version: i64) -> Result<bool> {
+pub fn has_version(headers: &HeaderMap, version: i64) -> Result<bool> {
     any_tag(headers, |tag| version_of(tag) == Some(version))
 }
 
@@ -107,8 +107,8 @@ mod tests {
 
     #[test]
     fn if_none_match_compares_weakly() {
-        assert!(none_match(&with(IF_NONE_MATCH, "\"1\", W/\"7\""), 7).unwrap());
-        assert!(!none_match(&with(IF_NONE_MATCH, "\"1\""), 7).unwrap());
-        assert!(!none_match(&HeaderMap::new(), 7).unwrap());
+        assert!(has_version(&with(IF_NONE_MATCH, "\"1\", W/\"7\""), 7).unwrap());
+        assert!(!has_version(&with(IF_NONE_MATCH, "\"1\""), 7).unwrap());
+        assert!(!has_version(&HeaderMap::new(), 7).unwrap());
     }
 }

@@ -173,7 +173,7 @@ impl Params {
     }
 
     /// Values that are separated by commas, each of them once.
-    fn list_of<T: PartialEq>(
+    pub fn list_of<T: PartialEq>(
         &mut self,
         name: &str,
         max: usize,

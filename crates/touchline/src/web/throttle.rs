@@ -100,7 +100,7 @@ impl Throttle {
     }
 
     /// Uncounts an attempt, because it succeeded.
-    pub fn refund(&self, limit: RateLimit, key: impl Into<ThrottleKey>) {
+    pub fn uncount(&self, limit: RateLimit, key: impl Into<ThrottleKey>) {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         let table = tables.get_mut(limit.name);
         if let Some(free_at) = table.and_then(|table| table.get_mut(&key.into())) {
@@ -155,7 +155,7 @@ mod tests {
         throttle.check(limit, home).unwrap();
         throttle.check(limit, home).unwrap_err();
         throttle.peek(limit, home).unwrap_err();
-        throttle.refund(limit, home);
+        throttle.uncount(limit, home);
         throttle.peek(limit, home).unwrap();
         throttle.check(limit, home).unwrap();
     }

@@ -101,7 +101,7 @@ impl Fields {
         min: i64,
         max: i64,
     ) -> Change<Vec<i64>> {
-        self.each_of(name, max_items, |fields, place, item, before| match item.as_i64() {
+        self.items_of(name, max_items, |fields, place, item, before| match item.as_i64() {
             None => {
                 fields.fault(place, "wrong_type", "This must be an integer.");
                 None

@@ -1,7 +1,7 @@
 //! The extractors of pages: who uses the browser, and access to the database.
 //!
 //! A handler that shows a page takes a [`Visitor`], one that receives a form takes a [`VisitorForm`]. Both name
-//! the permission they need in their type. Handlers for people who have not signed in take a [`Guest`] or a
+//! the permission they need in their type. Handlers of pages that do not require a sign-in take a [`Guest`] or a
 //! [`GuestForm`]. A form is accepted only if it came from our own page in the same browser (CSRF protection).
 
 use std::borrow::Cow;
@@ -27,7 +27,7 @@ use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
 use crate::roster::access::{self, RosterAccess};
 use crate::signals;
-use crate::signin::session::{self, Browser, Visit};
+use crate::signin::session::{self, Browser, SessionLookup};
 
 /// The session cookie: only for this host, only over HTTPS, not readable by scripts.
 const COOKIE_NAME: &str = "__Host-touchline";
@@ -66,7 +66,7 @@ pub struct Guest {
     pub app: App,
     pub context: Context,
     /// The session of this browser, if there is one. The second step of the sign-in may still be pending.
-    pub visit: Option<Visit>,
+    pub visit: Option<SessionLookup>,
     /// The CSRF token that forms from this browser must contain.
     pub csrf: String,
     headers: HeaderMap,
@@ -85,7 +85,7 @@ pub struct GuestForm {
 /// Extracts a signed-in user who has the permission `N`.
 pub struct Visitor<N> {
     pub guest: Guest,
-    pub visit: Visit,
+    pub visit: SessionLookup,
     permission: PhantomData<fn() -> N>,
 }
 
@@ -233,7 +233,7 @@ impl<N: Permission> Visitor<N> {
 
     /// The layout of a page for this visitor.
     pub fn frame(&self, title: impl Into<Cow<'static, str>>, section: Section) -> Frame {
-        let Visit { name, club_name, role, clubs, .. } = &self.visit;
+        let SessionLookup { name, club_name, role, clubs, .. } = &self.visit;
         let frame = Frame::signed_in(title, section, name, &self.guest.csrf);
         let clubs = usize::try_from(*clubs).unwrap_or_default();
         match club_name {
@@ -312,8 +312,8 @@ impl<N: Permission> Visitor<N> {
         self.app().db.write(self.guest.scope(job), change).await
     }
 
-    /// Redirects to the password prompt if the password was entered too long ago. `back` is the page to return to.
-    pub fn require_recent_password(&self, back: &str) -> PageResult<()> {
+    /// Redirects to `/confirm` if the user last authenticated too long ago. `back` is the page to return to.
+    pub fn require_recent_authentication(&self, back: &str) -> PageResult<()> {
         if self.visit.is_recently_authenticated(self.app().clock.now()) {
             return Ok(());
         }
@@ -399,7 +399,7 @@ fn session_cookie(headers: &HeaderMap) -> Option<Token> {
 }
 
 /// Records that a session is in use, at most once a minute and without delaying the page.
-fn touch_session(app: &App, visit: &Visit) {
+fn touch_session(app: &App, visit: &SessionLookup) {
     if !visit.needs_touch(app.clock.now()) {
         return;
     }

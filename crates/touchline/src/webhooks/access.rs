@@ -2,9 +2,9 @@
 //!
 //! A caller with the scope `webhooks:write` can list webhooks and create their own. A caller who is limited to certain
 //! teams sees only their own webhooks. A webhook belongs to its creator: the key or user that created it, or that last
-//! changed or enabled it. Everything else (change, rotate the secret, test, replay, redeliver, disable, enable, delete, read
-//! deliveries) is allowed for the creator, and for callers who can read everything that the webhook is sent. Otherwise
-//! a credential with few rights could read, forge or stop what a credential with more rights has set up.
+//! changed or enabled it. Everything else (change, rotate the secret, test, replay, redeliver, disable, enable, delete,
+//! read deliveries) is allowed for the creator, and for callers who can read everything that the webhook is sent.
+//! Otherwise a credential with few rights could read, forge or stop what a credential with more rights has set up.
 
 use store::Reader;
 
@@ -75,7 +75,7 @@ fn check_can_manage(db: &Reader<'_>, manager: &Manager, webhook: &Webhook) -> Re
     }
     let own = EventVisibility::of_creator(db, db.actor(), manager.app.as_deref())?;
     let theirs =
-        EventVisibility::most_of_creator(db, &webhook.creator, webhook.creator_app.as_deref())?;
+        EventVisibility::maximum_of_creator(db, &webhook.creator, webhook.creator_app.as_deref())?;
     let hidden = kinds::all_kinds().map(|kind| kind.name).find(|kind| {
         webhook.events.0.iter().any(|pattern| kinds::pattern_matches(pattern, kind))
             && theirs.can_see_kind(kind)

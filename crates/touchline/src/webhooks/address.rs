@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
-use super::guard::Guard;
+use super::address_policy::AddressPolicy;
 use crate::config::BaseUrl;
 use crate::error::{Error, Fault, Result};
 
@@ -17,9 +17,12 @@ pub const NOT_PUBLIC: &str = "This URL is not public. To allow it, the operator 
 /// The ports that public receivers may use.
 const PORTS: [u16; 2] = [443, 8443];
 
-/// Validates a URL and returns it in normalized form.
-pub fn validate(text: &str, guard: &Guard, home: &BaseUrl) -> Result<String> {
-    let invalid = |detail: &str| Error::invalid(vec![Fault::new("/url", "invalid_url", detail)]);
+fn invalid(detail: &str) -> Error {
+    Error::invalid(vec![Fault::new("/url", "invalid_url", detail)])
+}
+
+/// Parses a URL that is complete and unambiguous. Whether it is public is checked by [`validate`].
+pub fn parse(text: &str) -> Result<Url> {
     let is_clean = text.chars().all(|c| !c.is_control() && !c.is_whitespace() && c != '\\');
     if text.len() > MAX_LENGTH || !is_clean {
         return Err(invalid(
@@ -43,6 +46,12 @@ pub fn validate(text: &str, guard: &Guard, home: &BaseUrl) -> Result<String> {
     if url.fragment().is_some() {
         return Err(invalid("The URL must not contain a fragment (the part after #)."));
     }
+    Ok(url)
+}
+
+/// Validates a URL and returns it in normalized form.
+pub fn validate(text: &str, guard: &AddressPolicy, home: &BaseUrl) -> Result<String> {
+    let url = parse(text)?;
     // For a local address: whether the operator allows it. `None` for a public one.
     let local_allowed = match url.host() {
         Some(Host::Ipv4(ip)) => Some(guard.is_allowed_network(IpAddr::V4(ip))),
@@ -90,7 +99,7 @@ mod tests {
 
     #[test]
     fn urls_must_be_public_and_unambiguous() {
-        let (guard, home) = (Guard::default(), BaseUrl::local("localhost", 8080));
+        let (guard, home) = (AddressPolicy::default(), BaseUrl::local("localhost", 8080));
         for valid in [
             "https://hooks.example.org/a?b=c",
             "https://hooks.example.org:8443",
@@ -149,7 +158,7 @@ mod tests {
 
     #[test]
     fn the_operator_can_allow_local_networks_but_not_this_server() {
-        let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()]);
+        let guard = AddressPolicy::new(vec!["127.0.0.0/8".parse().unwrap()]);
         let home = BaseUrl::local("127.0.0.1", 8080);
         for valid in
             ["http://127.0.0.1:9000/hook", "http://localhost:9000", "https://127.0.0.1:9443"]

@@ -19,7 +19,8 @@ string_enum! {
         Pending = "pending",
         /// The receiver accepted it.
         Succeeded = "succeeded",
-        /// All attempts have failed.
+        /// No further attempt will follow: all attempts failed, the receiver sent `webhook-delivery: abort-message`, or
+        /// it can no longer be sent.
         Failed = "failed",
     }
 }
@@ -39,8 +40,9 @@ pub struct Attempt {
     pub status_code: Option<u16>,
     /// Why the attempt failed; `null` if it succeeded. One of `timeout`, `dns_failed`, `address_blocked` (a private
     /// address), `connection_failed`, `tls_failed`, `connection_lost`, `not_http`, `redirected` (a status from 300 to
-    /// 399) or `refused` (any other response that is not a success). Two values mean that nothing was sent: `not_kept`
-    /// (the notification is no longer stored) and `not_allowed` (the webhook's owner can no longer read it).
+    /// 399) or `unsuccessful_status` (any other response that is not a success). Two values mean that nothing was sent:
+    /// `notification_expired` (the notification is no longer stored) and `not_allowed` (the webhook's owner can no
+    /// longer read it).
     #[schema(examples("timeout"))]
     pub error: Option<String>,
     /// The first 4 KiB of the response body.
@@ -111,8 +113,8 @@ record! {
         pub tries: i64,
         /// The attempts so far, oldest first; only the last 20 if there were more.
         pub attempts: Attempts,
-        /// When the next attempt is due, while the delivery is pending and the webhook is enabled. While an attempt takes
-        /// long: when the next one starts if the result of this one is lost.
+        /// When the next attempt is due, while the delivery is pending and the webhook is enabled. While an attempt
+        /// takes long: when the next one starts if the result of this one is lost.
         pub next_attempt_at: Option<Timestamp>,
         /// When the delivery was created.
         pub created_at: Timestamp,
@@ -120,7 +122,8 @@ record! {
         pub finished_at: Option<Timestamp>,
         /// When the delivery last changed.
         pub updated_at: Timestamp,
-        /// Version of the delivery. It rises with every attempt, when an attempt takes long, and when a redelivery is requested.
+        /// Version of the delivery. It rises with every attempt, when an attempt takes long, and when a redelivery is
+        /// requested.
         pub version: i64,
     }
 }
@@ -131,9 +134,9 @@ impl_resource!(Delivery by DeliveryId: Versioned Paged);
 const WEBHOOK_BITS: u32 = 54;
 
 /// The id of the delivery of a notification to a webhook. It is derived from both, so the primary key prevents a second
-/// delivery, even if two nodes try; and the deliveries of a webhook are sorted in the order of the log. In the layout of
-/// all ids it contains the time of the notification, the last 20 bits of its sequence number, and a hash of the webhook
-/// and the notification.
+/// delivery, even if two nodes try; and the deliveries of a webhook are sorted in the order of the log. In the layout
+/// of all ids it contains the time of the notification, the last 20 bits of its sequence number, and a hash of the
+/// webhook and the notification.
 pub fn delivery_id(webhook: WebhookId, notification: NotificationId, sequence: i64) -> DeliveryId {
     let both = [webhook.bits().to_be_bytes(), notification.bits().to_be_bytes()].concat();
     let hash = sha256(&both).into_iter().fold(0u128, |bits, byte| bits << 8 | u128::from(byte));

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::access::{self, Manager};
 use super::address;
-use super::guard::Guard;
+use super::address_policy::AddressPolicy;
 use super::kinds;
 use super::signature::Secret;
 use super::visibility::EventVisibility;
@@ -25,6 +25,7 @@ use crate::ids::{AppId, TeamId, WebhookId};
 use crate::if_match::{IfMatch, Versioned};
 use crate::secrets::SealKey;
 use crate::signals::{self, Publish};
+use crate::violations::Violations;
 
 /// The most webhooks an account can have.
 const MAX_WEBHOOKS: i64 = 1_000;
@@ -76,7 +77,7 @@ pub struct WebhookChange {
 /// What creating and changing webhooks needs: settings of the installation, and the caller's rights.
 #[derive(Clone)]
 pub struct EditContext {
-    pub guard: Guard,
+    pub guard: AddressPolicy,
     pub home: BaseUrl,
     /// The key that encrypts secrets.
     pub key: SealKey,
@@ -90,7 +91,7 @@ impl EditContext {
     /// The context of a caller who acts through an app, or directly.
     pub fn new(app: &App, via: Option<AppId>, access: TeamAccess) -> Self {
         Self {
-            guard: Guard::new(app.config.webhook_allow_cidrs.clone()),
+            guard: AddressPolicy::new(app.config.webhook_allow_cidrs.clone()),
             home: app.base_url.clone(),
             key: app.secrets.key("webhook"),
             app: via.map(|app| app.to_string()),
@@ -148,20 +149,13 @@ fn validate_teams(
     Ok(validate_team_ids(tx, teams)?.map(SpaceSeparated))
 }
 
-/// Combines three validation results, with the errors of all of them.
-fn combine_results<A, B, C>(a: Result<A>, b: Result<B>, c: Result<C>) -> Result<(A, B, C)> {
-    let (a, b, c) = match (a, b, c) {
-        (Ok(a), Ok(b), Ok(c)) => return Ok((a, b, c)),
-        (a, b, c) => (a.err(), b.err(), c.err()),
-    };
-    let mut faults = Vec::new();
-    for error in [a, b, c].into_iter().flatten() {
-        if error.code != Code::ValidationFailed {
-            return Err(error);
-        }
-        faults.extend(error.faults);
-    }
-    Err(Error::invalid(faults))
+/// The three values, or the validation errors of all of them.
+fn all_valid<A, B, C>(a: Result<A>, b: Result<B>, c: Result<C>) -> Result<(A, B, C)> {
+    let mut violations = Violations::default();
+    let (a, b, c) = (violations.collect(a)?, violations.collect(b)?, violations.collect(c)?);
+    violations.finish()?;
+    let values = a.zip(b).zip(c).map(|((a, b), c)| (a, b, c));
+    values.ok_or_else(|| Error::internal("a missing value without a violation"))
 }
 
 /// Creates a webhook. It receives notifications from now on. Returns the secret, which is shown only once.
@@ -174,7 +168,7 @@ pub fn create(tx: &Tx<'_>, context: &EditContext, new: NewWebhook) -> Result<(We
         );
         return Err(Error::new(Code::Conflict, detail));
     }
-    let (url, events, team_ids) = combine_results(
+    let (url, events, team_ids) = all_valid(
         address::validate(&new.url, &context.guard, &context.home),
         validate_events(tx, context, new.events),
         validate_teams(tx, context, new.team_ids),
@@ -240,7 +234,7 @@ pub fn change(
         Change::Keep => Ok(before.team_ids.clone()),
     };
     let (url, events, team_ids) =
-        combine_results(url, validate_takeover(tx, context, &before, events), team_ids)?;
+        all_valid(url, validate_takeover(tx, context, &before, events), team_ids)?;
     let after = Webhook {
         url,
         events: SpaceSeparated(events),
@@ -352,11 +346,8 @@ fn validate_events(
     for (index, pattern) in patterns.into_iter().enumerate() {
         let pointer = format!("/events/{index}");
         if !kinds::is_known_pattern(&pattern) {
-            faults.push(Fault::new(
-                &pointer,
-                "unknown_event",
-                kinds::unknown_pattern_error(&pattern),
-            ));
+            let detail = kinds::unknown_pattern_error(&pattern);
+            faults.push(Fault::new(&pointer, "unknown_event", detail));
         } else if !can_see(&pattern) {
             let detail = format!("You are not allowed to read {pattern} notifications.");
             faults.push(Fault::new(&pointer, "not_allowed", detail));

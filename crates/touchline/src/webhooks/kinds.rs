@@ -61,7 +61,7 @@ kinds! {
     Some(ScopeName::MessagesRead), "Message" {
         "message.posted": "A message or announcement was posted.";
         "message.scheduled": "A message was scheduled to be posted later.";
-        "message.updated": "A scheduled message was changed before it was posted.";
+        "message.updated": "A scheduled message was changed, or a published message was pinned, unpinned or given new metadata.";
         "message.retracted": "A message was retracted.";
     }
     Some(ScopeName::MessagesRead), "ReceiptSnapshot" {
@@ -107,7 +107,7 @@ kinds! {
         "payment.disputed": "A card payment was disputed by the payer's bank, or a dispute was decided.";
     }
     Some(ScopeName::OrdersRead), "Checkout" {
-        "payment.unmatched": "A card payment arrived for something that could no longer be paid. For an order it is refunded, for a due it is kept as credit.";
+        "payment.unmatched": "A card payment arrived that does not match: too late, or with another amount. A late payment for an order is refunded, and for a due it is kept as credit. A wrong amount is not recorded.";
     }
     // Every credential can read the account.
     None, "Account" {

@@ -1,10 +1,10 @@
 //! Lists of webhooks and of their deliveries. See [`access`] for who can see and manage which.
 
-use kit::text;
 use store::{Reader, bind, sql};
 
 use super::access::{self, Manager};
 use super::delivery::{Delivery, Status as DeliveryStatus};
+use super::kinds::{self, Kind};
 use super::webhook::{Status, Webhook};
 use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
@@ -47,8 +47,8 @@ const WEBHOOK_FILTER: &str = "
 #[derive(Debug, Default)]
 pub struct DeliveryFilter {
     pub status: Option<DeliveryStatus>,
-    /// A kind of notification, or a pattern such as `team.*`.
-    pub kind: Option<String>,
+    /// Kinds of notifications, or patterns such as `team.*`. Empty for all kinds.
+    pub patterns: Vec<String>,
 }
 
 /// A page of a webhook's deliveries, in the order of the log.
@@ -61,10 +61,11 @@ pub fn deliveries(
 ) -> Result<Vec<Delivery>> {
     access::find_managed(db, manager, webhook_id)?;
     let status = filter.status;
-    let kind = filter.kind.as_deref().map(|pattern| match pattern.strip_suffix('*') {
-        Some(prefix) => format!("{}%", text::escape_like(prefix)),
-        None => text::escape_like(pattern),
-    });
+    let any_kind = filter.patterns.is_empty();
+    let is_listed = |kind: &&Kind| {
+        filter.patterns.iter().any(|pattern| kinds::pattern_matches(pattern, kind.name))
+    };
+    let kinds: Vec<_> = kinds::all_kinds().filter(is_listed).map(|kind| kind.name).collect();
     let (after, limit) = (page.after(DeliveryId::MIN, DeliveryId::MAX), page.fetch_limit());
     // Only few deliveries fail, so failed ones have their own partial index.
     let text = match (status, page.order) {
@@ -77,13 +78,13 @@ pub fn deliveries(
         (_, Order::Asc) => sql!(Delivery::SELECT, DELIVERY_FILTER, ASCENDING),
         (_, Order::Desc) => sql!(Delivery::SELECT, DELIVERY_FILTER, DESCENDING),
     };
-    Ok(db.all(text, bind! { webhook_id, status, kind, after, limit })?)
+    Ok(db.all(text, bind! { webhook_id, status, any_kind, kinds, after, limit })?)
 }
 
 const DELIVERY_FILTER: &str = "
     where account_id = :account and webhook_id = :webhook_id
       and (cast(:status as text) is null or status = :status)
-      and (cast(:kind as text) is null or kind like :kind escape '\\')";
+      and (cast(:any_kind as boolean) or kind in (:kinds))";
 const FAILED: &str = " and status = 'failed'";
 const ASCENDING: &str = " and id > :after order by id limit :limit";
 const DESCENDING: &str = " and id < :after order by id desc limit :limit";

@@ -7,7 +7,7 @@ pub mod actions;
 pub mod delivery;
 pub mod visibility;
 pub mod edit;
-pub mod guard;
+pub mod address_policy;
 pub mod health;
 pub mod kinds;
 pub mod notifications;

@@ -1,5 +1,5 @@
-//! Records the outcomes of attempts in one transaction: the deliveries, the webhook's position in the log, and the health
-//! of its receiver.
+//! Records the outcomes of attempts in one transaction: the deliveries, the webhook's position in the log, and the
+//! health of its receiver.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -47,7 +47,7 @@ impl OutgoingMessage {
 
 /// What an attempt means for its delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AttemptVerdict {
     /// The receiver accepted it.
     Accepted,
     /// It failed and is retried, at the earliest after the delay that the receiver asked for.
@@ -67,7 +67,7 @@ pub struct Outcome {
     /// The URL it was sent to.
     pub to: Arc<str>,
     pub attempt: Attempt,
-    pub verdict: Verdict,
+    pub verdict: AttemptVerdict,
 }
 
 impl Outcome {
@@ -79,9 +79,11 @@ impl Outcome {
     /// Updates the receiver's health.
     pub fn update_health(&self, health: &mut Health, rng: &Rng) {
         match self.verdict {
-            Verdict::Accepted => health.record_success(self.ended_at()),
-            Verdict::Retry(retry_after) => health.record_failure(self.ended_at(), retry_after, rng),
-            Verdict::UrlChanged | Verdict::Abort | Verdict::Gone => {}
+            AttemptVerdict::Accepted => health.record_success(self.ended_at()),
+            AttemptVerdict::Retry(retry_after) => {
+                health.record_failure(self.ended_at(), retry_after, rng);
+            }
+            AttemptVerdict::UrlChanged | AttemptVerdict::Abort | AttemptVerdict::Gone => {}
         }
     }
 }
@@ -152,8 +154,8 @@ pub fn record(
     Ok(reasons)
 }
 
-/// Marks failures at a URL that the webhook no longer has, because it was changed while the attempts were in flight. They
-/// are retried at the new URL and do not count against its receiver.
+/// Marks failures at a URL that the webhook no longer has, because it was changed while the attempts were in flight.
+/// They are retried at the new URL and do not count against its receiver.
 fn mark_changed_urls<'a>(tx: &Tx<'_>, reports: &'a [Report]) -> Result<Cow<'a, [Report]>> {
     let ids: Vec<_> =
         reports.iter().filter(|one| !one.all_accepted()).map(|one| one.webhook_id).collect();
@@ -170,8 +172,8 @@ fn mark_changed_urls<'a>(tx: &Tx<'_>, reports: &'a [Report]) -> Result<Cow<'a, [
     for report in &mut reports {
         let Some(url) = urls.get(&report.webhook_id) else { continue };
         for outcome in report.outcomes.iter_mut().filter(|outcome| *outcome.to != **url) {
-            if matches!(outcome.verdict, Verdict::Gone | Verdict::Retry(_)) {
-                outcome.verdict = Verdict::UrlChanged;
+            if matches!(outcome.verdict, AttemptVerdict::Gone | AttemptVerdict::Retry(_)) {
+                outcome.verdict = AttemptVerdict::UrlChanged;
             }
         }
     }
@@ -188,14 +190,16 @@ fn lock_webhooks(tx: &Tx<'_>, ids: &[WebhookId]) -> Result<u64> {
 
 impl Report {
     fn all_accepted(&self) -> bool {
-        self.outcomes.iter().all(|outcome| outcome.verdict == Verdict::Accepted)
+        self.outcomes.iter().all(|outcome| outcome.verdict == AttemptVerdict::Accepted)
     }
 
     /// How many attempts succeeded and how many failed.
     fn count_attempts(&self) -> (i64, i64) {
         let count = |accepted: bool| {
             let verdicts = self.outcomes.iter().map(|outcome| outcome.verdict);
-            verdicts.map(|verdict| i64::from((verdict == Verdict::Accepted) == accepted)).sum()
+            verdicts
+                .map(|verdict| i64::from((verdict == AttemptVerdict::Accepted) == accepted))
+                .sum()
         };
         (count(true), count(false))
     }
@@ -208,11 +212,11 @@ impl Report {
         now: Timestamp,
     ) -> Option<Reason> {
         let verdicts = || self.outcomes.iter().map(|outcome| outcome.verdict);
-        if verdicts().any(|verdict| verdict == Verdict::Gone) {
+        if verdicts().any(|verdict| verdict == AttemptVerdict::Gone) {
             return Some(Reason::Gone);
         }
         // Only a new failure shows that the receiver is still failing.
-        let has_failed = verdicts().any(|verdict| matches!(verdict, Verdict::Retry(_)));
+        let has_failed = verdicts().any(|verdict| matches!(verdict, AttemptVerdict::Retry(_)));
         let is_too_long = |since: Timestamp| since.plus(policy.disable_after) <= now;
         let turn_off = has_failed && health.failing_since.is_some_and(is_too_long);
         turn_off.then_some(Reason::Failing)
@@ -256,8 +260,8 @@ fn update_webhook(tx: &Tx<'_>, report: &Report) -> Result<Option<Health>> {
     Ok(save_health(tx, id, &before, &health, report.position)?.then_some(health))
 }
 
-/// Stores the new position of webhooks whose receivers were healthy and still are. In most cases that is all there is to
-/// store. Returns whether all of them were healthy.
+/// Stores the new position of webhooks whose receivers were healthy and still are. In most cases that is all there is
+/// to store. Returns whether all of them were healthy.
 fn advance_healthy(tx: &Tx<'_>, ids: &[WebhookId], position: i64) -> Result<bool> {
     let updated = tx.execute(
         "update webhook set
@@ -294,8 +298,8 @@ fn apply_outcomes(
     Ok(new_deliveries)
 }
 
-/// Inserts new deliveries. `on conflict` is left out in the usual case, because that check costs a database server as much
-/// as the insert.
+/// Inserts new deliveries. `on conflict` is left out in the usual case, because that check costs a database server as
+/// much as the insert.
 fn insert(tx: &Tx<'_>, new: &[Delivery], on_conflict: OnConflict) -> Result<()> {
     let rows: Vec<_> = new.iter().map(Delivery::bind).collect();
     let statement = match on_conflict {
@@ -401,14 +405,15 @@ fn with_attempt(
     }
     let ended_at = outcome.ended_at();
     (delivery.status, delivery.next_attempt_at) = match (outcome.verdict, delay) {
-        (Verdict::Accepted, _) => (Status::Succeeded, None),
-        // Another node may have delivered it while this attempt was in flight, or the webhook was enabled without a replay.
+        (AttemptVerdict::Accepted, _) => (Status::Succeeded, None),
+        // Another node may have delivered it while this attempt was in flight, or the webhook was enabled without a
+        // replay.
         _ if delivery.status != Status::Pending => (delivery.status, None),
-        (Verdict::Abort, _) | (_, None) => (Status::Failed, None),
+        (AttemptVerdict::Abort, _) | (_, None) => (Status::Failed, None),
         // Also for `Gone`: if the webhook could not be turned off, the retry gets the same status and tries that again.
         (verdict, Some(delay)) => {
             let retry_after = match verdict {
-                Verdict::Retry(Some(time)) => time.min(MAX_RETRY_AFTER),
+                AttemptVerdict::Retry(Some(time)) => time.min(MAX_RETRY_AFTER),
                 _ => Duration::ZERO,
             };
             (Status::Pending, Some(ended_at.plus(with_jitter(*delay, rng).max(retry_after))))
@@ -470,9 +475,9 @@ pub fn add_hourly_counts(
     Ok(tx.execute_deferred_all(add, &rows)?)
 }
 
-/// Stores the position of a webhook and the health of its receiver. The position never goes back: somebody may have turned
-/// the webhook off and on again without a replay meanwhile. `failing_since` is visible in the API, so when it is set or
-/// cleared, the version rises. Returns whether the webhook exists.
+/// Stores the position of a webhook and the health of its receiver. The position never goes back: somebody may have
+/// turned the webhook off and on again without a replay meanwhile. `failing_since` is visible in the API, so when it is
+/// set or cleared, the version rises. Returns whether the webhook exists.
 fn save_health(
     tx: &Tx<'_>,
     id: WebhookId,

@@ -138,7 +138,7 @@ fn example_value(schema: &Value, root: &Value, depth: usize) -> Value {
     }
     match schema["type"].as_str() {
         Some("object") => example_object(schema, root, depth),
-        Some("array") if depth > 0 && has_example_item(schema) => {
+        Some("array") if depth > 0 && (has_example_item(schema) || is_response_list(depth)) => {
             json!([example_value(&schema["items"], root, depth - 1)])
         }
         Some("array") => json!([]),
@@ -149,7 +149,13 @@ fn example_value(schema: &Value, root: &Value, depth: usize) -> Value {
     }
 }
 
-/// Whether the example of a list has an item.
+/// Whether a list at this depth is a field of the response itself. Its example has an item, to show what one looks
+/// like.
+fn is_response_list(depth: usize) -> bool {
+    depth + 1 == MAX_DEPTH
+}
+
+/// Whether the example of a list has an item because of its schema.
 fn has_example_item(list: &Value) -> bool {
     list["minItems"].as_u64().is_some_and(|least| least > 0)
         || list["items"].get("examples").is_some()

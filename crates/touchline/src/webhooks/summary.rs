@@ -36,9 +36,9 @@ pub struct Hour {
 
 /// The last 24 hours of a webhook, oldest first.
 #[derive(Debug, Clone)]
-pub struct Day(pub Vec<Hour>);
+pub struct Last24Hours(pub Vec<Hour>);
 
-impl Day {
+impl Last24Hours {
     /// The 24 hours up to now, without attempts.
     fn empty(now: Timestamp) -> Self {
         let last = truncate_to_hour(now);
@@ -66,8 +66,9 @@ row! {
 }
 
 /// The last 24 hours of each of these webhooks.
-pub fn days(db: &Reader<'_>, ids: &[WebhookId]) -> Result<HashMap<WebhookId, Day>> {
-    let mut days: HashMap<_, _> = ids.iter().map(|id| (*id, Day::empty(db.now()))).collect();
+pub fn days(db: &Reader<'_>, ids: &[WebhookId]) -> Result<HashMap<WebhookId, Last24Hours>> {
+    let mut days: HashMap<_, _> =
+        ids.iter().map(|id| (*id, Last24Hours::empty(db.now()))).collect();
     if ids.is_empty() {
         return Ok(days);
     }
@@ -78,7 +79,7 @@ pub fn days(db: &Reader<'_>, ids: &[WebhookId]) -> Result<HashMap<WebhookId, Day
         bind! { ids: ids.to_vec(), first },
     )?;
     for HourRow { webhook_id, hour, succeeded, failed } in rows {
-        let day = days.get_mut(&webhook_id).map(|Day(hours)| hours);
+        let day = days.get_mut(&webhook_id).map(|Last24Hours(hours)| hours);
         let entry = day.and_then(|hours| hours.iter_mut().find(|entry| entry.hour == hour));
         if let Some(entry) = entry {
             *entry = Hour { hour, succeeded, failed };
@@ -88,8 +89,8 @@ pub fn days(db: &Reader<'_>, ids: &[WebhookId]) -> Result<HashMap<WebhookId, Day
 }
 
 /// The last 24 hours of one webhook.
-pub fn day(db: &Reader<'_>, id: WebhookId) -> Result<Day> {
-    Ok(days(db, &[id])?.remove(&id).unwrap_or_else(|| Day::empty(db.now())))
+pub fn day(db: &Reader<'_>, id: WebhookId) -> Result<Last24Hours> {
+    Ok(days(db, &[id])?.remove(&id).unwrap_or_else(|| Last24Hours::empty(db.now())))
 }
 
 /// When the newest delivery of a webhook was created.

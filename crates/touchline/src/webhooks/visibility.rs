@@ -43,9 +43,9 @@ impl EventVisibility {
         Ok(visibility.filter(|visibility| visibility.scopes.contains(ScopeName::WebhooksWrite)))
     }
 
-    /// The most that the creator of a webhook has ever been able to see, including rights that they have lost since: the
-    /// deliveries from that time are still stored.
-    pub fn most_of_creator(db: &Reader<'_>, creator: &str, app: Option<&str>) -> Result<Self> {
+    /// The most that the creator of a webhook has ever been able to see, including rights that they have lost since:
+    /// the deliveries from that time are still stored.
+    pub fn maximum_of_creator(db: &Reader<'_>, creator: &str, app: Option<&str>) -> Result<Self> {
         let scopes = if let Ok(key) = creator.parse::<KeyId>() {
             api_key::find(db, key)?.scopes
         } else if let (Ok(user), Some(Ok(app))) = (creator.parse(), app.map(str::parse)) {

@@ -13,9 +13,9 @@ both! {
         assert_eq!(me.data()["id"], ana.id.to_string());
         assert_eq!(me.data()["role"], "owner");
         app.get("/teams").await.ok();
-        app.post("/teams", testkit::json!({ "name": "Hawks" })).await.refused(403, "insufficient_scope");
+        app.post("/teams", testkit::json!({ "name": "Hawks" })).await.assert_problem(403, "insufficient_scope");
         w.advance_clock(seconds(3600));
-        app.get("/teams").await.refused(401, "invalid_credentials");
+        app.get("/teams").await.assert_problem(401, "invalid_credentials");
     }
 }
 

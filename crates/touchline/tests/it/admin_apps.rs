@@ -120,7 +120,7 @@ both! {
         browser.get(&format!("{app_path}/revoke-all")).await.ok().shows("1 person");
         caller.get("/teams").await.ok();
         browser.post(&format!("{app_path}/revoke-all"), &[]).await.redirects_to(&format!("{app_path}?done=revoked"));
-        caller.get("/teams").await.refused(401, "invalid_credentials");
+        caller.get("/teams").await.assert_problem(401, "invalid_credentials");
         browser.get(&format!("{app_path}/users")).await.ok().shows("No users yet");
         browser.get(&format!("{app_path}/disable")).await.ok().shows("Disable app");
         browser.post(&format!("{app_path}/disable"), &[]).await.redirects_to(&format!("{app_path}?done=disabled"));

@@ -49,9 +49,9 @@ both! {
 
         let caller = Client::new(w.node.address, Some(&value));
         caller.get("/teams").await.ok();
-        caller.post("/teams", json!({ "name": "No" })).await.refused(403, "insufficient_scope");
+        caller.post("/teams", json!({ "name": "No" })).await.assert_problem(403, "insufficient_scope");
         // The API cannot create keys.
-        w.owner.post("/keys", json!({ "name": "No" })).await.refused(404, "not_found");
+        w.owner.post("/keys", json!({ "name": "No" })).await.assert_problem(404, "not_found");
 
         let secret = value.rsplit_once('_').unwrap().1.to_owned();
         let key_path = format!("/admin/keys/{id}");
@@ -65,7 +65,7 @@ both! {
         browser.get(&format!("{key_path}/revoke")).await.ok().shows("stops working at once").shows("You cannot undo this");
         caller.get("/teams").await.ok();
         browser.post(&format!("{key_path}/revoke"), &[]).await.redirects_to("/admin/keys?done=revoked");
-        caller.get("/teams").await.refused(401, "invalid_credentials");
+        caller.get("/teams").await.assert_problem(401, "invalid_credentials");
         browser.get("/admin/keys?done=revoked").await.ok().shows("The key was revoked");
         browser.get("/admin/keys?state=over").await.ok().shows("Website").shows("Revoked");
         browser.get(&format!("{key_path}/revoke")).await.redirects_to(&key_path);
@@ -153,7 +153,7 @@ both! {
         let nonce = open_form(&mut browser).await;
         let fields = [("nonce", nonce.as_str()), ("name", "Far"), ("scopes", "teams:read"), ("addresses", "203.0.113.7")];
         let page = browser.post("/admin/keys/new", &fields).await.ok();
-        Client::new(w.node.address, Some(&key_value(&page))).get("/teams").await.refused(403, "forbidden");
+        Client::new(w.node.address, Some(&key_value(&page))).get("/teams").await.assert_problem(403, "forbidden");
     }
 
     async fn only_owners_create_keys_with_full_access(w: &World) {

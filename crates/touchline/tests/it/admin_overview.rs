@@ -35,7 +35,7 @@ both! {
     async fn overview_of_a_busy_club_stays_small(w: &World) {
         demo::load(&w.node.app).await.unwrap();
         let owner = w.user_of(demo::ACCOUNT, Role::Owner, "owner@example.org").await;
-        let mut browser = w.browser_at(owner.id, Some(demo::ACCOUNT)).await.with("Accept-Encoding", "gzip");
+        let mut browser = w.browser_at(owner.id, Some(demo::ACCOUNT)).await.with_header("Accept-Encoding", "gzip");
         let page = browser.get("/admin").await.ok().shows("Recent activity");
         let html = size(&page);
         assert!(html < 60_000, "{html} bytes");

@@ -24,9 +24,9 @@ both! {
             caller.get("/teams").await.ok();
         }
         // A forbidden request with a valid key is counted.
-        caller.post("/teams", testkit::json!({ "name": "No" })).await.refused(403, "insufficient_scope");
+        caller.post("/teams", testkit::json!({ "name": "No" })).await.assert_problem(403, "insufficient_scope");
         // Requests without credentials are not counted.
-        w.nobody.get("/teams").await.refused(401, "missing_credentials");
+        w.nobody.get("/teams").await.assert_problem(401, "missing_credentials");
         jobs::flush_usage(&w.node.app).await;
         for _ in 0..3 {
             caller.get("/teams").await.ok();

@@ -340,7 +340,7 @@ both! {
         let (mut path, mut seen) = (format!("{base}?limit=3"), Vec::new());
         for _ in 0..6 {
             let page = browser.get(&path).await.ok();
-            assert_eq!(page.text.contains("data-live"), !path.contains("cursor"), "older pages stand still");
+            assert_eq!(page.text.contains("data-live"), !path.contains("cursor"), "only the first page refreshes itself");
             seen.extend(deliveries(&page));
             let Some(link) = page.text.split("href=\"").find(|link| link.contains("cursor=")) else { break };
             path = link.split('"').next().unwrap().replace("&#38;", "&").replace("&amp;", "&");
@@ -409,13 +409,13 @@ both! {
             let finding = findings.into_iter().find(|finding| finding.check == "webhooks").unwrap();
             (finding.verdict, finding.detail)
         };
-        assert_eq!(webhook_finding().await.0, doctor::Verdict::Passed);
+        assert_eq!(webhook_finding().await.0, doctor::CheckStatus::Passed);
         receiver.set_reply(500);
         team(w, "Hawks").await;
         w.deliver().await;
         w.advance_clock(seconds(2 * 3600));
         let (verdict, detail) = webhook_finding().await;
-        assert_eq!(verdict, doctor::Verdict::Warning);
+        assert_eq!(verdict, doctor::CheckStatus::Warning);
         assert!(detail.contains("1 webhook failed for more than an hour"), "{detail}");
         let mut browser = w.browser(w.user(Role::Owner, "rui@harbour.example").await.id).await;
         browser.get("/admin/health").await.ok().shows("Webhooks").shows("failed for more than an hour");

@@ -172,7 +172,7 @@ both! {
         let duty = event.data()["duties"][0]["id"].as_str().unwrap();
         w.owner.send("PUT", &event_path(&event, &format!("/duties/{duty}/assignees/{}", member.data()["person_id"].as_str().unwrap())), None).await.ok();
         w.owner.post("/teams", json!({ "name": "Elsewhere" })).await.created();
-        let same = w.nobody.with("If-None-Match", &tag).get(&path).await;
+        let same = w.nobody.with_header("If-None-Match", &tag).get(&path).await;
         assert_eq!((same.status, same.header("etag"), same.text.as_str()), (304, Some(tag.as_str()), ""));
         assert!(same.header("cache-control").is_some());
         let steps = [
@@ -186,7 +186,7 @@ both! {
         for (number, (method, target, body)) in steps.into_iter().enumerate() {
             w.advance_clock(seconds(60));
             w.owner.send(method, &target, Some(&body.to_string())).await.ok();
-            let now = w.nobody.with("If-None-Match", tags.last().unwrap()).get(&path).await.ok();
+            let now = w.nobody.with_header("If-None-Match", tags.last().unwrap()).get(&path).await.ok();
             assert_eq!(value(&now.text, "SEQUENCE"), (number + 1).to_string(), "{method} {target}");
             assert_eq!(value(&now.text, "UID"), format!("{}@touchline", event.id()));
             assert_eq!(value(&now.text, "LAST-MODIFIED"), format!("20260905T10{:02}00Z", number + 2));
@@ -241,7 +241,7 @@ both! {
         // The feeds of an erased person no longer exist.
         w.owner.send("POST", &format!("/people/{mother}/erase"), None).await.ok();
         for path in [&path, &games] {
-            w.nobody.get(path).await.refused(404, "not_found");
+            w.nobody.get(path).await.assert_problem(404, "not_found");
         }
         let (_, crow_games) = feed(w, json!({ "team_id": crows, "games_only": true })).await;
         assert_eq!(summaries(&w.nobody, &crow_games).await, ["Game"]);
@@ -252,9 +252,9 @@ both! {
         let person = w.owner.post(&format!("/teams/{hawks}/roster"), json!({ "first_name": "Ana" })).await.created().data()["person_id"].clone();
         let foreign = w.stranger.post("/teams", json!({ "name": "Foreign" })).await.created().id().to_owned();
         let none = json!({ "team_id": "team_00000000000000000000000000" });
-        for (wrong, pointer) in [(json!({}), "/team_id"), (json!({ "team_id": hawks, "person_id": person }), "/team_id"), (json!({ "team_id": foreign }), "/team_id"),
+        for (wrong, pointer) in [(json!({}), "/team_id"), (json!({ "team_id": hawks, "person_id": person }), "/person_id"), (json!({ "team_id": foreign }), "/team_id"),
             (none, "/team_id"), (json!({ "person_id": "per_00000000000000000000000000" }), "/person_id")] {
-            let refused = w.owner.post("/calendar_feeds", wrong).await.refused(422, "validation_failed");
+            let refused = w.owner.post("/calendar_feeds", wrong).await.assert_problem(422, "validation_failed");
             assert_eq!(refused.pointers(), [pointer]);
         }
         let (own, _) = feed(w, json!({ "team_id": hawks, "name": "For the parents" })).await;
@@ -269,17 +269,17 @@ both! {
         let narrow = team_client(w, &hawks, "events:read events:write").await;
         assert_eq!(field_texts(&narrow.get("/calendar_feeds").await.ok(), "id"), [own.id()]);
         for feed in [&other, &hers] {
-            narrow.get(&format!("/calendar_feeds/{}", feed.id())).await.refused(404, "not_found");
-            narrow.delete(&format!("/calendar_feeds/{}", feed.id())).await.refused(404, "not_found");
+            narrow.get(&format!("/calendar_feeds/{}", feed.id())).await.assert_problem(404, "not_found");
+            narrow.delete(&format!("/calendar_feeds/{}", feed.id())).await.assert_problem(404, "not_found");
         }
         let created = narrow.post("/calendar_feeds", json!({ "team_id": hawks })).await.created();
         narrow.delete(&format!("/calendar_feeds/{}", created.id())).await.ok();
         for (wrong, pointer) in [(json!({ "team_id": owls }), "/team_id"), (json!({ "person_id": person }), "/person_id")] {
-            assert_eq!(narrow.post("/calendar_feeds", wrong).await.refused(422, "validation_failed").pointers(), [pointer]);
+            assert_eq!(narrow.post("/calendar_feeds", wrong).await.assert_problem(422, "validation_failed").pointers(), [pointer]);
         }
         let revoked = w.owner.delete(&format!("/calendar_feeds/{}", own.id())).await.ok();
         assert_eq!((&revoked.data()["revoked_at"], &revoked.data()["version"]), (&json!("2026-09-05T10:00:00.000000Z"), &json!(2)));
-        w.owner.delete(&format!("/calendar_feeds/{}", own.id())).await.refused(409, "invalid_state");
+        w.owner.delete(&format!("/calendar_feeds/{}", own.id())).await.assert_problem(409, "invalid_state");
     }
 
     async fn only_the_complete_url_opens_a_feed(w: &World) {
@@ -294,16 +294,16 @@ both! {
         let other_letter = if token.starts_with('A') { "B" } else { "A" };
         for wrong in [format!("/calendar/{token}"), format!("/calendar/{}.ics", &token[1..]), format!("/calendar/{other_letter}{}.ics", &token[1..]), "/calendar/.ics".to_owned(),
             format!("/calendar/{}.ics", "A".repeat(43)), format!("/calendar/{}.ics", "A".repeat(4000)), format!("/calendar/{}", created.id())] {
-            w.nobody.get(&wrong).await.refused(404, "not_found");
+            w.nobody.get(&wrong).await.assert_problem(404, "not_found");
         }
         assert_eq!(w.nobody.send("HEAD", &path, None).await.ok().text, "");
-        w.nobody.post(&path, json!({})).await.refused(405, "method_not_allowed");
+        w.nobody.post(&path, json!({})).await.assert_problem(405, "method_not_allowed");
         let tag = w.nobody.get(&path).await.ok().header("etag").unwrap().to_owned();
         w.owner.delete(&format!("/calendar_feeds/{}", created.id())).await.ok();
         // A revoked feed is 404, not 304, on every node.
         let second = w.node(|_| {}).await;
         for client in [w.nobody.clone(), w.nobody.at(second.address)] {
-            client.with("If-None-Match", &tag).get(&path).await.refused(404, "not_found");
+            client.with_header("If-None-Match", &tag).get(&path).await.assert_problem(404, "not_found");
         }
         second.stop().await;
     }
@@ -319,7 +319,7 @@ both! {
         let token = path["/calendar/".len()..].trim_end_matches(".ics").to_owned();
         nobody.get(path).await.ok();
         nobody.get(&format!("{path}?x=1")).await;
-        let again = nobody.get(&format!("{path}x")).await.refused(404, "not_found");
+        let again = nobody.get(&format!("{path}x")).await.assert_problem(404, "not_found");
         assert!(!format!("{again:?}").contains(&token));
         let log = tokio::task::spawn_blocking(|| service.stop().1).await.unwrap();
         assert!(log.contains("/api/public/v1/calendar_feeds") && log.contains("/calendar/"), "the log was on: {log}");
@@ -342,7 +342,7 @@ both! {
 
     async fn a_replayed_creation_does_not_show_the_feed_url(w: &World) {
         let team = hawks(w).await;
-        let keyed = w.owner.with("Idempotency-Key", "feed");
+        let keyed = w.owner.with_header("Idempotency-Key", "feed");
         let created = keyed.post("/calendar_feeds", json!({ "team_id": team })).await.created();
         let url = created.data()["url"].as_str().unwrap().to_owned();
         let again = keyed.post("/calendar_feeds", json!({ "team_id": team })).await.created();

@@ -1,9 +1,11 @@
-//! Tests of card payments. The provider is our own fake (`testkit::Stripe`), because other fakes don't remember
-//! idempotency keys, drop connections or let refunds fail.
+//! Tests of card payments. The provider is our own fake, `testkit::FakeStripe`. Unlike others it implements
+//! idempotency keys, and it can drop connections and let refunds fail.
 
 use store::{Scope, bind};
 use testkit::stripe::{Fault, SECRET, sign, webhook_event};
-use testkit::{Cast, Client, FakeStripe, Node, TestResponse, Value, World, both, json, seconds};
+use testkit::{
+    Client, FakeStripe, Node, TestClub, TestResponse, Value, World, both, json, seconds,
+};
 use touchline::accounts::rights::TeamAccess;
 use touchline::cards::checkout::{self, CheckoutRequest};
 use touchline::cards::subject::Subject;
@@ -48,7 +50,7 @@ impl CardFixture {
     }
 
     async fn post_event(&self, w: &World, body: &str, signature: &str) -> TestResponse {
-        let stripe = w.nobody.at(self.node.address).with("Stripe-Signature", signature);
+        let stripe = w.nobody.at(self.node.address).with_header("Stripe-Signature", signature);
         stripe.page("POST", "/stripe/webhook", Some(body)).await
     }
 
@@ -98,8 +100,8 @@ async fn order_of(w: &World, team: Option<&str>) -> String {
 }
 
 /// Charges Max €50.00 and returns the path of the due.
-pub(crate) async fn due(w: &World, cast: &Cast) -> String {
-    let due = json!({ "team_id": cast.hawks, "member_id": cast.max.member, "title": "Season fee",
+pub(crate) async fn due(w: &World, club: &TestClub) -> String {
+    let due = json!({ "team_id": club.hawks, "member_id": club.max.member, "title": "Season fee",
         "category": "dues", "amount": 5000, "currency": "EUR", "due_on": "2026-10-01" });
     let charge = w.owner.post("/dues", due).await.created();
     format!("/dues/{}", charge.data()[0]["id"].as_str().unwrap())
@@ -145,7 +147,7 @@ both! {
         let fetched = fixture.owner.get(&checkout_path).await.ok();
         assert_eq!((&fetched.data()["status"], &fetched.data()["url"]), (&json!("paid"), &json!(null)));
         assert!(fetched.data()["payment_id"].as_str().unwrap().starts_with("pay_"));
-        fixture.checkout(&order).await.refused(409, "invalid_state");
+        fixture.checkout(&order).await.assert_problem(409, "invalid_state");
         fixture.node.stop().await;
     }
 
@@ -182,11 +184,11 @@ both! {
         let (body, good) = webhook_event("checkout.session.completed", &session, now);
         let old = sign(&body, SECRET, now.minus(seconds(301)));
         for signature in ["", "t=1,v1=00", &sign(&body, "whsec_other", now), &old] {
-            fixture.post_event(w, &body, signature).await.refused(400, "invalid_request");
+            fixture.post_event(w, &body, signature).await.assert_problem(400, "invalid_request");
         }
-        fixture.post_event(w, &body.replace("evt_1", "evt_2"), &good).await.refused(400, "invalid_request");
+        fixture.post_event(w, &body.replace("evt_1", "evt_2"), &good).await.assert_problem(400, "invalid_request");
         let text = "not JSON";
-        fixture.post_event(w, text, &sign(text, SECRET, now)).await.refused(400, "invalid_json");
+        fixture.post_event(w, text, &sign(text, SECRET, now)).await.assert_problem(400, "invalid_json");
         assert_eq!(order_state(w, &order).await, placed_order_state());
         // Signed events of unknown types or about unknown objects are accepted and change nothing.
         for kind in ["invoice.paid", "", "checkout.session.completed"] {
@@ -197,8 +199,8 @@ both! {
         }
         assert_eq!(order_state(w, &order).await, placed_order_state());
         // A service without card payments does not have this endpoint.
-        let closed = w.nobody.with("Stripe-Signature", &good).page("POST", "/stripe/webhook", Some(&body)).await;
-        closed.refused(404, "not_found");
+        let closed = w.nobody.with_header("Stripe-Signature", &good).page("POST", "/stripe/webhook", Some(&body)).await;
+        closed.assert_problem(404, "not_found");
         fixture.post_event(w, &body, &good).await.ok();
         assert_eq!(order_state(w, &order).await, paid_order_state());
         fixture.node.stop().await;
@@ -247,7 +249,7 @@ both! {
         let fixture = CardFixture::start(w).await;
         let order = order(w).await;
         fixture.stripe.inject_faults(&[Fault::ServerError; 4]);
-        let refused = fixture.checkout(&order).await.refused(503, "overloaded");
+        let refused = fixture.checkout(&order).await.assert_problem(503, "overloaded");
         assert!(!refused.text.contains("sk_test"), "{}", refused.text);
         fixture.checkout(&order).await.created();
         let requests = fixture.stripe.requests();
@@ -255,7 +257,7 @@ both! {
         // After a permanent refusal, the next try creates a new checkout.
         let other = crate::cards::order(w).await;
         fixture.stripe.inject_faults(&[Fault::Reject]);
-        fixture.checkout(&other).await.refused(409, "invalid_state");
+        fixture.checkout(&other).await.assert_problem(409, "invalid_state");
         fixture.checkout(&other).await.created();
         assert_eq!(fixture.stripe.objects("cs").len(), 2);
         fixture.node.stop().await;
@@ -264,7 +266,7 @@ both! {
     async fn rejects_checkouts_without_a_provider(w: &World) {
         let order = order(w).await;
         let refused = w.owner.post(&format!("{order}/checkout"), json!({})).await;
-        let refused = refused.refused(409, "invalid_state");
+        let refused = refused.assert_problem(409, "invalid_state");
         assert!(refused.body["detail"].as_str().unwrap().contains("not set up"));
         assert_eq!(w.count("checkout").await, 0);
     }
@@ -306,7 +308,7 @@ both! {
         let order = order(w).await;
         // The provider creates the session, but its answer is lost.
         fixture.stripe.inject_faults(&[Fault::DropConnection; 4]);
-        fixture.checkout(&order).await.refused(503, "overloaded");
+        fixture.checkout(&order).await.assert_problem(503, "overloaded");
         assert_eq!(fixture.stripe.objects("cs").len(), 1);
         w.advance_clock(seconds(120));
         let session = fixture.stripe.pay(&fixture.only_session_id());
@@ -322,7 +324,7 @@ both! {
         let fixture = CardFixture::start(w).await;
         let order = order(w).await;
         fixture.stripe.inject_faults(&[Fault::DropConnection; 4]);
-        fixture.checkout(&order).await.refused(503, "overloaded");
+        fixture.checkout(&order).await.assert_problem(503, "overloaded");
         let session = fixture.stripe.pay(&fixture.only_session_id());
         fixture.deliver_event(w, "checkout.session.completed", &session).await.ok();
         assert_eq!(order_state(w, &order).await, paid_order_state());
@@ -331,12 +333,12 @@ both! {
 
     async fn a_due_is_paid_in_parts_and_overpayment_becomes_credit(w: &World) {
         let fixture = CardFixture::start(w).await;
-        let cast = w.cast().await;
-        let due = due(w, &cast).await;
+        let club = w.club().await;
+        let due = due(w, &club).await;
         let part = async |amount: Value| fixture.owner.post(&format!("{due}/checkout"), json!({ "amount": amount })).await;
-        part(json!(5001)).await.refused(422, "validation_failed");
+        part(json!(5001)).await.assert_problem(422, "validation_failed");
         for wrong in [json!(0), json!(-1), json!(1.5), json!("5000"), json!(1_000_000_000_001_i64)] {
-            assert_eq!(part(wrong.clone()).await.refused(422, "validation_failed").pointers(), ["/amount"], "{wrong}");
+            assert_eq!(part(wrong.clone()).await.assert_problem(422, "validation_failed").pointers(), ["/amount"], "{wrong}");
         }
         let pay = async |page: &TestResponse| {
             let id = page.data()["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
@@ -351,15 +353,15 @@ both! {
         assert_eq!(balance().await, 3000);
         // The second checkout is for the full amount, a part of which is paid by now: the rest becomes credit.
         assert_eq!((pay(&all).await, balance().await), (json!("paid"), json!(0)));
-        fixture.checkout(&due).await.refused(409, "invalid_state");
+        fixture.checkout(&due).await.assert_problem(409, "invalid_state");
         assert_eq!(notification_types(w, &["dues.paid", "payment.unmatched"]).await, ["dues.paid"]);
         fixture.node.stop().await;
     }
 
     async fn paying_a_paid_due_creates_credit(w: &World) {
         let fixture = CardFixture::start(w).await;
-        let cast = w.cast().await;
-        let due = due(w, &cast).await;
+        let club = w.club().await;
+        let due = due(w, &club).await;
         let page = fixture.checkout(&due).await.created();
         w.owner.post(&format!("{due}/payments"), json!({ "method": "cash" })).await.created();
         let session = fixture.stripe.pay(&fixture.only_session_id());
@@ -377,17 +379,17 @@ both! {
 
     async fn families_can_pay_only_their_own_dues(w: &World) {
         let fixture = CardFixture::start(w).await;
-        let cast = w.cast().await;
-        let due = format!("{}/checkout", due(w, &cast).await);
+        let club = w.club().await;
+        let due = format!("{}/checkout", due(w, &club).await);
         let acting_as = async |user| crate::roster_access::client_with_all_scopes(w, user).await.at(fixture.node.address);
-        let page = acting_as(cast.parent.id).await.post(&due, json!({})).await.created();
-        acting_as(cast.coach.id).await.post(&due, json!({})).await.created();
-        acting_as(cast.player.id).await.post(&due, json!({})).await.refused(404, "not_found");
-        acting_as(cast.outsider.id).await.post(&due, json!({})).await.refused(403, "forbidden");
+        let page = acting_as(club.parent.id).await.post(&due, json!({})).await.created();
+        acting_as(club.coach.id).await.post(&due, json!({})).await.created();
+        acting_as(club.player.id).await.post(&due, json!({})).await.assert_problem(404, "not_found");
+        acting_as(club.outsider.id).await.post(&due, json!({})).await.assert_problem(403, "forbidden");
         let checkout_path = format!("/checkouts/{}", page.id());
-        acting_as(cast.parent.id).await.get(&checkout_path).await.ok();
-        acting_as(cast.player.id).await.get(&checkout_path).await.refused(404, "not_found");
-        w.stranger.at(fixture.node.address).get(&checkout_path).await.refused(404, "not_found");
+        acting_as(club.parent.id).await.get(&checkout_path).await.ok();
+        acting_as(club.player.id).await.get(&checkout_path).await.assert_problem(404, "not_found");
+        w.stranger.at(fixture.node.address).get(&checkout_path).await.assert_problem(404, "not_found");
         fixture.node.stop().await;
     }
 
@@ -410,8 +412,8 @@ pub(crate) async fn checkout_of(w: &World, subject: &str) -> String {
 }
 
 /// Causes every notification about card payments.
-pub(crate) async fn trigger_card_notifications(w: &World, cast: &Cast) {
-    let team = cast.hawks.as_str();
+pub(crate) async fn trigger_card_notifications(w: &World, club: &TestClub) {
+    let team = club.hawks.as_str();
     let fixture = CardFixture::start(w).await;
     let cancelled = order_of(w, Some(team)).await;
     fixture.checkout(&cancelled).await.created();
@@ -430,7 +432,7 @@ pub(crate) async fn trigger_card_notifications(w: &World, cast: &Cast) {
     let payment = session["payment_intent"].as_str().unwrap();
     fixture.deliver_event(w, "charge.dispute.created", &fixture.stripe.dispute(payment)).await.ok();
     w.owner.post(&format!("{other}/erase_buyer"), json!({})).await.ok();
-    let due = due(w, cast).await;
+    let due = due(w, club).await;
     let created = fixture.checkout(&due).await.created();
     let page = created.data()["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
     let session = fixture.stripe.pay(&page);

@@ -110,7 +110,7 @@ async fn check_payment_and_refund_survive_crashes(engine: Engine) {
     let session = club.stripe.pay("cs_1");
     let (body, signature) =
         webhook_event("checkout.session.completed", &session, Clock::system().now());
-    let hook = Client::new(service.address, None).with("Stripe-Signature", &signature);
+    let hook = Client::new(service.address, None).with_header("Stripe-Signature", &signature);
     // The provider reports the payment and answers our query; then the service is killed.
     let calls = async || {
         hook.try_send("POST", "/stripe/webhook", Some(&body)).await;
@@ -125,7 +125,7 @@ async fn check_payment_and_refund_survive_crashes(engine: Engine) {
     // The provider repeats the event, because it was never answered.
     let (body, signature) =
         webhook_event("checkout.session.completed", &session, Clock::system().now());
-    let hook = Client::new(service.address, None).with("Stripe-Signature", &signature);
+    let hook = Client::new(service.address, None).with_header("Stripe-Signature", &signature);
     hook.page("POST", "/stripe/webhook", Some(&body)).await.ok();
     assert_eq!(payments(&club, &order).await, 1);
     // The same for a refund: it is requested again, and made once. The service may request it before the lock is

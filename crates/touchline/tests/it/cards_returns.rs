@@ -105,9 +105,9 @@ both! {
         // A refund with another method does not involve the provider.
         let request_count = fixture.stripe.requests().len();
         let request_refund = async |body: Value| fixture.owner.post(&format!("{order}/refund"), body).await;
-        assert_eq!(request_refund(json!({ "method": "credit" })).await.refused(422, "validation_failed").pointers(), ["/method"]);
+        assert_eq!(request_refund(json!({ "method": "credit" })).await.assert_problem(422, "validation_failed").pointers(), ["/method"]);
         request_refund(json!({ "method": "cash" })).await.ok();
-        request_refund(json!({ "method": "cash" })).await.refused(409, "invalid_state");
+        request_refund(json!({ "method": "cash" })).await.assert_problem(409, "invalid_state");
         assert!(fixture.send_refunds().await);
         assert_eq!((state(w, &order).await, fixture.stripe.requests().len()), (expected_state("refunded", 1250, 1250), request_count));
         assert_eq!(refunds(w, &order).await[1], refund(1250, "cash", "succeeded"));
@@ -182,8 +182,8 @@ both! {
     }
 
     async fn refund_page_of_a_due_asks_for_the_method(w: &World) {
-        let (fixture, cast, mut ana) = (CardFixture::start(w).await, w.cast().await, store_admin(w).await);
-        let due = due(w, &cast).await;
+        let (fixture, club, mut ana) = (CardFixture::start(w).await, w.club().await, store_admin(w).await);
+        let due = due(w, &club).await;
         let payment = paid_due(w, &fixture, &due).await;
         let page = format!("/admin{payment}/refund");
         ana.get(&page).await.ok().shows("Refund method").shows("value=\"card\" selected");
@@ -242,8 +242,8 @@ both! {
     }
 
     async fn a_failed_refund_pays_the_due_again_or_becomes_credit(w: &World) {
-        let (fixture, cast) = (CardFixture::start(w).await, w.cast().await);
-        let due = due(w, &cast).await;
+        let (fixture, club) = (CardFixture::start(w).await, w.club().await);
+        let due = due(w, &club).await;
         let payment = paid_due(w, &fixture, &due).await;
         let payer = w.owner.get(&payment).await.ok().data()["payer_id"].as_str().unwrap().parse().unwrap();
         let request_refund = async |amount: i64| fixture.owner.post(&format!("{payment}/refund"), json!({ "amount": amount })).await;
@@ -261,7 +261,7 @@ both! {
         assert_eq!(notification_types(w, &["refund.failed", "dues.refund_failed"]).await.len(), 4);
         assert_eq!(w.owner.get(&payment).await.ok().data()["refunded"], 0);
         // All of it can be refunded with another method.
-        request_refund(5001).await.refused(409, "invalid_state");
+        request_refund(5001).await.assert_problem(409, "invalid_state");
         fixture.owner.post(&format!("{payment}/refund"), json!({ "method": "bank_transfer" })).await.ok();
         assert_eq!((state(w, &due).await.1, credit(w, payer).await), (1000, 0));
         assert_eq!((book_balance(w, "card").await, book_balance(w, "bank").await, book_balance(w, "cash").await), (5000, -5000, 1000));
@@ -270,8 +270,8 @@ both! {
     }
 
     async fn charges_no_late_fee_while_a_refund_may_still_fail(w: &World) {
-        let (fixture, cast) = (CardFixture::start(w).await, w.cast().await);
-        let due = due(w, &cast).await;
+        let (fixture, club) = (CardFixture::start(w).await, w.club().await);
+        let due = due(w, &club).await;
         w.owner.patch(&due, json!({ "due_on": "2026-09-10", "late_fee": { "amount": 500 } })).await.ok();
         let payment = paid_due(w, &fixture, &due).await;
         w.advance_clock(seconds(30 * 86_400));
@@ -293,12 +293,12 @@ both! {
     }
 
     async fn a_failed_refund_becomes_credit_of_the_payer_even_if_another_owes_the_due(w: &World) {
-        let (fixture, cast) = (CardFixture::start(w).await, w.cast().await);
-        let due = due(w, &cast).await;
+        let (fixture, club) = (CardFixture::start(w).await, w.club().await);
+        let due = due(w, &club).await;
         let payment = paid_due(w, &fixture, &due).await;
         let payer = w.owner.get(&payment).await.ok().data()["payer_id"].as_str().unwrap().parse().unwrap();
         fixture.owner.post(&format!("{payment}/refund"), json!({})).await.ok();
-        w.owner.patch(&due, json!({ "payer": cast.max.person })).await.ok();
+        w.owner.patch(&due, json!({ "payer": club.max.person })).await.ok();
         fixture.stripe.inject_faults(&[Fault::Reject]);
         assert!(fixture.send_refunds().await);
         assert_eq!((state(w, &due).await.0, credit(w, payer).await), ("open".to_owned(), 5000));
@@ -306,7 +306,7 @@ both! {
             let statement = w.owner.get(&format!("/people/{who}/statement")).await.ok();
             statement.data()["totals"][0]["outstanding"].as_i64().unwrap_or(0)
         };
-        assert_eq!((open(&cast.max.person).await, book_balance(w, "receivable").await), (5000, 5000));
+        assert_eq!((open(&club.max.person).await, book_balance(w, "receivable").await), (5000, 5000));
         // It can still be refunded with another method.
         fixture.owner.post(&format!("{payment}/refund"), json!({ "method": "cash" })).await.ok();
         assert_eq!((credit(w, payer).await, book_balance(w, "receivable").await, book_balance(w, "cash").await), (0, 5000, -5000));
@@ -378,8 +378,8 @@ both! {
     }
 
     async fn a_due_refunded_at_the_provider_is_owed_again(w: &World) {
-        let (fixture, cast) = (CardFixture::start(w).await, w.cast().await);
-        let due = due(w, &cast).await;
+        let (fixture, club) = (CardFixture::start(w).await, w.club().await);
+        let due = due(w, &club).await;
         paid_due(w, &fixture, &due).await;
         let provider_refund = fixture.stripe.refund("pi_1", 2000, "succeeded");
         fixture.deliver_event(w, "refund.created", &provider_refund).await.ok();
@@ -436,8 +436,8 @@ both! {
         let second = w.owner.get(&format!("{refunds}?limit=2&order=desc&cursor={next}")).await.ok();
         assert_eq!((amounts(&second), &second.body["has_more"]), (vec![100], &json!(false)));
         for list in [payments, refunds] {
-            w.stranger.get(&list).await.refused(404, "not_found");
-            w.owner.get(&format!("{list}?status=done")).await.refused(400, "invalid_parameter");
+            w.stranger.get(&list).await.assert_problem(404, "not_found");
+            w.owner.get(&format!("{list}?status=done")).await.assert_problem(400, "invalid_parameter");
         }
     }
 }

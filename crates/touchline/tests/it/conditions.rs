@@ -4,12 +4,12 @@ use testkit::{Client, TestResponse, World, both, json};
 
 /// The same client with `If-Match`.
 fn if_match(client: &Client, tags: &str) -> Client {
-    client.with("If-Match", tags)
+    client.with_header("If-Match", tags)
 }
 
 /// The same client with `If-None-Match`.
 fn if_none_match(client: &Client, tags: &str) -> Client {
-    client.with("If-None-Match", tags)
+    client.with_header("If-None-Match", tags)
 }
 
 async fn kraken(w: &World) -> TestResponse {
@@ -67,8 +67,8 @@ both! {
         for tag in ["\"0\"", "\"2\"", "\"\"", "\"x\"", "\"a,b\"", "W/\"1\"", "\"+1\"", "\"01\""] {
             let client = if_match(&w.owner, tag);
             let refused = client.patch(&team.path(""), change.clone()).await;
-            refused.refused(412, "precondition_failed");
-            client.delete(&team.path("")).await.refused(412, "precondition_failed");
+            refused.assert_problem(412, "precondition_failed");
+            client.delete(&team.path("")).await.assert_problem(412, "precondition_failed");
         }
         assert_eq!(w.reader.get(&team.path("")).await.ok().data(), team.data());
         assert_eq!(w.notifications().await.len(), 1);
@@ -78,7 +78,7 @@ both! {
         let team = kraken(w).await;
         w.owner.patch(&team.path(""), json!({ "name": "Hydra" })).await.ok();
         let stale = if_match(&w.owner, "\"1\"").delete(&team.path("")).await;
-        let refused = stale.refused(412, "precondition_failed");
+        let refused = stale.assert_problem(412, "precondition_failed");
         assert_eq!(refused.header("etag"), Some("\"2\""));
     }
 
@@ -86,20 +86,20 @@ both! {
         let team = kraken(w).await;
         w.owner.delete(&team.path("")).await.ok();
         let stale = if_match(&w.owner, "\"1\"");
-        stale.delete(&team.path("")).await.refused(412, "precondition_failed");
+        stale.delete(&team.path("")).await.assert_problem(412, "precondition_failed");
         let fresh = if_match(&w.owner, "\"2\"");
-        fresh.delete(&team.path("")).await.refused(409, "invalid_state");
+        fresh.delete(&team.path("")).await.assert_problem(409, "invalid_state");
     }
 
     async fn if_match_star_requires_an_existing_resource(w: &World) {
         let star = if_match(&w.owner, "*");
-        star.patch(MISSING_TEAM, json!({ "name": "X" })).await.refused(412, "precondition_failed");
-        star.delete(MISSING_TEAM).await.refused(412, "precondition_failed");
-        w.owner.delete(MISSING_TEAM).await.refused(404, "not_found");
+        star.patch(MISSING_TEAM, json!({ "name": "X" })).await.assert_problem(412, "precondition_failed");
+        star.delete(MISSING_TEAM).await.assert_problem(412, "precondition_failed");
+        w.owner.delete(MISSING_TEAM).await.assert_problem(404, "not_found");
         // Another account's team counts as missing.
         let team = kraken(w).await;
         let foreign = if_match(&w.stranger, "*").delete(&team.path("")).await;
-        foreign.refused(412, "precondition_failed");
+        foreign.assert_problem(412, "precondition_failed");
     }
 
     async fn of_two_concurrent_changes_with_one_etag_one_succeeds(w: &World) {
@@ -111,7 +111,7 @@ both! {
             let (a, b) = tokio::join!(client.patch(&path, a), client.patch(&path, b));
             let (won, lost) = if a.status == 200 { (a, b) } else { (b, a) };
             assert_eq!(won.ok().data()["version"], version + 1);
-            lost.refused(412, "precondition_failed");
+            lost.assert_problem(412, "precondition_failed");
         }
     }
 
@@ -134,11 +134,11 @@ both! {
     async fn a_condition_does_not_bypass_permissions(w: &World) {
         let team = kraken(w).await;
         let path = team.path("");
-        if_none_match(&w.stranger, "*").get(&path).await.refused(404, "not_found");
-        if_none_match(&w.bystander, "*").get(&path).await.refused(403, "insufficient_scope");
-        if_none_match(&w.nobody, "\"1\"").get(&path).await.refused(401, "missing_credentials");
+        if_none_match(&w.stranger, "*").get(&path).await.assert_problem(404, "not_found");
+        if_none_match(&w.bystander, "*").get(&path).await.assert_problem(403, "insufficient_scope");
+        if_none_match(&w.nobody, "\"1\"").get(&path).await.assert_problem(401, "missing_credentials");
         let change = json!({ "name": "Hydra" });
-        if_match(&w.reader, "\"1\"").patch(&path, change).await.refused(403, "insufficient_scope");
+        if_match(&w.reader, "\"1\"").patch(&path, change).await.assert_problem(403, "insufficient_scope");
     }
 
     async fn rejects_malformed_etags(w: &World) {
@@ -147,9 +147,9 @@ both! {
         let wrong = ["1", "\"1", "1\"", "w/\"1\"", "W/1", "\"1\" \"2\"", "\"1\";", "\"a b\"", "ü"];
         for tag in wrong {
             let refused = if_match(&w.owner, tag).patch(&path, json!({ "name": "Hydra" })).await;
-            refused.refused(400, "invalid_request");
+            refused.assert_problem(400, "invalid_request");
             let refused = if_none_match(&w.reader, tag).get(&path).await;
-            refused.refused(400, "invalid_request");
+            refused.assert_problem(400, "invalid_request");
         }
         assert_eq!(w.reader.get(&path).await.ok().data(), team.data());
     }
@@ -157,11 +157,11 @@ both! {
     async fn a_resource_has_one_representation_and_one_etag(w: &World) {
         let team = kraken(w).await;
         // Answers are neither compressed nor expandable, so no two representations share a tag.
-        let compressing = w.reader.with("Accept-Encoding", "gzip, br, zstd");
+        let compressing = w.reader.with_header("Accept-Encoding", "gzip, br, zstd");
         let sent = compressing.get(&team.path("")).await.ok();
         assert_eq!((sent.header("content-encoding"), sent.data()), (None, team.data()));
         let expanded = w.reader.get(&team.path("?expand=roster")).await;
-        assert_eq!(expanded.refused(400, "invalid_parameter").parameters(), ["expand"]);
+        assert_eq!(expanded.assert_problem(400, "invalid_parameter").parameters(), ["expand"]);
     }
 
     async fn head_is_get_without_the_body(w: &World) {

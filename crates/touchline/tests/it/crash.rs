@@ -59,7 +59,7 @@ async fn create_teams(
         }
         let name = format!("Team {round}-{writer}-{number}");
         let body = json!({ "name": name }).to_string();
-        let keyed = client.with("Idempotency-Key", &name.replace(' ', "-"));
+        let keyed = client.with_header("Idempotency-Key", &name.replace(' ', "-"));
         let answer = keyed.try_send("POST", "/teams", Some(&body)).await;
         let id = answer
             .as_ref()
@@ -77,7 +77,7 @@ async fn create_teams(
 async fn retry_all(address: SocketAddr, key: &str, sent: &[Sent]) {
     let client = Client::new(address, Some(key));
     for (name, answered) in sent {
-        let keyed = client.with("Idempotency-Key", &name.replace(' ', "-"));
+        let keyed = client.with_header("Idempotency-Key", &name.replace(' ', "-"));
         let retried = keyed.post("/teams", json!({ "name": name })).await.created();
         if let Some(id) = answered {
             assert_eq!(retried.id(), id, "{name} was answered before the crash");

@@ -70,7 +70,7 @@ async fn assert_unavailable(w: &World) {
         let write = w.owner.post("/teams", json!({ "name": format!("Lost {round}") })).await;
         let ready = w.nobody.get("/readyz").await;
         for answer in [read, write, ready] {
-            let refused = answer.refused(503, "overloaded");
+            let refused = answer.assert_problem(503, "overloaded");
             assert!(refused.header("retry-after").is_some(), "{}", refused.text);
             assert_eq!(refused.body["retryable"], true);
         }

@@ -67,7 +67,7 @@ async fn a_full_disk_rejects_writes_without_losing_data_and_recovers() {
         created.push(answer.id().to_owned());
         assert!(created.len() < 5000, "the disk does not fill up");
     };
-    let refused = refused.refused(503, "overloaded");
+    let refused = refused.assert_problem(503, "overloaded");
     assert!(refused.header("retry-after").is_some());
     assert!(!refused.text.contains("disk") && !refused.text.contains("sqlite"));
     client.get(&format!("/teams/{}", created[created.len() - 1])).await.ok();

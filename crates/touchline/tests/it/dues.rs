@@ -76,15 +76,15 @@ async fn list(client: &Client, query: &str) -> TestResponse {
 
 both! {
     async fn charges_a_team_in_installments(w: &World) {
-        let cast = w.cast().await;
-        let body = fee(&cast.hawks, json!({ "installment_count": 3, "due_on": "2026-10-31", "note": "By transfer", "late_fee": { "amount": 500 }, "metadata": { "a": "b" } }));
+        let club = w.club().await;
+        let body = fee(&club.hawks, json!({ "installment_count": 3, "due_on": "2026-10-31", "note": "By transfer", "late_fee": { "amount": 500 }, "metadata": { "a": "b" } }));
         let created = w.owner.post("/dues", body).await.created();
         let dues = created.data().as_array().unwrap();
         // Only players are charged. The payer is the first guardian, or the player.
         let due_of = |person: &str| dues.iter().find(|due| due["person_id"] == person).unwrap();
         assert_eq!(dues.len(), 3);
-        assert_eq!((&due_of(&cast.max.person)["payer_id"], &due_of(&cast.lia.person)["payer_id"]), (&json!(cast.pat), &json!(cast.lia.person)));
-        let max = due_of(&cast.max.person);
+        assert_eq!((&due_of(&club.max.person)["payer_id"], &due_of(&club.lia.person)["payer_id"]), (&json!(club.pat), &json!(club.lia.person)));
+        let max = due_of(&club.max.person);
         assert_eq!((&max["status"], &max["balance"], &max["overdue"], &max["category"], &max["currency"]), (&json!("open"), &json!(10000), &json!(false), &json!("dues"), &json!("EUR")));
         assert_eq!((&max["due_on"], &max["next_due_on"], &max["late_fee"]), (&json!("2026-10-31"), &json!("2026-10-31"), &json!({ "amount": 500, "percent_bps": null })));
         let parts: Vec<_> = max["installments"].as_array().unwrap().iter().map(|part| (part["due_on"].as_str().unwrap(), part["amount"].as_i64().unwrap(), part["paid"].as_i64().unwrap())).collect();
@@ -92,16 +92,16 @@ both! {
         assert_eq!(notification_count(w, "dues.charged").await, 3);
         let notifications = w.notifications().await;
         let charge = notifications.iter().rfind(|notification| notification["type"] == "dues.charged").unwrap();
-        assert_eq!((&charge["data"]["object"]["object"], &charge["data"]["object"]["note"], &charge["data"]["object"]["team_id"]), (&json!("due"), &Value::Null, &json!(cast.hawks)));
+        assert_eq!((&charge["data"]["object"]["object"], &charge["data"]["object"]["note"], &charge["data"]["object"]["team_id"]), (&json!("due"), &Value::Null, &json!(club.hawks)));
         assert_eq!(get_due(w, max).await, *max);
         assert_ledger_balanced(w).await;
         // Newest first, and with every filter.
-        let other = charge_member(w, &cast.otters, &cast.ole.member, json!({ "category": "travel" })).await;
+        let other = charge_member(w, &club.otters, &club.ole.member, json!({ "category": "travel" })).await;
         let all = list(&w.owner, "").await;
         assert_eq!((all.data().as_array().unwrap().len(), &all.data()[0]["id"]), (4, &other["id"]));
-        for (query, count) in [(format!("team_id={}", cast.hawks), 3), (format!("member_id={}", cast.max.member), 1), (format!("payer_id={}", cast.pat), 1),
+        for (query, count) in [(format!("team_id={}", club.hawks), 3), (format!("member_id={}", club.max.member), 1), (format!("payer_id={}", club.pat), 1),
             (format!("charge_id={}", max["charge_id"].as_str().unwrap()), 3), ("status=open".to_owned(), 4), ("status=paid".to_owned(), 0), ("overdue=true".to_owned(), 0),
-            ("overdue=false".to_owned(), 4), (format!("team_id={}&member_id={}", cast.otters, cast.max.member), 0)] {
+            ("overdue=false".to_owned(), 4), (format!("team_id={}&member_id={}", club.otters, club.max.member), 0)] {
             assert_eq!(list(&w.owner, &query).await.data().as_array().unwrap().len(), count, "{query}");
         }
         let first = w.owner.get("/dues?limit=3").await.ok();
@@ -110,35 +110,35 @@ both! {
     }
 
     async fn applies_discounts_and_sibling_discounts(w: &World) {
-        let cast = w.cast().await;
-        let kid = w.add_member(&cast.hawks, json!({ "first_name": "Ben", "guardians": [{ "id": cast.pat }] })).await;
+        let club = w.club().await;
+        let kid = w.add_member(&club.hawks, json!({ "first_name": "Ben", "guardians": [{ "id": club.pat }] })).await;
         let parts = json!([{ "due_on": "2026-10-01", "amount": 3000 }, { "due_on": "2026-11-01", "amount": 6000 }]);
-        let body = fee(&cast.hawks, json!({ "due_on": null, "installments": parts, "discount": { "percent_bps": 1000, "reason": "Early" }, "sibling_discount_bps": 3333 }));
+        let body = fee(&club.hawks, json!({ "due_on": null, "installments": parts, "discount": { "percent_bps": 1000, "reason": "Early" }, "sibling_discount_bps": 3333 }));
         let created = w.owner.post("/dues", body).await.created();
         let due_of = |person: &str| created.data().as_array().unwrap().iter().find(|due| due["person_id"] == person).unwrap().clone();
-        let (max, ben) = (due_of(&cast.max.person), due_of(&kid.person));
+        let (max, ben) = (due_of(&club.max.person), due_of(&kid.person));
         assert_eq!((&max["discount"], &max["balance"], &max["discount_reason"]), (&json!(1000), &json!(9000), &json!("Early")));
         assert_eq!((&ben["discount"], &ben["balance"], &ben["discount_reason"]), (&json!(4000), &json!(6000), &json!("Early; Sibling discount")));
         let amounts: Vec<_> = ben["installments"].as_array().unwrap().iter().map(|part| part["amount"].as_i64().unwrap()).collect();
         assert_eq!(amounts, [2000, 4000]);
-        let fixed = charge_member(w, &cast.hawks, &cast.zoe.member, json!({ "discount": { "amount": 9999 }, "currency": "JPY" })).await;
+        let fixed = charge_member(w, &club.hawks, &club.zoe.member, json!({ "discount": { "amount": 9999 }, "currency": "JPY" })).await;
         assert_eq!((&fixed["balance"], &fixed["currency"]), (&json!(1), &json!("JPY")));
-        let payer = charge_member(w, &cast.hawks, &cast.max.member, json!({ "payer": cast.max.person, "currency": "KWD" })).await;
-        assert_eq!(payer["payer_id"], json!(cast.max.person));
+        let payer = charge_member(w, &club.hawks, &club.max.member, json!({ "payer": club.max.person, "currency": "KWD" })).await;
+        assert_eq!(payer["payer_id"], json!(club.max.person));
         assert_ledger_balanced(w).await;
     }
 
     async fn rejects_invalid_charges_with_pointers(w: &World) {
-        let cast = w.cast().await;
-        let (hawks, max) = (cast.hawks.as_str(), cast.max.member.as_str());
+        let club = w.club().await;
+        let (hawks, max) = (club.hawks.as_str(), club.max.member.as_str());
         let other = w.stranger.post("/teams", json!({ "name": "Theirs" })).await.created().id().to_owned();
         let part = |day: &str, amount: i64| json!({ "due_on": day, "amount": amount });
         for (more, pointer) in [
             (json!({ "amount": 0 }), "/amount"), (json!({ "amount": -1 }), "/amount"), (json!({ "amount": 10.5 }), "/amount"), (json!({ "amount": "100" }), "/amount"),
             (json!({ "amount": 1_000_000_000_001_i64 }), "/amount"), (json!({ "amount": 18_446_744_073_709_551_615_u64 }), "/amount"), (json!({ "currency": "XTS" }), "/currency"),
             (json!({ "currency": "eur" }), "/currency"), (json!({ "member_ids": [max], "member_id": max }), "/member_ids"), (json!({ "member_id": null }), "/member_ids"),
-            (json!({ "member_id": cast.ole.member }), "/member_id"), (json!({ "member_id": null, "member_ids": [max, cast.ole.member] }), "/member_ids/1"),
-            (json!({ "member_id": null, "member_ids": [max, max] }), "/member_ids/1"), (json!({ "payer": cast.kim.person }), "/payer"), (json!({ "due_on": "2026-02-30" }), "/due_on"),
+            (json!({ "member_id": club.ole.member }), "/member_id"), (json!({ "member_id": null, "member_ids": [max, club.ole.member] }), "/member_ids/1"),
+            (json!({ "member_id": null, "member_ids": [max, max] }), "/member_ids/1"), (json!({ "payer": club.kim.person }), "/payer"), (json!({ "due_on": "2026-02-30" }), "/due_on"),
             (json!({ "due_on": "2199-12-15", "installment_count": 2 }), "/installment_count"),
             (json!({ "due_on": "1999-12-31" }), "/due_on"), (json!({ "due_on": null }), "/due_on"), (json!({ "installment_count": 0 }), "/installment_count"), (json!({ "installment_count": 61 }), "/installment_count"),
             (json!({ "amount": 5, "installment_count": 6 }), "/installment_count"), (json!({ "installments": [] }), "/installments"), (json!({ "installments": [part("2026-10-01", 9999)] }), "/installments"),
@@ -154,123 +154,123 @@ both! {
             assert_eq!(refused.pointers(), [pointer], "{more}: {}", refused.text);
         }
         let empty = w.owner.post("/teams", json!({ "name": "Empty" })).await.created().id().to_owned();
-        assert_eq!(w.owner.post("/dues", fee(&empty, json!({}))).await.refused(422, "validation_failed").pointers(), ["/all"]);
+        assert_eq!(w.owner.post("/dues", fee(&empty, json!({}))).await.assert_problem(422, "validation_failed").pointers(), ["/all"]);
         w.owner.delete(&format!("/teams/{empty}")).await.ok();
-        w.owner.post("/dues", fee(&empty, json!({}))).await.refused(409, "invalid_state");
-        w.owner.post("/dues", fee(&other, json!({}))).await.refused(404, "not_found");
-        w.owner.post("/dues", fee_of(hawks, max, json!({ "status": "paid" }))).await.refused(400, "invalid_parameter");
+        w.owner.post("/dues", fee(&empty, json!({}))).await.assert_problem(409, "invalid_state");
+        w.owner.post("/dues", fee(&other, json!({}))).await.assert_problem(422, "validation_failed");
+        w.owner.post("/dues", fee_of(hawks, max, json!({ "status": "paid" }))).await.assert_problem(400, "invalid_parameter");
         let removed = w.add_member(hawks, json!({ "first_name": "Gus" })).await.member;
         w.owner.delete(&format!("/teams/{hawks}/roster/{removed}")).await.ok();
-        w.owner.post("/dues", fee_of(hawks, &removed, json!({}))).await.refused(422, "validation_failed");
+        w.owner.post("/dues", fee_of(hawks, &removed, json!({}))).await.assert_problem(422, "validation_failed");
         assert_eq!((notification_count(w, "dues.charged").await, w.count("due").await, w.count("ledger_entry").await), (0, 0, 0));
     }
 
     async fn families_see_only_their_own_dues(w: &World) {
-        let cast = w.cast().await;
-        let created = w.owner.post("/dues", fee(&cast.hawks, json!({}))).await.created();
-        charge_member(w, &cast.otters, &cast.ole.member, json!({})).await;
+        let club = w.club().await;
+        let created = w.owner.post("/dues", fee(&club.hawks, json!({}))).await.created();
+        charge_member(w, &club.otters, &club.ole.member, json!({})).await;
         let due_of = |person: &str| created.data().as_array().unwrap().iter().find(|due| due["person_id"] == person).unwrap().clone();
-        let (max, zoe, lia) = (due_of(&cast.max.person), due_of(&cast.zoe.person), due_of(&cast.lia.person));
-        let (parent, player, coach) = (client_with_all_scopes(w, cast.parent.id).await, client_with_all_scopes(w, cast.player.id).await, client_with_all_scopes(w, cast.coach.id).await);
+        let (max, zoe, lia) = (due_of(&club.max.person), due_of(&club.zoe.person), due_of(&club.lia.person));
+        let (parent, player, coach) = (client_with_all_scopes(w, club.parent.id).await, client_with_all_scopes(w, club.player.id).await, client_with_all_scopes(w, club.coach.id).await);
         assert_eq!(field_values(&list(&parent, "").await, "id"), [&max["id"]]);
         assert_eq!(field_values(&list(&player, "").await, "id"), [&lia["id"]]);
         assert_eq!(field_values(&list(&coach, "").await, "id").len(), 3);
-        assert!(field_values(&list(&parent, &format!("team_id={}", cast.hawks)).await, "id").len() == 1);
+        assert!(field_values(&list(&parent, &format!("team_id={}", club.hawks)).await, "id").len() == 1);
         parent.get(&due_path(&max, "")).await.ok();
         parent.get(&due_path(&max, "/payments")).await.ok();
         for (client, due) in [(&parent, &zoe), (&parent, &lia), (&player, &max)] {
             for below in ["", "/payments"] {
-                client.get(&due_path(due, below)).await.refused(404, "not_found");
+                client.get(&due_path(due, below)).await.assert_problem(404, "not_found");
             }
-            client.post(&due_path(due, "/payments"), json!({ "method": "credit" })).await.refused(404, "not_found");
+            client.post(&due_path(due, "/payments"), json!({ "method": "credit" })).await.assert_problem(404, "not_found");
         }
         // Zoe's guardian is her payer.
-        let club = w.owner.get(&format!("/people/{}", cast.zoe.person)).await.ok();
-        let mia = club.data()["guardians"][0]["id"].as_str().unwrap().to_owned();
+        let zoe_profile = w.owner.get(&format!("/people/{}", club.zoe.person)).await.ok();
+        let mia = zoe_profile.data()["guardians"][0]["id"].as_str().unwrap().to_owned();
         assert_eq!(zoe["payer_id"], json!(mia));
         // A member who leaves keeps their dues.
-        w.owner.delete(&format!("/teams/{}/roster/{}", cast.hawks, cast.max.member)).await.ok();
+        w.owner.delete(&format!("/teams/{}/roster/{}", club.hawks, club.max.member)).await.ok();
         assert_eq!(get_due(w, &max).await["balance"], 10000);
         // Their family still sees them, although it is on no team anymore.
-        parent.get("/teams").await.refused(403, "forbidden");
+        parent.get("/teams").await.assert_problem(403, "forbidden");
         assert_eq!(field_values(&list(&parent, "").await, "id"), [&max["id"]]);
         parent.get(&due_path(&max, "/payments")).await.ok();
-        parent.get(&due_path(&lia, "")).await.refused(404, "not_found");
-        parent.post(&due_path(&max, "/payments"), json!({ "method": "cash" })).await.refused(403, "forbidden");
-        client_with_all_scopes(w, cast.outsider.id).await.get("/dues").await.refused(403, "forbidden");
+        parent.get(&due_path(&lia, "")).await.assert_problem(404, "not_found");
+        parent.post(&due_path(&max, "/payments"), json!({ "method": "cash" })).await.assert_problem(403, "forbidden");
+        client_with_all_scopes(w, club.outsider.id).await.get("/dues").await.assert_problem(403, "forbidden");
         pay(w, &max, 10000).await.created();
         assert_eq!(get_due(w, &max).await["status"], "paid");
     }
 
     async fn a_due_that_becomes_overdue_is_sent_despite_an_unchanged_version(w: &World) {
-        let cast = w.cast().await;
+        let club = w.club().await;
         let parts = json!([{ "due_on": "2026-09-10", "amount": 4000 }, { "due_on": "2026-09-20", "amount": 6000 }]);
-        let due = charge_member(w, &cast.hawks, &cast.max.member, json!({ "installments": parts, "due_on": null })).await;
-        let cached = w.owner.with("If-None-Match", "\"1\"");
+        let due = charge_member(w, &club.hawks, &club.max.member, json!({ "installments": parts, "due_on": null })).await;
+        let cached = w.owner.with_header("If-None-Match", "\"1\"");
         assert_eq!(cached.get(&due_path(&due, "")).await.status, 304);
         w.advance_clock(seconds(86_400 * 10));
         // The version is the same, but `overdue` has changed.
         let late = cached.get(&due_path(&due, "")).await.ok();
         assert_eq!((&late.data()["overdue"], &late.data()["version"]), (&json!(true), &json!(1)));
         pay(w, &due, 4000).await.created();
-        let newer = w.owner.with("If-None-Match", "\"2\"");
+        let newer = w.owner.with_header("If-None-Match", "\"2\"");
         assert_eq!(newer.get(&due_path(&due, "")).await.status, 304);
         w.advance_clock(seconds(86_400 * 10));
         assert_eq!(newer.get(&due_path(&due, "")).await.ok().data()["overdue"], true);
     }
 
     async fn a_due_can_be_changed_until_something_is_paid(w: &World) {
-        let cast = w.cast().await;
-        let due = charge_member(w, &cast.hawks, &cast.max.member, json!({ "installment_count": 2, "discount": { "amount": 1000 } })).await;
+        let club = w.club().await;
+        let due = charge_member(w, &club.hawks, &club.max.member, json!({ "installment_count": 2, "discount": { "amount": 1000 } })).await;
         let change = async |change: Value| w.owner.patch(&due_path(&due, ""), change).await;
         let after = change(json!({ "amount": 4000, "title": "Half a season", "category": "fee", "note": "x" })).await.ok();
         let amounts: Vec<_> = after.data()["installments"].as_array().unwrap().iter().map(|part| part["amount"].as_i64().unwrap()).collect();
         assert_eq!((&after.data()["balance"], amounts), (&json!(3000), vec![1500, 1500]));
-        assert_eq!(change(json!({ "due_on": "2026-12-01" })).await.refused(422, "validation_failed").pointers(), ["/installments"]);
-        assert_eq!(change(json!({ "amount": 1000 })).await.refused(422, "validation_failed").pointers(), ["/amount"]);
-        assert_eq!(change(json!({ "payer": cast.kim.person })).await.refused(422, "validation_failed").pointers(), ["/payer"]);
+        assert_eq!(change(json!({ "due_on": "2026-12-01" })).await.assert_problem(422, "validation_failed").pointers(), ["/installments"]);
+        assert_eq!(change(json!({ "amount": 1000 })).await.assert_problem(422, "validation_failed").pointers(), ["/amount"]);
+        assert_eq!(change(json!({ "payer": club.kim.person })).await.assert_problem(422, "validation_failed").pointers(), ["/payer"]);
         let parts = json!([{ "due_on": "2026-12-01", "amount": 3000 }]);
-        let after = change(json!({ "installments": parts, "payer": cast.max.person, "late_fee": { "percent_bps": 500 } })).await.ok();
-        assert_eq!((&after.data()["due_on"], &after.data()["next_due_on"], &after.data()["payer_id"]), (&json!("2026-12-01"), &json!("2026-12-01"), &json!(cast.max.person)));
+        let after = change(json!({ "installments": parts, "payer": club.max.person, "late_fee": { "percent_bps": 500 } })).await.ok();
+        assert_eq!((&after.data()["due_on"], &after.data()["next_due_on"], &after.data()["payer_id"]), (&json!("2026-12-01"), &json!("2026-12-01"), &json!(club.max.person)));
         let after = change(json!({ "due_on": "2026-12-24", "late_fee": null })).await.ok();
         assert_eq!((&after.data()["due_on"], &after.data()["late_fee"]), (&json!("2026-12-24"), &Value::Null));
         assert_ledger_balanced(w).await;
-        for (person, open) in [(&cast.pat, 0), (&cast.max.person, 3000)] {
+        for (person, open) in [(&club.pat, 0), (&club.max.person, 3000)] {
             let statement = w.owner.get(&format!("/people/{person}/statement")).await.ok();
             let total = &statement.data()["totals"][0];
             assert_eq!((&total["outstanding"], &total["charged"]), (&json!(open), &json!(if open > 0 { 4000 } else { 0 })));
         }
         let same = change(json!({ "title": "Half a season" })).await.ok();
         assert_eq!(same.data()["version"], after.data()["version"]);
-        let stale = w.owner.with("If-Match", "\"1\"");
-        stale.patch(&due_path(&due, ""), json!({ "title": "x" })).await.refused(412, "precondition_failed");
-        stale.post(&due_path(&due, "/payments"), json!({ "method": "cash", "amount": 1 })).await.refused(412, "precondition_failed");
-        stale.post(&due_path(&due, "/remind"), json!({})).await.refused(412, "precondition_failed");
+        let stale = w.owner.with_header("If-Match", "\"1\"");
+        stale.patch(&due_path(&due, ""), json!({ "title": "x" })).await.assert_problem(412, "precondition_failed");
+        stale.post(&due_path(&due, "/payments"), json!({ "method": "cash", "amount": 1 })).await.assert_problem(412, "precondition_failed");
+        stale.post(&due_path(&due, "/remind"), json!({})).await.assert_problem(412, "precondition_failed");
         let payment = pay(w, &due, 1).await.created();
-        change(json!({ "title": "x" })).await.refused(409, "invalid_state");
+        change(json!({ "title": "x" })).await.assert_problem(409, "invalid_state");
         w.owner.post(&due_path(&due, &format!("/payments/{}/refund", payment.id())), json!({})).await.ok();
         change(json!({ "title": "x" })).await.ok();
         assert_ledger_balanced(w).await;
     }
 
     async fn waives_the_open_amount_once(w: &World) {
-        let cast = w.cast().await;
-        let due = charge_member(w, &cast.hawks, &cast.max.member, json!({})).await;
+        let club = w.club().await;
+        let due = charge_member(w, &club.hawks, &club.max.member, json!({})).await;
         let waive = async || w.owner.post(&due_path(&due, "/waive"), json!({ "reason": "Moved away" })).await;
-        assert_eq!(w.owner.post(&due_path(&due, "/waive"), json!({})).await.refused(422, "validation_failed").pointers(), ["/reason"]);
+        assert_eq!(w.owner.post(&due_path(&due, "/waive"), json!({})).await.assert_problem(422, "validation_failed").pointers(), ["/reason"]);
         let payment = pay(w, &due, 4000).await.created();
         let waived = waive().await.ok();
         assert_eq!((&waived.data()["status"], &waived.data()["waived"], &waived.data()["paid"], &waived.data()["balance"]), (&json!("waived"), &json!(6000), &json!(4000), &json!(0)));
         assert_eq!((&waived.data()["next_due_on"], &waived.data()["waive_reason"]), (&Value::Null, &json!("Moved away")));
-        waive().await.refused(409, "invalid_state");
-        w.owner.patch(&due_path(&due, ""), json!({ "title": "x" })).await.refused(409, "invalid_state");
+        waive().await.assert_problem(409, "invalid_state");
+        w.owner.patch(&due_path(&due, ""), json!({ "title": "x" })).await.assert_problem(409, "invalid_state");
         // A refunded amount is not owed again.
         w.owner.post(&due_path(&due, &format!("/payments/{}/refund", payment.id())), json!({ "amount": 1000 })).await.ok();
         let after = get_due(w, &due).await;
         assert_eq!((&after["status"], &after["waived"], &after["paid"]), (&json!("waived"), &json!(7000), &json!(3000)));
-        let paid = charge_member(w, &cast.hawks, &cast.zoe.member, json!({})).await;
+        let paid = charge_member(w, &club.hawks, &club.zoe.member, json!({})).await;
         pay(w, &paid, 10000).await.created();
-        w.owner.post(&due_path(&paid, "/waive"), json!({ "reason": "x" })).await.refused(409, "invalid_state");
+        w.owner.post(&due_path(&paid, "/waive"), json!({ "reason": "x" })).await.assert_problem(409, "invalid_state");
         assert_eq!((notification_count(w, "dues.waived").await, notification_count(w, "dues.paid").await), (1, 1));
         assert_ledger_balanced(w).await;
     }
@@ -306,9 +306,9 @@ both! {
             w.owner.post("/roster/batch", json!({ "members": members })).await.created();
         }
         let body = fee(&team, json!({ "installment_count": 3 }));
-        let created = w.owner.with("Idempotency-Key", "once").post("/dues", body.clone()).await.created();
+        let created = w.owner.with_header("Idempotency-Key", "once").post("/dues", body.clone()).await.created();
         assert_eq!(created.data().as_array().unwrap().len(), 300);
-        let again = w.owner.with("Idempotency-Key", "once").post("/dues", body).await.created();
+        let again = w.owner.with_header("Idempotency-Key", "once").post("/dues", body).await.created();
         assert_eq!(again.data()[299]["id"], created.data()[299]["id"]);
         assert_eq!((notification_count(w, "dues.charged").await, w.count("installment").await), (300, 900));
         assert_ledger_balanced(w).await;

@@ -161,7 +161,7 @@ impl Model<'_> {
         let due = &mut self.dues[index];
         let answer = self.actor.patch(&due_path(&due.value, ""), json!({ "amount": amount })).await;
         if due.status() != "open" {
-            answer.refused(409, "invalid_state");
+            answer.assert_problem(409, "invalid_state");
             return;
         }
         let value = answer.ok().data().clone();
@@ -184,7 +184,7 @@ impl Model<'_> {
             .await;
         let max = self.credit[due.family].min(due.balance());
         if by_credit && amount > max {
-            answer.refused(409, "invalid_state");
+            answer.assert_problem(409, "invalid_state");
             return;
         }
         let payment = answer.created();
@@ -218,7 +218,7 @@ impl Model<'_> {
         let unspent = payment.overpaid.min(self.credit[due.family]);
         let max = unspent + payment.applied;
         if max == 0 || amount > max {
-            answer.refused(409, "invalid_state");
+            answer.assert_problem(409, "invalid_state");
             return;
         }
         answer.ok();
@@ -240,7 +240,7 @@ impl Model<'_> {
         let answer =
             self.actor.post(&due_path(&due.value, "/waive"), json!({ "reason": "x" })).await;
         if due.balance() == 0 {
-            answer.refused(409, "invalid_state");
+            answer.assert_problem(409, "invalid_state");
             return;
         }
         answer.ok();
@@ -327,12 +327,12 @@ impl Model<'_> {
 
 both! {
     async fn random_changes_match_the_model(w: &World) {
-        let cast = w.cast().await;
-        let mia = w.owner.get(&format!("/people/{}", cast.zoe.person)).await.ok().data()["guardians"][0]["id"].as_str().unwrap().to_owned();
-        let children = [(cast.max.member.clone(), cast.pat.clone()), (cast.zoe.member.clone(), mia)];
+        let club = w.club().await;
+        let mia = w.owner.get(&format!("/people/{}", club.zoe.person)).await.ok().data()["guardians"][0]["id"].as_str().unwrap().to_owned();
+        let children = [(club.max.member.clone(), club.pat.clone()), (club.zoe.member.clone(), mia)];
         // One caller can access the whole club, the other only this team.
-        let actors = [w.owner.clone(), team_client(w, &cast.hawks, "orders:read orders:write").await];
-        let mut model = Model { w, actor: w.owner.clone(), team: cast.hawks.clone(), children, credit: [0, 0], dues: Vec::new(), expected_notifications: BTreeMap::new() };
+        let actors = [w.owner.clone(), team_client(w, &club.hawks, "orders:read orders:write").await];
+        let mut model = Model { w, actor: w.owner.clone(), team: club.hawks.clone(), children, credit: [0, 0], dues: Vec::new(), expected_notifications: BTreeMap::new() };
         let steps = steps().new_tree(&mut TestRunner::deterministic()).unwrap().current();
         for (number, step) in steps.iter().enumerate() {
             model.actor = actors[number % actors.len()].clone();

@@ -1,7 +1,7 @@
 //! Tests of the treasurer's pages for dues: charging with a preview, payments, refunds, waivers, reminders, and the
 //! payment settings.
 
-use testkit::{Browser, Cast, TestResponse, Value, World, both, json, seconds};
+use testkit::{Browser, TestClub, TestResponse, Value, World, both, json, seconds};
 use touchline::accounts::user::Role;
 
 use crate::admin_keys::between;
@@ -10,10 +10,10 @@ use crate::mail::DAY;
 
 pub(crate) const HOSTILE: &str = "\"><img src=x onerror=alert(1)><script>\u{202e}";
 
-pub(crate) async fn treasurer(w: &World) -> (Cast, Browser) {
-    let cast = w.cast().await;
-    let browser = w.browser(cast.admin.id).await;
-    (cast, browser)
+pub(crate) async fn treasurer(w: &World) -> (TestClub, Browser) {
+    let club = w.club().await;
+    let browser = w.browser(club.admin.id).await;
+    (club, browser)
 }
 
 /// The fields of the charge form. Those of `more` are added or replace others.
@@ -82,13 +82,13 @@ fn shows_amounts(page: TestResponse, due: &Value) -> TestResponse {
 
 both! {
     async fn charges_a_team_after_a_preview(w: &World) {
-        let (cast, mut browser) = treasurer(w).await;
-        let ben = w.add_member(&cast.hawks, json!({ "first_name": "Ben", "last_name": HOSTILE, "guardians": [{ "id": cast.pat }] })).await;
+        let (club, mut browser) = treasurer(w).await;
+        let ben = w.add_member(&club.hawks, json!({ "first_name": "Ben", "last_name": HOSTILE, "guardians": [{ "id": club.pat }] })).await;
         browser.get("/admin/dues").await.ok().shows("No dues yet");
         browser.get("/admin/dues/new").await.ok().shows("Choose a team.").shows("Otters");
-        browser.get(&format!("/admin/dues/new?team={}", cast.hawks)).await.ok().shows("Every player").shows("Zoe").shows("value=\"EUR\"");
+        browser.get(&format!("/admin/dues/new?team={}", club.hawks)).await.ok().shows("Every player").shows("Zoe").shows("value=\"EUR\"");
 
-        let fields = form(&cast.hawks, &[("title", HOSTILE), ("split", "equal"), ("installment_count", "3"), ("sibling_discount_bps", "25"),
+        let fields = form(&club.hawks, &[("title", HOSTILE), ("split", "equal"), ("installment_count", "3"), ("sibling_discount_bps", "25"),
             ("late_kind", "amount"), ("late_fee", "5"), ("note", "By transfer"), ("step", "preview")]);
         let preview = browser.post("/admin/dues/new", &fields).await.ok()
             .shows("Nobody has been charged yet").shows("4 members").shows("€375.00").shows("€33.34").shows("€25.00").shows("€5.00, added once").shows("Payer:");
@@ -108,8 +108,8 @@ both! {
         for due in dues {
             assert_eq!(installment_amounts(due, "amount").iter().sum::<i64>(), due["balance"].as_i64().unwrap());
         }
-        assert_eq!(installment_amounts(due_of(&cast.lia.person), "amount"), [3334, 3333, 3333]);
-        let siblings = [due_of(&cast.max.person), due_of(&ben.person)];
+        assert_eq!(installment_amounts(due_of(&club.lia.person), "amount"), [3334, 3333, 3333]);
+        let siblings = [due_of(&club.max.person), due_of(&ben.person)];
         let mut owed: Vec<_> = siblings.iter().map(|due| due["balance"].as_i64().unwrap()).collect();
         owed.sort_unstable();
         assert_eq!(owed, [7500, 10000]);
@@ -130,15 +130,15 @@ both! {
         refused.shows("submitted this form with different content");
         assert_eq!(w.count("due").await, 4);
         // A form without a preview is rejected.
-        let fields = form(&cast.hawks, &[("step", "charge")]);
+        let fields = form(&club.hawks, &[("step", "charge")]);
         assert_eq!(browser.post("/admin/dues/new", &fields).await.status, 400);
         assert_eq!(w.count("due").await, 4);
     }
 
     async fn rejects_a_charge_that_no_longer_matches_its_preview(w: &World) {
-        let (cast, mut browser) = treasurer(w).await;
-        let due = charge_member(w, &cast.hawks, &cast.max.member, json!({})).await;
-        let fields = form(&cast.hawks, &[("step", "preview")]);
+        let (club, mut browser) = treasurer(w).await;
+        let due = charge_member(w, &club.hawks, &club.max.member, json!({})).await;
+        let fields = form(&club.hawks, &[("step", "preview")]);
         let preview = browser.post("/admin/dues/new", &fields).await.ok();
         let count = w.count("due").await;
         // Meanwhile, somebody pays too much and gets credit.
@@ -150,16 +150,16 @@ both! {
         assert!(confirm(&mut browser, &preview).await.local_redirect().unwrap().ends_with("&done=charged"));
         // Meanwhile, somebody joins the team.
         let preview = browser.post("/admin/dues/new", &fields).await.ok();
-        w.add_member(&cast.hawks, json!({ "first_name": "Ben" })).await;
+        w.add_member(&club.hawks, json!({ "first_name": "Ben" })).await;
         assert_eq!(confirm(&mut browser, &preview).await.status, 422);
         assert_ledger_balanced(w).await;
     }
 
     async fn charges_selected_members_with_custom_due_dates_and_credit(w: &World) {
-        let (cast, mut browser) = treasurer(w).await;
-        let first = charge_member(w, &cast.hawks, &cast.max.member, json!({})).await;
+        let (club, mut browser) = treasurer(w).await;
+        let first = charge_member(w, &club.hawks, &club.max.member, json!({})).await;
         w.owner.post(&format!("/dues/{}/payments", first["id"].as_str().unwrap()), json!({ "amount": 12500, "method": "cash" })).await.created();
-        let fields = form(&cast.hawks, &[("who", "some"), ("member_ids", &cast.max.member), ("member_ids", &cast.zoe.member), ("category", "travel"),
+        let fields = form(&club.hawks, &[("who", "some"), ("member_ids", &club.max.member), ("member_ids", &club.zoe.member), ("category", "travel"),
             ("amount", "90"), ("split", "rows"), ("part_on_1", "2026-10-01"), ("part_amount_1", "30"), ("part_on_3", "2026-12-01"), ("part_amount_3", "51,00"),
             ("discount_kind", "percent"), ("discount", "10"), ("discount_reason", "Early"), ("late_kind", "percent"), ("late_fee", "12.5")]);
         let preview = browser.post("/admin/dues/new", &fields).await.ok().shows("€162.00").shows("Paid from credit").shows("€25.00").shows("12.5% of the overdue amount");
@@ -169,14 +169,14 @@ both! {
         browser.post("/admin/dues/new", &fields_to_change).await.ok().shows("value=\"51,00\"").shows("value=\"Early\"").shows("value=\"2026-12-01\"");
         assert_eq!(confirm(&mut browser, &preview).await.status, 303);
         let dues = w.owner.get("/dues?limit=2").await.ok();
-        let max = dues.data().as_array().unwrap().iter().find(|due| due["person_id"] == json!(cast.max.person)).unwrap().clone();
+        let max = dues.data().as_array().unwrap().iter().find(|due| due["person_id"] == json!(club.max.person)).unwrap().clone();
         assert_eq!((&max["paid"], &max["balance"], &max["category"], &max["discount_reason"]), (&json!(2500), &json!(5600), &json!("travel"), &json!("Early")));
         assert_eq!((installment_amounts(&max, "amount"), &max["late_fee"]["percent_bps"]), (vec![3000, 5100], &json!(1250)));
         assert_ledger_balanced(w).await;
     }
 
     async fn shows_errors_of_a_charge_beside_their_fields(w: &World) {
-        let (cast, mut browser) = treasurer(w).await;
+        let (club, mut browser) = treasurer(w).await;
         let part = |first: &'static str, second: &'static str| [("split", "rows"), ("part_on_1", "2026-10-01"), ("part_amount_1", first), ("part_on_2", "2026-11-01"), ("part_amount_2", second)];
         for (more, message) in [
             (vec![("amount", "-5")], "Enter an amount in EUR, such as 150.00."), (vec![("amount", "0")], "more than zero"), (vec![("amount", "0,00")], "more than zero"),
@@ -188,15 +188,15 @@ both! {
             (vec![("amount", "0.05"), ("split", "equal"), ("installment_count", "6")], "too small for this many installments"), (vec![("split", "rows")], "at least one due date"),
             (part("50", "49.99").to_vec(), "The installments add up to €99.99"), (part("0", "100").to_vec(), "Installment 1: The amount must be more than zero"), (part("100.00", "").to_vec(), "Installment 2: Enter an amount"),
             (vec![("split", "rows"), ("part_on_1", "2026-10-01"), ("part_amount_1", "50"), ("part_on_2", "2026-09-01"), ("part_amount_2", "50")], "after the one before it"),
-            (vec![("who", "some")], "Select at least one member"), (vec![("who", "some"), ("member_ids", "mem_x")], "is not on the team"), (vec![("who", "some"), ("member_ids", &cast.ole.member)], "This member is not on the team"),
+            (vec![("who", "some")], "Select at least one member"), (vec![("who", "some"), ("member_ids", "mem_x")], "is not on the team"), (vec![("who", "some"), ("member_ids", &club.ole.member)], "This member is not on the team"),
             (vec![("sibling_discount_bps", "100")], "less than 100"), (vec![("discount_kind", "amount"), ("discount", "100")], "must be less than the amount"), (vec![("late_kind", "percent"), ("late_fee", "101")], "at most 100"),
         ] {
-            let fields = form(&cast.hawks, &more);
+            let fields = form(&club.hawks, &more);
             let page = browser.post("/admin/dues/new", &fields).await;
             assert_eq!(page.status, 422, "{more:?}: {}", page.text);
             page.shows(message).shows("Nobody was charged");
         }
-        let page = browser.post("/admin/dues/new", &form(&cast.hawks, &[("amount", "x"), ("title", HOSTILE), ("note", HOSTILE)])).await;
+        let page = browser.post("/admin/dues/new", &form(&club.hawks, &[("amount", "x"), ("title", HOSTILE), ("note", HOSTILE)])).await;
         assert_eq!(page.status, 422);
         assert!(!page.text.contains("<img src=x") && page.text.contains("&#60;img src=x"));
         let theirs = w.stranger.post("/teams", json!({ "name": "Theirs" })).await.created();
@@ -206,8 +206,8 @@ both! {
     }
 
     async fn records_partial_payments_overpayments_and_refunds(w: &World) {
-        let (cast, mut browser) = treasurer(w).await;
-        let due = charge_member(w, &cast.hawks, &cast.max.member, json!({ "installment_count": 2 })).await;
+        let (club, mut browser) = treasurer(w).await;
+        let due = charge_member(w, &club.hawks, &club.max.member, json!({ "installment_count": 2 })).await;
         let base = format!("/admin/dues/{}", due["id"].as_str().unwrap());
         let pay = format!("{base}/payments/new");
         browser.get(&pay).await.ok().shows("value=\"100.00\"").shows(": €100.00.");
@@ -260,17 +260,17 @@ both! {
     }
 
     async fn edits_and_waives_a_due_and_sends_reminders(w: &World) {
-        let (cast, mut browser) = treasurer(w).await;
-        let due = charge_member(w, &cast.hawks, &cast.max.member, json!({ "late_fee": { "amount": 500 } })).await;
+        let (club, mut browser) = treasurer(w).await;
+        let due = charge_member(w, &club.hawks, &club.max.member, json!({ "late_fee": { "amount": 500 } })).await;
         let base = format!("/admin/dues/{}", due["id"].as_str().unwrap());
         let edit = format!("{base}/edit");
         browser.get(&edit).await.ok().shows("value=\"100.00\"").shows("value=\"2026-10-01\"").shows("Pat");
-        let fields = [("title", "Autumn fee"), ("category", "fee"), ("amount", "80"), ("due_on", "2026-11-01"), ("payer", cast.max.person.as_str()), ("late_kind", "none"), ("note", "Cash")];
+        let fields = [("title", "Autumn fee"), ("category", "fee"), ("amount", "80"), ("due_on", "2026-11-01"), ("payer", club.max.person.as_str()), ("late_kind", "none"), ("note", "Cash")];
         fill(&mut browser, &edit, &fields).await.redirects_to(&format!("{base}?done=saved"));
         let now = get_due(w, &due).await;
         assert_eq!((&now["title"], &now["category"], &now["balance"], &now["due_on"]), (&json!("Autumn fee"), &json!("fee"), &json!(8000), &json!("2026-11-01")));
-        assert_eq!((&now["payer_id"], &now["late_fee"], &now["note"]), (&json!(cast.max.person), &Value::Null, &json!("Cash")));
-        for (name, value, message) in [("amount", "0", "more than zero"), ("title", "", "Enter a title"), ("due_on", "x", "Enter a date"), ("payer", cast.kim.person.as_str(), "must be the member or one of their guardians"), ("payer", "x", "Choose who pays")] {
+        assert_eq!((&now["payer_id"], &now["late_fee"], &now["note"]), (&json!(club.max.person), &Value::Null, &json!("Cash")));
+        for (name, value, message) in [("amount", "0", "more than zero"), ("title", "", "Enter a title"), ("due_on", "x", "Enter a date"), ("payer", club.kim.person.as_str(), "must be the member or one of their guardians"), ("payer", "x", "Choose who pays")] {
             let fields: Vec<_> = fields.iter().map(|(known, default)| if *known == name { (name, value) } else { (*known, *default) }).collect();
             let page = fill(&mut browser, &edit, &fields).await;
             assert_eq!(page.status, 422, "{name}");
@@ -285,7 +285,7 @@ both! {
         let again: Vec<_> = fields.into_iter().chain([("version", version.as_str())]).collect();
         browser.post(&edit, &again).await.redirects_to(&format!("{base}?done=saved"));
         // The dates of installments can be changed, and their amounts follow the total.
-        let parts = charge_member(w, &cast.hawks, &cast.zoe.member, json!({ "installment_count": 2 })).await;
+        let parts = charge_member(w, &club.hawks, &club.zoe.member, json!({ "installment_count": 2 })).await;
         let edit_parts = format!("/admin/dues/{}/edit", parts["id"].as_str().unwrap());
         browser.get(&edit_parts).await.ok().shows("part_on_2");
         let fields = |first: &'static str| [("title", "Fee"), ("category", "fee"), ("amount", "200"), ("part_on_1", "2026-10-01"), ("part_amount_1", first), ("part_on_2", "2026-11-01"), ("part_amount_2", "50"), ("late_kind", "none")];
@@ -318,14 +318,14 @@ both! {
     }
 
     async fn reminds_overdue_payers_and_shows_the_same_statement_as_the_api(w: &World) {
-        let (cast, mut browser) = treasurer(w).await;
-        let first = charge_member(w, &cast.hawks, &cast.max.member, json!({ "installment_count": 2 })).await;
-        charge_member(w, &cast.otters, &cast.ole.member, json!({ "due_on": "2027-06-01" })).await;
-        charge_member(w, &cast.hawks, &cast.zoe.member, json!({ "currency": "JPY", "due_on": "2027-06-01" })).await;
+        let (club, mut browser) = treasurer(w).await;
+        let first = charge_member(w, &club.hawks, &club.max.member, json!({ "installment_count": 2 })).await;
+        charge_member(w, &club.otters, &club.ole.member, json!({ "due_on": "2027-06-01" })).await;
+        charge_member(w, &club.hawks, &club.zoe.member, json!({ "currency": "JPY", "due_on": "2027-06-01" })).await;
         browser.get("/admin/dues/remind").await.ok().shows("there are no reminders to send");
         w.owner.post(&format!("/dues/{}/payments", first["id"].as_str().unwrap()), json!({ "amount": 2000, "method": "cash" })).await.created();
         w.advance_clock(seconds(DAY * 40));
-        let mut browser2 = w.browser(cast.admin.id).await;
+        let mut browser2 = w.browser(club.admin.id).await;
         let browser = &mut browser2;
         browser.get("/admin/dues").await.ok().shows("Send reminders").shows("€180.00").shows("€30.00").shows("€20.00").shows("¥10,000");
         for (query, shows, hides) in [("status=overdue", "Max", "Zoe</bdi></a>"), ("status=partially_paid", "Max", "Zoe</bdi></a>"), ("q=zo", "Zoe", "Max</bdi></a>"), ("q=PAT", "Max", "Zoe</bdi></a>"), ("q=season", "Zoe", "nobody"),
@@ -333,11 +333,11 @@ both! {
             let page = browser.get(&format!("/admin/dues?{query}")).await.ok().shows(shows);
             assert!(!page.text.contains(hides), "{query}");
         }
-        browser.get(&format!("/admin/dues?team={}", cast.otters)).await.ok().shows("Ole");
+        browser.get(&format!("/admin/dues?team={}", club.otters)).await.ok().shows("Ole");
         // The totals are those of the selected family or team.
-        let page = browser.get(&format!("/admin/dues?payer={}", cast.pat)).await.ok().shows("Only dues with <bdi>Pat").shows("€80.00");
+        let page = browser.get(&format!("/admin/dues?payer={}", club.pat)).await.ok().shows("Only dues with <bdi>Pat").shows("€80.00");
         assert!(!page.text.contains("€180.00") && !page.text.contains('¥'));
-        let page = browser.get(&format!("/admin/dues?team={}", cast.hawks)).await.ok().shows("€80.00").shows("¥10,000");
+        let page = browser.get(&format!("/admin/dues?team={}", club.hawks)).await.ok().shows("€80.00").shows("¥10,000");
         assert!(!page.text.contains("€180.00"));
         for (file, first_column) in [("dues", "due_id,"), ("ledger", "movement_id,"), ("orders", "order_id,")] {
             let file = browser.get(&format!("/admin/exports/{file}.csv")).await.ok();
@@ -348,8 +348,8 @@ both! {
         browser.get("/admin/dues?done=reminded&dues=1&emails=1").await.ok().shows("1 reminder for 1 due will be sent when a mail server is set up.");
         browser.post("/admin/dues/remind", &[]).await.redirects_to("/admin/dues?done=reminded&dues=0&emails=0");
 
-        let statement = w.owner.get(&format!("/teams/{}/dues/statement", cast.hawks)).await.ok();
-        let page = browser.get(&format!("/admin/dues/teams/{}", cast.hawks)).await.ok().shows("Statement in EUR").shows("Statement in JPY").shows("Send reminders").shows("Pat");
+        let statement = w.owner.get(&format!("/teams/{}/dues/statement", club.hawks)).await.ok();
+        let page = browser.get(&format!("/admin/dues/teams/{}", club.hawks)).await.ok().shows("Statement in EUR").shows("Statement in JPY").shows("Send reminders").shows("Pat");
         for total in statement.data()["totals"].as_array().unwrap() {
             let formatted = |name: &str| {
                 let minor = total[name].as_i64().unwrap();
@@ -362,18 +362,18 @@ both! {
         // Overpayments and credit are shown only if there are any.
         assert!(!page.text.contains("Overpaid") && !page.text.contains("Waived"));
         w.owner.post(&format!("/dues/{}/payments", first["id"].as_str().unwrap()), json!({ "amount": 9000, "method": "cash" })).await.created();
-        browser.get(&format!("/admin/dues/teams/{}", cast.hawks)).await.ok().shows("Overpaid").shows("Current credit").shows(">10.00<").shows("pays other dues").shows(">110.00<");
-        browser.post(&format!("/admin/dues/teams/{}/remind", cast.hawks), &[]).await.redirects_to(&format!("/admin/dues/teams/{}?done=reminded&dues=0&emails=0", cast.hawks));
+        browser.get(&format!("/admin/dues/teams/{}", club.hawks)).await.ok().shows("Overpaid").shows("Current credit").shows(">10.00<").shows("pays other dues").shows(">110.00<");
+        browser.post(&format!("/admin/dues/teams/{}/remind", club.hawks), &[]).await.redirects_to(&format!("/admin/dues/teams/{}?done=reminded&dues=0&emails=0", club.hawks));
     }
 
     async fn edits_the_payment_settings(w: &World) {
         let admin = w.user(Role::Admin, "ana@harbour.example").await;
         let mut browser = w.browser(admin.id).await;
-        let page = "/admin/settings/money";
+        let page = "/admin/settings/payments";
         browser.get("/admin/settings").await.ok().shows(page);
         browser.get(page).await.ok().shows("value=\"EUR\"").shows("value=\"1, 7\"").shows("value=\"1, 14\"").shows("value=\"2\"").shows("Not enabled").shows("/docs/cards");
         let fields = [("currency", "jpy"), ("hold", "36"), ("unit", "hours"), ("before", "3 10"), ("on_day", "yes"), ("after", "")];
-        fill(&mut browser, page, &fields).await.redirects_to("/admin/settings/money?done=saved");
+        fill(&mut browser, page, &fields).await.redirects_to("/admin/settings/payments?done=saved");
         let now = w.owner.get("/payment_settings").await.ok();
         assert_eq!((&now.data()["currency"], &now.data()["unpaid_order_ttl_minutes"], &now.data()["reminder_days"]), (&json!("JPY"), &json!(2160), &json!([-10, -3, 0])));
         browser.get(page).await.ok().shows("value=\"JPY\"").shows("value=\"36\"").shows("value=\"3, 10\"").shows("value=\"yes\" checked");
@@ -390,7 +390,7 @@ both! {
             assert_eq!(stale.status, 422);
             stale.shows("Somebody else changed this");
         }
-        fill(&mut browser, page, &[("currency", "EUR"), ("hold", ""), ("unit", "days")]).await.redirects_to("/admin/settings/money?done=saved");
+        fill(&mut browser, page, &[("currency", "EUR"), ("hold", ""), ("unit", "days")]).await.redirects_to("/admin/settings/payments?done=saved");
         let now = w.owner.get("/payment_settings").await.ok();
         assert_eq!((&now.data()["unpaid_order_ttl_minutes"], &now.data()["reminder_days"]), (&Value::Null, &json!([])));
         let member = w.user(Role::Member, "mo@harbour.example").await;

@@ -9,13 +9,13 @@ use crate::mail::DAY;
 
 both! {
     async fn families_see_only_their_own_dues(w: &World) {
-        let (cast, _) = treasurer(w).await;
-        let ben = w.add_member(&cast.otters, json!({ "first_name": "Ben", "last_name": HOSTILE, "guardians": [{ "id": cast.pat }] })).await;
-        let mut parent = w.browser(cast.parent.id).await;
+        let (club, _) = treasurer(w).await;
+        let ben = w.add_member(&club.otters, json!({ "first_name": "Ben", "last_name": HOSTILE, "guardians": [{ "id": club.pat }] })).await;
+        let mut parent = w.browser(club.parent.id).await;
         parent.get("/dues").await.ok().shows("You owe nothing").shows("aria-current=\"page\"");
-        let max = charge_member(w, &cast.hawks, &cast.max.member, json!({ "installment_count": 2, "due_on": "2026-10-01", "note": "IBAN <b>12</b>" })).await;
-        let own = charge_member(w, &cast.otters, &ben.member, json!({ "title": HOSTILE, "due_on": "2027-01-01" })).await;
-        let zoe = charge_member(w, &cast.hawks, &cast.zoe.member, json!({ "title": "Somebody else’s" })).await;
+        let max = charge_member(w, &club.hawks, &club.max.member, json!({ "installment_count": 2, "due_on": "2026-10-01", "note": "IBAN <b>12</b>" })).await;
+        let own = charge_member(w, &club.otters, &ben.member, json!({ "title": HOSTILE, "due_on": "2027-01-01" })).await;
+        let zoe = charge_member(w, &club.hawks, &club.zoe.member, json!({ "title": "Somebody else’s" })).await;
         let path = |due: &testkit::Value, below: &str| format!("/dues/{}{below}", due["id"].as_str().unwrap());
 
         let page = parent.get("/dues").await.ok().shows("You owe €200.00").shows("Next payment: <b>€50.00</b>, due on 1 Oct 2026.").shows("Max").shows("</bdi>, <bdi>Max");
@@ -28,7 +28,7 @@ both! {
         }
         assert_eq!(parent.post(&path(&zoe, "/pay"), &[]).await.status, 404);
         assert_eq!(parent.post(&path(&max, "/pay"), &[]).await.status, 409, "cards are not taken");
-        assert_eq!(parent.get(&format!("/dues/teams/{}", cast.hawks)).await.status, 403);
+        assert_eq!(parent.get(&format!("/dues/teams/{}", club.hawks)).await.status, 403);
         assert_eq!(parent.get(&format!("/dues/teams/{}", w.stranger.post("/teams", json!({ "name": "Theirs" })).await.created().id())).await.status, 404);
 
         let paid = w.owner.post(&path(&max, "/payments"), json!({ "amount": 11000, "method": "bank_transfer", "reference": "Statement 12" })).await.created();
@@ -39,39 +39,39 @@ both! {
         parent.get(&path(&max, "/receipt")).await.ok().shows("Refunded").shows("€100.00");
 
         w.advance_clock(seconds(DAY * 60));
-        let mut parent = w.browser(cast.parent.id).await;
+        let mut parent = w.browser(club.parent.id).await;
         parent.get("/dues").await.ok().shows("overdue").shows("Overdue");
-        let mut outsider = w.browser(cast.outsider.id).await;
+        let mut outsider = w.browser(club.outsider.id).await;
         outsider.get("/dues").await.ok().shows("You owe nothing");
         assert_eq!(outsider.get(&path(&max, "")).await.status, 404);
-        let mut player = w.browser(cast.player.id).await;
+        let mut player = w.browser(club.player.id).await;
         player.get("/dues").await.ok().shows("You owe nothing");
         assert_eq!(player.get(&path(&max, "")).await.status, 404);
         // An admin can open any family's due, but it isn't listed among their own.
-        w.browser(cast.admin.id).await.get("/dues").await.ok().shows("You owe nothing");
-        w.browser(cast.admin.id).await.get(&path(&max, "")).await.ok();
+        w.browser(club.admin.id).await.get("/dues").await.ok().shows("You owe nothing");
+        w.browser(club.admin.id).await.get(&path(&max, "")).await.ok();
     }
 
     async fn coaches_see_the_statement_of_their_own_teams(w: &World) {
-        let (cast, _) = treasurer(w).await;
-        charge_member(w, &cast.hawks, &cast.max.member, json!({})).await;
-        charge_member(w, &cast.otters, &cast.ole.member, json!({ "amount": 7777 })).await;
-        let mut coach = w.browser(cast.coach.id).await;
-        let page = coach.get("/dues").await.ok().shows("Teams you manage").shows(&format!("/dues/teams/{}", cast.hawks)).shows("You owe nothing");
-        assert!(!page.text.contains(&cast.otters) && !page.text_without_csrf().contains("Max"));
-        let page = coach.get(&format!("/dues/teams/{}", cast.hawks)).await.ok().shows("Statement of Hawks").shows("Pat").shows("100.00");
+        let (club, _) = treasurer(w).await;
+        charge_member(w, &club.hawks, &club.max.member, json!({})).await;
+        charge_member(w, &club.otters, &club.ole.member, json!({ "amount": 7777 })).await;
+        let mut coach = w.browser(club.coach.id).await;
+        let page = coach.get("/dues").await.ok().shows("Teams you manage").shows(&format!("/dues/teams/{}", club.hawks)).shows("You owe nothing");
+        assert!(!page.text.contains(&club.otters) && !page.text_without_csrf().contains("Max"));
+        let page = coach.get(&format!("/dues/teams/{}", club.hawks)).await.ok().shows("Statement of Hawks").shows("Pat").shows("100.00");
         assert!(!page.text.contains("/admin/dues") && !page.text.contains("77.77"));
-        assert_eq!(coach.get(&format!("/dues/teams/{}", cast.otters)).await.status, 404);
-        assert_eq!(coach.get(&format!("/admin/dues/teams/{}", cast.hawks)).await.status, 403);
+        assert_eq!(coach.get(&format!("/dues/teams/{}", club.otters)).await.status, 404);
+        assert_eq!(coach.get(&format!("/admin/dues/teams/{}", club.hawks)).await.status, 403);
         assert_eq!(coach.get("/admin/dues").await.status, 403);
     }
 
     async fn pays_a_due_by_card(w: &World) {
-        let (cast, _) = treasurer(w).await;
-        let due = charge_member(w, &cast.hawks, &cast.max.member, json!({ "installment_count": 2 })).await;
-        let other = charge_member(w, &cast.hawks, &cast.zoe.member, json!({})).await;
+        let (club, _) = treasurer(w).await;
+        let due = charge_member(w, &club.hawks, &club.max.member, json!({ "installment_count": 2 })).await;
+        let other = charge_member(w, &club.hawks, &club.zoe.member, json!({})).await;
         let fixture = CardFixture::start(w).await;
-        let home = w.browser(cast.parent.id).await;
+        let home = w.browser(club.parent.id).await;
         let mut parent = testkit::Browser::new(fixture.node.address).with_cookie(home.cookie.clone());
         let path = format!("/dues/{}", due["id"].as_str().unwrap());
         parent.get("/dues").await.ok().shows("by card");
@@ -94,7 +94,7 @@ both! {
         let now = get_due(w, &due).await;
         assert_eq!((&now["paid"], &now["balance"]), (&json!(5000), &json!(5000)));
         parent.get(&path).await.ok().shows("Open balance: €50.00").shows("Card").shows("Pay €50.00 by card");
-        let mut admin = testkit::Browser::new(fixture.node.address).with_cookie(w.browser(cast.admin.id).await.cookie.clone());
-        admin.get("/admin/settings/money").await.ok().shows("Enabled").shows("/stripe/webhook");
+        let mut admin = testkit::Browser::new(fixture.node.address).with_cookie(w.browser(club.admin.id).await.cookie.clone());
+        admin.get("/admin/settings/payments").await.ok().shows("Enabled").shows("/stripe/webhook");
     }
 }

@@ -14,7 +14,7 @@ const HOUR: u64 = 3600;
 async fn emails(w: &World, due: &Value) -> Vec<Value> {
     let id = due["id"].as_str().unwrap();
     w.owner
-        .get(&format!("/emails?about={id}&order=asc"))
+        .get(&format!("/emails?related_id={id}&order=asc"))
         .await
         .ok()
         .data()
@@ -33,10 +33,10 @@ async fn schedule(w: &World, days: &[i64]) {
 
 both! {
     async fn sends_scheduled_reminders_once(w: &World) {
-        let cast = w.cast().await;
-        w.owner.patch(&format!("/teams/{}", cast.hawks), json!({ "timezone": "Europe/Lisbon" })).await.ok();
+        let club = w.club().await;
+        w.owner.patch(&format!("/teams/{}", club.hawks), json!({ "timezone": "Europe/Lisbon" })).await.ok();
         schedule(w, &[-7, 1]).await;
-        let due = charge_member(w, &cast.hawks, &cast.max.member, json!({ "due_on": "2026-09-15", "installment_count": 2, "note": "IBAN PT50" })).await;
+        let due = charge_member(w, &club.hawks, &club.max.member, json!({ "due_on": "2026-09-15", "installment_count": 2, "note": "IBAN PT50" })).await;
         let other = w.node(|_| {}).await;
         let remind_on_both_nodes = async || {
             tokio::join!(jobs::send_dues_reminders(&w.node.app), jobs::send_dues_reminders(&other.app));
@@ -52,7 +52,7 @@ both! {
         remind_on_both_nodes().await;
         let sent = emails(w, &due).await;
         assert_eq!(sent.len(), 1);
-        assert_eq!((&sent[0]["to_address"], &sent[0]["person_id"]), (&json!("pat@example.org"), &json!(cast.pat)));
+        assert_eq!((&sent[0]["to_address"], &sent[0]["person_id"]), (&json!("pat@example.org"), &json!(club.pat)));
         let text = sent[0]["body_text"].as_str().unwrap();
         for part in ["Hello Pat", "Max", "Season fee", "€50.00 is due on 15 Sep 2026", "Open balance: €100.00", "IBAN PT50"] {
             assert!(text.contains(part), "{part}: {text}");
@@ -76,13 +76,13 @@ both! {
     }
 
     async fn reminds_a_paying_minor_together_with_their_guardians(w: &World) {
-        let cast = w.cast().await;
+        let club = w.club().await;
         let guardians = json!([{ "first_name": "Gil", "email": "gil@example.org" },
             { "first_name": "Gus", "email": "gus@example.org", "receives_messages": false }]);
         let body = json!({ "first_name": "Tom", "birth_date": "2012-01-01", "email": "tom@example.org", "guardians": guardians });
-        let tom = w.owner.post(&format!("/teams/{}/roster", cast.hawks), body).await.created();
+        let tom = w.owner.post(&format!("/teams/{}/roster", club.hawks), body).await.created();
         let payer = json!({ "payer": tom.data()["person_id"] });
-        let due = charge_member(w, &cast.hawks, tom.id(), payer).await;
+        let due = charge_member(w, &club.hawks, tom.id(), payer).await;
         w.owner.post(&due_path(&due, "/remind"), json!({})).await;
         let sent = emails(w, &due).await;
         let mut recipients: Vec<_> = sent.iter().map(|email| email["to_address"].as_str().unwrap()).collect();
@@ -91,9 +91,9 @@ both! {
     }
 
     async fn changing_a_due_replaces_its_queued_reminder(w: &World) {
-        let cast = w.cast().await;
+        let club = w.club().await;
         schedule(w, &[-7]).await;
-        let due = charge_member(w, &cast.hawks, &cast.max.member, json!({ "due_on": "2026-09-15" })).await;
+        let due = charge_member(w, &club.hawks, &club.max.member, json!({ "due_on": "2026-09-15" })).await;
         w.advance_clock(seconds(4 * DAY));
         jobs::send_dues_reminders(&w.node.app).await;
         assert_eq!(statuses(w, &due).await, ["pending"]);
@@ -106,9 +106,9 @@ both! {
     }
 
     async fn after_a_partial_payment_only_manual_reminders_are_sent(w: &World) {
-        let cast = w.cast().await;
+        let club = w.club().await;
         schedule(w, &[-7]).await;
-        let due = charge_member(w, &cast.hawks, &cast.max.member, json!({ "due_on": "2026-09-15" })).await;
+        let due = charge_member(w, &club.hawks, &club.max.member, json!({ "due_on": "2026-09-15" })).await;
         w.advance_clock(seconds(4 * DAY));
         jobs::send_dues_reminders(&w.node.app).await;
         pay(w, &due, 1).await.created();
@@ -125,14 +125,14 @@ both! {
     }
 
     async fn skips_payers_without_an_email_address(w: &World) {
-        let cast = w.cast().await;
+        let club = w.club().await;
         schedule(w, &[0]).await;
         let guardians = json!([{ "first_name": "Una" }, { "first_name": "Eva", "email": "eva@example.org" }, { "first_name": "Ivo", "email": "ivo@example.org", "receives_messages": false }]);
-        let kid = w.add_member(&cast.hawks, json!({ "first_name": "Kid", "guardians": guardians })).await;
-        let loner = w.add_member(&cast.hawks, json!({ "first_name": "Loner" })).await;
-        let (first, second) = (charge_member(w, &cast.hawks, &kid.member, json!({ "due_on": "2026-09-06" })).await, charge_member(w, &cast.hawks, &loner.member, json!({ "due_on": "2026-09-06" })).await);
+        let kid = w.add_member(&club.hawks, json!({ "first_name": "Kid", "guardians": guardians })).await;
+        let loner = w.add_member(&club.hawks, json!({ "first_name": "Loner" })).await;
+        let (first, second) = (charge_member(w, &club.hawks, &kid.member, json!({ "due_on": "2026-09-06" })).await, charge_member(w, &club.hawks, &loner.member, json!({ "due_on": "2026-09-06" })).await);
         // Nobody is reminded on the day they were charged, nor of dates long past.
-        let (today, past) = (charge_member(w, &cast.hawks, &kid.member, json!({ "due_on": "2026-09-05" })).await, charge_member(w, &cast.hawks, &kid.member, json!({ "due_on": "2026-08-05" })).await);
+        let (today, past) = (charge_member(w, &club.hawks, &kid.member, json!({ "due_on": "2026-09-05" })).await, charge_member(w, &club.hawks, &kid.member, json!({ "due_on": "2026-08-05" })).await);
         jobs::send_dues_reminders(&w.node.app).await;
         w.advance_clock(seconds(DAY));
         jobs::send_dues_reminders(&w.node.app).await;
@@ -152,20 +152,20 @@ both! {
     }
 
     async fn manual_reminders_are_limited_to_one_per_hour(w: &World) {
-        let cast = w.cast().await;
-        let soon = charge_member(w, &cast.hawks, &cast.max.member, json!({ "due_on": "2026-09-10" })).await;
-        let later = charge_member(w, &cast.hawks, &cast.zoe.member, json!({})).await;
-        let paid = charge_member(w, &cast.hawks, &cast.lia.member, json!({ "due_on": "2026-09-10" })).await;
+        let club = w.club().await;
+        let soon = charge_member(w, &club.hawks, &club.max.member, json!({ "due_on": "2026-09-10" })).await;
+        let later = charge_member(w, &club.hawks, &club.zoe.member, json!({})).await;
+        let paid = charge_member(w, &club.hawks, &club.lia.member, json!({ "due_on": "2026-09-10" })).await;
         pay(w, &paid, 10000).await.created();
-        let remind_team = async || w.owner.post("/dues/remind", json!({ "team_id": cast.hawks })).await;
+        let remind_team = async || w.owner.post("/dues/remind", json!({ "team_id": club.hawks })).await;
         let reminded = remind_team().await;
-        assert_eq!((reminded.status, reminded.data()), (202, &json!({ "object": "reminders", "team_id": cast.hawks, "due_ids": [soon["id"]], "emails": 1 })));
+        assert_eq!((reminded.status, reminded.data()), (202, &json!({ "object": "reminders", "team_id": club.hawks, "due_ids": [soon["id"]], "emails": 1 })));
         assert_eq!(remind_team().await.data()["due_ids"], json!([]));
-        w.owner.post(&due_path(&soon, "/remind"), json!({})).await.refused(409, "invalid_state");
-        w.owner.post(&due_path(&paid, "/remind"), json!({})).await.refused(409, "invalid_state");
+        w.owner.post(&due_path(&soon, "/remind"), json!({})).await.assert_problem(409, "invalid_state");
+        w.owner.post(&due_path(&paid, "/remind"), json!({})).await.assert_problem(409, "invalid_state");
         assert_eq!(w.owner.post(&due_path(&later, "/remind"), json!({})).await.data()["emails"], 1);
         w.advance_clock(seconds(HOUR - 1));
-        w.owner.post(&due_path(&soon, "/remind"), json!({})).await.refused(409, "invalid_state");
+        w.owner.post(&due_path(&soon, "/remind"), json!({})).await.assert_problem(409, "invalid_state");
         w.advance_clock(seconds(1));
         assert_eq!(w.owner.post(&due_path(&soon, "/remind"), json!({})).await.status, 202);
         assert_eq!(emails(w, &soon).await.len(), 2);
@@ -176,15 +176,15 @@ both! {
         w.advance_clock(seconds(11 * HOUR));
         jobs::send_dues_reminders(&w.node.app).await;
         assert_eq!(emails(w, &soon).await.len(), 3);
-        w.owner.post("/dues/remind", json!({})).await.refused(422, "validation_failed");
+        w.owner.post("/dues/remind", json!({})).await.assert_problem(422, "validation_failed");
     }
 
     async fn a_late_fee_is_added_once(w: &World) {
-        let cast = w.cast().await;
-        let fixed = charge_member(w, &cast.hawks, &cast.max.member, json!({ "due_on": "2026-09-10", "late_fee": { "amount": 700 } })).await;
-        let part = charge_member(w, &cast.hawks, &cast.zoe.member, json!({ "due_on": "2026-09-10", "installment_count": 2, "late_fee": { "percent_bps": 1000 } })).await;
-        let none = charge_member(w, &cast.hawks, &cast.zoe.member, json!({ "due_on": "2026-09-10" })).await;
-        let paid = charge_member(w, &cast.hawks, &cast.lia.member, json!({ "due_on": "2026-09-10", "late_fee": { "amount": 700 } })).await;
+        let club = w.club().await;
+        let fixed = charge_member(w, &club.hawks, &club.max.member, json!({ "due_on": "2026-09-10", "late_fee": { "amount": 700 } })).await;
+        let part = charge_member(w, &club.hawks, &club.zoe.member, json!({ "due_on": "2026-09-10", "installment_count": 2, "late_fee": { "percent_bps": 1000 } })).await;
+        let none = charge_member(w, &club.hawks, &club.zoe.member, json!({ "due_on": "2026-09-10" })).await;
+        let paid = charge_member(w, &club.hawks, &club.lia.member, json!({ "due_on": "2026-09-10", "late_fee": { "amount": 700 } })).await;
         pay(w, &paid, 10000).await.created();
         pay(w, &part, 1000).await.created();
         let other = w.node(|_| {}).await;
@@ -205,9 +205,9 @@ both! {
             assert_eq!(get_due(w, one).await["late_fee_charged"], 0);
         }
         assert_eq!(notification_count(w, "dues.updated").await, 2);
-        w.owner.patch(&due_path(&fixed, ""), json!({ "late_fee": { "amount": 1 } })).await.refused(409, "invalid_state");
+        w.owner.patch(&due_path(&fixed, ""), json!({ "late_fee": { "amount": 1 } })).await.assert_problem(409, "invalid_state");
         assert_ledger_balanced(w).await;
-        let statement = w.owner.get(&format!("/teams/{}/dues/statement", cast.hawks)).await.ok();
+        let statement = w.owner.get(&format!("/teams/{}/dues/statement", club.hawks)).await.ok();
         let total = &statement.data()["totals"][0];
         assert_eq!((&total["late_fees"], &total["overdue"], &total["outstanding"]), (&json!(1100), &json!(10700 + 4000 + 10000), &json!(10700 + 9400 + 10000)));
         // Payments cover the installments first and the late fee last.

@@ -123,11 +123,11 @@ both! {
         w.owner.patch(&path(0), json!({ "title": "All", "apply_to": "all", "override_exceptions": true })).await.ok();
         assert_eq!(field_values(&w.owner.get(&all).await.ok(), "title"), ["All"; 4]);
         w.owner.post(&format!("{}/cancel", path(2)), json!({ "reason": "Rain", "apply_to": "following" })).await.ok();
-        w.owner.post(&format!("{}/cancel", path(3)), json!({})).await.refused(409, "invalid_state");
+        w.owner.post(&format!("{}/cancel", path(3)), json!({})).await.assert_problem(409, "invalid_state");
         assert_eq!(field_values(&w.owner.get(&all).await.ok(), "status"), ["scheduled", "scheduled", "cancelled", "cancelled"]);
-        w.owner.patch(&path(3), json!({ "title": "X" })).await.refused(409, "invalid_state");
+        w.owner.patch(&path(3), json!({ "title": "X" })).await.assert_problem(409, "invalid_state");
         // Cancelled events cannot be deleted and stay visible.
-        w.owner.delete(&path(2)).await.refused(409, "invalid_state");
+        w.owner.delete(&path(2)).await.assert_problem(409, "invalid_state");
         w.owner.send("DELETE", &format!("{}?apply_to=all", path(0)), None).await.ok();
         assert_eq!(field_values(&w.owner.get(&all).await.ok(), "status"), ["cancelled", "cancelled"]);
     }
@@ -160,11 +160,11 @@ both! {
         assert!(text.text.contains(&format!("UID:{}@touchline\r\n", event.id())), "{}", text.text);
         assert!(text.text.contains("DTSTART;TZID=Europe/Lisbon:20261020T183000\r\n"), "{}", text.text);
         let tag = text.header("etag").unwrap();
-        assert_eq!(w.nobody.with("If-None-Match", tag).get(path).await.status, 304);
+        assert_eq!(w.nobody.with_header("If-None-Match", tag).get(path).await.status, 304);
         w.owner.post(&event_path(&event, "/cancel"), json!({})).await.ok();
-        let text = w.nobody.with("If-None-Match", tag).get(path).await.ok();
+        let text = w.nobody.with_header("If-None-Match", tag).get(path).await.ok();
         assert!(text.text.contains("STATUS:CANCELLED\r\n") && text.text.contains("SEQUENCE:1\r\n"));
         w.owner.delete(&format!("/calendar_feeds/{}", feed.id())).await.ok();
-        w.nobody.get(path).await.refused(404, "not_found");
+        w.nobody.get(path).await.assert_problem(404, "not_found");
     }
 }

@@ -14,14 +14,14 @@ both! {
             "timezone": "Mars/Olympus", "all_day": "yes", "arrival_minutes": 601, "location_id": "x", "opponent": ["a"], "home_away": "inside",
             "uniform": "u\u{0}", "notes": "n".repeat(10_001), "rsvp_enabled": 1, "rsvp_deadline": "", "capacity": 0,
             "duties": [{ "slots": 0 }, 5], "recurrence": 7, "external_id": "", "metadata": { "a": 1 } });
-        let refused = w.owner.post("/events", wrong).await.refused(422, "validation_failed");
+        let refused = w.owner.post("/events", wrong).await.assert_problem(422, "validation_failed");
         let pointers = refused.pointers();
         for pointer in ["/team_id", "/type", "/title", "/starts_at", "/ends_at", "/timezone", "/all_day", "/arrival_minutes", "/location_id", "/opponent",
             "/home_away", "/uniform", "/notes", "/rsvp_enabled", "/rsvp_deadline", "/capacity", "/duties/0/name", "/duties/0/slots", "/recurrence"] {
             assert!(pointers.contains(&pointer), "{pointer} is not among {pointers:?}");
         }
-        assert_eq!(w.owner.post("/events", json!({})).await.refused(422, "validation_failed").pointers(), ["/team_id", "/type", "/starts_at"]);
-        w.owner.post("/events", with(practice(&team, "2026-09-10T18:00", "2026-09-10T19:00"), json!({ "place": 1 }))).await.refused(400, "invalid_parameter");
+        assert_eq!(w.owner.post("/events", json!({})).await.assert_problem(422, "validation_failed").pointers(), ["/team_id", "/type", "/starts_at"]);
+        w.owner.post("/events", with(practice(&team, "2026-09-10T18:00", "2026-09-10T19:00"), json!({ "place": 1 }))).await.assert_problem(400, "invalid_parameter");
         assert_eq!(w.count("event").await, 0);
     }
 
@@ -29,7 +29,7 @@ both! {
         let team = hawks(w).await;
         let faults = async |start: &str, end: &str| {
             let body = practice(&team, start, end);
-            let refused = w.owner.post("/events", body).await.refused(422, "validation_failed");
+            let refused = w.owner.post("/events", body).await.assert_problem(422, "validation_failed");
             let fault = &refused.body["errors"][0];
             format!("{} {}", fault["pointer"].as_str().unwrap(), fault["code"].as_str().unwrap())
         };
@@ -47,7 +47,7 @@ both! {
             assert_eq!(faults(text, "2026-09-10T19:00").await, "/starts_at invalid_time", "{text}");
         }
         let late = with(practice(&team, "2026-09-10T18:00", "2026-09-10T19:00"), json!({ "rsvp_deadline": "2026-09-10T19:01" }));
-        assert_eq!(w.owner.post("/events", late).await.refused(422, "validation_failed").pointers(), ["/rsvp_deadline"]);
+        assert_eq!(w.owner.post("/events", late).await.assert_problem(422, "validation_failed").pointers(), ["/rsvp_deadline"]);
         assert_eq!(w.count("event").await, 0);
         // An offset selects one of the two hours. February 29 exists in 2028.
         let with_offsets = w.owner.post("/events", practice(&team, "2026-10-25T01:30+01:00", "2026-10-25T01:30+00:00")).await.created();
@@ -56,7 +56,7 @@ both! {
         let leap = w.owner.post("/events", practice(&team, "2028-02-29T18:00", "2028-02-29T19:00")).await.created();
         assert_eq!(leap.data()["starts_local"], "2028-02-29T18:00:00");
         let moved = w.owner.patch(&event_path(&leap, ""), json!({ "starts_at": "2026-10-25T01:30" })).await;
-        assert_eq!(moved.refused(422, "validation_failed").pointers(), ["/starts_at"]);
+        assert_eq!(moved.assert_problem(422, "validation_failed").pointers(), ["/starts_at"]);
     }
 
     async fn stores_text_in_any_script_unchanged(w: &World) {
@@ -71,7 +71,7 @@ both! {
         let notifications = notifications_of(w, "event.created").await;
         assert_eq!(notifications[0]["data"]["object"]["title"], more["title"]);
         let longer = json!({ "notes": notes.clone() + "x" });
-        assert_eq!(w.owner.patch(&event_path(&event, ""), longer).await.refused(422, "validation_failed").pointers(), ["/notes"]);
+        assert_eq!(w.owner.patch(&event_path(&event, ""), longer).await.assert_problem(422, "validation_failed").pointers(), ["/notes"]);
     }
 
     async fn changes_clears_postpones_and_cancels_an_event(w: &World) {
@@ -88,26 +88,26 @@ both! {
         }
         assert_eq!((&after.data()["title"], &after.data()["duties"], &after.data()["metadata"]), (&json!("Game"), &json!([]), &json!({})));
         for required in ["type", "starts_at", "ends_at", "all_day", "rsvp_enabled"] {
-            let refused = w.owner.patch(&event_path(&event, ""), json!({ required: null })).await.refused(422, "validation_failed");
+            let refused = w.owner.patch(&event_path(&event, ""), json!({ required: null })).await.assert_problem(422, "validation_failed");
             assert_eq!(refused.pointers(), [format!("/{required}")]);
         }
         let previous = &notifications_of(w, "event.updated").await[0]["data"]["previous"];
         assert_eq!((&previous["capacity"], &previous["opponent"], previous.get("starts_at")), (&json!(3), &json!("Owls"), None));
         let postponed = w.owner.send("POST", &event_path(&event, "/postpone"), None).await.ok();
         assert_eq!(postponed.data()["status"], "postponed");
-        w.owner.send("POST", &event_path(&event, "/postpone"), None).await.refused(409, "invalid_state");
+        w.owner.send("POST", &event_path(&event, "/postpone"), None).await.assert_problem(409, "invalid_state");
         let again = w.owner.patch(&event_path(&event, ""), json!({ "starts_at": "2026-09-17T18:00" })).await.ok();
         assert_eq!((&again.data()["status"], &again.data()["ends_local"]), (&json!("scheduled"), &json!("2026-09-17T19:00:00")));
         let body = json!({ "reason": "Rain" });
         let cancelled = w.owner.post(&event_path(&event, "/cancel"), body.clone()).await.ok();
         assert_eq!((&cancelled.data()["status"], &cancelled.data()["cancelled_at"]), (&json!("cancelled"), &json!("2026-09-05T10:00:00.000000Z")));
-        w.owner.post(&event_path(&event, "/cancel"), body).await.refused(409, "invalid_state");
+        w.owner.post(&event_path(&event, "/cancel"), body).await.assert_problem(409, "invalid_state");
         for (method, below) in [("POST", "/postpone"), ("PATCH", "")] {
-            w.owner.send(method, &event_path(&event, below), Some("{}")).await.refused(409, "invalid_state");
+            w.owner.send(method, &event_path(&event, below), Some("{}")).await.assert_problem(409, "invalid_state");
         }
         assert_eq!(field_texts(&w.owner.get("/events").await.ok(), "status"), ["cancelled"]);
         let long = json!({ "reason": "r".repeat(501) });
-        assert_eq!(w.owner.post(&event_path(&event, "/cancel"), long).await.refused(422, "validation_failed").pointers(), ["/reason"]);
+        assert_eq!(w.owner.post(&event_path(&event, "/cancel"), long).await.assert_problem(422, "validation_failed").pointers(), ["/reason"]);
         let notifications = notifications_of(w, "event.cancelled").await;
         assert_eq!((&notifications[0]["data"]["previous"]["status"], &notifications[0]["data"]["object"]["cancel_reason"]), (&json!("scheduled"), &json!("Rain")));
     }
@@ -116,13 +116,13 @@ both! {
         let team = hawks(w).await;
         let body = with(practice(&team, "2026-09-10T18:00", "2026-09-10T19:00"), json!({ "external_id": "x" }));
         let event = w.owner.post("/events", body.clone()).await.created();
-        assert_eq!(w.owner.post("/events", body).await.refused(409, "taken").pointers(), ["/external_id"]);
+        assert_eq!(w.owner.post("/events", body).await.assert_problem(409, "taken").pointers(), ["/external_id"]);
         assert_eq!(field_texts(&w.owner.get("/events?external_id=x").await.ok(), "id"), [event.id()]);
         w.owner.delete(&format!("/teams/{team}")).await.ok();
-        w.owner.post("/events", practice(&team, "2026-09-10T18:00", "2026-09-10T19:00")).await.refused(409, "invalid_state");
+        w.owner.post("/events", practice(&team, "2026-09-10T18:00", "2026-09-10T19:00")).await.assert_problem(409, "invalid_state");
         let foreign = w.stranger.post("/teams", json!({ "name": "Foreign" })).await.created().id().to_owned();
         let refused = w.owner.post("/events", practice(&foreign, "2026-09-10T18:00", "2026-09-10T19:00")).await;
-        assert_eq!(refused.refused(422, "validation_failed").pointers(), ["/team_id"]);
+        assert_eq!(refused.assert_problem(422, "validation_failed").pointers(), ["/team_id"]);
         assert_eq!(w.owner.get(&format!("/events?team_id={foreign}")).await.ok().data(), &json!([]));
     }
 }
@@ -139,13 +139,13 @@ both! {
         assert_eq!(pitch.header("location"), Some(format!("/api/public/v1{path}").as_str()));
         assert_eq!(w.owner.get("/locations?q=PITCH").await.ok().names(), ["Lower Pitch ⚽"]);
         assert_eq!(w.owner.get("/locations?external_id=p1").await.ok().names().len(), 1);
-        assert_eq!(w.owner.post("/locations", json!({ "name": "B", "external_id": "p1" })).await.refused(409, "taken").pointers(), ["/external_id"]);
-        let alone = w.owner.patch(&path, json!({ "latitude": null })).await.refused(422, "validation_failed");
+        assert_eq!(w.owner.post("/locations", json!({ "name": "B", "external_id": "p1" })).await.assert_problem(409, "taken").pointers(), ["/external_id"]);
+        let alone = w.owner.patch(&path, json!({ "latitude": null })).await.assert_problem(422, "validation_failed");
         assert_eq!(alone.pointers(), ["/latitude"]);
         let cleared = w.owner.patch(&path, json!({ "latitude": null, "longitude": null, "notes": null })).await.ok();
         assert_eq!((&cleared.data()["latitude"], &cleared.data()["version"]), (&json!(null), &json!(2)));
         let wrong = json!({ "name": " ", "latitude": 90.1, "longitude": "x", "url": "javascript:alert(1)", "address": "a".repeat(501) });
-        let refused = w.owner.post("/locations", wrong).await.refused(422, "validation_failed");
+        let refused = w.owner.post("/locations", wrong).await.assert_problem(422, "validation_failed");
         assert_eq!(refused.pointers(), ["/name", "/address", "/latitude", "/longitude", "/url"]);
         let team = hawks(w).await;
         let game = with(practice(&team, "2026-09-10T18:00", "2026-09-10T19:00"), json!({ "location_id": pitch.id() }));
@@ -155,15 +155,15 @@ both! {
         assert_eq!(w.owner.get(&event_path(&event, "")).await.ok().data()["location"]["name"], "Upper Pitch");
         assert_eq!(field_values(&w.owner.get(&format!("/events?location_id={}", pitch.id())).await.ok(), "id").len(), 1);
         w.owner.delete(&path).await.ok();
-        w.owner.delete(&path).await.refused(409, "invalid_state");
-        w.owner.patch(&path, json!({ "name": "x" })).await.refused(409, "invalid_state");
+        w.owner.delete(&path).await.assert_problem(409, "invalid_state");
+        w.owner.patch(&path, json!({ "name": "x" })).await.assert_problem(409, "invalid_state");
         assert_eq!(w.owner.get("/locations").await.ok().names().len(), 0);
         assert_eq!(w.owner.get("/locations?status=all").await.ok().names(), ["Upper Pitch"]);
         // New events cannot use it, but existing events keep it and can still be changed.
-        assert_eq!(w.owner.post("/events", game).await.refused(422, "validation_failed").pointers(), ["/location_id"]);
+        assert_eq!(w.owner.post("/events", game).await.assert_problem(422, "validation_failed").pointers(), ["/location_id"]);
         let updated = w.owner.patch(&event_path(&event, ""), json!({ "notes": "x", "location_id": pitch.id() })).await.ok();
         assert_eq!(updated.data()["location"]["status"], "archived");
-        w.stranger.get(&path).await.refused(404, "not_found");
+        w.stranger.get(&path).await.assert_problem(404, "not_found");
         let kinds: Vec<_> = w.notifications().await.iter().map(|notification| notification["type"].as_str().unwrap().to_owned()).collect();
         assert_eq!(kinds.iter().filter(|kind| kind.starts_with("location.")).count(), 4);
     }
@@ -287,13 +287,13 @@ both! {
         let twice = w.owner.send("PUT", &path(&duty, &own), None).await.ok();
         assert_eq!(twice.data()["version"], taken.data()["version"]);
         for (duty, person) in [(duty.as_str(), other.as_str()), ("dty_00000000000000000000000000", &own), (&duty, "per_00000000000000000000000000")] {
-            w.owner.send("PUT", &path(duty, person), None).await.refused(404, "not_found");
+            w.owner.send("PUT", &path(duty, person), None).await.assert_problem(404, "not_found");
         }
         w.owner.delete(&path(&duty, &mother)).await.ok();
-        w.owner.delete(&path(&duty, &mother)).await.refused(404, "not_found");
+        w.owner.delete(&path(&duty, &mother)).await.assert_problem(404, "not_found");
         assert_eq!(notifications_of(w, "event.updated").await.last().unwrap()["data"]["previous"]["duties"][0]["assignees"], json!([mother, own]));
         w.owner.post(&event_path(&event, "/cancel"), json!({})).await.ok();
-        w.owner.send("PUT", &path(&duty, &mother), None).await.refused(409, "invalid_state");
+        w.owner.send("PUT", &path(&duty, &mother), None).await.assert_problem(409, "invalid_state");
     }
 
     async fn a_duty_is_released_when_its_assignee_leaves(w: &World) {
@@ -319,8 +319,8 @@ both! {
         w.advance_clock(seconds(3 * 86_400));
         // Duties of past events can be neither taken nor released.
         let path = |event: &TestResponse, person: &str| event_path(event, &format!("/duties/{}/assignees/{person}", event.data()["duties"][0]["id"].as_str().unwrap()));
-        w.owner.send("PUT", &path(&events[0], &mother), None).await.refused(409, "invalid_state");
-        w.owner.delete(&path(&events[0], &mother)).await.refused(409, "invalid_state");
+        w.owner.send("PUT", &path(&events[0], &mother), None).await.assert_problem(409, "invalid_state");
+        w.owner.delete(&path(&events[0], &mother)).await.assert_problem(409, "invalid_state");
         // The father leaves with the first child; the mother still has another child on the team.
         let version = w.owner.get(&event_path(&events[1], "")).await.ok().data()["version"].clone();
         w.owner.patch(&format!("{roster}/{}", first.id()), json!({ "status": "inactive" })).await.ok();
@@ -358,7 +358,7 @@ both! {
         ] {
             let refused = w.owner.send(method, &path, body.map(|body| body.to_string()).as_deref()).await;
             assert_eq!(refused.status, 409, "{method} {path}: {}", refused.text);
-            refused.refused(409, "invalid_state");
+            refused.assert_problem(409, "invalid_state");
         }
         assert_eq!(w.owner.get(&event_path(&event, "")).await.ok().data(), event.data());
         // Its calendar feed still works.
@@ -371,7 +371,7 @@ both! {
     async fn rejects_times_that_are_not_rfc_3339(w: &World) {
         let hawks = hawks(w).await;
         for wrong in ["2027-06-01T10:00:00+25:00", "2027-06-01T10:00:00+24:00", "2027-06-01T10:00:60Z", "2027-06-01T10:00:00+0100", "+002027-06-01T10:00:00Z"] {
-            let refused = w.owner.post("/events", json!({ "team_id": hawks, "type": "practice", "starts_at": wrong })).await.refused(422, "validation_failed");
+            let refused = w.owner.post("/events", json!({ "team_id": hawks, "type": "practice", "starts_at": wrong })).await.assert_problem(422, "validation_failed");
             assert_eq!((refused.pointers(), &refused.body["errors"][0]["code"]), (vec!["/starts_at"], &json!("invalid_time")), "{wrong}");
         }
     }

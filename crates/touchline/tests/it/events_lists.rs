@@ -54,7 +54,7 @@ both! {
         // A date means its start in UTC.
         assert_eq!(titles_on_all_pages(&w.owner, "/events?from=2026-09-10&to=2026-09-11", 3).await, order[1..8]);
         for wrong in ["from=2026-13-10", "to=yesterday", "type=party", "status=gone", "team_id=x", "order=up", "needs_rsvp=2", "limit=0", "place=1"] {
-            w.owner.get(&format!("/events?{wrong}")).await.refused(400, "invalid_parameter");
+            w.owner.get(&format!("/events?{wrong}")).await.assert_problem(400, "invalid_parameter");
         }
     }
 
@@ -76,9 +76,9 @@ both! {
         w.owner.patch(&event_path(&events[2], ""), json!({ "starts_at": "2026-09-14T19:00:00Z" })).await.ok();
         assert_eq!(field_texts(&w.owner.get(&next).await.ok(), "title"), ["14", "12"]);
         for other in ["&order=desc", "&type=practice", "&from=2026-01-01T00:00:00Z"] {
-            w.owner.get(&format!("{next}{other}")).await.refused(400, "invalid_cursor");
+            w.owner.get(&format!("{next}{other}")).await.assert_problem(400, "invalid_cursor");
         }
-        w.stranger.get(&next).await.refused(400, "invalid_cursor");
+        w.stranger.get(&next).await.assert_problem(400, "invalid_cursor");
     }
 
     async fn a_team_key_sees_only_events_of_its_team(w: &World) {
@@ -88,19 +88,19 @@ both! {
         let narrow = team_client(w, &hawks, "events:read events:write").await;
         assert_eq!(field_texts(&narrow.get("/events").await.ok(), "title"), ["own"]);
         assert_eq!(field_texts(&narrow.get("/events?order=desc").await.ok(), "title"), ["own"]);
-        narrow.get(&format!("/events?team_id={owls}")).await.refused(404, "not_found");
+        narrow.get(&format!("/events?team_id={owls}")).await.assert_problem(404, "not_found");
         assert_eq!(narrow.get("/events?external_id=x").await.ok().data(), &json!([]));
         narrow.get(&event_path(&own, "")).await.ok();
         for (method, below, body) in [("GET", "", None), ("PATCH", "", Some("{}")), ("DELETE", "", None), ("POST", "/cancel", Some("{}")), ("POST", "/postpone", None)] {
-            narrow.send(method, &event_path(&other, below), body).await.refused(404, "not_found");
+            narrow.send(method, &event_path(&other, below), body).await.assert_problem(404, "not_found");
         }
         let refused = narrow.post("/events", practice(&owls, "2026-09-11T18:00:00Z", "2026-09-11T19:00:00Z")).await;
-        assert_eq!(refused.refused(422, "validation_failed").pointers(), ["/team_id"]);
+        assert_eq!(refused.assert_problem(422, "validation_failed").pointers(), ["/team_id"]);
         narrow.post("/events", practice(&hawks, "2026-09-11T18:00:00Z", "2026-09-11T19:00:00Z")).await.created();
         // It does not see locations that its team does not use, and cannot change any.
-        narrow.get(&format!("/locations/{}", pitch.id())).await.refused(404, "not_found");
-        narrow.patch(&format!("/locations/{}", pitch.id()), json!({ "name": "x" })).await.refused(403, "forbidden");
-        narrow.delete(&format!("/locations/{}", pitch.id())).await.refused(403, "forbidden");
+        narrow.get(&format!("/locations/{}", pitch.id())).await.assert_problem(404, "not_found");
+        narrow.patch(&format!("/locations/{}", pitch.id()), json!({ "name": "x" })).await.assert_problem(403, "forbidden");
+        narrow.delete(&format!("/locations/{}", pitch.id())).await.assert_problem(403, "forbidden");
     }
 
     async fn every_visible_change_of_an_event_changes_its_etag(w: &World) {
@@ -138,13 +138,13 @@ both! {
             assert!(matches!(answer.status, 200 | 201), "{method} {path}: {}", answer.text);
             let last = seen.last().unwrap();
             let tag = last.header("etag").unwrap();
-            let now = w.owner.with("If-None-Match", tag).get(&event_url).await;
+            let now = w.owner.with_header("If-None-Match", tag).get(&event_url).await;
             assert_eq!(now.status, 200, "{method} {path} left the old copy valid");
             assert_ne!(now.data(), last.data());
             assert!(now.data()["version"].as_i64() > last.data()["version"].as_i64());
             let tag = now.header("etag").unwrap();
-            assert_eq!(w.owner.with("If-None-Match", tag).get(&event_url).await.status, 304);
-            w.owner.with("If-Match", last.header("etag").unwrap()).patch(&event_url, json!({})).await.refused(412, "precondition_failed");
+            assert_eq!(w.owner.with_header("If-None-Match", tag).get(&event_url).await.status, 304);
+            w.owner.with_header("If-Match", last.header("etag").unwrap()).patch(&event_url, json!({})).await.assert_problem(412, "precondition_failed");
             seen.push(now);
         }
         let location = &seen.last().unwrap().data()["location"];

@@ -96,9 +96,9 @@ both! {
         assert_eq!(answer.header("content-disposition"), Some("attachment; filename=\"events.csv\""));
         assert!(answer.header("cache-control").unwrap().contains("no-store"));
         for wrong in ["events.csv?bom=maybe", "events.csv?from=monday", "roster.csv?include=all", "rsvps.csv?team=1", "events.csv?include=private", "roster.csv?team_id=x"] {
-            w.owner.get(&format!("/exports/{wrong}")).await.refused(400, "invalid_parameter");
+            w.owner.get(&format!("/exports/{wrong}")).await.assert_problem(400, "invalid_parameter");
         }
-        w.owner.get("/exports/secrets.csv").await.refused(404, "not_found");
+        w.owner.get("/exports/secrets.csv").await.assert_problem(404, "not_found");
     }
 
     async fn spreadsheets_do_not_read_text_as_formulas(w: &World) {
@@ -183,9 +183,9 @@ both! {
             assert_eq!(File::get(&w.owner, &path).await.column("team"), ["Hawks", "Owls"]);
             assert_eq!(File::get(&narrow, &path).await.column("team"), ["Hawks"]);
             assert_eq!(File::get(&narrow, &format!("{path}?team_id={hawks}")).await.column("team"), ["Hawks"]);
-            narrow.get(&format!("{path}?team_id={owls}")).await.refused(404, "not_found");
+            narrow.get(&format!("{path}?team_id={owls}")).await.assert_problem(404, "not_found");
             assert_eq!(File::get(&w.stranger, &format!("{path}?team_id={owls}")).await.rows.len(), 0);
-            w.bystander.get(&path).await.refused(403, "insufficient_scope");
+            w.bystander.get(&path).await.assert_problem(403, "insufficient_scope");
         }
     }
 
@@ -216,7 +216,7 @@ both! {
         // A rejected request has read nothing.
         let owls = self::team(w, "Owls").await;
         let narrow = team_client(w, &owls, "roster:read").await;
-        narrow.get(&format!("/exports/roster.csv?include=private&team_id={team}")).await.refused(404, "not_found");
+        narrow.get(&format!("/exports/roster.csv?include=private&team_id={team}")).await.assert_problem(404, "not_found");
         assert_eq!(audited_reads(w).await, before + 2);
     }
 }

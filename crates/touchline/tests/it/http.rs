@@ -29,7 +29,7 @@ impl Upload {
 
     /// The same for any path.
     pub(crate) async fn begin_at(caller: &Client, path: &str, body: &str) -> Self {
-        let caller = caller.with("Expect", "100-continue");
+        let caller = caller.with_header("Expect", "100-continue");
         let request = caller.bytes("POST", path, Some(body));
         let mut stream = TcpStream::connect(caller.address).await.unwrap();
         stream.write_all(&request[..request.len() - body.len()]).await.unwrap();
@@ -85,7 +85,7 @@ both! {
             let body = if lines.contains("chunked") { CHUNKED_KRAKEN } else { KRAKEN };
             let answer = send_raw(w, &post(w, &lines, body)).await;
             assert_eq!(answer.status, 400, "{lines}");
-            let answer = answer.refused(400, "invalid_request");
+            let answer = answer.assert_problem(400, "invalid_request");
             assert_eq!(answer.header("connection"), Some("close"), "{lines}");
         }
         // Also after empty lines, and with bare line feeds.
@@ -94,7 +94,7 @@ both! {
         let (head, body) = request.split_once("\r\n\r\n").unwrap();
         let bare = format!("{}\n\n{body}", head.replace("\r\n", "\n"));
         for bytes in [format!("\r\n\r\n{request}"), bare] {
-            send_raw(w, bytes.as_bytes()).await.refused(400, "invalid_request");
+            send_raw(w, bytes.as_bytes()).await.assert_problem(400, "invalid_request");
         }
         assert_eq!(w.count("team").await, 0);
         send_raw(w, &post(w, "Host: x\r\nTransfer-Encoding: chunked\r\n", CHUNKED_KRAKEN)).await.created();
@@ -118,13 +118,13 @@ both! {
         ] {
             let answer = send_raw(w, &post(w, lines, KRAKEN)).await;
             assert_eq!(answer.status, status, "{}", &lines[..lines.len().min(80)]);
-            answer.refused(status, "invalid_request");
+            answer.assert_problem(status, "invalid_request");
         }
         let long = format!("GET /{} HTTP/1.1\r\nHost: x\r\n\r\n", "x".repeat(64 * 1024));
-        send_raw(w, long.as_bytes()).await.refused(431, "invalid_request");
+        send_raw(w, long.as_bytes()).await.assert_problem(431, "invalid_request");
         for line in ["GET / HTTP/3.0", "GET", "\u{1}\u{2}\u{3}", "GET / x HTTP/1.1", "PRI * HTTP/2.0"] {
             let head = format!("{line}\r\nHost: x\r\n\r\n");
-            send_raw(w, head.as_bytes()).await.refused(400, "invalid_request");
+            send_raw(w, head.as_bytes()).await.assert_problem(400, "invalid_request");
         }
         assert_eq!(w.count("team").await, 0);
     }
@@ -173,7 +173,7 @@ both! {
         for (what, head, body) in &cases {
             let answer = send_raw(w, format!("{head}{body}").as_bytes()).await;
             assert_eq!(answer.status, 400, "{what}: {}", answer.text);
-            let answer = answer.refused(400, "invalid_request");
+            let answer = answer.assert_problem(400, "invalid_request");
             assert_eq!(answer.header("connection"), Some("close"), "{what}");
             // The same as the second of two pipelined requests.
             let first = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -195,7 +195,7 @@ both! {
         }
         let bad = post(w, "Host: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 17\r\n", CHUNKED_KRAKEN);
         stream.write_all(&bad).await.unwrap();
-        read_response(&mut stream, "POST").await.unwrap().refused(400, "invalid_request");
+        read_response(&mut stream, "POST").await.unwrap().assert_problem(400, "invalid_request");
         assert_eq!(stream.read(&mut [0; 1]).await.unwrap_or(0), 0, "nothing follows an ambiguous request");
     }
 
@@ -203,11 +203,11 @@ both! {
         let large = "x".repeat(1024 * 1024 + 1);
         let announced = format!("Host: x\r\nContent-Length: {}\r\n", large.len());
         // The head alone is enough to reject the request.
-        let early = send_raw(w, &post(w, &announced, "")).await.refused(413, "payload_too_large");
+        let early = send_raw(w, &post(w, &announced, "")).await.assert_problem(413, "payload_too_large");
         assert_eq!(early.header("connection"), Some("close"));
         let chunked = format!("100001\r\n{large}\r\n0\r\n\r\n");
         let lines = "Host: x\r\nTransfer-Encoding: chunked\r\n";
-        send_raw(w, &post(w, lines, &chunked)).await.refused(413, "payload_too_large");
+        send_raw(w, &post(w, lines, &chunked)).await.assert_problem(413, "payload_too_large");
         // Many clients send the whole body before they read. The connection must stay open for them.
         let larger = large.repeat(6);
         let chunked = format!("{:x}\r\n{larger}\r\n0\r\n\r\n", larger.len());
@@ -216,36 +216,36 @@ both! {
             let mut stream = TcpStream::connect(w.node.address).await.unwrap();
             stream.write_all(&bytes).await.expect("the service reads the whole body");
             tokio::time::sleep(Duration::from_millis(50)).await;
-            read_response(&mut stream, "POST").await.unwrap().refused(413, "payload_too_large");
+            read_response(&mut stream, "POST").await.unwrap().assert_problem(413, "payload_too_large");
         }
         // The same for other errors that are found before the body is read.
         let unknown = b"POST /api/public/v1/teams HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n";
-        let early = send_raw(w, unknown).await.refused(401, "missing_credentials");
+        let early = send_raw(w, unknown).await.assert_problem(401, "missing_credentials");
         assert_eq!(early.header("connection"), Some("close"));
         // One byte less fits, but is not JSON.
         let fits = &large[1..];
         let announced = format!("Host: x\r\nContent-Length: {}\r\n", fits.len());
-        send_raw(w, &post(w, &announced, fits)).await.refused(400, "invalid_json");
+        send_raw(w, &post(w, &announced, fits)).await.assert_problem(400, "invalid_json");
     }
 
     async fn rejects_compressed_bodies(w: &World) {
         for encoding in ["gzip", "deflate", "br", "gzip, gzip"] {
-            let refused = w.owner.with("Content-Encoding", encoding).send("POST", "/teams", Some(KRAKEN)).await;
-            refused.refused(415, "unsupported_media_type");
+            let refused = w.owner.with_header("Content-Encoding", encoding).send("POST", "/teams", Some(KRAKEN)).await;
+            refused.assert_problem(415, "unsupported_media_type");
         }
         // Also where the body is optional.
         let team = w.owner.send("POST", "/teams", Some(KRAKEN)).await.created();
-        let refused = w.owner.with("Content-Encoding", "gzip").send("DELETE", &team.path(""), Some("{}")).await;
-        refused.refused(415, "unsupported_media_type");
+        let refused = w.owner.with_header("Content-Encoding", "gzip").send("DELETE", &team.path(""), Some("{}")).await;
+        refused.assert_problem(415, "unsupported_media_type");
     }
 
     async fn input_cannot_inject_response_headers(w: &World) {
         for name in ["Kraken", "Kranich"] {
             w.owner.post("/teams", json!({ "name": name })).await.created();
         }
-        let key = w.owner.with("Idempotency-Key", "a%0d%0aX-Evil: 1").with("Request-Id", "req_mine");
-        key.post("/teams", json!({ "name": "x" })).await.refused(400, "invalid_request");
-        let echo = w.owner.with("Request-Id", "req_mine").with("X-Request-Id", "req_mine").get("/me").await.ok();
+        let key = w.owner.with_header("Idempotency-Key", "a%0d%0aX-Evil: 1").with_header("Request-Id", "req_mine");
+        key.post("/teams", json!({ "name": "x" })).await.assert_problem(400, "invalid_request");
+        let echo = w.owner.with_header("Request-Id", "req_mine").with_header("X-Request-Id", "req_mine").get("/me").await.ok();
         assert_ne!(echo.header("request-id"), Some("req_mine"));
         let page = w.owner.get("/teams?limit=1&q=kra&status=active").await.ok();
         assert!(page.header("link").unwrap().contains("q=kra&status=active"));
@@ -273,7 +273,7 @@ both! {
         ] {
             let answer = w.owner.get(path).await;
             assert_eq!(answer.status, 404, "{path}: {}", answer.text);
-            answer.refused(404, "not_found");
+            answer.assert_problem(404, "not_found");
         }
     }
 
@@ -287,7 +287,7 @@ both! {
             ("BREW", "/me".to_owned(), vec!["GET", "HEAD"]),
             ("POST", "/healthz".to_owned(), vec!["GET", "HEAD"]),
         ] {
-            let refused = w.owner.send(method, &path, None).await.refused(405, "method_not_allowed");
+            let refused = w.owner.send(method, &path, None).await.assert_problem(405, "method_not_allowed");
             let mut listed: Vec<_> = refused.header("allow").unwrap().split(',').map(str::trim).collect();
             listed.sort_unstable();
             assert_eq!(listed, allowed, "{method} {path}");
@@ -295,9 +295,9 @@ both! {
     }
 
     async fn cors_allows_other_origins_without_cookies(w: &World) {
-        let page = w.nobody.with("Origin", "https://app.example");
-        let preflight = page.with("Access-Control-Request-Method", "PATCH")
-            .with("Access-Control-Request-Headers", "authorization, content-type");
+        let page = w.nobody.with_header("Origin", "https://app.example");
+        let preflight = page.with_header("Access-Control-Request-Method", "PATCH")
+            .with_header("Access-Control-Request-Headers", "authorization, content-type");
         let allowed = preflight.send("OPTIONS", "/teams", None).await;
         assert_eq!(allowed.status, 204);
         assert!(allowed.header("request-id").is_some_and(|id| id.starts_with("req_")));
@@ -305,8 +305,8 @@ both! {
         assert_eq!(allowed.header("access-control-allow-credentials"), None);
         assert!(allowed.header("access-control-allow-headers").unwrap().contains("authorization"));
         assert!(allowed.header("access-control-allow-methods").unwrap().contains("PATCH"));
-        let read = w.owner.with("Origin", "https://app.example").get("/teams").await.ok();
-        let refused = page.get("/teams").await.refused(401, "missing_credentials");
+        let read = w.owner.with_header("Origin", "https://app.example").get("/teams").await.ok();
+        let refused = page.get("/teams").await.assert_problem(401, "missing_credentials");
         for answer in [read, refused] {
             assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
             assert!(answer.header("access-control-expose-headers").unwrap().contains("request-id"));
@@ -427,7 +427,7 @@ async fn dripping_head(w: &World) -> Duration {
 async fn slow_body(w: &World) -> Duration {
     let began = Instant::now();
     let bytes = post(w, "Host: x\r\nContent-Length: 17\r\n", &KRAKEN[..9]);
-    let answer = send_raw(w, &bytes).await.refused(408, "request_timeout");
+    let answer = send_raw(w, &bytes).await.assert_problem(408, "request_timeout");
     assert_eq!(answer.header("connection"), Some("close"));
     began.elapsed()
 }

@@ -14,7 +14,7 @@ use touchline::accounts::api_key;
 
 /// The same client with an idempotency key.
 fn keyed(client: &Client, key: &str) -> Client {
-    client.with("Idempotency-Key", key)
+    client.with_header("Idempotency-Key", key)
 }
 
 fn is_replay(answer: &TestResponse) -> bool {
@@ -108,7 +108,7 @@ both! {
             let (refused, _, mut first) = select_all(requests).await;
             let took = began.elapsed();
             release.send(()).unwrap();
-            (first.remove(0).await, refused.refused(409, "idempotency_key_in_use"), took)
+            (first.remove(0).await, refused.assert_problem(409, "idempotency_key_in_use"), took)
         })
         .await;
         assert!(seconds(5) <= took && took < seconds(14), "{took:?}");
@@ -132,7 +132,7 @@ both! {
         let client = keyed(&w.owner, "k");
         let first = client.post("/teams", json!({ "name": "Kraken" })).await.created();
         let changed = json!({ "name": "Kraken", "sport": "soccer" });
-        client.post("/teams", changed).await.refused(422, "idempotency_key_reused");
+        client.post("/teams", changed).await.assert_problem(422, "idempotency_key_reused");
         assert_eq!(w.reader.get(&first.path("")).await.ok().data(), first.data());
         assert_replay(&client.post("/teams", json!({ "name": "Kraken" })).await, &first);
         assert_eq!(w.count("team").await, 1);
@@ -147,7 +147,7 @@ both! {
         assert_replay(&client.send("POST", "/teams", Some(same)).await, &first);
         // Bodies are compared as sent: a name with spaces around it is another body, although names are trimmed.
         let other = r#"{"name":" Kraken ","metadata":{"a":"1","b":"2"}}"#;
-        client.send("POST", "/teams", Some(other)).await.refused(422, "idempotency_key_reused");
+        client.send("POST", "/teams", Some(other)).await.assert_problem(422, "idempotency_key_reused");
     }
 
     async fn another_path_or_method_is_another_request(w: &World) {
@@ -155,12 +155,12 @@ both! {
         let other = w.owner.post("/teams", json!({ "name": "Hydra" })).await.created();
         let client = keyed(&w.owner, "k");
         client.patch(&team.path(""), json!({})).await.ok();
-        client.patch(&other.path(""), json!({})).await.refused(422, "idempotency_key_reused");
-        client.delete(&team.path("")).await.refused(422, "idempotency_key_reused");
+        client.patch(&other.path(""), json!({})).await.assert_problem(422, "idempotency_key_reused");
+        client.delete(&team.path("")).await.assert_problem(422, "idempotency_key_reused");
         let create = client.post("/teams", json!({ "name": "Nessie" })).await;
-        create.refused(422, "idempotency_key_reused");
+        create.assert_problem(422, "idempotency_key_reused");
         let restore = client.send("POST", &team.path("/restore"), None).await;
-        restore.refused(422, "idempotency_key_reused");
+        restore.assert_problem(422, "idempotency_key_reused");
         assert_eq!(w.reader.get("/teams").await.ok().names(), ["Kraken", "Hydra"]);
     }
 
@@ -181,7 +181,7 @@ both! {
         let (_, after) = w.client_with_key(new_key("teams:write")).await;
         let scope = Scope::account(w.harbour, "test");
         w.db().write(scope, move |tx| api_key::revoke(tx, old.id)).await.unwrap();
-        keyed(&before, "k").post("/teams", body.clone()).await.refused(401, "invalid_credentials");
+        keyed(&before, "k").post("/teams", body.clone()).await.assert_problem(401, "invalid_credentials");
         assert_replay(&keyed(&after, "k").post("/teams", body).await, &first);
     }
 
@@ -189,30 +189,30 @@ both! {
         let body = json!({ "name": "Kraken" });
         let first = keyed(&w.owner, "k").post("/teams", body.clone()).await.created();
         let refused = keyed(&w.reader, "k").post("/teams", body.clone()).await;
-        assert!(!refused.refused(403, "insufficient_scope").text.contains("Kraken"));
+        assert!(!refused.assert_problem(403, "insufficient_scope").text.contains("Kraken"));
         let refused = keyed(&w.nobody, "k").post("/teams", body.clone()).await;
-        refused.refused(401, "missing_credentials");
+        refused.assert_problem(401, "missing_credentials");
         // A key limited to a team cannot create teams, so it gets no replay either.
         let team_ids = Some(vec![first.id().parse().unwrap()]);
         let (_, narrow) = w.client_with_key(api_key::NewKey { team_ids, ..new_key("teams:write") }).await;
-        let refused = keyed(&narrow, "k").post("/teams", body).await.refused(403, "forbidden");
+        let refused = keyed(&narrow, "k").post("/teams", body).await.assert_problem(403, "forbidden");
         assert!(!refused.text.contains("Kraken"));
     }
 
     async fn a_rejected_request_does_not_use_up_its_key(w: &World) {
         let client = keyed(&w.owner, "k");
         let good = json!({ "name": "Kraken" });
-        client.send("POST", "/teams", Some("{")).await.refused(400, "invalid_json");
-        client.post("/teams", json!({ "nam": "Kraken" })).await.refused(400, "invalid_parameter");
-        client.post("/teams", json!({ "name": "" })).await.refused(422, "validation_failed");
+        client.send("POST", "/teams", Some("{")).await.assert_problem(400, "invalid_json");
+        client.post("/teams", json!({ "nam": "Kraken" })).await.assert_problem(400, "invalid_parameter");
+        client.post("/teams", json!({ "name": "" })).await.assert_problem(422, "validation_failed");
         let nobody = keyed(&w.nobody, "k").post("/teams", good.clone()).await;
-        nobody.refused(401, "missing_credentials");
+        nobody.assert_problem(401, "missing_credentials");
         let reader = keyed(&w.reader, "k").post("/teams", good.clone()).await;
-        reader.refused(403, "insufficient_scope");
+        reader.assert_problem(403, "insufficient_scope");
         let taken = w.owner.post("/teams", json!({ "name": "Hydra" })).await.created();
-        client.post("/teams", json!({ "name": "Hydra" })).await.refused(409, "taken");
-        let stale = client.with("If-Match", "\"9\"");
-        stale.delete(&taken.path("")).await.refused(412, "precondition_failed");
+        client.post("/teams", json!({ "name": "Hydra" })).await.assert_problem(409, "taken");
+        let stale = client.with_header("If-Match", "\"9\"");
+        stale.delete(&taken.path("")).await.assert_problem(412, "precondition_failed");
         assert_eq!(w.count("idempotency").await, 0);
         assert!(!is_replay(&client.post("/teams", good).await.created()));
     }
@@ -222,7 +222,7 @@ both! {
         w.db().write(scope, |tx| account::set_tier(tx, Tier::Free)).await.unwrap();
         while w.reader.get("/me").await.status == 200 {}
         let client = keyed(&w.owner, "k");
-        client.post("/teams", json!({ "name": "Kraken" })).await.refused(429, "rate_limited");
+        client.post("/teams", json!({ "name": "Kraken" })).await.assert_problem(429, "rate_limited");
         w.advance_clock(seconds(60));
         assert!(!is_replay(&client.post("/teams", json!({ "name": "Kraken" })).await.created()));
     }
@@ -231,7 +231,7 @@ both! {
         let client = keyed(&w.owner, "k");
         // The team is written before its notification, so this fails midway.
         rename(w, "notification", "away").await;
-        client.post("/teams", json!({ "name": "Kraken" })).await.refused(500, "internal_error");
+        client.post("/teams", json!({ "name": "Kraken" })).await.assert_problem(500, "internal_error");
         rename(w, "away", "notification").await;
         assert_eq!((w.count("team").await, w.count("idempotency").await), (0, 0));
         assert!(!is_replay(&client.post("/teams", json!({ "name": "Kraken" })).await.created()));
@@ -267,7 +267,7 @@ both! {
         let (archive, restore) = (keyed(&w.owner, "a"), keyed(&w.owner, "r"));
         let first = archive.delete(&team.path("")).await.ok();
         // Without the key, a second request is rejected, because the team is already archived.
-        w.owner.delete(&team.path("")).await.refused(409, "invalid_state");
+        w.owner.delete(&team.path("")).await.assert_problem(409, "invalid_state");
         assert_replay(&archive.delete(&team.path("")).await, &first);
         let first = restore.send("POST", &team.path("/restore"), None).await.ok();
         // No body and an empty object are equivalent.
@@ -282,10 +282,10 @@ both! {
             ["", "\"\"", "two words", "schlüssel", "a\tb", "a\rb", "a\nb", "a\r\n b", &long];
         for (number, key) in wrong.into_iter().enumerate() {
             let body = json!({ "name": format!("Team {number}") });
-            keyed(&w.owner, key).post("/teams", body).await.refused(400, "invalid_request");
+            keyed(&w.owner, key).post("/teams", body).await.assert_problem(400, "invalid_request");
         }
         let twice = keyed(&keyed(&w.owner, "a"), "a");
-        twice.post("/teams", json!({ "name": "Twice" })).await.refused(400, "invalid_request");
+        twice.post("/teams", json!({ "name": "Twice" })).await.assert_problem(400, "invalid_request");
         assert_eq!(w.count("team").await, 0);
         keyed(&w.owner, &longest).post("/teams", json!({ "name": "Longest" })).await.created();
     }
@@ -310,13 +310,13 @@ both! {
 
     async fn a_repeated_conditional_change_is_replayed_and_not_412(w: &World) {
         let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
-        let client = keyed(&w.owner, "k").with("If-Match", "\"1\"");
+        let client = keyed(&w.owner, "k").with_header("If-Match", "\"1\"");
         let first = client.patch(&team.path(""), json!({ "name": "Hydra" })).await.ok();
         assert_eq!(first.header("etag"), Some("\"2\""));
         assert_replay(&client.patch(&team.path(""), json!({ "name": "Hydra" })).await, &first);
-        let fresh = w.owner.with("If-Match", "\"1\"");
+        let fresh = w.owner.with_header("If-Match", "\"1\"");
         let stale = fresh.patch(&team.path(""), json!({ "name": "Hydra" })).await;
-        stale.refused(412, "precondition_failed");
+        stale.assert_problem(412, "precondition_failed");
     }
 
     async fn a_disconnected_client_leaves_a_complete_change_or_none(w: &World) {

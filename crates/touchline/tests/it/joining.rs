@@ -123,7 +123,7 @@ both! {
         let fields = [("as", "guardian"), ("person", person.as_str()), ("note", "Hi <b>coach</b>")];
         ana.post(&format!("{link}/claim"), &fields).await.redirects_to("/account/claims?done=asked");
         ana.post(&format!("{link}/claim"), &fields).await.redirects_to("/account/claims?done=asked");
-        assert_eq!(w.count("claim").await, 1, "saying it twice is saying it once");
+        assert_eq!(w.count("claim").await, 1, "a repeated request to join creates no second claim");
         let user = find_user(w, "ana@example.org").await.unwrap();
         assert_eq!((user.email_verified_at, role(w, user.id).await), (None, None));
         ana.get("/account/claims").await.shows("Waiting");
@@ -221,7 +221,7 @@ both! {
         assert_eq!(roster_access.managed_team_ids, [hawks.id]);
     }
 
-    async fn a_child_joins_after_a_parent_and_each_player_once(w: &World) {
+    async fn a_child_joins_only_after_a_parent_and_a_player_has_one_user(w: &World) {
         let hawks = team(w, "Hawks").await;
         let teen = json!({ "first_name": "Tom", "last_name": "Reis", "birth_date": "2011-01-05" });
         let teen = add_to_roster(w, &hawks.id.to_string(), teen).await;
@@ -245,7 +245,7 @@ both! {
         coach.post(&format!("/account/claims/{id}/approve"), &[]).await.redirects_to("/account/claims?done=approved");
         let mut other = sign_up(w, &link, "other@example.org", &[("as", "self")]).await;
         let list = other.get(&format!("{link}?as=self")).await.shows("Tom R.");
-        assert!(!list.text.contains("Inês"), "nobody picks who is somebody's account already");
+        assert!(!list.text.contains("Inês"), "a person who is already linked to a user is not listed");
         let taken = other.post(&claim, &own_claim).await;
         assert_eq!(taken.status, 422, "{}", taken.text);
         other.post(&claim, &[("as", "self"), ("person", &teen.to_string())]).await

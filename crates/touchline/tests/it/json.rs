@@ -13,7 +13,7 @@ async fn post_bytes(client: &Client, body: &[u8]) -> TestResponse {
 /// Posts bytes with this header for their length, and waits for the answer without sending more.
 async fn post_with_length(client: &Client, header: &str, body: &[u8]) -> TestResponse {
     let (name, value) = header.split_once(": ").unwrap();
-    let client = client.with("Content-Type", "application/json").with(name, value);
+    let client = client.with_header("Content-Type", "application/json").with_header(name, value);
     let mut bytes = client.request("POST", "/teams", None);
     bytes.extend_from_slice(body);
     let mut stream = TcpStream::connect(client.address).await.unwrap();
@@ -37,7 +37,7 @@ both! {
             r#"{"name":"Kraken","metadata":{"a":"1","\u0061":"2"}}"#,
             r#"{"name":"Kraken","unknown":[{"x":{"a":1,"b":2,"a":3}}]}"#,
         ] {
-            post(w, body).await.refused(400, "invalid_json");
+            post(w, body).await.assert_problem(400, "invalid_json");
         }
         assert_eq!(w.count("team").await, 0);
         // The same name in different objects is allowed.
@@ -47,7 +47,7 @@ both! {
 
     async fn names_unknown_fields(w: &World) {
         let body = json!({ "name": "Kraken", "coach": "Bo", "a/b~c": 1, "": null });
-        let refused = w.owner.post("/teams", body).await.refused(400, "invalid_parameter");
+        let refused = w.owner.post("/teams", body).await.assert_problem(400, "invalid_parameter");
         assert_eq!(refused.pointers(), ["/", "/a~1b~0c", "/coach"]);
         assert_eq!(refused.body["errors"][0]["code"], "unknown_field");
         let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
@@ -55,36 +55,36 @@ both! {
         let read_only = ["account_id", "created_at", "id", "name_folded", "object", "roster_count",
             "status", "updated_at", "version"];
         let body: Value = read_only.iter().map(|name| (*name, team.data()[name].clone())).collect();
-        let refused = w.owner.patch(&team.path(""), body).await.refused(400, "invalid_parameter");
+        let refused = w.owner.patch(&team.path(""), body).await.assert_problem(400, "invalid_parameter");
         assert_eq!(refused.pointers(), read_only.map(|name| format!("/{name}")));
         let refused = w.owner.post(&team.path("/restore"), json!({ "x": 1 })).await;
-        assert_eq!(refused.refused(400, "invalid_parameter").pointers(), ["/x"]);
+        assert_eq!(refused.assert_problem(400, "invalid_parameter").pointers(), ["/x"]);
         let refused = w.owner.send("DELETE", &team.path(""), Some(r#"{"x":1}"#)).await;
-        assert_eq!(refused.refused(400, "invalid_parameter").pointers(), ["/x"]);
+        assert_eq!(refused.assert_problem(400, "invalid_parameter").pointers(), ["/x"]);
     }
 
     async fn names_unknown_parameters(w: &World) {
         let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
         let path = team.path("?page=2&Limit=5");
         for path in ["/me?page=2&Limit=5", "/teams?page=2&Limit=5&limit=5", &path] {
-            let refused = w.owner.get(path).await.refused(400, "invalid_parameter");
+            let refused = w.owner.get(path).await.assert_problem(400, "invalid_parameter");
             assert_eq!(refused.parameters(), ["Limit", "page"], "{path}");
         }
         let refused = w.owner.post("/teams?x=1", json!({ "name": "Hydra" })).await;
-        assert_eq!(refused.refused(400, "invalid_parameter").parameters(), ["x"]);
+        assert_eq!(refused.assert_problem(400, "invalid_parameter").parameters(), ["x"]);
         let refused = w.owner.patch(&team.path("?x=1"), json!({})).await;
-        assert_eq!(refused.refused(400, "invalid_parameter").parameters(), ["x"]);
-        w.owner.delete(&team.path("?x=1")).await.refused(400, "invalid_parameter");
+        assert_eq!(refused.assert_problem(400, "invalid_parameter").parameters(), ["x"]);
+        w.owner.delete(&team.path("?x=1")).await.assert_problem(400, "invalid_parameter");
         assert_eq!(w.count("team").await, 1);
     }
 
     async fn reports_at_most_fifty_errors(w: &World) {
         let fields: Value = (0..60).map(|n| (format!("x{n}"), json!(n))).collect();
-        let refused = w.owner.post("/teams", fields).await.refused(400, "invalid_parameter");
+        let refused = w.owner.post("/teams", fields).await.assert_problem(400, "invalid_parameter");
         assert_eq!(refused.pointers().len(), 50);
         let pairs: Vec<_> = (0..60).map(|n| format!("x{n}=1")).collect();
         let refused = w.owner.get(&format!("/teams?{}", pairs.join("&"))).await;
-        assert_eq!(refused.refused(400, "invalid_parameter").parameters().len(), 50);
+        assert_eq!(refused.assert_problem(400, "invalid_parameter").parameters().len(), 50);
     }
 
     async fn rejects_a_body_that_is_not_an_object(w: &World) {
@@ -94,22 +94,22 @@ both! {
             "{'name':'A'}", r#"{"name":"A"}//"#, r#"{"name":NaN}"#, r#"{"name":"A""#, "\u{feff}{}",
             "{\"name\":\"A\u{0}\"}", "{\"name\":\"A\nB\"}",
         ] {
-            post(w, body).await.refused(400, "invalid_json");
+            post(w, body).await.assert_problem(400, "invalid_json");
         }
         let none = w.owner.send("POST", "/teams", None).await;
-        none.refused(415, "unsupported_media_type");
+        none.assert_problem(415, "unsupported_media_type");
         let team = post(w, "{\"name\":\"Kraken\"}").await.created();
-        w.owner.send("PATCH", &team.path(""), Some("[]")).await.refused(400, "invalid_json");
-        w.owner.send("DELETE", &team.path(""), Some("[]")).await.refused(400, "invalid_json");
+        w.owner.send("PATCH", &team.path(""), Some("[]")).await.assert_problem(400, "invalid_json");
+        w.owner.send("DELETE", &team.path(""), Some("[]")).await.assert_problem(400, "invalid_json");
         assert_eq!(w.count("team").await, 1);
     }
 
     async fn rejects_a_body_with_ten_thousand_levels(w: &World) {
         let (open, close) = ("[".repeat(10_000), "]".repeat(10_000));
-        post(w, &open).await.refused(400, "invalid_json");
-        post(w, &format!("{{\"name\":{open}{close}}}")).await.refused(400, "invalid_json");
+        post(w, &open).await.assert_problem(400, "invalid_json");
+        post(w, &format!("{{\"name\":{open}{close}}}")).await.assert_problem(400, "invalid_json");
         let objects = "{\"metadata\":".repeat(10_000) + &"}".repeat(10_000);
-        post(w, &objects).await.refused(400, "invalid_json");
+        post(w, &objects).await.assert_problem(400, "invalid_json");
     }
 
     async fn rejects_bytes_that_are_not_utf8(w: &World) {
@@ -121,10 +121,10 @@ both! {
         let (overlong, surrogate) = (b"{\"name\":\"\xc0\x80\"}", b"{\"name\":\"\xed\xa0\x80\"}");
         let gzip = b"\x1f\x8b\x08\0\0\0\0\0";
         for bytes in [&little[..], &big, &marked, latin1, overlong, surrogate, gzip] {
-            post_bytes(&w.owner, bytes).await.refused(400, "invalid_json");
+            post_bytes(&w.owner, bytes).await.assert_problem(400, "invalid_json");
         }
         for lone in [r"\ud800", r"\udc00", r"\udc00\ud800", r"\ud800x"] {
-            post(w, &format!("{{\"name\":\"{lone}\"}}")).await.refused(400, "invalid_json");
+            post(w, &format!("{{\"name\":\"{lone}\"}}")).await.assert_problem(400, "invalid_json");
         }
         let pair = post(w, r#"{"name":"\ud83c\udfc9"}"#).await.created();
         assert_eq!(pair.data()["name"], "🏉");
@@ -134,12 +134,12 @@ both! {
     async fn rejects_control_characters(w: &World) {
         for control in ["\\u0000", "\\u0007", "\\u001b[2J", "\\u007f", "\\u0085", "\\n", "\\t"] {
             let body = r#"{"name":"a_b","metadata":{"a_b":"x"}}"#.replace('_', control);
-            let refused = post(w, &body).await.refused(422, "validation_failed");
+            let refused = post(w, &body).await.assert_problem(422, "validation_failed");
             assert_eq!(refused.body["errors"][0]["code"], "control_character");
             assert_eq!(refused.pointers().len(), 2, "{}", refused.text);
         }
         let refused = post(w, r#"{"name":"a","description":"x\u0000"}"#).await;
-        assert_eq!(refused.refused(422, "validation_failed").pointers(), ["/description"]);
+        assert_eq!(refused.assert_problem(422, "validation_failed").pointers(), ["/description"]);
         let body = json!({ "name": "\t a \n", "description": "one\n\ttwo\n" });
         let team = w.owner.post("/teams", body).await.created();
         assert_eq!(team.data()["name"], "a");
@@ -157,7 +157,7 @@ both! {
         let long = json!({ "name": "e\u{301}".repeat(120) });
         w.owner.post("/teams", long).await.created();
         let twice = json!({ "name": "X", "metadata": { "e\u{301}": "1", "\u{e9}": "2" } });
-        let refused = w.owner.post("/teams", twice).await.refused(422, "validation_failed");
+        let refused = w.owner.post("/teams", twice).await.assert_problem(422, "validation_failed");
         assert_eq!(refused.body["errors"][0]["code"], "repeated");
     }
 
@@ -171,11 +171,11 @@ both! {
     }
 
     async fn a_number_is_neither_text_nor_a_boolean(w: &World) {
-        post(w, r#"{"name":1e400}"#).await.refused(400, "invalid_json");
-        post(w, r#"{"name":-1e999999}"#).await.refused(400, "invalid_json");
+        post(w, r#"{"name":1e400}"#).await.assert_problem(400, "invalid_json");
+        post(w, r#"{"name":-1e999999}"#).await.assert_problem(400, "invalid_json");
         for number in ["-0", "0", "1.0", "9007199254740993", "18446744073709551616", "1e300"] {
             let body = r#"{"name":#,"unique_jerseys":#,"metadata":{"k":#}}"#.replace('#', number);
-            let refused = post(w, &body).await.refused(422, "validation_failed");
+            let refused = post(w, &body).await.assert_problem(422, "validation_failed");
             assert_eq!(refused.pointers(), ["/name", "/unique_jerseys", "/metadata/k"], "{number}");
             assert_eq!(refused.body["errors"][0]["code"], "wrong_type");
         }
@@ -186,20 +186,20 @@ both! {
         for kind in ["", "text/plain", "application/x-www-form-urlencoded", "application/jsonx",
             "application/json; charset=utf-16", "multipart/form-data; boundary=x"]
         {
-            let client = w.owner.with("Content-Type", kind);
-            client.send("POST", "/teams", body).await.refused(415, "unsupported_media_type");
+            let client = w.owner.with_header("Content-Type", kind);
+            client.send("POST", "/teams", body).await.assert_problem(415, "unsupported_media_type");
         }
         for encoding in ["gzip", "br", "identity, gzip"] {
-            let client = w.owner.with("Content-Encoding", encoding);
-            client.send("POST", "/teams", body).await.refused(415, "unsupported_media_type");
+            let client = w.owner.with_header("Content-Encoding", encoding);
+            client.send("POST", "/teams", body).await.assert_problem(415, "unsupported_media_type");
         }
-        let untyped = w.owner.with("Content-Length", "17").request("POST", "/teams", None);
+        let untyped = w.owner.with_header("Content-Length", "17").request("POST", "/teams", None);
         let answer = w.owner.send_raw(&[&untyped[..], br#"{"name":"Kraken"}"#].concat()).await;
         assert!(answer.starts_with("HTTP/1.1 415 ") && answer.contains("unsupported_media_type"));
         assert_eq!(w.count("team").await, 0);
         let right = ["application/json;charset=UTF-8", "Application/JSON ; charset=\"utf-8\""];
         for (number, kind) in right.into_iter().enumerate() {
-            let client = w.owner.with("Content-Type", kind);
+            let client = w.owner.with_header("Content-Type", kind);
             client.post("/teams", json!({ "name": format!("Team {number}") })).await.created();
         }
     }
@@ -207,12 +207,12 @@ both! {
     async fn rejects_a_body_over_the_limit_before_it_has_arrived(w: &World) {
         // With a length: rejected before any byte of the body was sent.
         let length = format!("Content-Length: {}", MAX_BODY + 1);
-        post_with_length(&w.owner, &length, b"").await.refused(413, "payload_too_large");
+        post_with_length(&w.owner, &length, b"").await.assert_problem(413, "payload_too_large");
         // Without a length: rejected at the first byte over the limit, before the end was sent.
         let mut chunk = format!("{:x}\r\n", MAX_BODY + 1).into_bytes();
         chunk.resize(chunk.len() + MAX_BODY + 1, b' ');
         let refused = post_with_length(&w.owner, "Transfer-Encoding: chunked", &chunk).await;
-        refused.refused(413, "payload_too_large");
+        refused.assert_problem(413, "payload_too_large");
         let mut largest = r#"{"name":"Kraken"}"#.to_owned();
         largest.push_str(&" ".repeat(MAX_BODY - largest.len()));
         post(w, &largest).await.created();
@@ -240,13 +240,13 @@ both! {
         }
         assert_eq!(cleared.data()["name"], "Kraken");
         let refused = w.owner.patch(&team.path(""), json!({ "name": null })).await;
-        assert_eq!(refused.refused(422, "validation_failed").pointers(), ["/name"]);
+        assert_eq!(refused.assert_problem(422, "validation_failed").pointers(), ["/name"]);
     }
 
     async fn a_caller_without_permission_learns_nothing_about_the_body(w: &World) {
         for body in ["{", "[]", r#"{"unknown":1}"#] {
-            w.nobody.send("POST", "/teams", Some(body)).await.refused(401, "missing_credentials");
-            w.reader.send("POST", "/teams", Some(body)).await.refused(403, "insufficient_scope");
+            w.nobody.send("POST", "/teams", Some(body)).await.assert_problem(401, "missing_credentials");
+            w.reader.send("POST", "/teams", Some(body)).await.assert_problem(403, "insufficient_scope");
         }
     }
 }

@@ -60,24 +60,24 @@ both! {
     async fn ignores_the_case_of_the_scheme_and_spaces_around_the_key(w: &World) {
         let key = w.owner.key.as_deref().unwrap();
         for line in [format!("Bearer {key}"), format!("bearer {key}"), format!("BEARER  {key}  ")] {
-            w.nobody.with("Authorization", &line).get("/me").await.ok();
+            w.nobody.with_header("Authorization", &line).get("/me").await.ok();
         }
-        let twice = w.owner.with("Authorization", &format!("Bearer {key}"));
-        twice.get("/me").await.refused(400, "invalid_request");
+        let twice = w.owner.with_header("Authorization", &format!("Bearer {key}"));
+        twice.get("/me").await.assert_problem(400, "invalid_request");
     }
 
     async fn a_key_is_read_only_from_the_authorization_header(w: &World) {
         let key = w.owner.key.as_deref().unwrap();
         for name in ["api_key", "access_token", "key"] {
             let refused = w.nobody.get(&format!("/me?{name}={key}")).await;
-            let refused = refused.refused(401, "missing_credentials");
+            let refused = refused.assert_problem(401, "missing_credentials");
             assert_eq!(refused.header("www-authenticate"), Some("Bearer"));
         }
-        w.nobody.with("X-Api-Key", key).get("/me").await.refused(401, "missing_credentials");
-        w.nobody.with("Cookie", &format!("key={key}")).get("/me").await.refused(401, "missing_credentials");
+        w.nobody.with_header("X-Api-Key", key).get("/me").await.assert_problem(401, "missing_credentials");
+        w.nobody.with_header("Cookie", &format!("key={key}")).get("/me").await.assert_problem(401, "missing_credentials");
         for line in [format!("Basic {key}"), key.to_owned(), "Bearer".to_owned(), "Bearer ".to_owned()] {
-            let refused = w.nobody.with("Authorization", &line).get("/me").await;
-            refused.refused(401, "invalid_credentials");
+            let refused = w.nobody.with_header("Authorization", &line).get("/me").await;
+            refused.assert_problem(401, "invalid_credentials");
         }
     }
 
@@ -88,7 +88,7 @@ both! {
         let before = w.db().stats().reads;
         for wrong in [mistyped.as_str(), "", "x", "tl_live_", &key[1..], &"tl_live_".repeat(500)] {
             let caller = Client::new(w.node.address, Some(wrong));
-            let refused = caller.get("/me").await.refused(401, "invalid_credentials");
+            let refused = caller.get("/me").await.assert_problem(401, "invalid_credentials");
             assert_eq!(refused.header("www-authenticate"), Some("Bearer error=\"invalid_token\""));
         }
         assert_eq!(w.db().stats().reads, before);
@@ -107,7 +107,7 @@ both! {
         for value in [unknown_key(), wrong, holder.key.unwrap(), late.key.unwrap()] {
             let before = w.db().stats();
             let answer = Client::new(w.node.address, Some(&value)).get("/teams").await;
-            let answer = answer.refused(401, "invalid_credentials");
+            let answer = answer.assert_problem(401, "invalid_credentials");
             let after = w.db().stats();
             let queries = (after.reads - before.reads, after.jobs - before.jobs);
             answers.push((comparable(&answer), queries));
@@ -131,9 +131,9 @@ both! {
         w.advance_clock(seconds(5));
         ahead.advance(seconds(5));
         caller.get("/teams").await.ok();
-        caller.at(node.address).get("/teams").await.refused(401, "invalid_credentials");
+        caller.at(node.address).get("/teams").await.assert_problem(401, "invalid_credentials");
         w.advance_clock(seconds(1));
-        caller.get("/teams").await.refused(401, "invalid_credentials");
+        caller.get("/teams").await.assert_problem(401, "invalid_credentials");
         node.stop().await;
     }
 
@@ -142,8 +142,8 @@ both! {
         let body = r#"{ "name": "Kraken" }"#;
         let upload = Upload::begin(&caller, body).await;
         revoke(&w.node, w, &key).await;
-        upload.end(body).await.refused(401, "invalid_credentials");
-        caller.post("/teams", json!({ "name": "Too late" })).await.refused(401, "invalid_credentials");
+        upload.end(body).await.assert_problem(401, "invalid_credentials");
+        caller.post("/teams", json!({ "name": "Too late" })).await.assert_problem(401, "invalid_credentials");
         assert_eq!(w.count("team").await, 0);
     }
 
@@ -152,36 +152,36 @@ both! {
         let new = NewKey { cidrs: Some(nets.to_vec()), ..new_key("teams:read") };
         let (_, caller) = w.client_with_key(new).await;
         // Without trusted proxies, the header is ignored and the address of the peer counts.
-        caller.with("X-Forwarded-For", "203.0.113.9").get("/teams").await.refused(403, "forbidden");
+        caller.with_header("X-Forwarded-For", "203.0.113.9").get("/teams").await.assert_problem(403, "forbidden");
         let node = w.node(|config| {
             config.trusted_proxies = ["127.0.0.0/8", "10.0.0.0/8"].map(|net| net.parse().unwrap()).to_vec();
         }).await;
-        let from = async |line: &str| caller.at(node.address).with("X-Forwarded-For", line).get("/teams").await;
+        let from = async |line: &str| caller.at(node.address).with_header("X-Forwarded-For", line).get("/teams").await;
         for good in ["203.0.113.9", "::ffff:203.0.113.9", "2001:db8:7::1", "1.1.1.1, 203.0.113.9, 10.1.2.3"] {
             from(good).await.ok();
         }
         for bad in ["198.51.100.1", "203.0.113.9, 198.51.100.1", "2001:db9::1", "::ffff:198.51.100.1", "nonsense", ""] {
-            from(bad).await.refused(403, "forbidden");
+            from(bad).await.assert_problem(403, "forbidden");
         }
         // Two header lines are one list.
-        let spoofed = caller.at(node.address).with("X-Forwarded-For", "203.0.113.9");
-        spoofed.with("X-Forwarded-For", "198.51.100.1").get("/teams").await.refused(403, "forbidden");
+        let spoofed = caller.at(node.address).with_header("X-Forwarded-For", "203.0.113.9");
+        spoofed.with_header("X-Forwarded-For", "198.51.100.1").get("/teams").await.assert_problem(403, "forbidden");
         node.stop().await;
     }
 
     async fn a_team_of_another_account_looks_like_a_missing_team(w: &World) {
         let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
-        let foreign = w.stranger.get(&team.path("")).await.refused(404, "not_found");
-        let absent = w.stranger.get("/teams/team_00000000000000000000000001").await.refused(404, "not_found");
+        let foreign = w.stranger.get(&team.path("")).await.assert_problem(404, "not_found");
+        let absent = w.stranger.get("/teams/team_00000000000000000000000001").await.assert_problem(404, "not_found");
         let body = |answer: &TestResponse| answer.text.replace(answer.header("request-id").unwrap(), "");
         assert_eq!(body(&foreign), body(&absent));
-        w.stranger.patch(&team.path(""), json!({ "name": "Mine" })).await.refused(404, "not_found");
-        w.stranger.delete(&team.path("")).await.refused(404, "not_found");
+        w.stranger.patch(&team.path(""), json!({ "name": "Mine" })).await.assert_problem(404, "not_found");
+        w.stranger.delete(&team.path("")).await.assert_problem(404, "not_found");
     }
 
     async fn the_secret_of_a_key_is_not_stored(w: &World) {
         let key = w.owner.key.clone().unwrap();
-        let keyed = w.owner.with("Idempotency-Key", "once");
+        let keyed = w.owner.with_header("Idempotency-Key", "once");
         keyed.post("/teams", json!({ "name": "Kraken" })).await.created();
         let dump = w.db().snapshot(Scope::system("dump"), |db| {
             let mut dump = String::new();
@@ -217,11 +217,11 @@ both! {
         let answers = [
             owner.get("/me").await.ok(),
             owner.post("/teams", json!({ "name": "Kraken" })).await.created(),
-            owner.post("/teams", json!({ "name": "Kraken" })).await.refused(409, "taken"),
-            owner.get(&format!("/teams?key={key}&x")).await.refused(400, "invalid_parameter"),
-            nobody.get(&format!("/me?key={key}")).await.refused(401, "missing_credentials"),
-            nobody.with("Authorization", &format!("Bearer {key}x")).get("/me").await.refused(401, "invalid_credentials"),
-            owner.with("Authorization", "Bearer x").get("/me").await.refused(400, "invalid_request"),
+            owner.post("/teams", json!({ "name": "Kraken" })).await.assert_problem(409, "taken"),
+            owner.get(&format!("/teams?key={key}&x")).await.assert_problem(400, "invalid_parameter"),
+            nobody.get(&format!("/me?key={key}")).await.assert_problem(401, "missing_credentials"),
+            nobody.with_header("Authorization", &format!("Bearer {key}x")).get("/me").await.assert_problem(401, "invalid_credentials"),
+            owner.with_header("Authorization", "Bearer x").get("/me").await.assert_problem(400, "invalid_request"),
         ];
         for answer in answers {
             assert!(!format!("{answer:?}").contains(secret_of(key)));

@@ -40,7 +40,7 @@ pub(crate) async fn burst(callers: &[Client], count: usize) -> usize {
     let (accepted, refused): (Vec<_>, Vec<_>) =
         answers.into_iter().partition(|answer| answer.status == 200);
     for answer in refused {
-        answer.refused(429, "rate_limited");
+        answer.assert_problem(429, "rate_limited");
     }
     accepted.len()
 }
@@ -74,7 +74,7 @@ both! {
             let node = node_with_quota(w, quota).await;
             let owner = w.owner.at(node.address);
             burst(std::slice::from_ref(&owner), quota as usize).await;
-            let refused = owner.get("/me").await.refused(429, "rate_limited");
+            let refused = owner.get("/me").await.assert_problem(429, "rate_limited");
             assert_eq!(refused.body["retryable"], true);
             let wait = number(&refused, "retry-after");
             assert!((1..=60).contains(&wait), "{wait}");
@@ -143,16 +143,16 @@ both! {
         let node = w.node(|config| config.auth_failures = 5.try_into().unwrap()).await;
         let guesser = Client::new(node.address, Some("tl_live_guess"));
         for host in 0..5 {
-            let guesser = guesser.with("X-Forwarded-For", &format!("203.0.113.{host}"));
-            guesser.get("/me").await.refused(401, "invalid_credentials");
+            let guesser = guesser.with_header("X-Forwarded-For", &format!("203.0.113.{host}"));
+            guesser.get("/me").await.assert_problem(401, "invalid_credentials");
         }
-        let guesser = guesser.with("X-Forwarded-For", "198.51.100.1");
-        let refused = guesser.get("/me").await.refused(429, "rate_limited");
+        let guesser = guesser.with_header("X-Forwarded-For", "198.51.100.1");
+        let refused = guesser.get("/me").await.assert_problem(429, "rate_limited");
         assert!(number(&refused, "retry-after") >= 1);
         // A valid key from the same address still works.
         w.owner.at(node.address).get("/me").await.ok();
         w.advance_clock(seconds(12));
-        guesser.get("/me").await.refused(401, "invalid_credentials");
+        guesser.get("/me").await.assert_problem(401, "invalid_credentials");
         node.stop().await;
     }
 
@@ -163,13 +163,13 @@ both! {
         }).await;
         let guess = async |address: &str| {
             let guesser = Client::new(node.address, Some("tl_live_guess"));
-            guesser.with("X-Forwarded-For", address).get("/me").await
+            guesser.with_header("X-Forwarded-For", address).get("/me").await
         };
         for host in 0..5 {
-            guess(&format!("2001:db8:1:2::{host}")).await.refused(401, "invalid_credentials");
+            guess(&format!("2001:db8:1:2::{host}")).await.assert_problem(401, "invalid_credentials");
         }
-        guess("2001:db8:1:2:ffff::1").await.refused(429, "rate_limited");
-        guess("2001:db8:1:3::1").await.refused(401, "invalid_credentials");
+        guess("2001:db8:1:2:ffff::1").await.assert_problem(429, "rate_limited");
+        guess("2001:db8:1:3::1").await.assert_problem(401, "invalid_credentials");
         for host in 0..10_000u128 {
             let address = IpAddr::V6((0x2001_0db8_0001_0002_u128 << 64 | host << 20).into());
             assert_eq!(node.app.limits.count_failure(address, Error::not_found()).code, Code::RateLimited);
@@ -183,7 +183,7 @@ both! {
         let forged = with_wrong_secret(victim.key.as_deref().unwrap());
         let attacker = Client::new(node.address, Some(&forged));
         for answer in join_all((0..50).map(|_| attacker.get("/me"))).await {
-            let answer = answer.refused(401, "invalid_credentials");
+            let answer = answer.assert_problem(401, "invalid_credentials");
             assert_eq!(answer.header("ratelimit"), None, "nothing is told of the victim's quota");
         }
         assert_eq!(burst(&[victim], 20).await, 10);
@@ -205,7 +205,7 @@ both! {
                 assert_eq!(number(&answer, "x-ratelimit-reset"), full_at);
             }
             burst(std::slice::from_ref(&owner), 60).await;
-            let refused = owner.get("/me").await.refused(429, "rate_limited");
+            let refused = owner.get("/me").await.assert_problem(429, "rate_limited");
             assert_eq!(refused.header("ratelimit"), Some(&*format!("\"default\";r=0;t={per_unit}")));
             assert!(number(&refused, "retry-after") >= per_unit);
             assert_eq!(number(&refused, "x-ratelimit-reset"), w.clock.clock().now().seconds() + 60);
@@ -216,16 +216,16 @@ both! {
 
     async fn every_answer_to_an_authenticated_caller_has_quota_headers(w: &World) {
         let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
-        let unchanged = w.owner.with("If-None-Match", "\"1\"").get(&team.path("")).await;
+        let unchanged = w.owner.with_header("If-None-Match", "\"1\"").get(&team.path("")).await;
         assert_eq!(unchanged.status, 304);
         let missing = w.owner.get("/teams/team_00000000000000000000000001").await;
-        let forbidden = w.bystander.get("/teams").await.refused(403, "insufficient_scope");
+        let forbidden = w.bystander.get("/teams").await.assert_problem(403, "insufficient_scope");
         let broken = answer_of_a_panicking_handler(w).await;
         let node = node_with_quota(w, 1).await;
         burst(&[w.owner.at(node.address)], 2).await;
-        let refused = w.owner.at(node.address).get("/me").await.refused(429, "rate_limited");
+        let refused = w.owner.at(node.address).get("/me").await.assert_problem(429, "rate_limited");
         node.stop().await;
-        let missing = missing.refused(404, "not_found");
+        let missing = missing.assert_problem(404, "not_found");
         for answer in [team, unchanged, missing, forbidden, broken, refused] {
             let policy = parse_structured(answer.header("ratelimit-policy").unwrap());
             assert_eq!(policy.iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["q", "w"]);
@@ -233,7 +233,7 @@ both! {
             assert_eq!(left.iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["r", "t"]);
             assert_eq!(left[0].1, number(&answer, "x-ratelimit-remaining"));
         }
-        assert_eq!(w.nobody.get("/me").await.refused(401, "missing_credentials").header("ratelimit"), None);
+        assert_eq!(w.nobody.get("/me").await.assert_problem(401, "missing_credentials").header("ratelimit"), None);
     }
 
     async fn rejects_the_twenty_first_slow_upload_until_another_ends(w: &World) {
@@ -242,7 +242,7 @@ both! {
         // Only slow bodies count, so the rejection takes a moment.
         let waiting = uploads.iter_mut().map(|upload| Box::pin(read_response(&mut upload.stream, "POST")));
         let (refused, _, others) = select_all(waiting).await;
-        let refused = refused.unwrap().refused(429, "too_many_concurrent");
+        let refused = refused.unwrap().assert_problem(429, "too_many_concurrent");
         assert!(number(&refused, "retry-after") >= 1);
         // The others are accepted by then, and stay so.
         assert!(tokio::time::timeout(seconds(2), select_all(others)).await.is_err(), "one is refused");
@@ -276,7 +276,7 @@ both! {
         server.batch_execute(end).await.unwrap();
         // The first answers may be due to the lost connections; the last one is due to the quota.
         for _ in 0..10 {
-            let refused = owner.get("/me").await.refused(503, "overloaded");
+            let refused = owner.get("/me").await.assert_problem(503, "overloaded");
             assert!(number(&refused, "retry-after") >= 1);
         }
         server.batch_execute(&set.replace("= on", "= off")).await.unwrap();

@@ -175,10 +175,10 @@ both! {
     }
 
     async fn dues_tiles_match_their_lists_in_every_currency(w: &World) {
-        let (cast, _) = treasurer(w).await;
-        let installments = charge_member(w, &cast.hawks, &cast.max.member, json!({ "installment_count": 4, "late_fee": { "amount": 700 } })).await;
-        let waived = charge_member(w, &cast.hawks, &cast.zoe.member, json!({ "discount": { "amount": 1500 } })).await;
-        charge_member(w, &cast.otters, &cast.ole.member, json!({ "currency": "JPY", "due_on": "2026-09-20" })).await;
+        let (club, _) = treasurer(w).await;
+        let installments = charge_member(w, &club.hawks, &club.max.member, json!({ "installment_count": 4, "late_fee": { "amount": 700 } })).await;
+        let waived = charge_member(w, &club.hawks, &club.zoe.member, json!({ "discount": { "amount": 1500 } })).await;
+        charge_member(w, &club.otters, &club.ole.member, json!({ "currency": "JPY", "due_on": "2026-09-20" })).await;
         let pay = async |due: &testkit::Value, amount: i64| {
             let path = format!("/dues/{}/payments", due["id"].as_str().unwrap());
             w.owner.post(&path, json!({ "amount": amount, "method": "cash" })).await.created();
@@ -186,14 +186,14 @@ both! {
         pay(&installments, 1200).await;
         pay(&waived, 500).await;
         w.owner.post(&format!("/dues/{}/waive", waived["id"].as_str().unwrap()), json!({ "reason": "Moved away" })).await.ok();
-        let paid = charge_member(w, &cast.hawks, &cast.lia.member, json!({ "use_credit": false })).await;
+        let paid = charge_member(w, &club.hawks, &club.lia.member, json!({ "use_credit": false })).await;
         pay(&paid, 12_000).await;
         w.advance_clock(seconds(DAY * 70));
-        let mut browser = w.browser(cast.admin.id).await;
+        let mut browser = w.browser(club.admin.id).await;
         for filter in ["", "?team=", "?payer="] {
             let path = match filter {
-                "?team=" => format!("/admin/dues?team={}", cast.hawks),
-                "?payer=" => format!("/admin/dues?payer={}", cast.pat),
+                "?team=" => format!("/admin/dues?team={}", club.hawks),
+                "?payer=" => format!("/admin/dues?payer={}", club.pat),
                 _ => "/admin/dues".to_owned(),
             };
             let tiles = if filter.is_empty() { 6 } else { 3 };
@@ -202,9 +202,9 @@ both! {
     }
 
     async fn app_lists_each_user_once_with_all_permissions(w: &World) {
-        let (cast, mut browser) = treasurer(w).await;
+        let (club, mut browser) = treasurer(w).await;
         let app = w.app(touchline::oauth::app::Kind::Native, "http://127.0.0.1/callback", "teams:read events:read").await;
-        let (id, user) = (app.id, cast.parent.id);
+        let (id, user) = (app.id, club.parent.id);
         for scopes in ["teams:read", "events:read"] {
             let (app, scopes) = (app.clone(), touchline::accounts::rights::Scopes::parse(scopes).unwrap());
             let scope = store::Scope::account(w.harbour, "test");

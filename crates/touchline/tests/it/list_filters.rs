@@ -5,7 +5,7 @@ use testkit::{TestResponse, World, both, json, seconds};
 use crate::dues::{charge_member, due_path};
 use crate::events::{event_path, field_texts, practice, team, team_client};
 use crate::messages::{announce, message_path};
-use crate::messages_fixtures::Club;
+use crate::messages_fixtures::TeamFixture;
 use crate::roster::create_team;
 use crate::shop::{code, order, order_api_path, order_body, product};
 
@@ -27,7 +27,7 @@ async fn practice_on(w: &World, team: &str, day: u8) -> TestResponse {
 
 both! {
     async fn updated_since_lists_only_what_changed(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
+        let club = TeamFixture::new(w, "Hawks", "open").await;
         let (hawks, owls) = (club.team.to_string(), create_team(w, "Owls").await);
         let ana = club.add_member("Ana", "player", None).await;
         let bob = club.add_member("Bob", "player", None).await;
@@ -76,7 +76,7 @@ both! {
             assert_eq!(since("2026-09-05T10:00:00Z").await.len(), 2, "{list}");
             assert_eq!(since("2026-09-05").await.len(), 2, "{list}");
             let refused = w.owner.get(&format!("{list}?updated_since=yesterday")).await;
-            assert_eq!(refused.refused(400, "invalid_parameter").parameters(), ["updated_since"], "{list}");
+            assert_eq!(refused.assert_problem(400, "invalid_parameter").parameters(), ["updated_since"], "{list}");
         }
     }
 
@@ -109,17 +109,17 @@ both! {
         for list in ["/events", "/messages", "/products", "/orders", "/dues"] {
             for ids in &wrong {
                 let refused = w.owner.get(&format!("{list}?team_id={ids}")).await;
-                assert_eq!(refused.refused(400, "invalid_parameter").parameters(), ["team_id"], "{list} {ids}");
+                assert_eq!(refused.assert_problem(400, "invalid_parameter").parameters(), ["team_id"], "{list} {ids}");
             }
         }
         for types in ["game,party", "game,", "", "game,game,game,game,game,game"] {
             let refused = w.owner.get(&format!("/events?type={types}")).await;
-            assert_eq!(refused.refused(400, "invalid_parameter").parameters(), ["type"], "{types}");
+            assert_eq!(refused.assert_problem(400, "invalid_parameter").parameters(), ["type"], "{types}");
         }
         // A key for one team gets the same response as for a single team that it cannot access.
         let key = team_client(w, &hawks, "events:read messages:read orders:read").await;
         for list in ["/events", "/messages", "/products", "/orders"] {
-            key.get(&format!("{list}?team_id={hawks},{owls}")).await.refused(404, "not_found");
+            key.get(&format!("{list}?team_id={hawks},{owls}")).await.assert_problem(404, "not_found");
             key.get(&format!("{list}?team_id={hawks}")).await.ok();
         }
     }
@@ -127,7 +127,7 @@ both! {
     async fn messages_and_dues_take_several_teams(w: &World) {
         let (mut messages, mut dues, mut teams) = (Vec::new(), Vec::new(), Vec::new());
         for (name, players) in [("Hawks", ["Ana", "Bob"]), ("Owls", ["Cora", "Dan"]), ("Crows", ["Eva", "Finn"])] {
-            let club = Club::new(w, name, "open").await;
+            let club = TeamFixture::new(w, name, "open").await;
             let first = club.add_member(players[0], "player", None).await;
             club.add_member(players[1], "player", None).await;
             let (team, member) = (club.team.to_string(), first.member.to_string());
@@ -152,7 +152,7 @@ both! {
         assert_eq!(list_ids(w, "/orders?external_id=till-17").await, [bought.id()]);
         assert_eq!(list_ids(w, &format!("/orders?external_id=till-17&team_id={hawks}")).await, [bought.id()]);
         assert_eq!(list_ids(w, "/orders?external_id=till-18").await, Vec::<String>::new());
-        let refused = w.owner.get("/orders?external_id=").await.refused(400, "invalid_parameter");
+        let refused = w.owner.get("/orders?external_id=").await.assert_problem(400, "invalid_parameter");
         assert_eq!(refused.parameters(), ["external_id"]);
     }
 }

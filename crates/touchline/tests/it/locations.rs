@@ -32,26 +32,26 @@ async fn create_event_at(client: &Client, team: &str, location: &str) -> TestRes
 
 both! {
     async fn a_key_for_one_team_sees_the_locations_of_its_events(w: &World) {
-        let cast = w.cast().await;
-        let own = location_with_event(w, &cast.hawks, "Own", false).await;
-        let home = location_with_event(w, &cast.otters, "Home", false).await;
-        let pitch = location_with_event(w, &cast.otters, "Pitch", true).await;
-        let key = team_client(w, &cast.hawks, EVERYTHING).await;
+        let club = w.club().await;
+        let own = location_with_event(w, &club.hawks, "Own", false).await;
+        let home = location_with_event(w, &club.otters, "Home", false).await;
+        let pitch = location_with_event(w, &club.otters, "Pitch", true).await;
+        let key = team_client(w, &club.hawks, EVERYTHING).await;
         assert_eq!(names(&key).await, ["Own"]);
         key.get(&location_path(&own)).await.ok();
         for hidden in [&home, &pitch] {
-            key.get(&location_path(hidden)).await.refused(404, "not_found");
+            key.get(&location_path(hidden)).await.assert_problem(404, "not_found");
             assert_eq!(field_texts(&key.get("/locations?q=o").await.ok(), "name"), ["Own"]);
             // An event there would show the address.
-            let refused = create_event_at(&key, &cast.hawks, hidden.id()).await.refused(422, "validation_failed");
+            let refused = create_event_at(&key, &club.hawks, hidden.id()).await.assert_problem(422, "validation_failed");
             assert_eq!(refused.pointers(), ["/location_id"]);
             assert!(!refused.text.contains("Quay"), "{}", refused.text);
         }
-        let event = create_event_at(&key, &cast.hawks, own.id()).await.created();
+        let event = create_event_at(&key, &club.hawks, own.id()).await.created();
         assert_eq!(event.data()["location"]["address"], "12 Quay Street");
         let path = format!("/events/{}", event.id());
         let moved = json!({ "location_id": home.id() });
-        assert_eq!(key.patch(&path, moved).await.refused(422, "validation_failed").pointers(), ["/location_id"]);
+        assert_eq!(key.patch(&path, moved).await.assert_problem(422, "validation_failed").pointers(), ["/location_id"]);
         // A key of the whole club sees them all.
         let (_, club_key) = w.client_with_key(testkit::world::new_key("events:read")).await;
         assert_eq!(names(&club_key).await, ["Own", "Home", "Pitch"]);
@@ -61,46 +61,46 @@ both! {
     }
 
     async fn a_key_for_one_team_sees_and_uses_locations_it_added(w: &World) {
-        let cast = w.cast().await;
-        let key = team_client(w, &cast.hawks, EVERYTHING).await;
+        let club = w.club().await;
+        let key = team_client(w, &club.hawks, EVERYTHING).await;
         let created = key.post("/locations", json!({ "name": "Garden" })).await.created();
         assert_eq!(created.data()["shared"], false);
         let shared = json!({ "name": "Garden", "shared": true });
-        assert_eq!(key.post("/locations", shared).await.refused(422, "validation_failed").pointers(), ["/shared"]);
+        assert_eq!(key.post("/locations", shared).await.assert_problem(422, "validation_failed").pointers(), ["/shared"]);
         assert_eq!(names(&key).await, ["Garden"]);
-        let other = team_client(w, &cast.otters, EVERYTHING).await;
+        let other = team_client(w, &club.otters, EVERYTHING).await;
         assert_eq!(names(&other).await, Vec::<String>::new());
-        assert_eq!(names(&client_with_all_scopes(w, cast.coach.id).await).await, Vec::<String>::new());
-        create_event_at(&key, &cast.hawks, created.id()).await.created();
-        assert_eq!(names(&client_with_all_scopes(w, cast.coach.id).await).await, ["Garden"]);
+        assert_eq!(names(&client_with_all_scopes(w, club.coach.id).await).await, Vec::<String>::new());
+        create_event_at(&key, &club.hawks, created.id()).await.created();
+        assert_eq!(names(&client_with_all_scopes(w, club.coach.id).await).await, ["Garden"]);
         assert_eq!(names(&other).await, Vec::<String>::new());
         // Other teams may use it too, so only callers with access to the whole club can change it.
-        key.patch(&location_path(&created), json!({ "name": "x" })).await.refused(403, "forbidden");
-        key.delete(&location_path(&created)).await.refused(403, "forbidden");
+        key.patch(&location_path(&created), json!({ "name": "x" })).await.assert_problem(403, "forbidden");
+        key.delete(&location_path(&created)).await.assert_problem(403, "forbidden");
     }
 
     async fn coaches_use_shared_locations_and_families_see_those_of_their_events(w: &World) {
-        let cast = w.cast().await;
-        let own = location_with_event(w, &cast.hawks, "Own", false).await;
-        let home = location_with_event(w, &cast.otters, "Home", false).await;
+        let club = w.club().await;
+        let own = location_with_event(w, &club.hawks, "Own", false).await;
+        let home = location_with_event(w, &club.otters, "Home", false).await;
         let pitch = w.owner.post("/locations", json!({ "name": "Pitch" })).await.created();
         assert_eq!(pitch.data()["shared"], true);
-        let coach = client_with_all_scopes(w, cast.coach.id).await;
+        let coach = client_with_all_scopes(w, club.coach.id).await;
         assert_eq!(names(&coach).await, ["Own", "Pitch"]);
-        coach.get(&location_path(&home)).await.refused(404, "not_found");
-        for family in [&cast.parent, &cast.player] {
+        coach.get(&location_path(&home)).await.assert_problem(404, "not_found");
+        for family in [&club.parent, &club.player] {
             let family = client_with_all_scopes(w, family.id).await;
             assert_eq!(names(&family).await, ["Own"]);
             family.get(&location_path(&own)).await.ok();
-            family.get(&location_path(&pitch)).await.refused(404, "not_found");
-            family.get(&location_path(&home)).await.refused(404, "not_found");
+            family.get(&location_path(&pitch)).await.assert_problem(404, "not_found");
+            family.get(&location_path(&home)).await.assert_problem(404, "not_found");
         }
-        create_event_at(&coach, &cast.hawks, pitch.id()).await.created();
-        assert_eq!(names(&client_with_all_scopes(w, cast.parent.id).await).await, ["Own", "Pitch"]);
+        create_event_at(&coach, &club.hawks, pitch.id()).await.created();
+        assert_eq!(names(&client_with_all_scopes(w, club.parent.id).await).await, ["Own", "Pitch"]);
         let garden = coach.post("/locations", json!({ "name": "Garden" })).await.created();
         assert_eq!(names(&coach).await, ["Own", "Pitch", "Garden"]);
-        coach.patch(&location_path(&garden), json!({ "name": "x" })).await.refused(403, "forbidden");
-        for admin in [&cast.owner, &cast.admin] {
+        coach.patch(&location_path(&garden), json!({ "name": "x" })).await.assert_problem(403, "forbidden");
+        for admin in [&club.owner, &club.admin] {
             let admin = client_with_all_scopes(w, admin.id).await;
             assert_eq!(names(&admin).await, ["Own", "Home", "Pitch", "Garden"]);
             admin.patch(&location_path(&home), json!({ "shared": null })).await.ok();
@@ -111,12 +111,12 @@ both! {
     }
 
     async fn notifications_exports_and_calendars_hide_locations_of_other_teams(w: &World) {
-        let cast = w.cast().await;
-        location_with_event(w, &cast.hawks, "Own ground", false).await;
-        location_with_event(w, &cast.otters, "Private home", false).await;
+        let club = w.club().await;
+        location_with_event(w, &club.hawks, "Own ground", false).await;
+        location_with_event(w, &club.otters, "Private home", false).await;
         let all = touchline::accounts::rights::Scopes::all_named().to_string();
-        let key = team_client(w, &cast.hawks, &all).await;
-        let feed = key.post("/calendar_feeds", json!({ "team_id": cast.hawks })).await.created();
+        let key = team_client(w, &club.hawks, &all).await;
+        let feed = key.post("/calendar_feeds", json!({ "team_id": club.hawks })).await.created();
         let url = feed.data()["url"].as_str().unwrap();
         let calendar = url[url.find("/calendar/").unwrap()..].to_owned();
         for path in ["/locations", "/locations?status=all", "/events", "/exports/events.csv", "/notifications", &calendar] {

@@ -101,7 +101,7 @@ both! {
         let person = email["person_id"].clone();
         let now = "2026-09-05T10:00:00.000000Z";
         assert_eq!(email, json!({
-            "object": "email", "id": id.to_string(), "person_id": person, "about": ABOUT,
+            "object": "email", "id": id.to_string(), "person_id": person, "related_id": ABOUT,
             "to_name": "Ana Silva", "to_address": "ana@example.org", "subject": "Training moves",
             "body_text": "We meet at six.", "status": "pending", "attempts": 0, "next_attempt_at": now,
             "last_error": null, "sent_at": null, "created_at": now, "updated_at": now, "version": 1
@@ -109,13 +109,13 @@ both! {
         let list = w.owner.get("/emails").await.ok();
         assert_eq!(list.data(), &json!([email]));
 
-        w.reader.get("/emails").await.refused(403, "insufficient_scope");
+        w.reader.get("/emails").await.assert_problem(403, "insufficient_scope");
         let team = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
         let team = team.id().parse().unwrap();
         let team_key = touchline::accounts::api_key::NewKey { team_ids: Some(vec![team]), ..new_key("messages:read") };
         let (_, team_key) = w.client_with_key(team_key).await;
-        team_key.get("/emails").await.refused(403, "forbidden");
-        team_key.get(&format!("/emails/{id}")).await.refused(403, "forbidden");
+        team_key.get("/emails").await.assert_problem(403, "forbidden");
+        team_key.get(&format!("/emails/{id}")).await.assert_problem(403, "forbidden");
     }
 
     async fn cannot_see_emails_of_another_account(w: &World) {
@@ -123,8 +123,8 @@ both! {
         let other = stranger_account(w).await;
         let bob = create_person(w, other, "bob@example.org").await;
         let theirs = queue_email(w, other, email_to(bob)).await;
-        w.stranger.get(&format!("/emails/{ours}")).await.refused(404, "not_found");
-        w.owner.get(&format!("/emails/{theirs}")).await.refused(404, "not_found");
+        w.stranger.get(&format!("/emails/{ours}")).await.assert_problem(404, "not_found");
+        w.owner.get(&format!("/emails/{theirs}")).await.assert_problem(404, "not_found");
         assert_eq!(ids(w.stranger.get("/emails").await.ok().data()), [theirs.to_string()]);
         assert_eq!(ids(w.owner.get(&format!("/emails?person_id={bob}")).await.ok().data()), [""; 0]);
     }
@@ -139,13 +139,13 @@ both! {
         let list = async |query: &str| ids(w.owner.get(&format!("/emails{query}")).await.ok().data());
         assert_eq!(list("").await, [ids_by_age[2].clone(), ids_by_age[1].clone(), ids_by_age[0].clone()]);
         assert_eq!(list("?order=asc").await, ids_by_age);
-        assert_eq!(list("?about=msg_1").await, [ids_by_age[1].clone(), ids_by_age[0].clone()]);
-        assert_eq!(list("?about=msg_1&order=asc").await, ids_by_age[..2]);
+        assert_eq!(list("?related_id=msg_1").await, [ids_by_age[1].clone(), ids_by_age[0].clone()]);
+        assert_eq!(list("?related_id=msg_1&order=asc").await, ids_by_age[..2]);
         assert_eq!(list(&format!("?person_id={ana}")).await, [ids_by_age[2].clone(), ids_by_age[0].clone()]);
         assert_eq!(list(&format!("?person_id={ana}&order=asc")).await, [ids_by_age[0].clone(), ids_by_age[2].clone()]);
-        assert_eq!(list(&format!("?person_id={bob}&about=msg_2")).await, [""; 0]);
+        assert_eq!(list(&format!("?person_id={bob}&related_id=msg_2")).await, [""; 0]);
         assert_eq!(list("?status=sent").await, [""; 0]);
-        w.owner.get("/emails?status=lost").await.refused(400, "invalid_parameter");
+        w.owner.get("/emails?status=lost").await.assert_problem(400, "invalid_parameter");
 
         let first = w.owner.get("/emails?limit=2").await.ok();
         assert_eq!(ids(first.data()), [ids_by_age[2].clone(), ids_by_age[1].clone()]);
@@ -286,7 +286,7 @@ both! {
         let id = queue_one_email(w).await;
         let path = format!("/emails/{id}");
         let etag = w.owner.get(&path).await.ok().header("etag").unwrap().to_owned();
-        let conditional: Client = w.owner.with("If-None-Match", &etag);
+        let conditional: Client = w.owner.with_header("If-None-Match", &etag);
         assert_eq!(conditional.get(&path).await.status, 304);
         mailer(&w.node).send_due().await;
         conditional.get(&path).await.ok();

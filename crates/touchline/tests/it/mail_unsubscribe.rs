@@ -25,7 +25,7 @@ fn link(w: &World, person: PersonId) -> String {
 
 /// One-click unsubscribe as a mail client sends it (RFC 8058).
 async fn one_click(w: &World, path: &str) -> testkit::TestResponse {
-    let form = w.nobody.with("Content-Type", "application/x-www-form-urlencoded");
+    let form = w.nobody.with_header("Content-Type", "application/x-www-form-urlencoded");
     form.send("POST", path, Some("List-Unsubscribe=One-Click")).await
 }
 
@@ -45,7 +45,7 @@ both! {
         w.nobody.send("HEAD", &path, None).await.ok();
         assert!(email_opt_in(w, ana).await, "opening the page changes nothing");
 
-        let form = w.nobody.with("Content-Type", "application/x-www-form-urlencoded");
+        let form = w.nobody.with_header("Content-Type", "application/x-www-form-urlencoded");
         let done = form.send("POST", &path, Some("")).await.ok();
         assert!(done.text.contains("Emails stopped") && done.text.contains("action=\"?again\""));
         assert!(!email_opt_in(w, ana).await);
@@ -69,7 +69,7 @@ both! {
         assert!(!notifications[0].to_string().contains("example.org"), "{}", notifications[0]);
 
         one_click(w, &path).await.ok();
-        w.nobody.with("Content-Type", "text/nonsense").send("POST", &path, Some("x")).await.ok();
+        w.nobody.with_header("Content-Type", "text/nonsense").send("POST", &path, Some("x")).await.ok();
         w.nobody.send("POST", &path, None).await.ok();
         assert_eq!(w.notifications().await.len(), 1, "repeating it publishes nothing");
         assert_eq!(w.count("audit_entry").await, audit_count + 1);
@@ -107,9 +107,9 @@ both! {
                 assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"), "{wrong}");
             }
         }
-        w.nobody.get("/unsubscribe/%ff%fe").await.refused(404, "not_found");
+        w.nobody.get("/unsubscribe/%ff%fe").await.assert_problem(404, "not_found");
         assert!(email_opt_in(w, ana).await);
-        w.nobody.send("DELETE", &path, None).await.refused(405, "method_not_allowed");
+        w.nobody.send("DELETE", &path, None).await.assert_problem(405, "method_not_allowed");
     }
 
     async fn rejects_the_link_of_an_erased_person(w: &World) {
@@ -127,7 +127,7 @@ both! {
     async fn rejects_a_large_body(w: &World) {
         let ana = create_person(w, w.harbour, "ana@example.org").await;
         let path = link(w, ana);
-        w.nobody.send("POST", &path, Some(&"x".repeat(1025))).await.refused(413, "payload_too_large");
+        w.nobody.send("POST", &path, Some(&"x".repeat(1025))).await.assert_problem(413, "payload_too_large");
         assert!(email_opt_in(w, ana).await);
         w.nobody.send("POST", &path, Some(&"x".repeat(1024))).await.ok();
     }

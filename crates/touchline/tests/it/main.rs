@@ -122,6 +122,7 @@ mod tenant_isolation;
 mod team_pages;
 mod teams;
 mod users;
+mod violations;
 mod webhooks;
 mod webhooks_crash;
 mod webhooks_api;

@@ -1,8 +1,8 @@
 //! The permission matrix: every operation of the OpenAPI description, called by everybody in the
-//! cast with every scope. An operation that is missing from the table fails the test.
+//! test club with every scope. An operation that is missing from the table fails the test.
 
 use store::{Scope, bind};
-use testkit::{Cast, Client, TestResponse, Value, World, both, json};
+use testkit::{Client, TestClub, TestResponse, Value, World, both, json};
 
 use crate::cards::checkout_of;
 use crate::mail::queue_one_email;
@@ -154,13 +154,13 @@ async fn create_game(w: &World, team: &str, location: &str) -> TestResponse {
 /// parent's own.
 async fn objects_of_child(
     w: &World,
-    cast: &Cast,
+    club: &TestClub,
     team: &str,
     own_client: Option<&Client>,
 ) -> Vec<(&'static str, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let guardian = if own_client.is_some() {
-        json!({ "id": cast.pat })
+        json!({ "id": club.pat })
     } else {
         json!({ "first_name": "Gil", "email": "gil@example.org" })
     };
@@ -183,14 +183,14 @@ async fn objects_of_child(
     let author = own_client.unwrap_or(&w.owner);
     let feed = author.post("/calendar_feeds", json!({ "team_id": team })).await.created();
     let members = if own_client.is_some() {
-        vec![&cast.kim.member, &child.member]
+        vec![&club.kim.member, &child.member]
     } else {
         vec![&child.member]
     };
     let mut message = json!({ "team_id": team, "kind": "message", "body": "Hello",
         "audience": { "to": "members", "member_ids": members } });
-    if own_client.is_none() && team == cast.hawks {
-        message["on_behalf_of"] = json!(cast.kim.person);
+    if own_client.is_none() && team == club.hawks {
+        message["on_behalf_of"] = json!(club.kim.person);
     }
     let message = author.post("/messages", message).await.created();
     let [due, payment] = paid_due(w, team, &child.member).await;
@@ -238,14 +238,14 @@ fn document() -> Value {
 
 both! {
     async fn callers_may_do_what_the_table_says(w: &World) {
-        let cast = w.cast().await;
+        let club = w.club().await;
         let mail = ("{email_id}", queue_one_email(w).await.to_string());
-        let parent = client_with_all_scopes(w, cast.parent.id).await;
-        let mut columns = clients_of_cast(w, &cast).await;
+        let parent = client_with_all_scopes(w, club.parent.id).await;
+        let mut columns = clients_of_cast(w, &club).await;
         columns.push(("parent with their own", parent.clone()));
         for (column, (caller, client)) in columns.iter().enumerate() {
             let own_client = (column == 6).then_some(&parent);
-            let mut objects = objects_of_child(w, &cast, &cast.hawks, own_client).await;
+            let mut objects = objects_of_child(w, &club, &club.hawks, own_client).await;
             objects.push(mail.clone());
             for (method, path, operation) in operations(&document()) {
                 let expected = expected_outcomes(&operation)[column];
@@ -264,8 +264,8 @@ both! {
                         before, "{method} {path} by {caller} changed something");
                 } else if method != "GET" {
                     // Create new objects, because the operation may have changed these.
-                    w.owner.post(&format!("/teams/{}/restore", cast.hawks), json!({})).await;
-                    objects = objects_of_child(w, &cast, &cast.hawks, own_client).await;
+                    w.owner.post(&format!("/teams/{}/restore", club.hawks), json!({})).await;
+                    objects = objects_of_child(w, &club, &club.hawks, own_client).await;
                     objects.push(mail.clone());
                 }
             }
@@ -275,9 +275,9 @@ both! {
     }
 
     async fn rejects_every_change_with_a_stale_etag(w: &World) {
-        let cast = w.cast().await;
-        let objects = objects_of_child(w, &cast, &cast.hawks, None).await;
-        let stale_client = w.owner.with("If-Match", "\"1000000\"");
+        let club = w.club().await;
+        let objects = objects_of_child(w, &club, &club.hawks, None).await;
+        let stale_client = w.owner.with_header("If-Match", "\"1000000\"");
         let before = sequence(w).await;
         let mut checked = 0;
         for (method, path, operation) in operations(&document()) {
@@ -294,11 +294,11 @@ both! {
     }
 
     async fn cannot_reach_a_team_they_cannot_see(w: &World) {
-        let cast = w.cast().await;
-        let mut objects = objects_of_child(w, &cast, &cast.otters, None).await;
+        let club = w.club().await;
+        let mut objects = objects_of_child(w, &club, &club.otters, None).await;
         objects.push(("{email_id}", queue_one_email(w).await.to_string()));
         let before = w.notifications().await;
-        for (caller, client) in clients_of_cast(w, &cast).await.into_iter().skip(2) {
+        for (caller, client) in clients_of_cast(w, &club).await.into_iter().skip(2) {
             for (method, path, operation) in operations(&document()) {
                 let url = with_person_query(&fill_path(&path, &objects), &objects);
                 if path.contains('{') {

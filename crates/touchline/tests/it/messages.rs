@@ -7,10 +7,10 @@ use touchline::accounts::api_key::NewKey;
 use touchline::ids::PersonId;
 use touchline::signals;
 
-use crate::messages_fixtures::Club;
+use crate::messages_fixtures::TeamFixture;
 
 /// Posts an announcement to an audience.
-pub(crate) async fn announce(w: &World, club: &Club<'_>, audience: Value) -> TestResponse {
+pub(crate) async fn announce(w: &World, club: &TeamFixture<'_>, audience: Value) -> TestResponse {
     let body = json!({ "team_id": club.team, "kind": "announcement", "subject": "News", "body": "Hello",
         "audience": audience });
     w.owner.post("/messages", body).await
@@ -19,7 +19,7 @@ pub(crate) async fn announce(w: &World, club: &Club<'_>, audience: Value) -> Tes
 /// Posts a message on behalf of a person, or of the API key itself.
 pub(crate) async fn post_message(
     w: &World,
-    club: &Club<'_>,
+    club: &TeamFixture<'_>,
     speaker: Option<PersonId>,
     audience: Value,
 ) -> TestResponse {
@@ -82,14 +82,14 @@ pub(crate) async fn message_event_types(w: &World) -> Vec<String> {
 }
 
 /// A client with a key for the messages of one team only.
-pub(crate) async fn client_for_team(w: &World, club: &Club<'_>) -> Client {
+pub(crate) async fn client_for_team(w: &World, club: &TeamFixture<'_>) -> Client {
     let new = testkit::world::new_key("messages:read messages:write");
     w.client_with_key(NewKey { team_ids: Some(vec![club.team]), ..new }).await.1
 }
 
 both! {
     async fn announcement_reaches_the_team_and_its_guardians(w: &World) {
-        let club = Club::new(w, "Hawks", "U12").await;
+        let club = TeamFixture::new(w, "Hawks", "U12").await;
         let mia = club.add_member("Mia", "player", None).await;
         let coach = club.add_member("Carl", "coach", None).await;
         let mother = club.add_guardian("Maria", mia, true).await;
@@ -123,7 +123,7 @@ both! {
     }
 
     async fn each_audience_has_the_right_recipients(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
+        let club = TeamFixture::new(w, "Hawks", "open").await;
         let ana = club.add_member("Ana", "player", None).await;
         let kid = club.add_member("Kid", "player", Some("2012-01-01")).await;
         let father = club.add_guardian("Father", kid, true).await;
@@ -155,26 +155,26 @@ both! {
     }
 
     async fn rejects_an_audience_outside_the_team(w: &World) {
-        let (club, other) = (Club::new(w, "Hawks", "open").await, Club::new(w, "Kraken", "open").await);
-        let other_account = Club::in_other_account(w).await;
+        let (club, other) = (TeamFixture::new(w, "Hawks", "open").await, TeamFixture::new(w, "Kraken", "open").await);
+        let other_account = TeamFixture::in_other_account(w).await;
         let ana = club.add_member("Ana", "player", None).await;
         let removed = club.add_member("Gone", "player", None).await;
         club.set_status(removed, "removed").await;
         let (foreign, stranger) = (other.add_member("Bob", "player", None).await, other_account.add_member("Eve", "player", None).await);
         let named = json!({ "to": "members", "member_ids": [ana.member, foreign.member, stranger.member, removed.member] });
-        let refused = announce(w, &club, named).await.refused(422, "validation_failed");
+        let refused = announce(w, &club, named).await.assert_problem(422, "validation_failed");
         assert_eq!(refused.pointers(), ["/audience/member_ids/1", "/audience/member_ids/2", "/audience/member_ids/3"]);
-        assert!(field_errors(&refused).iter().all(|(_, code)| *code == "unknown_member"));
+        assert!(field_errors(&refused).iter().all(|(_, code)| *code == "not_found"));
         for event in [other.create_event().await, other_account.create_event().await] {
             let refused = announce(w, &club, json!({ "to": "unanswered", "event_id": event })).await;
-            assert_eq!(field_errors(&refused.refused(422, "validation_failed")), [("/audience/event_id", "unknown_event")]);
+            assert_eq!(field_errors(&refused.assert_problem(422, "validation_failed")), [("/audience/event_id", "not_found")]);
         }
         let (without_rsvp, cancelled) = (club.create_event().await, club.create_event().await);
         w.owner.patch(&format!("/events/{without_rsvp}"), json!({ "rsvp_enabled": false })).await.ok();
         w.owner.post(&format!("/events/{cancelled}/cancel"), json!({})).await.ok();
         for event in [without_rsvp, cancelled] {
             let refused = announce(w, &club, json!({ "to": "unanswered", "event_id": event })).await;
-            assert_eq!(field_errors(&refused.refused(422, "validation_failed")), [("/audience/event_id", "no_recipients")]);
+            assert_eq!(field_errors(&refused.assert_problem(422, "validation_failed")), [("/audience/event_id", "no_recipients")]);
         }
         let too_many: Vec<_> = (0..501).map(|n| touchline::ids::MemberId::from_bits(n).to_string()).collect();
         for (audience, fault) in [
@@ -188,40 +188,40 @@ both! {
             (json!({ "to": "world" }), ("/audience/to", "unknown_value")),
             (json!("all"), ("/audience", "wrong_type")),
         ] {
-            let refused = announce(w, &club, audience).await.refused(422, "validation_failed");
+            let refused = announce(w, &club, audience).await.assert_problem(422, "validation_failed");
             assert_eq!(field_errors(&refused), [fault]);
         }
-        announce(w, &club, json!({ "everybody": true })).await.refused(400, "invalid_parameter");
-        let refused = announce(w, &club, json!({ "to": "staff" })).await.refused(422, "validation_failed");
+        announce(w, &club, json!({ "everybody": true })).await.assert_problem(400, "invalid_parameter");
+        let refused = announce(w, &club, json!({ "to": "staff" })).await.assert_problem(422, "validation_failed");
         assert_eq!(field_errors(&refused), [("/audience", "empty_audience")]);
         // The author does not count as a recipient.
-        let refused = post_message(w, &club, Some(ana.person), json!({ "to": "all" })).await.refused(422, "validation_failed");
+        let refused = post_message(w, &club, Some(ana.person), json!({ "to": "all" })).await.assert_problem(422, "validation_failed");
         assert_eq!(field_errors(&refused), [("/audience", "empty_audience")]);
         assert_eq!(w.count("message").await, 0);
         assert_eq!(w.count("receipt").await, 0);
     }
 
     async fn reports_all_errors_of_a_message_at_once(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
-        let (ana, stranger) = (club.add_member("Ana", "player", None).await, Club::new(w, "Kraken", "open").await.add_member("Sam", "player", None).await.person);
-        let refused = w.owner.post("/messages", json!({})).await.refused(422, "validation_failed");
+        let club = TeamFixture::new(w, "Hawks", "open").await;
+        let (ana, stranger) = (club.add_member("Ana", "player", None).await, TeamFixture::new(w, "Kraken", "open").await.add_member("Sam", "player", None).await.person);
+        let refused = w.owner.post("/messages", json!({})).await.assert_problem(422, "validation_failed");
         assert_eq!(field_errors(&refused), [("/body", "required"), ("/kind", "required"), ("/team_id", "required")]);
         let refused = w.owner.post("/messages", json!({ "team_id": "x", "kind": "shout", "subject": "a\nb", "body": "🏉".repeat(10_001),
             "pinned": 1, "publish_at": "tomorrow", "on_behalf_of": ana.member, "parent_id": null, "metadata": [] })).await;
-        let refused = refused.refused(422, "validation_failed");
+        let refused = refused.assert_problem(422, "validation_failed");
         assert_eq!(refused.pointers(), ["/team_id", "/kind", "/subject", "/body", "/pinned", "/publish_at", "/on_behalf_of", "/metadata"]);
         let body = json!({ "team_id": club.team, "kind": "announcement", "body": "x" });
-        assert_eq!(field_errors(&w.owner.post("/messages", body).await.refused(422, "validation_failed")), [("/subject", "required")]);
+        assert_eq!(field_errors(&w.owner.post("/messages", body).await.assert_problem(422, "validation_failed")), [("/subject", "required")]);
         let refused = w.owner.post("/messages", json!({ "team_id": club.team, "kind": "message", "body": "x", "publish_at": "2026-09-05T10:00:00Z",
             "on_behalf_of": stranger, "audience": { "to": "members", "member_ids": ["mem_00000000000000000000000001"] } })).await;
-        assert_eq!(field_errors(&refused.refused(422, "validation_failed")),
-            [("/publish_at", "in_the_past"), ("/audience/member_ids/0", "unknown_member"), ("/on_behalf_of", "not_on_team")]);
+        assert_eq!(field_errors(&refused.assert_problem(422, "validation_failed")),
+            [("/publish_at", "in_the_past"), ("/audience/member_ids/0", "not_found"), ("/on_behalf_of", "not_on_team")]);
         let longest = json!({ "team_id": club.team, "kind": "announcement", "subject": "é".repeat(200), "body": "🏉".repeat(10_000) });
         w.owner.post("/messages", longest).await.created();
     }
 
     async fn stores_the_body_unchanged_and_escapes_its_html(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
+        let club = TeamFixture::new(w, "Hawks", "open").await;
         club.add_member("Ana", "player", None).await;
         for (body, html) in [
             ("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"),
@@ -235,11 +235,11 @@ both! {
             assert_eq!(sent.data()["body_html"], html);
         }
         let refused = w.owner.post("/messages", json!({ "team_id": club.team, "kind": "message", "body": "a\u{0}b" })).await;
-        assert_eq!(field_errors(&refused.refused(422, "validation_failed")), [("/body", "control_character")]);
+        assert_eq!(field_errors(&refused.assert_problem(422, "validation_failed")), [("/body", "control_character")]);
     }
 
     async fn people_post_only_to_their_own_team(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
+        let club = TeamFixture::new(w, "Hawks", "open").await;
         let (ana, coach) = (club.add_member("Ana", "player", None).await, club.add_member("Carl", "coach", None).await);
         let mother = club.add_guardian("Maria", ana, false).await;
         let sent = post_message(w, &club, Some(coach.person), json!({ "to": "all" })).await.created();
@@ -253,18 +253,18 @@ both! {
         assert!(!notifications.iter().any(|row| row.to_string().contains("Sousa")));
         club.set_status(ana, "inactive").await;
         for person in [ana.person, mother, PersonId::from_bits(7)] {
-            let refused = post_message(w, &club, Some(person), json!({ "to": "staff" })).await.refused(422, "validation_failed");
+            let refused = post_message(w, &club, Some(person), json!({ "to": "staff" })).await.assert_problem(422, "validation_failed");
             assert_eq!(field_errors(&refused), [("/on_behalf_of", "not_on_team")]);
         }
     }
 
     async fn only_staff_and_the_club_can_announce(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
+        let club = TeamFixture::new(w, "Hawks", "open").await;
         let (ana, kid) = (club.add_member("Ana", "player", None).await, club.add_member("Kid", "player", Some("2012-01-01")).await);
         let father = club.add_guardian("Father", kid, true).await;
         let body = |person: PersonId| json!({ "team_id": club.team, "kind": "announcement", "subject": "s", "body": "b", "on_behalf_of": person });
         for person in [ana.person, kid.person, father] {
-            let refused = w.owner.post("/messages", body(person)).await.refused(422, "validation_failed");
+            let refused = w.owner.post("/messages", body(person)).await.assert_problem(422, "validation_failed");
             assert_eq!(field_errors(&refused), [("/on_behalf_of", "not_staff")]);
         }
         for role in ["coach", "manager", "staff"] {
@@ -275,7 +275,7 @@ both! {
     }
 
     async fn reply_goes_to_everybody_in_the_conversation(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
+        let club = TeamFixture::new(w, "Hawks", "open").await;
         let (ana, bob, carl) = (club.add_member("Ana", "player", None).await, club.add_member("Bob", "player", None).await, club.add_member("Carl", "coach", None).await);
         club.add_member("Dan", "player", None).await;
         let audience = json!({ "to": "members", "member_ids": [ana.member, bob.member] });
@@ -302,49 +302,49 @@ both! {
             body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             body
         };
-        let other = Club::new(w, "Kraken", "open").await;
+        let other = TeamFixture::new(w, "Kraken", "open").await;
         for (more, fault) in [
             (json!({ "team_id": other.team }), ("/team_id", "not_in_conversation")),
             (json!({ "audience": { "to": "all" } }), ("/audience", "not_in_conversation")),
             (json!({ "kind": "announcement", "subject": "x" }), ("/kind", "not_applicable")),
             (json!({ "on_behalf_of": other.add_member("Eve", "player", None).await.person }), ("/on_behalf_of", "not_on_team")),
         ] {
-            let refused = w.owner.post("/messages", body(more)).await.refused(422, "validation_failed");
+            let refused = w.owner.post("/messages", body(more)).await.assert_problem(422, "validation_failed");
             assert_eq!(field_errors(&refused), [fault]);
         }
         w.owner.post("/messages", body(json!({ "team_id": club.team, "kind": "message", "audience": audience }))).await.created();
-        let absent = reply(w, "msg_00000000000000000000000001", None).await.refused(404, "not_found");
+        let absent = reply(w, "msg_00000000000000000000000001", None).await.assert_problem(422, "validation_failed");
         assert_eq!(absent.pointers(), ["/parent_id"]);
     }
 
     async fn only_a_published_message_accepts_replies(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
+        let club = TeamFixture::new(w, "Hawks", "open").await;
         let ana = club.add_member("Ana", "player", None).await;
         let announcement = announce(w, &club, json!({})).await.created();
-        let refused = reply(w, announcement.id(), Some(ana.person)).await.refused(409, "invalid_state");
+        let refused = reply(w, announcement.id(), Some(ana.person)).await.assert_problem(409, "invalid_state");
         assert!(refused.body["detail"].as_str().unwrap().contains("announcement"));
         let body = json!({ "team_id": club.team, "kind": "message", "body": "x", "publish_at": "2026-09-06T10:00:00Z" });
         let scheduled = w.owner.post("/messages", body).await.created();
-        reply(w, scheduled.id(), None).await.refused(409, "invalid_state");
+        reply(w, scheduled.id(), None).await.assert_problem(409, "invalid_state");
         let first = post_message(w, &club, None, json!({})).await.created();
         let second = reply(w, first.id(), Some(ana.person)).await.created();
         w.owner.delete(&message_path(&first)).await.ok();
-        reply(w, first.id(), Some(ana.person)).await.refused(409, "invalid_state");
+        reply(w, first.id(), Some(ana.person)).await.assert_problem(409, "invalid_state");
         // The conversation continues, but Ana's reply has no other recipient.
         let third = reply(w, second.id(), Some(ana.person)).await.created();
         assert_eq!(third.data()["receipt_counts"]["delivered"], 0);
         w.owner.delete(&format!("/teams/{}", club.team)).await.ok();
-        reply(w, second.id(), None).await.refused(409, "invalid_state");
-        announce(w, &club, json!({})).await.refused(409, "invalid_state");
+        reply(w, second.id(), None).await.assert_problem(409, "invalid_state");
+        announce(w, &club, json!({})).await.assert_problem(409, "invalid_state");
     }
 
     async fn shows_the_current_name_of_the_author(w: &World) {
-        let club = Club::new(w, "Hawks", "U12").await;
+        let club = TeamFixture::new(w, "Hawks", "U12").await;
         let (mia, carl) = (club.add_member("Mia", "player", None).await, club.add_member("Carl", "coach", None).await);
         let (mother, _dora) = (club.add_guardian("Maria", mia, true).await, club.add_member("Dora", "coach", None).await);
         let messages = [post_message(w, &club, Some(carl.person), json!({})).await.created(), post_message(w, &club, Some(mother), json!({})).await.created()];
         for (message, person) in messages.iter().zip([carl.person, mother]) {
-            let get_if_changed = async |etag: &str| w.owner.with("If-None-Match", etag).get(&message_path(message)).await;
+            let get_if_changed = async |etag: &str| w.owner.with_header("If-None-Match", etag).get(&message_path(message)).await;
             let first = w.owner.get(&message_path(message)).await.ok();
             let etag = first.header("etag").unwrap().to_owned();
             assert_eq!(get_if_changed(&etag).await.status, 304);
@@ -360,29 +360,29 @@ both! {
     }
 
     async fn idempotent_request_posts_once(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
+        let club = TeamFixture::new(w, "Hawks", "open").await;
         let ana = club.add_member("Ana", "player", None).await;
-        let first_key = w.owner.with("Idempotency-Key", "one");
+        let first_key = w.owner.with_header("Idempotency-Key", "one");
         let body = json!({ "team_id": club.team, "kind": "announcement", "subject": "s", "body": "b" });
         let posts = join_all((0..5).map(|_| first_key.post("/messages", body.clone()))).await;
         let ids: std::collections::BTreeSet<_> = posts.iter().map(|post| post.id().to_owned()).collect();
         assert_eq!((ids.len(), w.count("message").await, w.count("receipt").await, w.count("mail").await), (1, 1, 1, 1));
         let receipt = format!("{}/receipts/{}", message_path(&posts[0]), ana.person);
-        let second_key = w.owner.with("Idempotency-Key", "two");
+        let second_key = w.owner.with_header("Idempotency-Key", "two");
         second_key.send("PUT", &receipt, None).await.ok();
         assert_eq!(second_key.send("PUT", &receipt, None).await.ok().header("idempotent-replayed"), Some("true"));
         assert_eq!(message_event_types(w).await, ["message.posted", "message.read"]);
     }
 
     async fn announcement_is_emailed_once_per_address(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
+        let club = TeamFixture::new(w, "Hawks", "open").await;
         let (ana, bob, quiet) = (club.add_member("Ana", "player", None).await, club.add_member("Bob", "player", None).await, club.add_member("Quiet", "player", None).await);
         club.update_person(ana.person, json!({ "email": "Family@example.org", "email_opt_in": true })).await;
         club.update_person(bob.person, json!({ "email": "family@example.org", "email_opt_in": true })).await;
         club.update_person(quiet.person, json!({ "email": "quiet@example.org", "email_opt_in": false })).await;
         let carl = club.add_member("Carl", "coach", None).await;
         let sent = w.owner.post("/messages", json!({ "team_id": club.team, "kind": "announcement", "subject": "Snow", "body": "No *game* <b>today</b>" })).await.created();
-        let emails = w.owner.get(&format!("/emails?about={}&order=asc", sent.id())).await.ok();
+        let emails = w.owner.get(&format!("/emails?related_id={}&order=asc", sent.id())).await.ok();
         let rows = emails.data().as_array().unwrap();
         let to: Vec<_> = rows.iter().map(|row| (row["to_address"].as_str().unwrap(), row["to_name"].as_str().unwrap())).collect();
         assert_eq!(to, [("Family@example.org", "Ana Sousa"), ("carl@example.org", "Carl Sousa")]);
@@ -394,20 +394,20 @@ both! {
         // Conversations are emailed only to people without a login whose address is confirmed:
         // Carl.
         let conversation = post_message(w, &club, None, json!({})).await.created();
-        let emails = w.owner.get(&format!("/emails?about={}", conversation.id())).await.ok();
+        let emails = w.owner.get(&format!("/emails?related_id={}", conversation.id())).await.ok();
         assert_eq!(emails.data().as_array().unwrap().len(), 1);
         assert_eq!(emails.data()[0]["subject"], "[Hawks] New message");
         w.owner.delete(&message_path(&sent)).await.ok();
         let emails = w.owner.get("/emails?status=cancelled").await.ok();
         assert_eq!(emails.data().as_array().unwrap().len(), 2);
         let by_carl = w.owner.post("/messages", json!({ "team_id": club.team, "kind": "announcement", "subject": "s", "body": "b", "on_behalf_of": carl.person })).await.created();
-        let emails = w.owner.get(&format!("/emails?about={}", by_carl.id())).await.ok();
+        let emails = w.owner.get(&format!("/emails?related_id={}", by_carl.id())).await.ok();
         assert_eq!(emails.data().as_array().unwrap().len(), 1, "the author gets no email");
     }
 
     async fn exports_and_erases_a_persons_messages(w: &World) {
         use touchline::messages::personal_data;
-        let club = Club::new(w, "Hawks", "open").await;
+        let club = TeamFixture::new(w, "Hawks", "open").await;
         let (ana, carl) = (club.add_member("Ana", "player", None).await, club.add_member("Carl", "coach", None).await);
         let written = post_message(w, &club, Some(ana.person), json!({})).await.created();
         let received = post_message(w, &club, Some(carl.person), json!({})).await.created();

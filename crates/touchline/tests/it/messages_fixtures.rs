@@ -13,14 +13,14 @@ pub(crate) struct TestMember {
 }
 
 /// A team with helpers that change its roster.
-pub(crate) struct Club<'w> {
+pub(crate) struct TeamFixture<'w> {
     w: &'w World,
     owner: &'w Client,
     account: AccountId,
     pub(crate) team: TeamId,
 }
 
-impl<'w> Club<'w> {
+impl<'w> TeamFixture<'w> {
     /// Creates a team of Harbour with this age group.
     pub(crate) async fn new(w: &'w World, name: &str, age_group: &str) -> Self {
         Self::from_body(w, json!({ "name": name, "age_group": age_group })).await

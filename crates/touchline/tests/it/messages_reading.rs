@@ -8,11 +8,11 @@ use crate::messages::{
     announce, client_for_team, list_message_ids, message_event_types, message_notifications,
     message_path, post_message,
 };
-use crate::messages_fixtures::Club;
+use crate::messages_fixtures::TeamFixture;
 
 both! {
     async fn counts_each_reader_once(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
+        let club = TeamFixture::new(w, "Hawks", "open").await;
         let (ana, bob) = (club.add_member("Ana", "player", None).await, club.add_member("Bob", "player", None).await);
         let sent = announce(w, &club, json!({})).await.created();
         let receipt_path = |person: PersonId| format!("{}/receipts/{person}", message_path(&sent));
@@ -34,9 +34,9 @@ both! {
         let page = w.owner.get(&format!("{}/receipts?limit=1", message_path(&sent))).await.ok();
         let next = page.body["next_cursor"].as_str().unwrap().to_owned();
         assert_eq!(receipts(&format!("limit=1&cursor={next}")).await, "Bob Sousa");
-        w.owner.get(&format!("{}/receipts?read=perhaps", message_path(&sent))).await.refused(400, "invalid_parameter");
+        w.owner.get(&format!("{}/receipts?read=perhaps", message_path(&sent))).await.assert_problem(400, "invalid_parameter");
         let new_member = club.add_member("Late", "player", None).await;
-        w.owner.send("PUT", &receipt_path(new_member.person), None).await.refused(404, "not_found");
+        w.owner.send("PUT", &receipt_path(new_member.person), None).await.assert_problem(404, "not_found");
         let notifications = message_notifications(w).await;
         assert_eq!(notifications.last().unwrap()["type"], "message.read");
         let object = &notifications.last().unwrap()["data"]["object"];
@@ -47,7 +47,7 @@ both! {
     }
 
     async fn counts_fifty_concurrent_readers(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
+        let club = TeamFixture::new(w, "Hawks", "open").await;
         let mut everybody = Vec::new();
         for number in 0..50 {
             everybody.push(club.add_member(&format!("P{number}"), "player", None).await.person);
@@ -71,7 +71,7 @@ both! {
     }
 
     async fn counts_and_lists_unread_messages_per_person(w: &World) {
-        let (club, other) = (Club::new(w, "Hawks", "open").await, Club::new(w, "Kraken", "open").await);
+        let (club, other) = (TeamFixture::new(w, "Hawks", "open").await, TeamFixture::new(w, "Kraken", "open").await);
         let ana = club.add_member("Ana", "player", None).await;
         other.add_existing(ana.person, "player").await;
         let bob = club.add_member("Bob", "player", None).await;
@@ -94,15 +94,15 @@ both! {
         assert_eq!(unread(ana.person).await["total"], 0);
         assert_eq!(list_message_ids(&w.owner, "kind=message").await, [fourth.id()]);
         assert_eq!(list_message_ids(&w.owner, &format!("team_id={}&kind=announcement", club.team)).await, [third.id(), first.id()]);
-        w.owner.get("/messages?unread=true").await.refused(400, "invalid_parameter");
-        w.owner.get("/messages?person_id=ana").await.refused(400, "invalid_parameter");
-        w.owner.get("/messages/unread").await.refused(400, "invalid_parameter");
-        w.owner.get("/messages/unread?person_id=per_00000000000000000000000001").await.refused(404, "not_found");
-        w.owner.send("PATCH", "/messages/unread", Some("{}")).await.refused(405, "method_not_allowed");
+        w.owner.get("/messages?unread=true").await.assert_problem(400, "invalid_parameter");
+        w.owner.get("/messages?person_id=ana").await.assert_problem(400, "invalid_parameter");
+        w.owner.get("/messages/unread").await.assert_problem(400, "invalid_parameter");
+        w.owner.get("/messages/unread?person_id=per_00000000000000000000000001").await.assert_problem(404, "not_found");
+        w.owner.send("PATCH", "/messages/unread", Some("{}")).await.assert_problem(405, "method_not_allowed");
     }
 
     async fn pages_messages_newest_first(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
+        let club = TeamFixture::new(w, "Hawks", "open").await;
         club.add_member("Ana", "player", None).await;
         let mut posted = Vec::new();
         for _ in 0..5 {
@@ -124,14 +124,14 @@ both! {
     }
 
     async fn team_key_sees_only_messages_of_its_teams(w: &World) {
-        let (club, other) = (Club::new(w, "Hawks", "open").await, Club::new(w, "Kraken", "open").await);
+        let (club, other) = (TeamFixture::new(w, "Hawks", "open").await, TeamFixture::new(w, "Kraken", "open").await);
         let ana = club.add_member("Ana", "player", None).await;
         other.add_existing(ana.person, "player").await;
         let (ours, theirs) = (announce(w, &club, json!({})).await.created(), announce(w, &other, json!({})).await.created());
         let talk = post_message(w, &other, None, json!({})).await.created();
         let key = client_for_team(w, &club).await;
         assert_eq!(list_message_ids(&key, "").await, [ours.id()]);
-        key.get(&format!("/messages?team_id={}", other.team)).await.refused(404, "not_found");
+        key.get(&format!("/messages?team_id={}", other.team)).await.assert_problem(404, "not_found");
         assert!(list_message_ids(&key, &format!("thread_id={}", talk.id())).await.is_empty());
         assert_eq!(list_message_ids(&key, &format!("person_id={}", ana.person)).await, [ours.id()]);
         let unread = key.get(&format!("/messages/unread?person_id={}", ana.person)).await.ok();
@@ -139,16 +139,16 @@ both! {
         key.get(&message_path(&ours)).await.ok();
         let receipt = format!("{}/receipts/{}", message_path(&theirs), ana.person);
         for client in [&key, &w.stranger] {
-            client.get(&message_path(&theirs)).await.refused(404, "not_found");
-            client.patch(&message_path(&theirs), json!({ "pinned": true })).await.refused(404, "not_found");
-            client.delete(&message_path(&theirs)).await.refused(404, "not_found");
-            client.get(&format!("{}/receipts", message_path(&theirs))).await.refused(404, "not_found");
-            client.send("PUT", &receipt, None).await.refused(404, "not_found");
+            client.get(&message_path(&theirs)).await.assert_problem(404, "not_found");
+            client.patch(&message_path(&theirs), json!({ "pinned": true })).await.assert_problem(404, "not_found");
+            client.delete(&message_path(&theirs)).await.assert_problem(404, "not_found");
+            client.get(&format!("{}/receipts", message_path(&theirs))).await.assert_problem(404, "not_found");
+            client.send("PUT", &receipt, None).await.assert_problem(404, "not_found");
             let body = json!({ "team_id": other.team, "kind": "message", "body": "x" });
-            client.post("/messages", body).await.refused(404, "not_found");
-            client.post("/messages", json!({ "parent_id": talk.id(), "body": "x" })).await.refused(404, "not_found");
+            client.post("/messages", body).await.assert_problem(422, "validation_failed");
+            client.post("/messages", json!({ "parent_id": talk.id(), "body": "x" })).await.assert_problem(422, "validation_failed");
         }
-        w.stranger.get(&format!("/messages/unread?person_id={}", ana.person)).await.refused(404, "not_found");
+        w.stranger.get(&format!("/messages/unread?person_id={}", ana.person)).await.assert_problem(404, "not_found");
         assert!(list_message_ids(&w.stranger, "status=all").await.is_empty());
         let body = json!({ "team_id": club.team, "kind": "message", "body": "x" });
         key.post("/messages", body).await.created();

@@ -3,12 +3,12 @@
 use testkit::{TestResponse, World, both, json};
 
 use crate::messages::{announce, post_message, recipients, reply, sorted_ids};
-use crate::messages_fixtures::{Club, TestMember};
+use crate::messages_fixtures::{TeamFixture, TestMember};
 
 /// Asserts that the message was refused because a second adult is missing.
 #[track_caller]
 fn requires_second_adult(answer: TestResponse) {
-    let refused = answer.refused(409, "conflict");
+    let refused = answer.assert_problem(409, "conflict");
     assert_eq!(refused.body["errors"][0]["code"], "second_adult_required");
     assert_eq!(refused.pointers(), ["/audience"]);
 }
@@ -20,7 +20,7 @@ fn to(members: &[TestMember]) -> testkit::Value {
 
 both! {
     async fn adds_guardians_to_a_coachs_message_to_one_child(w: &World) {
-        let club = Club::new(w, "Hawks", "U12").await;
+        let club = TeamFixture::new(w, "Hawks", "U12").await;
         let (mia, carl) = (club.add_member("Mia", "player", None).await, club.add_member("Carl", "coach", None).await);
         requires_second_adult(post_message(w, &club, Some(carl.person), to(&[mia])).await);
         requires_second_adult(post_message(w, &club, None, to(&[mia])).await);
@@ -40,7 +40,7 @@ both! {
     }
 
     async fn reply_to_a_child_needs_a_second_adult(w: &World) {
-        let club = Club::new(w, "Hawks", "U12").await;
+        let club = TeamFixture::new(w, "Hawks", "U12").await;
         let (mia, carl) = (club.add_member("Mia", "player", None).await, club.add_member("Carl", "coach", None).await);
         // A message from a child to one coach includes the guardians.
         requires_second_adult(post_message(w, &club, Some(mia.person), to(&[carl])).await);
@@ -64,7 +64,7 @@ both! {
     }
 
     async fn api_key_does_not_count_as_an_adult(w: &World) {
-        let club = Club::new(w, "Hawks", "U12").await;
+        let club = TeamFixture::new(w, "Hawks", "U12").await;
         let (mia, carl) = (club.add_member("Mia", "player", None).await, club.add_member("Carl", "coach", None).await);
         // Replies would be between the child and the coach alone, although the key started the
         // conversation.
@@ -80,7 +80,7 @@ both! {
     }
 
     async fn leaving_the_team_ends_access_to_its_conversations(w: &World) {
-        let club = Club::new(w, "Hawks", "U12").await;
+        let club = TeamFixture::new(w, "Hawks", "U12").await;
         let (mia, carl) = (club.add_member("Mia", "player", None).await, club.add_member("Carl", "coach", None).await);
         for status in ["removed", "inactive"] {
             let assistant = club.add_member("Asst", "staff", None).await;
@@ -88,7 +88,7 @@ both! {
             reply(w, talk.id(), Some(assistant.person)).await.created();
             club.set_status(assistant, status).await;
             requires_second_adult(reply(w, talk.id(), Some(carl.person)).await);
-            let refused = reply(w, talk.id(), Some(assistant.person)).await.refused(422, "validation_failed");
+            let refused = reply(w, talk.id(), Some(assistant.person)).await.assert_problem(422, "validation_failed");
             assert_eq!(refused.pointers(), ["/on_behalf_of"]);
         }
         let father = club.add_guardian("Father", mia, false).await;
@@ -97,14 +97,14 @@ both! {
         // A former guardian leaves the conversation; a new one takes their place.
         w.owner.patch(&club.member_path(mia), json!({ "guardians": [] })).await.ok();
         requires_second_adult(reply(w, talk.id(), Some(carl.person)).await);
-        reply(w, talk.id(), Some(father)).await.refused(422, "validation_failed");
+        reply(w, talk.id(), Some(father)).await.assert_problem(422, "validation_failed");
         let mother = club.add_guardian("Mother", mia, false).await;
         let next = reply(w, talk.id(), Some(carl.person)).await.created();
         assert_eq!(recipients(w, &next).await, sorted_ids(&[mia.person, mother]));
     }
 
     async fn announcement_to_one_child_needs_a_second_adult(w: &World) {
-        let club = Club::new(w, "Hawks", "U12").await;
+        let club = TeamFixture::new(w, "Hawks", "U12").await;
         let (mia, carl) = (club.add_member("Mia", "player", None).await, club.add_member("Carl", "coach", None).await);
         let event = club.create_event().await;
         let audiences = [json!({ "to": "players" }), json!({ "to": "all" }), json!({ "to": "unanswered", "event_id": event }), to(&[mia])];
@@ -124,7 +124,7 @@ both! {
     }
 
     async fn possible_child_counts_as_a_child_in_every_role(w: &World) {
-        let (club, other) = (Club::new(w, "Hawks", "U12").await, Club::new(w, "Young", "U16").await);
+        let (club, other) = (TeamFixture::new(w, "Hawks", "U12").await, TeamFixture::new(w, "Young", "U16").await);
         let (mia, carl) = (club.add_member("Mia", "player", None).await, club.add_member("Carl", "coach", None).await);
         // A guardian who plays on a youth team may be a child.
         let brother = club.add_guardian("Brother", mia, true).await;
@@ -146,7 +146,7 @@ both! {
     }
 
     async fn parents_may_message_their_own_child_alone(w: &World) {
-        let club = Club::new(w, "Hawks", "U12").await;
+        let club = TeamFixture::new(w, "Hawks", "U12").await;
         let (mia, carl) = (club.add_member("Mia", "player", None).await, club.add_member("Carl", "coach", None).await);
         let boss = club.add_member("Boss", "manager", None).await;
         club.set_status(boss, "inactive").await;
@@ -159,7 +159,7 @@ both! {
     }
 
     async fn conversation_continues_when_a_member_leaves(w: &World) {
-        let club = Club::new(w, "Hawks", "U12").await;
+        let club = TeamFixture::new(w, "Hawks", "U12").await;
         let (mia, carl) = (club.add_member("Mia", "player", None).await, club.add_member("Carl", "coach", None).await);
         let (assistant, dora) = (club.add_member("Asst", "staff", None).await, club.add_member("Dora", "coach", None).await);
         let talk = post_message(w, &club, Some(carl.person), to(&[assistant, mia, dora])).await.created();
@@ -169,7 +169,7 @@ both! {
     }
 
     async fn birth_date_guardians_and_team_decide_who_is_a_child(w: &World) {
-        let (open, young, unknown) = (Club::new(w, "Open", "Adult").await, Club::new(w, "Young", "u-14").await, Club::new(w, "Unsaid", "Tigers").await);
+        let (open, young, unknown) = (TeamFixture::new(w, "Open", "Adult").await, TeamFixture::new(w, "Young", "u-14").await, TeamFixture::new(w, "Unsaid", "Tigers").await);
         for (club, name, birth, is_child) in [
             (&open, "A", None, false),
             (&open, "B", Some("2008-09-06"), true),
@@ -200,8 +200,8 @@ both! {
     async fn birthday_starts_in_the_teams_time_zone(w: &World) {
         // It is 10:00 on 5 September in UTC, and still 4 September in Pago Pago.
         let body = json!({ "name": "East", "age_group": "open", "timezone": "Pacific/Kiritimati" });
-        let east = Club::from_body(w, body).await;
-        let west = Club::from_body(w, json!({ "name": "West", "age_group": "open", "timezone": "Pacific/Pago_Pago" })).await;
+        let east = TeamFixture::from_body(w, body).await;
+        let west = TeamFixture::from_body(w, json!({ "name": "West", "age_group": "open", "timezone": "Pacific/Pago_Pago" })).await;
         for (club, is_adult) in [(&east, true), (&west, false)] {
             let coach = club.add_member("Coach", "coach", None).await;
             let player = club.add_member("Player", "player", Some("2008-09-05")).await;
@@ -211,7 +211,7 @@ both! {
     }
 
     async fn rechecks_a_scheduled_message_when_publishing(w: &World) {
-        let club = Club::new(w, "Hawks", "U12").await;
+        let club = TeamFixture::new(w, "Hawks", "U12").await;
         let (mia, carl) = (club.add_member("Mia", "player", None).await, club.add_member("Carl", "coach", None).await);
         let body = json!({ "team_id": club.team, "kind": "message", "body": "x", "publish_at": "2026-09-05T11:00:00Z",
             "on_behalf_of": carl.person, "audience": to(&[mia]) });

@@ -8,11 +8,11 @@ use crate::messages::{
     announce, field_errors, list_message_ids, message_event_types, message_path, post_message,
     recipients, reply, sorted_ids,
 };
-use crate::messages_fixtures::Club;
+use crate::messages_fixtures::TeamFixture;
 
 both! {
     async fn publishes_a_scheduled_message_when_due(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
+        let club = TeamFixture::new(w, "Hawks", "open").await;
         let ana = club.add_member("Ana", "player", None).await;
         let body = json!({ "team_id": club.team, "kind": "announcement", "subject": "s", "body": "b", "publish_at": "2026-09-05T12:00:00+01:00" });
         let scheduled = w.owner.post("/messages", body).await.created();
@@ -22,7 +22,7 @@ both! {
         assert_eq!(list_message_ids(&w.owner, "").await, [immediate.id()]);
         assert_eq!(list_message_ids(&w.owner, "status=scheduled").await, [scheduled.id()]);
         assert_eq!(list_message_ids(&w.owner, "status=all").await, [scheduled.id(), immediate.id()]);
-        w.owner.send("PUT", &format!("{}/receipts/{}", message_path(&scheduled), ana.person), None).await.refused(404, "not_found");
+        w.owner.send("PUT", &format!("{}/receipts/{}", message_path(&scheduled), ana.person), None).await.assert_problem(404, "not_found");
         // People who join before it is published get it; people who leave before do not.
         let bob = club.add_member("Bob", "player", None).await;
         club.set_status(ana, "removed").await;
@@ -44,11 +44,11 @@ both! {
     }
 
     async fn scheduled_message_can_be_edited_moved_and_retracted(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
+        let club = TeamFixture::new(w, "Hawks", "open").await;
         let (ana, carl) = (club.add_member("Ana", "player", None).await, club.add_member("Carl", "coach", None).await);
         let body = |at: &str| json!({ "team_id": club.team, "kind": "announcement", "subject": "s", "body": "b", "publish_at": at });
         for (at, code) in [("2026-09-05T10:00:00Z", "in_the_past"), ("2020-01-01T00:00:00Z", "in_the_past"), ("2027-09-07T10:00:01Z", "too_far")] {
-            let refused = w.owner.post("/messages", body(at)).await.refused(422, "validation_failed");
+            let refused = w.owner.post("/messages", body(at)).await.assert_problem(422, "validation_failed");
             assert_eq!(field_errors(&refused), [("/publish_at", code)]);
         }
         let first = w.owner.post("/messages", body("2026-09-05T11:00:00Z")).await.created();
@@ -58,10 +58,10 @@ both! {
         for (change, fault) in [
             (json!({ "publish_at": "2026-09-05T09:00:00Z" }), ("/publish_at", "in_the_past")),
             (json!({ "subject": null }), ("/subject", "required")),
-            (json!({ "audience": { "to": "members", "member_ids": ["mem_00000000000000000000000001"] } }), ("/audience/member_ids/0", "unknown_member")),
+            (json!({ "audience": { "to": "members", "member_ids": ["mem_00000000000000000000000001"] } }), ("/audience/member_ids/0", "not_found")),
             (json!({ "audience": { "to": "guardians" } }), ("/audience", "empty_audience")),
         ] {
-            let refused = w.owner.patch(&message_path(&first), change).await.refused(422, "validation_failed");
+            let refused = w.owner.patch(&message_path(&first), change).await.assert_problem(422, "validation_failed");
             assert_eq!(field_errors(&refused), [fault]);
         }
         let second = w.owner.post("/messages", body("2026-09-05T11:00:00Z")).await.created();
@@ -82,7 +82,7 @@ both! {
     }
 
     async fn scheduled_message_skips_former_members_and_retracted_parents(w: &World) {
-        let club = Club::new(w, "Hawks", "open").await;
+        let club = TeamFixture::new(w, "Hawks", "open").await;
         let (ana, bob) = (club.add_member("Ana", "player", None).await, club.add_member("Bob", "player", None).await);
         let named = json!({ "to": "members", "member_ids": [ana.member, bob.member] });
         let body = json!({ "team_id": club.team, "kind": "message", "body": "x", "audience": named, "publish_at": "2026-09-05T11:00:00Z" });
@@ -95,9 +95,9 @@ both! {
         let valid = w.owner.post("/messages", body(&conversation)).await.created();
         let question = reply(w, conversation.id(), None).await.created();
         let (late, early) = (w.owner.post("/messages", body(&question)).await.created(), w.owner.post("/messages", body(&question)).await.created());
-        w.owner.patch(&message_path(&valid), json!({ "audience": { "to": "staff" } })).await.refused(422, "validation_failed");
+        w.owner.patch(&message_path(&valid), json!({ "audience": { "to": "staff" } })).await.assert_problem(422, "validation_failed");
         w.owner.delete(&message_path(&question)).await.ok();
-        w.owner.patch(&message_path(&early), json!({ "publish_at": null })).await.refused(409, "invalid_state");
+        w.owner.patch(&message_path(&early), json!({ "publish_at": null })).await.assert_problem(409, "invalid_state");
         club.set_status(ana, "removed").await;
         club.decline_event(event, bob).await;
         w.advance_clock(seconds(3600));
@@ -110,7 +110,7 @@ both! {
     }
 
     async fn unpublishable_message_does_not_block_others(w: &World) {
-        let (club, other) = (Club::new(w, "Hawks", "open").await, Club::new(w, "Kraken", "open").await);
+        let (club, other) = (TeamFixture::new(w, "Hawks", "open").await, TeamFixture::new(w, "Kraken", "open").await);
         let ana = club.add_member("Ana", "player", None).await;
         other.add_existing(ana.person, "player").await;
         let carl = club.add_member("Carl", "coach", None).await;

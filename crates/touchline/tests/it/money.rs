@@ -21,13 +21,13 @@ both! {
 
     async fn reports_all_invalid_settings_at_once(w: &World) {
         let wrong = json!({ "currency": "eur", "unpaid_order_ttl_minutes": 0, "reminder_days": [1, 1, 400, 2.5, "x"], "colour": 1 });
-        let refused = w.owner.patch("/payment_settings", wrong).await.refused(400, "invalid_parameter");
+        let refused = w.owner.patch("/payment_settings", wrong).await.assert_problem(400, "invalid_parameter");
         let mut errors: Vec<_> = refused.body["errors"].as_array().unwrap().iter()
             .map(|fault| format!("{} {}", fault["pointer"].as_str().unwrap(), fault["code"].as_str().unwrap())).collect();
         errors.sort();
         assert_eq!(errors, ["/colour unknown_field", "/currency unknown_currency", "/reminder_days/1 repeated", "/reminder_days/2 out_of_range",
             "/reminder_days/3 wrong_type", "/reminder_days/4 wrong_type", "/unpaid_order_ttl_minutes out_of_range"]);
-        w.owner.patch("/payment_settings", json!({ "currency": null, "reminder_days": null })).await.refused(422, "validation_failed");
+        w.owner.patch("/payment_settings", json!({ "currency": null, "reminder_days": null })).await.assert_problem(422, "validation_failed");
         assert_eq!(w.owner.get("/payment_settings").await.ok().data()["version"], 1);
     }
 }

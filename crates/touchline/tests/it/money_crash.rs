@@ -108,7 +108,7 @@ impl Writer<'_> {
     /// Sends a request with a new idempotency key. `None` if the service is gone.
     async fn request(&mut self, path: &str, body: Value) -> Option<Value> {
         let key = format!("{}-{}", self.name, self.sent.len());
-        let client = self.client.with("Idempotency-Key", &key);
+        let client = self.client.with_header("Idempotency-Key", &key);
         let answer = client.try_send("POST", path, Some(&body.to_string())).await;
         let response = answer.map(|answer| {
             assert!(answer.status < 300, "{path} {body}: {}", answer.text);
@@ -162,7 +162,8 @@ impl Writer<'_> {
         let session = self.club.stripe.pay(&page);
         let (body, signature) =
             webhook_event("checkout.session.completed", &session, Clock::system().now());
-        let stripe = Client::new(self.client.address, None).with("Stripe-Signature", &signature);
+        let stripe =
+            Client::new(self.client.address, None).with_header("Stripe-Signature", &signature);
         let response = stripe.try_send("POST", "/stripe/webhook", Some(&body)).await?;
         assert_eq!(response.status, 200, "{}", response.text);
         self.paid_orders.push(order.clone());
@@ -194,7 +195,8 @@ impl Writer<'_> {
     async fn retry(&self, service: &Service) {
         let client = Client::new(service.address, Some(&self.club.key));
         for SentRequest { key, path, body, response } in &self.sent {
-            let repeated = client.with("Idempotency-Key", key).post(path, body.clone()).await;
+            let repeated =
+                client.with_header("Idempotency-Key", key).post(path, body.clone()).await;
             assert!(repeated.status < 300, "{path} {body}: {}", repeated.text);
             if let Some(response) = response {
                 assert_eq!(repeated.data(), response, "{path} was answered before the crash");

@@ -87,7 +87,7 @@ both! {
             let (key, caller) = w.client_with_key(new_key("teams:read")).await;
             caller.at(other.address).get("/teams").await.ok();
             revoke(&w.node, w, &key).await;
-            caller.at(other.address).get("/teams").await.refused(401, "invalid_credentials");
+            caller.at(other.address).get("/teams").await.assert_problem(401, "invalid_credentials");
         }
         other.stop().await;
     }
@@ -115,7 +115,7 @@ both! {
     async fn idempotency_key_is_replayed_by_the_other_node(w: &World) {
         let other = w.node(|_| {}).await;
         for round in 0..20 {
-            let owner = w.owner.with("Idempotency-Key", &format!("key-{round}"));
+            let owner = w.owner.with_header("Idempotency-Key", &format!("key-{round}"));
             let body = json!({ "name": format!("Team {round}") });
             let other_owner = owner.at(other.address);
             // One after the other, and in every second round concurrently.
@@ -128,7 +128,7 @@ both! {
             assert_eq!(first.data(), second.data());
             let replays = [&first, &second].iter().filter(|a| a.header("idempotent-replayed").is_some()).count();
             assert_eq!(replays, 1);
-            other_owner.post("/teams", json!({ "name": "Other" })).await.refused(422, "idempotency_key_reused");
+            other_owner.post("/teams", json!({ "name": "Other" })).await.assert_problem(422, "idempotency_key_reused");
         }
         assert_eq!(w.count("team").await, 20);
         other.stop().await;
@@ -147,7 +147,7 @@ both! {
             let read = w.owner.get(&team.path("")).await.ok();
             assert_eq!(without_request_id(&read), without_request_id(&changed));
             let old = before.header("etag").unwrap();
-            let conditional = w.owner.with("If-None-Match", old).get(&team.path("")).await;
+            let conditional = w.owner.with_header("If-None-Match", old).get(&team.path("")).await;
             assert_eq!(conditional.status, 200, "the old version is not the current one");
         }
         other.stop().await;

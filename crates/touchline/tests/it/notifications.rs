@@ -97,7 +97,7 @@ both! {
             let page = w.owner.get(&format!("/notifications?{query}")).await.ok();
             assert_eq!((sequences(&page).len(), page_info(&page).0), (expected, false), "{query}");
         }
-        let refused = w.owner.get("/notifications?after=6").await.refused(400, "invalid_parameter");
+        let refused = w.owner.get("/notifications?after=6").await.assert_problem(400, "invalid_parameter");
         assert!(refused.body["detail"].as_str().unwrap().contains("newest sequence number is 5"), "{}", refused.body);
         // A client that has read everything continues from there.
         team(w, "F").await;
@@ -108,11 +108,11 @@ both! {
         let last_page = w.owner.get(&format!("/notifications?order=desc&limit=4&cursor={cursor}")).await.ok();
         assert_eq!((sequences(&last_page), page_info(&last_page).0), (vec![2, 1], false));
         for query in ["after=-1", "after=01", "after=x", "after=9223372036854775808", "type=nonsense", "type=team", "limit=0", "sequence=1"] {
-            w.owner.get(&format!("/notifications?{query}")).await.refused(400, "invalid_parameter");
+            w.owner.get(&format!("/notifications?{query}")).await.assert_problem(400, "invalid_parameter");
         }
-        w.owner.get("/notifications?cursor=x").await.refused(400, "invalid_cursor");
-        w.reader.get("/notifications").await.refused(403, "insufficient_scope");
-        w.nobody.get("/notifications").await.refused(401, "missing_credentials");
+        w.owner.get("/notifications?cursor=x").await.assert_problem(400, "invalid_cursor");
+        w.reader.get("/notifications").await.assert_problem(403, "insufficient_scope");
+        w.nobody.get("/notifications").await.assert_problem(401, "missing_credentials");
         assert_eq!(sequences(&w.stranger.get("/notifications").await.ok()), Vec::<i64>::new());
     }
 
@@ -142,7 +142,7 @@ both! {
         let about_hawks = seen(&team_key, "").await;
         assert!(about_hawks.contains(&1) && !about_hawks.contains(&2));
         assert_eq!(about_hawks, seen(&w.owner, &format!("?team_id={}", hawks.id())).await);
-        team_key.get(&format!("/notifications?team_id={}", otters.id())).await.refused(404, "not_found");
+        team_key.get(&format!("/notifications?team_id={}", otters.id())).await.assert_problem(404, "not_found");
         // The cache does not serve one caller's response to another.
         assert_eq!(seen(&w.owner, "").await, all_sequences);
         assert_eq!(seen(&w.bystander, "").await.len(), 1);
@@ -231,9 +231,9 @@ both! {
         assert_eq!(verify(w).await, None);
         assert_eq!(touchline::backup::verify_logs(w.db()).await, Ok(None));
         // A request for deleted entries reports where the log begins now.
-        let gone = w.owner.get("/notifications?after=1199").await.refused(410, "gone");
+        let gone = w.owner.get("/notifications?after=1199").await.assert_problem(410, "gone");
         assert!(gone.body["detail"].as_str().unwrap().contains("1201"), "{}", gone.text);
-        w.owner.get("/notifications?after=1199&order=desc").await.refused(410, "gone");
+        w.owner.get("/notifications?after=1199&order=desc").await.assert_problem(410, "gone");
         assert_eq!(sequences(&w.owner.get("/notifications?after=1200").await.ok()), [1_201, 1_202, 1_203]);
         assert_eq!(sequences(&w.owner.get("/notifications").await.ok()), [1_201, 1_202, 1_203]);
         assert_eq!(sequences(&w.owner.get("/notifications?after=0&limit=1").await.ok()), [1_201]);

@@ -191,7 +191,7 @@ both! {
         }
         assert!(fastest < Duration::from_millis(900), "no wake-up arrived: {fastest:?}");
         // A client resumes with `Last-Event-ID`, which takes precedence over `after`.
-        let resuming = w.owner.with("Last-Event-ID", "3");
+        let resuming = w.owner.with_header("Last-Event-ID", "3");
         let (mut listener, first) = Listener::open(&resuming, &format!("{STREAM}?after=1")).await;
         assert_eq!((first.id, listener.event().await.unwrap().0), (Some(3), 4));
         let (mut listener, _) = Listener::open(&w.owner, &format!("{STREAM}?after=4")).await;
@@ -202,14 +202,14 @@ both! {
         publish_notes(w, "account.updated", 1, "x").await;
         assert_eq!(listener.event().await.unwrap().0, 6);
         for id in ["x", "-1", "1.5", "99999999999999999999"] {
-            refused(&w.owner.with("Last-Event-ID", id), STREAM).await.refused(400, "invalid_request");
+            refused(&w.owner.with_header("Last-Event-ID", id), STREAM).await.assert_problem(400, "invalid_request");
         }
         // A position beyond the newest entry is refused: it belongs to a log that no longer exists.
-        refused(&w.owner.with("Last-Event-ID", "7"), STREAM).await.refused(400, "invalid_parameter");
-        refused(&w.owner, &format!("{STREAM}?after=7")).await.refused(400, "invalid_parameter");
-        refused(&w.owner, &format!("{STREAM}?after=x")).await.refused(400, "invalid_parameter");
-        refused(&w.reader, STREAM).await.refused(403, "insufficient_scope");
-        refused(&w.nobody, STREAM).await.refused(401, "missing_credentials");
+        refused(&w.owner.with_header("Last-Event-ID", "7"), STREAM).await.assert_problem(400, "invalid_parameter");
+        refused(&w.owner, &format!("{STREAM}?after=7")).await.assert_problem(400, "invalid_parameter");
+        refused(&w.owner, &format!("{STREAM}?after=x")).await.assert_problem(400, "invalid_parameter");
+        refused(&w.reader, STREAM).await.assert_problem(403, "insufficient_scope");
+        refused(&w.nobody, STREAM).await.assert_problem(401, "missing_credentials");
     }
 
     async fn reconnecting_client_misses_nothing(w: &World) {
@@ -226,7 +226,7 @@ both! {
             let (mut seen, mut disconnects) = (Vec::new(), 0_u64);
             let mut last: i64 = 0;
             while last < LAST || disconnects < 200 {
-                let client = w.owner.with("Last-Event-ID", &last.to_string());
+                let client = w.owner.with_header("Last-Event-ID", &last.to_string());
                 let (mut listener, _) = Listener::open(&client, STREAM).await;
                 // Disconnect after some events, in the middle of one, or before the first.
                 let event_count = disconnects * 7 % 4;
@@ -277,7 +277,7 @@ both! {
         w.advance_clock(seconds(3600));
         assert_ends("expired", expired).await;
         wait_for_open_streams(&w.node, |open| open == 1).await;
-        refused(&caller, STREAM).await.refused(401, "invalid_credentials");
+        refused(&caller, STREAM).await.assert_problem(401, "invalid_credentials");
         drop((active, olga));
     }
 
@@ -299,7 +299,7 @@ both! {
         assert_eq!((kind.as_str(), &data["data"]["object"]["id"]), ("team.updated", &json!(hawks.id())));
         assert_eq!(bystander_stream.event().await.unwrap().1, "account.updated");
         assert_eq!(owner_stream.event().await.unwrap().2["data"]["object"]["id"], json!(otters.id()));
-        refused(&team_key, &format!("{STREAM}?team_id={}", otters.id())).await.refused(404, "not_found");
+        refused(&team_key, &format!("{STREAM}?team_id={}", otters.id())).await.assert_problem(404, "not_found");
     }
 
     async fn quiet_stream_sends_heartbeats_with_its_position(w: &World) {
@@ -380,7 +380,7 @@ both! {
         for _ in 0..20 {
             listeners.push(Listener::open(&owner, STREAM).await.0);
         }
-        let refused_stream = refused(&owner, STREAM).await.refused(429, "too_many_concurrent");
+        let refused_stream = refused(&owner, STREAM).await.assert_problem(429, "too_many_concurrent");
         assert!(refused_stream.header("retry-after").is_some());
         tokio::time::sleep(seconds(3)).await;
         let left = owner.get("/me").await.ok();
@@ -400,10 +400,10 @@ both! {
         w.advance_clock(seconds(31 * 86_400));
         touchline::jobs::delete_old_notifications(&w.node.app).await;
         for (id, path) in [("3", STREAM), ("0", STREAM)] {
-            let expired = refused(&w.owner.with("Last-Event-ID", id), path).await.refused(410, "gone");
+            let expired = refused(&w.owner.with_header("Last-Event-ID", id), path).await.assert_problem(410, "gone");
             assert!(expired.body["detail"].as_str().unwrap().contains("number is 5"), "{}", expired.text);
         }
-        refused(&w.owner, &format!("{STREAM}?after=3")).await.refused(410, "gone");
+        refused(&w.owner, &format!("{STREAM}?after=3")).await.assert_problem(410, "gone");
         let (mut listener, first) = Listener::open(&w.owner, &format!("{STREAM}?after=0")).await;
         assert_eq!((first.id, listener.event().await.unwrap().0), (Some(4), 5));
         assert_eq!(w.node.app.streams.open_count(), 1);

@@ -69,7 +69,7 @@ both! {
         assert_eq!(w.db().read(scope(), move |db| secret::list(db, id)).await.unwrap().len(), 3);
     }
 
-    async fn revokes_grants_with_the_app_the_membership_or_the_password(w: &World) {
+    async fn ending_the_app_or_membership_or_changing_the_password_revokes_grants(w: &World) {
         let scope = || Scope::account(w.harbour, "test");
         let ana = w.user(Role::Owner, "ana@example.org").await.id;
         let ben = w.user(Role::Admin, "ben@example.org").await.id;

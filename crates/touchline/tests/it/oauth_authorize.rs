@@ -179,11 +179,11 @@ both! {
         app.obtain_tokens(w, &mut browser).await;
         let before = (w.count("oauth_request").await, w.count("oauth_code").await);
         let cookie = format!("__Host-touchline={}", browser.cookie.clone().unwrap());
-        let client = w.nobody.with("Cookie", &cookie).with("Accept", "text/html");
+        let client = w.nobody.with_header("Cookie", &cookie).with_header("Accept", "text/html");
         client.page("HEAD", &app.authorize_url(&[]), None).await.ok();
         let after = (w.count("oauth_request").await, w.count("oauth_code").await);
         assert_eq!(before, after);
-        let posted = client.with("Content-Type", "application/x-www-form-urlencoded");
+        let posted = client.with_header("Content-Type", "application/x-www-form-urlencoded");
         let posted = posted.page("POST", &app.authorize_url(&[]), Some("a=b")).await;
         assert_eq!(posted.status, 405);
     }

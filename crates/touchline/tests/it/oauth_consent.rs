@@ -134,13 +134,13 @@ both! {
     }
 
     async fn grants_only_what_the_page_showed(w: &World) {
-        let cast = w.cast().await;
+        let club = w.club().await;
         let app = register_app(w, Kind::Spa, CALLBACK, "teams:read roster:write").await;
-        let mut browser = w.browser(cast.parent.id).await;
+        let mut browser = w.browser(club.parent.id).await;
         let asks = app.authorize_url(&[("scope", Some("teams:read roster:write"))]);
         let page = browser.get(&asks).await.header("location").unwrap().to_owned();
         browser.get(&page).await.ok();
-        let (scope, parent) = (Scope::account(w.harbour, "test"), cast.parent.id);
+        let (scope, parent) = (Scope::account(w.harbour, "test"), club.parent.id);
         w.db().write(scope, move |tx| user::set_role(tx, parent, Role::Admin)).await.unwrap();
         let sent = browser.post(&page, &[("answer", "allow")]).await;
         let code = query_parameter(sent.header("location").unwrap(), "code").unwrap();
@@ -242,7 +242,7 @@ both! {
         assert_eq!(tokens.body["scope"], "teams:read");
     }
 
-    async fn code_ends_with_the_session_the_membership_or_the_user(w: &World) {
+    async fn code_is_invalid_after_the_session_ends_or_the_user_leaves_or_is_disabled(w: &World) {
         let app = register_app(w, Kind::Spa, CALLBACK, "teams:read").await;
         let ana = w.user(Role::Owner, "ana@example.org").await;
         let ben = w.user(Role::Admin, "ben@example.org").await;
@@ -263,7 +263,7 @@ both! {
         left.await.unwrap();
         assert_oauth_error(&app.exchange(w, &code).await, 400, "invalid_grant");
         assert_oauth_error(&app.refresh(w, &refresh).await, 400, "invalid_grant");
-        bearer(w, &access).get("/teams").await.refused(401, "invalid_credentials");
+        bearer(w, &access).get("/teams").await.assert_problem(401, "invalid_credentials");
         // A disabled user: the same.
         let cid = w.user(Role::Admin, "cid@example.org").await;
         let mut browser = w.browser(cid.id).await;

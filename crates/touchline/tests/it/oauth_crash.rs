@@ -69,7 +69,7 @@ async fn exchange(
             ("code", &code),
             ("code_verifier", VERIFIER),
         ];
-        let form = client.with("Content-Type", "application/x-www-form-urlencoded");
+        let form = client.with_header("Content-Type", "application/x-www-form-urlencoded");
         let answer = form.try_send("POST", "/oauth/token", Some(&encode_form(&fields))).await;
         let gone = answer.is_none();
         let token =

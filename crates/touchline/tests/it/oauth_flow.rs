@@ -114,7 +114,7 @@ pub(crate) async fn post_form(
     path: &str,
     fields: &[(&str, &str)],
 ) -> TestResponse {
-    let client = client.with("Content-Type", "application/x-www-form-urlencoded");
+    let client = client.with_header("Content-Type", "application/x-www-form-urlencoded");
     client.page("POST", path, Some(&encode_form(fields))).await
 }
 
@@ -211,7 +211,7 @@ both! {
         let revoked = post_form(&w.nobody, "/oauth/revoke", &[("client_id", &app.id), ("token", &last)]).await;
         assert_eq!((revoked.status, revoked.text.as_str()), (200, "{}"));
         for token in [&access, &renewed] {
-            bearer(w, token).get("/teams").await.refused(401, "invalid_credentials");
+            bearer(w, token).get("/teams").await.assert_problem(401, "invalid_credentials");
         }
         assert_oauth_error(&app.refresh(w, &last).await, 400, "invalid_grant");
         let log = audit_actions(w).await;
@@ -259,7 +259,7 @@ both! {
     async fn serves_authorization_server_metadata(w: &World) {
         let home = w.node.app.base_url.as_str().to_owned();
         for path in ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"] {
-            let metadata = w.nobody.with("Origin", "https://spa.example").page("GET", path, None).await.ok();
+            let metadata = w.nobody.with_header("Origin", "https://spa.example").page("GET", path, None).await.ok();
             assert_eq!(metadata.header("content-type"), Some("application/json"));
             assert_eq!(metadata.header("access-control-allow-origin"), Some("*"));
             assert_eq!(metadata.header("access-control-allow-credentials"), None);
@@ -278,22 +278,22 @@ both! {
     }
 
     async fn cors_allows_only_the_token_and_revocation_endpoints(w: &World) {
-        let other = w.nobody.with("Origin", "https://spa.example");
+        let other = w.nobody.with_header("Origin", "https://spa.example");
         for path in ["/oauth/token", "/oauth/revoke"] {
-            let preflight = other.with("Access-Control-Request-Method", "POST").page("OPTIONS", path, None).await;
+            let preflight = other.with_header("Access-Control-Request-Method", "POST").page("OPTIONS", path, None).await;
             assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (204, Some("*")));
             let sent = post_form(&other, path, &[]).await;
             assert_eq!(sent.header("access-control-allow-origin"), Some("*"), "{path}");
             assert!(sent.header("access-control-expose-headers").unwrap().contains("www-authenticate"));
         }
         for path in ["/oauth/authorize", "/oauth/introspect", "/oauth/consent/x", "/account/apps"] {
-            let preflight = other.with("Access-Control-Request-Method", "POST").page("OPTIONS", path, None).await;
+            let preflight = other.with_header("Access-Control-Request-Method", "POST").page("OPTIONS", path, None).await;
             assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (405, None), "{path}");
             let sent = other.page("GET", path, None).await;
             assert_eq!(sent.header("access-control-allow-origin"), None, "{path}");
         }
         for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
-            w.nobody.page("GET", path, None).await.refused(405, "method_not_allowed");
+            w.nobody.page("GET", path, None).await.assert_problem(405, "method_not_allowed");
         }
     }
 

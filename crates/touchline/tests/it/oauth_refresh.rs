@@ -97,7 +97,7 @@ both! {
         assert_oauth_error(&post_form(&w.nobody, "/oauth/token", &without_client).await, 401, "invalid_client");
         bearer(w, &access).get("/teams").await.ok();
         assert_oauth_error(&app.refresh(w, &first).await, 400, "invalid_grant");
-        bearer(w, &access).get("/teams").await.refused(401, "invalid_credentials");
+        bearer(w, &access).get("/teams").await.assert_problem(401, "invalid_credentials");
         assert_oauth_error(&app.refresh(w, &third).await, 400, "invalid_grant");
         assert_eq!(w.count("oauth_token").await, 0);
         let log = audit_actions(w).await;
@@ -113,7 +113,7 @@ both! {
         w.advance_clock(seconds(86_400));
         let replacement = token_pair(&app.refresh(w, &first).await);
         assert!(replacement.0 != lost.0 && replacement.1 != lost.1);
-        bearer(w, &lost.0).get("/teams").await.refused(401, "invalid_credentials");
+        bearer(w, &lost.0).get("/teams").await.assert_problem(401, "invalid_credentials");
         assert_oauth_error(&app.refresh(w, &lost.1).await, 400, "invalid_grant");
         bearer(w, &replacement.0).get("/teams").await.ok();
         assert_eq!(token_pair(&app.refresh(w, &first).await), replacement, "the grace period starts again");
@@ -149,7 +149,7 @@ both! {
         let (access, busy) = token_pair(&last);
         w.advance_clock(seconds(600));
         assert_oauth_error(&app.refresh(w, &busy).await, 400, "invalid_grant");
-        bearer(w, &access).get("/teams").await.refused(401, "invalid_credentials");
+        bearer(w, &access).get("/teams").await.assert_problem(401, "invalid_credentials");
     }
 
     async fn refresh_can_narrow_but_not_widen_scopes(w: &World) {
@@ -166,7 +166,7 @@ both! {
         let narrowed = renew(&refresh, "events:read").await;
         assert_eq!(narrowed.body["scope"], "events:read");
         let (access, refresh) = token_pair(&narrowed);
-        bearer(w, &access).get("/teams").await.refused(403, "insufficient_scope");
+        bearer(w, &access).get("/teams").await.assert_problem(403, "insufficient_scope");
         let full = app.refresh(w, &refresh).await;
         assert_eq!(full.body["scope"], "teams:read events:read", "the refresh token was not narrowed");
         let (access, refresh) = token_pair(&full);
@@ -176,7 +176,7 @@ both! {
         let change = AppChange { scopes, ..AppChange::default() };
         let scope = Scope::account(w.harbour, "test");
         w.db().write(scope, move |tx| app::change(tx, id, change, &IfMatch::Absent)).await.unwrap();
-        bearer(w, &access).get("/teams").await.refused(401, "invalid_credentials");
+        bearer(w, &access).get("/teams").await.assert_problem(401, "invalid_credentials");
         assert_oauth_error(&app.refresh(w, &refresh).await, 400, "invalid_grant");
         let (access, _) = token_pair(&renew(&refresh, "teams:read").await);
         bearer(w, &access).get("/teams").await.ok();
@@ -201,7 +201,7 @@ both! {
                 _ => app::disable(tx, id).map(|_| ()),
             });
             ended.await.unwrap();
-            bearer(w, &access).get("/teams").await.refused(401, "invalid_credentials");
+            bearer(w, &access).get("/teams").await.assert_problem(401, "invalid_credentials");
             let (status, error) = if cause == 4 { (401, "invalid_client") } else { (400, "invalid_grant") };
             assert_oauth_error(&app.refresh(w, &refresh).await, status, error);
             assert_grants_consistent(w).await;

@@ -20,7 +20,10 @@ async fn ana(w: &World) -> Browser {
 }
 
 fn basic(client: &Client, id: &str, secret: &str) -> Client {
-    client.with("Authorization", &format!("Basic {}", STANDARD.encode(format!("{id}:{secret}"))))
+    client.with_header(
+        "Authorization",
+        &format!("Basic {}", STANDARD.encode(format!("{id}:{secret}"))),
+    )
 }
 
 /// Form fields of a token request.
@@ -62,7 +65,7 @@ both! {
         assert_oauth_error(&json, 400, "invalid_request");
         let large = post_form(&w.nobody, "/oauth/token", &[("client_id", id), ("padding", &"x".repeat(17_000))]).await;
         assert_oauth_error(&large, 413, "invalid_request");
-        let compressed = w.nobody.with("Content-Encoding", "gzip");
+        let compressed = w.nobody.with_header("Content-Encoding", "gzip");
         assert_oauth_error(&post_form(&compressed, "/oauth/token", &[("client_id", id)]).await, 400, "invalid_request");
         // Query parameters are ignored, and none of these attempts has used the code.
         let path = format!("/oauth/token?client_id={id}&grant_type=authorization_code&code={code}&code_verifier={VERIFIER}");
@@ -141,7 +144,7 @@ both! {
         assert_oauth_error(&refresh_with(&basic(nobody, id, &secret_text), &refresh, &[("client_id", id), ("client_secret", &secret_text)]).await, 400, "invalid_request");
         assert_oauth_error(&refresh_with(&basic(nobody, id, &secret_text), &refresh, &[("client_id", &spa.id)]).await, 400, "invalid_request");
         for header in ["Bearer x", "Basic !!!", "Basic", "Basic bm9jb2xvbg=="] {
-            assert_oauth_error(&refresh_with(&nobody.with("Authorization", header), &refresh, &[]).await, 400, "invalid_request");
+            assert_oauth_error(&refresh_with(&nobody.with_header("Authorization", header), &refresh, &[]).await, 400, "invalid_request");
         }
         // A public app has no secret.
         assert_oauth_error(&refresh_with(nobody, &public, &[("client_id", &spa.id), ("client_secret", &secret_text)]).await, 401, "invalid_client");
@@ -235,7 +238,7 @@ both! {
         }
         assert_eq!((pairs.len(), w.count("oauth_grant").await), (1, 1));
         // The other requests were valid too, which means that the code was stolen.
-        bearer(w, &pairs[0].0).get("/teams").await.refused(401, "invalid_credentials");
+        bearer(w, &pairs[0].0).get("/teams").await.assert_problem(401, "invalid_credentials");
         assert_eq!(w.count("oauth_token").await, 0);
         assert!(audit_actions(w).await.contains(&"oauth_code.replayed".to_owned()));
     }
@@ -260,7 +263,7 @@ both! {
         bearer(w, &access).get("/teams").await.ok();
         w.advance_clock(seconds(600));
         assert_oauth_error(&replay(&app, &[("code_verifier", VERIFIER)]).await, 400, "invalid_grant");
-        bearer(w, &access).get("/teams").await.refused(401, "invalid_credentials");
+        bearer(w, &access).get("/teams").await.assert_problem(401, "invalid_credentials");
         // An unused code expires.
         let code = app.obtain_code(&mut browser, &[]).await;
         w.advance_clock(seconds(60));
@@ -276,7 +279,7 @@ both! {
         let session = browser.cookie.clone().unwrap();
         let (_, key) = testkit::world::make_key(w.db(), w.harbour, testkit::world::new_key("teams:read")).await;
         for text in [&refresh, &code, &secret, &session, &server.id] {
-            bearer(w, text).get("/teams").await.refused(401, "invalid_credentials");
+            bearer(w, text).get("/teams").await.assert_problem(401, "invalid_credentials");
         }
         for text in [&access, &code, &secret, &session, &key] {
             assert_oauth_error(&server.refresh(w, text).await, 400, "invalid_grant");
@@ -295,9 +298,9 @@ both! {
             assert!(sent.header("location").is_some_and(|url| url.starts_with("/sign-in")), "{}", sent.text);
         }
         // A token in the query and a session cookie are ignored by the API.
-        w.nobody.get(&format!("/teams?access_token={access}")).await.refused(401, "missing_credentials");
-        let cookie = w.nobody.with("Cookie", &format!("__Host-touchline={session}"));
-        cookie.get("/teams").await.refused(401, "missing_credentials");
+        w.nobody.get(&format!("/teams?access_token={access}")).await.assert_problem(401, "missing_credentials");
+        let cookie = w.nobody.with_header("Cookie", &format!("__Host-touchline={session}"));
+        cookie.get("/teams").await.assert_problem(401, "missing_credentials");
         bearer(w, &access).get("/teams").await.ok();
     }
 
@@ -326,10 +329,10 @@ both! {
         bearer(w, &access).get("/teams").await.ok();
         // Only the access token; the hint may be wrong or unknown.
         assert_eq!(revoke(&app, &[("token", &access), ("token_type_hint", "refresh_token")]).await.status, 200);
-        bearer(w, &access).get("/teams").await.refused(401, "invalid_credentials");
+        bearer(w, &access).get("/teams").await.assert_problem(401, "invalid_credentials");
         let (access, next) = token_pair(&app.refresh(w, &refresh).await);
         assert_eq!(revoke(&app, &[("token", &next), ("token_type_hint", "colour")]).await.status, 200);
-        bearer(w, &access).get("/teams").await.refused(401, "invalid_credentials");
+        bearer(w, &access).get("/teams").await.assert_problem(401, "invalid_credentials");
         assert_eq!(revoke(&app, &[("token", &next)]).await.status, 200, "revoking twice is harmless");
         assert_oauth_error(&app.refresh(w, &next).await, 400, "invalid_grant");
     }

@@ -187,7 +187,7 @@ both! {
         assert!(!page.text.contains("http://") && !page.text.contains("https://"));
         let errors = w.nobody.get("/docs/errors").await.ok();
         assert!(errors.text.contains("id=\"idempotency_key_reused\""));
-        let compressed = w.nobody.with("Accept-Encoding", "gzip").get("/docs/scalar.js").await.ok();
+        let compressed = w.nobody.with_header("Accept-Encoding", "gzip").get("/docs/scalar.js").await.ok();
         assert_eq!(compressed.header("content-encoding"), Some("gzip"));
     }
 }

@@ -7,7 +7,7 @@ const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*
 
 both! {
     async fn browsers_get_error_pages_and_programs_get_problem_json(w: &World) {
-        let browser = w.nobody.with("Accept", BROWSER);
+        let browser = w.nobody.with_header("Accept", BROWSER);
         let page = browser.get("/docs/nothing").await;
         assert_eq!(page.status, 404);
         assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
@@ -23,9 +23,9 @@ both! {
         assert_eq!((refused.status, refused.header("allow")), (405, Some("GET,HEAD")));
         assert!(refused.text.contains("<h1>"));
 
-        w.nobody.get("/docs/nothing").await.refused(404, "not_found");
-        browser.get("/api/public/v1/nothing").await.refused(404, "not_found");
-        browser.get("/api/public/v1/me").await.refused(401, "missing_credentials");
+        w.nobody.get("/docs/nothing").await.assert_problem(404, "not_found");
+        browser.get("/api/public/v1/nothing").await.assert_problem(404, "not_found");
+        browser.get("/api/public/v1/me").await.assert_problem(401, "missing_credentials");
         for program in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
             let answer = browser.send("POST", program, None).await;
             assert_ne!(answer.header("content-type"), Some("text/html; charset=utf-8"), "{program}");
@@ -33,7 +33,7 @@ both! {
     }
 
     async fn versioned_assets_are_cached_forever(w: &World) {
-        let page = w.nobody.with("Accept", BROWSER).get("/docs/nothing").await.text;
+        let page = w.nobody.with_header("Accept", BROWSER).get("/docs/nothing").await.text;
         let links = page.split('"').filter(|part| part.starts_with("/assets/"));
         let links: Vec<&str> = links.map(|link| link.split('#').next().unwrap()).collect();
         assert!(links.iter().any(|link| link.starts_with("/assets/app.css?v=")), "{links:?}");
@@ -47,7 +47,7 @@ both! {
                 assert_eq!(short_lived.header("cache-control"), Some("public, max-age=300"), "{other}");
                 assert_eq!(short_lived.text, asset.text);
             }
-            let compressed = w.nobody.with("Accept-Encoding", "gzip").send("HEAD", link, None).await;
+            let compressed = w.nobody.with_header("Accept-Encoding", "gzip").send("HEAD", link, None).await;
             assert_eq!(compressed.header("content-encoding"), Some("gzip"), "{link}");
         }
         let style = w.nobody.get("/assets/app.css").await.ok();
@@ -55,12 +55,12 @@ both! {
         let icon = w.nobody.get("/favicon.ico").await.ok();
         assert_eq!(icon.header("content-type"), Some("image/svg+xml"));
         for wrong in ["/assets/", "/assets/nothing.css", "/assets/..%2fCargo.toml"] {
-            w.nobody.get(wrong).await.refused(404, "not_found");
+            w.nobody.get(wrong).await.assert_problem(404, "not_found");
         }
     }
 
-    async fn https_sites_send_hsts_and_errors_load_nothing(w: &World) {
-        let missing = w.nobody.get("/nope").await.refused(404, "not_found");
+    async fn https_sites_send_hsts_and_error_responses_forbid_loading_resources(w: &World) {
+        let missing = w.nobody.get("/nope").await.assert_problem(404, "not_found");
         assert!(missing.header("content-security-policy").unwrap().contains("default-src 'none'"));
         assert_eq!(missing.header("referrer-policy"), Some("no-referrer"));
         assert_eq!(missing.header("strict-transport-security"), None);

@@ -88,14 +88,14 @@ both! {
             "%205", "5%20", "%2B5", "+5", "05", "", "%D9%A5", "0x5", "5,0", "five", "null"];
         for limit in wrong {
             let refused = w.reader.get(&format!("/teams?limit={limit}")).await;
-            let refused = refused.refused(400, "invalid_parameter");
+            let refused = refused.assert_problem(400, "invalid_parameter");
             assert_eq!(refused.parameters(), ["limit"], "{limit}");
         }
-        let repeated = w.reader.get("/teams?limit=5&limit=5").await.refused(400, "invalid_parameter");
+        let repeated = w.reader.get("/teams?limit=5&limit=5").await.assert_problem(400, "invalid_parameter");
         assert_eq!(repeated.parameters(), ["limit"]);
         // All errors are reported, not only the first.
         let refused = w.reader.get("/teams?limit=0&order=up&status=x").await;
-        let refused = refused.refused(400, "invalid_parameter");
+        let refused = refused.assert_problem(400, "invalid_parameter");
         assert_eq!(refused.parameters(), ["limit", "order", "status"]);
     }
 
@@ -223,7 +223,7 @@ both! {
         tampered.extend(["x".repeat(10_000), valid.repeat(2), "team_1".to_owned()]);
         for cursor in tampered {
             let refused = w.reader.get(&format!("/teams?limit=2&cursor={cursor}")).await;
-            refused.refused(400, "invalid_cursor");
+            refused.assert_problem(400, "invalid_cursor");
         }
         w.reader.get(&format!("/teams?limit=2&cursor={valid}")).await.ok();
     }
@@ -234,15 +234,15 @@ both! {
         let page = w.reader.get("/teams?limit=1&status=all&q=team").await.ok();
         let valid = cursor(&page);
         let path = format!("/teams?limit=1&status=all&q=team&cursor={valid}");
-        w.stranger.get(&path).await.refused(400, "invalid_cursor");
+        w.stranger.get(&path).await.assert_problem(400, "invalid_cursor");
         for query in ["limit=1", "status=all", "q=team", "status=active&q=team", "status=all&q=tea",
             "status=all&q=team&sport=x", "status=all&q=team&order=desc"]
         {
             let refused = w.reader.get(&format!("/teams?{query}&cursor={valid}")).await;
-            refused.refused(400, "invalid_cursor");
+            refused.assert_problem(400, "invalid_cursor");
         }
         // Another endpoint does not accept cursors at all.
-        w.reader.get(&format!("/me?cursor={valid}")).await.refused(400, "invalid_parameter");
+        w.reader.get(&format!("/me?cursor={valid}")).await.assert_problem(400, "invalid_parameter");
         // The order of the filters and an explicit default order make no difference.
         let reordered = format!("/teams?cursor={valid}&q=team&order=asc&status=all&limit=2");
         assert_eq!(w.reader.get(&reordered).await.ok().names(), names(1..3));

@@ -43,7 +43,7 @@ async fn mentions(w: &World) -> Vec<String> {
 /// Creates a child with an RSVP, a message, a calendar feed and an idempotent request.
 async fn child_with_history(w: &World) -> (TestResponse, TestResponse) {
     let hawks = create_team(w, "Hawks").await;
-    let with_key = w.owner.with("Idempotency-Key", "once");
+    let with_key = w.owner.with_header("Idempotency-Key", "once");
     let child = with_key.post(&hawks.path("/roster"), child_body()).await.created();
     add_member(
         w,
@@ -90,13 +90,13 @@ both! {
         let roster = w.owner.get(&hawks.path("/roster?status=all")).await.ok();
         assert_eq!(roster.data()[0]["first_name"], "Erased");
         assert_eq!(roster.data()[0]["status"], "removed");
-        w.owner.post(&person(&child, "/erase"), json!({})).await.refused(409, "invalid_state");
+        w.owner.post(&person(&child, "/erase"), json!({})).await.assert_problem(409, "invalid_state");
         assert!(audit_entries(w).await.iter().any(|entry| entry.action == "person.erased"));
     }
 
     async fn replay_does_not_reveal_an_erased_person(w: &World) {
         let (hawks, child) = child_with_history(w).await;
-        let with_key = w.owner.with("Idempotency-Key", "once");
+        let with_key = w.owner.with_header("Idempotency-Key", "once");
         let replayed = with_key.post(&hawks.path("/roster"), child_body()).await.created();
         assert_eq!(replayed.header("idempotent-replayed"), Some("true"));
         w.owner.post(&person(&child, "/erase"), json!({})).await.ok();
@@ -125,14 +125,14 @@ both! {
 
     async fn strangers_and_team_keys_cannot_export_or_erase(w: &World) {
         let (hawks, child) = child_with_history(w).await;
-        w.stranger.post(&person(&child, "/erase"), json!({})).await.refused(404, "not_found");
-        w.stranger.get(&person(&child, "/export")).await.refused(404, "not_found");
-        w.reader.post(&person(&child, "/erase"), json!({})).await.refused(403, "insufficient_scope");
+        w.stranger.post(&person(&child, "/erase"), json!({})).await.assert_problem(404, "not_found");
+        w.stranger.get(&person(&child, "/export")).await.assert_problem(404, "not_found");
+        w.reader.post(&person(&child, "/erase"), json!({})).await.assert_problem(403, "insufficient_scope");
         let mut new = testkit::world::new_key("roster:read roster:write");
         new.team_ids = Some(vec![hawks.id().parse().unwrap()]);
         let (_, team_key) = w.client_with_key(new).await;
-        team_key.get(&person(&child, "/export")).await.refused(403, "forbidden");
-        team_key.post(&person(&child, "/erase"), json!({})).await.refused(403, "forbidden");
+        team_key.get(&person(&child, "/export")).await.assert_problem(403, "forbidden");
+        team_key.post(&person(&child, "/erase"), json!({})).await.assert_problem(403, "forbidden");
         let shown = w.owner.get(&person(&child, "")).await.ok();
         assert_eq!(shown.data()["preferred_name"], "Zorbie");
     }
@@ -178,7 +178,7 @@ both! {
         // A caller who writes the note already knows it.
         w.owner.patch(&path, json!({ "medical_note": "None" })).await.ok();
         assert_eq!(read_count().await, before + 2);
-        let with_key = w.owner.with("Idempotency-Key", "once");
+        let with_key = w.owner.with_header("Idempotency-Key", "once");
         with_key.post(&hawks.path("/roster"), child_body()).await.created();
         assert!(audit_entries(w).await.iter().any(|entry| entry.action == "request.replayed"));
     }
@@ -197,13 +197,13 @@ both! {
         ];
         for (number, (method, path, body)) in requests.into_iter().enumerate() {
             let key = format!("key-{number}");
-            let first = w.owner.with("Idempotency-Key", &key).send(method, &path, Some(&body.to_string())).await;
+            let first = w.owner.with_header("Idempotency-Key", &key).send(method, &path, Some(&body.to_string())).await;
             assert!(first.status < 300, "{}", first.text);
             for stranger in [&team_key, &writer] {
-                let refused = stranger.with("Idempotency-Key", &key).send(method, &path, Some(&body.to_string())).await;
-                refused.refused(422, "idempotency_key_reused");
+                let refused = stranger.with_header("Idempotency-Key", &key).send(method, &path, Some(&body.to_string())).await;
+                refused.assert_problem(422, "idempotency_key_reused");
             }
-            let again = w.owner.with("Idempotency-Key", &key).send(method, &path, Some(&body.to_string())).await;
+            let again = w.owner.with_header("Idempotency-Key", &key).send(method, &path, Some(&body.to_string())).await;
             assert_eq!(again.header("idempotent-replayed"), Some("true"));
         }
     }
@@ -225,8 +225,8 @@ both! {
         let file = team_key.get("/exports/roster.csv?include_removed=true&include=private").await.ok();
         assert!(file.text.contains("Quimby") && !file.text.contains("Somewhere new") && !file.text.contains("allergic to bees"));
         assert!(!file.text.contains("rizelda"), "{}", file.text);
-        team_key.get(&person(&child, "")).await.refused(404, "not_found");
-        team_key.patch(&person(&child, ""), json!({ "email": null })).await.refused(404, "not_found");
+        team_key.get(&person(&child, "")).await.assert_problem(404, "not_found");
+        team_key.patch(&person(&child, ""), json!({ "email": null })).await.assert_problem(404, "not_found");
     }
 
     async fn erasing_leaves_nothing_in_sqlite_files(w: &World) {
@@ -247,7 +247,7 @@ both! {
         let hawks = create_team(w, "Hawks").await;
         let coach = add_member(w, &hawks, json!({ "first_name": "Bo", "role": "coach", "birth_date": "1980-01-01" })).await;
         add_member(w, &hawks, json!({ "first_name": "Cy", "role": "coach", "birth_date": "1981-01-01" })).await;
-        let with_key = w.owner.with("Idempotency-Key", "later");
+        let with_key = w.owner.with_header("Idempotency-Key", "later");
         let body = json!({ "team_id": hawks.id(), "kind": "announcement", "subject": "Soon", "body": "A secret plan",
             "publish_at": "2026-10-01T12:00:00Z", "on_behalf_of": coach.data()["person_id"] });
         with_key.post("/messages", body.clone()).await.created();

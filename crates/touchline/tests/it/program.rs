@@ -68,7 +68,7 @@ async fn commands_work_beside_a_running_service(engine: Engine) {
     assert_eq!(client.get("/me").await.ok().data()["limits"]["requests_per_minute"], 6000);
 
     program.json(&["key", "revoke", key["id"].as_str().unwrap()]);
-    client.get("/me").await.refused(401, "invalid_credentials");
+    client.get("/me").await.assert_problem(401, "invalid_credentials");
 
     assert_fails_with(&program.run(&["account", "delete", &account]), &["--yes"]);
     program.json(&["account", "delete", &account, "--yes"]);
@@ -103,7 +103,7 @@ async fn demo_club_loads_once(engine: Engine) {
     assert_eq!(again["demo"]["key"]["value"], first["demo"]["key"]["value"]);
     assert_eq!(client.get("/teams").await.ok().names().len(), 6);
     program.json(&["seed", "demo", "--remove"]);
-    client.get("/teams").await.refused(401, "invalid_credentials");
+    client.get("/teams").await.assert_problem(401, "invalid_credentials");
     assert_fails_with(&program.run(&["seed", "demo", "--remove"]), &["no demo club"]);
     drop(service);
     database.remove().await;
@@ -320,7 +320,7 @@ fn backup_never_overwrites_a_file() {
 }
 
 #[test]
-fn small_commands_work() {
+fn config_completions_openapi_migrate_and_healthcheck_commands_work() {
     let folder = TempDir::new().unwrap();
     let program = program(folder.path());
     let stdout = |arguments: &[&str]| String::from_utf8(program.run(arguments).stdout).unwrap();
@@ -364,13 +364,13 @@ async fn metrics_require_the_token() {
     let folder = TempDir::new().unwrap();
     let without_token = program(folder.path()).serve(&[]);
     let nobody = Client::new(without_token.address, None);
-    nobody.get("/metrics").await.refused(404, "not_found");
+    nobody.get("/metrics").await.assert_problem(404, "not_found");
     nobody.get("/healthz").await.ok();
     nobody.get("/readyz").await.ok();
     drop(without_token);
     let with_token = program(folder.path()).variable("TOUCHLINE_METRICS_TOKEN", "hush").serve(&[]);
     let nobody = Client::new(with_token.address, None);
-    nobody.get("/metrics").await.refused(401, "missing_credentials");
+    nobody.get("/metrics").await.assert_problem(401, "missing_credentials");
     let metrics = Client::new(with_token.address, Some("hush")).get("/metrics").await.ok();
     assert!(
         metrics.text.contains("touchline_http_requests_total{method=\"GET\",status=\"401\"} 1"),
@@ -380,7 +380,7 @@ async fn metrics_require_the_token() {
     Client::new(with_token.address, Some("hash"))
         .get("/metrics")
         .await
-        .refused(401, "invalid_credentials");
+        .assert_problem(401, "invalid_credentials");
 }
 
 #[test]

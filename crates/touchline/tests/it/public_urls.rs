@@ -10,7 +10,7 @@ const EVIL: &str = "evil.example";
 
 /// The URL of a new calendar feed, requested with this host header.
 async fn feed_url(client: &Client, host: Option<&str>, team: &str) -> String {
-    let client = host.map_or(client.clone(), |host| client.with("Host", host));
+    let client = host.map_or(client.clone(), |host| client.with_header("Host", host));
     let feed = client.post("/calendar_feeds", json!({ "team_id": team })).await.created();
     feed.data()["url"].as_str().unwrap().to_owned()
 }
@@ -36,14 +36,14 @@ both! {
             let url = feed_url(&w.owner, Some(host), &team).await;
             assert!(url.starts_with(&format!("http://{address}/calendar/")), "{host}: {url}");
         }
-        let spoofed = w.owner.with("X-Forwarded-Proto", "https").with("X-Forwarded-Host", EVIL);
+        let spoofed = w.owner.with_header("X-Forwarded-Proto", "https").with_header("X-Forwarded-Host", EVIL);
         assert!(feed_url(&spoofed, None, &team).await.starts_with(&format!("http://{address}/")));
     }
 
     async fn trusted_proxy_sets_the_public_host(w: &World) {
         let team = hawks(w).await;
         let node = behind_a_proxy(w).await;
-        let owner = w.owner.at(node.address).with("X-Forwarded-Proto", "https");
+        let owner = w.owner.at(node.address).with_header("X-Forwarded-Proto", "https");
         let url = feed_url(&owner, Some("club.example.org"), &team).await;
         assert!(url.starts_with("https://club.example.org/calendar/"), "{url}");
         let url = feed_url(&owner, Some("club..example.org"), &team).await;
@@ -71,7 +71,7 @@ both! {
             feed_url(&w.owner, None, &crate::events::team(w, name).await).await;
         }
         let node = behind_a_proxy(w).await;
-        let evil = w.owner.at(node.address).with("Host", EVIL).with("Idempotency-Key", "feed");
+        let evil = w.owner.at(node.address).with_header("Host", EVIL).with_header("Idempotency-Key", "feed");
         assert!(feed_url(&evil, None, &team).await.contains(EVIL), "only the sender gets it");
         let stored = w.db().read(Scope::account(w.harbour, "test"), |db| {
             db.all::<(String,)>("select data from idempotency where account_id = :account order by key", bind! {})
@@ -81,12 +81,12 @@ both! {
         // The first request fills the cache, the second is answered from it.
         for list in ["/calendar_feeds?limit=1", "/teams?limit=1"] {
             for host in [EVIL, "club.example.org"] {
-                let page = w.owner.at(node.address).with("Host", host).get(list).await.ok();
+                let page = w.owner.at(node.address).with_header("Host", host).get(list).await.ok();
                 assert!(page.header("link").is_some_and(|link| link.starts_with("</api/")), "{:?}", page.headers);
                 assert!(!page.text.contains(host) && !format!("{:?}", page.headers).contains(host));
             }
         }
-        let metadata = w.nobody.at(node.address).with("Host", EVIL);
+        let metadata = w.nobody.at(node.address).with_header("Host", EVIL);
         let metadata = metadata.page("GET", "/.well-known/oauth-authorization-server", None).await;
         assert!(!metadata.text.contains(EVIL), "{}", metadata.text);
         node.stop().await;

@@ -254,7 +254,7 @@ both! {
         assert_eq!(answer.status, 422);
     }
 
-    async fn links_end_with_a_new_password_or_address(w: &World) {
+    async fn new_password_or_address_invalidates_links(w: &World) {
         let ana = w.user(Role::Admin, "ana@example.org").await;
         let verify = job(w, move |tx| link::create(tx, LinkKind::Verify, Some(ana.id), Some("eve@example.org".to_owned()))).await.unwrap();
         // A new password invalidates earlier links.
@@ -296,27 +296,27 @@ both! {
         let body = r#"{"name":"Late"}"#;
         let upload = Upload::begin(&caller, body).await;
         at_harbour(w, move |tx| api_key::revoke(tx, key.id)).await.unwrap();
-        upload.end(body).await.refused(401, "invalid_credentials");
+        upload.end(body).await.assert_problem(401, "invalid_credentials");
         assert_eq!(w.count("team").await, 0);
     }
 
     async fn app_changes_nothing_after_its_user_loses_a_permission(w: &World) {
-        let cast = w.cast().await;
+        let club = w.club().await;
         let body = r#"{"name":"Late"}"#;
-        let admin = w.client_for_user(cast.admin.id, "teams:write").await;
-        let (by, id) = (cast.owner.id, cast.admin.id);
+        let admin = w.client_for_user(club.admin.id, "teams:write").await;
+        let (by, id) = (club.owner.id, club.admin.id);
         let upload = Upload::begin(&admin, body).await;
         at_harbour(w, move |tx| removal::change_role(tx, by, id, Role::Member)).await.unwrap();
-        upload.end(body).await.refused(403, "forbidden");
+        upload.end(body).await.assert_problem(403, "forbidden");
         at_harbour(w, move |tx| removal::change_role(tx, by, id, Role::Admin)).await.unwrap();
         let upload = Upload::begin(&admin, body).await;
         at_harbour(w, move |tx| grant::revoke_all_in_club(tx, id, "test")).await.unwrap();
-        upload.end(body).await.refused(401, "invalid_credentials");
+        upload.end(body).await.assert_problem(401, "invalid_credentials");
         // A coach who leaves the team while the request is in progress.
-        let coach = w.client_for_user(cast.coach.id, "events:write").await;
-        let event = json!({ "team_id": cast.hawks, "type": "game", "starts_at": "2026-09-10T18:00" }).to_string();
+        let coach = w.client_for_user(club.coach.id, "events:write").await;
+        let event = json!({ "team_id": club.hawks, "type": "game", "starts_at": "2026-09-10T18:00" }).to_string();
         let upload = Upload::begin_at(&coach, "/api/public/v1/events", &event).await;
-        w.owner.delete(&format!("/teams/{}/roster/{}", cast.hawks, cast.kim.member)).await.ok();
+        w.owner.delete(&format!("/teams/{}/roster/{}", club.hawks, club.kim.member)).await.ok();
         let answer = upload.end(&event).await;
         assert!(matches!(answer.status, 403 | 409), "{}", answer.text);
         assert_eq!(w.count("event").await, 0);

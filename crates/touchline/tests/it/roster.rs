@@ -119,8 +119,8 @@ both! {
         assert_eq!(removed.data()["status"], "removed");
         assert_eq!(removed.data()["left_on"], "2026-09-05");
         assert_eq!(removed.data()["version"], 3);
-        w.owner.delete(&member_path(&ana)).await.refused(409, "invalid_state");
-        w.owner.patch(&member_path(&ana), json!({ "role": "staff" })).await.refused(409, "invalid_state");
+        w.owner.delete(&member_path(&ana)).await.assert_problem(409, "invalid_state");
+        w.owner.patch(&member_path(&ana), json!({ "role": "staff" })).await.assert_problem(409, "invalid_state");
         assert_eq!(w.owner.get(&member_path(&ana)).await.ok().data(), removed.data());
 
         let kinds = event_types_from(w, 1).await;
@@ -142,7 +142,7 @@ both! {
         let list = w.owner.get(&kraken.path("/roster?include=private")).await.ok();
         assert_eq!(list.data()[0], *ana.data());
         let refused = w.owner.get(&kraken.path("/roster?include=everything")).await;
-        assert_eq!(refused.refused(400, "invalid_parameter").parameters(), ["include"]);
+        assert_eq!(refused.assert_problem(400, "invalid_parameter").parameters(), ["include"]);
     }
 
     async fn accepts_names_in_any_script(w: &World) {
@@ -207,29 +207,29 @@ both! {
         let created = w.owner.post(&kraken.path("/roster"), wrong.clone()).await;
         let changed = w.owner.patch(&member_path(&ana), wrong).await;
         for refused in [created, changed] {
-            assert_eq!(field_errors(&refused.refused(422, "validation_failed")), expected);
+            assert_eq!(field_errors(&refused.assert_problem(422, "validation_failed")), expected);
         }
         let post = async |body: Value| w.owner.post(&kraken.path("/roster"), body).await;
-        let refused = post(json!({})).await.refused(422, "validation_failed");
+        let refused = post(json!({})).await.assert_problem(422, "validation_failed");
         assert_eq!(field_errors(&refused), [("/first_name", "required")]);
         for (day, code) in [("1899-12-31", "out_of_range"), ("2026-09-06", "in_the_future")] {
             let refused = post(json!({ "first_name": "A", "birth_date": day })).await;
-            assert_eq!(field_errors(&refused.refused(422, "validation_failed")), [("/birth_date", code)]);
+            assert_eq!(field_errors(&refused.assert_problem(422, "validation_failed")), [("/birth_date", code)]);
         }
         for day in ["1900-01-01", "2026-09-05"] {
             post(json!({ "first_name": "A", "birth_date": day })).await.created();
         }
         let dates = json!({ "first_name": "A", "joined_on": "2026-02-01", "left_on": "2026-01-31" });
-        let refused = post(dates).await.refused(422, "validation_failed");
+        let refused = post(dates).await.assert_problem(422, "validation_failed");
         assert_eq!(field_errors(&refused), [("/left_on", "before_joined_on")]);
         let too_many = json!({ "first_name": "A", "positions": vec!["x"; 11],
             "guardians": vec![json!({ "first_name": "G" }); 11] });
-        let refused = post(too_many).await.refused(422, "validation_failed");
+        let refused = post(too_many).await.assert_problem(422, "validation_failed");
         assert_eq!(field_errors(&refused), [("/positions", "too_many"), ("/guardians", "too_many")]);
         let unknown = post(json!({ "first_name": "A", "team_id": kraken.id() })).await;
-        assert_eq!(unknown.refused(400, "invalid_parameter").pointers(), ["/team_id"]);
+        assert_eq!(unknown.assert_problem(400, "invalid_parameter").pointers(), ["/team_id"]);
         w.owner.patch(&member_path(&ana), json!({ "person_id": ana.data()["person_id"] })).await
-            .refused(400, "invalid_parameter");
+            .assert_problem(400, "invalid_parameter");
     }
 
     async fn filters_the_list(w: &World) {
@@ -264,7 +264,7 @@ both! {
         assert_eq!(first_names(&list), ["Else"]);
         for query in ["status=gone", "role=captain", "q=", "status=", "team=1"] {
             let refused = w.owner.get(&kraken.path(&format!("/roster?{query}"))).await;
-            refused.refused(400, "invalid_parameter");
+            refused.assert_problem(400, "invalid_parameter");
         }
         let mut seen = Vec::new();
         let mut next = kraken.path("/roster?limit=1&status=all");
@@ -275,7 +275,7 @@ both! {
             next = kraken.path(&format!("/roster?limit=1&status=all&cursor={cursor}"));
         }
         assert_eq!(seen, ["Ana", "Bea", "Cy", "Dora"]);
-        w.owner.get("/teams/team_01kbm2x5q8f7vr0n3hd9tzc4wy/roster").await.refused(404, "not_found");
+        w.owner.get("/teams/team_01kbm2x5q8f7vr0n3hd9tzc4wy/roster").await.assert_problem(404, "not_found");
     }
 
     async fn member_is_found_only_on_their_own_team(w: &World) {
@@ -283,12 +283,12 @@ both! {
         let hydra = create_team(w, "Hydra").await;
         let ana = add_member(w, &kraken, json!({ "first_name": "Ana" })).await;
         let other_path = hydra.path(&format!("/roster/{}", ana.id()));
-        w.owner.get(&other_path).await.refused(404, "not_found");
-        w.owner.patch(&other_path, json!({ "role": "coach" })).await.refused(404, "not_found");
-        w.owner.delete(&other_path).await.refused(404, "not_found");
-        w.stranger.get(&member_path(&ana)).await.refused(404, "not_found");
-        w.stranger.patch(&member_path(&ana), json!({ "role": "coach" })).await.refused(404, "not_found");
-        w.stranger.get(&person_path(&ana)).await.refused(404, "not_found");
+        w.owner.get(&other_path).await.assert_problem(404, "not_found");
+        w.owner.patch(&other_path, json!({ "role": "coach" })).await.assert_problem(404, "not_found");
+        w.owner.delete(&other_path).await.assert_problem(404, "not_found");
+        w.stranger.get(&member_path(&ana)).await.assert_problem(404, "not_found");
+        w.stranger.patch(&member_path(&ana), json!({ "role": "coach" })).await.assert_problem(404, "not_found");
+        w.stranger.get(&person_path(&ana)).await.assert_problem(404, "not_found");
         assert_eq!(w.owner.get(&member_path(&ana)).await.ok().data()["version"], 1);
     }
 
@@ -297,11 +297,11 @@ both! {
         let ana = add_member(w, &kraken, json!({ "first_name": "Ana" })).await;
         w.owner.delete(&kraken.path("")).await.ok();
         let post = w.owner.post(&kraken.path("/roster"), json!({ "first_name": "Bea" })).await;
-        post.refused(409, "invalid_state");
-        w.owner.patch(&member_path(&ana), json!({ "role": "coach" })).await.refused(409, "invalid_state");
-        w.owner.delete(&member_path(&ana)).await.refused(409, "invalid_state");
+        post.assert_problem(409, "invalid_state");
+        w.owner.patch(&member_path(&ana), json!({ "role": "coach" })).await.assert_problem(409, "invalid_state");
+        w.owner.delete(&member_path(&ana)).await.assert_problem(409, "invalid_state");
         let batch = json!({ "members": [{ "team_id": kraken.id(), "first_name": "Bea" }] });
-        let refused = w.owner.post("/roster/batch", batch).await.refused(409, "invalid_state");
+        let refused = w.owner.post("/roster/batch", batch).await.assert_problem(409, "invalid_state");
         assert_eq!(refused.pointers(), ["/members/0/team_id"]);
         assert_eq!(first_names(&w.owner.get(&kraken.path("/roster")).await.ok()), ["Ana"]);
         w.owner.get(&member_path(&ana)).await.ok();
@@ -333,15 +333,15 @@ both! {
         let with_number = |name: &str, number: &str| json!({ "first_name": name, "jersey_number": number });
         let ana = add_member(w, &kraken, with_number("Ana", "7")).await;
         let refused = w.owner.post(&kraken.path("/roster"), with_number("Bea", "7")).await;
-        assert_eq!(field_errors(&refused.refused(409, "taken")), [("/jersey_number", "taken")]);
+        assert_eq!(field_errors(&refused.assert_problem(409, "taken")), [("/jersey_number", "taken")]);
         add_member(w, &kraken, with_number("Cy", "07")).await;
         let coach = json!({ "first_name": "Dora", "jersey_number": "7", "role": "coach" });
         let dora = add_member(w, &kraken, coach).await;
         let injured = json!({ "first_name": "Else", "jersey_number": "7", "status": "injured" });
         let injured = add_member(w, &kraken, injured).await;
         // Only changes that would cause a clash are refused.
-        w.owner.patch(&member_path(&dora), json!({ "role": "player" })).await.refused(409, "taken");
-        w.owner.patch(&member_path(&injured), json!({ "status": "active" })).await.refused(409, "taken");
+        w.owner.patch(&member_path(&dora), json!({ "role": "player" })).await.assert_problem(409, "taken");
+        w.owner.patch(&member_path(&injured), json!({ "status": "active" })).await.assert_problem(409, "taken");
         w.owner.patch(&member_path(&injured), json!({ "last_name": "x" })).await.ok();
         w.owner.patch(&member_path(&ana), json!({ "jersey_number": "7", "last_name": "y" })).await.ok();
         w.owner.delete(&member_path(&ana)).await.ok();
@@ -356,7 +356,7 @@ both! {
         w.owner.patch(&kraken.path(""), json!({ "unique_jerseys": true })).await.ok();
         w.owner.patch(&member_path(&ana), json!({ "positions": ["wing"], "jersey_number": "7" })).await.ok();
         w.owner.patch(&member_path(&bea), json!({ "status": "injured" })).await.ok();
-        w.owner.patch(&member_path(&bea), json!({ "status": "active" })).await.refused(409, "taken");
+        w.owner.patch(&member_path(&bea), json!({ "status": "active" })).await.assert_problem(409, "taken");
         w.owner.patch(&member_path(&bea), json!({ "status": "active", "jersey_number": "8" })).await.ok();
     }
 
@@ -370,7 +370,7 @@ both! {
         let answers = join_all(requests).await;
         assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 1);
         for refused in answers.into_iter().filter(|answer| answer.status != 201) {
-            assert_eq!(refused.refused(409, "taken").pointers(), ["/jersey_number"]);
+            assert_eq!(refused.assert_problem(409, "taken").pointers(), ["/jersey_number"]);
         }
         assert_eq!((w.count("member").await, w.count("person").await), (1, 1));
         assert_eq!(roster_count(w, &kraken).await, (1, 2));
@@ -383,16 +383,16 @@ both! {
         let ana = add_member(w, &kraken, json!({ "first_name": "Ana", "external_id": "fed-1" })).await;
         let duplicate = json!({ "first_name": "Bea", "external_id": "fed-1" });
         let refused = w.owner.post(&hydra.path("/roster"), duplicate).await;
-        assert_eq!(field_errors(&refused.refused(409, "taken")), [("/external_id", "taken")]);
+        assert_eq!(field_errors(&refused.assert_problem(409, "taken")), [("/external_id", "taken")]);
         let bea = add_member(w, &hydra, json!({ "first_name": "Bea", "external_id": "fed-2" })).await;
         let refused = w.owner.patch(&member_path(&bea), json!({ "external_id": "fed-1" })).await;
-        assert_eq!(refused.refused(409, "taken").pointers(), ["/external_id"]);
+        assert_eq!(refused.assert_problem(409, "taken").pointers(), ["/external_id"]);
         w.owner.patch(&member_path(&ana), json!({ "external_id": "fed-1", "role": "coach" })).await.ok();
     }
 
     async fn etags_are_versions_and_retries_are_replayed(w: &World) {
         let kraken = create_team(w, "Kraken").await;
-        let with_key = w.owner.with("Idempotency-Key", "ana");
+        let with_key = w.owner.with_header("Idempotency-Key", "ana");
         let body = json!({ "first_name": "Ana", "medical_note": "nuts" });
         let ana = with_key.post(&kraken.path("/roster"), body.clone()).await.created();
         let replayed = with_key.post(&kraken.path("/roster"), body).await.created();
@@ -400,11 +400,11 @@ both! {
         assert_eq!(replayed.data(), ana.data());
         assert_eq!(w.count("member").await, 1);
         let change = json!({ "role": "coach" });
-        let stale = w.owner.with("If-Match", "\"7\"");
-        stale.patch(&member_path(&ana), change.clone()).await.refused(412, "precondition_failed");
-        stale.delete(&member_path(&ana)).await.refused(412, "precondition_failed");
-        w.owner.with("If-Match", "\"1\"").patch(&member_path(&ana), change).await.ok();
-        let unchanged = w.owner.with("If-None-Match", "\"2\"").get(&member_path(&ana)).await;
+        let stale = w.owner.with_header("If-Match", "\"7\"");
+        stale.patch(&member_path(&ana), change.clone()).await.assert_problem(412, "precondition_failed");
+        stale.delete(&member_path(&ana)).await.assert_problem(412, "precondition_failed");
+        w.owner.with_header("If-Match", "\"1\"").patch(&member_path(&ana), change).await.ok();
+        let unchanged = w.owner.with_header("If-None-Match", "\"2\"").get(&member_path(&ana)).await;
         assert_eq!((unchanged.status, unchanged.text.as_str()), (304, ""));
     }
 
@@ -436,13 +436,13 @@ both! {
         let caller = client_for_team(w, &kraken).await;
         caller.get(&member_path(&ana)).await.ok();
         caller.patch(&member_path(&ana), json!({ "role": "coach" })).await.ok();
-        caller.get(&hydra.path("/roster")).await.refused(404, "not_found");
-        caller.get(&member_path(&bea)).await.refused(404, "not_found");
-        caller.patch(&member_path(&bea), json!({ "role": "coach" })).await.refused(404, "not_found");
-        caller.delete(&member_path(&bea)).await.refused(404, "not_found");
-        caller.post(&hydra.path("/roster"), json!({ "first_name": "C" })).await.refused(404, "not_found");
+        caller.get(&hydra.path("/roster")).await.assert_problem(404, "not_found");
+        caller.get(&member_path(&bea)).await.assert_problem(404, "not_found");
+        caller.patch(&member_path(&bea), json!({ "role": "coach" })).await.assert_problem(404, "not_found");
+        caller.delete(&member_path(&bea)).await.assert_problem(404, "not_found");
+        caller.post(&hydra.path("/roster"), json!({ "first_name": "C" })).await.assert_problem(404, "not_found");
         let batch = json!({ "members": [{ "team_id": hydra.id(), "first_name": "C" }] });
-        let refused = caller.post("/roster/batch", batch).await.refused(422, "validation_failed");
+        let refused = caller.post("/roster/batch", batch).await.assert_problem(422, "validation_failed");
         assert_eq!(field_errors(&refused), [("/members/0/team_id", "not_found")]);
     }
 }

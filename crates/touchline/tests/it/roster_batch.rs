@@ -32,7 +32,7 @@ both! {
         for member in members.iter_mut().skip(1).step_by(2) {
             member["team_id"] = json!(hydra.id());
         }
-        let with_key = w.owner.with("Idempotency-Key", "all");
+        let with_key = w.owner.with_header("Idempotency-Key", "all");
         let created = with_key.post("/roster/batch", json!({ "members": members })).await.created();
         let names: Vec<_> = (0..100).map(|n| format!("P{n}")).collect();
         assert_eq!(first_names(&created), names);
@@ -55,7 +55,7 @@ both! {
         let mut members = people_for(&kraken, 100);
         members[42]["jersey_number"] = json!("3");
         members[99]["team_id"] = json!("team_01kbm2x5q8f7vr0n3hd9tzc4wy");
-        let refused = send(w, members).await.refused(422, "validation_failed");
+        let refused = send(w, members).await.assert_problem(422, "validation_failed");
         assert_eq!(field_errors(&refused), [("/members/17/external_id", "taken"),
             ("/members/42/jersey_number", "taken"), ("/members/99/team_id", "not_found")]);
         assert_eq!((w.notifications().await.len(), w.count("person").await), (notification_count, person_count));
@@ -69,13 +69,13 @@ both! {
         let mut members = people_for(&kraken, 4);
         members[2]["jersey_number"] = json!("0");
         members[3]["external_id"] = json!("fed-0");
-        let refused = send(w, members).await.refused(409, "taken");
+        let refused = send(w, members).await.assert_problem(409, "taken");
         assert_eq!(refused.pointers(), ["/members/2/jersey_number", "/members/3/external_id"]);
         let mut members = people_for(&kraken, 3);
         members[0]["email"] = json!("nobody");
         members[2]["first_name"] = Value::Null;
         members[2]["team_id"] = json!("mem_1");
-        let refused = send(w, members).await.refused(422, "validation_failed");
+        let refused = send(w, members).await.assert_problem(422, "validation_failed");
         assert_eq!(field_errors(&refused), [("/members/0/email", "invalid_email"),
             ("/members/2/team_id", "invalid_id"), ("/members/2/first_name", "required")]);
     }
@@ -87,7 +87,7 @@ both! {
         members[2]["birth_date"] = json!("2030-01-01");
         members[3]["email"] = json!("P2@example.org");
         members[4]["first_name"] = json!("p0");
-        let refused = send(w, members.clone()).await.refused(422, "validation_failed");
+        let refused = send(w, members.clone()).await.assert_problem(422, "validation_failed");
         assert_eq!(field_errors(&refused), [("/members/2/birth_date", "in_the_future"),
             ("/members/3/person_id", "duplicate"), ("/members/4/person_id", "duplicate")]);
         assert!(refused.body["errors"][1]["detail"].as_str().unwrap().contains("/members/2"));
@@ -105,7 +105,7 @@ both! {
         let ana = add_member(w, &kraken, json!({ "first_name": "Ana" })).await;
         let existing = |team: &TestResponse| json!({ "team_id": team.id(), "person_id": ana.data()["person_id"] });
         let members = vec![existing(&hydra), existing(&hydra), existing(&kraken)];
-        let refused = send(w, members).await.refused(409, "taken");
+        let refused = send(w, members).await.assert_problem(409, "taken");
         assert_eq!(refused.pointers(), ["/members/1/person_id", "/members/2/person_id"]);
         send(w, vec![existing(&hydra)]).await.created();
         assert_eq!(w.count("person").await, 1);
@@ -133,11 +133,11 @@ both! {
         let kraken = create_team(w, "Kraken").await;
         for (body, code) in [(json!({ "members": [] }), "empty"), (json!({}), "required"),
             (json!({ "members": people_for(&kraken, 101) }), "too_many"), (json!({ "members": 5 }), "wrong_type")] {
-            let refused = w.owner.post("/roster/batch", body).await.refused(422, "validation_failed");
+            let refused = w.owner.post("/roster/batch", body).await.assert_problem(422, "validation_failed");
             assert_eq!(field_errors(&refused), [("/members", code)]);
         }
         let unknown = json!({ "members": [{ "team_id": kraken.id(), "first_name": "A", "team": 1 }] });
-        let refused = w.owner.post("/roster/batch", unknown).await.refused(400, "invalid_parameter");
+        let refused = w.owner.post("/roster/batch", unknown).await.assert_problem(400, "invalid_parameter");
         assert_eq!(refused.pointers(), ["/members/0/team"]);
         // A batch may be larger than other bodies.
         let mut members = people_for(&kraken, 100);
@@ -161,7 +161,7 @@ both! {
             json!({ "team_id": kraken.id(), "person_id": person }),
             json!({ "team_id": kraken.id(), "first_name": "B", "guardians": [{ "id": person }] }),
         ];
-        let refused = send(w, members).await.refused(422, "validation_failed");
+        let refused = send(w, members).await.assert_problem(422, "validation_failed");
         assert_eq!(field_errors(&refused), [("/members/0/team_id", "not_found"),
             ("/members/1/person_id", "not_found"), ("/members/2/guardians/0/id", "not_found")]);
         // People of another club are not duplicates here.

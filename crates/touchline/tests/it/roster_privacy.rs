@@ -140,9 +140,9 @@ both! {
 
         let again = erase(w, &ana).await.unwrap_err();
         assert_eq!(again.code, touchline::error::Code::InvalidState);
-        w.owner.patch(&person_path(&ana), json!({ "first_name": "Ana" })).await.refused(409, "invalid_state");
+        w.owner.patch(&person_path(&ana), json!({ "first_name": "Ana" })).await.assert_problem(409, "invalid_state");
         let existing = json!({ "person_id": ana.data()["person_id"] });
-        let refused = w.owner.post(&kraken.path("/roster"), existing).await.refused(409, "invalid_state");
+        let refused = w.owner.post(&kraken.path("/roster"), existing).await.assert_problem(409, "invalid_state");
         assert_eq!(refused.pointers(), ["/person_id"]);
         // An erased person is not a duplicate, and their external id is free again.
         let mut again = marked_body("MARKERana");
@@ -170,7 +170,7 @@ both! {
         assert_eq!(event_types_from(w, from).await, ["roster.member_removed", "roster.member_updated"]);
     }
 
-    async fn roster_functions_serve_other_modules(w: &World) {
+    async fn person_export_contains_private_data_memberships_and_dependents(w: &World) {
         let kraken = create_team(w, "Kraken").await;
         let mut body = marked_body("Ana");
         body["last_name"] = json!("Silva");

@@ -134,7 +134,7 @@ both! {
         assert_counts_match(w, &event).await;
     }
 
-    async fn raising_capacity_admits_and_lowering_it_removes_nobody(w: &World) {
+    async fn raising_the_capacity_admits_members_and_lowering_it_removes_none(w: &World) {
         let team = hawks(w).await;
         let members = squad(w, &team, 8).await;
         let event = tomorrow(w, &team, json!(3)).await;
@@ -181,7 +181,7 @@ both! {
         let withdrawn = notifications_of(w, "rsvp.answered").await.into_iter().find(|row| row["data"]["object"]["answer"].is_null()).unwrap();
         assert_eq!(withdrawn["data"]["previous"]["answer"], "yes");
         let refused = w.owner.put(&event_path(&event, &format!("/rsvps/{}", members[1])), json!({ "answer": "yes" })).await;
-        assert!(refused.refused(409, "invalid_state").body["detail"].as_str().unwrap().contains("inactive"));
+        assert!(refused.assert_problem(409, "invalid_state").body["detail"].as_str().unwrap().contains("inactive"));
         let history = w.owner.get(&event_path(&event, &format!("/rsvps/{}/history", members[1]))).await.ok();
         assert_eq!(field_values(&history, "answer"), [&json!("yes"), &json!(null)]);
     }
@@ -194,13 +194,13 @@ both! {
         answer_rsvp(w, &event, &members[0], "yes").await;
         let etag = w.owner.get(&path).await.ok().header("etag").unwrap().to_owned();
         w.owner.patch(&member_path, json!({ "status": "inactive" })).await.ok();
-        w.owner.get(&path).await.refused(404, "not_found");
+        w.owner.get(&path).await.assert_problem(404, "not_found");
         w.owner.patch(&member_path, json!({ "status": "active" })).await.ok();
         assert_eq!(counts(w, &event).await["unanswered"], 1);
         answer_rsvp(w, &event, &members[0], "no").await;
-        let read = w.owner.with("If-None-Match", &etag).get(&path).await.ok();
+        let read = w.owner.with_header("If-None-Match", &etag).get(&path).await.ok();
         assert_eq!(read.data()["answer"], "no");
-        w.owner.with("If-Match", &etag).put(&path, json!({ "answer": "maybe" })).await.refused(412, "precondition_failed");
+        w.owner.with_header("If-Match", &etag).put(&path, json!({ "answer": "maybe" })).await.assert_problem(412, "precondition_failed");
     }
 
     async fn erasing_a_person_removes_their_notes(w: &World) {
@@ -212,7 +212,7 @@ both! {
         // The answer to a past event stays when the person is erased; the note does not.
         w.advance_clock(seconds(3 * 86_400));
         w.owner.post(&format!("/people/{}/erase", member.data()["person_id"].as_str().unwrap()), json!({})).await.ok();
-        let read = w.owner.with("If-None-Match", answer.header("etag").unwrap()).get(&path).await.ok();
+        let read = w.owner.with_header("If-None-Match", answer.header("etag").unwrap()).get(&path).await.ok();
         assert_eq!((&read.data()["answer"], &read.data()["note"]), (&json!("yes"), &json!(null)));
         let history = w.owner.get(&format!("{path}/history")).await.ok();
         assert_eq!(field_values(&history, "note"), [&json!(null)]);
@@ -226,7 +226,7 @@ both! {
             answer_rsvp(w, &event, member, "yes").await;
         }
         w.owner.send("POST", &event_path(&event, "/postpone"), None).await.ok();
-        w.owner.put(&event_path(&event, &format!("/rsvps/{}", members[3])), json!({ "answer": "yes" })).await.refused(409, "invalid_state");
+        w.owner.put(&event_path(&event, &format!("/rsvps/{}", members[3])), json!({ "answer": "yes" })).await.assert_problem(409, "invalid_state");
         // The old date passes, one member leaves, two join; then the event gets a new date.
         w.advance_clock(seconds(3 * 86_400));
         w.owner.delete(&format!("/teams/{team}/roster/{}", members[0])).await.ok();
@@ -254,19 +254,19 @@ both! {
         let try_answer = async |event: &TestResponse, answer: &str| {
             w.owner.put(&event_path(event, &format!("/rsvps/{}", members[0])), json!({ "answer": answer })).await
         };
-        try_answer(&without_rsvp, "yes").await.refused(409, "invalid_state");
+        try_answer(&without_rsvp, "yes").await.assert_problem(409, "invalid_state");
         w.advance_clock(seconds(3600));
         try_answer(&with_deadline, "yes").await.ok();
         w.advance_clock(seconds(1));
-        let refused = try_answer(&with_deadline, "no").await.refused(409, "invalid_state");
+        let refused = try_answer(&with_deadline, "no").await.assert_problem(409, "invalid_state");
         assert!(refused.body["detail"].as_str().unwrap().contains("deadline"));
         assert_eq!(members_with(w, &with_deadline, "yes").await, members);
         try_answer(&open, "yes").await.ok();
         w.advance_clock(seconds(2 * 86_400));
-        try_answer(&open, "no").await.refused(409, "invalid_state");
+        try_answer(&open, "no").await.assert_problem(409, "invalid_state");
         let cancelled = tomorrow(w, &team, json!(null)).await;
         w.owner.post(&event_path(&cancelled, "/cancel"), json!({})).await.ok();
-        try_answer(&cancelled, "yes").await.refused(409, "invalid_state");
+        try_answer(&cancelled, "yes").await.assert_problem(409, "invalid_state");
     }
 
     async fn accepts_answers_only_for_members_of_the_team(w: &World) {
@@ -277,22 +277,22 @@ both! {
         let other_club_member = w.stranger.post(&format!("/teams/{theirs}/roster"), json!({ "first_name": "Zé" })).await.created();
         for stranger in [others[0].as_str(), other_club_member.id(), "mem_00000000000000000000000000"] {
             let path = event_path(&event, &format!("/rsvps/{stranger}"));
-            w.owner.put(&path, json!({ "answer": "yes" })).await.refused(404, "not_found");
-            w.owner.get(&path).await.refused(404, "not_found");
+            w.owner.put(&path, json!({ "answer": "yes" })).await.assert_problem(404, "not_found");
+            w.owner.get(&path).await.assert_problem(404, "not_found");
         }
         let team_key = team_client(w, &owls, "events:read events:write").await;
         let path = event_path(&event, &format!("/rsvps/{}", members[0]));
-        team_key.put(&path, json!({ "answer": "yes" })).await.refused(404, "not_found");
-        w.stranger.put(&path, json!({ "answer": "yes" })).await.refused(404, "not_found");
+        team_key.put(&path, json!({ "answer": "yes" })).await.assert_problem(404, "not_found");
+        w.stranger.put(&path, json!({ "answer": "yes" })).await.assert_problem(404, "not_found");
         for below in ["", "/rsvps", "/unanswered"] {
-            team_key.get(&event_path(&event, below)).await.refused(404, "not_found");
+            team_key.get(&event_path(&event, below)).await.assert_problem(404, "not_found");
         }
         assert_eq!(notifications_of(w, "rsvp.answered").await.len(), 0);
         let wrong = w.owner.put(&path, json!({ "answer": "waitlisted", "note": "n".repeat(501), "by": 1 })).await;
-        wrong.refused(400, "invalid_parameter");
+        wrong.assert_problem(400, "invalid_parameter");
         let wrong = w.owner.put(&path, json!({ "answer": "waitlisted", "note": "n".repeat(501) })).await;
-        assert_eq!(wrong.refused(422, "validation_failed").pointers(), ["/answer", "/note"]);
-        assert_eq!(w.owner.put(&path, json!({})).await.refused(422, "validation_failed").pointers(), ["/answer"]);
+        assert_eq!(wrong.assert_problem(422, "validation_failed").pointers(), ["/answer", "/note"]);
+        assert_eq!(w.owner.put(&path, json!({})).await.assert_problem(422, "validation_failed").pointers(), ["/answer"]);
     }
 
     async fn records_who_answered(w: &World) {
@@ -312,7 +312,7 @@ both! {
             assert_eq!(try_answer(&by, answer).await.ok().data()["answered_by"], by);
         }
         for person_id in [person(&teammate), "per_00000000000000000000000000".to_owned()] {
-            let refused = try_answer(&person_id, "yes").await.refused(422, "validation_failed");
+            let refused = try_answer(&person_id, "yes").await.assert_problem(422, "validation_failed");
             assert_eq!(refused.pointers(), ["/on_behalf_of"]);
         }
         // Without `on_behalf_of` the key answers.
@@ -320,9 +320,9 @@ both! {
         assert!(by_key.data()["answered_by"].as_str().unwrap().starts_with("key_"), "{}", by_key.text);
         // A mother answers only for her own child; a former coach answers for nobody.
         let teammate_path = event_path(&event, &format!("/rsvps/{}", teammate.id()));
-        w.owner.put(&teammate_path, json!({ "answer": "yes", "on_behalf_of": mother })).await.refused(422, "validation_failed");
+        w.owner.put(&teammate_path, json!({ "answer": "yes", "on_behalf_of": mother })).await.assert_problem(422, "validation_failed");
         w.owner.delete(&format!("/teams/{team}/roster/{}", coach.id())).await.ok();
-        try_answer(&person(&coach), "no").await.refused(422, "validation_failed");
+        try_answer(&person(&coach), "no").await.assert_problem(422, "validation_failed");
         let history = w.owner.get(&format!("{path}/history")).await.ok();
         assert_eq!(field_texts(&history, "answer"), ["yes", "no", "maybe", "yes"]);
         assert_eq!(field_texts(&history, "answered_by")[..3], [person(&child), mother, person(&coach)]);
@@ -362,9 +362,9 @@ both! {
         // Repeating the answer or changing the note does not lose the place.
         let noted = w.owner.put(&path, json!({ "answer": "yes", "note": "late" })).await.ok();
         assert_eq!((&noted.data()["answer"], &noted.data()["version"]), (&json!("yes"), &json!(2)));
-        let stale = w.owner.with("If-Match", "\"1\"");
-        stale.put(&path, json!({ "answer": "no" })).await.refused(412, "precondition_failed");
-        w.owner.with("If-Match", "\"2\"").put(&path, json!({ "answer": "no" })).await.ok();
+        let stale = w.owner.with_header("If-Match", "\"1\"");
+        stale.put(&path, json!({ "answer": "no" })).await.assert_problem(412, "precondition_failed");
+        w.owner.with_header("If-Match", "\"2\"").put(&path, json!({ "answer": "no" })).await.ok();
     }
 
     async fn lists_events_that_lack_answers(w: &World) {
@@ -390,7 +390,7 @@ both! {
         assert_eq!(titles_lacking_answers(&format!("&member_id={}", others[0])).await, ["owls"]);
         let unanswered = w.owner.get(&event_path(&owls_event, "/unanswered")).await.ok();
         assert_eq!((&unanswered.data()[0]["member_id"], &unanswered.data()[0]["first_name"]), (&json!(others[0]), &json!("P0")));
-        w.owner.get(&format!("/events?member_id={}", members[0])).await.refused(400, "invalid_parameter");
+        w.owner.get(&format!("/events?member_id={}", members[0])).await.assert_problem(400, "invalid_parameter");
         // A new member has not answered yet.
         squad(w, &team, 1).await;
         assert_eq!(titles_lacking_answers(&format!("&team_id={team}")).await, ["6", "7"]);

@@ -90,7 +90,7 @@ both! {
         let sent = s.send_message(&s.cora, &[&s.mia_member]).await.created();
         assert_eq!(addresses(w, sent.id()).await, ["mia@example.org", "rita@example.org"]);
         s.cora.delete(&format!("/messages/{}", sent.id())).await.ok();
-        let rows = w.owner.get(&format!("/emails?about={}", sent.id())).await.ok();
+        let rows = w.owner.get(&format!("/emails?related_id={}", sent.id())).await.ok();
         let statuses: Vec<_> = rows.data().as_array().unwrap().iter().map(|row| text(&row["status"])).collect();
         assert_eq!(statuses, ["pending", "pending"]);
         // Between adults, a retracted message is not emailed.
@@ -99,7 +99,7 @@ both! {
         let body = json!({ "team_id": s.team.id, "kind": "message", "body": "Hi", "audience": { "to": "staff" } });
         let sent = s.cora.post("/messages", body).await.created();
         s.cora.delete(&format!("/messages/{}", sent.id())).await.ok();
-        let rows = w.owner.get(&format!("/emails?about={}", sent.id())).await.ok();
+        let rows = w.owner.get(&format!("/emails?related_id={}", sent.id())).await.ok();
         assert_eq!((rows.data()[0]["to_address"].as_str(), rows.data()[0]["status"].as_str()), (Some("ole@example.org"), Some("cancelled")));
     }
 
@@ -121,7 +121,7 @@ both! {
         // The coach cannot make the child a guardian, and thereby the recipient of emails about another child.
         let zed = s.add_member(json!({ "first_name": "Zed", "birth_date": "2014-01-01" })).await.1;
         let guardians = json!({ "guardians": [{ "id": s.mia }] });
-        s.cora.patch(&format!("{}/{zed}", s.roster_path()), guardians).await.refused(403, "forbidden");
+        s.cora.patch(&format!("{}/{zed}", s.roster_path()), guardians).await.assert_problem(403, "forbidden");
         // The coach puts the child's address on a second record, and on their own record.
         let other = s.add_member(json!({ "first_name": "Mia Two", "email": "mia@example.org", "allow_duplicate": true })).await;
         let coaches = w.owner.get(&format!("{}?role=coach", s.roster_path())).await.ok();

@@ -117,7 +117,7 @@ both! {
     }
 
     async fn deleting_an_account_deletes_all_its_rows(w: &World) {
-        let with_key = w.stranger.with("Idempotency-Key", "one");
+        let with_key = w.stranger.with_header("Idempotency-Key", "one");
         let team = with_key.post("/teams", json!({ "name": "Gone" })).await.created();
         w.stranger.patch(&team.path(""), json!({ "season": "2027" })).await.ok();
         let receiver = Receiver::start().await;
@@ -143,7 +143,7 @@ both! {
             let left = rows.await.unwrap().into_iter().filter(|(_, id)| *id == store::Value::Bytes(bytes.clone().into()));
             assert_eq!(left.collect::<Vec<_>>(), []);
         }
-        w.stranger.get("/me").await.refused(401, "invalid_credentials");
+        w.stranger.get("/me").await.assert_problem(401, "invalid_credentials");
         w.owner.get("/me").await.ok();
     }
 
@@ -347,7 +347,7 @@ both! {
 
     async fn deletes_expired_idempotency_keys(w: &World) {
         for number in 0..3 {
-            let with_key = w.owner.with("Idempotency-Key", &format!("key-{number}"));
+            let with_key = w.owner.with_header("Idempotency-Key", &format!("key-{number}"));
             with_key.post("/teams", json!({ "name": format!("Team {number}") })).await.created();
             w.advance_clock(testkit::seconds(12 * 3600));
         }

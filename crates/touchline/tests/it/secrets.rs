@@ -52,9 +52,11 @@ async fn webhook_by_key(browser: &mut Browser, nobody: &Client) -> Vec<String> {
         key_value(&create_key(browser, "Hooks", &["teams:read", "webhooks:write"]).await.ok());
     let caller = Client::new(nobody.address, Some(&key));
     let body = json!({ "url": "https://hooks.example.org/touchline", "events": ["team.archived"] });
-    let created = caller.with("Idempotency-Key", "make").post("/webhooks", body).await.created();
+    let created =
+        caller.with_header("Idempotency-Key", "make").post("/webhooks", body).await.created();
     let rotate = format!("/webhooks/{}/rotate_secret", created.id());
-    let rotated = caller.with("Idempotency-Key", "rotate").post(&rotate, json!({})).await.ok();
+    let rotated =
+        caller.with_header("Idempotency-Key", "rotate").post(&rotate, json!({})).await.ok();
     let secret_of_answer =
         |answer: &TestResponse| answer.data()["secret"].as_str().unwrap().to_owned();
     vec![key, secret_of_answer(&created), secret_of_answer(&rotated)]

@@ -73,7 +73,7 @@ both! {
         assert_eq!(starts(&list), ["10-13 18:30", "10-20 18:30", "10-27 18:30", "11-03 18:30"]);
         assert_eq!(field_texts(&list, "ends_local")[2..], ["2026-10-27T19:30:00", "2026-11-03T19:30:00"]);
         let early = json!({ "ends_at": "2026-10-13T18:00", "apply_to": "all" });
-        assert_eq!(w.owner.patch(&path_of(&ids[0]), early).await.refused(422, "validation_failed").pointers(), ["/ends_at"]);
+        assert_eq!(w.owner.patch(&path_of(&ids[0]), early).await.assert_problem(422, "validation_failed").pointers(), ["/ends_at"]);
     }
 
     async fn new_time_zone_keeps_local_times(w: &World) {
@@ -89,7 +89,7 @@ both! {
         w.owner.patch(&path_of(&ids[1]), json!({ "timezone": null, "apply_to": "all" })).await.ok();
         assert_eq!(utc(&schedule(w, &team).await), ["17:30", "17:30", "18:30", "18:30"]);
         let unknown = json!({ "timezone": "Europe/Atlantis" });
-        assert_eq!(w.owner.patch(&path_of(&ids[0]), unknown).await.refused(422, "validation_failed").pointers(), ["/timezone"]);
+        assert_eq!(w.owner.patch(&path_of(&ids[0]), unknown).await.assert_problem(422, "validation_failed").pointers(), ["/timezone"]);
     }
 
     async fn all_day_events_stay_all_day(w: &World) {
@@ -211,7 +211,7 @@ both! {
         volunteer(1, 0, 2).await.ok();
         volunteer(2, 1, 0).await.ok();
         volunteer(2, 1, 0).await.ok();
-        volunteer(2, 1, 1).await.refused(409, "conflict");
+        volunteer(2, 1, 1).await.assert_problem(409, "conflict");
         // Renamed by its id, with a new duty in front, in all events: volunteers are kept.
         let change = json!({ "apply_to": "all", "duties": [{ "name": "Tent" },
             { "id": duty(0, 0).await, "name": "Fruit", "slots": 2 }, { "name": "Linesman", "slots": 1 }] });
@@ -225,11 +225,11 @@ both! {
         }
         // The number of slots cannot be lower than the number of volunteers in any event.
         let fewer = json!({ "apply_to": "all", "duties": [{ "name": "Fruit", "slots": 1 }] });
-        assert_eq!(w.owner.patch(&path_of(&ids[0]), fewer).await.refused(422, "validation_failed").pointers(), ["/duties/0/slots"]);
+        assert_eq!(w.owner.patch(&path_of(&ids[0]), fewer).await.assert_problem(422, "validation_failed").pointers(), ["/duties/0/slots"]);
         // One duty cannot become two, by its id or by its old name.
         let fruit = duty(0, 1).await;
         let repeated = json!({ "duties": [{ "id": fruit, "name": "A" }, { "id": fruit, "name": "B" }] });
-        assert_eq!(w.owner.patch(&path_of(&ids[0]), repeated).await.refused(422, "validation_failed").pointers(), ["/duties/1/id"]);
+        assert_eq!(w.owner.patch(&path_of(&ids[0]), repeated).await.assert_problem(422, "validation_failed").pointers(), ["/duties/1/id"]);
         let split = json!({ "duties": [{ "id": fruit, "name": "Apples", "slots": 2 }, { "name": "Fruit" }] });
         let split = w.owner.patch(&path_of(&ids[0]), split).await.ok();
         let duties = &split.data()["duties"];
@@ -244,22 +244,22 @@ both! {
         let ids = practices(w, &team, "FREQ=WEEKLY;COUNT=6", json!({})).await;
         w.owner.put(&format!("{}/rsvps/{}", path_of(&ids[4]), members[0]), json!({ "answer": "no" })).await.ok();
         let delete = async |number: usize, query: &str| w.owner.delete(&format!("{}{query}", path_of(&ids[number]))).await;
-        delete(2, "?apply_to=following").await.refused(409, "invalid_state");
-        delete(0, "?apply_to=all").await.refused(409, "invalid_state");
-        delete(4, "").await.refused(409, "invalid_state");
+        delete(2, "?apply_to=following").await.assert_problem(409, "invalid_state");
+        delete(0, "?apply_to=all").await.assert_problem(409, "invalid_state");
+        delete(4, "").await.assert_problem(409, "invalid_state");
         assert_eq!(field_values(&schedule(w, &team).await, "id").len(), 6);
         delete(5, "?apply_to=following").await.ok();
         delete(0, "").await.ok();
         assert_eq!(field_texts(&schedule(w, &team).await, "id"), ids[1..5]);
-        delete(0, "").await.refused(404, "not_found");
-        delete(1, "?apply_to=some").await.refused(400, "invalid_parameter");
+        delete(0, "").await.assert_problem(404, "not_found");
+        delete(1, "?apply_to=some").await.assert_problem(400, "invalid_parameter");
         // A withdrawn answer still counts, because it stays in the history.
         w.owner.delete(&format!("/teams/{team}/roster/{}", members[0])).await.ok();
-        delete(4, "").await.refused(409, "invalid_state");
+        delete(4, "").await.assert_problem(409, "invalid_state");
         let reason = json!({ "reason": "Pitch under water", "apply_to": "following" });
         let cancelled = w.owner.post(&format!("{}/cancel", path_of(&ids[2])), reason.clone()).await.ok();
         assert_eq!((&cancelled.data()["status"], &cancelled.data()["cancel_reason"]), (&json!("cancelled"), &json!("Pitch under water")));
-        w.owner.post(&format!("{}/cancel", path_of(&ids[2])), reason).await.refused(409, "invalid_state");
+        w.owner.post(&format!("{}/cancel", path_of(&ids[2])), reason).await.assert_problem(409, "invalid_state");
         let list = schedule(w, &team).await;
         assert_eq!(field_values(&list, "status"), ["scheduled", "cancelled", "cancelled", "cancelled"]);
         assert_eq!(field_texts(&w.owner.get("/events?status=scheduled").await.ok(), "id"), ids[1..2]);
@@ -272,7 +272,7 @@ both! {
     async fn creates_up_to_four_hundred_events_idempotently(w: &World) {
         let team = hawks(w).await;
         let body = with(practice(&team, "2026-10-13T18:30", "2026-10-13T20:00"), json!({ "recurrence": "FREQ=DAILY;COUNT=400" }));
-        let with_key = w.owner.with("Idempotency-Key", "season");
+        let with_key = w.owner.with_header("Idempotency-Key", "season");
         let answers = join_all((0..6).map(|_| with_key.post("/events", body.clone()))).await;
         for answer in &answers {
             assert_eq!((answer.status, answer.data()), (201, answers[0].data()));
@@ -280,7 +280,7 @@ both! {
         let replayed = answers.iter().filter(|answer| answer.header("idempotent-replayed").is_some()).count();
         assert_eq!((replayed, w.count("event").await, notifications_of(w, "event.created").await.len()), (5, 400, 400));
         let one_more = with(body, json!({ "recurrence": "FREQ=DAILY;COUNT=401" }));
-        let refused = w.owner.post("/events", one_more).await.refused(422, "validation_failed");
+        let refused = w.owner.post("/events", one_more).await.assert_problem(422, "validation_failed");
         assert_eq!((refused.pointers(), w.count("event").await), (vec!["/recurrence"], 400));
         // A change of all events is one change.
         let first = &answers[0];
@@ -307,22 +307,22 @@ both! {
         // All other errors are reported with it.
         let body = with(practice(&team, "2026-10-25T01:30", "2026-10-13T20:00"), json!({ "recurrence": "FREQ=WEEKLY", "external_id": "x",
             "location_id": "loc_00000000000000000000000000", "rsvp_deadline": "2026-03-29T01:30" }));
-        let refused = w.owner.post("/events", body).await.refused(422, "validation_failed");
+        let refused = w.owner.post("/events", body).await.assert_problem(422, "validation_failed");
         let mut pointers = refused.pointers();
         pointers.sort_unstable();
         assert_eq!(pointers, ["/location_id", "/recurrence", "/rsvp_deadline", "/starts_at"]);
         let body = with(practice(&team, "2026-10-13T18:30", "2026-10-13T20:00"), json!({ "recurrence": "FREQ=DAILY;COUNT=2", "external_id": "x" }));
-        assert_eq!(w.owner.post("/events", body).await.refused(422, "validation_failed").pointers(), ["/external_id"]);
+        assert_eq!(w.owner.post("/events", body).await.assert_problem(422, "validation_failed").pointers(), ["/external_id"]);
         assert_eq!(w.count("event").await, 0);
         // Only a series has other events to apply a change to, and they cannot share an external
         // id.
         let single = w.owner.post("/events", practice(&team, "2026-10-13T18:30", "2026-10-13T20:00")).await.created();
         let refused = w.owner.patch(&event_path(&single, ""), json!({ "title": "x", "apply_to": "all" })).await;
-        assert_eq!(refused.refused(422, "validation_failed").pointers(), ["/apply_to"]);
-        w.owner.patch(&event_path(&single, ""), json!({ "recurrence": "FREQ=DAILY;COUNT=2" })).await.refused(400, "invalid_parameter");
+        assert_eq!(refused.assert_problem(422, "validation_failed").pointers(), ["/apply_to"]);
+        w.owner.patch(&event_path(&single, ""), json!({ "recurrence": "FREQ=DAILY;COUNT=2" })).await.assert_problem(400, "invalid_parameter");
         let ids = practices(w, &team, "FREQ=WEEKLY;COUNT=2", json!({})).await;
         let shared = json!({ "external_id": "x", "apply_to": "all" });
-        assert_eq!(w.owner.patch(&path_of(&ids[1]), shared).await.refused(422, "validation_failed").pointers(), ["/external_id"]);
+        assert_eq!(w.owner.patch(&path_of(&ids[1]), shared).await.assert_problem(422, "validation_failed").pointers(), ["/external_id"]);
     }
 }
 

@@ -118,7 +118,7 @@ both! {
             let cancelled = w.owner.post(&event_path(&event, "/cancel"), json!({ "apply_to": apply_to })).await;
             let deleted = w.owner.delete(&event_path(&event, &format!("?apply_to={apply_to}"))).await;
             for refused in [cancelled, deleted] {
-                let refused = refused.refused(422, "validation_failed");
+                let refused = refused.assert_problem(422, "validation_failed");
                 assert_eq!((refused.pointers(), &refused.body["errors"][0]["code"]), (vec!["/apply_to"], &json!("no_series")));
             }
         }

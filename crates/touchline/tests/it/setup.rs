@@ -84,7 +84,7 @@ both! {
         assert_eq!(w.count("account").await, 3);
     }
 
-    async fn link_ends_with_an_owner_or_after_thirty_minutes(w: &World) {
+    async fn link_is_invalid_once_there_is_an_owner_and_after_thirty_minutes(w: &World) {
         let path = create_link_path(w).await.unwrap();
         w.anonymous_browser().get(&path).await.ok();
         w.advance_clock(seconds(1801));

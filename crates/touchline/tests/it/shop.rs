@@ -1,6 +1,6 @@
 //! Tests of products with variants, and of discount codes.
 
-use testkit::{Cast, TestResponse, Value, World, both, json};
+use testkit::{TestClub, TestResponse, Value, World, both, json};
 
 use crate::roster::create_team;
 
@@ -59,26 +59,26 @@ pub(crate) async fn create_store_objects(
 }
 
 /// Triggers every notification type of the store.
-pub(crate) async fn trigger_store_events(w: &World, cast: &Cast) {
+pub(crate) async fn trigger_store_events(w: &World, club: &TestClub) {
     let variants = json!([{ "name": "S", "stock": 3 }, { "name": "M", "price": 2799 }]);
     let kit = product(
         w,
-        &cast.hawks,
+        &club.hawks,
         json!({ "variants": variants, "pickup_date": "2026-10-01", "tax_rate_bps": 2300 }),
     )
     .await;
     let ticket =
-        product(w, &cast.hawks, json!({ "name": "Ticket", "stock": 50, "price": 100 })).await;
+        product(w, &club.hawks, json!({ "name": "Ticket", "stock": 50, "price": 100 })).await;
     let ticket_path = format!("/products/{}", ticket.id());
     w.owner
         .patch(&ticket_path, json!({ "price": 200, "description": "For the raffle" }))
         .await
         .ok();
-    let code = code(w, json!({ "max_uses": 5, "team_id": cast.hawks })).await;
+    let code = code(w, json!({ "max_uses": 5, "team_id": club.hawks })).await;
     let code_path = format!("/discounts/{}", code.id());
     w.owner.patch(&code_path, json!({ "max_uses": 6 })).await.ok();
     let size = &kit.data()["variants"][0]["id"];
-    let body = json!({ "team_id": cast.hawks, "buyer": { "name": "Rui", "email": "rui@example.org" }, "note": "asthma",
+    let body = json!({ "team_id": club.hawks, "buyer": { "name": "Rui", "email": "rui@example.org" }, "note": "asthma",
         "discount_code": "tenth", "lines": [{ "product_id": kit.id(), "variant_id": size, "quantity": 2 }] });
     let bought = w.owner.post("/orders", body).await.created();
     let change = json!({ "note": "asthma, ring twice", "metadata": { "invoice": "17" } });
@@ -120,10 +120,10 @@ both! {
         let notification_count = w.notifications().await.len();
         w.owner.patch(&path, json!({ "name": "Home kit" })).await.ok();
         assert_eq!(w.notifications().await.len(), notification_count);
-        w.owner.with("If-Match", "\"1\"").patch(&path, json!({ "price": 1 })).await.refused(412, "precondition_failed");
+        w.owner.with_header("If-Match", "\"1\"").patch(&path, json!({ "price": 1 })).await.assert_problem(412, "precondition_failed");
         assert_eq!(w.owner.delete(&path).await.ok().data()["status"], "archived");
-        w.owner.delete(&path).await.refused(409, "invalid_state");
-        w.owner.patch(&path, json!({ "price": 1 })).await.refused(409, "invalid_state");
+        w.owner.delete(&path).await.assert_problem(409, "invalid_state");
+        w.owner.patch(&path, json!({ "price": 1 })).await.assert_problem(409, "invalid_state");
         assert_eq!(event_types_since(w, notification_count).await, ["product.archived"]);
     }
 
@@ -145,14 +145,14 @@ both! {
         assert_eq!(names("?on_sale=true").await, "Kit Soon Meal");
         let other = product(w, hawks.id(), json!({ "external_id": "x" })).await;
         let refused = w.owner.patch(&format!("/products/{}", other.id()), json!({ "external_id": "k" })).await;
-        assert_eq!(refused.refused(409, "taken").pointers(), ["/external_id"]);
+        assert_eq!(refused.assert_problem(409, "taken").pointers(), ["/external_id"]);
     }
 
     async fn creates_updates_and_archives_a_code(w: &World) {
         let tenth = code(w, json!({ "max_uses": 5 })).await;
         assert_eq!((&tenth.data()["object"], &tenth.data()["use_count"], &tenth.data()["status"]), (&json!("discount"), &json!(0), &json!("active")));
         let duplicate = w.owner.post("/discounts", json!({ "code": "tenth", "percent_bps": 1 })).await;
-        assert_eq!(duplicate.refused(409, "taken").pointers(), ["/code"]);
+        assert_eq!(duplicate.assert_problem(409, "taken").pointers(), ["/code"]);
         let path = format!("/discounts/{}", tenth.id());
         let after = w.owner.patch(&path, json!({ "percent_bps": null, "amount": 500, "currency": "EUR" })).await.ok();
         assert_eq!((&after.data()["amount"], &after.data()["percent_bps"]), (&json!(500), &json!(null)));
@@ -172,7 +172,7 @@ both! {
             (json!({ "code": "A", "percent_bps": 1, "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy" }), "/team_id"),
             (json!({ "code": "A", "percent_bps": 1, "valid_from": "2026-09-05T10:00:00Z", "valid_until": "2026-09-05T10:00:00Z" }), "/valid_until"),
         ] {
-            let refused = w.owner.post("/discounts", body.clone()).await.refused(422, "validation_failed");
+            let refused = w.owner.post("/discounts", body.clone()).await.assert_problem(422, "validation_failed");
             assert_eq!(refused.pointers(), [pointer], "{body}");
         }
     }

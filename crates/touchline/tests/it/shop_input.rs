@@ -33,7 +33,7 @@ both! {
         ] {
             let mut body = json!({ "team_id": hawks.id(), "name": "Kit", "price": 1 });
             body.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-            let refused = w.owner.post("/products", body.clone()).await.refused(422, "validation_failed");
+            let refused = w.owner.post("/products", body.clone()).await.assert_problem(422, "validation_failed");
             assert_eq!(refused.pointers(), [pointer], "{body}");
         }
         assert_eq!(w.notifications().await, before);
@@ -91,17 +91,17 @@ both! {
                 vec!["/lines/0/product_id", "/lines/1/variant_id", "/discount_code"]),
         ] {
             let code = if status == 422 { "validation_failed" } else { "conflict" };
-            let refused = w.owner.post("/orders", body.clone()).await.refused(status, code);
+            let refused = w.owner.post("/orders", body.clone()).await.assert_problem(status, code);
             assert_eq!(refused.pointers(), pointers, "{body}");
         }
         // An order is not placed in part.
         let size = &sized.data()["variants"][0]["id"];
         let body = json!({ "buyer": buyer, "lines": [line(kit.id()), { "product_id": sized.id(), "variant_id": size, "quantity": 2 }] });
-        assert_eq!(w.owner.post("/orders", body).await.refused(409, "conflict").pointers(), ["/lines/1/quantity"]);
+        assert_eq!(w.owner.post("/orders", body).await.assert_problem(409, "conflict").pointers(), ["/lines/1/quantity"]);
         assert_eq!((stock_of(w, kit.id()).await, w.notifications().await), (json!(5), before));
         // An archived team sells nothing.
         w.owner.delete(&otters.path("")).await.ok();
-        w.owner.post("/orders", json!({ "buyer": buyer, "lines": [line(other.id())] })).await.refused(409, "invalid_state");
+        w.owner.post("/orders", json!({ "buyer": buyer, "lines": [line(other.id())] })).await.assert_problem(409, "invalid_state");
     }
 
     async fn rejects_invalid_order_actions(w: &World) {
@@ -122,24 +122,24 @@ both! {
             ("/refund", json!({ "amount": 0.5 }), "/amount"),
             ("/refund", json!({ "lines": [{ "line_id": "lin_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 0 }] }), "/lines/0/quantity"),
         ] {
-            let refused = w.owner.post(&order_api_path(&placed, action), body.clone()).await.refused(422, "validation_failed");
+            let refused = w.owner.post(&order_api_path(&placed, action), body.clone()).await.assert_problem(422, "validation_failed");
             assert_eq!(refused.pointers(), [pointer], "{action} {body}");
         }
-        w.owner.post(&order_api_path(&placed, "/refund"), json!({})).await.refused(409, "invalid_state");
-        w.owner.with("If-Match", "\"7\"").post(&order_api_path(&placed, "/pay"), json!({ "method": "cash" })).await.refused(412, "precondition_failed");
+        w.owner.post(&order_api_path(&placed, "/refund"), json!({})).await.assert_problem(409, "invalid_state");
+        w.owner.with_header("If-Match", "\"7\"").post(&order_api_path(&placed, "/pay"), json!({ "method": "cash" })).await.assert_problem(412, "precondition_failed");
         assert_eq!(w.notifications().await, before);
         w.owner.post(&order_api_path(&placed, "/pay"), json!({ "method": "cash" })).await.ok();
         let unknown = json!({ "lines": [{ "line_id": "lin_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 1 }] });
         for action in ["/fulfill", "/refund"] {
-            let refused = w.owner.post(&order_api_path(&placed, action), unknown.clone()).await.refused(422, "validation_failed");
+            let refused = w.owner.post(&order_api_path(&placed, action), unknown.clone()).await.assert_problem(422, "validation_failed");
             assert_eq!(refused.pointers(), ["/lines/0/line_id"]);
         }
         let line = &placed.data()["lines"][0]["id"];
         let repeated = json!({ "lines": [{ "line_id": line, "quantity": 1 }, { "line_id": line, "quantity": 1 }] });
-        assert_eq!(w.owner.post(&order_api_path(&placed, "/refund"), repeated).await.refused(422, "validation_failed").pointers(), ["/lines/1/line_id"]);
-        w.owner.post(&order_api_path(&placed, "/refund"), json!({ "amount": 4999 })).await.refused(409, "invalid_state");
+        assert_eq!(w.owner.post(&order_api_path(&placed, "/refund"), repeated).await.assert_problem(422, "validation_failed").pointers(), ["/lines/1/line_id"]);
+        w.owner.post(&order_api_path(&placed, "/refund"), json!({ "amount": 4999 })).await.assert_problem(409, "invalid_state");
         // The same order, sent twice with one key, is one order.
-        let with_key = w.owner.with("Idempotency-Key", "once");
+        let with_key = w.owner.with_header("Idempotency-Key", "once");
         let (first, second) = (with_key.post("/orders", order_body(kit.id(), 1)).await.created(), with_key.post("/orders", order_body(kit.id(), 1)).await.created());
         assert_eq!((first.id(), second.header("idempotent-replayed")), (second.id(), Some("true")));
     }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use store::{Scope, bind};
-use testkit::{Cast, Client, TestResponse, Value, World, both, json, seconds};
+use testkit::{Client, TestClub, TestResponse, Value, World, both, json, seconds};
 use touchline::ids::MovementId;
 
 use crate::roster_access::client_with_all_scopes;
@@ -102,7 +102,7 @@ struct StockItem {
 
 struct Model<'a> {
     w: &'a World,
-    cast: Cast,
+    club: TestClub,
     code: String,
     /// The cash balance before the test.
     cash: i64,
@@ -117,11 +117,11 @@ struct Model<'a> {
     event_count: usize,
 }
 
-async fn actors(w: &World, cast: &Cast) -> [Client; 3] {
+async fn actors(w: &World, club: &TestClub) -> [Client; 3] {
     [
         w.owner.clone(),
-        client_with_all_scopes(w, cast.coach.id).await,
-        client_with_all_scopes(w, cast.parent.id).await,
+        client_with_all_scopes(w, club.coach.id).await,
+        client_with_all_scopes(w, club.parent.id).await,
     ]
 }
 
@@ -145,8 +145,8 @@ async fn movements(w: &World) -> (usize, i64) {
 type Outcome = (u16, usize);
 
 impl<'a> Model<'a> {
-    async fn new(w: &'a World, cast: &Cast, round: usize) -> Self {
-        let hawks = &cast.hawks;
+    async fn new(w: &'a World, club: &TestClub, round: usize) -> Self {
+        let hawks = &club.hawks;
         let simple =
             product(w, hawks, json!({ "stock": 12, "price": 1001, "tax_rate_bps": 2300 })).await;
         let sized = json!({ "name": "Sized", "price": 333, "tax_rate_bps": 600, "tax_included": false,
@@ -163,7 +163,7 @@ impl<'a> Model<'a> {
         };
         Self {
             w,
-            actors: actors(w, cast).await,
+            actors: actors(w, club).await,
             stock_items: vec![
                 stock_item(&simple, None, 1001, Some(12)),
                 stock_item(&sized, Some(0), 333, Some(6)),
@@ -176,7 +176,7 @@ impl<'a> Model<'a> {
             event_count: w.notifications().await.len(),
             cash: movements(w).await.1,
             code: code_name,
-            cast: cast.clone(),
+            club: club.clone(),
         }
     }
 
@@ -226,7 +226,7 @@ impl<'a> Model<'a> {
 
     async fn place(&mut self, actor: usize, item: usize, quantity: i64, code: bool) {
         let stock_item = &self.stock_items[item];
-        let mut body = json!({ "team_id": self.cast.hawks,
+        let mut body = json!({ "team_id": self.club.hawks,
             "lines": [{ "product_id": stock_item.product, "variant_id": stock_item.variant, "quantity": quantity }] });
         if actor == 0 {
             body["buyer"] = json!({ "name": "Somebody" });
@@ -372,7 +372,7 @@ impl<'a> Model<'a> {
         self.w.advance_clock(seconds(time));
         self.now += time;
         // Access tokens expire after an hour.
-        self.actors = actors(self.w, &self.cast).await;
+        self.actors = actors(self.w, &self.club).await;
         touchline::jobs::expire_orders(&self.w.node.app).await;
         for at in 0..self.orders.len() {
             if self.orders[at].status == "placed" && self.orders[at].expires <= self.now {
@@ -434,12 +434,12 @@ impl<'a> Model<'a> {
 }
 
 both! {
-    async fn store_matches_the_model(w: &World) {
-        let cast = w.cast().await;
+    async fn shop_matches_the_model(w: &World) {
+        let club = w.club().await;
         let mut runner = TestRunner::deterministic();
         for round in 0..4 {
             let steps = steps().new_tree(&mut runner).unwrap().current();
-            let mut model = Model::new(w, &cast, round).await;
+            let mut model = Model::new(w, &club, round).await;
             for step in &steps {
                 model.apply(step).await;
                 model.check().await;

@@ -52,18 +52,18 @@ both! {
         assert_eq!((&product_after.data()["variants"][0]["stock"], &product_after.data()["version"]), (&json!(3), &json!(2)));
         // An order keeps its prices.
         w.owner.patch(&format!("/products/{}", drink.id()), json!({ "price": 900 })).await.ok();
-        w.owner.post(&order_api_path(&placed, "/fulfill"), json!({})).await.refused(409, "invalid_state");
+        w.owner.post(&order_api_path(&placed, "/fulfill"), json!({})).await.assert_problem(409, "invalid_state");
         let paid = w.owner.post(&order_api_path(&placed, "/pay"), json!({ "method": "bank_transfer", "reference": "X 1", "amount": 4972 })).await.ok();
         assert_eq!((&paid.data()["status"], &paid.data()["paid"], &paid.data()["expires_at"]), (&json!("paid"), &json!(4972), &json!(null)));
-        w.owner.post(&order_api_path(&placed, "/pay"), json!({ "method": "cash" })).await.refused(409, "invalid_state");
-        w.owner.post(&order_api_path(&placed, "/cancel"), json!({})).await.refused(409, "invalid_state");
+        w.owner.post(&order_api_path(&placed, "/pay"), json!({ "method": "cash" })).await.assert_problem(409, "invalid_state");
+        w.owner.post(&order_api_path(&placed, "/cancel"), json!({})).await.assert_problem(409, "invalid_state");
         let two_drinks = json!({ "lines": [{ "line_id": data["lines"][1]["id"], "quantity": 2 }] });
         let partly_fulfilled = w.owner.post(&order_api_path(&placed, "/fulfill"), two_drinks.clone()).await.ok();
         assert_eq!((&partly_fulfilled.data()["status"], &partly_fulfilled.data()["lines"][1]["fulfilled"]), (&json!("paid"), &json!(2)));
-        assert_eq!(w.owner.post(&order_api_path(&placed, "/fulfill"), two_drinks).await.refused(422, "validation_failed").pointers(), ["/lines/0/quantity"]);
+        assert_eq!(w.owner.post(&order_api_path(&placed, "/fulfill"), two_drinks).await.assert_problem(422, "validation_failed").pointers(), ["/lines/0/quantity"]);
         let fulfilled = w.owner.post(&order_api_path(&placed, "/fulfill"), json!({})).await.ok();
         assert_eq!((&fulfilled.data()["status"], &fulfilled.data()["lines"][0]["fulfilled"]), (&json!("fulfilled"), &json!(2)));
-        w.owner.post(&order_api_path(&placed, "/fulfill"), json!({})).await.refused(409, "invalid_state");
+        w.owner.post(&order_api_path(&placed, "/fulfill"), json!({})).await.assert_problem(409, "invalid_state");
         assert_eq!(event_types_since(w, since).await, ["order.placed", "product.updated", "order.paid", "order.fulfilled", "order.fulfilled"]);
         assert_eq!(ledger_balances(w, placed.id()).await, [("bank".to_owned(), 4972), ("sales".to_owned(), -4099), ("tax".to_owned(), -873)]);
         let notifications = w.notifications().await[since..].iter().map(Value::to_string).collect::<String>();
@@ -84,7 +84,7 @@ both! {
         let refunded = w.owner.post(&order_api_path(&bought, "/refund"), units(1)).await.ok();
         assert_eq!(refunded.data()["status"], "partially_refunded");
         assert!(refunded.data()["fulfilled_at"].is_string());
-        w.owner.post(&order_api_path(&bought, "/fulfill"), json!({})).await.refused(409, "invalid_state");
+        w.owner.post(&order_api_path(&bought, "/fulfill"), json!({})).await.assert_problem(409, "invalid_state");
         // Returning a free item fulfills the order instead of leaving it open.
         let gift = product(w, hawks.id(), json!({ "price": 0, "stock": 10 })).await;
         let mut body = order_body(kit.id(), 1);
@@ -153,7 +153,7 @@ both! {
         let mut body = order_body(kit.id(), 3);
         body["discount_code"] = json!("ODD");
         let bought = w.owner.post("/orders", body).await.created();
-        w.owner.post(&order_api_path(&bought, "/refund"), json!({})).await.refused(409, "invalid_state");
+        w.owner.post(&order_api_path(&bought, "/refund"), json!({})).await.assert_problem(409, "invalid_state");
         w.owner.post(&order_api_path(&bought, "/pay"), json!({ "method": "cash" })).await.ok();
         let line = &bought.data()["lines"][0]["id"];
         let units = |quantity: i64, restock: bool| json!({ "lines": [{ "line_id": line, "quantity": quantity }], "restock": restock });
@@ -164,21 +164,21 @@ both! {
         let second = w.owner.post(&order_api_path(&bought, "/refund"), units(1, false)).await.ok();
         assert_eq!((&second.data()["refunded"], &second.data()["lines"][0]["returned"]), (&json!(1998), &json!(2)));
         assert_eq!(stock_of(w, kit.id()).await, 8);
-        w.owner.post(&order_api_path(&bought, "/refund"), units(2, true)).await.refused(422, "validation_failed");
-        w.owner.post(&order_api_path(&bought, "/refund"), json!({ "amount": 1002 })).await.refused(409, "invalid_state");
-        w.owner.post(&order_api_path(&bought, "/refund"), json!({ "amount": 1, "restock": true })).await.refused(422, "validation_failed");
-        w.owner.post(&order_api_path(&bought, "/refund"), json!({ "amount": 1, "lines": units(1, true)["lines"] })).await.refused(422, "validation_failed");
+        w.owner.post(&order_api_path(&bought, "/refund"), units(2, true)).await.assert_problem(422, "validation_failed");
+        w.owner.post(&order_api_path(&bought, "/refund"), json!({ "amount": 1002 })).await.assert_problem(409, "invalid_state");
+        w.owner.post(&order_api_path(&bought, "/refund"), json!({ "amount": 1, "restock": true })).await.assert_problem(422, "validation_failed");
+        w.owner.post(&order_api_path(&bought, "/refund"), json!({ "amount": 1, "lines": units(1, true)["lines"] })).await.assert_problem(422, "validation_failed");
         let amount = w.owner.post(&order_api_path(&bought, "/refund"), json!({ "amount": 500, "reason": "Late" })).await.ok();
         assert_eq!((&amount.data()["refunded"], &amount.data()["lines"][0]["returned"]), (&json!(2498), &json!(2)));
         // The rest can still be fulfilled.
         let fulfilled = w.owner.post(&order_api_path(&bought, "/fulfill"), json!({})).await.ok();
         assert_eq!((&fulfilled.data()["status"], &fulfilled.data()["lines"][0]["fulfilled"]), (&json!("partially_refunded"), &json!(1)));
-        w.owner.post(&order_api_path(&bought, "/refund"), units(1, true)).await.refused(409, "invalid_state");
+        w.owner.post(&order_api_path(&bought, "/refund"), units(1, true)).await.assert_problem(409, "invalid_state");
         let refunded = w.owner.post(&order_api_path(&bought, "/refund"), json!({})).await.ok();
         assert_eq!((&refunded.data()["refunded"], &refunded.data()["status"]), (&json!(2999), &json!("refunded")));
         assert_eq!((&refunded.data()["lines"][0]["returned"], &refunded.data()["lines"][0]["fulfilled"]), (&json!(3), &json!(0)));
         assert_eq!(stock_of(w, kit.id()).await, 9);
-        w.owner.post(&order_api_path(&bought, "/refund"), json!({})).await.refused(409, "invalid_state");
+        w.owner.post(&order_api_path(&bought, "/refund"), json!({})).await.assert_problem(409, "invalid_state");
         // Every amount returned to where it came from.
         assert_eq!(ledger_balances(w, bought.id()).await, [("cash".to_owned(), 0), ("sales".to_owned(), 0), ("tax".to_owned(), 0)]);
     }
@@ -215,7 +215,7 @@ both! {
         let mut body = order_body(kit.id(), 3);
         body["discount_code"] = json!("TENTH");
         let unpaid = w.owner.post("/orders", body).await.created();
-        let refused = w.owner.post("/orders", order_body(kit.id(), 1)).await.refused(409, "conflict");
+        let refused = w.owner.post("/orders", order_body(kit.id(), 1)).await.assert_problem(409, "conflict");
         assert_eq!((refused.pointers(), &refused.body["errors"][0]["code"]), (vec!["/lines/0/quantity"], &json!("sold_out")));
         w.advance_clock(seconds(29 * 60));
         touchline::jobs::expire_orders(&w.node.app).await;
@@ -231,10 +231,10 @@ both! {
         assert_eq!((&cancelled.data()["status"], &cancelled.data()["cancel_reason"]), (&json!("cancelled"), &json!("The order was not paid in time.")));
         assert_eq!(stock_of(w, kit.id()).await, 3);
         assert_eq!(w.owner.get(&format!("/discounts/{}", tenth.id())).await.ok().data()["use_count"], 0);
-        w.owner.post(&order_api_path(&unpaid, "/pay"), json!({ "method": "cash" })).await.refused(409, "invalid_state");
-        w.owner.post(&order_api_path(&unpaid, "/cancel"), json!({})).await.refused(409, "invalid_state");
-        w.owner.post(&order_api_path(&unpaid, "/fulfill"), json!({})).await.refused(409, "invalid_state");
-        w.owner.post(&order_api_path(&unpaid, "/refund"), json!({})).await.refused(409, "invalid_state");
+        w.owner.post(&order_api_path(&unpaid, "/pay"), json!({ "method": "cash" })).await.assert_problem(409, "invalid_state");
+        w.owner.post(&order_api_path(&unpaid, "/cancel"), json!({})).await.assert_problem(409, "invalid_state");
+        w.owner.post(&order_api_path(&unpaid, "/fulfill"), json!({})).await.assert_problem(409, "invalid_state");
+        w.owner.post(&order_api_path(&unpaid, "/refund"), json!({})).await.assert_problem(409, "invalid_state");
         // Without a time limit orders do not expire.
         w.owner.patch("/payment_settings", json!({ "unpaid_order_ttl_minutes": null })).await.ok();
         let without_limit = order(w, kit.id(), 1).await;
@@ -252,7 +252,7 @@ both! {
         assert_eq!((sums(&free), &free.data()["status"], &free.data()["paid"]), ([4998, 4998, 0, 0], &json!("paid"), &json!(0)));
         assert_eq!(event_types_since(w, since).await, ["order.placed", "order.paid"]);
         assert_eq!((ledger_balances(w, free.id()).await, w.count("payment").await), (vec![], 0));
-        w.owner.post(&order_api_path(&free, "/refund"), json!({})).await.refused(409, "invalid_state");
+        w.owner.post(&order_api_path(&free, "/refund"), json!({})).await.assert_problem(409, "invalid_state");
         // Nothing was paid, so it can be cancelled until it is fulfilled.
         w.owner.post(&order_api_path(&free, "/cancel"), json!({})).await.ok();
         assert_eq!(stock_of(w, kit.id()).await, 3);
@@ -260,7 +260,7 @@ both! {
         body["discount_code"] = json!("ALL");
         let free = w.owner.post("/orders", body).await.created();
         w.owner.post(&order_api_path(&free, "/fulfill"), json!({})).await.ok();
-        w.owner.post(&order_api_path(&free, "/cancel"), json!({})).await.refused(409, "invalid_state");
+        w.owner.post(&order_api_path(&free, "/cancel"), json!({})).await.assert_problem(409, "invalid_state");
     }
 
     async fn discount_codes_enforce_their_limits(w: &World) {
@@ -280,11 +280,11 @@ both! {
             w.owner.post("/orders", body).await
         };
         place_order(kit.id(), "ONCE", Some("rui@example.org")).await.created();
-        let refused = place_order(kit.id(), "ONCE", Some("RUI@example.org")).await.refused(409, "conflict");
+        let refused = place_order(kit.id(), "ONCE", Some("RUI@example.org")).await.assert_problem(409, "conflict");
         assert_eq!(refused.body["errors"][0]["code"], "limit_reached");
         place_order(kit.id(), "ONCE", Some("eva@example.org")).await.created();
         for code in ["ONCE", "BIG", "LATER", "OTTER", "YEN", "NONE"] {
-            let refused = place_order(kit.id(), code, None).await.refused(422, "validation_failed");
+            let refused = place_order(kit.id(), code, None).await.assert_problem(422, "validation_failed");
             assert_eq!(refused.pointers(), ["/discount_code"], "{code}");
         }
         assert_eq!(place_order(meal.id(), "OTTER", None).await.created().data()["discount"], 200);

@@ -325,10 +325,10 @@ both! {
     }
 
     async fn admin_order_form_offers_only_products_for_the_buyer(w: &World) {
-        let cast = w.cast().await;
+        let club = w.club().await;
         let mut ana = store_admin(w).await;
-        let kit = product(w, &cast.hawks, json!({ "name": "Hawk kit", "available_to": "members" })).await;
-        product(w, &cast.hawks, json!({ "name": "Whistle", "available_to": "staff" })).await;
+        let kit = product(w, &club.hawks, json!({ "name": "Hawk kit", "available_to": "members" })).await;
+        product(w, &club.hawks, json!({ "name": "Whistle", "available_to": "staff" })).await;
         let scarf = w.owner.post("/products", json!({ "name": "Scarf", "price": 900 })).await.created();
         let (q_kit, q_scarf) = (format!("q-{}", kit.id()), format!("q-{}", scarf.id()));
         let input = |field: &str| format!("<input id=\"{field}\"");
@@ -346,11 +346,11 @@ both! {
         for wrong in [vec![("step", "find"), ("q", "")], vec![("step", "choose")], vec![("step", "choose"), ("name", "")], vec![("step", "look"), (q_scarf.as_str(), "1")]] {
             assert_eq!(ana.post("/admin/orders/new", &wrong).await.status, 422, "{wrong:?}");
         }
-        let max = cast.max.person.as_str();
+        let max = club.max.person.as_str();
         let chosen = [("step", "choose"), ("buyer", max), (q_scarf.as_str(), "2")];
         let page = ana.post("/admin/orders/new", &chosen).await.ok().shows(&input(&q_kit)).shows("value=\"2\"");
         assert!(!page.text.contains("Only for members"), "{}", page.text);
-        ana.get(&format!("/admin/orders/new?buyer={}", cast.kim.person)).await.ok().shows("Whistle");
+        ana.get(&format!("/admin/orders/new?buyer={}", club.kim.person)).await.ok().shows("Whistle");
         let items = [("buyer", max), (q_scarf.as_str(), "2"), (q_kit.as_str(), "1")];
         let page = ana.post("/admin/orders/new", &items).await.ok().shows("Max").shows("€42.99");
         let (nonce, total) = (nonce_of(&page), between(&page, "name=\"total\" value=\"", "\"").to_owned());

@@ -158,7 +158,7 @@ both! {
             config.sign_in_rate = 100_000.try_into().unwrap();
             config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
         }).await;
-        let browser_at = |address: &str| Browser::new(node.address).with("X-Forwarded-For", address);
+        let browser_at = |address: &str| Browser::new(node.address).with_header("X-Forwarded-For", address);
         let mut home = browser_at("198.51.100.7");
         sign_in(&mut home, "ana@example.org", PASSWORD).await.redirects_to("/");
         for attempt in 0..20 {
@@ -179,7 +179,7 @@ both! {
             config.sign_in_rate = 100_000.try_into().unwrap();
             config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
         }).await;
-        let browser_at = |address: &str| Browser::new(node.address).with("X-Forwarded-For", address);
+        let browser_at = |address: &str| Browser::new(node.address).with_header("X-Forwarded-For", address);
         let (mut thief, mut passed, mut guesses) = (browser_at("203.0.113.9"), 0, 0);
         while passed < 600 {
             let answer = sign_in(&mut thief, "ana@example.org", "wrong").await;
@@ -211,7 +211,7 @@ both! {
             config.sign_in_rate = 10.try_into().unwrap();
             config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
         }).await;
-        let browser_at = |address: &str| Browser::new(node.address).with("X-Forwarded-For", address);
+        let browser_at = |address: &str| Browser::new(node.address).with_header("X-Forwarded-For", address);
         let mut statuses = Vec::new();
         for number in 0..7 {
             let mut browser = browser_at(&format!("2001:db8::{number:x}"));

@@ -28,7 +28,7 @@ both! {
         assert_ne!(browser.cookie, before);
         browser.get("/account/password?done=password").await.ok().shows("Your password was changed");
         phone.get("/account").await.redirects_to("/sign-in?next=%2Faccount");
-        app.get("/teams").await.refused(401, "invalid_credentials");
+        app.get("/teams").await.assert_problem(401, "invalid_credentials");
         let mut other = w.anonymous_browser();
         sign_in(&mut other, "ana@example.org", PASSWORD).await.refused_page(422);
         sign_in(&mut other, "ana@example.org", NEW).await.redirects_to("/");

@@ -38,7 +38,7 @@ both! {
         let mut signed_in = w.browser(ana.id).await;
         let node = node_with_mail(w, &server.url()).await;
         // The link uses our own base URL, whatever host a request names.
-        let mut browser = Browser::new(node.address).with("X-Forwarded-Host", "evil.example").with("Forwarded", "host=evil.example");
+        let mut browser = Browser::new(node.address).with_header("X-Forwarded-Host", "evil.example").with_header("Forwarded", "host=evil.example");
         browser.get("/forgot").await.ok();
         let known = browser.post("/forgot", &[("email", "ANA@example.org")]).await.ok();
         let email = &server.emails(1)[0];
@@ -61,7 +61,7 @@ both! {
         browser.post(&path, &[("password", NEW)]).await.refused_page(410);
         browser.get(&path).await.refused_page(410);
         signed_in.get("/account").await.redirects_to("/sign-in?next=%2Faccount");
-        app.get("/teams").await.refused(401, "invalid_credentials");
+        app.get("/teams").await.assert_problem(401, "invalid_credentials");
         sign_in(&mut browser, "ana@example.org", PASSWORD).await.refused_page(422);
         sign_in(&mut browser, "ana@example.org", NEW).await.redirects_to("/");
         assert!(server.emails(1)[0]["text"].as_str().unwrap().contains("password was changed"));
@@ -94,7 +94,7 @@ both! {
         let Some(server) = MailServer::start(&["accept"]) else { return };
         w.user(Role::Owner, "ana@example.org").await;
         let node = node_with(w, &[("smtp_url", &server.url()), ("trusted_proxies", "127.0.0.0/8")]).await;
-        let browser_at = |address: &str| Browser::new(node.address).with("X-Forwarded-For", address);
+        let browser_at = |address: &str| Browser::new(node.address).with_header("X-Forwarded-For", address);
         let mut stranger = browser_at("203.0.113.9");
         stranger.get("/forgot").await.ok();
         for _ in 0..12 {

@@ -114,7 +114,7 @@ both! {
             config.sign_in_rate = 100_000.try_into().unwrap();
             config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
         }).await;
-        let browser_at = |address: &str| Browser::new(node.address).with("X-Forwarded-For", address);
+        let browser_at = |address: &str| Browser::new(node.address).with_header("X-Forwarded-For", address);
         // A thief with the password tries for a long time: after five codes the password is
         // required again.
         let mut thief = browser_at("203.0.113.9");

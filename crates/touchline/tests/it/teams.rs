@@ -55,12 +55,12 @@ both! {
         assert_eq!(w.owner.delete(&team.path("")).await.ok().data()["status"], "archived");
         assert!(w.reader.get("/teams").await.ok().names().is_empty());
         assert_eq!(w.reader.get("/teams?status=archived").await.ok().names(), ["Krakens"]);
-        w.owner.delete(&team.path("")).await.refused(409, "invalid_state");
-        w.owner.patch(&team.path(""), json!({ "name": "X" })).await.refused(409, "invalid_state");
+        w.owner.delete(&team.path("")).await.assert_problem(409, "invalid_state");
+        w.owner.patch(&team.path(""), json!({ "name": "X" })).await.assert_problem(409, "invalid_state");
 
         let restored = w.owner.send("POST", &team.path("/restore"), None).await.ok();
         assert_eq!(state(&restored), ("active", 4));
-        w.owner.send("POST", &team.path("/restore"), None).await.refused(409, "invalid_state");
+        w.owner.send("POST", &team.path("/restore"), None).await.assert_problem(409, "invalid_state");
 
         let kinds: Vec<_> = w.notifications().await.iter().map(|row| row["type"].clone()).collect();
         assert_eq!(kinds, ["team.created", "team.updated", "team.archived", "team.restored"]);
@@ -90,11 +90,11 @@ both! {
         let team = w.owner.post("/teams", json!({ "name": "École" })).await.created();
         for name in ["École", " école ", "ÉCOLE", "E\u{301}cole", "e\u{301}COLE"] {
             let refused = w.owner.post("/teams", json!({ "name": name })).await;
-            assert_eq!(refused.refused(409, "taken").pointers(), ["/name"]);
+            assert_eq!(refused.assert_problem(409, "taken").pointers(), ["/name"]);
         }
         let other = w.owner.post("/teams", json!({ "name": "Ecole" })).await.created();
         let refused = w.owner.patch(&other.path(""), json!({ "name": "ÉCOLE" })).await;
-        assert_eq!(refused.refused(409, "taken").pointers(), ["/name"]);
+        assert_eq!(refused.assert_problem(409, "taken").pointers(), ["/name"]);
         // A team may keep its own name, and other accounts may use it.
         let renamed = w.owner.patch(&team.path(""), json!({ "name": "ÉCOLE" })).await.ok();
         assert_eq!(renamed.data()["name"], "ÉCOLE");
@@ -105,26 +105,26 @@ both! {
         let old = w.owner.post("/teams", json!({ "name": "Kraken" })).await.created();
         w.owner.delete(&old.path("")).await.ok();
         let new = w.owner.post("/teams", json!({ "name": "KRAKEN" })).await.created();
-        let refused = w.owner.send("POST", &old.path("/restore"), None).await.refused(409, "taken");
+        let refused = w.owner.send("POST", &old.path("/restore"), None).await.assert_problem(409, "taken");
         assert_eq!(refused.pointers(), ["/name"]);
         let unchanged = w.reader.get(&old.path("")).await.ok();
         assert_eq!(state(&unchanged), ("archived", 2));
         w.owner.delete(&new.path("")).await.ok();
         w.owner.send("POST", &old.path("/restore"), None).await.ok();
-        w.owner.send("POST", &new.path("/restore"), None).await.refused(409, "taken");
+        w.owner.send("POST", &new.path("/restore"), None).await.assert_problem(409, "taken");
     }
 
     async fn rejects_a_duplicate_external_id(w: &World) {
         let body = |name: &str, id: Value| json!({ "name": name, "external_id": id });
         let first = w.owner.post("/teams", body("A", json!("fed-1"))).await.created();
         let refused = w.owner.post("/teams", body("B", json!(" fed-1 "))).await;
-        assert_eq!(refused.refused(409, "taken").pointers(), ["/external_id"]);
+        assert_eq!(refused.assert_problem(409, "taken").pointers(), ["/external_id"]);
         // An external id belongs to another system: unlike a name, it is case-sensitive, and
         // archiving keeps it.
         let second = w.owner.post("/teams", body("B", json!("FED-1"))).await.created();
         w.owner.delete(&first.path("")).await.ok();
         let refused = w.owner.patch(&second.path(""), json!({ "external_id": "fed-1" })).await;
-        assert_eq!(refused.refused(409, "taken").pointers(), ["/external_id"]);
+        assert_eq!(refused.assert_problem(409, "taken").pointers(), ["/external_id"]);
         for name in ["C", "D"] {
             w.owner.post("/teams", body(name, Value::Null)).await.created();
         }
@@ -147,11 +147,11 @@ both! {
         let created = w.owner.post("/teams", wrong.clone()).await;
         let changed = w.owner.patch(&team.path(""), wrong).await;
         for refused in [created, changed] {
-            let refused = refused.refused(422, "validation_failed");
+            let refused = refused.assert_problem(422, "validation_failed");
             assert_eq!(refused.pointers(), pointers);
             assert_eq!(error_codes(&refused), codes);
         }
-        let refused = w.owner.post("/teams", json!({})).await.refused(422, "validation_failed");
+        let refused = w.owner.post("/teams", json!({})).await.assert_problem(422, "validation_failed");
         assert_eq!(refused.body["errors"][0]["code"], "required");
         assert_eq!(refused.pointers(), ["/name"]);
     }
@@ -165,7 +165,7 @@ both! {
         };
         let team = w.owner.post("/teams", body(0)).await.created();
         assert_eq!(team.data()["description"].as_str().unwrap().chars().count(), 10_000);
-        let refused = w.owner.post("/teams", body(1)).await.refused(422, "validation_failed");
+        let refused = w.owner.post("/teams", body(1)).await.assert_problem(422, "validation_failed");
         assert_eq!(refused.pointers(), bounds.map(|(name, _)| format!("/{name}")));
         assert_eq!(error_codes(&refused), bounds.map(|_| "too_long"));
     }
@@ -180,15 +180,15 @@ both! {
         let change = async |metadata: Value| {
             w.owner.patch(&team.path(""), json!({ "metadata": metadata })).await
         };
-        let refused = change(pairs(51)).await.refused(422, "validation_failed");
+        let refused = change(pairs(51)).await.assert_problem(422, "validation_failed");
         assert_eq!(refused.pointers(), ["/metadata"]);
         assert_eq!(error_codes(&refused), ["too_many"]);
         let long = "k".repeat(41);
-        let refused = change(json!({ &long: "x" })).await.refused(422, "validation_failed");
+        let refused = change(json!({ &long: "x" })).await.assert_problem(422, "validation_failed");
         assert_eq!(refused.pointers(), [format!("/metadata/{long}")]);
         let wrong = json!([{ "": "x" }, { "a": null }, { "a": ["b"] }, [], "a"]);
         for wrong in wrong.as_array().unwrap() {
-            change(wrong.clone()).await.refused(422, "validation_failed");
+            change(wrong.clone()).await.assert_problem(422, "validation_failed");
         }
         // Metadata is replaced as a whole; an empty value keeps its key.
         let replaced = change(json!({ "a": "", "b": " x\ny " })).await.ok();
@@ -199,12 +199,12 @@ both! {
     async fn rejects_invalid_time_zones_and_colors(w: &World) {
         for zone in ["", "Mars/Olympus", "+02:00", "UTC+2", "EST5EDT4", "../etc/passwd"] {
             let refused = w.owner.post("/teams", json!({ "name": "A", "timezone": zone })).await;
-            let refused = refused.refused(422, "validation_failed");
+            let refused = refused.assert_problem(422, "validation_failed");
             assert_eq!(refused.pointers(), ["/timezone"], "{zone}");
         }
         for color in ["", "red", "#fff", "0b5cad", "#0b5cag", "#0b5cad00", "#0b5ca\u{e9}"] {
             let refused = w.owner.post("/teams", json!({ "name": "A", "color": color })).await;
-            let refused = refused.refused(422, "validation_failed");
+            let refused = refused.assert_problem(422, "validation_failed");
             assert_eq!(refused.pointers(), ["/color"], "{color}");
         }
         let body = json!({ "name": "A", "timezone": "europe/LISBON", "color": "#0B5cad" });
@@ -240,7 +240,7 @@ both! {
             assert_eq!(list.names(), shown, "{query}");
         }
         for query in ["status=", "status=deleted", "sport=", "q=%20", "q=%00", "external_id=%0A"] {
-            w.reader.get(&format!("/teams?{query}")).await.refused(400, "invalid_parameter");
+            w.reader.get(&format!("/teams?{query}")).await.assert_problem(400, "invalid_parameter");
         }
     }
 
@@ -307,12 +307,12 @@ both! {
         let same = json!({ "name": " Kraken ", "season": null, "timezone": "utc", "metadata": {} });
         let unchanged = w.owner.patch(&path, same).await.ok();
         assert_eq!(unchanged.data(), team.data());
-        w.owner.post("/teams", json!({ "name": "Kraken" })).await.refused(409, "taken");
-        w.owner.post("/teams", json!({ "name": "" })).await.refused(422, "validation_failed");
-        w.owner.send("POST", &team.path("/restore"), None).await.refused(409, "invalid_state");
-        let stale = w.owner.with("If-Match", "\"7\"");
-        stale.delete(&path).await.refused(412, "precondition_failed");
-        w.reader.delete(&path).await.refused(403, "insufficient_scope");
+        w.owner.post("/teams", json!({ "name": "Kraken" })).await.assert_problem(409, "taken");
+        w.owner.post("/teams", json!({ "name": "" })).await.assert_problem(422, "validation_failed");
+        w.owner.send("POST", &team.path("/restore"), None).await.assert_problem(409, "invalid_state");
+        let stale = w.owner.with_header("If-Match", "\"7\"");
+        stale.delete(&path).await.assert_problem(412, "precondition_failed");
+        w.reader.delete(&path).await.assert_problem(403, "insufficient_scope");
         assert_eq!(w.notifications().await.len(), 1);
         assert_logs_verify(w).await;
     }
@@ -330,14 +330,14 @@ both! {
 
     async fn rejects_invisible_and_confusable_names(w: &World) {
         let invisible = json!({ "name": "\u{200b}\u{2060}" });
-        assert_eq!(w.owner.post("/teams", invisible).await.refused(422, "validation_failed").pointers(), ["/name"]);
+        assert_eq!(w.owner.post("/teams", invisible).await.assert_problem(422, "validation_failed").pointers(), ["/name"]);
         w.owner.post("/teams", json!({ "name": "Straße" })).await.created();
-        w.owner.post("/teams", json!({ "name": "STRASSE" })).await.refused(409, "taken");
+        w.owner.post("/teams", json!({ "name": "STRASSE" })).await.assert_problem(409, "taken");
     }
 
     async fn rejects_a_query_that_is_not_utf8(w: &World) {
         for query in ["q=%ff", "q=%", "q=%zz", "q=a%2"] {
-            w.reader.get(&format!("/teams?{query}")).await.refused(400, "invalid_parameter");
+            w.reader.get(&format!("/teams?{query}")).await.assert_problem(400, "invalid_parameter");
         }
         w.reader.get("/teams?q=%C3%A9").await.ok();
     }

@@ -124,7 +124,7 @@ async fn foreign_token(w: &World) -> Client {
 async fn with_cookie(w: &World) -> Client {
     let oda = w.user(Role::Owner, "oda@example.org").await;
     let cookie = w.browser(oda.id).await.cookie.unwrap();
-    w.nobody.with("Cookie", &format!("__Host-touchline={cookie}"))
+    w.nobody.with_header("Cookie", &format!("__Host-touchline={cookie}"))
 }
 
 both! {
@@ -136,13 +136,13 @@ both! {
         for (method, path, operation) in operations(&document) {
             let url = fill_path(&path, &objects);
             for nobody in [&w.nobody, &cookie] {
-                send_example(nobody, &method, &url, &operation).await.refused(401, "missing_credentials");
+                send_example(nobody, &method, &url, &operation).await.assert_problem(401, "missing_credentials");
             }
             let invalid_key = Client::new(w.node.address, Some("tl_live_nonsense"));
-            send_example(&invalid_key, &method, &url, &operation).await.refused(401, "invalid_credentials");
+            send_example(&invalid_key, &method, &url, &operation).await.assert_problem(401, "invalid_credentials");
             for stranger in [&w.stranger, &token] {
                 if path.contains('{') {
-                    send_example(stranger, &method, &url, &operation).await.refused(404, "not_found");
+                    send_example(stranger, &method, &url, &operation).await.assert_problem(404, "not_found");
                 } else {
                     // The stranger's own list must not contain objects of Harbour.
                     let sent = send_example(stranger, &method, &with_person_query(&url, &objects), &with_example_team(&operation, &objects)).await;
@@ -179,7 +179,7 @@ both! {
             let without = single_scope.iter().filter(|(scope, _)| *scope != required);
             let without = without.chain(all_but_one.iter().filter(|(scope, _)| *scope == required));
             for client in without.flat_map(|(_, clients)| clients) {
-                let refused = send_example(client, &method, &url, &operation).await.refused(403, "insufficient_scope");
+                let refused = send_example(client, &method, &url, &operation).await.assert_problem(403, "insufficient_scope");
                 let challenge = refused.header("www-authenticate").unwrap();
                 assert!(challenge.contains(&format!("scope=\"{required}\"")), "{challenge}");
                 assert!(refused.body["detail"].as_str().unwrap().contains(required));
@@ -188,7 +188,7 @@ both! {
             for client in with.1.iter().filter(|_| method == "GET") {
                 let answer = client.get(&with_person_query(&url, &objects)).await;
                 // Deliveries contain notifications, so they also require the scopes for those.
-                if path.contains("deliveries") { answer.refused(403, "forbidden") } else { answer.ok() };
+                if path.contains("deliveries") { answer.assert_problem(403, "forbidden") } else { answer.ok() };
             }
         }
         assert_eq!(w.notifications().await, before);
@@ -217,8 +217,8 @@ both! {
         all.get(&team.path("")).await.ok();
         assert_eq!(all.get("/me").await.ok().data()["scopes"], json!(["*"]));
         let other_team = w.stranger.post("/teams", json!({ "name": "Kraken" })).await.created();
-        all.get(&other_team.path("")).await.refused(404, "not_found");
-        all.delete(&other_team.path("")).await.refused(404, "not_found");
+        all.get(&other_team.path("")).await.assert_problem(404, "not_found");
+        all.delete(&other_team.path("")).await.assert_problem(404, "not_found");
     }
 
     async fn lists_show_only_their_own_account(w: &World) {

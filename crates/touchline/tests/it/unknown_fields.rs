@@ -64,7 +64,7 @@ fn with_unknown_nested_fields(example: &Value) -> Vec<Value> {
 
 async fn rejected_pointers(client: &Client, method: &str, url: &str, body: &Value) -> Vec<String> {
     let refused = client.send(method, url, Some(&body.to_string())).await;
-    let refused = refused.refused(400, "invalid_parameter");
+    let refused = refused.assert_problem(400, "invalid_parameter");
     refused.pointers().into_iter().map(str::to_owned).collect()
 }
 

@@ -352,11 +352,11 @@ both! {
         let receiver = Receiver::start().await;
         subscribe(w, receiver.url(), Ordering::Strict).await;
         team(w, "Hawks").await;
-        w.owner.post("/teams", json!({ "name": "hawks" })).await.refused(409, "taken");
-        let with_key = w.owner.with("Idempotency-Key", "otters");
+        w.owner.post("/teams", json!({ "name": "hawks" })).await.assert_problem(409, "taken");
+        let with_key = w.owner.with_header("Idempotency-Key", "otters");
         with_key.post("/teams", json!({ "name": "Otters" })).await.created();
         with_key.post("/teams", json!({ "name": "Otters" })).await.created();
-        with_key.post("/teams", json!({ "name": "Herons" })).await.refused(422, "idempotency_key_reused");
+        with_key.post("/teams", json!({ "name": "Herons" })).await.assert_problem(422, "idempotency_key_reused");
         let rolled_back = |tx: &store::Tx<'_>| {
             let event = TestEvent { id: "team".to_owned(), what: json!("rolled back") };
             tx.publish("team.updated", &event)?;

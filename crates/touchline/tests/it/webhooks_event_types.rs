@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kit::{Day, Timestamp};
 use store::Scope;
-use testkit::{Cast, Receiver, Value, World, both, json, seconds};
+use testkit::{Receiver, TestClub, Value, World, both, json, seconds};
 use touchline::accounts::account::{self, AccountChange};
 use touchline::accounts::roles;
 use touchline::accounts::user::Role;
@@ -200,38 +200,38 @@ async fn trigger_dues_events(w: &World, team: &str, member: &str) {
 }
 
 /// Triggers every other event type.
-async fn trigger_other_events(w: &World, cast: &Cast) {
-    let (hawks, otters) = (format!("/teams/{}", cast.hawks), format!("/teams/{}", cast.otters));
+async fn trigger_other_events(w: &World, club: &TestClub) {
+    let (hawks, otters) = (format!("/teams/{}", club.hawks), format!("/teams/{}", club.otters));
     w.owner
         .patch(&hawks, json!({ "season": "2027", "color": "#0b5cad", "metadata": { "a": "b" } }))
         .await
         .ok();
     let member_path = |below: &str| format!("{hawks}/roster/{below}");
     let change = json!({ "jersey_number": "7", "positions": ["wing"], "birth_date": "2001-02-03" });
-    w.owner.patch(&member_path(&cast.lia.member), change).await.ok();
+    w.owner.patch(&member_path(&club.lia.member), change).await.ok();
     let pitch =
         json!({ "name": "Pitch", "latitude": 38.7, "longitude": -9.1, "address": "Quay 1" });
     let pitch = w.owner.post("/locations", pitch).await.created();
     let location_path = format!("/locations/{}", pitch.id());
     w.owner.patch(&location_path, json!({ "notes": "Gate code at the desk" })).await.ok();
-    let game = json!({ "team_id": cast.hawks, "type": "game", "starts_at": "2026-09-10T18:00", "capacity": 1,
+    let game = json!({ "team_id": club.hawks, "type": "game", "starts_at": "2026-09-10T18:00", "capacity": 1,
         "location_id": pitch.id(), "duties": [{ "name": "Oranges" }], "home_away": "home", "rsvp_deadline": "2026-09-09T18:00:00Z" });
     let game = w.owner.post("/events", game).await.created();
     let event_path = |below: &str| format!("/events/{}{below}", game.id());
-    let weekly = json!({ "team_id": cast.hawks, "type": "practice", "starts_at": "2026-09-08T18:00", "recurrence": "FREQ=WEEKLY;COUNT=3" });
+    let weekly = json!({ "team_id": club.hawks, "type": "practice", "starts_at": "2026-09-08T18:00", "recurrence": "FREQ=WEEKLY;COUNT=3" });
     let weekly = w.owner.post("/events", weekly).await.created();
     w.owner.delete(&format!("/events/{}", weekly.id())).await.ok();
-    for (member, answer) in [(&cast.lia, "yes"), (&cast.max, "yes"), (&cast.zoe, "no")] {
+    for (member, answer) in [(&club.lia, "yes"), (&club.max, "yes"), (&club.zoe, "no")] {
         let body = json!({ "answer": answer, "note": "asthma" });
         w.owner.put(&event_path(&format!("/rsvps/{}", member.member)), body).await.ok();
     }
     w.owner.patch(&event_path(""), json!({ "title": "Final" })).await.ok();
     w.owner.delete(&location_path).await.ok();
-    let feed = w.owner.post("/calendar_feeds", json!({ "team_id": cast.hawks })).await.created();
+    let feed = w.owner.post("/calendar_feeds", json!({ "team_id": club.hawks })).await.created();
     w.owner.delete(&format!("/calendar_feeds/{}", feed.id())).await.ok();
-    w.owner.post("/calendar_feeds", json!({ "person_id": cast.pat })).await.created();
+    w.owner.post("/calendar_feeds", json!({ "person_id": club.pat })).await.created();
     let post = async |more: Value| {
-        let mut body = json!({ "team_id": cast.hawks, "kind": "announcement", "subject": "Water", "body": "Bring **it**" });
+        let mut body = json!({ "team_id": club.hawks, "kind": "announcement", "subject": "Water", "body": "Bring **it**" });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         w.owner.post("/messages", body).await.created().id().to_owned()
     };
@@ -239,22 +239,22 @@ async fn trigger_other_events(w: &World, cast: &Cast) {
         (post(json!({})).await, post(json!({ "publish_at": "2026-10-01T10:00:00Z" })).await);
     w.owner.patch(&format!("/messages/{scheduled}"), json!({ "subject": "Towels" })).await.ok();
     w.owner
-        .send("PUT", &format!("/messages/{published}/receipts/{}", cast.lia.person), None)
+        .send("PUT", &format!("/messages/{published}/receipts/{}", club.lia.person), None)
         .await
         .ok();
     w.owner.delete(&format!("/messages/{published}")).await.ok();
     // A member leaves, and another moves up.
-    w.owner.delete(&member_path(&cast.lia.member)).await.ok();
+    w.owner.delete(&member_path(&club.lia.member)).await.ok();
     w.owner.post(&event_path("/cancel"), json!({ "reason": "Rain" })).await.ok();
     w.owner.delete(&otters).await.ok();
     w.owner.post(&format!("{otters}/restore"), json!({})).await.ok();
-    trigger_account_events(w, cast).await;
+    trigger_account_events(w, club).await;
 }
 
 /// Triggers the event types that only pages can trigger.
-async fn trigger_account_events(w: &World, cast: &Cast) {
+async fn trigger_account_events(w: &World, club: &TestClub) {
     let scope = || Scope::account(w.harbour, "test");
-    let (owner, coach, pat) = (cast.owner.id, cast.coach.id, cast.pat.parse().unwrap());
+    let (owner, coach, pat) = (club.owner.id, club.coach.id, club.pat.parse().unwrap());
     w.db().write(scope(), move |tx| preferences::set_email_opt_in(tx, pat, false)).await.unwrap();
     w.db()
         .write(scope(), move |tx| roles::change_role(tx, owner, coach, Role::Admin))
@@ -275,11 +275,11 @@ both! {
         let receiver = Receiver::start().await;
         let webhook = create_webhook(&w.owner, &receiver, &["*"]).await;
         w.owner.post(&webhook_path(&webhook, "/test"), json!({})).await.created();
-        let cast = w.cast().await;
-        shop::trigger_store_events(w, &cast).await;
-        trigger_dues_events(w, &cast.hawks, &cast.max.member).await;
-        crate::cards::trigger_card_notifications(w, &cast).await;
-        trigger_other_events(w, &cast).await;
+        let club = w.club().await;
+        shop::trigger_store_events(w, &club).await;
+        trigger_dues_events(w, &club.hawks, &club.max.member).await;
+        crate::cards::trigger_card_notifications(w, &club).await;
+        trigger_other_events(w, &club).await;
         let disabled = create_webhook(&w.owner, &receiver, &["team.*"]).await;
         w.owner.post(&webhook_path(&disabled, "/disable"), json!({})).await.ok();
         w.deliver().await;
@@ -343,7 +343,7 @@ both! {
         assert_eq!(paged, all);
         let last = w.bystander.get("/event_types?order=desc&limit=1").await.ok();
         assert_eq!(last.names(), ["ping"]);
-        w.nobody.get("/event_types").await.refused(401, "missing_credentials");
-        w.owner.get("/event_types?scope=teams").await.refused(400, "invalid_parameter");
+        w.nobody.get("/event_types").await.assert_problem(401, "missing_credentials");
+        w.owner.get("/event_types?scope=teams").await.assert_problem(400, "invalid_parameter");
     }
 }

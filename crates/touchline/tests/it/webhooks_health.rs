@@ -177,7 +177,7 @@ both! {
         ] {
             let receiver = Receiver::start().await;
             let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
-            receiver.queue_replies([Reply::from(status).with("retry-after", &retry_after)]);
+            receiver.queue_replies([Reply::from(status).with_header("retry-after", &retry_after)]);
             publish_events(w, w.harbour, 1).await;
             w.deliver().await;
             let delivery = only_delivery(w, id).await;
@@ -235,7 +235,7 @@ both! {
         assert_eq!(disabled.disabled_reason, Some(Reason::Failing));
         assert_eq!(event_count(w, "webhook.disabled").await, 1);
         // The emails are in the outbox, so they are sent even if this node stops.
-        let queued = w.owner.get(&format!("/emails?about={id}")).await.ok();
+        let queued = w.owner.get(&format!("/emails?related_id={id}")).await.ok();
         let queued = queued.data().as_array().unwrap();
         assert!(queued.len() == 2 && queued.iter().all(|queued_email| queued_email["status"] == "pending" && queued_email["person_id"].is_null()), "{queued:?}");
         crate::mail::mailer(&node).send_due().await;
@@ -263,7 +263,7 @@ both! {
     async fn receiver_can_refuse_one_notification(w: &World) {
         let receiver = Receiver::start().await;
         let id = subscribe(w, receiver.url(), Ordering::Strict).await;
-        receiver.queue_replies([Reply::from(400).with("webhook-delivery", "abort-message"), 200.into()]);
+        receiver.queue_replies([Reply::from(400).with_header("webhook-delivery", "abort-message"), 200.into()]);
         publish_events(w, w.harbour, 2).await;
         w.deliver().await;
         w.advance_clock(seconds(HOUR));
@@ -370,7 +370,7 @@ both! {
     async fn refused_notifications_are_not_replayed(w: &World) {
         let receiver = Receiver::start().await;
         let id = subscribe(w, receiver.url(), Ordering::Parallel).await;
-        receiver.queue_replies([Reply::from(400).with("webhook-delivery", "abort-message")]);
+        receiver.queue_replies([Reply::from(400).with_header("webhook-delivery", "abort-message")]);
         publish_events(w, w.harbour, 1).await;
         w.deliver().await;
         disable(w, id).await;

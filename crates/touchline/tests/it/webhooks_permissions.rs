@@ -90,7 +90,7 @@ both! {
         let (_, events_key) = w.client_with_key(new_key("webhooks:write events:read")).await;
         for event_type in ["team.created", "team.*", "message.read", "roster.*", "user.joined"] {
             let body = json!({ "url": receiver.url(), "events": ["event.created", event_type] });
-            let refused = events_key.post("/webhooks", body).await.refused(422, "validation_failed");
+            let refused = events_key.post("/webhooks", body).await.assert_problem(422, "validation_failed");
             assert_eq!(refused.pointers(), ["/events/1"], "{event_type}");
             assert_eq!(refused.body["errors"][0]["code"], "not_allowed");
         }
@@ -145,7 +145,7 @@ both! {
                     assert!(!answer.ok().text.contains("whsec_"));
                 } else {
                     assert_eq!(answer.status, 403, "{method} {path}: {}", answer.text);
-                    assert!(answer.refused(403, "forbidden").body["detail"].as_str().unwrap().contains("you are not allowed to read"));
+                    assert!(answer.assert_problem(403, "forbidden").body["detail"].as_str().unwrap().contains("you are not allowed to read"));
                 }
             }
         }
@@ -169,7 +169,7 @@ both! {
         let (_, new) = w.client_with_key(new_key("webhooks:write teams:read")).await;
         new.post(&webhook_path(&webhook, "/rotate_secret"), json!({})).await.ok();
         let (_, weaker) = w.client_with_key(new_key("webhooks:write events:read")).await;
-        weaker.post(&webhook_path(&webhook, "/rotate_secret"), json!({})).await.refused(403, "forbidden");
+        weaker.post(&webhook_path(&webhook, "/rotate_secret"), json!({})).await.assert_problem(403, "forbidden");
     }
 
     async fn team_webhook_gets_only_events_of_its_team(w: &World) {
@@ -223,11 +223,11 @@ both! {
             let pointer = format!("/team_ids/{}", body["team_ids"].as_array().unwrap().len() - 1);
             body["url"] = json!(ours.url());
             body["events"] = json!(["*"]);
-            assert_eq!(team_key.post("/webhooks", body).await.refused(422, "validation_failed").pointers(), [pointer]);
+            assert_eq!(team_key.post("/webhooks", body).await.assert_problem(422, "validation_failed").pointers(), [pointer]);
         }
         let team_webhook = create_webhook(&team_key, &ours, &["*"]).await;
         let refused = team_key.patch(&webhook_path(&team_webhook, ""), json!({ "team_ids": [otters] })).await;
-        assert_eq!(refused.refused(422, "validation_failed").pointers(), ["/team_ids/0"]);
+        assert_eq!(refused.assert_problem(422, "validation_failed").pointers(), ["/team_ids/0"]);
         assert_eq!(field_values(&team_key.get("/webhooks").await.ok(), "id"), [team_webhook.id()]);
         assert_eq!(field_values(&w.owner.get("/webhooks").await.ok(), "id"), [owner_webhook.id(), team_webhook.id()]);
 
@@ -242,19 +242,19 @@ both! {
 
         let listed = w.owner.get(&webhook_path(&owner_webhook, "/deliveries")).await.ok();
         let delivery = format!("/deliveries/{}", listed.data()[0]["id"].as_str().unwrap());
-        team_key.get(&webhook_path(&owner_webhook, "")).await.refused(404, "not_found");
-        team_key.get(&webhook_path(&owner_webhook, "/deliveries")).await.refused(404, "not_found");
-        team_key.get(&delivery).await.refused(404, "not_found");
-        team_key.patch(&webhook_path(&owner_webhook, ""), json!({ "url": ours.url() })).await.refused(404, "not_found");
-        team_key.delete(&webhook_path(&owner_webhook, "")).await.refused(404, "not_found");
+        team_key.get(&webhook_path(&owner_webhook, "")).await.assert_problem(404, "not_found");
+        team_key.get(&webhook_path(&owner_webhook, "/deliveries")).await.assert_problem(404, "not_found");
+        team_key.get(&delivery).await.assert_problem(404, "not_found");
+        team_key.patch(&webhook_path(&owner_webhook, ""), json!({ "url": ours.url() })).await.assert_problem(404, "not_found");
+        team_key.delete(&webhook_path(&owner_webhook, "")).await.assert_problem(404, "not_found");
         for action in ["rotate_secret", "test", "enable", "disable"] {
-            team_key.post(&webhook_path(&owner_webhook, &format!("/{action}")), json!({})).await.refused(404, "not_found");
+            team_key.post(&webhook_path(&owner_webhook, &format!("/{action}")), json!({})).await.assert_problem(404, "not_found");
         }
-        team_key.post(&webhook_path(&owner_webhook, "/replay"), json!({ "from_sequence": 1 })).await.refused(404, "not_found");
-        team_key.post(&format!("{delivery}/redeliver"), json!({})).await.refused(404, "not_found");
+        team_key.post(&webhook_path(&owner_webhook, "/replay"), json!({ "from_sequence": 1 })).await.assert_problem(404, "not_found");
+        team_key.post(&format!("{delivery}/redeliver"), json!({})).await.assert_problem(404, "not_found");
         // A change makes the caller responsible for the webhook: it is the owner's now.
         w.owner.patch(&webhook_path(&team_webhook, ""), json!({ "description": "Ours now" })).await.ok();
-        team_key.get(&webhook_path(&team_webhook, "")).await.refused(404, "not_found");
+        team_key.get(&webhook_path(&team_webhook, "")).await.assert_problem(404, "not_found");
     }
 
     async fn changing_others_webhooks_reveals_nothing(w: &World) {
@@ -263,8 +263,8 @@ both! {
         let full_webhook = create_webhook(&w.owner, &theirs, &["*"]).await;
         let (key, weak) = w.client_with_key(new_key("webhooks:write teams:read")).await;
         for change in [json!({ "url": ours.url() }), json!({ "url": ours.url(), "events": ["team.*"] })] {
-            weak.patch(&webhook_path(&event_webhook, ""), change.clone()).await.refused(403, "forbidden");
-            weak.patch(&webhook_path(&full_webhook, ""), change).await.refused(403, "forbidden");
+            weak.patch(&webhook_path(&event_webhook, ""), change.clone()).await.assert_problem(403, "forbidden");
+            weak.patch(&webhook_path(&full_webhook, ""), change).await.assert_problem(403, "forbidden");
         }
         let weak_webhook = create_webhook(&weak, &ours, &["team.*"]).await;
         assert_eq!(weak_webhook.data()["created_by"], key.id.to_string());
@@ -274,20 +274,20 @@ both! {
         assert_eq!(received_event_types(&ours), ["team.created"]);
         assert_eq!(received_event_types(&theirs).iter().filter(|kind| *kind == "event.created").count(), 2);
         // Nor by replaying what others were sent, or by enabling a disabled webhook.
-        weak.post(&webhook_path(&full_webhook, "/replay"), json!({ "from_sequence": 1 })).await.refused(403, "forbidden");
+        weak.post(&webhook_path(&full_webhook, "/replay"), json!({ "from_sequence": 1 })).await.assert_problem(403, "forbidden");
         weak.post(&webhook_path(&weak_webhook, "/replay"), json!({ "from_sequence": 1 })).await;
         w.deliver().await;
         assert_eq!(received_event_types(&ours), ["team.created", "team.created"]);
         let other = create_webhook(&w.owner, &ours, &["*"]).await;
         w.owner.post(&webhook_path(&other, "/disable"), json!({})).await.ok();
-        weak.post(&webhook_path(&other, "/enable"), json!({})).await.refused(403, "forbidden");
+        weak.post(&webhook_path(&other, "/enable"), json!({})).await.assert_problem(403, "forbidden");
         trigger_team_events(w, &hawks).await;
         team(w, "Otters").await;
         w.deliver().await;
         assert_eq!(received_event_types(&ours), ["team.created", "team.created", "team.created"]);
     }
 
-    async fn webhook_is_disabled_with_its_creators_key(w: &World) {
+    async fn webhook_is_disabled_when_its_creators_key_is_revoked(w: &World) {
         let (receiver, observer) = (Receiver::start().await, Receiver::start().await);
         let (key, creator) = w.client_with_key(new_key("webhooks:write teams:read")).await;
         let webhook = create_webhook(&creator, &receiver, &["*"]).await;
@@ -311,7 +311,7 @@ both! {
         assert_eq!(received_event_types(&receiver), ["team.created", "team.created", "webhook.disabled"]);
     }
 
-    async fn webhook_is_disabled_with_its_creators_grant_or_role(w: &World) {
+    async fn webhook_is_disabled_when_its_creator_loses_the_grant_or_role(w: &World) {
         let receiver = Receiver::start().await;
         let (ana, bo) = (w.user(Role::Admin, "ana@example.org").await, w.user(Role::Admin, "bo@example.org").await);
         let scopes = "webhooks:write teams:read";
@@ -319,7 +319,7 @@ both! {
         let hooks = [create_webhook(&by_ana, &receiver, &["*"]).await, create_webhook(&by_bo, &receiver, &["*"]).await];
         assert_eq!(hooks[0].data()["created_by"], ana.id.to_string());
         let refused = json!({ "url": receiver.url(), "events": ["event.created"] });
-        assert_eq!(by_ana.post("/webhooks", refused).await.refused(422, "validation_failed").pointers(), ["/events/0"]);
+        assert_eq!(by_ana.post("/webhooks", refused).await.assert_problem(422, "validation_failed").pointers(), ["/events/0"]);
         team(w, "Hawks").await;
         w.deliver().await;
         assert_eq!(received_event_types(&receiver), ["team.created"; 2]);
@@ -332,6 +332,6 @@ both! {
         for webhook in &hooks {
             assert_eq!(w.owner.get(&webhook_path(webhook, "")).await.ok().data()["disabled_reason"], "creator_removed");
         }
-        w.stranger.get(&webhook_path(&hooks[0], "")).await.refused(404, "not_found");
+        w.stranger.get(&webhook_path(&hooks[0], "")).await.assert_problem(404, "not_found");
     }
 }

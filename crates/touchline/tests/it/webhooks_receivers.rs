@@ -206,7 +206,7 @@ fn does_not_follow_redirects() {
         let mut expected = 0;
         for status in [301, 302, 303, 307, 308] {
             for to in ["http://169.254.169.254/latest/meta-data/", own_url.as_str(), "/elsewhere"] {
-                receiver.queue_replies([Reply::from(status).with("location", to)]);
+                receiver.queue_replies([Reply::from(status).with_header("location", to)]);
                 publish_events(w, w.harbour, 1).await;
                 w.deliver().await;
                 expected += 1;
@@ -298,7 +298,7 @@ fn blocks_local_addresses_by_any_name() {
 }
 
 #[tokio::test]
-async fn blocks_literal_addresses_like_names() {
+async fn blocks_local_addresses_and_unencrypted_public_addresses_in_urls() {
     let client = Client::new(&Config::defaults()).unwrap().with_timeout(seconds(30));
     for url in [
         "https://169.254.169.254/latest/meta-data/",
@@ -336,7 +336,7 @@ fn sends_no_cookies_and_accepts_no_compression() {
     sqlite_test(async |w| {
         let receiver = Receiver::start().await;
         subscribe(w, receiver.url(), Ordering::Strict).await;
-        receiver.set_reply(Reply::from(200).with("set-cookie", "visitor=1; Path=/"));
+        receiver.set_reply(Reply::from(200).with_header("set-cookie", "visitor=1; Path=/"));
         publish_events(w, w.harbour, 3).await;
         w.deliver().await;
         let sent = receiver.received();

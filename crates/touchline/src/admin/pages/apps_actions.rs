@@ -37,7 +37,7 @@ pub(super) async fn add_secret(
     VisitorForm { visitor, form }: VisitorForm<AdminArea>,
 ) -> PageResult<Response> {
     let app = visitor.read(move |db| app::find(db, id)).await?;
-    visitor.require_recent_password(&format!("/admin/apps/{id}"))?;
+    visitor.require_recent_authentication(&format!("/admin/apps/{id}"))?;
     let (ttl, nonce) = (visitor.app().config.idempotency_ttl, parse_nonce(&form)?);
     let added = visitor.write(move |tx: &Tx<'_>| {
         submit_once(tx, &nonce, ttl, |tx| {
@@ -58,7 +58,7 @@ pub(super) async fn confirm_revoke_secret(
     let read = move |db: &store::Reader<'_>| Ok((app::find(db, id)?, secret::list_active(db, id)?));
     let (app, active) = visitor.read(read).await?;
     let revoked = active.iter().find(|one| one.id == secret).ok_or_else(Error::not_found)?;
-    visitor.require_recent_password(&format!("/admin/apps/{id}/secrets/{secret}/revoke"))?;
+    visitor.require_recent_authentication(&format!("/admin/apps/{id}/secrets/{secret}/revoke"))?;
     let others = match active.len() {
         1 => "It is the only secret. The app cannot get or renew access until you add another.",
         _ => "The other secret keeps working.",
@@ -83,7 +83,7 @@ pub(super) async fn revoke_secret(
     PathParams((id, secret)): PathParams<(AppId, ClientSecretId)>,
     VisitorForm { visitor, .. }: VisitorForm<AdminArea>,
 ) -> PageResult<Response> {
-    visitor.require_recent_password(&format!("/admin/apps/{id}/secrets/{secret}/revoke"))?;
+    visitor.require_recent_authentication(&format!("/admin/apps/{id}/secrets/{secret}/revoke"))?;
     visitor.write(move |tx| secret::revoke(tx, id, secret)).await?;
     Ok(see_other(&format!("/admin/apps/{id}?done=secret-revoked")))
 }
@@ -94,7 +94,7 @@ pub(super) async fn confirm_revoke_all(
 ) -> PageResult<Response> {
     let read = move |db: &store::Reader<'_>| Ok((app::find(db, id)?, grant::count_users(db, id)?));
     let (app, users) = visitor.read(read).await?;
-    visitor.require_recent_password(&format!("/admin/apps/{id}/revoke-all"))?;
+    visitor.require_recent_authentication(&format!("/admin/apps/{id}/revoke-all"))?;
     let page = ConfirmPage {
         frame: visitor.frame("Revoke everyone’s access?", Section::OauthApps),
         name: app.name,
@@ -114,7 +114,7 @@ pub(super) async fn revoke_all(
     PathParams(id): PathParams<AppId>,
     VisitorForm { visitor, .. }: VisitorForm<AdminArea>,
 ) -> PageResult<Response> {
-    visitor.require_recent_password(&format!("/admin/apps/{id}/revoke-all"))?;
+    visitor.require_recent_authentication(&format!("/admin/apps/{id}/revoke-all"))?;
     let revoke = move |tx: &Tx<'_>| {
         let app = app::find(tx, id)?;
         grant::revoke_all_of_app(tx, app.id, "revoked_by_admin")
@@ -129,7 +129,7 @@ pub(super) async fn confirm_disable(
 ) -> PageResult<Response> {
     let read = move |db: &store::Reader<'_>| Ok((app::find(db, id)?, grant::count_users(db, id)?));
     let (app, users) = visitor.read(read).await?;
-    visitor.require_recent_password(&format!("/admin/apps/{id}/disable"))?;
+    visitor.require_recent_authentication(&format!("/admin/apps/{id}/disable"))?;
     let page = ConfirmPage {
         frame: visitor.frame("Disable this app?", Section::OauthApps),
         name: app.name,
@@ -150,7 +150,7 @@ pub(super) async fn disable(
     PathParams(id): PathParams<AppId>,
     VisitorForm { visitor, .. }: VisitorForm<AdminArea>,
 ) -> PageResult<Response> {
-    visitor.require_recent_password(&format!("/admin/apps/{id}/disable"))?;
+    visitor.require_recent_authentication(&format!("/admin/apps/{id}/disable"))?;
     visitor.write(move |tx| app::disable(tx, id)).await?;
     Ok(see_other(&format!("/admin/apps/{id}?done=disabled")))
 }
@@ -159,7 +159,7 @@ pub(super) async fn enable(
     PathParams(id): PathParams<AppId>,
     VisitorForm { visitor, .. }: VisitorForm<AdminArea>,
 ) -> PageResult<Response> {
-    visitor.require_recent_password(&format!("/admin/apps/{id}"))?;
+    visitor.require_recent_authentication(&format!("/admin/apps/{id}"))?;
     visitor.write(move |tx| app::enable(tx, id)).await?;
     Ok(see_other(&format!("/admin/apps/{id}?done=enabled")))
 }

@@ -112,7 +112,7 @@ fn form_page(
 }
 
 pub(super) async fn new(visitor: Admin) -> PageResult<Response> {
-    visitor.require_recent_password("/admin/apps/new")?;
+    visitor.require_recent_authentication("/admin/apps/new")?;
     let nonce = new_nonce(visitor.app());
     form_page(&visitor, AppForm::default(), Faults::default(), nonce, None)
 }
@@ -120,7 +120,7 @@ pub(super) async fn new(visitor: Admin) -> PageResult<Response> {
 pub(super) async fn create(
     VisitorForm { visitor, form }: VisitorForm<AdminArea>,
 ) -> PageResult<Response> {
-    visitor.require_recent_password("/admin/apps/new")?;
+    visitor.require_recent_authentication("/admin/apps/new")?;
     let (app_form, nonce) = (AppForm::from_form(&form), parse_nonce(&form)?);
     let mut faults = Faults::default();
     let scopes = app_form.scopes(&mut faults);
@@ -178,7 +178,7 @@ pub(super) async fn edit(
     PathParams(id): PathParams<AppId>,
 ) -> PageResult<Response> {
     let app = visitor.read(move |db| app::find(db, id)).await?;
-    visitor.require_recent_password(&format!("/admin/apps/{id}/edit"))?;
+    visitor.require_recent_authentication(&format!("/admin/apps/{id}/edit"))?;
     form_page(&visitor, AppForm::from_app(&app), Faults::default(), String::new(), Some(app))
 }
 
@@ -187,7 +187,7 @@ pub(super) async fn save(
     VisitorForm { visitor, form }: VisitorForm<AdminArea>,
 ) -> PageResult<Response> {
     let app = visitor.read(move |db| app::find(db, id)).await?;
-    visitor.require_recent_password(&format!("/admin/apps/{id}/edit"))?;
+    visitor.require_recent_authentication(&format!("/admin/apps/{id}/edit"))?;
     let app_form = AppForm::from_form(&form);
     let mut faults = Faults::default();
     let scopes = app_form.scopes(&mut faults);

@@ -20,6 +20,7 @@ use crate::exports::api::{ExportSource, send};
 use crate::names::{self, Names};
 use crate::paging::{Order, Page};
 use crate::signals::{self, AuditEntry, Publish};
+use crate::web::filters;
 use crate::web::form::Form;
 use crate::web::page::{Frame, Section};
 use crate::web::row_page::ListRequest;
@@ -66,7 +67,11 @@ impl FilterForm {
             subject: text("subject"),
             from: text("from"),
             to: text("to"),
-            date_error: if invalid { "Enter dates as YYYY-MM-DD, such as 2026-09-05." } else { "" },
+            date_error: if invalid {
+                "Choose a date from the calendar, or enter year, month and day, such as 2026-09-05."
+            } else {
+                ""
+            },
         };
         let filter = Filter {
             actor: non_empty(&form.actor),
@@ -149,10 +154,14 @@ enum DetailsView {
 
 impl DetailsView {
     fn new(details: EntryDetails, names: &Names) -> Self {
+        let value = |text: String| {
+            let time = text.parse().map(filters::format_utc);
+            NameLink::from_value(time.unwrap_or(text), names)
+        };
         let view = |field: FieldChange| FieldView {
             name: field.name.trim_end_matches(" id").to_owned(),
-            before: field.before.map(|text| NameLink::from_value(text, names)),
-            after: NameLink::from_value(field.after, names),
+            before: field.before.map(value),
+            after: value(field.after),
         };
         match details {
             EntryDetails::Erased => Self::Erased,

@@ -12,7 +12,7 @@ use kit::Timestamp;
 
 use super::shared::{Admin, show};
 use crate::app::App;
-use crate::doctor::{self, Finding, Verdict};
+use crate::doctor::{self, CheckStatus, Finding};
 use crate::web::page::{Frame, Section};
 use crate::web::visitor::PageResult;
 
@@ -36,11 +36,11 @@ impl FindingView {
     fn new(finding: &Finding) -> Self {
         let (title, advice) = title_and_advice(finding.check);
         let badge = match finding.verdict {
-            Verdict::Passed => ("good", "OK"),
-            Verdict::Warning => ("warn", "Warning"),
-            Verdict::Failed => ("bad", "Failed"),
+            CheckStatus::Passed => ("good", "OK"),
+            CheckStatus::Warning => ("warn", "Warning"),
+            CheckStatus::Failed => ("bad", "Failed"),
         };
-        let passed = finding.verdict == Verdict::Passed;
+        let passed = finding.verdict == CheckStatus::Passed;
         Self { title, badge, text: result_text(finding), advice: if passed { "" } else { advice } }
     }
 }
@@ -92,26 +92,28 @@ fn title_and_advice(check: &str) -> (&'static str, &'static str) {
 fn result_text(finding: &Finding) -> String {
     let summary = match (finding.check, finding.verdict) {
         ("space" | "clock" | "zones" | "backup" | "schema" | "cards", _)
-        | ("webhooks", Verdict::Passed | Verdict::Warning) => return finding.detail.clone(),
-        ("database", Verdict::Passed) => "The database answers and is intact.",
+        | ("webhooks", CheckStatus::Passed | CheckStatus::Warning) => {
+            return finding.detail.clone();
+        }
+        ("database", CheckStatus::Passed) => "The database answers and is intact.",
         ("database", _) => "The database is damaged or does not answer.",
-        ("logs", Verdict::Passed) => "The logs of all clubs are intact.",
+        ("logs", CheckStatus::Passed) => "The logs of all clubs are intact.",
         ("logs", _) => "A log was altered or could not be read.",
-        ("folder", Verdict::Passed) => {
+        ("folder", CheckStatus::Passed) => {
             "The data folder is writable, and only the service can access it."
         }
-        ("folder", Verdict::Warning) => "Other users of the server can read the data folder.",
-        ("folder", Verdict::Failed) => "The data folder is not writable.",
-        ("address", Verdict::Passed) => {
+        ("folder", CheckStatus::Warning) => "Other users of the server can read the data folder.",
+        ("folder", CheckStatus::Failed) => "The data folder is not writable.",
+        ("address", CheckStatus::Passed) => {
             "People reach the service over HTTPS, or it runs only on this machine."
         }
         ("address", _) => "The public address is not set, or does not use HTTPS.",
-        ("mail", Verdict::Passed) => "The mail server accepts our email.",
-        ("mail", Verdict::Warning) => {
+        ("mail", CheckStatus::Passed) => "The mail server accepts our email.",
+        ("mail", CheckStatus::Warning) => {
             "No mail server is set, or the connection to it is not encrypted."
         }
-        ("mail", Verdict::Failed) => "The mail server does not accept our email.",
-        (_, Verdict::Passed) => "The check passed.",
+        ("mail", CheckStatus::Failed) => "The mail server does not accept our email.",
+        (_, CheckStatus::Passed) => "The check passed.",
         _ => "This needs attention.",
     };
     summary.to_owned()
@@ -140,7 +142,7 @@ async fn show_health(visitor: Admin) -> PageResult<Response> {
         None => (now, doctor::run_checks(&app.db, &app.config, now).await),
     };
     let views: Vec<_> = findings.iter().map(FindingView::new).collect();
-    let open = findings.iter().filter(|finding| finding.verdict != Verdict::Passed).count();
+    let open = findings.iter().filter(|finding| finding.verdict != CheckStatus::Passed).count();
     *cached = Some((at, findings));
     drop(cached);
     let frame = visitor.frame("Health", Section::Health);
@@ -156,7 +158,7 @@ mod tests {
     fn details_of_the_server_are_not_shown() {
         let checks = ["database", "logs", "folder", "address", "mail", "something new"];
         for check in checks {
-            for verdict in [Verdict::Passed, Verdict::Warning, Verdict::Failed] {
+            for verdict in [CheckStatus::Passed, CheckStatus::Warning, CheckStatus::Failed] {
                 let detail = "/srv/data postgres://u:hunter2@db/x acc_1".to_owned();
                 let view = FindingView::new(&Finding { check, verdict, detail });
                 assert!(!view.text.contains("hunter2") && !view.text.contains("/srv"), "{check}");

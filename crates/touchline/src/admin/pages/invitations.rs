@@ -81,7 +81,7 @@ impl InviteForm {
             (None, Some(_)) => {
                 return Err(invalid(
                     "/person",
-                    "Choose “Parent of a person on the roster” or “Person on the roster”.",
+                    "Choose “Parent or guardian of a person on the roster” or “Person on the roster”.",
                 ));
             }
             (Some(_), None) => return Err(invalid("/person", "Choose a person on the roster.")),
@@ -115,7 +115,7 @@ async fn form_page(visitor: &Visitor<AdminArea>, form: InviteForm, faults: Fault
 }
 
 async fn show_form(visitor: Visitor<AdminArea>) -> PageResult {
-    visitor.require_recent_password("/admin/members/invite")?;
+    visitor.require_recent_authentication("/admin/members/invite")?;
     let form = InviteForm { role: Role::Member.as_str().to_owned(), ..InviteForm::default() };
     form_page(&visitor, form, Faults::default()).await
 }
@@ -123,7 +123,7 @@ async fn show_form(visitor: Visitor<AdminArea>) -> PageResult {
 /// Creates an invitation and shows its link, once.
 async fn invite(posted: VisitorForm<AdminArea>) -> PageResult {
     let VisitorForm { visitor, form } = posted;
-    visitor.require_recent_password("/admin/members/invite")?;
+    visitor.require_recent_authentication("/admin/members/invite")?;
     let invite_form = InviteForm::from_form(&form);
     let by = visitor.visit.user;
     let created = match invite_form.validate() {
@@ -179,7 +179,7 @@ fn is_form_error(error: &Error) -> bool {
 /// Creates a team's link, which replaces its previous one, and shows it once.
 async fn create_team_link(posted: VisitorForm<AdminArea>) -> PageResult {
     let VisitorForm { visitor, form } = posted;
-    visitor.require_recent_password("/admin/members/invite")?;
+    visitor.require_recent_authentication("/admin/members/invite")?;
     let team: TeamId = form.text("team").parse().map_err(|_| Error::not_found())?;
     let by = visitor.visit.user;
     let create = move |tx: &Tx<'_>| invitation::create_team_link(tx, by, team);

@@ -172,7 +172,7 @@ struct NewPage {
 }
 
 async fn new(visitor: Admin) -> PageResult<Response> {
-    visitor.require_recent_password(&visitor.guest.path_and_query)?;
+    visitor.require_recent_authentication(&visitor.guest.path_and_query)?;
     let form = KeyForm::read_link(&visitor.guest.query()?);
     let nonce = new_nonce(visitor.app());
     show_form(&visitor, form, Faults::default(), nonce, StatusCode::OK).await
@@ -227,7 +227,7 @@ async fn create(VisitorForm { visitor, form }: VisitorForm<AdminArea>) -> PageRe
     if key_form.everything && !is_owner(&visitor) {
         return Err(owner_required().into());
     }
-    visitor.require_recent_password(&key_form.link())?;
+    visitor.require_recent_authentication(&key_form.link())?;
     let new = match key_form.validate(visitor.app().clock.now()) {
         Ok(new) => new,
         Err(faults) => return show_faults(&visitor, key_form, faults, nonce.value).await,
@@ -378,7 +378,7 @@ async fn confirm_revoke(visitor: Admin, PathParams(id): PathParams<KeyId>) -> Pa
     if key.revoked_at.is_some() {
         return Ok(see_other(&format!("/admin/keys/{id}")));
     }
-    visitor.require_recent_password(&format!("/admin/keys/{id}/revoke"))?;
+    visitor.require_recent_authentication(&format!("/admin/keys/{id}/revoke"))?;
     let frame = visitor.frame("Revoke this key?", Section::ApiKeys);
     show(StatusCode::OK, &RevokePage { frame, key, requests, now: visitor.app().clock.now() })
 }
@@ -387,7 +387,7 @@ async fn revoke(
     PathParams(id): PathParams<KeyId>,
     VisitorForm { visitor, .. }: VisitorForm<AdminArea>,
 ) -> PageResult<Response> {
-    visitor.require_recent_password(&format!("/admin/keys/{id}/revoke"))?;
+    visitor.require_recent_authentication(&format!("/admin/keys/{id}/revoke"))?;
     visitor.write(move |tx| api_key::revoke(tx, id)).await?;
     Ok(see_other("/admin/keys?done=revoked"))
 }

@@ -15,8 +15,8 @@ use store::{Reader, Tx};
 
 use crate::accounts::permissions::AdminArea;
 use crate::accounts::user::Role;
-use crate::admin::people::{self, ClubUser, PeopleFilter};
 use crate::admin::removal;
+use crate::admin::users::{self, ClubUser, UserFilter};
 use crate::app::App;
 use crate::error::{Code, Error};
 use crate::ids::UserId;
@@ -64,7 +64,7 @@ struct MembersPage {
     claims: i64,
     adults: i64,
     invitations: i64,
-    filter: PeopleFilter,
+    filter: UserFilter,
     now: Timestamp,
 }
 
@@ -81,7 +81,7 @@ impl MembersPage {
 
 async fn list(visitor: Visitor<AdminArea>) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Asc)?;
-    let filter = PeopleFilter {
+    let filter = UserFilter {
         role: Role::parse(request.form.text("role")),
         two_step: match request.form.text("two_step") {
             "on" => Some(true),
@@ -89,13 +89,13 @@ async fn list(visitor: Visitor<AdminArea>) -> PageResult {
             _ => None,
         },
     };
-    let read = move |db: &Reader<'_>, page: &_| people::page(db, &filter, page);
+    let read = move |db: &Reader<'_>, page: &_| users::page(db, &filter, page);
     let RowPage { rows: people, next } = RowPage::read(&visitor, &request, read).await?;
     let ids = people.iter().map(|one| one.id).collect();
     let read = move |db: &Reader<'_>| {
         let counts =
             (claim::count_open(db)?, confirmations::count(db)?, invitation::count_open(db)?);
-        Ok((people::teams_of(db, ids)?, counts))
+        Ok((users::teams_of(db, ids)?, counts))
     };
     let (teams, (claims, adults, invitations)) = visitor.read(read).await?;
     let frame =
@@ -125,7 +125,7 @@ struct MemberPage {
 impl MemberPage {
     async fn load(visitor: &Visitor<AdminArea>, id: UserId, faults: Faults) -> PageResult<Self> {
         let read = move |db: &Reader<'_>| {
-            Ok((people::find(db, id)?, people::teams_of(db, vec![id])?.remove(&id)))
+            Ok((users::find(db, id)?, users::teams_of(db, vec![id])?.remove(&id)))
         };
         let (user, teams) = visitor.read(read).await?;
         let owner = visitor.visit.role == Some(Role::Owner);
@@ -171,7 +171,7 @@ async fn change_role(
     posted: VisitorForm<AdminArea>,
 ) -> PageResult {
     let VisitorForm { visitor, form } = posted;
-    visitor.require_recent_password(&format!("{MEMBERS}/{id}"))?;
+    visitor.require_recent_authentication(&format!("{MEMBERS}/{id}"))?;
     let by = visitor.visit.user;
     let unknown = || Error::new(Code::ValidationFailed, "Choose a role.").at("/role");
     let role = Role::parse(form.text("role")).ok_or_else(unknown)?;
@@ -193,7 +193,7 @@ async fn start_reset(
 ) -> PageResult {
     let visitor = posted.visitor;
     let page = format!("{MEMBERS}/{id}");
-    visitor.require_recent_password(&page)?;
+    visitor.require_recent_authentication(&page)?;
     let app = visitor.app();
     if !app.direct_mailer.has_server() {
         let detail = "This server does not send email. The operator can set up a mail server with TOUCHLINE_SMTP_URL, or create a link \
@@ -242,7 +242,7 @@ async fn removal_page(
     id: UserId,
     (status, faults): (StatusCode, Faults),
 ) -> PageResult {
-    let user = visitor.read(move |db: &Reader<'_>| people::find(db, id)).await?;
+    let user = visitor.read(move |db: &Reader<'_>| users::find(db, id)).await?;
     let is_self = visitor.visit.user == id;
     let title = format!("Remove {}?", user.name);
     let frame = visitor.frame(title, Section::Members);
@@ -254,14 +254,14 @@ async fn confirm_removal(
     PathParams(id): PathParams<UserId>,
     visitor: Visitor<AdminArea>,
 ) -> PageResult {
-    visitor.require_recent_password(&format!("{MEMBERS}/{id}/remove"))?;
+    visitor.require_recent_authentication(&format!("{MEMBERS}/{id}/remove"))?;
     removal_page(&visitor, id, (StatusCode::OK, Faults::default())).await
 }
 
 /// Removes a member from the club.
 async fn remove(PathParams(id): PathParams<UserId>, posted: VisitorForm<AdminArea>) -> PageResult {
     let visitor = posted.visitor;
-    visitor.require_recent_password(&format!("{MEMBERS}/{id}/remove"))?;
+    visitor.require_recent_authentication(&format!("{MEMBERS}/{id}/remove"))?;
     let by = visitor.visit.user;
     match visitor.write(move |tx: &Tx<'_>| removal::remove(tx, by, id)).await {
         Ok(()) if by == id => Ok(see_other("/account")),

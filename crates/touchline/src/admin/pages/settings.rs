@@ -76,7 +76,7 @@ async fn show(visitor: Visitor<AdminArea>) -> PageResult {
 
 async fn save(posted: VisitorForm<AdminArea>) -> PageResult {
     let VisitorForm { visitor, form } = posted;
-    visitor.require_recent_password(SETTINGS)?;
+    visitor.require_recent_authentication(SETTINGS)?;
     let change = AccountChange {
         name: form.text("name").to_owned(),
         timezone: form.text("timezone").to_owned(),
@@ -111,7 +111,7 @@ async fn require_demo_club(visitor: &Visitor<Ownership>) -> PageResult<()> {
 /// Asks for confirmation.
 async fn confirm_removal(visitor: Visitor<Ownership>) -> PageResult {
     require_demo_club(&visitor).await?;
-    visitor.require_recent_password(DEMO)?;
+    visitor.require_recent_authentication(DEMO)?;
     let frame = visitor.frame("Remove the demo club?", Section::Settings);
     Ok(page::html(StatusCode::OK, &RemoveDemoPage { frame })?)
 }
@@ -119,7 +119,7 @@ async fn confirm_removal(visitor: Visitor<Ownership>) -> PageResult {
 async fn remove_demo(posted: VisitorForm<Ownership>) -> PageResult {
     let visitor = posted.visitor;
     require_demo_club(&visitor).await?;
-    visitor.require_recent_password(DEMO)?;
+    visitor.require_recent_authentication(DEMO)?;
     demo::remove(&visitor.app().db, &visitor.app().config.data).await?;
     Ok(see_other("/account"))
 }

@@ -7,7 +7,7 @@ use utoipa_axum::routes;
 use crate::dues::changing::{self, DueChange, WaiveRequest};
 use crate::dues::charging::{self, DueDiscount, MAX_MEMBERS, NewCharge};
 use crate::dues::due::{self, Category, DueFilter, DueView, LateFee, Status};
-use crate::dues::plan::{MAX_INSTALLMENTS, Part, YEARS};
+use crate::dues::plan::{MAX_INSTALLMENTS, NewInstallment, YEARS};
 use crate::dues::reminders::{self, RemindRequest, ReminderResult};
 use crate::error::Result;
 use crate::ids::{ChargeId, DueId, MemberId, PersonId, TeamId};
@@ -112,7 +112,7 @@ async fn find(
 ) -> Result<Response> {
     let access = caller.team_access();
     caller
-        .one_time_dependent(move |db| {
+        .read_time_dependent_object(move |db| {
             let record = due::find(db, &access, id)?;
             Ok((record.view(db.now()), record.became_overdue_since_update(db.now())))
         })
@@ -250,12 +250,12 @@ fn day(fields: &mut Fields, name: &str) -> Change<Day> {
     }
 }
 
-fn parts(fields: &mut Fields) -> Change<Vec<Part>> {
+fn parts(fields: &mut Fields) -> Change<Vec<NewInstallment>> {
     let parts = fields.objects("installments", MAX_INSTALLMENTS, |fields| {
         let (due_on, amount) = (day(fields, "due_on"), fields.number("amount", 1, MAX_AMOUNT));
         let due_on = fields.required("due_on", due_on);
         let amount = fields.required("amount", amount);
-        Some(Part { due_on: due_on?, amount: amount? })
+        Some(NewInstallment { due_on: due_on?, amount: amount? })
     });
     match parts {
         Change::Set(parts) if parts.is_empty() => {

@@ -51,8 +51,9 @@ async fn list(
 
 /// Record a payment
 ///
-/// An overpayment becomes the payer's credit, which the next charge uses. With the method `credit`, the payment is taken
-/// from the payer's credit. Managers of the team can record any payment; families can only pay from their credit.
+/// An overpayment becomes the payer's credit, which the next charge uses. With the method `credit`, the payment is
+/// taken from the payer's credit. Coaches and managers of the team can record any payment; families can only pay from
+/// their credit.
 #[utoipa::path(post, path = "/dues/{due_id}/payments", operation_id = "dues_payments_create", tag = "Dues",
     params(("due_id" = DueId, Path)),
     request_body(content = NewDuePayment, example = json!({ "amount": 5000, "method": "bank_transfer", "reference": "Statement 12" })),
@@ -84,7 +85,7 @@ async fn find(
 ) -> Result<Response> {
     let access = caller.team_access();
     caller
-        .one(move |db| {
+        .read_object(move |db| {
             due::find(db, &access, due)?;
             paying::find(db, due, id)
         })

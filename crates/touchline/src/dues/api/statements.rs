@@ -39,7 +39,7 @@ async fn team(
 /// Retrieve the statement of a family
 ///
 /// Returns what a person owes and has paid as a payer, in total and line by line. Users who request their own statement
-/// get that of their whole family. Managers of a team see the amounts of their team.
+/// get that of their whole family. Coaches and managers see the amounts of their teams.
 #[utoipa::path(get, path = "/people/{person_id}/statement", operation_id = "dues_statement", tag = "Dues",
     params(("person_id" = PersonId, Path)),
     responses((status = 200, description = "The statement.", body = ObjectResponse<Statement>)),

@@ -9,7 +9,7 @@ use crate::dues::api::charges::{
 };
 use crate::dues::charging::{DueDiscount, NewCharge};
 use crate::dues::due::Category;
-use crate::dues::plan::Part;
+use crate::dues::plan::NewInstallment;
 use crate::error::Error;
 use crate::ids::{MemberId, TeamId};
 use crate::metadata::Metadata;
@@ -226,7 +226,7 @@ impl ChargeForm {
         &self,
         currency: Currency,
         faults: &mut Faults,
-    ) -> (Option<kit::Day>, Option<i64>, Option<Vec<Part>>) {
+    ) -> (Option<kit::Day>, Option<i64>, Option<Vec<NewInstallment>>) {
         if self.split != "equal" && !self.count.is_empty() {
             let detail = "You entered a number of installments but chose another payment plan.";
             faults.add("installment_count", detail);
@@ -255,7 +255,7 @@ impl ChargeForm {
 }
 
 /// Maps errors of the service to the fields of the form.
-pub(super) fn form_errors(error: &Error, new: Option<&[Part]>, currency: &str) -> Faults {
+pub(super) fn form_errors(error: &Error, new: Option<&[NewInstallment]>, currency: &str) -> Faults {
     let mut faults = Faults::default();
     for fault in &error.faults {
         let sum = new.unwrap_or_default().iter().map(|part| part.amount).sum();

@@ -145,7 +145,7 @@ fn load(db: &Reader<'_>, id: DueId) -> Result<PageData> {
     let subject = id.to_string();
     let refunds = payment::find_refunds_by_subject(db, &subject)?;
     let payments = payment::find_by_subject(db, &subject)?.into_iter().map(|payment| {
-        let refundable = paying::Refundable::of_payment(db, &payment)?.total();
+        let refundable = paying::RefundablePayment::of_payment(db, &payment)?.total();
         Ok(PaymentRow::new(&payment, &refunds, refundable > 0))
     });
     Ok(PageData {

@@ -14,7 +14,7 @@ use crate::accounts::rights::TeamAccess;
 use crate::dues::api::charges::{MAX_NOTE_LENGTH, MAX_TITLE_LENGTH};
 use crate::dues::changing::{self, DueChange};
 use crate::dues::due::{self, Category, DueView, Status};
-use crate::dues::plan::Part;
+use crate::dues::plan::NewInstallment;
 use crate::error::{Code, Result};
 use crate::ids::{DueId, PersonId};
 use crate::roster::{guardian, person};
@@ -115,14 +115,19 @@ impl EditForm {
 
     /// The due date of a due with a single installment, or the installments if they were edited. If only the amount was
     /// edited, the service scales them in proportion.
-    fn plan(&self, due: &DueView, faults: &mut Faults) -> (Option<kit::Day>, Option<Vec<Part>>) {
+    fn plan(
+        &self,
+        due: &DueView,
+        faults: &mut Faults,
+    ) -> (Option<kit::Day>, Option<Vec<NewInstallment>>) {
         if due.installments.len() == 1 {
             return (form_fields::day("due_on", &self.due_on, faults), None);
         }
         let parts = form_fields::parts(&self.rows, due.currency, faults);
         let before = due.installments.iter();
-        let before: Vec<_> =
-            before.map(|part| Part { due_on: part.due_on, amount: part.amount }).collect();
+        let before: Vec<_> = before
+            .map(|part| NewInstallment { due_on: part.due_on, amount: part.amount })
+            .collect();
         (None, Some(parts).filter(|parts| *parts != before))
     }
 

@@ -5,7 +5,7 @@ use kit::{AmountFault, Currency, Day, Money};
 
 use crate::dues::api::charges::FULL_PERCENT_BPS;
 use crate::dues::due::LateFee;
-use crate::dues::plan::{MAX_INSTALLMENTS, Part, YEARS};
+use crate::dues::plan::{MAX_INSTALLMENTS, NewInstallment, YEARS};
 use crate::money::MAX_AMOUNT;
 use crate::web::form::{Faults, Form};
 
@@ -66,14 +66,14 @@ fn pad(filled: Vec<Row>) -> Vec<Row> {
 }
 
 /// Parses the filled rows.
-pub(super) fn parts(rows: &[Row], currency: Currency, faults: &mut Faults) -> Vec<Part> {
+pub(super) fn parts(rows: &[Row], currency: Currency, faults: &mut Faults) -> Vec<NewInstallment> {
     let mut parts = Vec::new();
     for row in rows.iter().filter(|row| !row.is_empty()) {
         let mut row_faults = Faults::default();
         let due_on = day("on", &row.on, &mut row_faults);
         let amount = amount("amount", &row.amount, currency, &mut row_faults);
         if let (Some(due_on), Some(amount)) = (due_on, amount) {
-            parts.push(Part { due_on, amount });
+            parts.push(NewInstallment { due_on, amount });
         } else {
             let on = row_faults.at("on");
             let error = if on.is_empty() { row_faults.at("amount") } else { on };
@@ -160,7 +160,10 @@ pub(super) fn day(name: &str, input: &str, faults: &mut Faults) -> Option<Day> {
             let (first, last) = (YEARS.start(), YEARS.end());
             faults.add(name, format!("The year must be from {first} to {last}."));
         }
-        None => faults.add(name, "Enter a date, such as 2026-10-01."),
+        None => faults.add(
+            name,
+            "Choose a date from the calendar, or enter year, month and day, such as 2026-10-01.",
+        ),
     }
     None
 }

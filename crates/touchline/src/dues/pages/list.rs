@@ -33,7 +33,7 @@ const DONE: [(&str, &str); 2] = [
 const STATES: [(&str, &str); 7] = [
     (UNPAID, "Unpaid or partially paid"),
     ("overdue", "Overdue"),
-    ("open", "Nothing paid yet"),
+    ("open", "Open (nothing paid yet)"),
     ("partially_paid", "Partially paid"),
     ("paid", "Paid"),
     ("waived", "Waived"),

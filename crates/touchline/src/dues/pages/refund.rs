@@ -9,7 +9,7 @@ use super::{Treasurer, TreasurerForm, detail_path, form_fields, is_form_error, r
 use crate::accounts::rights::TeamAccess;
 use crate::dues::api::payments::MAX_REASON_LENGTH;
 use crate::dues::due::{self, DueView, Status};
-use crate::dues::paying::{self, NewDueRefund, Refundable};
+use crate::dues::paying::{self, NewDueRefund, RefundablePayment};
 use crate::error::{Code, Error, Result};
 use crate::ids::{DueId, PaymentId};
 use crate::if_match::IfMatch;
@@ -27,7 +27,7 @@ struct PageData {
     due: DueView,
     payment: Payment,
     payer: String,
-    refundable: Refundable,
+    refundable: RefundablePayment,
     /// The preselected refund method, if there is a choice.
     default_method: Option<&'static str>,
 }
@@ -43,7 +43,7 @@ fn load(db: &Reader<'_>, (id, payment): (DueId, PaymentId)) -> Result<PageData> 
     let due = due::load(db, id)?.view(db.now());
     let payment = paying::find(db, id, payment)?;
     let payer = DisplayNames::for_dues(db, std::iter::once(&due))?.person(due.payer_id);
-    let refundable = Refundable::of_payment(db, &payment)?;
+    let refundable = RefundablePayment::of_payment(db, &payment)?;
     let refunds = payment::find_refunds_by_subject(db, &payment.subject)?;
     let method = refund_methods::default_method(std::slice::from_ref(&payment), &refunds);
     Ok(PageData { due, payment, payer, refundable, default_method: method })
@@ -77,9 +77,11 @@ fn consequences(data: &PageData) -> Vec<String> {
     let transfer = match payment.method {
         Method::Credit => "The money stays with the club as the payer’s credit.",
         _ if payment.provider_id.is_some() => {
-            "The money is refunded to the card. This can take a few days. If you choose another method, you pay the refund yourself and Touchline only records it."
+            "The money is refunded to the card. This can take a few days. If you choose another method, your club returns the money itself and Touchline only records the refund."
         }
-        _ => "You pay the refund yourself. Touchline only records it.",
+        _ => {
+            "Your club returns the money itself, for example in cash or by bank transfer. Touchline only records the refund."
+        }
     };
     let mut events = vec![transfer.to_owned()];
     if refundable.unused_credit > 0 {

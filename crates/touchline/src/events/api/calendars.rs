@@ -24,7 +24,7 @@ use crate::web::cursor::Paging;
 use crate::web::fields::{Fields, FromBody};
 use crate::web::path::PathParams;
 use crate::web::precondition;
-use crate::web::query::{FromQuery, NoQuery, Params, Query};
+use crate::web::query::{FromQuery, MAX_IDS, NoQuery, Params, Query};
 use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
@@ -50,7 +50,7 @@ pub fn router() -> Router<App> {
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of feeds per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
         ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
-        ("team_id" = Option<TeamId>, Query, description = "Only feeds of this team."),
+        ("team_id" = Option<Vec<TeamId>>, Query, style = Form, explode = false, description = "Only feeds of these teams, separated by commas; at most 50."),
         ("person_id" = Option<PersonId>, Query, description = "Only feeds of this person.")),
     responses((status = 200, description = "A page of feeds.", body = ListResponse<Feed>)),
     security(("key" = ["events:read"])))]
@@ -100,7 +100,7 @@ async fn find(
     Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
     let access = caller.team_access();
-    caller.one(move |db| feed::find(db, &access, id)).await
+    caller.read_object(move |db| feed::find(db, &access, id)).await
 }
 
 /// Revoke a calendar feed
@@ -183,17 +183,23 @@ impl FromRequestParts<App> for RequestContext {
 impl FromBody for NewFeed {
     fn read(fields: &mut Fields) -> Self {
         fields.require_any(&["team_id", "person_id"], "Set either `team_id` or `person_id`.");
-        Self {
+        let new = Self {
             name: fields.line("name", NAME).apply(None),
             team_id: fields.id("team_id").apply(None),
             person_id: fields.id("person_id").apply(None),
             games_only: fields.flag("games_only").apply_or(false, false),
+        };
+        if new.team_id.is_some() && new.person_id.is_some() {
+            let detail = "Set either `team_id` or `person_id`, not both.";
+            fields.fault("person_id", "mutually_exclusive", detail);
         }
+        new
     }
 }
 
 impl FromQuery for FeedFilter {
     fn read(params: &mut Params) -> Self {
-        Self { team_id: params.id("team_id"), person_id: params.id("person_id") }
+        let team_ids = params.ids("team_id", MAX_IDS);
+        Self { team_ids, person_id: params.id("person_id") }
     }
 }

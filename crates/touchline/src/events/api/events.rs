@@ -80,7 +80,7 @@ async fn create(
 
 /// Retrieve an event
 ///
-/// Returns an event with its duties, RSVP counts and conflicts.
+/// Returns an event with its location, duties and RSVP counts. `warnings` is empty here.
 #[utoipa::path(get, path = "/events/{event_id}", operation_id = "events_get", tag = "Events",
     params(("event_id" = EventId, Path)),
     responses((status = 200, description = "The event.", body = ObjectResponse<EventView>)),
@@ -91,7 +91,7 @@ async fn find(
     Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
     let access = caller.team_access();
-    caller.one(move |db| event::view(db, event::find(db, &access, id)?)).await
+    caller.read_object(move |db| event::view(db, event::find(db, &access, id)?)).await
 }
 
 /// Update an event
@@ -119,8 +119,8 @@ async fn change(
 
 /// Delete an event
 ///
-/// Only possible while the event has no RSVPs; otherwise cancel it. With `apply_to`, cancelled events of the series stay,
-/// and so do events that are over, unless this event is over itself.
+/// Only possible while the event has no RSVPs; otherwise cancel it. With `apply_to`, cancelled events of the series
+/// stay, and so do events that are over, unless this event is over itself.
 #[utoipa::path(delete, path = "/events/{event_id}", operation_id = "events_delete", tag = "Events",
     params(("event_id" = EventId, Path),
         ("apply_to" = Option<ApplyTo>, Query, description = "Which events of the series to delete. Default: `this`.")),
@@ -140,8 +140,8 @@ async fn delete(
 
 /// Cancel an event
 ///
-/// The event stays visible. In a series, `apply_to` selects whether the following events or all events are cancelled too.
-/// Events that are over are skipped, unless this event is over itself.
+/// The event stays visible. In a series, `apply_to` selects whether the following events or all events are cancelled
+/// too. Events that are over are skipped, unless this event is over itself.
 #[utoipa::path(post, path = "/events/{event_id}/cancel", operation_id = "events_cancel", tag = "Events",
     params(("event_id" = EventId, Path)),
     request_body(content = Cancellation, example = json!({ "reason": "Pitch under water", "apply_to": "this" })),

@@ -81,7 +81,7 @@ async fn find(
     Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
     let access = caller.team_access();
-    caller.one(move |db| location::find(db, &access, id)).await
+    caller.read_object(move |db| location::find(db, &access, id)).await
 }
 
 /// Update a location

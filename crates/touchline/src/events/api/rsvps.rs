@@ -69,7 +69,7 @@ async fn find(
     Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
     let access = caller.team_access();
-    caller.one(move |db| rsvp::find(db, &access, event, member)).await
+    caller.read_object(move |db| rsvp::find(db, &access, event, member)).await
 }
 
 /// Record a member's RSVP
@@ -147,8 +147,8 @@ async fn unanswered(
 
 /// Take a duty
 ///
-/// For a member of the team, or a guardian of one. Users can take duties for themselves and their dependents; coaches and
-/// managers for everybody on their team.
+/// Assigns a duty to a person: a member of the team, or a guardian of a member. Users can take duties for themselves
+/// and their dependents; coaches and managers for everybody on their team.
 #[utoipa::path(put, path = "/events/{event_id}/duties/{duty_id}/assignees/{person_id}", operation_id = "duties_assign", tag = "Events",
     params(("event_id" = EventId, Path), ("duty_id" = DutyId, Path), ("person_id" = PersonId, Path)),
     responses((status = 200, description = "The updated event.", body = ObjectResponse<EventView>)),

@@ -26,7 +26,7 @@ use crate::joining::claim::{self, Choice, NewClaim};
 use crate::joining::invitation::{self, AddressCheck, InvitationLink, Relation};
 use crate::joining::pending_invitations;
 use crate::signin::authentication::{self, SignIn};
-use crate::signin::session::{self, Method, Visit};
+use crate::signin::session::{self, Method, SessionLookup};
 use crate::web::form::{Faults, Form};
 use crate::web::page::{self, Frame};
 use crate::web::path::PathParams;
@@ -140,7 +140,7 @@ struct SignedUpPage<'a> {
 struct Accept<'a> {
     frame: Frame,
     step: &'a Step,
-    visit: &'a Visit,
+    visit: &'a SessionLookup,
     /// Why this user cannot accept the invitation, if they cannot.
     refusal: Option<String>,
     /// Whether a mail server is configured.
@@ -162,7 +162,7 @@ struct ChoosePerson<'a> {
     step: &'a Step,
     relation: Relation,
     legend: &'static str,
-    visit: &'a Visit,
+    visit: &'a SessionLookup,
     choices: Vec<Choice>,
     faults: Faults,
 }
@@ -214,7 +214,7 @@ fn sign_up_page(
 async fn accept_page(
     guest: &Guest,
     step: &Step,
-    visit: &Visit,
+    visit: &SessionLookup,
     faults: Faults,
 ) -> Result<Response> {
     let mailed =
@@ -242,7 +242,7 @@ async fn accept_page(
 async fn choose_person_page(
     guest: &Guest,
     step: &Step,
-    (visit, relation): (&Visit, Relation),
+    (visit, relation): (&SessionLookup, Relation),
     faults: Faults,
 ) -> Result<Response> {
     let team = step.invitation.team_id.ok_or_else(invitation::link_expired)?;
@@ -313,7 +313,7 @@ async fn sign_up(PathParams(token): PathParams<String>, posted: GuestForm) -> Pa
 }
 
 /// The session of a user who has signed in completely. Others are redirected to the sign-in page.
-fn require_signed_in(guest: &Guest, step: &Step) -> PageResult<Visit> {
+fn require_signed_in(guest: &Guest, step: &Step) -> PageResult<SessionLookup> {
     match &guest.visit {
         Some(visit) if !visit.pending => Ok(visit.clone()),
         _ => Err(PageError::Redirect(step.sign_in_path())),

@@ -8,7 +8,7 @@ use crate::money::payment::Method;
 pub const MANUAL_METHODS: [(Method, &str); 4] = [
     (Method::Cash, "Cash"),
     (Method::BankTransfer, "Bank transfer"),
-    (Method::Card, "Card (outside this system)"),
+    (Method::Card, "Card (not paid in Touchline)"),
     (Method::Other, "Other"),
 ];
 

@@ -52,21 +52,21 @@ pub(super) async fn authenticate(
 ) -> Result<AuthenticatedClient, ErrorResponse> {
     let credentials = parse_credentials(request)?;
     let invalid_client = || ErrorResponse { challenge: credentials.basic, ..INVALID_CLIENT.into() };
-    let (paces, address) = (&request.app.throttle, request.context.address());
+    let (throttle, address) = (&request.app.throttle, request.context.address());
     let id = credentials.id.clone();
     let find = move |db: &Reader<'_>| app::find_client(db, &id);
     let Some(client) = request.app.db.read_inline(Scope::system("client"), find).await? else {
         // Callers can make up client ids, so all unknown ones share the limit of the IP address.
-        paces.check(UNKNOWN_CLIENTS, address)?;
+        throttle.check(UNKNOWN_CLIENTS, address)?;
         return Err(invalid_client());
     };
     let limit_key = (address, credentials.id.as_str());
-    paces.peek(FAILED_AUTHENTICATIONS, limit_key)?;
+    throttle.peek(FAILED_AUTHENTICATIONS, limit_key)?;
     let account = client.account_id;
     let Some(known) = verify(request, &credentials, client).await? else {
         // Log once, when this failure exhausts the limit.
-        if paces.check(FAILED_AUTHENTICATIONS, limit_key).is_ok()
-            && paces.peek(FAILED_AUTHENTICATIONS, limit_key).is_err()
+        if throttle.check(FAILED_AUTHENTICATIONS, limit_key).is_ok()
+            && throttle.peek(FAILED_AUTHENTICATIONS, limit_key).is_err()
         {
             audit_throttled(request, &credentials, account);
         }
@@ -75,7 +75,7 @@ pub(super) async fn authenticate(
     let quota = request.app.config.oauth_requests;
     let confidential = known.client.kind.is_confidential();
     let quota = if confidential { quota.saturating_mul(CONFIDENTIAL_FACTOR) } else { quota };
-    paces.check(RateLimit::per_minute("oauth tokens", quota), limit_key)?;
+    throttle.check(RateLimit::per_minute("oauth tokens", quota), limit_key)?;
     Ok(known)
 }
 

@@ -19,7 +19,7 @@ use crate::oauth::error::{ErrorCode, OAuthError};
 use crate::oauth::parameters::Parameters;
 use crate::oauth::pending_request::UserSession;
 use crate::oauth::{grant, pending_request};
-use crate::signin::session::{self, Visit};
+use crate::signin::session::{self, SessionLookup};
 use crate::web::throttle::RateLimit;
 use crate::web::visitor::{Guest, PageResult, see_other, url_encode};
 
@@ -125,7 +125,7 @@ impl Authorization {
 
     /// Checks whether the user has already consented. Only confidential clients can skip the consent page, because any
     /// program can claim to be a public client.
-    async fn check_consent(&self, visit: &Visit) -> Result<Consent> {
+    async fn check_consent(&self, visit: &SessionLookup) -> Result<Consent> {
         let AuthorizationRequest { scopes, challenge, prompt } = self.request;
         let can_skip = self.client.kind.is_confidential() && !prompt.consent && !prompt.login;
         let (user, session, app) = (visit.user, visit.session, self.client.id);
@@ -152,7 +152,7 @@ impl Authorization {
     }
 
     /// Redirects to the consent page, through the sign-in page if nobody is signed in.
-    async fn ask_for_consent(self, visit: Option<Visit>) -> Result<Response> {
+    async fn ask_for_consent(self, visit: Option<SessionLookup>) -> Result<Response> {
         let id = self.client.id.to_string();
         self.guest
             .app

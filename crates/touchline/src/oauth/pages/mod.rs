@@ -16,7 +16,7 @@ use crate::accounts::user;
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::ids::AccountId;
-use crate::signin::session::{self, Visit};
+use crate::signin::session::{self, SessionLookup};
 use crate::web::page::{Frame, html};
 use crate::web::visitor::Guest;
 
@@ -50,7 +50,11 @@ fn error_page(
 
 /// Whether the session is within the time limits of the user's role in the app's club, which may not be the club whose
 /// pages are shown. If not, ends the session, so that the user signs in again.
-async fn is_session_valid_in(guest: &Guest, club: AccountId, visit: &Visit) -> Result<bool> {
+async fn is_session_valid_in(
+    guest: &Guest,
+    club: AccountId,
+    visit: &SessionLookup,
+) -> Result<bool> {
     let (user, session) = (visit.user, visit.session);
     let scope = Scope::account(club, user.to_string()).for_request(guest.context.id());
     let role = guest.app.db.read_inline(scope, move |db| user::role_of(db, user)).await?;

@@ -89,8 +89,8 @@ async fn list(
 
 /// Add a member to a team
 ///
-/// Creates a person and adds them to the team, or adds an existing person (`person_id`). If a similar person exists, the
-/// request fails with 409 `conflict` and lists the `candidates`. Send the `person_id` of the right one, or set
+/// Creates a person and adds them to the team, or adds an existing person (`person_id`). If a similar person exists,
+/// the request fails with 409 `conflict` and lists the `candidates`. Send the `person_id` of the right one, or set
 /// `allow_duplicate`.
 #[utoipa::path(post, path = "/teams/{team_id}/roster", operation_id = "roster_add", tag = "Roster",
     params(("team_id" = TeamId, Path, description = "ID of the team.")),
@@ -132,7 +132,7 @@ async fn find(
     caller.require_team(team)?;
     let access = caller.team_access();
     caller
-        .one_audited(
+        .read_object_audited(
             move |db| Ok(redact_member(&access, member::show(db, team, id)?)),
             Member::read_audit_entry,
         )
@@ -246,7 +246,9 @@ async fn find_person(
     Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
     let access = caller.team_access();
-    caller.one_audited(move |db| profile::show(db, &access, id), Profile::read_audit_entry).await
+    caller
+        .read_object_audited(move |db| profile::show(db, &access, id), Profile::read_audit_entry)
+        .await
 }
 
 /// Update a person

@@ -28,8 +28,9 @@ pub(super) fn routes(routes: Routes) -> Routes {
 
 /// Confirm that a person is an adult
 ///
-/// Only for admins. The person is no longer treated as a minor, and counts as the second adult in conversations with
-/// minors. Fails if they are under 18 according to their birth date. The guardians of a former minor get an email.
+/// Only for admins. The person is no longer treated as a minor. If they sign in or have confirmed their email address,
+/// they count as the second adult in conversations with minors. Fails if they are under 18 according to their birth
+/// date. The guardians of a former minor get an email.
 #[utoipa::path(post, path = "/people/{person_id}/confirm_adult", operation_id = "people_confirm_adult", tag = "Roster",
     params(("person_id" = PersonId, Path, description = "ID of the person.")),
     responses((status = 200, description = "The updated person.", body = ObjectResponse<Profile>)),
@@ -74,8 +75,8 @@ async fn mark_minor(
 
 /// Ask a person to confirm their email address
 ///
-/// Sends the person an email with a link. A person who does not sign in counts as the second adult in conversations with
-/// minors only if they have confirmed their address.
+/// Sends the person an email with a link. A person who does not sign in counts as the second adult in conversations
+/// with minors only if they have confirmed their address.
 #[utoipa::path(post, path = "/people/{person_id}/request_email_confirmation", operation_id = "people_request_email_confirmation", tag = "Roster",
     params(("person_id" = PersonId, Path, description = "ID of the person.")),
     responses((status = 200, description = "The person.", body = ObjectResponse<Profile>)),

@@ -5,7 +5,7 @@ use kit::Timestamp;
 use utoipa_axum::routes;
 
 use crate::error::Result;
-use crate::ids::DiscountId;
+use crate::ids::{DiscountId, TeamId};
 use crate::money::MAX_AMOUNT;
 use crate::paging::Order;
 use crate::shop::discount::{self, Discount, DiscountChange, DiscountFilter, NewDiscount, Status};
@@ -40,6 +40,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
         ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
         ("status" = Option<String>, Query, description = "Filter by status: `active` (default), `archived` or `all`."),
         ("code" = Option<String>, Query, description = "Only the discount with this code (case-insensitive)."),
+        ("team_id" = Option<TeamId>, Query, description = "Only codes for products of this team."),
         ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time.")),
     responses((status = 200, description = "A page of discount codes.", body = ListResponse<Discount>)),
     security(("key" = ["orders:write"])))]
@@ -80,7 +81,7 @@ async fn find(
     Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
     caller.require_all_teams()?;
-    caller.one(move |db| discount::find(db, id)).await
+    caller.read_object(move |db| discount::find(db, id)).await
 }
 
 /// Update a discount code
@@ -123,7 +124,7 @@ async fn archive(
 impl FromBody for NewDiscount {
     fn read(fields: &mut Fields) -> Self {
         fields.require_any(&["amount", "percent_bps"], "Send either `amount` or `percent_bps`.");
-        Self {
+        let new = Self {
             code: fields.required_line("code", MAX_CODE_LENGTH),
             amount: fields.number("amount", 1, MAX_AMOUNT).apply(None),
             currency: fields.currency("currency").apply(None),
@@ -134,7 +135,9 @@ impl FromBody for NewDiscount {
             valid_until: fields.timestamp("valid_until").apply(None),
             max_uses: fields.number("max_uses", 1, MAX_USAGE_LIMIT).apply(None),
             max_uses_per_buyer: fields.number("max_uses_per_buyer", 1, MAX_USAGE_LIMIT).apply(None),
-        }
+        };
+        fields.add_faults(new.faults());
+        new
     }
 }
 
@@ -160,6 +163,7 @@ impl FromQuery for DiscountFilter {
         Self {
             status: params.enum_or_all("status", Status::Active),
             code: params.line("code", MAX_CODE_LENGTH),
+            team_id: params.id("team_id"),
             updated_since: params.timestamp("updated_since"),
         }
     }

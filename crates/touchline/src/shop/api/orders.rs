@@ -108,7 +108,7 @@ async fn find(
     Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
     let access = caller.team_access();
-    caller.one(move |db| order::find(db, &access, id)).await
+    caller.read_object(move |db| order::find(db, &access, id)).await
 }
 
 /// Update an order

@@ -57,7 +57,7 @@ impl FormBody {
             let moment = local.and_then(|local| zone.resolve(local));
             moment
                 .map(|moment| moment.to_string())
-                .ok_or_else(|| "Enter a date and time, such as 2026-09-05T18:30.".to_owned())
+                .ok_or_else(|| "Choose a date and time from the calendar, or enter them exactly like this: 2026-09-05T18:30.".to_owned())
         });
     }
 

@@ -111,7 +111,7 @@ async fn rename(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageR
 }
 
 async fn show_email_form(visitor: Visitor<OwnAccount>) -> PageResult {
-    visitor.require_recent_password("/account/email")?;
+    visitor.require_recent_authentication("/account/email")?;
     Ok(email_page(&visitor, "", Faults::default())?)
 }
 
@@ -124,7 +124,7 @@ fn email_page(visitor: &Visitor<OwnAccount>, email: &str, faults: Faults) -> Res
 
 /// With a mail server, the new address takes effect when the user opens the link sent to it; otherwise immediately.
 async fn change_email(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
-    visitor.require_recent_password("/account/email")?;
+    visitor.require_recent_authentication("/account/email")?;
     let (app, guest) = (visitor.app(), &visitor.guest);
     let mail = app.direct_mailer.has_server();
     let changed = match profile::validate_email(form.text("email")) {

@@ -96,7 +96,7 @@ fn throttle_keys(guest: &Guest, factor: Factor, email: &str) -> ThrottleKeys {
 
 /// Undoes the count of a successful attempt against the limit of its IP address.
 fn uncount_attempt(guest: &Guest) {
-    guest.app.throttle.refund(sign_in_limit(&guest.app), guest.context.address());
+    guest.app.throttle.uncount(sign_in_limit(&guest.app), guest.context.address());
 }
 
 /// Writes a failed attempt of an existing user to the audit log. The response does not wait for this, so that timing

@@ -175,7 +175,7 @@ async fn show_removal(
     PathParams(id): PathParams<PasskeyId>,
     visitor: Visitor<OwnAccount>,
 ) -> PageResult {
-    visitor.require_recent_password(&removal_path(id))?;
+    visitor.require_recent_authentication(&removal_path(id))?;
     let name = find_own(&visitor, id).await?.name;
     let is_last = list_own(&visitor).await?.len() == 1;
     let frame = visitor.frame("Remove this passkey?", Section::Passkeys);
@@ -186,7 +186,7 @@ async fn remove(
     PathParams(id): PathParams<PasskeyId>,
     VisitorForm { visitor, .. }: VisitorForm<OwnAccount>,
 ) -> PageResult {
-    visitor.require_recent_password(&removal_path(id))?;
+    visitor.require_recent_authentication(&removal_path(id))?;
     let user = visitor.visit.user;
     let work = move |tx: &Tx<'_>| passkey::remove(tx, user, id).map(|()| id);
     change(&visitor, "passkey.removed", work).await?;
@@ -283,7 +283,7 @@ fn relying_party(app: &App) -> Result<RelyingParty> {
 /// The response for a visitor who must authenticate again first. A script cannot follow a redirect to another page,
 /// so it gets the page's URL as JSON.
 fn reauthentication_response(visitor: &Visitor<OwnAccount>) -> PageResult<Option<Response>> {
-    match visitor.require_recent_password(PAGE) {
+    match visitor.require_recent_authentication(PAGE) {
         Ok(()) => Ok(None),
         Err(PageError::Redirect(next)) => Ok(Some(json_response(&json!({ "next": next })))),
         Err(other) => Err(other),

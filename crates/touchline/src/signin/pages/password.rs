@@ -67,7 +67,7 @@ async fn change(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageR
     let user = current_user(&visitor).await?;
     let has_password = user.password_hash.is_some();
     if !has_password {
-        visitor.require_recent_password("/account/password")?;
+        visitor.require_recent_authentication("/account/password")?;
     }
     let attempt = attempt(guest, Factor::Password, &user.email).await?;
     let wrong_password = || {

@@ -49,7 +49,7 @@ async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
         is_current: session.id == current,
         session,
     };
-    let frame = visitor.frame("Sessions", Section::Sessions).flash(flash(&visitor.guest));
+    let frame = visitor.frame("Signed-in browsers", Section::Sessions).flash(flash(&visitor.guest));
     let sessions = sessions.into_iter().map(row).collect();
     let page = SessionsPage { frame, sessions, now: visitor.app().clock.now() };
     Ok(page::html(StatusCode::OK, &page)?)

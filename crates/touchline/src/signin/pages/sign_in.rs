@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::passwords::Verification;
 use crate::signin::authentication::{self, PasswordProof};
-use crate::signin::session::{self, Method, Session, Visit};
+use crate::signin::session::{self, Method, Session, SessionLookup};
 use crate::signin::throttle::{self, Attempt, Factor};
 use crate::web::page::{self, Frame};
 use crate::web::visitor::{
@@ -183,7 +183,7 @@ async fn submit_code(GuestForm { guest, form }: GuestForm) -> PageResult {
     complete_sign_in(&guest, &user, method).await?;
     if method == Method::RecoveryCode {
         let text = "One of your recovery codes was used to sign in to Touchline.\n\nIf you did not do this, change \
-            your password and sign out all other browsers under “Sessions” in your account.\n";
+            your password and sign out all other browsers under “Signed-in browsers” in your account.\n";
         email_user(&guest.app, &user, "A recovery code was used", text.to_owned());
     }
     Ok(set_session_cookie(see_other(next), &token))
@@ -191,7 +191,7 @@ async fn submit_code(GuestForm { guest, form }: GuestForm) -> PageResult {
 
 /// Counts a wrong code. After too many, ends the pending session, so that the user must enter the password again, and
 /// returns true.
-async fn count_wrong_code(guest: &Guest, visit: &Visit) -> Result<bool> {
+async fn count_wrong_code(guest: &Guest, visit: &SessionLookup) -> Result<bool> {
     let (user, id) = (visit.user, visit.session);
     let key = guest.app.secrets.key("sign-in attempts");
     let count = move |tx: &Tx<'_>| {
@@ -207,7 +207,7 @@ async fn count_wrong_code(guest: &Guest, visit: &Visit) -> Result<bool> {
 /// Completes a pending sign-in; `None` if the code is wrong.
 async fn sign_in_with_code(
     guest: &Guest,
-    visit: &Visit,
+    visit: &SessionLookup,
     attempt: &Attempt,
     code: &str,
 ) -> Result<Option<(Method, Token)>> {

@@ -77,7 +77,7 @@ async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
 }
 
 async fn show_set_up(visitor: Visitor<OwnAccount>) -> PageResult {
-    visitor.require_recent_password(SET_UP)?;
+    visitor.require_recent_authentication(SET_UP)?;
     if needs_email_confirmation(&visitor).await? {
         return Ok(see_other(PAGE));
     }
@@ -137,7 +137,7 @@ fn qr_code_image(text: &str) -> Result<QrCodeImage> {
 }
 
 async fn confirm(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
-    visitor.require_recent_password(SET_UP)?;
+    visitor.require_recent_authentication(SET_UP)?;
     if needs_email_confirmation(&visitor).await? {
         return Ok(see_other(PAGE));
     }
@@ -175,7 +175,7 @@ fn codes_page(
 }
 
 async fn regenerate_codes(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>) -> PageResult {
-    visitor.require_recent_password(PAGE)?;
+    visitor.require_recent_authentication(PAGE)?;
     let id = visitor.visit.user;
     let make = move |tx: &Tx<'_>| {
         if !two_step::is_on(tx, id)? {
@@ -189,13 +189,13 @@ async fn regenerate_codes(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>) 
 }
 
 async fn show_turn_off(visitor: Visitor<OwnAccount>) -> PageResult {
-    visitor.require_recent_password(OFF)?;
+    visitor.require_recent_authentication(OFF)?;
     let frame = visitor.guest.frame("Turn off two-step sign-in?");
     Ok(page::html(StatusCode::OK, &TurnOffPage { frame })?)
 }
 
 async fn turn_off(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>) -> PageResult {
-    visitor.require_recent_password(OFF)?;
+    visitor.require_recent_authentication(OFF)?;
     let user = current_user(&visitor).await?;
     let id = user.id;
     let off = move |tx: &Tx<'_>| two_step::turn_off(tx, id);

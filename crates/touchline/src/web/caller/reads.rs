@@ -44,16 +44,16 @@ impl<N: Permission> Caller<N> {
     }
 
     /// Reads one object. The response is cached until something in the account changes.
-    pub async fn one<T: Serialize + Versioned + Send + 'static>(
+    pub async fn read_object<T: Serialize + Versioned + Send + 'static>(
         self,
         work: impl FnOnce(&Reader<'_>) -> Result<T> + Send + 'static,
     ) -> Result<Response> {
-        self.one_audited(work, |_| None).await
+        self.read_object_audited(work, |_| None).await
     }
 
     /// Reads one object that also changes as time passes, without a new version. If `work` returns `true`, it
     /// may have changed since its version was assigned, and the response is never 304.
-    pub async fn one_time_dependent<T: Serialize + Versioned + Send + 'static>(
+    pub async fn read_time_dependent_object<T: Serialize + Versioned + Send + 'static>(
         self,
         work: impl FnOnce(&Reader<'_>) -> Result<(T, bool)> + Send + 'static,
     ) -> Result<Response> {
@@ -63,7 +63,7 @@ impl<N: Permission> Caller<N> {
 
     /// Reads one object. If `sensitive` finds sensitive data in it, every read is recorded in the audit log
     /// before the response is sent.
-    pub async fn one_audited<T: Serialize + Versioned + Send + 'static>(
+    pub async fn read_object_audited<T: Serialize + Versioned + Send + 'static>(
         self,
         work: impl FnOnce(&Reader<'_>) -> Result<T> + Send + 'static,
         sensitive: impl FnOnce(&T) -> Option<SensitiveRead> + Send,
@@ -79,7 +79,7 @@ impl<N: Permission> Caller<N> {
 
     fn versioned_response(&self, response: CachedResponse, changed: bool) -> Result<Response> {
         let version = response.version.unwrap_or_default();
-        if precondition::none_match(&self.headers, version)? && !changed {
+        if precondition::has_version(&self.headers, version)? && !changed {
             return Ok(reply::not_modified(version));
         }
         Ok(reply::versioned_response(

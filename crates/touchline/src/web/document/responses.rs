@@ -3,9 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{reference, referenced_schema};
+use crate::error::{Code, Error, Fault};
 use crate::webhooks::payload_schema;
 
-/// An error response: status, name of the component, description.
+/// An error response: status, name of the component, description. Its example is in [`problem_example`].
 const ERRORS: &[(&str, &str, &str)] = &[
     (
         "400",
@@ -100,7 +101,10 @@ pub(super) fn add_components(document: &mut Value) {
         let response = json!({
             "description": description,
             "headers": header_references(extra),
-            "content": { "application/problem+json": { "schema": reference("schemas", "Problem") } },
+            "content": { "application/problem+json": {
+                "schema": reference("schemas", "Problem"),
+                "example": problem_example(status),
+            } },
         });
         ((*name).to_owned(), response)
     });
@@ -111,6 +115,35 @@ pub(super) fn add_components(document: &mut Value) {
             "headers": header_references(&["RequestId", "ETag"]) }),
     );
     document["components"]["responses"] = Value::Object(responses);
+}
+
+/// An example of the error response with this status.
+fn problem_example(status: &str) -> Value {
+    let error = match status {
+        "400" => {
+            let detail = "`limit`: Use a number from 1 to 100.";
+            let fault = Fault::of_parameter("limit", "out_of_range", "Use a number from 1 to 100.");
+            Error { faults: vec![fault], ..Error::new(Code::InvalidParameter, detail) }
+        }
+        "401" => Error::new(Code::InvalidCredentials, "This API key does not exist."),
+        "403" => Error::forbidden(),
+        "404" => Error::not_found(),
+        "408" => Error::new(Code::RequestTimeout, "Send the request again."),
+        "409" => {
+            Error::new(Code::Taken, "Another object already has this value.").at("/external_id")
+        }
+        "412" => Error::new(Code::PreconditionFailed, "The object has changed. Read it again."),
+        "413" => Error::new(Code::PayloadTooLarge, "The body can have at most 1 MiB."),
+        "415" => Error::new(Code::UnsupportedMediaType, "Use `Content-Type: application/json`."),
+        "422" => Error::invalid(vec![Fault::new("/name", "required", "This field is required.")]),
+        "429" => Error::new(Code::RateLimited, "Try again in 1 second."),
+        "503" => Error::new(
+            Code::Overloaded,
+            "The database is busy or cannot be reached. Try again later.",
+        ),
+        _ => Error::internal(""),
+    };
+    json!(error.problem("req_01kbm2x5q8f7vr0n3hd9tzc4wy"))
 }
 
 fn header_references(names: &[&str]) -> Value {
@@ -150,10 +183,10 @@ pub(super) fn complete(method: &str, operation: &mut Value, components: &Value) 
 
 /// Whether an operation can respond with this error.
 fn can_fail_with(method: &str, operation: &Value, status: &str) -> bool {
-    let (changes, has_body) = (method != "get", operation.get("requestBody").is_some());
+    let changes = method != "get";
     let text = |field: &str| operation.get(field).map(ToString::to_string).unwrap_or_default();
     match status {
-        "404" => text("parameters").contains("_id\"") || has_body,
+        "404" => text("parameters").contains("_id\""),
         "408" | "409" | "413" | "415" | "422" => changes,
         "412" => text("parameters").contains("IfMatch"),
         _ => true,

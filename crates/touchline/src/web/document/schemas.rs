@@ -190,6 +190,9 @@ const ALTERNATIVES: &[(&str, &[&[&str]])] = &[
     ("BuyerInput", &[&["member_id"], &["person_id"], &["name"]]),
     ("CreateDiscountRequest", &[&["amount", "currency"], &["percent_bps"]]),
     ("ReplayWebhookRequest", &[&["from_sequence"], &["since"]]),
+    ("DueDiscount", &[&["amount"], &["percent_bps"]]),
+    ("AddMemberRequest", &[&["first_name"], &["person_id"]]),
+    ("RosterBatchEntry", &[&["first_name"], &["person_id"]]),
 ];
 
 /// Declares the alternatives of request bodies.
@@ -427,8 +430,10 @@ fn open_response_enums(document: &mut Value, requests: &BTreeSet<String>) {
     for (name, schema) in enums {
         let mut open = json!({ "anyOf": [{ "type": "string", "enum": schema["enum"] }, { "type": "string" }] });
         let about = schema["description"].as_str().unwrap_or_default();
-        let about = format!("{about} More values may be added.");
-        open["description"] = json!(about.trim_start());
+        // The first paragraph says what the enum is, a list explains its values.
+        let (first, values) = about.split_once("\n\n").unwrap_or((about, ""));
+        let first = format!("{first} More values may be added.");
+        open["description"] = json!(format!("{}\n\n{values}", first.trim_start()).trim_end());
         open["examples"] = json!([schema["enum"][0]]);
         schemas.insert(name, open);
     }

@@ -16,11 +16,8 @@ use crate::web::routes::Routes;
 use crate::webhooks::access::{self, Manager};
 use crate::webhooks::actions;
 use crate::webhooks::delivery::{Delivery, Status};
-use crate::webhooks::kinds;
 use crate::webhooks::listing::{self, DeliveryFilter};
-
-/// The maximum length of a notification type or pattern.
-const MAX_KIND_LENGTH: usize = 60;
+use crate::webhooks::notifications::api::read_types;
 
 pub fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list)).with(routes!(find)).with(routes!(redeliver))
@@ -34,16 +31,16 @@ pub(super) fn manager(caller: &Caller<WebhooksManage>) -> Manager {
 
 /// List a webhook's deliveries
 ///
-/// Returns deliveries newest first, each with its last 20 attempts: time, duration, status code and the beginning of the
-/// response. A delivery is created with the first attempt. Deliveries are stored as long as the log: 30 days, unless the
-/// operator configured another time.
+/// Returns deliveries newest first, each with its last 20 attempts: time, duration, status code and the beginning of
+/// the response. A delivery is listed as soon as its first attempt has ended or takes long. Deliveries are stored as
+/// long as the log: 30 days, unless the operator configured another time.
 #[utoipa::path(get, path = "/webhooks/{webhook_id}/deliveries", operation_id = "deliveries_list", tag = "Webhooks",
     params(("webhook_id" = WebhookId, Path, description = "ID of the webhook."),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of deliveries per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
         ("order" = Option<Order>, Query, description = "Sort order. Default: `desc`."),
         ("status" = Option<Status>, Query, description = "Filter by delivery status."),
-        ("type" = Option<String>, Query, description = "Filter by notification type, such as `event.created`, `event.*` or `ping`.")),
+        ("type" = Option<Vec<String>>, Query, style = Form, explode = false, description = "Only these notification types, separated by commas, such as `event.created`, `event.*` or `ping`.")),
     responses((status = 200, description = "A page of deliveries.", body = ListResponse<Delivery>)),
     security(("key" = ["webhooks:write"])))]
 async fn list(
@@ -62,7 +59,7 @@ async fn list(
 
 /// Retrieve a delivery
 ///
-/// Returns a delivery with all its attempts.
+/// Returns a delivery with its last 20 attempts.
 #[utoipa::path(get, path = "/deliveries/{delivery_id}", operation_id = "deliveries_get", tag = "Webhooks",
     params(("delivery_id" = DeliveryId, Path, description = "ID of the delivery.")),
     responses((status = 200, description = "The delivery.", body = ObjectResponse<Delivery>)),
@@ -73,14 +70,17 @@ async fn find(
     Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
     let manager = manager(&caller);
-    caller.bypass_cache().one(move |db| access::find_managed_delivery(db, &manager, id)).await
+    caller
+        .bypass_cache()
+        .read_object(move |db| access::find_managed_delivery(db, &manager, id))
+        .await
 }
 
 /// Redeliver a delivery
 ///
-/// Sends the notification again, whatever the status of the delivery. It is sent immediately and then retried as often as a
-/// new one, with the same `webhook-id`. If an attempt is in flight at that time, it counts as the first one. The webhook
-/// must be enabled.
+/// Sends the notification again, whatever the status of the delivery. It is sent immediately and then retried as often
+/// as a new one, with the same `webhook-id`. If an attempt is in flight at that time, it counts as the first one. The
+/// webhook must be enabled.
 #[utoipa::path(post, path = "/deliveries/{delivery_id}/redeliver", operation_id = "deliveries_redeliver", tag = "Webhooks",
     params(("delivery_id" = DeliveryId, Path, description = "ID of the delivery.")),
     responses((status = 200, description = "The delivery, pending again.", body = ObjectResponse<Delivery>)),
@@ -105,10 +105,6 @@ impl FromQuery for DeliveryFilter {
 
     fn read(params: &mut Params) -> Self {
         let status = params.enum_value("status");
-        let kind = params.line("type", MAX_KIND_LENGTH);
-        if let Some(unknown) = kind.as_deref().filter(|pattern| !kinds::is_known_pattern(pattern)) {
-            params.fault("type", "unknown_event", kinds::unknown_pattern_error(unknown));
-        }
-        Self { status, kind }
+        Self { status, patterns: read_types(params) }
     }
 }

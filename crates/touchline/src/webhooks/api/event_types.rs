@@ -68,10 +68,10 @@ static TYPES: LazyLock<Vec<EventType>> = LazyLock::new(|| {
     (1..).zip(kinds::all_kinds()).map(build).collect()
 });
 
-/// List event types
+/// List notification types
 ///
-/// Returns every notification type that a webhook can receive, with the JSON Schema of its body and an example. `ping` is
-/// sent by a test; all other types are in the account's log.
+/// Returns every notification type that a webhook can receive, with the JSON Schema of its body and an example. `ping`
+/// is sent by a test; all other types are in the account's log.
 #[utoipa::path(get, path = "/event_types", operation_id = "event_types_list", tag = "Webhooks",
     params(
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of types per page. Default: 50."),

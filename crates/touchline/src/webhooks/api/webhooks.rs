@@ -22,6 +22,7 @@ use crate::webhooks::delivery::Delivery;
 use crate::webhooks::edit::{self, CreatedWebhook, EditContext, NewWebhook, WebhookChange};
 use crate::webhooks::listing::{self, WebhookFilter};
 use crate::webhooks::webhook::{Status, Webhook};
+use crate::webhooks::{address, kinds};
 
 const MAX_DESCRIPTION_LENGTH: usize = 500;
 /// The maximum number of notification types of a webhook.
@@ -66,10 +67,11 @@ async fn list(
 
 /// Create a webhook
 ///
-/// The webhook receives notifications from now on, limited to what your credential can read. A type that needs a scope you
-/// do not have is rejected if you name it, and left out of `*`. If the credential loses a scope, the webhook no longer
-/// receives those types; if it is revoked, the webhook is disabled. The response contains the `secret` that signs every
-/// request. It is shown only once: a response that is repeated for an `Idempotency-Key` does not contain it.
+/// The webhook receives notifications from now on, limited to what your credential can read. A type that needs a scope
+/// you do not have is rejected if you name it, and left out of `*`. If the credential loses a scope, the webhook no
+/// longer receives those types; if it is revoked, the webhook is disabled. The response contains the `secret` that
+/// signs every request. It is shown only once: a response that is repeated for an `Idempotency-Key` does not contain
+/// it.
 #[utoipa::path(post, path = "/webhooks", operation_id = "webhooks_create", tag = "Webhooks",
     request_body(content = NewWebhook, example = json!({ "url": "https://hooks.example.org/touchline", "events": ["event.*", "message.posted"], "description": "Our website" })),
     responses((status = 201, description = "The new webhook with its secret.", body = ObjectResponse<CreatedWebhook>)),
@@ -100,7 +102,7 @@ async fn find(
     Query(NoQuery): Query<NoQuery>,
 ) -> Result<Response> {
     let access = caller.team_access();
-    caller.bypass_cache().one(move |db| access::find_visible(db, &access, id)).await
+    caller.bypass_cache().read_object(move |db| access::find_visible(db, &access, id)).await
 }
 
 /// Update a webhook
@@ -143,8 +145,8 @@ async fn delete(
 
 /// Rotate a webhook's secret
 ///
-/// The response contains the new `secret`. It is shown only once: a response that is repeated for an `Idempotency-Key` does
-/// not contain it. For 24 hours every request is signed with both secrets, so that receivers can switch.
+/// The response contains the new `secret`. It is shown only once: a response that is repeated for an `Idempotency-Key`
+/// does not contain it. For 24 hours every request is signed with both secrets, so that receivers can switch.
 #[utoipa::path(post, path = "/webhooks/{webhook_id}/rotate_secret", operation_id = "webhooks_rotate_secret", tag = "Webhooks",
     params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
     responses((status = 200, description = "The webhook with its new secret.", body = ObjectResponse<CreatedWebhook>)),
@@ -190,9 +192,9 @@ async fn test(
 /// Replay notifications
 ///
 /// Sends a part of the log to the webhook again: the notifications that it subscribes to, by sequence number or by
-/// time. Send either `from_sequence` or `since`. Without `to_sequence` or `until` the range ends with the log. Notifications
-/// keep their IDs. Those that were delivered successfully are sent again too, unless `only_missed` is true. The status
-/// is 410 if this part of the log has been deleted, and 409 while another replay is running.
+/// time. Send either `from_sequence` or `since`. Without `to_sequence` or `until` the range ends with the log.
+/// Notifications keep their IDs. Those that were delivered successfully are sent again too, unless `only_missed` is
+/// true. The status is 410 if this part of the log has been deleted, and 409 while another replay is running.
 #[utoipa::path(post, path = "/webhooks/{webhook_id}/replay", operation_id = "webhooks_replay", tag = "Webhooks",
     params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
     request_body(content = NewReplay, example = json!({ "from_sequence": 1, "to_sequence": 100, "only_missed": true })),
@@ -216,8 +218,8 @@ async fn replay(
 
 /// Enable a webhook
 ///
-/// Sends the notifications that the webhook missed while it was disabled, if they are still stored, unless `replay_missed`
-/// is false. The webhook then belongs to your credential and receives only what it can read.
+/// Sends the notifications that the webhook missed while it was disabled, if they are still stored, unless
+/// `replay_missed` is false. The webhook then belongs to your credential and receives only what it can read.
 #[utoipa::path(post, path = "/webhooks/{webhook_id}/enable", operation_id = "webhooks_enable", tag = "Webhooks",
     params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
     request_body(content = EnableRequest, example = json!({ "replay_missed": true })),
@@ -239,7 +241,8 @@ async fn enable(
 
 /// Disable a webhook
 ///
-/// Sends nothing to the webhook until it is enabled again. Missed notifications stay in the log and can be replayed then.
+/// Sends nothing to the webhook until it is enabled again. Notifications that it misses are sent then, unless
+/// `replay_missed` is `false`.
 #[utoipa::path(post, path = "/webhooks/{webhook_id}/disable", operation_id = "webhooks_disable", tag = "Webhooks",
     params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
     responses((status = 200, description = "The disabled webhook.", body = ObjectResponse<Webhook>)),
@@ -349,8 +352,7 @@ impl FromBody for EnableRequest {
 
 impl FromBody for NewWebhook {
     fn read(fields: &mut Fields) -> Self {
-        let url = address(fields);
-        let events = fields.lines("events", MAX_KINDS, MAX_KIND_LENGTH);
+        let (url, events) = (read_url(fields), read_patterns(fields));
         Self {
             url: fields.required("url", url).unwrap_or_default(),
             events: fields.required("events", events).unwrap_or_default(),
@@ -363,8 +365,7 @@ impl FromBody for NewWebhook {
 
 impl FromBody for WebhookChange {
     fn read(fields: &mut Fields) -> Self {
-        let url = address(fields);
-        let events = fields.lines("events", MAX_KINDS, MAX_KIND_LENGTH);
+        let (url, events) = (read_url(fields), read_patterns(fields));
         let ordering = fields.enum_value("ordering");
         Self {
             url: fields.non_null("url", url),
@@ -376,9 +377,31 @@ impl FromBody for WebhookChange {
     }
 }
 
-/// The URL as it was sent. It is validated later, together with the operator's settings.
-fn address(fields: &mut Fields) -> Change<String> {
-    fields.parsed("url", "invalid_url", "`url` must be a string with a URL.")
+/// The URL as it was sent. Whether the operator's settings allow it is checked later.
+fn read_url(fields: &mut Fields) -> Change<String> {
+    let url: Change<String> =
+        fields.parsed("url", "invalid_url", "`url` must be a string with a URL.");
+    let error = if let Change::Set(text) = &url { address::parse(text).err() } else { None };
+    let Some(error) = error else { return url };
+    fields.add_faults(error.faults);
+    Change::Keep
+}
+
+/// Notification types and patterns that exist. Whether the caller can read them is checked later.
+fn read_patterns(fields: &mut Fields) -> Change<Vec<String>> {
+    let patterns = fields.lines("events", MAX_KINDS, MAX_KIND_LENGTH);
+    let Change::Set(all) = &patterns else { return patterns };
+    if all.is_empty() && !fields.is_faulty("events") {
+        let detail = "`events` must contain at least one notification type. Use `*` for all.";
+        fields.fault("events", "required", detail);
+    }
+    for (index, pattern) in all.iter().enumerate() {
+        if !kinds::is_known_pattern(pattern) {
+            let detail = kinds::unknown_pattern_error(pattern);
+            fields.fault(&format!("events/{index}"), "unknown_event", detail);
+        }
+    }
+    patterns
 }
 
 impl FromQuery for WebhookFilter {

@@ -19,7 +19,7 @@ use crate::ids::TeamId;
 use crate::paging::{Order, Page};
 use crate::web::caller::{Caller, WebhooksManage};
 use crate::web::cursor::Paging;
-use crate::web::query::{FromQuery, Params, Query};
+use crate::web::query::{FromQuery, MAX_IDS, Params, Query};
 use crate::web::routes::Routes;
 use crate::web::server::stop_requested;
 use crate::web::stream::{self, HEARTBEAT_INTERVAL, StreamAuth, StreamGuard};
@@ -77,31 +77,34 @@ struct NotificationLog {
 
 impl FromQuery for Filter {
     fn read(params: &mut Params) -> Self {
-        let kind = params.take("type");
-        if kind.as_deref().is_some_and(|pattern| !kinds::is_known_pattern(pattern)) {
-            let detail = "`type` must be a notification type such as team.created, or a group such as team.*.";
-            params.fault("type", "unknown_value", detail);
-        }
+        let kinds = read_types(params);
         // 0 means the same as no `after`: start with the oldest notification that is stored.
         let after = params.number("after", 0, i64::MAX).filter(|after| *after > 0);
-        Self { after, kind, team_id: params.id("team_id") }
+        Self { after, kinds, team_ids: params.ids("team_id", MAX_IDS) }
     }
+}
+
+/// The parameter `type`: notification types, or groups of them.
+pub(in crate::webhooks) fn read_types(params: &mut Params) -> Vec<String> {
+    let detail = "Use notification types such as team.created, or groups such as team.*.";
+    let known = |text: &str| kinds::is_known_pattern(text).then(|| text.to_owned());
+    params.list_of("type", MAX_IDS, ("unknown_value", detail), known)
 }
 
 /// List notifications
 ///
-/// Returns the account's log in ascending order of `sequence`, with exactly the bodies that webhooks receive. You see the
-/// types for which you have the scope, of the teams that you can access. To continue, send as `after` the `next_sequence` of
-/// the previous page, or the `sequence` of the last notification that you have. Old notifications are deleted: then the
-/// status is 410, and the `detail` names the oldest sequence number that is left.
+/// Returns the account's log in ascending order of `sequence`, with exactly the bodies that webhooks receive. You see
+/// the types for which you have the scope, of the teams that you can access. To continue, send as `after` the
+/// `next_sequence` of the previous page, or the `sequence` of the last notification that you have. Old notifications
+/// are deleted: then the status is 410, and the `detail` names the oldest sequence number that is left.
 #[utoipa::path(get, path = "/notifications", operation_id = "notifications_list", tag = "Notifications",
     params(
         ("after" = Option<i64>, Query, minimum = 0, description = "Only notifications after this sequence number. With 0, or by default, from the oldest that is stored."),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of notifications per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
         ("order" = Option<Order>, Query, description = "Sort order by `sequence`. Default: `asc`."),
-        ("type" = Option<String>, Query, description = "Filter by type, such as `team.created`, or `team.*` for all types of a group."),
-        ("team_id" = Option<TeamId>, Query, description = "Only notifications about this team.")),
+        ("type" = Option<Vec<String>>, Query, style = Form, explode = false, description = "Only these types, separated by commas, such as `team.created`, or `team.*` for all types of a group."),
+        ("team_id" = Option<Vec<TeamId>>, Query, style = Form, explode = false, description = "Only notifications about these teams, separated by commas.")),
     responses((status = 200, description = "A page of the log.", body = NotificationLog),
         (status = 410, description = "The requested part of the log has been deleted.", body = crate::error::Problem, content_type = "application/problem+json")),
     security(("key" = ["webhooks:write"])))]
@@ -110,32 +113,31 @@ async fn list(
     Query(paging): Query<Paging<Filter>>,
 ) -> Result<Response> {
     let visibility = EventVisibility::new(caller.credential().scopes, &caller.team_access());
-    if let Some(team) = paging.filter.team_id {
-        caller.require_team(team)?;
-    }
+    caller.require_teams(None, &paging.filter.team_ids)?;
     let read = move |db: &Reader<'_>, filter: &Filter, page: &Page<i64>| {
-        log::page(db, &limit_to_team(visibility, filter), filter, page)
+        log::page(db, &limit_to_teams(visibility, filter), filter, page)
     };
     caller.log_page(paging, read).await
 }
 
-/// Limits a visibility to the team of the filter.
-fn limit_to_team(visibility: EventVisibility, filter: &Filter) -> EventVisibility {
-    visibility.limited_to(filter.team_id.as_ref().map(std::slice::from_ref))
+/// Limits a visibility to the teams of the filter.
+fn limit_to_teams(visibility: EventVisibility, filter: &Filter) -> EventVisibility {
+    visibility.limited_to((!filter.team_ids.is_empty()).then_some(filter.team_ids.as_slice()))
 }
 
 /// Stream notifications
 ///
 /// Sends the log as server-sent events: `id` is the `sequence`, `event` is the type and `data` is the body. The stream
-/// starts with new notifications, or after the sequence number in `Last-Event-ID` (or `after`). A comment is sent every 15
-/// seconds without notifications. The stream ends when the credential is revoked, when the service stops, or when you read
-/// nothing for 20 seconds. To continue, reconnect with `Last-Event-ID`. An account can have 20 streams on each node.
+/// starts with new notifications, or after the sequence number in `Last-Event-ID` (or `after`). A comment is sent every
+/// 15 seconds without notifications. The stream ends when the credential is revoked, when the service stops, or when
+/// you read nothing for 20 seconds. To continue, reconnect with `Last-Event-ID`. An account can have 20 streams on each
+/// node.
 #[utoipa::path(get, path = "/notifications/stream", operation_id = "notifications_stream", tag = "Notifications",
     params(
         ("Last-Event-ID" = Option<i64>, Header, minimum = 0, description = "The `id` of the last event that you have received. Takes precedence over `after`."),
         ("after" = Option<i64>, Query, minimum = 0, description = "Start after this sequence number. With 0, start with the oldest notification that is stored."),
-        ("type" = Option<String>, Query, description = "Filter by type, such as `team.created`, or `team.*` for all types of a group."),
-        ("team_id" = Option<TeamId>, Query, description = "Only notifications about this team.")),
+        ("type" = Option<Vec<String>>, Query, style = Form, explode = false, description = "Only these types, separated by commas, such as `team.created`, or `team.*` for all types of a group."),
+        ("team_id" = Option<Vec<TeamId>>, Query, style = Form, explode = false, description = "Only notifications about these teams, separated by commas.")),
     responses((status = 200, description = "A stream of server-sent events. The `data` of each event is a `WebhookEvent` as JSON, its `id` is the sequence number.", content_type = "text/event-stream", body = String),
         (status = 410, description = "The requested part of the log has been deleted.", body = crate::error::Problem, content_type = "application/problem+json")),
     security(("key" = ["webhooks:write"])))]
@@ -144,9 +146,7 @@ async fn follow(
     pass: StreamAuth<WebhooksManage>,
     Query(StreamQuery { filter, from_oldest }): Query<StreamQuery>,
 ) -> Result<Response> {
-    if let Some(team) = filter.team_id {
-        caller.require_team(team)?;
-    }
+    caller.require_teams(None, &filter.team_ids)?;
     let (app, credential) = (caller.app(), caller.credential());
     // Subscribes before reading the log, so that no notification is missed in between.
     let changes = app.db.change_notifier().listen(credential.account_id);
@@ -159,7 +159,7 @@ async fn follow(
     app.db.read(caller.scope(), move |db| log::check_stored(db, position)).await?;
     let endless = pass.streaming_flag();
     let subscriber = Subscriber {
-        visibility: limit_to_team(
+        visibility: limit_to_teams(
             EventVisibility::new(credential.scopes, &caller.team_access()),
             &filter,
         ),
@@ -255,7 +255,7 @@ impl Subscriber {
     async fn recheck(&mut self) -> Result<()> {
         let (credential, access) = self.pass.authorize().await?;
         self.visibility =
-            limit_to_team(EventVisibility::new(credential.scopes, &access), &self.filter);
+            limit_to_teams(EventVisibility::new(credential.scopes, &access), &self.filter);
         self.may_have_more |= credential.sequence > self.position;
         self.checked_at = Instant::now();
         Ok(())

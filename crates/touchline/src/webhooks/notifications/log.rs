@@ -22,16 +22,18 @@ const MIN_BATCH: usize = 32;
 pub struct Filter {
     /// Only those after this sequence number; `None` for all that are stored.
     pub after: Option<i64>,
-    /// A kind such as `team.created`, or a pattern such as `team.*`.
-    pub kind: Option<String>,
-    pub team_id: Option<TeamId>,
+    /// Kinds such as `team.created`, or patterns such as `team.*`; empty for all.
+    pub kinds: Vec<String>,
+    /// Only those about these teams; empty for all.
+    pub team_ids: Vec<TeamId>,
 }
 
 impl Filter {
     /// Whether a notification matches and the client can see it.
     fn matches(&self, visibility: &EventVisibility, notification: &Notification) -> bool {
         let Notification { kind, body, .. } = notification;
-        self.kind.as_ref().is_none_or(|pattern| kinds::pattern_matches(pattern, kind))
+        let mut patterns = self.kinds.iter();
+        (self.kinds.is_empty() || patterns.any(|pattern| kinds::pattern_matches(pattern, kind)))
             && visibility.can_see(kind, body)
     }
 }

@@ -51,7 +51,7 @@ pub(super) async fn confirm_rotate(
     PathParams(id): PathParams<WebhookId>,
 ) -> PageResult<Response> {
     let webhook = find_webhook(&visitor, id).await?;
-    visitor.require_recent_password(&format!("{}/rotate", webhook_path(&webhook)))?;
+    visitor.require_recent_authentication(&format!("{}/rotate", webhook_path(&webhook)))?;
     let page = ConfirmPage {
         frame: visitor.frame("Rotate the secret?", Section::Webhooks),
         url: display::short_url(&webhook.url),
@@ -74,7 +74,7 @@ pub(super) async fn rotate(
     PostedForm { visitor, form }: PostedForm,
 ) -> PageResult<Response> {
     let webhook = find_webhook(&visitor, id).await?;
-    visitor.require_recent_password(&format!("{}/rotate", webhook_path(&webhook)))?;
+    visitor.require_recent_authentication(&format!("{}/rotate", webhook_path(&webhook)))?;
     let (context, nonce) = (edit_context(&visitor), parse_nonce(&form)?);
     let ttl = visitor.app().config.idempotency_ttl;
     let rotated = visitor.write(move |tx: &Tx<'_>| {
@@ -153,7 +153,7 @@ pub(super) async fn confirm_delete(
     let read =
         move |db: &Reader<'_>| Ok((webhook::find(db, id)?, summary::count_undelivered(db, id)?));
     let (webhook, undelivered) = visitor.read(read).await?;
-    visitor.require_recent_password(&format!("{}/delete", webhook_path(&webhook)))?;
+    visitor.require_recent_authentication(&format!("{}/delete", webhook_path(&webhook)))?;
     let pending = match undelivered.pending {
         0 => "Nothing more will be sent to it.".to_owned(),
         1 => "1 pending delivery will not be sent.".to_owned(),
@@ -182,7 +182,7 @@ pub(super) async fn delete(
     PostedForm { visitor, .. }: PostedForm,
 ) -> PageResult<Response> {
     let webhook = find_webhook(&visitor, id).await?;
-    visitor.require_recent_password(&format!("{}/delete", webhook_path(&webhook)))?;
+    visitor.require_recent_authentication(&format!("{}/delete", webhook_path(&webhook)))?;
     visitor
         .write(move |tx| edit::delete(tx, &Manager::unrestricted(), id, &IfMatch::Absent))
         .await?;

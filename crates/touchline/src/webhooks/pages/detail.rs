@@ -20,7 +20,7 @@ use crate::web::path::PathParams;
 use crate::web::row_page::{ListRequest, RowPage};
 use crate::web::visitor::PageResult;
 use crate::webhooks::delivery::{Delivery, Status as DeliveryStatus};
-use crate::webhooks::summary::{self, Day, DeliverySearch, Search, Undelivered};
+use crate::webhooks::summary::{self, DeliverySearch, Last24Hours, Search, Undelivered};
 use crate::webhooks::webhook::{self, Ordering, Status, Webhook};
 
 /// The messages after an action.
@@ -66,7 +66,7 @@ struct PageData {
     names: Names,
     teams: Vec<String>,
     zone: Zone,
-    day: Day,
+    day: Last24Hours,
     undelivered: Undelivered,
     /// How many notifications it has missed while it was off or failing, and whether there may be more.
     missed: (i64, bool),

@@ -5,7 +5,7 @@ use kit::Timestamp;
 use crate::accounts::rights::SpaceSeparated;
 use crate::webhooks::delivery::{Attempt, Delivery, Status as DeliveryStatus};
 use crate::webhooks::kinds;
-use crate::webhooks::summary::{Day, HOURS, Hour};
+use crate::webhooks::summary::{HOURS, Hour, Last24Hours};
 use crate::webhooks::webhook::{Reason, Status, Webhook};
 
 /// How many kinds are named before the rest is counted.
@@ -106,7 +106,7 @@ pub(super) struct DayChart {
 impl DayChart {
     pub(super) const VIEW_BOX: &'static str = "0 0 192 30";
 
-    pub(super) fn new(day: &Day) -> Self {
+    pub(super) fn new(day: &Last24Hours) -> Self {
         let columns = day.0.iter().zip(0..).map(|(hour, index)| column(hour, index)).collect();
         let (succeeded, failed) = (day.succeeded(), day.failed());
         Self { columns, label: day_summary(day), success_rate: success_rate(succeeded, failed) }
@@ -138,7 +138,7 @@ fn column(hour: &Hour, index: i64) -> Column {
 }
 
 /// The last 24 hours as a sentence.
-fn day_summary(day: &Day) -> String {
+fn day_summary(day: &Last24Hours) -> String {
     let (succeeded, failed) = (day.succeeded(), day.failed());
     if succeeded + failed == 0 {
         return "Nothing was sent in the last 24 hours.".to_owned();
@@ -212,8 +212,10 @@ pub(super) fn error_text(attempt: &Attempt) -> String {
         Some("connection_lost") => "The receiver closed the connection",
         Some("not_http") => "The response is not valid HTTP",
         Some("redirected") => return format!("Status {code}; redirects are not followed"),
-        Some("refused") => return format!("Status {code}"),
-        Some("not_kept") => "The notification is no longer stored, so it cannot be sent",
+        Some("unsuccessful_status") => return format!("Status {code}"),
+        Some("notification_expired") => {
+            "The notification is no longer stored, so it cannot be sent"
+        }
         Some("not_allowed") => {
             "The person or API key that the webhook belongs to can no longer read this notification"
         }
@@ -231,14 +233,14 @@ pub(super) fn is_within_a_minute(next: Timestamp, now: Timestamp) -> bool {
 mod tests {
     use super::*;
 
-    fn day(hours: &[(i64, i64)]) -> Day {
+    fn day(hours: &[(i64, i64)]) -> Last24Hours {
         let at = Timestamp::from_micros(0);
         let hour = |(succeeded, failed): &(i64, i64)| Hour {
             hour: at,
             succeeded: *succeeded,
             failed: *failed,
         };
-        Day(hours.iter().map(hour).collect())
+        Last24Hours(hours.iter().map(hour).collect())
     }
 
     #[test]

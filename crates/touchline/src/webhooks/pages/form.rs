@@ -284,7 +284,7 @@ fn team_options(db: &Reader<'_>, selected: &[TeamId]) -> Result<(Vec<(TeamId, St
 }
 
 pub(super) async fn new(visitor: WebhookAdmin) -> PageResult<Response> {
-    visitor.require_recent_password(&visitor.guest.path_and_query.replace('*', "%2A"))?;
+    visitor.require_recent_authentication(&visitor.guest.path_and_query.replace('*', "%2A"))?;
     let input = FormInput::read(&visitor.guest.query()?);
     let nonce = new_nonce(visitor.app());
     show_form(&visitor, input, Faults::default(), nonce, None).await
@@ -292,7 +292,7 @@ pub(super) async fn new(visitor: WebhookAdmin) -> PageResult<Response> {
 
 pub(super) async fn create(PostedForm { visitor, form }: PostedForm) -> PageResult<Response> {
     let (input, nonce) = (FormInput::read(&form), parse_nonce(&form)?);
-    visitor.require_recent_password(&input.link())?;
+    visitor.require_recent_authentication(&input.link())?;
     let new = match input.validate() {
         Ok(new) => new,
         Err(faults) => return show_form(&visitor, input, faults, nonce.value, None).await,
@@ -374,7 +374,7 @@ pub(super) async fn edit(
     PathParams(id): PathParams<WebhookId>,
 ) -> PageResult<Response> {
     let webhook = visitor.read(move |db| webhook::find(db, id)).await?;
-    visitor.require_recent_password(&format!("{}/edit", webhook_path(&webhook)))?;
+    visitor.require_recent_authentication(&format!("{}/edit", webhook_path(&webhook)))?;
     let input = FormInput::of(&webhook);
     show_form(&visitor, input, Faults::default(), String::new(), Some(webhook)).await
 }
@@ -384,7 +384,7 @@ pub(super) async fn save(
     PostedForm { visitor, form }: PostedForm,
 ) -> PageResult<Response> {
     let before = visitor.read(move |db| webhook::find(db, id)).await?;
-    visitor.require_recent_password(&format!("{}/edit", webhook_path(&before)))?;
+    visitor.require_recent_authentication(&format!("{}/edit", webhook_path(&before)))?;
     let (mut input, current) = (FormInput::read(&form), FormInput::of(&before).fingerprint);
     if input.fingerprint != current {
         input.fingerprint = current;

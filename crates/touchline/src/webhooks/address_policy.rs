@@ -34,12 +34,12 @@ const PRIVATE_V6: [(Ipv6Addr, u8); 4] = [
 
 /// Decides which IP addresses may be connected to.
 #[derive(Debug, Clone, Default)]
-pub struct Guard {
+pub struct AddressPolicy {
     allowed: Vec<IpNet>,
 }
 
-impl Guard {
-    /// A guard that permits these networks as well as public addresses.
+impl AddressPolicy {
+    /// A policy that permits these networks as well as public addresses.
     pub fn new(allowed: Vec<IpNet>) -> Self {
         Self { allowed }
     }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn only_public_addresses_are_permitted() {
-        let guard = Guard::default();
+        let guard = AddressPolicy::default();
         for private in [
             "127.0.0.1",
             "0.0.0.0",
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_operator_can_allow_a_network() {
-        let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()]);
+        let guard = AddressPolicy::new(vec!["127.0.0.0/8".parse().unwrap()]);
         assert!(guard.permits("127.0.0.1".parse().unwrap()));
         assert!(guard.permits("::ffff:127.0.0.1".parse().unwrap()));
         assert!(

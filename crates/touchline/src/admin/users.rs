@@ -42,13 +42,13 @@ const SELECT_USER: &str = "
 
 /// Which users to list.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct PeopleFilter {
+pub struct UserFilter {
     pub role: Option<Role>,
     /// Whether they have two-step sign-in.
     pub two_step: Option<bool>,
 }
 
-impl PeopleFilter {
+impl UserFilter {
     /// Owners without two-step sign-in.
     pub const PASSWORD_ONLY_OWNERS: Self = Self { role: Some(Role::Owner), two_step: Some(false) };
 }
@@ -61,8 +61,8 @@ const FILTER: &str = "
                or exists (select 1 from passkey p where p.user_id = a.user_id)) = :two_step)";
 
 /// A page of users, oldest first.
-pub fn page(db: &Reader<'_>, filter: &PeopleFilter, page: &Page<UserId>) -> Result<Vec<ClubUser>> {
-    let PeopleFilter { role, two_step } = *filter;
+pub fn page(db: &Reader<'_>, filter: &UserFilter, page: &Page<UserId>) -> Result<Vec<ClubUser>> {
+    let UserFilter { role, two_step } = *filter;
     let after = page.after(UserId::MIN, UserId::MAX);
     let text = sql!(SELECT_USER, FILTER, " and a.user_id > :after order by a.user_id limit :limit");
     Ok(db.all(text, bind! { after, role, two_step, limit: page.fetch_limit() })?)
@@ -74,8 +74,8 @@ pub fn find(db: &Reader<'_>, id: UserId) -> Result<ClubUser> {
 }
 
 /// Counts the users that match a filter.
-pub fn count(db: &Reader<'_>, filter: &PeopleFilter) -> Result<i64> {
-    let PeopleFilter { role, two_step } = *filter;
+pub fn count(db: &Reader<'_>, filter: &UserFilter) -> Result<i64> {
+    let UserFilter { role, two_step } = *filter;
     let (count,) = db.one(
         sql!("select count(*) from account_user a where a.account_id = :account", FILTER),
         bind! { role, two_step },

@@ -1,8 +1,8 @@
-//! The cast: a fixture with one user of every role at Harbour, on the rosters of two teams.
+//! A fixture: two teams of the club Harbour, with one user of every role.
 //!
 //! The Hawks: Kim is the coach. Lia is an adult player who signs in herself. Max is a child, and Pat is his
-//! parent. Zoe is a child whose parent is not in the cast. The Otters: Ole is a child; nobody else in the cast
-//! is on this team. Olga is the club's owner, Adam its admin, and Uwe a user of the club who is on no roster.
+//! parent. Zoe is a child whose parent has no user. The Otters: Ole is a child; nobody else of these people is on this
+//! team. Olga is the club's owner, Adam its admin, and Uwe a user of the club who is on no roster.
 
 use serde_json::{Value, json};
 use store::Scope;
@@ -19,9 +19,9 @@ pub struct RosterIds {
     pub person: String,
 }
 
-/// The teams, people and users of the cast.
+/// The teams, people and users of the test club.
 #[derive(Debug, Clone)]
-pub struct Cast {
+pub struct TestClub {
     pub hawks: String,
     pub otters: String,
     pub kim: RosterIds,
@@ -40,8 +40,8 @@ pub struct Cast {
     pub outsider: User,
 }
 
-impl Cast {
-    /// All users of the cast, with the name of their part.
+impl TestClub {
+    /// All users, with the name of their role.
     pub fn users(&self) -> [(&'static str, &User); 6] {
         [
             ("owner", &self.owner),
@@ -55,8 +55,8 @@ impl Cast {
 }
 
 impl World {
-    /// Creates the cast.
-    pub async fn cast(&self) -> Cast {
+    /// Creates the teams, people and users.
+    pub async fn club(&self) -> TestClub {
         let team = async |name: &str| {
             let created = self.owner.post("/teams", json!({ "name": name })).await.created();
             created.id().to_owned()
@@ -77,7 +77,7 @@ impl World {
         let ole = json!({ "first_name": "Ole", "birth_date": "2014-03-03",
             "medical_note": "wasps", "guardians": [oda] });
         let (max, pat) = self.add_child(&hawks, max).await;
-        let cast = Cast {
+        let club = TestClub {
             kim: self.add_member(&hawks, kim).await,
             lia: self.add_member(&hawks, lia).await,
             zoe: self.add_member(&hawks, zoe).await,
@@ -93,13 +93,13 @@ impl World {
             player: self.user(Role::Member, "lia@example.org").await,
             outsider: self.user(Role::Member, "uwe@example.org").await,
         };
-        for child in [&cast.zoe, &cast.ole] {
+        for child in [&club.zoe, &club.ole] {
             self.confirm_guardians(&child.person).await;
         }
-        self.link(&cast.kim.person, cast.coach.id).await;
-        self.link(&cast.pat, cast.parent.id).await;
-        self.link(&cast.lia.person, cast.player.id).await;
-        cast
+        self.link(&club.kim.person, club.coach.id).await;
+        self.link(&club.pat, club.parent.id).await;
+        self.link(&club.lia.person, club.player.id).await;
+        club
     }
 
     /// Adds a member to a team's roster.

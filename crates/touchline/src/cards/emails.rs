@@ -3,9 +3,9 @@
 use kit::Money;
 use store::Tx;
 
-use super::checkout::Checkout;
+use super::checkout::{self, Checkout};
 use super::subject::Subject;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mail::email::enqueue_to_admins;
 use crate::money::payment::{Dispute, Payment, Refund};
 
@@ -37,9 +37,12 @@ fn queue_unmatched_payment(tx: &Tx<'_>, checkout: &Checkout, explanation: &str) 
     enqueue_to_admins(tx, subject, "Unexpected card payment", &text)
 }
 
-/// The number of the order, or the title of the due.
+/// The number of the order, or the title of the due. A late payment belongs to its checkout session only.
 fn title(tx: &Tx<'_>, subject: &str) -> Result<String> {
-    let subject = Subject::parse(subject).ok_or_else(Error::not_found)?;
+    if let Ok(checkout) = subject.parse() {
+        return Ok(checkout::find(tx, checkout)?.title);
+    }
+    let Some(subject) = Subject::parse(subject) else { return Ok(subject.to_owned()) };
     Ok(subject.load_outstanding(tx)?.title)
 }
 

@@ -14,6 +14,8 @@ const MAX_LENGTH: usize = 2048;
 /// The error for a receiver in a network that the operator has not allowed.
 pub const NOT_PUBLIC: &str = "This URL is not public. To allow it, the operator of this server can add its network to the \
     setting TOUCHLINE_WEBHOOK_ALLOW_CIDRS (webhook_allow_cidrs), for example 192.168.1.0/24.";
+/// The error for a URL without encryption.
+const NOT_HTTPS: &str = "The URL must start with https://.";
 /// The ports that public receivers may use.
 const PORTS: [u16; 2] = [443, 8443];
 
@@ -46,6 +48,9 @@ pub fn parse(text: &str) -> Result<Url> {
     if url.fragment().is_some() {
         return Err(invalid("The URL must not contain a fragment (the part after #)."));
     }
+    if !matches!(url.scheme(), "https" | "http") {
+        return Err(invalid(NOT_HTTPS));
+    }
     Ok(url)
 }
 
@@ -64,7 +69,7 @@ pub fn validate(text: &str, guard: &AddressPolicy, home: &BaseUrl) -> Result<Str
         Some(false) => return Err(invalid(NOT_PUBLIC)),
         // In networks that the operator allows, plain HTTP and any port are accepted.
         Some(true) if matches!(url.scheme(), "https" | "http") => {}
-        _ if url.scheme() != "https" => return Err(invalid("The URL must start with https://.")),
+        _ if url.scheme() != "https" => return Err(invalid(NOT_HTTPS)),
         _ if !PORTS.contains(&url.port().unwrap_or(443)) => {
             return Err(invalid("The port must be 443 or 8443."));
         }

@@ -72,7 +72,7 @@ both! {
             let listed = positions(&browser.get(&format!("/admin/audit?action=seasonal&{days}")).await.ok());
             assert_eq!(listed.len(), usize::from(some), "{days}");
         }
-        browser.get("/admin/audit?from=yesterday").await.ok().shows("Enter dates as YYYY-MM-DD");
+        browser.get("/admin/audit?from=yesterday").await.ok().shows("Choose a date from the calendar");
         // A cursor is valid only for the list it came from.
         let first = next_page(&browser.get("/admin/audit?limit=5").await.ok()).unwrap();
         let cursor = first.split("cursor=").nth(1).unwrap();

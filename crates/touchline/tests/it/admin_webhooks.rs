@@ -220,7 +220,7 @@ both! {
         let page = browser.get(&base).await.ok().shows("This webhook is off").shows("status 410").shows("20 minutes ago")
             .shows("<b>2 notifications</b>").shows("Turn on and replay missed");
         assert!(!page.text.contains("data-live") && !page.text.contains("Send test"));
-        browser.get("/admin").await.ok().shows("A webhook was turned off").shows("Failed deliveries").shows(&base);
+        browser.get("/admin").await.ok().shows("A webhook was turned off").shows("Failed webhook deliveries").shows(&base);
         browser.get("/admin/webhooks").await.ok().shows("Turned off").shows("permanently gone");
         assert_eq!(browser.post(&format!("{base}/test"), &[]).await.status, 409);
         browser.get(&format!("{base}/replay")).await.ok().shows("The webhook is off");

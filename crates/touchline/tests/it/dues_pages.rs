@@ -183,7 +183,7 @@ both! {
             (vec![("amount", "")], "Enter an amount"), (vec![("amount", "1,000.00")], "Enter an amount"), (vec![("amount", "10.005")], "at most 2 decimals"),
             (vec![("amount", "100.5"), ("currency", "JPY")], "JPY amounts have no decimals"), (vec![("amount", "99999999999999")], "The amount is too large"),
             (vec![("currency", "XTS")], "three-letter currency code"), (vec![("title", " ")], "Enter a title"), (vec![("title", "\u{1}")], "cannot be displayed"), (vec![("category", "gift")], "Choose a category"),
-            (vec![("due_on", "")], "Enter a date"), (vec![("due_on", "2026-02-30")], "Enter a date"), (vec![("due_on", "1999-12-31")], "The year must be from 2000"),
+            (vec![("due_on", "")], "Choose a date"), (vec![("due_on", "2026-02-30")], "Choose a date"), (vec![("due_on", "1999-12-31")], "The year must be from 2000"),
             (vec![("split", "equal"), ("installment_count", "0")], "from 1 to 60"), (vec![("split", "equal"), ("installment_count", "many")], "from 1 to 60"),
             (vec![("amount", "0.05"), ("split", "equal"), ("installment_count", "6")], "too small for this many installments"), (vec![("split", "rows")], "at least one due date"),
             (part("50", "49.99").to_vec(), "The installments add up to €99.99"), (part("0", "100").to_vec(), "Installment 1: The amount must be more than zero"), (part("100.00", "").to_vec(), "Installment 2: Enter an amount"),
@@ -214,7 +214,7 @@ both! {
         for (fields, message) in [
             (vec![("amount", "-1"), ("method", "cash")], "Enter an amount"), (vec![("amount", "0"), ("method", "cash")], "more than zero"), (vec![("amount", "1"), ("method", "barter")], "Choose a payment method"),
             (vec![("amount", "1"), ("method", "cash"), ("paid_on", "2031-01-01")], "between the year 2000 and today"), (vec![("amount", "1"), ("method", "credit")], "greater than the payer"),
-            (vec![("amount", "1"), ("method", "cash"), ("paid_on", "soon")], "Enter a date"),
+            (vec![("amount", "1"), ("method", "cash"), ("paid_on", "soon")], "Choose a date"),
         ] {
             let page = fill(&mut browser, &pay, &fields).await;
             assert_eq!(page.status, 422, "{fields:?}");
@@ -241,7 +241,7 @@ both! {
 
         let links = page.text.split("href=\"").filter_map(|link| link.split('"').next());
         let refund = links.filter(|link| link.ends_with("/refund")).last().unwrap().to_owned();
-        browser.get(&refund).await.ok().shows("€25.00 of the payment is unused credit and is refunded first").shows("Up to €40.00 is owed again").shows("You pay the refund yourself");
+        browser.get(&refund).await.ok().shows("€25.00 of the payment is unused credit and is refunded first").shows("Up to €40.00 is owed again").shows("Your club returns the money itself");
         for (amount, message) in [("70", "You can refund at most €65.00 of this payment"), ("0", "more than zero"), ("x", "Enter an amount")] {
             let page = fill(&mut browser, &refund, &[("amount", amount)]).await;
             assert_eq!(page.status, 422);
@@ -270,7 +270,7 @@ both! {
         let now = get_due(w, &due).await;
         assert_eq!((&now["title"], &now["category"], &now["balance"], &now["due_on"]), (&json!("Autumn fee"), &json!("fee"), &json!(8000), &json!("2026-11-01")));
         assert_eq!((&now["payer_id"], &now["late_fee"], &now["note"]), (&json!(club.max.person), &Value::Null, &json!("Cash")));
-        for (name, value, message) in [("amount", "0", "more than zero"), ("title", "", "Enter a title"), ("due_on", "x", "Enter a date"), ("payer", club.kim.person.as_str(), "must be the member or one of their guardians"), ("payer", "x", "Choose who pays")] {
+        for (name, value, message) in [("amount", "0", "more than zero"), ("title", "", "Enter a title"), ("due_on", "x", "Choose a date"), ("payer", club.kim.person.as_str(), "must be the member or one of their guardians"), ("payer", "x", "Choose who pays")] {
             let fields: Vec<_> = fields.iter().map(|(known, default)| if *known == name { (name, value) } else { (*known, *default) }).collect();
             let page = fill(&mut browser, &edit, &fields).await;
             assert_eq!(page.status, 422, "{name}");

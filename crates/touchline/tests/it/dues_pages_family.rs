@@ -21,7 +21,7 @@ both! {
         let page = parent.get("/dues").await.ok().shows("You owe €200.00").shows("Next payment: <b>€50.00</b>, due on 1 Oct 2026.").shows("Max").shows("</bdi>, <bdi>Max");
         assert!(!page.text.contains("Somebody else") && !page.text_without_csrf().contains("Zoe") && !page.text.contains("<img src=x"));
         assert!(!page.text.contains("Teams you manage") && !page.text.contains("by card"));
-        parent.get(&path(&max, "")).await.ok().shows("Open balance: €100.00").shows("IBAN &#60;b&#62;12").shows("Follow your club’s payment instructions").shows("No payments yet");
+        parent.get(&path(&max, "")).await.ok().shows("Open balance: €100.00").shows("IBAN &#60;b&#62;12").shows("Pay the way your club asks for").shows("No payments yet");
         for below in ["", "/receipt"] {
             assert_eq!(parent.get(&path(&zoe, below)).await.status, 404, "{below}");
             parent.get(&path(&own, below)).await.ok();

@@ -430,7 +430,7 @@ both! {
         let fields = [("name", "Ana"), ("email", "ana@example.org"), ("password", PASSWORD)];
         let created = ana.post(&format!("{link}/account"), &fields).await;
         sign_in_after(&mut ana, created, "ana@example.org").await.redirects_to(&link);
-        ana.get(&link).await.shows("the parent of a player");
+        ana.get(&link).await.shows("the parent or guardian of a player");
         ana.post(&format!("{link}/accept"), &[]).await.redirects_to("/account?done=joined");
         let user = find_user(w, "ana@example.org").await.unwrap();
         assert_eq!(user.email_verified_at, None, "a link that was copied proves no address");

@@ -195,7 +195,7 @@ both! {
             assert_eq!(&created[field], value, "{field}");
         }
         let page = submit_form(&mut ana, "/admin/store/codes/new", &[("code", "sibling10"), ("kind", "amount"), ("amount", "5"), ("currency", "EUR")]).await;
-        assert_eq!((page.status, field_error(&page, "code").as_str()), (422, "A discount code with this name already exists."));
+        assert_eq!((page.status, field_error(&page, "code").as_str()), (422, "Another active discount already has this code."));
         let page = submit_form(&mut ana, "/admin/store/codes/new", &[("code", "two words"), ("kind", "amount"), ("amount", ""), ("currency", "??"), ("valid_from", "x"), ("max_uses", "0")]).await;
         for field in ["amount", "currency", "valid_from", "max_uses"] {
             assert!(!field_error(&page, field).is_empty(), "{field}");
@@ -238,7 +238,7 @@ both! {
         let page = ana.get(&path).await.ok().shows("€27.00 paid (Cash)").shows("till 2").shows("Mark everything as picked up");
         let (fulfill, nonce) = (format!("{path}/hand-out"), nonce_of(&page));
         let page = ana.post(&fulfill, &[("nonce", &nonce), ("how", "lines"), ("part-0", "4")]).await;
-        assert_eq!((page.status, field_error(&page, "part-0").as_str()), (422, "The quantity is larger than the number of units left to fulfill."));
+        assert_eq!((page.status, field_error(&page, "part-0").as_str()), (422, "This is more than what is left to pick up. Enter a smaller quantity."));
         assert_eq!(ana.post(&fulfill, &[("nonce", &nonce), ("how", "lines"), ("part-0", "")]).await.status, 422);
         for _ in 0..2 {
             ana.post(&fulfill, &[("nonce", &nonce), ("how", "lines"), ("part-0", "1")]).await.redirects_to(&format!("{path}?done=handed"));
@@ -248,7 +248,7 @@ both! {
         assert_eq!(w.owner.get(&order_api_path(&bought, "")).await.ok().data()["status"], "fulfilled");
         // The refund page says first what will happen.
         let refund = format!("{path}/refund");
-        let page = ana.get(&refund).await.ok().shows("What happens next").shows("You can refund up to €27.00").shows("You pay the refund yourself");
+        let page = ana.get(&refund).await.ok().shows("What happens next").shows("You can refund up to €27.00").shows("Your club returns the money itself");
         let nonce = nonce_of(&page);
         for (fields, field) in [(("how", "amount"), "amount"), (("how", "lines"), "part-0")] {
             let form = [("nonce", nonce.as_str()), fields, ("amount", "27.01"), ("part-0", "x"), ("restock", "yes")];

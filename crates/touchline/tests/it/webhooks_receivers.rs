@@ -55,10 +55,10 @@ fn misbehaviors() -> Vec<Misbehavior> {
     vec![
         ("hangs", Vec::new(), AfterResponse::Wait, None, timeout),
         ("yes, then drips", head("200 OK", 99_999), drip(), ok, None),
-        ("no, then drips", head("500 Oh", 99_999), drip(), Some(500), Some("refused")),
+        ("no, then drips", head("500 Oh", 99_999), drip(), Some(500), Some("unsuccessful_status")),
         ("drips its head", b"HTTP/1.1 200 OK\r\nx-slow: ".to_vec(), drip(), None, timeout),
         ("1 GB", head("200 OK", 1 << 30), flood("xxxxxxxx"), ok, None),
-        ("endless pieces", chunked, flood("4\r\nxxxx\r\n"), Some(503), Some("refused")),
+        ("endless pieces", chunked, flood("4\r\nxxxx\r\n"), Some(503), Some("unsuccessful_status")),
         (
             "endless head",
             b"HTTP/1.1 200 OK\r\n".to_vec(),
@@ -75,7 +75,7 @@ fn misbehaviors() -> Vec<Misbehavior> {
             head("500 Oh", 99),
             AfterResponse::Close,
             Some(500),
-            Some("refused"),
+            Some("unsuccessful_status"),
         ),
         ("noise", b"hello there\n".to_vec(), AfterResponse::Close, None, Some("not_http")),
         (

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use store::{Db, Scope, Tx};
 use touchline::accounts::api_key::{self, NewKey};
-use touchline::accounts::rights::Scopes;
+use touchline::accounts::session::{self, Browser, Method, NewSession};
 use touchline::accounts::user::{self, NewUser, Role, User};
 use touchline::demo;
 use touchline::error::Error;
@@ -13,8 +13,8 @@ use touchline::ids::TeamId;
 use touchline::oauth::app::{self, App, Kind, NewApp};
 use touchline::oauth::grant;
 use touchline::oauth::token::{self, TokenLifetimes, TokenPair};
+use touchline::rights::Scopes;
 use touchline::roster::enrollment;
-use touchline::signin::session::{self, Browser, Method, NewSession};
 use touchline::teams::team;
 
 use crate::Result;

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use kit::Day;
 use store::{Db, Scope, Tx};
-use touchline::accounts::rights::TeamAccess;
 use touchline::dues::charging::{self, NewCharge};
 use touchline::dues::due::Category;
 use touchline::dues::paying;
@@ -14,6 +13,7 @@ use touchline::error::Error;
 use touchline::ids::{DueId, TeamId};
 use touchline::metadata::Metadata;
 use touchline::money::payment::{Method, PaymentDetails};
+use touchline::rights::TeamAccess;
 
 use crate::Result;
 use crate::club::Club;

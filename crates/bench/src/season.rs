@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use kit::{Timestamp, text};
 use store::{Db, Scope, Tx, bind};
-use touchline::accounts::rights::TeamAccess;
 use touchline::error::Error;
 use touchline::events::duty::Duties;
 use touchline::events::event::{Event, HomeAway, Kind, Status};
@@ -16,6 +15,7 @@ use touchline::events::location::{self, NewLocation};
 use touchline::events::rsvp::{Answer, Rsvp};
 use touchline::ids::{LocationId, MemberId, TeamId};
 use touchline::metadata::Metadata;
+use touchline::rights::TeamAccess;
 use touchline::roster::membership::{MemberStatus, Membership, Positions, Role};
 use touchline::roster::person::Person;
 use touchline::teams::team::{self, NewTeam, Team};

@@ -6,10 +6,10 @@
 use std::net::SocketAddr;
 
 use store::{Db, Scope, bind};
-use touchline::accounts::rights::TeamAccess;
 use touchline::error::Error;
 use touchline::ids::ProductId;
 use touchline::metadata::Metadata;
+use touchline::rights::TeamAccess;
 use touchline::shop::product::{self, AvailableTo, NewProduct};
 
 use crate::Result;

@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use kit::Timestamp;
 use store::{Scope, bind};
-use touchline::accounts::rights::TeamAccess;
+use touchline::address_policy::AddressPolicy;
 use touchline::config::Config;
 use touchline::error::Error;
 use touchline::ids::{AccountId, NotificationId};
+use touchline::rights::TeamAccess;
 use touchline::secrets::Secrets;
-use touchline::signals::Notification;
-use touchline::webhooks::address_policy::AddressPolicy;
+use touchline::signals::{self, Notification};
+use touchline::web::app::installation_key;
 use touchline::webhooks::edit::{self, EditContext, NewWebhook};
 
 use crate::Result;
@@ -331,17 +332,8 @@ pub(crate) fn localhost_networks() -> Vec<ipnet::IpNet> {
 /// Creates a webhook with all event types for each URL.
 async fn create_webhooks(database: &Database, account: AccountId, urls: &[String]) -> Result<()> {
     let db = database.open()?;
-    let key: store::Result<([u8; 32],)> = db
-        .write(Scope::system("bench"), |tx| {
-            tx.execute(
-                "insert into installation (id, cursor_key, created_at) values (1, :key, :now)
-                 on conflict do nothing /* any account */",
-                bind! { key: tx.rng().bytes::<32>() },
-            )?;
-            tx.one("select cursor_key from installation where id = 1 /* any account */", bind! {})
-        })
-        .await;
-    let (key,) = key.map_err(|error| format!("cannot read the installation's key: {error}"))?;
+    let key = installation_key(&db).await;
+    let key = key.map_err(|error| format!("cannot read the installation's key: {error:?}"))?;
     let context = EditContext {
         guard: AddressPolicy::new(localhost_networks()),
         home: Config::defaults().effective_base_url(),
@@ -369,8 +361,7 @@ async fn create_backlog(database: &Database, account: AccountId, count: usize) -
     let db = database.open()?;
     for done in (0..count).step_by(BATCH_SIZE) {
         let work = move |tx: &store::Tx<'_>| {
-            let (before,): (i64,) =
-                tx.one("select sequence from journal where account_id = :account", bind! {})?;
+            let before = signals::sequence(tx)?;
             let last = count.min(done + BATCH_SIZE);
             let mut sequence = before;
             for number in done..last {
@@ -393,10 +384,11 @@ async fn create_backlog(database: &Database, account: AccountId, count: usize) -
             tx.execute_deferred(
                 "update journal set sequence = :sequence where account_id = :account",
                 bind! { sequence },
-            )
+            )?;
+            Ok(())
         };
         let result = db.write(Scope::account(account, "bench").long_running(), work).await;
-        result.map_err(|error: store::Error| format!("cannot write a backlog: {error}"))?;
+        result.map_err(|error: Error| format!("cannot write a backlog: {error:?}"))?;
     }
     db.close();
     Ok(())

@@ -2,12 +2,12 @@
 
 use kit::secret::TokenKind;
 use store::Scope;
-use touchline::accounts::rights::Scopes;
+use touchline::accounts::session::{self, Method, NewSession};
 use touchline::accounts::user::{self, NewUser, Role, User};
 use touchline::ids::{AccountId, UserId};
 use touchline::oauth::app::{self, App, Kind, NewApp};
 use touchline::oauth::{grant, token};
-use touchline::signin::session::{self, Method, NewSession};
+use touchline::rights::Scopes;
 
 use crate::world::seconds;
 use crate::{Browser, Client, World};

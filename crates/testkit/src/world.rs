@@ -10,13 +10,14 @@ use store::{Db, Scope};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use touchline::accounts::account::{self, NewAccount, Tier};
+use touchline::accounts::account::{self, NewAccount};
 use touchline::accounts::api_key::{self, Key, NewKey};
-use touchline::accounts::rights::Scopes;
-use touchline::app::App;
 use touchline::config::Config;
 use touchline::dispatch::Dispatcher;
 use touchline::ids::AccountId;
+use touchline::rights::Scopes;
+use touchline::tier::Tier;
+use touchline::web::app::App;
 
 use crate::{Client, Engine, TestDatabase};
 

@@ -18,6 +18,7 @@ use lettre::message::Mailbox;
 use kinds::Setting;
 pub use kinds::{
     BaseUrl, DatabaseUrl, LogFilter, Quotas, Schedule, Secret, SmtpUrl, Timeout, read_net,
+    smtp_builder,
 };
 
 /// The declaration of a setting.
@@ -314,7 +315,7 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accounts::account::Tier;
+    use crate::tier::Tier;
 
     fn source(flags: &[(&str, &str)], environment: &[(&str, &str)]) -> Source {
         let map = |pairs: &[(&str, &str)]| {

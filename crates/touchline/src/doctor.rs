@@ -9,8 +9,8 @@ use store::{Db, Dialect, Scope, bind};
 
 use crate::backup;
 use crate::config::{BaseUrl, Config};
-use crate::mailer::smtp::{self, Server};
 use crate::migrations::MIGRATIONS;
+use crate::smtp::server::{self, Server};
 use crate::webhooks::summary;
 
 /// The result of a check.
@@ -44,6 +44,10 @@ pub const MAX_BACKUP_AGE_DAYS: i64 = 7;
 
 /// How long the mail server may take to answer.
 const MAIL_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The time and the findings of the last run, which visitors of the health page share.
+#[derive(Default)]
+pub struct LastDoctorRun(pub tokio::sync::Mutex<Option<(Timestamp, Vec<Finding>)>>);
 
 /// Runs all checks.
 pub async fn run_checks(db: &Db, config: &Config, now: Timestamp) -> Vec<Finding> {
@@ -316,7 +320,7 @@ async fn mail(config: &Config) -> Finding {
         Err(fault) => return finding("mail", CheckStatus::Failed, format!("{fault}.")),
     };
     match server.test_connection(MAIL_TIMEOUT).await {
-        Ok(()) if config.smtp_url.as_ref().is_some_and(smtp::sends_password_unencrypted) => {
+        Ok(()) if config.smtp_url.as_ref().is_some_and(server::sends_password_unencrypted) => {
             let detail = "The mail server is reachable, but the password is sent unencrypted. \
                 Append ?tls=required to smtp_url.";
             finding("mail", CheckStatus::Warning, detail)

@@ -4,6 +4,7 @@
 //! Internal causes are logged with the request id and never sent to the caller.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
@@ -216,7 +217,30 @@ pub struct Error {
     /// The current version of the object, if it isn't the expected one.
     pub version: Option<i64>,
     /// The internal cause, for the log only.
-    pub cause: Option<String>,
+    pub cause: Option<Cause>,
+}
+
+/// The internal cause of an error.
+#[derive(Debug, Clone)]
+pub enum Cause {
+    Text(Box<str>),
+    /// The unique constraint of the database with this name was violated.
+    UniqueViolation(Box<str>),
+}
+
+impl From<String> for Cause {
+    fn from(text: String) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::UniqueViolation(name) => write!(f, "the unique constraint {name} was violated"),
+        }
+    }
 }
 
 impl Error {
@@ -261,7 +285,7 @@ impl Error {
     /// An internal failure; `cause` is logged and not sent to the caller.
     pub fn internal(cause: impl Into<String>) -> Self {
         let detail = "The request could not be completed. If you report this problem, include the request ID.";
-        Self { cause: Some(cause.into()), ..Self::new(Code::InternalError, detail) }
+        Self { cause: Some(Cause::from(cause.into())), ..Self::new(Code::InternalError, detail) }
     }
 
     /// Adds the field that the error is about.
@@ -287,7 +311,7 @@ impl Error {
     fn unavailable(cause: String, seconds: u64) -> Self {
         let detail = "The database is busy or cannot be reached. Try again later.";
         let error = Self::new(Code::Overloaded, detail);
-        Self { cause: Some(cause), ..error }.retry_after(seconds)
+        Self { cause: Some(cause.into()), ..error }.retry_after(seconds)
     }
 }
 
@@ -296,7 +320,7 @@ impl From<store::Error> for Error {
         match error {
             store::Error::RowNotFound => Self::not_found(),
             store::Error::UniqueViolation(constraint) => Self {
-                cause: Some(format!("unique constraint {constraint} violated")),
+                cause: Some(Cause::UniqueViolation(constraint.into())),
                 ..Self::new(Code::Taken, "Another object already has this value.")
             },
             store::Error::ForeignKeyViolation => {
@@ -354,8 +378,10 @@ impl AsUniqueViolation for store::Error {
 
 impl AsUniqueViolation for Error {
     fn violated_constraint(&self) -> Option<&str> {
-        let cause = self.cause.as_deref().filter(|_| self.code == Code::Taken)?;
-        cause.strip_prefix("unique constraint ")?.strip_suffix(" violated")
+        match &self.cause {
+            Some(Cause::UniqueViolation(constraint)) => Some(constraint),
+            _ => None,
+        }
     }
 }
 

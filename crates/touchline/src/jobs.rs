@@ -7,7 +7,6 @@ use store::{Reader, Scope, Tx};
 use tokio::sync::watch;
 
 use crate::accounts::usage;
-use crate::app::App;
 use crate::dues::{late_fee, reminders};
 use crate::error::Result;
 use crate::ids::AccountId;
@@ -15,6 +14,7 @@ use crate::messages::posting;
 use crate::oauth::{code, grant, pending_request, token};
 use crate::shop::cancellation;
 use crate::signin::cleanup;
+use crate::web::app::App;
 use crate::web::idempotency;
 use crate::web::server::stop_requested;
 use crate::webhooks::notifications::retention::{self, Retention};
@@ -72,7 +72,7 @@ async fn dues_loop(app: &App, mut stop: watch::Receiver<bool>) {
 async fn usage_loop(app: &App, mut stop: watch::Receiver<bool>) {
     // `App::finish` writes the counts of the last interval.
     while !stop_requested_within(USAGE_INTERVAL, &mut stop).await {
-        flush_usage(app).await;
+        app.flush_usage().await;
     }
 }
 
@@ -151,21 +151,6 @@ async fn try_delete_old_notifications(app: &App) -> Result<()> {
                     }
                 }
             }
-        }
-    }
-}
-
-/// Writes the usage counters of keys and apps to the database. Counts that cannot be written are kept for the
-/// next run.
-pub async fn flush_usage(app: &App) {
-    for (account, counts) in app.usage.take() {
-        // Outside of the account's queue, so that none of its writes wait for this one.
-        let scope = Scope::account(account, "system").in_own_lane("usage");
-        let to_write = counts.clone();
-        let result = app.db.write(scope, move |tx| usage::write(tx, &to_write)).await;
-        if let Err(error) = result {
-            tracing::warn!(cause = ?error.cause, "could not write the usage counters");
-            app.usage.restore(account, counts);
         }
     }
 }

@@ -1,64 +1,70 @@
 //! Touchline: a service for sports teams.
 //!
-//! The domain modules come first, in reading order: each one uses only those above it. `ARCHITECTURE.md`
-//! describes how the parts fit together.
+//! Each module uses only the modules listed above it: first the vocabulary, then the HTTP layer, then the domain, then
+//! what runs the service. `ARCHITECTURE.md` describes how the parts fit together.
 
+pub mod bounded;
+pub mod ids;
+pub mod error;
+pub mod hook;
+pub mod metadata;
+pub mod paging;
+pub mod if_match;
+pub mod violations;
+pub mod names;
+pub mod secrets;
+pub mod passwords;
+pub mod migrations;
+pub mod tier;
+pub mod rights;
+pub mod notification_kinds;
+pub mod signals;
+mod resource;
+pub mod config;
+pub mod address_policy;
+mod outbound;
+pub mod card_provider;
+pub mod smtp;
+pub mod unsubscribe_key;
 pub mod accounts;
-pub mod signin;
+pub mod web;
+pub mod me;
 pub mod teams;
 pub mod roster;
 pub mod events;
 pub mod mail;
+pub mod mailer;
 pub mod messages;
 pub mod money;
 pub mod shop;
 pub mod dues;
+pub mod cards;
 pub mod exports;
-pub mod privacy;
+pub mod signin;
 pub mod joining;
 pub mod oauth;
 pub mod webhooks;
-pub mod admin;
-
-pub mod app;
-pub mod backup;
-pub mod bounded;
-pub mod cards;
-pub mod cli;
-pub mod config;
-pub mod demo;
 pub mod dispatch;
+pub mod privacy;
+pub mod backup;
 pub mod doctor;
-mod outbound;
-pub mod error;
-pub mod if_match;
-pub mod ids;
+pub mod admin;
+pub mod demo;
 pub mod jobs;
-pub mod metadata;
-pub mod migrations;
-pub mod names;
-pub mod paging;
-pub mod passwords;
-pub mod mailer;
 pub mod reactions;
-pub mod redaction;
-pub mod secrets;
-pub mod signals;
-pub mod violations;
-mod resource;
-pub mod web;
+pub mod cli;
 
 use axum::Router;
 use axum::response::Response;
 
-use crate::app::App;
 use crate::error::{Code, Error, Result};
+use crate::web::app::App;
 use crate::web::routes::Routes;
 use crate::web::{assets, docs, health};
 
 /// The API's routes with their OpenAPI descriptions. Every module adds its own.
 fn api() -> Routes {
-    let routes = accounts::api::routes(Routes::new());
+    let routes = me::routes(Routes::new());
     let routes = teams::api::routes(routes);
     let routes = roster::api::routes(routes);
     let routes = events::api::routes(routes);
@@ -100,6 +106,7 @@ pub fn service(app: App) -> Router {
         .merge(shop::pages::router())
         .merge(webhooks::pages::router())
         .merge(admin::pages::router())
+        .merge(demo::pages::router())
         .merge(signin::pages::router())
         .merge(oauth::api::router())
         .merge(oauth::pages::router())

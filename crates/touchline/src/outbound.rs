@@ -19,7 +19,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tower::Service;
 
-use crate::webhooks::address_policy::AddressPolicy;
+use crate::address_policy::AddressPolicy;
 
 /// Why a connection could not be made: the class of the error, such as `dns_failed`.
 #[derive(Debug)]

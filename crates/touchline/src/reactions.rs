@@ -1,22 +1,46 @@
 //! What a change in one module makes another module do, in the same transaction.
 //!
-//! A module may only depend on modules above it. If a change must have an effect in a module below, the call is here:
-//! for example, a place at an event becomes free when a member leaves.
+//! A module may only use modules below it. If a change must have an effect in a module above, it calls a hook, and the
+//! function is registered here: for example, a place at an event becomes free when a member leaves.
 
 use store::{Tx, bind};
 
+use crate::accounts::account;
 use crate::dues::due;
 use crate::error::Result;
 use crate::events::{event, rsvp, volunteers};
-use crate::ids::{MemberId, PersonId, TeamId, UserId};
+use crate::ids::{MemberId, TeamId};
 use crate::mail::guardian_notice;
 use crate::messages::message;
-use crate::oauth::grant;
-use crate::roster::person::Person;
-use crate::roster::safeguarding::{self, ProtectionChange};
+use crate::oauth::{grant, token};
+use crate::roster::{access, person, safeguarding};
+use crate::signals;
+use crate::signin::authentication;
+use crate::teams::team;
+use crate::web::admission;
+use crate::webhooks::notifications::retention;
+
+/// Registers all reactions and the functions that authentication needs. Every process does this before it opens the
+/// database.
+pub fn register() {
+    signals::ON_PUBLISHED.register(on_published);
+    account::ON_DELETED.register(retention::delete_all_deliveries);
+    // A message shows the name of its author.
+    person::ON_RENAMED.register(message::bump_versions_of_author);
+    safeguarding::ON_PROTECTION_CHANGED.register(guardian_notice::send);
+    safeguarding::ON_ADDRESS_REPLACED.register(guardian_notice::send_to_replaced_address);
+    team::ON_BECAME_ADULT.register(safeguarding::record_adult_team);
+    // Apps may no longer act for the user.
+    authentication::ON_PASSWORD_CHANGED
+        .register(|tx, user| grant::revoke_all_of_user(tx, user, "password_changed").map(drop));
+    admission::AUTHENTICATE_TOKEN.register(token::authenticate);
+    admission::RECORD_TOKEN_USE.register(token::record_use);
+    admission::IS_GRANT_ACTIVE.register(grant::is_active);
+    admission::LOAD_ROSTER_ACCESS.register(access::for_user);
+}
 
 /// Runs the reactions to a published notification of this kind about these subjects.
-pub fn on_published(tx: &Tx<'_>, kind: &str, subjects: impl Iterator<Item = String>) -> Result<()> {
+fn on_published(tx: &Tx<'_>, kind: &str, subjects: &mut dyn Iterator<Item = String>) -> Result<()> {
     match kind {
         "roster.member_added" | "roster.member_updated" | "roster.member_removed" => {
             subjects.filter_map(|id| id.parse().ok()).try_for_each(|id| on_roster_change(tx, id))
@@ -26,31 +50,6 @@ pub fn on_published(tx: &Tx<'_>, kind: &str, subjects: impl Iterator<Item = Stri
             .try_for_each(|id| due::update_time_zone(tx, id)),
         _ => Ok(()),
     }
-}
-
-/// Reacts to a person's new name: their messages show it.
-pub fn on_person_renamed(tx: &Tx<'_>, person: PersonId) -> Result<()> {
-    message::bump_versions_of_author(tx, person)
-}
-
-/// Reacts to a change of a minor's protection: the guardians are notified.
-pub fn on_protection_changed(tx: &Tx<'_>, id: PersonId, change: &ProtectionChange) -> Result<()> {
-    guardian_notice::send(tx, id, change)
-}
-
-/// Reacts to a new address of a confirmed adult that somebody else entered: the old address gets an email.
-pub fn on_address_replaced(tx: &Tx<'_>, before: &Person) -> Result<()> {
-    guardian_notice::send_to_replaced_address(tx, before)
-}
-
-/// Reacts to a new age group: when a team becomes an adult team, the guardians of its minors are notified.
-pub fn on_team_became_adult(tx: &Tx<'_>, team: TeamId) -> Result<()> {
-    safeguarding::record_adult_team(tx, team)
-}
-
-/// Reacts to a new password: the grants that allow apps to act for the user are revoked.
-pub fn on_password_changed(tx: &Tx<'_>, user: UserId) -> Result<()> {
-    grant::revoke_all_of_user(tx, user, "password_changed").map(drop)
 }
 
 /// Reacts to a roster change. Events store how many members are invited, and a member who leaves frees their place at

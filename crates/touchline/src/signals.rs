@@ -14,9 +14,15 @@ use sha2::{Digest, Sha256};
 use store::{Reader, Tx, bind, record, row, sql};
 
 use crate::error::{Error, Result};
+use crate::hook::Hook;
 use crate::ids::{AccountId, NotificationId};
-use crate::reactions;
-use crate::webhooks::kinds;
+use crate::notification_kinds;
+
+/// Runs the reactions of other modules to a notification of a kind about these subjects.
+pub static ON_PUBLISHED: Hook<PublishedHook> = Hook::new("signals::ON_PUBLISHED");
+
+/// Gets the kind of the notifications and the ids of their subjects.
+pub type PublishedHook = fn(&Tx<'_>, &str, &mut dyn Iterator<Item = String>) -> Result<()>;
 
 /// Something that a notification can be about.
 pub trait Subject: Serialize {
@@ -75,8 +81,8 @@ impl Publish for Tx<'_> {
         let entries: Vec<_> = rows.iter().map(|(_, entry)| entry.bind()).collect();
         self.execute_deferred_all(AuditEntry::INSERT, &entries)?;
         journal.close(self)?;
-        let subjects = objects.iter().map(|(_, object)| object.subject());
-        reactions::on_published(self, kind, subjects)
+        let mut subjects = objects.iter().map(|(_, object)| object.subject());
+        ON_PUBLISHED.get()?(self, kind, &mut subjects)
     }
 
     fn audit(&self, action: &'static str, subject: &str, details: &Value) -> Result<()> {
@@ -113,7 +119,10 @@ fn build_rows<T: Subject>(
     kind: &'static str,
     content: &Data<'_, T>,
 ) -> Result<(Notification, AuditEntry)> {
-    debug_assert!(kinds::find(kind).is_some(), "{kind} is not in the table of notification kinds");
+    debug_assert!(
+        notification_kinds::find(kind).is_some(),
+        "{kind} is not in the table of notification kinds"
+    );
     let data = serde_json::value::to_raw_value(content).map_err(serialization_error)?;
     journal.sequence += 1;
     let body = Body {
@@ -336,6 +345,24 @@ pub fn verify(db: &Reader<'_>) -> Result<Option<String>> {
 
 /// How many notifications are deleted in one step.
 const PRUNE_BATCH: i64 = 500;
+
+/// Replaces the body of a notification, to remove personal data.
+pub fn replace_body(tx: &Tx<'_>, sequence: i64, body: &str) -> Result<()> {
+    tx.execute(
+        "update notification set body = :body where account_id = :account and sequence = :sequence",
+        bind! { sequence, body },
+    )?;
+    Ok(())
+}
+
+/// Erases the details of an audit entry, to remove personal data.
+pub fn erase_details(tx: &Tx<'_>, position: i64) -> Result<()> {
+    tx.execute(
+        "update audit_entry set details = null where account_id = :account and position = :position",
+        bind! { position },
+    )?;
+    Ok(())
+}
 
 /// Deletes the oldest notifications of the account, a few at a time, and returns how many. Deletes what is older than
 /// `before` and has a sequence number below `needed`, and everything older than `hard_limit`. The newest notification

@@ -1,35 +1,19 @@
 //! The account: a club or league, with its tier.
 
-use kit::{Timestamp, Zone, string_enum, text};
+use kit::{Timestamp, Zone, text};
 use serde::Serialize;
-use store::{Reader, Tx, bind, enum_column, record, sql};
+use store::{Reader, Tx, bind, record, sql};
 use utoipa::ToSchema;
 
 use crate::error::{Code, Error, Fault, Result};
+use crate::hook::Hook;
 use crate::ids::AccountId;
 use crate::resource::impl_resource;
 use crate::signals::{self, Publish, Subject};
+use crate::tier::Tier;
 
-string_enum! {
-    /// The plan of an account. It determines the rate limit.
-    pub enum Tier {
-        Free = "free",
-        Club = "club",
-        League = "league",
-    }
-}
-enum_column!(Tier);
-
-impl Tier {
-    /// The label shown on pages.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Free => "Free",
-            Self::Club => "Club",
-            Self::League => "League",
-        }
-    }
-}
+/// Runs when the account is deleted, for tables without a foreign key.
+pub static ON_DELETED: Hook<fn(&Tx<'_>) -> Result<()>> = Hook::new("account::ON_DELETED");
 
 record! {
     /// A club or league.
@@ -167,12 +151,11 @@ pub fn set_tier(tx: &Tx<'_>, tier: Tier) -> Result<Account> {
     Ok(account)
 }
 
-/// Deletes the account and everything that belongs to it. Foreign keys cascade from `account` to every
-/// tenant table except `delivery`, which has no foreign key and is deleted explicitly.
+/// Deletes the account and everything that belongs to it. Foreign keys cascade from `account` to every tenant table
+/// except `delivery`, which has no foreign key and is deleted by the hook.
 pub fn delete(tx: &Tx<'_>) -> Result<()> {
     if tx.execute("delete from account where id = :account", bind! {})? == 0 {
         return Err(Error::not_found());
     }
-    tx.execute("delete from delivery where account_id = :account", bind! {})?;
-    Ok(())
+    ON_DELETED.get()?(tx)
 }

@@ -9,13 +9,13 @@ use kit::{Timestamp, string_enum, text};
 use serde::Serialize;
 use store::{Reader, Tx, bind, record, row, sql};
 
-use super::account::Tier;
-use super::rights::{Scopes, SpaceSeparated};
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{AccountId, KeyId, TeamId};
 use crate::paging::{Order, Page};
 use crate::resource::impl_resource;
+use crate::rights::{Scopes, SpaceSeparated};
 use crate::signals::Publish;
+use crate::tier::Tier;
 
 record! {
     /// An API key, without its secret value, which is not stored.

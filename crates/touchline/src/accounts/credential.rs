@@ -1,10 +1,10 @@
 //! The credential of a request: who holds it and what it gives access to.
 
-use super::account::Tier;
 use super::api_key;
-use super::rights::{Scopes, SpaceSeparated, TeamAccess};
 use super::user::Role;
 use crate::ids::{AccountId, AppId, GrantId, KeyId, TeamId, UserId};
+use crate::rights::{Scopes, SpaceSeparated, TeamAccess};
+use crate::tier::Tier;
 use kit::Timestamp;
 use store::Scope;
 

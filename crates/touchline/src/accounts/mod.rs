@@ -4,12 +4,13 @@
 //! An API key acts for its account within its scopes; only its hash is stored.
 
 pub mod account;
-pub mod api;
 pub mod api_key;
 pub mod roles;
 pub mod credential;
 pub mod profile;
 pub mod permissions;
-pub mod rights;
 pub mod usage;
+pub mod roster_access;
+pub mod scope_text;
+pub mod session;
 pub mod user;

@@ -3,8 +3,8 @@
 //! Every handler names a permission in its type. An API key needs the permission's scope. A user needs at
 //! least the permission's access level. An app that acts for a user needs both.
 
-use super::rights::{ScopeName, Scopes};
 use super::user::Role;
+use crate::rights::{ScopeName, Scopes};
 
 /// How much access a user has. Each level includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

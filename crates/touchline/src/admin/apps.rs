@@ -3,12 +3,12 @@
 use kit::Timestamp;
 use store::{Reader, bind, row, sql};
 
-use crate::accounts::rights::Scopes;
 use crate::error::Result;
 use crate::ids::{AppId, GrantId, UserId};
 use crate::oauth::app::Kind;
 use crate::paging::Page;
 use crate::resource::impl_resource;
+use crate::rights::Scopes;
 
 row! {
     /// An app, with the number of users whose grants are active.

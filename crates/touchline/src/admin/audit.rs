@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use kit::Timestamp;
 use store::{Reader, bind, sql};
 
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::exports::table::{CHUNK_ROWS, CsvWriter, Table, cell, optional_cell};
 use crate::names::{self, Names};
+use crate::rights::TeamAccess;
 use crate::signals::{self, AuditEntry};
 
 /// How many entries one page scans at most. A page of a rare filter may end early and continue from there.

@@ -5,6 +5,7 @@ use store::Tx;
 
 use crate::accounts::account::{self, Account};
 use crate::accounts::roles;
+use crate::accounts::session;
 use crate::accounts::user::{self, Role, User};
 use crate::error::{Error, Result};
 use crate::ids::UserId;
@@ -13,7 +14,6 @@ use crate::oauth::grant;
 use crate::roster::linking;
 use crate::signals::Publish;
 use crate::signin::link::{self, LinkKind};
-use crate::signin::session;
 
 /// Removes a user from the club. Their sessions and app grants in this club end, their person on the roster
 /// is unlinked, their open claims are withdrawn, and their invitations are revoked. Their content stays.

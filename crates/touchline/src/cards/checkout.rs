@@ -10,13 +10,13 @@ use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
-use super::provider::CheckoutSession;
 use super::subject::{Outstanding, Subject};
-use crate::accounts::rights::TeamAccess;
+use crate::card_provider::provider::CheckoutSession;
 use crate::error::{Error, Fault, Result};
 use crate::ids::{AccountId, CheckoutId, PaymentId, TeamId};
 use crate::if_match::IfMatch;
 use crate::resource::impl_resource;
+use crate::rights::TeamAccess;
 use crate::signals::Publish;
 
 /// Lifetime of a session. Stripe requires at least 30 minutes.

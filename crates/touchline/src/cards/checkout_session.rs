@@ -3,11 +3,11 @@
 use store::{Scope, Tx};
 
 use super::checkout::{self, Checkout, CheckoutRequest};
-use super::provider::{CheckoutSession, ProviderError};
 use super::reconcile;
-use crate::accounts::rights::TeamAccess;
-use crate::app::App;
+use crate::card_provider::provider::{CheckoutSession, ProviderError};
 use crate::error::{Error, Result};
+use crate::rights::TeamAccess;
+use crate::web::app::App;
 
 /// Records a checkout and opens a session at the provider, unless the checkout already has one. The caller must
 /// record the returned session with [`checkout::record_session`].

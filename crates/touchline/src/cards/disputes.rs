@@ -3,13 +3,14 @@
 
 use store::{Scope, Tx};
 
+use super::ACTOR;
 use super::emails;
-use super::provider::{ProviderDispute, ProviderError};
-use super::{ACTOR, Cards};
-use crate::app::App;
+use crate::card_provider::Cards;
+use crate::card_provider::provider::{ProviderDispute, ProviderError};
 use crate::error::Result;
 use crate::ids::AccountId;
 use crate::money::payment;
+use crate::web::app::App;
 
 /// Looks up a dispute at the provider and records its status if it has changed.
 pub async fn sync_dispute(app: &App, cards: &Cards, account: AccountId, id: &str) -> Result<()> {

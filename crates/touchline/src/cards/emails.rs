@@ -5,9 +5,10 @@ use store::Tx;
 
 use super::checkout::{self, Checkout};
 use super::subject::Subject;
+use crate::card_provider::provider::Dispute;
 use crate::error::Result;
 use crate::mail::email::enqueue_to_admins;
-use crate::money::payment::{Dispute, Payment, Refund};
+use crate::money::payment::{Payment, Refund};
 
 /// A payment arrived for an order that could no longer be paid.
 pub(super) fn unmatched_payment_refunded(tx: &Tx<'_>, checkout: &Checkout) -> Result<()> {

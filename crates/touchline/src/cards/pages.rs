@@ -11,19 +11,20 @@ use super::checkout::CheckoutRequest;
 use super::checkout_session;
 use super::subject::Subject;
 use crate::accounts::permissions::OrdersPlace;
-use crate::app::App;
 use crate::error::{Error, Result};
-use crate::ids::DueId;
+use crate::ids::{DueId, OrderId};
 use crate::money;
+use crate::web::app::App;
 use crate::web::form::Form;
 use crate::web::page::{self, Frame};
 use crate::web::path::PathParams;
 use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
-/// Routes for paying a due, `/checkout/done` and `/checkout/back`.
+/// Routes for paying a due or an order, `/checkout/done` and `/checkout/back`.
 pub fn router() -> Router<App> {
     Router::new()
         .route("/dues/{id}/pay", post(pay_due))
+        .route("/store/orders/{id}/checkout", post(pay_order))
         .route("/checkout/done", get(done))
         .route("/checkout/back", get(back))
 }
@@ -34,6 +35,17 @@ async fn pay_due(
     VisitorForm { visitor, form }: VisitorForm<OrdersPlace>,
 ) -> PageResult<Response> {
     let url = checkout_url(&visitor, Subject::Due(id), &form).await?;
+    Ok(see_other(&url))
+}
+
+/// Redirects the payer of an order to the provider's payment page.
+async fn pay_order(
+    PathParams(id): PathParams<OrderId>,
+    VisitorForm { visitor, .. }: VisitorForm<OrdersPlace>,
+) -> PageResult<Response> {
+    let (scope, access) = (visitor.scope()?, visitor.team_access().await?);
+    let request = CheckoutRequest::for_full_amount(Subject::Order(id));
+    let url = checkout_session::open_url(visitor.app(), scope, access, request).await?;
     Ok(see_other(&url))
 }
 

@@ -6,11 +6,12 @@ use std::time::Duration;
 use store::{Reader, Scope};
 
 use super::checkout::{self, Checkout, Status};
-use super::provider::{NewSession, ProviderError};
-use super::{ACTOR, Cards, refunds, settlement};
-use crate::app::App;
+use super::{ACTOR, refunds, settlement};
+use crate::card_provider::Cards;
+use crate::card_provider::provider::{NewSession, ProviderError};
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, CheckoutId};
+use crate::web::app::App;
 
 /// Number of checkouts to load at once.
 const BATCH_SIZE: i64 = 100;
@@ -130,5 +131,5 @@ pub fn session_request(app: &App, checkout: &Checkout) -> NewSession {
 /// The error for a provider that cannot be reached; retryable.
 pub fn provider_unreachable(reason: String) -> Error {
     let detail = "The payment provider cannot be reached. Try again in a moment.";
-    Error { cause: Some(reason), ..Error::new(Code::Overloaded, detail).retry_after(5) }
+    Error { cause: Some(reason.into()), ..Error::new(Code::Overloaded, detail).retry_after(5) }
 }

@@ -4,8 +4,8 @@
 use store::Tx;
 
 use super::emails;
-use super::provider::{ListedRefund, ProviderRefund, RefundOutcome};
 use super::subject::Subject;
+use crate::card_provider::provider::{ListedRefund, ProviderRefund, RefundOutcome};
 use crate::dues::paying;
 use crate::error::Result;
 use crate::ids::RefundId;

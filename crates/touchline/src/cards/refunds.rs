@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use store::{Reader, Scope, Tx};
 
-use super::provider::{NewProviderRefund, ProviderError, ProviderRefund, RefundOutcome};
-use super::{ACTOR, Cards, refund_results};
-use crate::app::App;
+use super::{ACTOR, refund_results};
+use crate::card_provider::Cards;
+use crate::card_provider::provider::{
+    NewProviderRefund, ProviderError, ProviderRefund, RefundOutcome,
+};
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, RefundId};
 use crate::money::payment::{self, PendingRefund};
+use crate::web::app::App;
 
 /// Number of refunds to load at once.
 const BATCH_SIZE: i64 = 100;

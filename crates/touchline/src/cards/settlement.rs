@@ -5,9 +5,9 @@ use store::Tx;
 
 use super::checkout::{self, Checkout, Status};
 use super::emails;
-use super::provider::{CheckoutSession, SessionStatus};
 use super::refund_results;
 use super::subject::{Subject, record_payment};
+use crate::card_provider::provider::{CheckoutSession, SessionStatus};
 use crate::error::{Error, Result};
 use crate::ids::{CheckoutId, PaymentId};
 use crate::money::ledger::{self, Book, EntryContext, Movement};

@@ -7,12 +7,13 @@ use axum::routing::post;
 use http::StatusCode;
 use serde_json::Value;
 
-use super::provider::{PaymentOwner, ProviderError};
-use super::{Cards, disputes, reconcile, refunds, signature};
-use crate::app::App;
+use super::{disputes, reconcile, refunds, signature};
+use crate::card_provider::Cards;
+use crate::card_provider::provider::{PaymentOwner, ProviderError};
 use crate::config::Secret;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
+use crate::web::app::App;
 use crate::web::body;
 
 /// Maximum size of a webhook body, in bytes.

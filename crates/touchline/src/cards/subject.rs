@@ -5,13 +5,13 @@ use std::fmt;
 use kit::Currency;
 use store::{Reader, Tx};
 
-use crate::accounts::rights::TeamAccess;
 use crate::dues::due::{self, Due};
 use crate::dues::paying;
 use crate::error::{Error, Result};
 use crate::ids::{DueId, OrderId, PaymentId, TeamId};
 use crate::if_match::Versioned;
 use crate::money::payment::{self, PaymentDetails};
+use crate::rights::TeamAccess;
 use crate::shop::order::{self, Order, Status};
 use crate::shop::settle;
 

@@ -7,11 +7,12 @@ use serde_json::json;
 use store::{Db, Scope};
 
 use super::{CommandContext, CommandError, CommandResult, command_error};
-use crate::accounts::account::{self, NewAccount, Tier};
+use crate::accounts::account::{self, NewAccount};
 use crate::accounts::api_key::{self, Key, NewKey};
-use crate::accounts::rights::Scopes;
 use crate::config::read_net;
 use crate::ids::{AccountId, KeyId, TeamId};
+use crate::rights::Scopes;
+use crate::tier::Tier;
 
 /// The actor in the audit log for changes by commands.
 pub(super) const ACTOR: &str = "command-line";

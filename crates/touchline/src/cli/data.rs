@@ -7,13 +7,13 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{CommandContext, CommandError, CommandResult, command_error};
-use crate::app::App;
 use crate::backup::signature::{Origin, PublicKey, SigningKey};
 use crate::backup::{self, Manifest};
 use crate::demo;
 use crate::doctor::{self, CheckStatus};
 use crate::error::Code;
 use crate::migrations::MIGRATIONS;
+use crate::web::app::App;
 
 #[derive(Debug, Args)]
 pub(super) struct Migrate {

@@ -113,7 +113,7 @@ impl<T: Display> From<T> for CommandError {
 /// Converts an error of the service: its faults if it has any, else its cause, else its detail.
 fn command_error(error: Error) -> CommandError {
     let lines = if error.faults.is_empty() {
-        vec![error.cause.unwrap_or_else(|| error.detail.into_owned())]
+        vec![error.cause.map_or_else(|| error.detail.into_owned(), |cause| cause.to_string())]
     } else {
         error.faults.iter().map(|fault| fault.detail.clone()).collect()
     };
@@ -188,6 +188,7 @@ fn command() -> Command {
 
 /// Runs the command of this process.
 pub fn run() -> ExitCode {
+    crate::reactions::register();
     let json = config::has_json_flag();
     let outcome = match command().try_get_matches() {
         Ok(matches) => start(&matches),

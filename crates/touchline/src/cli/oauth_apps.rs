@@ -8,10 +8,10 @@ use store::{Db, Scope};
 use super::accounts::{ACTOR, parse_account_id};
 use super::{CommandContext, CommandError, CommandResult, command_error};
 use crate::accounts::account;
-use crate::accounts::rights::Scopes;
 use crate::ids::{AccountId, AppId};
 use crate::oauth::app::{self, App, Kind, NewApp};
 use crate::oauth::secret;
+use crate::rights::Scopes;
 
 fn parse_kind(text: &str) -> Result<Kind, String> {
     Kind::parse(text).ok_or_else(|| format!("use one of: {}", Kind::choices()))

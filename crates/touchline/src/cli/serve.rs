@@ -15,11 +15,11 @@ use tokio::sync::watch;
 
 use super::{CommandContext, CommandError, CommandResult, command_error};
 use crate::accounts::api_key::Key;
-use crate::app::App;
 use crate::config::Config;
 use crate::dispatch::Dispatcher;
 use crate::mailer::MailWorker;
 use crate::signin::set_up;
+use crate::web::app::App;
 use crate::web::{health, server};
 use crate::{cards, demo, jobs};
 

@@ -10,10 +10,11 @@ use ipnet::IpNet;
 use kit::string_enum::StringEnum;
 use kit::time::parse_duration;
 use lettre::message::Mailbox;
+use lettre::transport::smtp::AsyncSmtpTransportBuilder as Builder;
+use lettre::{AsyncSmtpTransport, Tokio1Executor};
 use url::Url;
 
-use crate::accounts::account::Tier;
-use crate::mailer::smtp;
+use crate::tier::Tier;
 
 /// A text that is never printed or logged.
 #[derive(Clone, PartialEq, Eq)]
@@ -182,13 +183,26 @@ impl Setting for SmtpUrl {
     fn read(text: &str) -> Result<Self, String> {
         // The message does not repeat the URL, which may contain a password.
         let hint = "use smtp://USER:PASSWORD@HOST:587?tls=required, smtps://USER:PASSWORD@HOST or smtp://HOST:25";
-        smtp::builder(text)
+        smtp_builder(text)
             .map(|_| Self(Secret(text.to_owned())))
             .map_err(|reason| format!("{reason}; {hint}"))
     }
     fn show(&self) -> String {
         self.0.show()
     }
+}
+
+/// The transport settings of an SMTP URL. Rejects URLs that are ambiguous.
+pub fn smtp_builder(url: &str) -> Result<Builder, String> {
+    let parsed = Url::parse(url).map_err(|_| "this is not a URL".to_owned())?;
+    if !parsed.username().is_empty() && parsed.password().is_none() {
+        return Err("the URL has a user name but no password".to_owned());
+    }
+    if !matches!(parsed.query(), None | Some("tls=required" | "tls=opportunistic")) {
+        return Err("the query must be tls=required or tls=opportunistic".to_owned());
+    }
+    AsyncSmtpTransport::<Tokio1Executor>::from_url(url)
+        .map_err(|_| "this is not the URL of a mail server".to_owned())
 }
 
 impl Setting for Mailbox {

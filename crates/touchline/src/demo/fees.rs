@@ -2,7 +2,6 @@
 
 use store::Tx;
 
-use crate::accounts::rights::TeamAccess;
 use crate::dues::changing::{self, WaiveRequest};
 use crate::dues::charging::{self, NewCharge};
 use crate::dues::due::{Category, LateFee};
@@ -12,6 +11,7 @@ use crate::ids::DueId;
 use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
 use crate::money::payment::{Method, PaymentDetails};
+use crate::rights::TeamAccess;
 use crate::teams::team::Team;
 
 const FEE: i64 = 13_500;

@@ -5,7 +5,6 @@ use std::time::Duration;
 use store::Tx;
 
 use super::club::SampleTeam;
-use crate::accounts::rights::{SenderIdentity, TeamAccess};
 use crate::error::Result;
 use crate::ids::{MessageId, PersonId, TeamId};
 use crate::if_match::IfMatch;
@@ -13,6 +12,7 @@ use crate::messages::audience::{Audience, AudienceKind};
 use crate::messages::message::{Kind, NewMessage};
 use crate::messages::{posting, receipt};
 use crate::metadata::Metadata;
+use crate::rights::{SenderIdentity, TeamAccess};
 use crate::roster::member::Member;
 use crate::roster::membership::Role;
 use crate::teams::team::Team;

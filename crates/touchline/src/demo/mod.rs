@@ -4,6 +4,7 @@
 mod club;
 mod fees;
 mod webhook;
+pub mod pages;
 mod people;
 mod season;
 mod shop;
@@ -16,12 +17,13 @@ use kit::secret::ApiKey;
 use store::{Db, Scope, Tx};
 
 pub use self::sign_ins::{SIGN_INS, ensure_users};
-use crate::accounts::account::{self, Account, NewAccount, Tier};
+use crate::accounts::account::{self, Account, NewAccount};
 use crate::accounts::api_key::{self, Key, NewKey};
-use crate::accounts::rights::{Scopes, TeamAccess};
-use crate::app::App;
 use crate::error::{Error, Result};
 use crate::ids::AccountId;
+use crate::rights::{Scopes, TeamAccess};
+use crate::tier::Tier;
+use crate::web::app::App;
 use crate::webhooks::edit::EditContext;
 
 /// The id of the demo club. It is fixed, so loading the club twice changes nothing.

@@ -4,9 +4,9 @@ use kit::{Change, Day, text};
 use store::Tx;
 
 use super::club::{SampleTeam, TEAMS};
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::PersonId;
+use crate::rights::TeamAccess;
 use crate::roster::email_confirmation;
 use crate::roster::guardian::NewGuardian;
 use crate::roster::member::Member;

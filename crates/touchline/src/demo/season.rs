@@ -4,7 +4,6 @@ use kit::{Day, LocalTime, Zone};
 use store::Tx;
 
 use super::club::{SampleTeam, TEAMS};
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::events::duty::NewDuty;
 use crate::events::edit::{self, ApplyTo, Cancellation};
@@ -17,6 +16,7 @@ use crate::ids::{EventId, LocationId};
 use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
 use crate::paging::{Order, Page};
+use crate::rights::TeamAccess;
 use crate::roster::member::Member;
 use crate::teams::team::Team;
 

@@ -2,12 +2,12 @@
 
 use store::Tx;
 
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::ProductId;
 use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
 use crate::money::payment::{Method, PaymentDetails};
+use crate::rights::TeamAccess;
 use crate::roster::member::Member;
 use crate::roster::membership::Role;
 use crate::shop::buyer::NewBuyer;

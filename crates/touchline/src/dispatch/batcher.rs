@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
+use crate::web::app::App;
 
 /// A request, and where its response is sent.
 struct PendingRequest<Request, Response> {

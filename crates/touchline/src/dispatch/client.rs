@@ -14,9 +14,9 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 
+use crate::address_policy::AddressPolicy;
 use crate::config::Config;
 use crate::outbound::{ConnectError, Connector};
-use crate::webhooks::address_policy::AddressPolicy;
 
 /// The most bytes read of a response head, and of a response body.
 const MAX_READ_BYTES: usize = 16 * 1024;

@@ -10,10 +10,10 @@ use store::Reader;
 use super::log_window::LogWindow;
 use crate::error::Result;
 use crate::ids::{NotificationId, WebhookId};
+use crate::notification_kinds;
 use crate::signals::{self, Notification};
 use crate::webhooks::delivery::{self, Due};
 use crate::webhooks::health::Health;
-use crate::webhooks::kinds;
 use crate::webhooks::outcome::OutgoingMessage;
 use crate::webhooks::visibility::EventVisibility;
 use crate::webhooks::webhook::{self, Ordering, Reason, Status, Webhook};
@@ -254,7 +254,7 @@ fn retry_message(due: Due, visibility: &EventVisibility) -> OutgoingMessage {
     let Due { id, sequence, notification_id, kind, body } = due;
     let skip_reason = match &body {
         None => Some("notification_expired"),
-        Some(body) if kind != kinds::PING && !visibility.can_see(&kind, body) => {
+        Some(body) if kind != notification_kinds::PING && !visibility.can_see(&kind, body) => {
             Some("not_allowed")
         }
         Some(_) => None,

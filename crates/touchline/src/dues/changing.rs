@@ -8,13 +8,13 @@ use super::charging;
 use super::due::{self, Category, Due, DueView, DueWithPlan, LateFee, Status};
 use super::plan::{self, NewInstallment};
 use super::reminders;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result};
 use crate::ids::{DueId, PersonId};
 use crate::if_match::IfMatch;
 use crate::mail::email;
 use crate::metadata::Metadata;
 use crate::money::ledger::{self, Book, Movement};
+use crate::rights::TeamAccess;
 use crate::signals::Publish;
 use crate::teams::team;
 

@@ -6,13 +6,13 @@ use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
 use super::plan::{self, Installment, InstallmentView};
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, ChargeId, DueId, MemberId, PersonId, TeamId};
 use crate::metadata::Metadata;
 use crate::money::ledger::EntryContext;
 use crate::paging::{Order, Page};
 use crate::resource::impl_resource;
+use crate::rights::TeamAccess;
 use crate::teams::team;
 
 string_enum! {

@@ -10,7 +10,6 @@ use utoipa::ToSchema;
 
 use super::due::{self, Due, DueWithPlan, Status};
 use super::reminders;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{DueId, PaymentId, PersonId};
 use crate::if_match::{IfMatch, Versioned};
@@ -18,6 +17,7 @@ use crate::money::ledger::{self, Book, EntryContext, Movement};
 use crate::money::payment::{
     self, Method, NewPayment, Payment, PaymentDetails, Refund, RefundLines, RefundRequest,
 };
+use crate::rights::TeamAccess;
 use crate::signals::Publish;
 
 /// How far in the future `paid_at` may be: clocks differ, and it may already be tomorrow in the payer's time zone.

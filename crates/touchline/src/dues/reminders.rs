@@ -14,13 +14,13 @@ use utoipa::ToSchema;
 
 use super::due::{self, Due, DueWithPlan};
 use super::plan;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, DueId, PersonId, TeamId};
 use crate::if_match::IfMatch;
 use crate::mail::email::{self, NewEmail};
 use crate::messages::people;
 use crate::money::settings;
+use crate::rights::TeamAccess;
 use crate::roster::person::{self, Person};
 use crate::roster::{guardian, safeguarding};
 use crate::signals::Publish;

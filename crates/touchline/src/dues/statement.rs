@@ -8,10 +8,10 @@ use serde::Serialize;
 use store::{Reader, bind, row, sql};
 use utoipa::ToSchema;
 
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{DueId, MovementId, PersonId, TeamId};
 use crate::money::ledger::{self, Book, Movement};
+use crate::rights::TeamAccess;
 use crate::roster::person;
 use crate::teams::team;
 

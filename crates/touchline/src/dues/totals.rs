@@ -4,8 +4,8 @@ use kit::{Currency, text};
 use store::{Reader, bind, row, sql};
 
 use super::due::{self, DueFilter};
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
+use crate::rights::TeamAccess;
 
 row! {
     /// Totals of dues in one currency.

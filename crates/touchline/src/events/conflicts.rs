@@ -9,9 +9,9 @@ use utoipa::ToSchema;
 
 use super::event::Event;
 use super::event_time;
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{EventId, LocationId, PersonId, TeamId};
+use crate::rights::TeamAccess;
 
 string_enum! {
     /// What two overlapping events have in common.

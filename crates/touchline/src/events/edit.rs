@@ -11,11 +11,11 @@ use super::event_time::EventTime;
 use super::rescheduling::{Rescheduling, Times};
 use super::rsvp;
 use super::schedule;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result};
 use crate::ids::{EventId, LocationId};
 use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
+use crate::rights::TeamAccess;
 use crate::signals::Publish;
 use crate::teams::team;
 

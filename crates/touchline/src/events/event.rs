@@ -10,13 +10,13 @@ use super::conflicts::Warning;
 use super::duty::Duties;
 use super::event_time::Span;
 use super::location::{self, Location};
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Result, UniqueViolationExt};
 use crate::ids::{AccountId, EventId, LocationId, MemberId, SeriesId, TeamId};
 use crate::if_match::Versioned;
 use crate::metadata::Metadata;
 use crate::paging::{Order, Page, Paged};
 use crate::resource::impl_resource;
+use crate::rights::TeamAccess;
 use crate::signals::Subject;
 
 string_enum! {

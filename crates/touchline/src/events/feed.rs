@@ -11,13 +11,13 @@ use serde::Serialize;
 use store::{Reader, Tx, bind, record, row, sql};
 use utoipa::ToSchema;
 
-use crate::accounts::rights::TeamAccess;
 use crate::accounts::user;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, FeedId, PersonId, TeamId, UserId};
 use crate::if_match::{IfMatch, Versioned};
 use crate::paging::{Order, Page};
 use crate::resource::impl_resource;
+use crate::rights::TeamAccess;
 use crate::roster::access;
 use crate::signals::Publish;
 use crate::teams::team;

@@ -12,13 +12,13 @@ use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
 use super::event;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result, UniqueViolationExt};
 use crate::ids::{AccountId, LocationId, TeamId};
 use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
 use crate::paging::{Order, Page};
 use crate::resource::impl_resource;
+use crate::rights::TeamAccess;
 use crate::signals::Publish;
 use crate::violations::Violations;
 

@@ -7,8 +7,8 @@ use super::edit::{self, ApplyTo, EventChange};
 use super::event::Event;
 use super::event_time::{EventTime, Span};
 use super::schedule;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result};
+use crate::rights::TeamAccess;
 use crate::teams::team;
 
 /// The new times that a change requests, resolved for the event it was sent to.

@@ -8,12 +8,12 @@ use utoipa::ToSchema;
 use super::event::{self, Event, Status};
 use super::rsvp_snapshot::RsvpSnapshot;
 use super::volunteers;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result};
 use crate::ids::{AccountId, EventId, MemberId, PersonId, RsvpId, TeamId};
 use crate::if_match::IfMatch;
 use crate::paging::{Order, Page, Paged};
 use crate::resource::impl_resource;
+use crate::rights::TeamAccess;
 use crate::signals::Publish;
 use crate::teams::team;
 

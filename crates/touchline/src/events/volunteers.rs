@@ -5,10 +5,10 @@ use store::{Tx, bind, sql};
 use super::duty::Duties;
 use super::event::{self, Event, EventView, Status};
 use super::event_time::MAX_DURATION;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::ids::{DutyId, EventId, PersonId, TeamId};
 use crate::if_match::IfMatch;
+use crate::rights::TeamAccess;
 use crate::signals::Publish;
 use crate::teams::team;
 

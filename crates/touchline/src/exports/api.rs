@@ -17,12 +17,12 @@ use super::orders::OrdersTable;
 use super::roster::RosterTable;
 use super::rsvps::RsvpsTable;
 use super::table::{CsvWriter, Table};
-use crate::accounts::rights::TeamAccess;
-use crate::app::App;
 use crate::error::Result;
 use crate::events::event::EventFilter;
 use crate::ids::TeamId;
+use crate::rights::TeamAccess;
 use crate::signals::Publish;
+use crate::web::app::App;
 use crate::web::caller::{
     Caller, EventsOversee, LedgerRead, OrdersOversee, PeopleRead, Permission,
 };

@@ -6,9 +6,9 @@ use kit::{Currency, Day, Timestamp};
 use store::{Reader, bind, row};
 
 use super::table::{self, CHUNK_ROWS, CsvWriter, Table, cell, optional_cell};
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{ChargeId, DueId, MemberId, PersonId, TeamId};
+use crate::rights::TeamAccess;
 
 /// Which dues to export.
 #[derive(Debug, Default)]

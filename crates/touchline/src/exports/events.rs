@@ -6,11 +6,11 @@ use kit::Timestamp;
 use store::{Reader, bind};
 
 use super::table::{self, CHUNK_ROWS, CsvWriter, Table, cell, optional_cell};
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::events::event::{self, EventFilter, EventView};
 use crate::ids::{EventId, TeamId};
 use crate::paging::{Order, Page, Paged};
+use crate::rights::TeamAccess;
 
 /// Which events to export.
 #[derive(Debug, Default)]

@@ -8,10 +8,10 @@ use kit::string_enum::StringEnum;
 use store::{Reader, bind, sql};
 
 use super::table::{self, CHUNK_ROWS, CsvWriter, Table, cell, optional_cell};
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::MovementId;
 use crate::money::ledger::Entry;
+use crate::rights::TeamAccess;
 
 /// The entries of the ledger.
 #[derive(Debug, Default)]

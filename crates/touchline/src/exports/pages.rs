@@ -10,8 +10,8 @@ use super::ledger::LedgerTable;
 use super::orders::OrdersTable;
 use super::table::Table;
 use crate::accounts::permissions::AdminArea;
-use crate::accounts::rights::TeamAccess;
-use crate::app::App;
+use crate::rights::TeamAccess;
+use crate::web::app::App;
 use crate::web::visitor::{PageResult, Visitor};
 
 type Treasurer = Visitor<AdminArea>;

@@ -7,9 +7,9 @@ use kit::Timestamp;
 use store::{Reader, bind, row};
 
 use super::table::{self, CHUNK_ROWS, CsvWriter, Table, cell, optional_cell};
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{MemberId, PersonId, TeamId};
+use crate::rights::TeamAccess;
 
 /// Number of guardians with their own columns. The column `guardians` has the total number.
 const GUARDIAN_COLUMN_SETS: usize = 3;

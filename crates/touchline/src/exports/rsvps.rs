@@ -6,9 +6,9 @@ use kit::{Timestamp, Zone};
 use store::{Reader, bind, row};
 
 use super::table::{self, CHUNK_ROWS, CsvWriter, Table, cell, optional_cell};
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{EventId, MemberId, TeamId};
+use crate::rights::TeamAccess;
 
 /// Which RSVPs to export.
 #[derive(Debug, Default)]

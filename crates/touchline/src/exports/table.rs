@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use store::Reader;
 
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
+use crate::rights::TeamAccess;
 
 /// Number of rows per chunk.
 pub const CHUNK_ROWS: i64 = 1000;

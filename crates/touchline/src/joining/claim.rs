@@ -8,17 +8,17 @@ use super::age;
 use super::claim_policy::{self, Decision, RequestedAccess};
 use super::invitation::{self, InvitationLink, Relation};
 use crate::accounts::roles;
+use crate::accounts::roster_access::RosterAccess;
+use crate::accounts::session;
 use crate::accounts::user::{self, Role};
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, ClaimId, InvitationId, PersonId, TeamId, UserId};
 use crate::paging::Page;
 use crate::resource::impl_resource;
-use crate::roster::access::RosterAccess;
 use crate::roster::membership::Role as TeamRole;
 use crate::roster::person;
 use crate::roster::{access, enrollment, guards, linking, safeguarding};
 use crate::signals::Publish;
-use crate::signin::session;
 
 /// Maximum number of open claims of one user in a club.
 const MAX_OPEN_CLAIMS: i64 = 10;

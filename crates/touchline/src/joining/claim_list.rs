@@ -6,9 +6,9 @@ use super::age;
 use super::claim::OpenClaim;
 use super::claim_policy::{self, Decision, RequestedAccess};
 use super::invitation::Relation;
+use crate::accounts::roster_access::RosterAccess;
 use crate::error::Result;
 use crate::ids::{PersonId, TeamId, UserId};
-use crate::roster::access::RosterAccess;
 use crate::roster::person;
 
 /// A claim with the information that helps to decide it.

@@ -11,12 +11,12 @@ use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
-use crate::accounts::rights::TeamAccess;
 use crate::accounts::user;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, EmailId, PersonId};
 use crate::paging::{Order, Page};
 use crate::resource::impl_resource;
+use crate::rights::TeamAccess;
 use crate::roster::preferences;
 
 /// How long a node may work on an email before another node may send it. Longer than the timeout of one attempt.

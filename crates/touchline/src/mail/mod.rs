@@ -4,4 +4,3 @@ pub mod api;
 pub mod guardian_notice;
 pub mod email;
 pub mod pages;
-pub mod unsubscribe;

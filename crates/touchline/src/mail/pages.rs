@@ -13,11 +13,11 @@ use http::{HeaderValue, StatusCode};
 use store::{Reader, Scope, Tx};
 
 use crate::accounts::account;
-use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, PersonId};
-use crate::mail::unsubscribe::UnsubscribeKey;
 use crate::roster::preferences::{self, Preferences};
+use crate::unsubscribe_key::UnsubscribeKey;
+use crate::web::app::App;
 use crate::web::body;
 use crate::web::page::{self, Frame};
 use crate::web::path::PathParams;

@@ -4,9 +4,7 @@
 //! The worker takes a lease on an email in one short transaction, sends it outside of any transaction, and records the
 //! outcome in another one. If the node dies in between, the lease expires and another node sends the email again.
 
-pub mod direct;
 mod message;
-pub mod smtp;
 
 use std::time::Duration;
 
@@ -15,12 +13,12 @@ use store::{Scope, Tx};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use self::smtp::{SendOutcome, Server};
 use crate::accounts::account;
-use crate::app::App;
 use crate::error::{Code, Error};
 use crate::ids::{AccountId, EmailId};
 use crate::mail::email::{self, Email};
+use crate::smtp::server::{SendOutcome, Server};
+use crate::web::app::App;
 use crate::web::server::stop_requested;
 
 /// How often the worker looks for due emails.

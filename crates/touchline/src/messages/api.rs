@@ -12,6 +12,7 @@ use super::posting;
 use super::receipt::{self, Receipt, ReceiptFilter, UnreadCounts};
 use crate::error::Result;
 use crate::ids::{MessageId, PersonId, TeamId};
+use crate::messages::receipt::ReceiptSnapshot;
 use crate::paging::Order;
 use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, MessagesRead, MessagesWrite};
@@ -32,6 +33,7 @@ const MAX_MEMBER_IDS: usize = 500;
 
 /// Routes below `/messages`.
 pub fn routes(routes: Routes) -> Routes {
+    let routes = routes.with_schema::<ReceiptSnapshot>();
     routes
         .with(routes!(list, create))
         .with(routes!(unread))

@@ -4,10 +4,10 @@ use kit::{Timestamp, string_enum};
 use store::{Reader, bind, sql};
 
 use super::message::{self, Kind, Message, MessageRecord, Status};
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Result};
 use crate::ids::{MessageId, PersonId, TeamId};
 use crate::paging::{Order, Page};
+use crate::rights::TeamAccess;
 
 string_enum! {
     /// Filter by status.

@@ -9,13 +9,13 @@ use utoipa::ToSchema;
 
 use super::audience::Audience;
 use super::{markdown, people, receipt};
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, MessageId, PersonId, TeamId};
 use crate::if_match::Versioned;
 use crate::metadata::Metadata;
 use crate::paging::Paged;
 use crate::resource::impl_resource;
+use crate::rights::TeamAccess;
 use crate::roster::safeguarding;
 use crate::signals::Subject;
 

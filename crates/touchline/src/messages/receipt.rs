@@ -9,11 +9,11 @@ use utoipa::ToSchema;
 
 use super::message::{self, Status};
 use super::people;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Result};
 use crate::ids::{MessageId, PersonId, TeamId};
 use crate::if_match::{IfMatch, Versioned};
 use crate::paging::{Order, Page, Paged};
+use crate::rights::TeamAccess;
 use crate::roster::person;
 use crate::signals::{Publish, Subject};
 

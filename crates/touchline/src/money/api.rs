@@ -26,6 +26,7 @@ pub(super) const MAX_HOLD_MINUTES: i64 = 365 * 24 * 60;
 
 /// `/payment_settings`, `/payments` and `/refunds`.
 pub fn routes(routes: Routes) -> Routes {
+    let routes = routes.with_schema::<Refund>();
     routes.with(routes!(find, change)).with(routes!(payments)).with(routes!(refunds))
 }
 

@@ -4,10 +4,10 @@ use kit::Timestamp;
 use store::{Reader, bind, sql};
 
 use super::payment::{Method, Payment, Refund, RefundStatus};
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{PaymentId, PersonId, RefundId, TeamId};
 use crate::paging::{Order, Page};
+use crate::rights::TeamAccess;
 
 /// Filter for a list of payments.
 #[derive(Debug, Default)]

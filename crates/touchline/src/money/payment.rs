@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use store::{Column, Reader, ToValue, Tx, Value, bind, enum_column, record, row, sql};
 use utoipa::ToSchema;
 
+use crate::card_provider::provider::Dispute;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, LineId, PaymentId, PersonId, RefundId, TeamId};
 use crate::money::ledger::EntryContext;
@@ -36,18 +37,7 @@ string_enum! {
         Failed = "failed",
     }
 }
-string_enum! {
-    /// The status of a dispute (chargeback).
-    pub enum Dispute as PaymentDispute {
-        /// Waiting for a response or a decision.
-        Open = "open",
-        /// The club keeps the money.
-        Won = "won",
-        /// The payer's bank got the money back.
-        Lost = "lost",
-    }
-}
-enum_column!(RefundStatus, Dispute);
+enum_column!(RefundStatus);
 
 record! {
     /// A payment for an order or a due.

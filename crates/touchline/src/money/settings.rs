@@ -5,10 +5,10 @@ use serde::{Serialize, Serializer};
 use store::{Reader, Tx, bind, record, sql};
 use utoipa::ToSchema;
 
-use crate::accounts::rights::SpaceSeparated;
 use crate::error::Result;
 use crate::ids::AccountId;
 use crate::if_match::{IfMatch, Versioned};
+use crate::rights::SpaceSeparated;
 use crate::signals::{Publish, Subject};
 
 /// Two days, in minutes.

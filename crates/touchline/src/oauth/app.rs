@@ -5,10 +5,10 @@ use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, sql};
 
 use super::{code, grant, redirect};
-use crate::accounts::rights::{Scopes, SpaceSeparated};
 use crate::error::{Error, Fault, Result};
 use crate::ids::{AccountId, AppId};
 use crate::if_match::{IfMatch, Versioned};
+use crate::rights::{Scopes, SpaceSeparated};
 use crate::signals::Publish;
 
 string_enum! {

@@ -7,7 +7,7 @@ use super::app::App;
 use super::error::{ErrorCode, OAuthError, OAuthResult};
 use super::parameters::Parameters;
 use super::redirect;
-use crate::accounts::rights::{ScopeName, Scopes};
+use crate::rights::{ScopeName, Scopes};
 use kit::string_enum::StringEnum as _;
 
 /// Maximum length of `state`, in bytes.

@@ -10,11 +10,11 @@ use super::app::{self, App};
 use super::error::{OAuthError, OAuthResult};
 use super::token::{self, TokenLifetimes, TokenPair};
 use super::{grant, pending_request};
-use crate::accounts::rights::Scopes;
+use crate::accounts::session;
 use crate::error::Result;
 use crate::ids::{AccountId, AppId, GrantId, SessionId, UserId};
+use crate::rights::Scopes;
 use crate::signals::Publish;
-use crate::signin::session;
 
 /// How long codes are stored after they expire, to detect that a code is used again.
 const RETENTION: Duration = Duration::from_secs(86_400);

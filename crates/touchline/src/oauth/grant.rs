@@ -9,9 +9,9 @@ use store::{Reader, Tx, bind, record, row, sql};
 
 use super::app::App;
 use super::code;
-use crate::accounts::rights::Scopes;
 use crate::error::Result;
 use crate::ids::{AccountId, AppId, GrantId, UserId};
+use crate::rights::Scopes;
 use crate::signals::Publish;
 
 /// Maximum age of a grant, however often it is used.

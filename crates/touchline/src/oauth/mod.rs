@@ -17,4 +17,3 @@ pub mod error;
 pub mod pending_request;
 pub mod secret;
 pub mod token;
-pub mod scope_text;

@@ -14,14 +14,14 @@ use super::authorization_request::{AuthorizationRequest, Prompt, RedirectTarget}
 use super::code;
 use super::error::{ErrorCode, OAuthError};
 use crate::accounts::permissions::{self, AccessLevel};
-use crate::accounts::rights::Scopes;
+use crate::accounts::session;
 use crate::accounts::user::Role;
 use crate::error::Result;
 use crate::ids::{AccountId, AppId, AuthorizationId, SessionId, UserId};
+use crate::rights::Scopes;
 use crate::roster::access;
 use crate::secrets::SealKey;
 use crate::signals::Publish;
-use crate::signin::session;
 
 /// How long the user has to sign in and answer.
 pub const TTL: Duration = Duration::from_secs(30 * 60);

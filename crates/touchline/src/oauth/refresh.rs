@@ -14,9 +14,9 @@ use super::authorization_request;
 use super::error::{ErrorCode, OAuthError, OAuthResult};
 use super::grant;
 use super::token::{self, Kind, TokenLifetimes, TokenPair};
-use crate::accounts::rights::Scopes;
 use crate::error::Result;
 use crate::ids::{AppId, GrantId, UserId};
+use crate::rights::Scopes;
 use crate::secrets::SealKey;
 use crate::signals::Publish;
 

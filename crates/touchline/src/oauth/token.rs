@@ -8,13 +8,13 @@ use store::{Reader, Tx, bind, enum_column, record, row, sql};
 
 use super::grant::{self, Grant};
 use super::refresh::seconds_until;
-use crate::accounts::account::Tier;
 use crate::accounts::credential::{Credential, Holder};
-use crate::accounts::rights::Scopes;
 use crate::accounts::user::Role;
 use crate::error::Result;
 use crate::ids::{AccountId, AppId, GrantId, UserId};
+use crate::rights::Scopes;
 use crate::signals::Publish;
+use crate::tier::Tier;
 
 string_enum! {
     /// The type of a token.

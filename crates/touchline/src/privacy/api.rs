@@ -6,14 +6,14 @@ use utoipa_axum::routes;
 
 use super::erasure;
 use super::person_export::{self, PersonExport};
-use crate::app::App;
 use crate::error::Result;
 use crate::ids::{OrderId, PersonId};
-use crate::redaction;
+use crate::privacy::redaction;
 use crate::roster::person;
 use crate::roster::profile::Profile;
 use crate::shop::order::Order;
 use crate::signals::Publish;
+use crate::web::app::App;
 use crate::web::body::{NoBody, OptionalBody};
 use crate::web::caller::{Caller, PrivacyExport, PrivacyManage};
 use crate::web::idempotency;

@@ -2,11 +2,11 @@
 
 use store::Tx;
 
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{OrderId, PersonId};
 use crate::if_match::IfMatch;
-use crate::redaction;
+use crate::privacy::redaction;
+use crate::rights::TeamAccess;
 use crate::roster::profile::{self, Profile};
 use crate::shop::order::Order;
 use crate::signals::Publish;

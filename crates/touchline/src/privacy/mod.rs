@@ -3,3 +3,4 @@
 pub mod api;
 pub mod person_export;
 pub mod erasure;
+mod redaction;

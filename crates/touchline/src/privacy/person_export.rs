@@ -6,9 +6,9 @@ use serde_json::Value;
 use store::Reader;
 use utoipa::ToSchema;
 
-use crate::accounts::rights::{ScopeName, Scopes};
 use crate::error::Result;
 use crate::ids::PersonId;
+use crate::rights::{ScopeName, Scopes};
 use crate::{dues, events, mail, messages, roster, shop};
 
 /// All stored data about a person.

@@ -9,8 +9,8 @@ use store::Reader;
 use super::guardian;
 use super::membership::{self, MemberStatus};
 use super::person::{self, Person};
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Candidate, MatchedOn, Result};
+use crate::rights::TeamAccess;
 
 /// Existing people who are similar to this person, each once. `shared` says that the email address is known to be that
 /// of a guardian.

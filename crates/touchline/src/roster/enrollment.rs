@@ -9,10 +9,10 @@ use super::membership::{MembershipChange, Role};
 use super::new_members::{self, NewMember};
 use super::person::{self, Person, PersonChange};
 use super::version_cascade::VersionCascade;
-use crate::accounts::rights::TeamAccess;
 use crate::accounts::user::User;
 use crate::error::{Error, Result};
 use crate::ids::{PersonId, TeamId};
+use crate::rights::TeamAccess;
 
 /// Makes a user of the club a guardian of this child. The user becomes, in this order: the person they are already
 /// linked to, the child's existing guardian with the user's confirmed email address, or a new person. `confirmed` says

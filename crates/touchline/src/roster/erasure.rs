@@ -11,10 +11,10 @@ use super::membership::{self, MemberStatus, Membership, Positions, roster_count}
 use super::person::{self, Person};
 use super::profile;
 use super::version_cascade::VersionCascade;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::ids::{PersonId, TeamId};
 use crate::metadata::Metadata;
+use crate::rights::TeamAccess;
 use crate::signals::Publish;
 use crate::teams::team;
 

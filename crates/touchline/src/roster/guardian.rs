@@ -13,9 +13,9 @@ use super::guards::{report_admin_only, report_guardian_only};
 use super::person::{self, Person, PersonChange};
 use super::safeguarding;
 use super::version_cascade::VersionCascade;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, PersonId};
+use crate::rights::TeamAccess;
 use crate::signals::Publish;
 use crate::violations::Violations;
 

@@ -10,9 +10,9 @@ use store::{Reader, bind};
 use super::guardian;
 use super::membership::{self, MemberStatus, Membership, Role, roster_count};
 use super::person::{self, Person};
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Result};
 use crate::ids::{PersonId, TeamId};
+use crate::rights::TeamAccess;
 use crate::teams::age_group::ADULT_AGE;
 use crate::violations::Violations;
 

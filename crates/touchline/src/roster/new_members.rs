@@ -16,10 +16,10 @@ use super::membership::{
 use super::person::{self, Person, PersonChange};
 use super::safeguarding;
 use super::version_cascade::VersionCascade;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Result};
 use crate::ids::{PersonId, TeamId};
 use crate::metadata::Metadata;
+use crate::rights::TeamAccess;
 use crate::signals::Publish;
 use crate::teams::team::{self, Team};
 use crate::violations::Violations;

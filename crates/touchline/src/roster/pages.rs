@@ -21,10 +21,10 @@ use super::email_confirmation;
 use super::person::{self, Person};
 use super::safeguarding;
 use crate::accounts::account;
-use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, PersonId};
-use crate::mailer::direct::DirectEmail;
+use crate::smtp::direct::DirectEmail;
+use crate::web::app::App;
 use crate::web::page::{self, Frame};
 use crate::web::path::PathParams;
 use crate::web::throttle::RateLimit;
@@ -67,7 +67,7 @@ pub async fn send_link(app: &App, account: AccountId, person: &Person) -> Result
     );
     let subject = format!("[{club}] Confirm your email address");
     let to_name = if is_minor { String::new() } else { name };
-    app.direct_mailer.send(app, DirectEmail { to_name, to_address: email, subject, text });
+    app.send_email(&DirectEmail { to_name, to_address: email, subject, text });
     Ok(())
 }
 

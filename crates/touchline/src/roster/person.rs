@@ -7,12 +7,15 @@ use store::{Reader, Tx, bind, record, sql};
 use utoipa::ToSchema;
 
 pub use super::erasure::{erase, export_person};
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
+use crate::hook::Hook;
 use crate::ids::{AccountId, PersonId, UserId};
-use crate::reactions;
 use crate::resource::impl_resource;
+use crate::rights::TeamAccess;
 use crate::violations::Violations;
+
+/// Runs when the name of a person changes.
+pub static ON_RENAMED: Hook<fn(&Tx<'_>, PersonId) -> Result<()>> = Hook::new("person::ON_RENAMED");
 
 record! {
     /// A person: a player, a coach, a guardian, or several of these.
@@ -288,7 +291,7 @@ pub(super) fn insert(tx: &Tx<'_>, person: &Person) -> Result<()> {
 /// Saves a person. Does not increase the version: [`VersionCascade::apply`](super::version_cascade) does.
 pub(super) fn update(tx: &Tx<'_>, person: &Person) -> Result<()> {
     if display_name(&find(tx, person.id)?) != display_name(person) {
-        reactions::on_person_renamed(tx, person.id)?;
+        ON_RENAMED.get()?(tx, person.id)?;
     }
     tx.execute(
         "update person set first_name = :first_name, last_name = :last_name,

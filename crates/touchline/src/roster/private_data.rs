@@ -6,8 +6,8 @@ use store::Tx;
 use super::member::Member;
 use super::membership::MemberStatus;
 use super::profile::{Private, Profile};
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
+use crate::rights::TeamAccess;
 use crate::signals::{Publish, SensitiveRead};
 
 /// A response object that may contain private data of a person.

@@ -14,12 +14,12 @@ use super::membership::{self, MemberStatus, Role};
 use super::person::{self, Person, PersonChange, VISIBLE_FILTER};
 use super::safeguarding;
 use super::version_cascade::VersionCascade;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, MemberId, PersonId, TeamId, UserId};
 use crate::if_match::IfMatch;
 use crate::paging::{Order, Page};
 use crate::resource::impl_resource;
+use crate::rights::TeamAccess;
 use crate::violations::Violations;
 
 /// Private data of a person. Included in single objects, in lists only with `include=private`, and never in

@@ -23,14 +23,23 @@ use super::membership::Role;
 use super::person::{self, Person};
 use super::profile::{self, Profile};
 use super::version_cascade::VersionCascade;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
+use crate::hook::Hook;
 use crate::ids::{PersonId, TeamId};
-use crate::reactions;
+use crate::rights::TeamAccess;
 use crate::signals::Publish;
 use crate::teams::age_group::{ADULT_AGE, is_adult_age_group};
 use crate::teams::team::Team;
 use crate::violations::Violations;
+
+type ProtectionHook = fn(&Tx<'_>, PersonId, &ProtectionChange) -> Result<()>;
+
+/// Runs when the protection of a minor changes.
+pub static ON_PROTECTION_CHANGED: Hook<ProtectionHook> =
+    Hook::new("safeguarding::ON_PROTECTION_CHANGED");
+/// Runs when somebody else replaces the address of a confirmed adult. Gets the person before the change.
+pub static ON_ADDRESS_REPLACED: Hook<fn(&Tx<'_>, &Person) -> Result<()>> =
+    Hook::new("safeguarding::ON_ADDRESS_REPLACED");
 
 row! {
     /// The facts about one person, except for the teams they played on.
@@ -52,6 +61,7 @@ row! {
 
 /// The facts that decide whether a person is a minor and whether they count as a second adult.
 #[derive(Debug, Clone, PartialEq, Eq)]
+
 pub struct SafeguardingFacts {
     pub person_id: PersonId,
     recorded: RecordedFacts,
@@ -235,7 +245,7 @@ pub(super) fn record_change(tx: &Tx<'_>, before: &Person, after: &Person) -> Res
     let loses_confirmation =
         before.adult_confirmed_at.is_some() && after.adult_confirmed_at.is_none();
     if new_email && loses_confirmation {
-        reactions::on_address_replaced(tx, before)?;
+        ON_ADDRESS_REPLACED.get()?(tx, before)?;
     }
     Ok(())
 }
@@ -339,7 +349,7 @@ impl ProtectionChange {
 pub fn record(tx: &Tx<'_>, id: PersonId, change: &ProtectionChange) -> Result<()> {
     let details = json!({ "change": change.code(), "guardian": change.guardian() });
     tx.audit("person.protection_changed", &id.to_string(), &details)?;
-    reactions::on_protection_changed(tx, id, change)
+    ON_PROTECTION_CHANGED.get()?(tx, id, change)
 }
 
 /// Records for each minor on a team that it was changed to an adult team.

@@ -11,9 +11,9 @@ use super::membership::{self, Membership};
 use super::person::{self, Person};
 use super::profile::{self, Profile};
 use super::safeguarding;
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::PersonId;
+use crate::rights::TeamAccess;
 use crate::signals::Publish;
 
 /// The people that a change has affected so far.

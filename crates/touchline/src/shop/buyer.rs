@@ -5,9 +5,9 @@ use store::{Reader, bind, row};
 use utoipa::ToSchema;
 
 use super::product::{AvailableTo, ProductRecord as Product};
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Result};
 use crate::ids::{MemberId, PersonId, TeamId};
+use crate::rights::TeamAccess;
 use crate::roster::membership::Role;
 use crate::roster::person;
 use crate::violations::Violations;

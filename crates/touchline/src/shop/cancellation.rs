@@ -6,10 +6,10 @@ use utoipa::ToSchema;
 
 use super::order::{self, Order, OrderRecord, Status};
 use super::{discount, stock};
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, OrderId};
 use crate::if_match::IfMatch;
+use crate::rights::TeamAccess;
 
 /// Number of expired orders to load at once.
 const BATCH_SIZE: i64 = 100;

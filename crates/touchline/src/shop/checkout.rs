@@ -10,10 +10,10 @@ use super::code_use::PendingUsage;
 use super::order::Order;
 use super::placing::{self, NewLine, NewOrder, Quote};
 use super::product;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{ProductId, TeamId, VariantId};
 use crate::metadata::Metadata;
+use crate::rights::TeamAccess;
 use kit::Currency;
 
 /// A product, its quantity and the person it is for.

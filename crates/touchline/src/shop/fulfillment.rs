@@ -4,10 +4,10 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::order::{self, Order, OrderRecord, Status};
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result};
 use crate::ids::{LineId, OrderId};
 use crate::if_match::IfMatch;
+use crate::rights::TeamAccess;
 
 /// A number of units of an order line.
 #[derive(Debug, Clone, Copy, ToSchema)]

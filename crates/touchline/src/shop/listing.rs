@@ -4,10 +4,10 @@ use kit::{Currency, Timestamp, text};
 use store::{Reader, bind, row, sql};
 
 use super::order::{self, Order, OrderRecord, Status};
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{MemberId, OrderId, PersonId, ProductId, TeamId};
 use crate::paging::{self, Page};
+use crate::rights::TeamAccess;
 
 /// Filter for a list of orders.
 #[derive(Debug, Default)]

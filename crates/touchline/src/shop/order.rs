@@ -5,7 +5,6 @@ use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::ids::{
     AccountId, DiscountId, LineId, MemberId, OrderId, PersonId, ProductId, TeamId, VariantId,
@@ -14,6 +13,7 @@ use crate::if_match::{IfMatch, Versioned};
 use crate::metadata::Metadata;
 use crate::money::ledger::EntryContext;
 use crate::paging::Paged;
+use crate::rights::TeamAccess;
 use crate::signals::{Publish, Subject};
 
 string_enum! {

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use store::{Reader, Tx, bind, sql};
 
 use super::order::{self, Order, OrderRecord};
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result};
 use crate::ids::{OrderId, PersonId};
 use crate::if_match::IfMatch;
 use crate::money::payment;
+use crate::rights::TeamAccess;
 
 /// All orders of a person with their payments and refunds.
 pub fn export_person(db: &Reader<'_>, person: PersonId) -> Result<Value> {

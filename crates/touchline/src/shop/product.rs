@@ -8,13 +8,13 @@ use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
 use super::variant::{self, NewVariant, Variant};
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Result, UniqueViolationExt};
 use crate::ids::{AccountId, ProductId, TeamId};
 use crate::if_match::{IfMatch, Versioned};
 use crate::metadata::Metadata;
 use crate::money::settings;
 use crate::paging::Paged;
+use crate::rights::TeamAccess;
 use crate::signals::{Publish, Subject};
 use crate::teams::team;
 use crate::violations::Violations;

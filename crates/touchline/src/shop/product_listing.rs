@@ -5,10 +5,10 @@ use store::{Reader, bind, sql};
 
 use super::product::{Product, ProductRecord, Status};
 use super::variant;
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{ProductId, TeamId};
 use crate::paging::{Order, Page};
+use crate::rights::TeamAccess;
 
 /// Filter for a list of products.
 #[derive(Debug, Default)]

@@ -8,12 +8,12 @@ use utoipa::ToSchema;
 use super::fulfillment::{self, LineQuantity};
 use super::order::{self, Line, Order, OrderRecord, Status};
 use super::{price, stock};
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result};
 use crate::ids::OrderId;
 use crate::if_match::{IfMatch, Versioned};
 use crate::money::ledger::{self, Book, Movement};
 use crate::money::payment::{self, Method, Refund, RefundLine, RefundLines, RefundRequest};
+use crate::rights::TeamAccess;
 
 /// A refund for an order. Without `amount` and `lines`, everything that is left is refunded.
 #[derive(Debug, ToSchema)]

@@ -8,14 +8,18 @@ use kit::secret::Token;
 use store::{Reader, Tx, bind};
 
 use super::link::{self, LinkKind, OneTimeLink};
-use super::session::{self, Browser, Method, NewSession, Session};
 use super::{passkey, two_step};
 use crate::accounts::profile;
+use crate::accounts::session::{self, Browser, Method, NewSession, Session};
 use crate::accounts::user::{self, User};
 use crate::error::{Code, Error, Result};
+use crate::hook::Hook;
 use crate::ids::{AccountId, PasskeyId, SessionId, UserId};
-use crate::reactions;
 use crate::secrets::SealKey;
+
+/// Runs when a user sets a new password.
+pub static ON_PASSWORD_CHANGED: Hook<fn(&Tx<'_>, UserId) -> Result<()>> =
+    Hook::new("authentication::ON_PASSWORD_CHANGED");
 
 /// An authenticated user who is about to get a session.
 #[derive(Debug, Clone)]
@@ -132,7 +136,7 @@ pub fn set_new_password(
     revoke_reset_links(tx, user)?;
     link::revoke_of_user(tx, LinkKind::Verify, user)?;
     session::end_others(tx, user, keep)?;
-    reactions::on_password_changed(tx, user)
+    ON_PASSWORD_CHANGED.get()?(tx, user)
 }
 
 /// Revokes every password reset link of a user.

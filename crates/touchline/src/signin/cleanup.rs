@@ -3,16 +3,13 @@
 use store::{Tx, bind};
 
 use super::throttle;
+use crate::accounts::session;
 use crate::error::Result;
 
 /// Deletes a limited batch of each, so that other writes do not wait long. Returns the number of deleted rows.
 pub fn delete_expired(tx: &Tx<'_>) -> Result<u64> {
     let before = tx.now().minus(throttle::KNOWN_LOCATION_TTL);
-    let sessions = tx.execute(
-        "delete from session where id in
-             (select id from session where expires_at <= :now order by expires_at limit 500) /* any account */",
-        bind! {},
-    )?;
+    let sessions = session::delete_expired(tx)?;
     let links = tx.execute(
         "delete from once_link where hash in
              (select hash from once_link where expires_at <= :now order by expires_at limit 500) /* any account */",

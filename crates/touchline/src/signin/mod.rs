@@ -8,7 +8,6 @@ pub mod cleanup;
 pub mod link;
 pub mod pages;
 pub mod passkey;
-pub mod session;
 pub mod set_up;
 pub mod throttle;
 pub mod two_step;

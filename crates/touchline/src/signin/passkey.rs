@@ -9,7 +9,7 @@ use serde_json::json;
 use store::{Reader, Tx, bind, record, sql};
 
 use super::authentication::{self, SignIn};
-use super::session::{Browser, Method};
+use crate::accounts::session::{Browser, Method};
 use crate::accounts::user;
 use crate::error::{Code, Error, Fault, Result, UniqueViolationExt};
 use crate::ids::{PasskeyId, SessionId, UserId};

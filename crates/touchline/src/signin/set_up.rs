@@ -6,10 +6,11 @@ use kit::secret::Token;
 use store::{Reader, Tx};
 
 use super::link::{self, LinkKind};
-use crate::accounts::account::{self, NewAccount, Tier};
+use crate::accounts::account::{self, NewAccount};
 use crate::accounts::profile;
 use crate::accounts::user::{self, NewUser, Role, User};
 use crate::error::{Code, Error, Fault, Result};
+use crate::tier::Tier;
 
 /// Input for [`create_first_club`].
 #[derive(Debug, Clone)]

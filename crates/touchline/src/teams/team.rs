@@ -6,17 +6,21 @@ use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
 use crate::accounts::account;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{AsUniqueViolation, Code, Error, Result, UniqueViolationExt};
+use crate::hook::Hook;
 use crate::ids::{AccountId, TeamId};
 use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
 use crate::paging::{Order, Page};
-use crate::reactions;
 use crate::resource::impl_resource;
+use crate::rights::TeamAccess;
 use crate::signals::Publish;
 use crate::teams::age_group::is_adult_age_group;
 use crate::violations::Violations;
+
+/// Runs when a team becomes an adult team.
+pub static ON_BECAME_ADULT: Hook<fn(&Tx<'_>, TeamId) -> Result<()>> =
+    Hook::new("team::ON_BECAME_ADULT");
 
 string_enum! {
     /// Whether a team is active.
@@ -310,7 +314,7 @@ pub fn change(
     }
     let after = update(tx, "team.updated", &before, after)?;
     if becomes_adult {
-        reactions::on_team_became_adult(tx, id)?;
+        ON_BECAME_ADULT.get()?(tx, id)?;
     }
     Ok(after)
 }

@@ -7,21 +7,35 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use kit::secret::{ApiKey, Token, TokenKind};
 use kit::string_enum::StringEnum;
-use store::{Scope, Tx};
+use store::{Reader, Scope, Tx};
 
 use super::context::Context;
 use crate::accounts::api_key;
 use crate::accounts::credential::{Credential, Holder};
 use crate::accounts::permissions::{AccessLevel, Permission};
-use crate::accounts::rights::TeamAccess;
+use crate::accounts::roster_access::RosterAccess;
 use crate::accounts::user::{self, Role};
-use crate::app::App;
 use crate::bounded;
 use crate::error::{Code, Error, Result};
-use crate::ids::{AccountId, UserId};
-use crate::oauth::{grant, token};
-use crate::roster::access::{self, RosterAccess};
+use crate::hook::Hook;
+use crate::ids::{AccountId, GrantId, UserId};
+use crate::rights::TeamAccess;
 use crate::signals;
+use crate::web::app::App;
+
+type AuthenticateToken = fn(&Reader<'_>, &Token) -> Result<Option<Credential>>;
+type RecordTokenUse = fn(&Tx<'_>, GrantId, i64) -> Result<()>;
+
+/// Finds the credential of an access token, if it is valid.
+pub static AUTHENTICATE_TOKEN: Hook<AuthenticateToken> = Hook::new("admission::AUTHENTICATE_TOKEN");
+/// Records that an access token of this grant and generation was used.
+pub static RECORD_TOKEN_USE: Hook<RecordTokenUse> = Hook::new("admission::RECORD_TOKEN_USE");
+/// Whether a grant is neither revoked nor expired, and its user still belongs to the account.
+pub static IS_GRANT_ACTIVE: Hook<fn(&Reader<'_>, GrantId) -> Result<bool>> =
+    Hook::new("admission::IS_GRANT_ACTIVE");
+/// Loads the access that a user has through the rosters.
+pub static LOAD_ROSTER_ACCESS: Hook<fn(&Reader<'_>, UserId) -> Result<RosterAccess>> =
+    Hook::new("admission::LOAD_ROSTER_ACCESS");
 
 /// Authenticates the API key or access token of a request. Every failure looks the same, so that nothing about the
 /// credential is revealed.
@@ -31,7 +45,7 @@ pub async fn authenticate(app: &App, context: &Context, headers: &HeaderMap) -> 
     let scope = Scope::system("authenticate");
     if let Some(token) = Token::parse(TokenKind::Access, text) {
         let credential =
-            app.db.read_inline(scope, move |db| token::authenticate(db, &token)).await?;
+            app.db.read_inline(scope, move |db| AUTHENTICATE_TOKEN.get()?(db, &token)).await?;
         return credential.ok_or_else(|| fail(invalid_credentials()));
     }
     let key = ApiKey::parse(text).map_err(|_| fail(invalid_credentials()))?;
@@ -92,7 +106,7 @@ fn record_use(app: &App, credential: &Credential) {
         let before = touch.before;
         let record = move |tx: &Tx<'_>| match holder {
             Holder::Key { id, .. } => api_key::record_use(tx, id, before),
-            Holder::App { grant, generation, .. } => token::record_use(tx, grant, generation),
+            Holder::App { grant, generation, .. } => RECORD_TOKEN_USE.get()?(tx, grant, generation),
         };
         if let Err(error) = db.write(scope, record).await {
             tracing::warn!(cause = ?error.cause, "could not record that a credential was used");
@@ -162,7 +176,7 @@ impl Recheck {
             Holder::Key { id, .. } => api_key::prefetch_is_active(tx, id),
             Holder::App { user, grant, .. } => {
                 signals::prefetch_sequence(tx)?;
-                if !grant::is_active(tx, grant)? {
+                if !IS_GRANT_ACTIVE.get()?(tx, grant)? {
                     return Err(invalid_credentials());
                 }
                 // Changes of roles and rosters raise the sequence, so the same sequence means nothing has changed.
@@ -186,7 +200,7 @@ impl Recheck {
     fn check_user(&self, tx: &Tx<'_>, user: UserId) -> Result<()> {
         let role = user::role_of(tx, user)?.ok_or_else(invalid_credentials)?;
         let access = if role == Role::Member {
-            member_access(&access::for_user(tx, user)?, self.min_level)?
+            member_access(&LOAD_ROSTER_ACCESS.get()?(tx, user)?, self.min_level)?
         } else {
             role_access(role, self.min_level)?
         };
@@ -230,8 +244,10 @@ pub async fn roster_access(
     if let Some(cached) = app.roster_access_cache.get(key, sequence) {
         return Ok(cached);
     }
-    let access =
-        app.db.read_inline(credential.scope(), move |db| access::for_user(db, user)).await?;
+    let access = app
+        .db
+        .read_inline(credential.scope(), move |db| LOAD_ROSTER_ACCESS.get()?(db, user))
+        .await?;
     Ok(app.roster_access_cache.put(key, sequence, access))
 }
 

@@ -15,8 +15,8 @@ use http::{HeaderMap, HeaderValue, Uri};
 use sha2::{Digest, Sha256};
 
 use super::path::PathParams;
-use crate::app::App;
 use crate::error::{Error, Result};
+use crate::web::app::App;
 
 const CSS: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";

@@ -13,9 +13,9 @@ use http_body_util::BodyExt;
 use super::context::Context;
 use super::fields::{Fields, FromBody};
 use super::json;
-use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
+use crate::web::app::App;
 
 /// How long a body may make no progress.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(20);

@@ -27,13 +27,13 @@ use super::public_url;
 use super::reply::WriteResponse;
 use crate::accounts::credential::{Credential, Holder};
 pub use crate::accounts::permissions::*;
-use crate::accounts::rights::{ScopeName, SenderIdentity, TeamAccess};
-use crate::app::App;
+use crate::accounts::roster_access::RosterAccess;
 use crate::error::{Code, Error, Result};
 use crate::ids::TeamId;
 use crate::if_match::{IfMatch, Versioned};
-use crate::roster::access::RosterAccess;
+use crate::rights::{ScopeName, SenderIdentity, TeamAccess};
 use crate::signals;
+use crate::web::app::App;
 
 /// An authenticated caller who has the permission `N`.
 pub struct Caller<N> {

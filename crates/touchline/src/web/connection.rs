@@ -19,8 +19,8 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::request_head::RequestHeads;
-use crate::app::App;
 use crate::error::{Code, Error};
+use crate::web::app::App;
 
 /// Whether the current response is an endless stream. A client may close its sending side after the request and still
 /// wait for the response. If the response never ends, a client that closes has disconnected.

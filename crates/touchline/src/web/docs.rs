@@ -22,18 +22,14 @@ use super::edge::API;
 use super::guides::GUIDES;
 use super::precondition;
 use crate::accounts::user;
-use crate::app::App;
 use crate::error::{Code, Fault, Problem, Result};
-use crate::events::rsvp_snapshot::RsvpSnapshot;
 use crate::ids::{
     AccountId, ChargeId, CheckoutId, DeliveryId, DiscountId, DueId, DutyId, EmailId, EventId,
     FeedId, LineId, LocationId, MemberId, MessageId, NotificationId, OrderId, PaymentId, PersonId,
     ProductId, RefundId, RsvpId, SeriesId, TeamId, VariantId, WebhookId,
 };
-use crate::messages::receipt::ReceiptSnapshot;
-use crate::money::payment::Refund;
 use crate::paging::Order;
-use crate::webhooks::actions::Ping;
+use crate::web::app::App;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -58,7 +54,7 @@ use crate::webhooks::actions::Ping;
     components(schemas(
         Problem, Fault, Code, Order, TeamId, PersonId, MemberId, LocationId, EventId, SeriesId, DutyId, RsvpId, FeedId, MessageId, EmailId,
         ProductId, VariantId, DiscountId, OrderId, LineId, DueId, ChargeId, PaymentId,
-        RefundId, CheckoutId, AccountId, NotificationId, WebhookId, DeliveryId, user::UserSnapshot, RsvpSnapshot, ReceiptSnapshot, Ping, Refund
+        RefundId, CheckoutId, AccountId, NotificationId, WebhookId, DeliveryId, user::UserSnapshot
     )))]
 struct Base;
 

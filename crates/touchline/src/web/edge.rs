@@ -30,8 +30,8 @@ use super::public_url::RequestHost;
 use super::request_head::HeadFault;
 use super::server::MAX_HEADER_BYTES;
 use super::throttle::ceil_seconds;
-use crate::app::App;
 use crate::error::{Code, Error, Result};
+use crate::web::app::App;
 
 /// The maximum duration of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -341,7 +341,7 @@ fn log_request(
 ) {
     let (request, millis) = (context.id(), duration.as_millis() as u64);
     let account = || context.account().map(|account| account.to_string());
-    let cause = failure.and_then(|error| error.cause.as_deref());
+    let cause = failure.and_then(|error| error.cause.as_ref()).map(ToString::to_string);
     if status.is_server_error() {
         tracing::error!(request, millis, account = account(), cause, "{line}");
     } else if duration > SLOW_REQUEST && status != StatusCode::REQUEST_TIMEOUT {

@@ -8,9 +8,9 @@ use http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use http::{HeaderMap, HeaderName};
 
 use super::body;
-use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::if_match::IfMatch;
+use crate::web::app::App;
 use kit::secret::{constant_time_eq, hex, sha256};
 
 /// The maximum size of a form in bytes, and the maximum number of its fields.

@@ -8,8 +8,8 @@ use store::Tx;
 
 use super::form::{CSRF, Form};
 use super::idempotency::{self, IdempotencyKey, StoredResponse};
-use crate::app::App;
 use crate::error::{Code, Error, Result};
+use crate::web::app::App;
 
 /// The length of a nonce, in hexadecimal digits.
 const NONCE_LENGTH: usize = 32;

@@ -9,8 +9,8 @@ use http::{HeaderMap, StatusCode};
 use store::{Scope, bind};
 
 use super::metrics::Metrics;
-use crate::app::App;
 use crate::error::{Code, Error, Result};
+use crate::web::app::App;
 
 /// `/healthz`, `/readyz`, `/up` and, if a token is configured, `/metrics`.
 pub fn router() -> Router<App> {

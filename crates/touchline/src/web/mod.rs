@@ -5,6 +5,7 @@
 //! problem document (RFC 9457) with the request id.
 
 pub mod admission;
+pub mod app;
 pub mod assets;
 pub mod body;
 pub mod cache;

@@ -13,7 +13,7 @@ use http::header::{HOST, HeaderValue};
 use ipnet::IpNet;
 
 use super::context::Context;
-use crate::app::App;
+use crate::web::app::App;
 
 /// The maximum length of a DNS name.
 const MAX_NAME: usize = 253;

@@ -4,12 +4,13 @@
 //! and links would have to add it again.
 
 use axum::Router;
+use utoipa::ToSchema;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::UtoipaMethodRouter;
 
 use super::docs;
 use super::edge::API;
-use crate::app::App;
+use crate::web::app::App;
 
 /// The routes added so far, and the OpenAPI document that describes them.
 pub struct Routes {
@@ -43,6 +44,14 @@ impl Routes {
                 }
             }
         }
+        self
+    }
+
+    /// Adds a schema that no operation refers to, such as the object of a notification.
+    pub fn with_schema<T: ToSchema>(mut self) -> Self {
+        let mut schemas = vec![(T::name().into_owned(), T::schema())];
+        T::schemas(&mut schemas);
+        self.document.components.get_or_insert_default().schemas.extend(schemas);
         self
     }
 

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use super::connection::{Connection, StreamingFlag};
 use super::edge;
 use super::request_head::RequestHeads;
-use crate::app::App;
+use crate::web::app::App;
 
 /// The time within which a complete request head must arrive.
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(10);

@@ -25,10 +25,10 @@ use super::connection::StreamingFlag;
 use super::context::Context;
 use crate::accounts::credential::Credential;
 use crate::accounts::permissions::Permission;
-use crate::accounts::rights::TeamAccess;
-use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
+use crate::rights::TeamAccess;
+use crate::web::app::App;
 
 /// The maximum number of streams of an account on a node.
 const MAX_PER_ACCOUNT: usize = 20;

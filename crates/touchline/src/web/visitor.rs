@@ -15,19 +15,20 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use kit::secret::{Token, TokenKind};
 use store::{Reader, Scope, Tx};
 
+use super::admission::LOAD_ROSTER_ACCESS;
 use super::context::Context;
 use super::form::Form;
 use super::page::{Flash, Frame, Section};
 use super::public_url;
 use crate::accounts::permissions::{AccessLevel, Permission};
-use crate::accounts::rights::TeamAccess;
+use crate::accounts::roster_access::RosterAccess;
+use crate::accounts::session::{self, Browser, SessionLookup};
 use crate::accounts::user::{self, Role};
-use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
-use crate::roster::access::{self, RosterAccess};
+use crate::rights::TeamAccess;
 use crate::signals;
-use crate::signin::session::{self, Browser, SessionLookup};
+use crate::web::app::App;
 
 /// The session cookie: only for this host, only over HTTPS, not readable by scripts.
 const COOKIE_NAME: &str = "__Host-touchline";
@@ -270,7 +271,7 @@ impl<N: Permission> Visitor<N> {
     /// The visitor's positions on the rosters of the club, whatever their role.
     pub async fn roster_access(&self) -> Result<RosterAccess> {
         let user = self.visit.user;
-        self.read(move |db| access::for_user(db, user)).await
+        self.read(move |db| LOAD_ROSTER_ACCESS.get()?(db, user)).await
     }
 
     /// Reads from the current club.

@@ -10,12 +10,12 @@ use store::Reader;
 
 use super::delivery::{self, Delivery};
 use super::edit::EditContext;
-use super::kinds;
 use super::visibility::EventVisibility;
 use super::webhook::{self, Webhook};
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error, Result};
 use crate::ids::{DeliveryId, WebhookId};
+use crate::notification_kinds;
+use crate::rights::TeamAccess;
 
 /// The caller who manages a webhook.
 #[derive(Debug, Clone)]
@@ -76,8 +76,8 @@ fn check_can_manage(db: &Reader<'_>, manager: &Manager, webhook: &Webhook) -> Re
     let own = EventVisibility::of_creator(db, db.actor(), manager.app.as_deref())?;
     let theirs =
         EventVisibility::maximum_of_creator(db, &webhook.creator, webhook.creator_app.as_deref())?;
-    let hidden = kinds::all_kinds().map(|kind| kind.name).find(|kind| {
-        webhook.events.0.iter().any(|pattern| kinds::pattern_matches(pattern, kind))
+    let hidden = notification_kinds::all_kinds().map(|kind| kind.name).find(|kind| {
+        webhook.events.0.iter().any(|pattern| notification_kinds::pattern_matches(pattern, kind))
             && theirs.can_see_kind(kind)
             && own.as_ref().is_none_or(|own| !own.can_see_kind(kind))
     });

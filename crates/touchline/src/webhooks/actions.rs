@@ -11,12 +11,12 @@ use utoipa::ToSchema;
 use super::access::{self, Manager};
 use super::delivery::{self, Attempts, Delivery, Status as DeliveryStatus};
 use super::edit::{EditContext, validate_takeover};
-use super::kinds::PING;
 use super::outcome;
 use super::webhook::{self, Reason, Status, Webhook};
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{DeliveryId, NotificationId, WebhookId};
 use crate::if_match::IfMatch;
+use crate::notification_kinds::PING;
 use crate::signals::{self, Publish};
 
 /// The object of a test notification.

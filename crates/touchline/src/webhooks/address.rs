@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
-use super::address_policy::AddressPolicy;
+use crate::address_policy::AddressPolicy;
 use crate::config::BaseUrl;
 use crate::error::{Error, Fault, Result};
 

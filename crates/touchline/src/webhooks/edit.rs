@@ -11,21 +11,21 @@ use utoipa::ToSchema;
 
 use super::access::{self, Manager};
 use super::address;
-use super::address_policy::AddressPolicy;
-use super::kinds;
 use super::signature::Secret;
 use super::visibility::EventVisibility;
 use super::webhook::{Ordering, PreviousSecrets, SLOTS, Status, Webhook};
 use crate::accounts::api_key::validate_team_ids;
-use crate::accounts::rights::{SpaceSeparated, TeamAccess};
-use crate::app::App;
+use crate::address_policy::AddressPolicy;
 use crate::config::BaseUrl;
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{AppId, TeamId, WebhookId};
 use crate::if_match::{IfMatch, Versioned};
+use crate::notification_kinds;
+use crate::rights::{SpaceSeparated, TeamAccess};
 use crate::secrets::SealKey;
 use crate::signals::{self, Publish};
 use crate::violations::Violations;
+use crate::web::app::App;
 
 /// The most webhooks an account can have.
 const MAX_WEBHOOKS: i64 = 1_000;
@@ -335,8 +335,8 @@ fn validate_events(
 ) -> Result<Vec<String>> {
     let visibility = EventVisibility::of_creator(db, db.actor(), context.app.as_deref())?;
     let can_see = |pattern: &str| {
-        let mut matching =
-            kinds::all_kinds().filter(|kind| kinds::pattern_matches(pattern, kind.name));
+        let mut matching = notification_kinds::all_kinds()
+            .filter(|kind| notification_kinds::pattern_matches(pattern, kind.name));
         visibility
             .as_ref()
             .is_some_and(|visibility| matching.any(|kind| visibility.can_see_kind(kind.name)))
@@ -345,8 +345,8 @@ fn validate_events(
     let mut unique: Vec<String> = Vec::new();
     for (index, pattern) in patterns.into_iter().enumerate() {
         let pointer = format!("/events/{index}");
-        if !kinds::is_known_pattern(&pattern) {
-            let detail = kinds::unknown_pattern_error(&pattern);
+        if !notification_kinds::is_known_pattern(&pattern) {
+            let detail = notification_kinds::unknown_pattern_error(&pattern);
             faults.push(Fault::new(&pointer, "unknown_event", detail));
         } else if !can_see(&pattern) {
             let detail = format!("You are not allowed to read {pattern} notifications.");
@@ -377,8 +377,8 @@ pub(super) fn validate_takeover(
     let Some(theirs) = before.creator_visibility(db)? else { return Ok(events) };
     let own = EventVisibility::of_creator(db, db.actor(), context.app.as_deref())?;
     let is_hidden = |kind: &str| own.as_ref().is_none_or(|own| !own.can_see_kind(kind));
-    let hidden = kinds::all_kinds().map(|kind| kind.name).find(|kind| {
-        events.iter().any(|pattern| kinds::pattern_matches(pattern, kind))
+    let hidden = notification_kinds::all_kinds().map(|kind| kind.name).find(|kind| {
+        events.iter().any(|pattern| notification_kinds::pattern_matches(pattern, kind))
             && theirs.can_see_kind(kind)
             && is_hidden(kind)
     });

@@ -4,12 +4,12 @@ use store::{Reader, bind, sql};
 
 use super::access::{self, Manager};
 use super::delivery::{Delivery, Status as DeliveryStatus};
-use super::kinds::{self, Kind};
 use super::webhook::{Status, Webhook};
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{DeliveryId, WebhookId};
+use crate::notification_kinds::{self, Kind};
 use crate::paging::{Order, Page};
+use crate::rights::TeamAccess;
 
 /// Which webhooks to list.
 #[derive(Debug, Default)]
@@ -63,9 +63,13 @@ pub fn deliveries(
     let status = filter.status;
     let any_kind = filter.patterns.is_empty();
     let is_listed = |kind: &&Kind| {
-        filter.patterns.iter().any(|pattern| kinds::pattern_matches(pattern, kind.name))
+        filter
+            .patterns
+            .iter()
+            .any(|pattern| notification_kinds::pattern_matches(pattern, kind.name))
     };
-    let kinds: Vec<_> = kinds::all_kinds().filter(is_listed).map(|kind| kind.name).collect();
+    let kinds: Vec<_> =
+        notification_kinds::all_kinds().filter(is_listed).map(|kind| kind.name).collect();
     let (after, limit) = (page.after(DeliveryId::MIN, DeliveryId::MAX), page.fetch_limit());
     // Only few deliveries fail, so failed ones have their own partial index.
     let text = match (status, page.order) {

@@ -10,11 +10,11 @@ use super::actions::missed_since;
 use super::delivery::{Delivery, Status};
 use super::visibility::EventVisibility;
 use super::webhook::Webhook;
-use crate::accounts::rights::SpaceSeparated;
 use crate::accounts::usage::{HOUR, truncate_to_hour};
 use crate::error::Result;
 use crate::ids::{DeliveryId, NotificationId, WebhookId};
 use crate::paging::Page;
+use crate::rights::SpaceSeparated;
 use crate::signals;
 
 /// How many hours a summary covers.

@@ -3,13 +3,13 @@
 use serde::Deserialize;
 use store::{Reader, bind};
 
-use super::kinds;
 use crate::accounts::api_key;
 use crate::accounts::permissions::{AccessLevel, grantable_scopes};
-use crate::accounts::rights::{ScopeName, Scopes, SpaceSeparated, TeamAccess};
 use crate::accounts::user;
 use crate::error::Result;
 use crate::ids::{AppId, KeyId, TeamId, UserId};
+use crate::notification_kinds;
+use crate::rights::{ScopeName, Scopes, SpaceSeparated, TeamAccess};
 
 /// Which notifications a caller can see.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ impl EventVisibility {
 
     /// Whether the caller can see notifications of this kind at all.
     pub fn can_see_kind(&self, kind: &str) -> bool {
-        let kind = kinds::find(kind);
+        let kind = notification_kinds::find(kind);
         kind.is_some_and(|kind| kind.scope.is_none_or(|scope| self.scopes.contains(scope)))
     }
 

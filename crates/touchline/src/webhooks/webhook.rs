@@ -7,13 +7,13 @@ use serde::Serialize;
 use store::{Column, Reader, ToValue, Tx, Value, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
-use super::kinds;
 use super::signature::Secret;
 use super::visibility::EventVisibility;
-use crate::accounts::rights::SpaceSeparated;
 use crate::error::{Code, Result};
 use crate::ids::{AccountId, TeamId, WebhookId};
+use crate::notification_kinds;
 use crate::resource::impl_resource;
+use crate::rights::SpaceSeparated;
 use crate::secrets::SealKey;
 use crate::signals::{self, Notification, Publish};
 
@@ -181,7 +181,9 @@ impl Webhook {
         notification: &Notification,
     ) -> bool {
         let SpaceSeparated(patterns) = &self.events;
-        patterns.iter().any(|pattern| kinds::pattern_matches(pattern, &notification.kind))
+        patterns
+            .iter()
+            .any(|pattern| notification_kinds::pattern_matches(pattern, &notification.kind))
             && visibility.can_see(&notification.kind, &notification.body)
     }
 

@@ -2,6 +2,7 @@
 
 use testkit::{World, both, seconds};
 use touchline::accounts::user::Role;
+use touchline::doctor::LastDoctorRun;
 
 both! {
     async fn shows_the_doctors_checks_without_secrets(w: &World) {
@@ -17,9 +18,9 @@ both! {
         // Results are cached for a minute.
         w.advance_clock(seconds(30));
         browser.get("/admin/health").await.ok();
-        assert!(w.node.app.last_doctor_run.lock().await.as_ref().unwrap().0 < w.node.app.clock.now());
+        assert!(w.node.app.state::<LastDoctorRun>().0.lock().await.as_ref().unwrap().0 < w.node.app.clock.now());
         w.advance_clock(seconds(31));
         browser.get("/admin/health").await.ok();
-        assert_eq!(w.node.app.last_doctor_run.lock().await.as_ref().unwrap().0, w.node.app.clock.now());
+        assert_eq!(w.node.app.state::<LastDoctorRun>().0.lock().await.as_ref().unwrap().0, w.node.app.clock.now());
     }
 }

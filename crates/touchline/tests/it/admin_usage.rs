@@ -3,10 +3,11 @@
 use store::Scope;
 use testkit::world::{new_key, test_config};
 use testkit::{Node, World, both, seconds};
-use touchline::accounts::account::{self, Tier};
+use touchline::accounts::account;
 use touchline::accounts::usage::{self, UsageHour};
 use touchline::accounts::user::Role;
 use touchline::jobs;
+use touchline::tier::Tier;
 
 /// The stored usage of Harbour.
 async fn stored_usage(w: &World) -> Vec<UsageHour> {
@@ -27,16 +28,16 @@ both! {
         caller.post("/teams", testkit::json!({ "name": "No" })).await.assert_problem(403, "insufficient_scope");
         // Requests without credentials are not counted.
         w.nobody.get("/teams").await.assert_problem(401, "missing_credentials");
-        jobs::flush_usage(&w.node.app).await;
+        w.node.app.flush_usage().await;
         for _ in 0..3 {
             caller.get("/teams").await.ok();
         }
         app.get("/me").await.ok();
-        jobs::flush_usage(&w.node.app).await;
-        jobs::flush_usage(&w.node.app).await;
+        w.node.app.flush_usage().await;
+        w.node.app.flush_usage().await;
         w.advance_clock(seconds(3600));
         caller.get("/teams").await.ok();
-        jobs::flush_usage(&w.node.app).await;
+        w.node.app.flush_usage().await;
 
         let hours = stored_usage(w).await;
         let counts_of = |credential: &str| -> Vec<(i64, i64)> {
@@ -57,7 +58,7 @@ both! {
             refused += i64::from(caller.get("/me").await.status == 429);
         }
         assert!(refused >= 9, "{refused}");
-        jobs::flush_usage(&w.node.app).await;
+        w.node.app.flush_usage().await;
         let hours = stored_usage(w).await;
         let own: Vec<_> = hours.iter().filter(|hour| hour.credential == key.id.to_string()).collect();
         assert_eq!(own.len(), 1);
@@ -72,7 +73,7 @@ both! {
             second_caller.get("/me").await.ok();
         }
         caller.get("/me").await.ok();
-        jobs::flush_usage(&w.node.app).await;
+        w.node.app.flush_usage().await;
         second.stop().await;
         let hours = stored_usage(w).await;
         let own = hours.iter().filter(|hour| hour.credential == key.id.to_string());
@@ -81,10 +82,10 @@ both! {
 
     async fn deletes_old_hours_and_drops_counts_of_deleted_accounts(w: &World) {
         w.owner.get("/me").await.ok();
-        jobs::flush_usage(&w.node.app).await;
+        w.node.app.flush_usage().await;
         w.advance_clock(seconds(89 * 86_400));
         w.owner.get("/me").await.ok();
-        jobs::flush_usage(&w.node.app).await;
+        w.node.app.flush_usage().await;
         jobs::delete_expired_records(&w.node.app).await;
         assert_eq!(stored_usage(w).await.len(), 2);
         w.advance_clock(seconds(2 * 86_400));
@@ -94,7 +95,7 @@ both! {
         w.owner.get("/me").await.ok();
         let scope = Scope::account(w.harbour, "test");
         w.db().write(scope, account::delete).await.unwrap();
-        jobs::flush_usage(&w.node.app).await;
+        w.node.app.flush_usage().await;
         assert!(w.node.app.usage.take().is_empty(), "it is not kept for ever");
         assert_eq!(w.count("usage_hour").await, 0);
     }

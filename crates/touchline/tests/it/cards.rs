@@ -6,10 +6,10 @@ use testkit::stripe::{Fault, SECRET, sign, webhook_event};
 use testkit::{
     Client, FakeStripe, Node, TestClub, TestResponse, Value, World, both, json, seconds,
 };
-use touchline::accounts::rights::TeamAccess;
 use touchline::cards::checkout::{self, CheckoutRequest};
 use touchline::cards::subject::Subject;
 use touchline::cards::{reconcile, refunds};
+use touchline::rights::TeamAccess;
 
 /// A service with card payments, and its payment provider.
 pub(crate) struct CardFixture {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use store::{Scope, Tx};
 use testkit::{LocalStripe, Node, World, both, json, seconds};
-use touchline::cards::provider::{NewProviderRefund, Provider, RefundOutcome};
+use touchline::card_provider::provider::{NewProviderRefund, Provider, RefundOutcome};
 use touchline::cards::refunds;
 use touchline::ids::OrderId;
 use touchline::money::payment::{self, Method, PaymentDetails};

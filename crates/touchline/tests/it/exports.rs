@@ -2,10 +2,10 @@
 
 use store::{Scope, bind};
 use testkit::{Client, TestResponse, Value, World, both, json};
-use touchline::accounts::rights::TeamAccess;
 use touchline::events::rsvp::{self, Choice, NewAnswer};
 use touchline::ids::{EventId, MemberId};
 use touchline::if_match::IfMatch;
+use touchline::rights::TeamAccess;
 
 use crate::events::{event_path, field_texts, hawks, practice, squad, team, team_client, with};
 use crate::openapi::operations;

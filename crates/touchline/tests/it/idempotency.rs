@@ -9,8 +9,9 @@ use testkit::world::new_key;
 use testkit::{Client, TestResponse, Value, World, both, json, seconds};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use touchline::accounts::account::{self, Tier};
+use touchline::accounts::account;
 use touchline::accounts::api_key;
+use touchline::tier::Tier;
 
 /// The same client with an idempotency key.
 fn keyed(client: &Client, key: &str) -> Client {

@@ -4,11 +4,11 @@
 use store::{Scope, bind};
 use testkit::people::PASSWORD;
 use testkit::{Browser, TestResponse, World, both, json};
+use touchline::accounts::roster_access::RosterAccess;
 use touchline::accounts::user::{self, Role};
 use touchline::error::Error;
 use touchline::ids::{PersonId, UserId};
 use touchline::joining::invitation::{self, NewInvitation};
-use touchline::roster::access::RosterAccess;
 use touchline::roster::{access, guardian};
 
 use crate::joining::{

@@ -206,7 +206,7 @@ both! {
         let app = w.app(touchline::oauth::app::Kind::Native, "http://127.0.0.1/callback", "teams:read events:read").await;
         let (id, user) = (app.id, club.parent.id);
         for scopes in ["teams:read", "events:read"] {
-            let (app, scopes) = (app.clone(), touchline::accounts::rights::Scopes::parse(scopes).unwrap());
+            let (app, scopes) = (app.clone(), touchline::rights::Scopes::parse(scopes).unwrap());
             let scope = store::Scope::account(w.harbour, "test");
             w.db().write(scope, move |tx| touchline::oauth::grant::create(tx, &app, user, scopes, &app.redirect_uris.0[0])).await.unwrap();
         }

@@ -114,7 +114,7 @@ both! {
         let club = w.club().await;
         location_with_event(w, &club.hawks, "Own ground", false).await;
         location_with_event(w, &club.otters, "Private home", false).await;
-        let all = touchline::accounts::rights::Scopes::all_named().to_string();
+        let all = touchline::rights::Scopes::all_named().to_string();
         let key = team_client(w, &club.hawks, &all).await;
         let feed = key.post("/calendar_feeds", json!({ "team_id": club.hawks })).await.created();
         let url = feed.data()["url"].as_str().unwrap();

@@ -7,7 +7,7 @@ use testkit::process::Program;
 use testkit::{Engine, MailServer, TestDatabase, Value, World, both, json, seconds};
 use touchline::ids::AccountId;
 use touchline::mail::email::{self, NewEmail};
-use touchline::mailer::smtp::SendOutcome;
+use touchline::smtp::server::SendOutcome;
 
 use crate::mail::{
     create_person, email_to, get_email, mailer, node_with, node_with_mail, queue_email,

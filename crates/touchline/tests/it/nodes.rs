@@ -186,7 +186,7 @@ both! {
             let name = format!("Round {round}");
             let change = rename(&name);
             let scope = Scope::account(w.harbour, "command");
-            db.write(scope, move |tx| team::change(tx, &touchline::accounts::rights::TeamAccess::AllTeams, id, &IfMatch::Absent, change)).await.unwrap();
+            db.write(scope, move |tx| team::change(tx, &touchline::rights::TeamAccess::AllTeams, id, &IfMatch::Absent, change)).await.unwrap();
             assert_eq!(w.owner.get(&team.path("")).await.ok().data()["name"], *name);
             assert_eq!(w.owner.get("/teams").await.ok().names(), [name.as_str()]);
         }

@@ -2,12 +2,12 @@
 
 use store::Scope;
 use testkit::{World, both, seconds};
-use touchline::accounts::rights::Scopes;
 use touchline::accounts::user::Role;
 use touchline::error::Code;
 use touchline::if_match::IfMatch;
 use touchline::oauth::app::{self, AppChange, Kind, NewApp};
 use touchline::oauth::{grant, secret, token};
+use touchline::rights::Scopes;
 
 fn new_app(kind: Kind, uri: &str, scopes: &str) -> NewApp {
     NewApp {

@@ -3,11 +3,11 @@
 use store::Scope;
 use testkit::people::PASSWORD;
 use testkit::{Browser, World, both, seconds};
-use touchline::accounts::rights::Scopes;
 use touchline::accounts::user::{self, Role};
 use touchline::ids::{AccountId, UserId};
 use touchline::if_match::IfMatch;
 use touchline::oauth::app::{self, AppChange, Kind, NewApp};
+use touchline::rights::Scopes;
 
 use crate::oauth_flow::{
     CALLBACK, TestApp, answer_consent, assert_oauth_error, audit_actions, bearer, query_parameter,
@@ -250,7 +250,7 @@ both! {
         let code = app.obtain_code(&mut browser, &[]).await;
         let user = ana.id;
         let ended = w.db().write(Scope::system("test"), move |tx| {
-            touchline::signin::session::end_others(tx, user, None)
+            touchline::accounts::session::end_others(tx, user, None)
         });
         assert_eq!(ended.await.unwrap(), 1);
         assert_oauth_error(&app.exchange(w, &code).await, 400, "invalid_grant");

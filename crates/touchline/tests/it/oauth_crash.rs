@@ -7,11 +7,11 @@ use kit::secret::{Token, TokenKind};
 use store::Scope;
 use testkit::process::Program;
 use testkit::{Client, Engine, TestDatabase};
-use touchline::accounts::rights::Scopes;
+use touchline::accounts::session::{self, Method, NewSession};
 use touchline::accounts::user;
 use touchline::ids::{AccountId, AppId};
 use touchline::oauth::code::{self, NewCode};
-use touchline::signin::session::{self, Method, NewSession};
+use touchline::rights::Scopes;
 
 use crate::oauth_flow::{VERIFIER, encode_form};
 use kit::secret::sha256;

@@ -3,11 +3,11 @@
 
 use store::Scope;
 use testkit::{Browser, Client, World, both, seconds};
-use touchline::accounts::rights::Scopes;
 use touchline::accounts::user::Role;
 use touchline::if_match::IfMatch;
 use touchline::oauth::app::{self, AppChange, Kind};
 use touchline::oauth::grant;
+use touchline::rights::Scopes;
 
 use crate::oauth_flow::{
     CALLBACK, assert_oauth_error, audit_actions, bearer, post_form, register_app, token_pair,

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use kit::string_enum::StringEnum;
 use testkit::world::new_key;
 use testkit::{Value, World, both, json};
-use touchline::accounts::rights::ScopeName;
 use touchline::accounts::user::Role;
+use touchline::rights::ScopeName;
 
 fn document() -> Value {
     serde_json::from_str(&touchline::openapi_json()).unwrap()

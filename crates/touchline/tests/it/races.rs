@@ -8,6 +8,7 @@ use store::{Scope, Tx};
 use testkit::people::PASSWORD;
 use testkit::world::new_key;
 use testkit::{Browser, TestResponse, World, both, json, seconds};
+use touchline::accounts::session::{self, Browser as BrowserInfo, Method, NewSession};
 use touchline::accounts::user::{self, Role, User};
 use touchline::accounts::{api_key, profile};
 use touchline::admin::removal;
@@ -21,7 +22,6 @@ use touchline::oauth::{app, authorization_request, grant, secret};
 use touchline::signin::authentication::{self, PasswordProof};
 use touchline::signin::link::{self, LinkKind};
 use touchline::signin::passkey::{self, VerifiedCredential};
-use touchline::signin::session::{self, Browser as BrowserInfo, Method, NewSession};
 use touchline::signin::two_step;
 
 use crate::http::Upload;

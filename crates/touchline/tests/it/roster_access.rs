@@ -1,9 +1,9 @@
 //! Tests of what users may do over the API: the scopes of the app and the user's roles on rosters.
 
 use testkit::{Client, TestClub, TestResponse, Value, World, both, json};
-use touchline::accounts::rights::Scopes;
 use touchline::accounts::user::{self, Role};
 use touchline::ids::UserId;
+use touchline::rights::Scopes;
 
 use crate::roster::audit_entries;
 

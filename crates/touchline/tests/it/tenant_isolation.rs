@@ -3,8 +3,8 @@
 
 use testkit::world::{make_account, new_key};
 use testkit::{Client, TestResponse, Value, World, both, json};
-use touchline::accounts::rights::Scopes;
 use touchline::accounts::user::Role;
+use touchline::rights::Scopes;
 
 use crate::cards::checkout_of;
 use crate::events::team_client;

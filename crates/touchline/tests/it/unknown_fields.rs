@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use store::Scope;
 use testkit::{Client, Value, World, both, json};
-use touchline::accounts::rights::Scopes;
 use touchline::accounts::user::Role;
+use touchline::rights::Scopes;
 
 use crate::openapi::operations;
 use crate::tenant_isolation::{fill_path, objects, with_example_team};

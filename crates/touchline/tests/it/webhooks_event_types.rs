@@ -8,8 +8,8 @@ use testkit::{Receiver, TestClub, Value, World, both, json, seconds};
 use touchline::accounts::account::{self, AccountChange};
 use touchline::accounts::roles;
 use touchline::accounts::user::Role;
+use touchline::notification_kinds::{self, KINDS};
 use touchline::roster::preferences;
-use touchline::webhooks::kinds::{self, KINDS};
 
 use crate::architecture::sources;
 use crate::dues;
@@ -167,7 +167,9 @@ fn schema_mismatches(types: &[Value], body: &Value) -> Vec<String> {
 #[test]
 fn every_published_type_is_in_the_table() {
     let (mut published, mut all_code) = (BTreeSet::new(), String::new());
-    for (path, code) in sources().iter().filter(|(path, _)| !path.ends_with("webhooks/kinds.rs")) {
+    for (path, code) in
+        sources().iter().filter(|(path, _)| !path.ends_with("notification_kinds.rs"))
+    {
         all_code += code;
         for call in [".publish(\"", ".publish_change(\"", ".publish_all(\""] {
             let names = code.split(call).skip(1).map(|rest| rest.split('"').next().unwrap());
@@ -176,7 +178,7 @@ fn every_published_type_is_in_the_table() {
     }
     assert!(published.len() > 15, "{published:?}");
     for (kind, path) in &published {
-        assert!(kinds::find(kind).is_some(), "{kind} of {path} is not in the table");
+        assert!(notification_kinds::find(kind).is_some(), "{kind} of {path} is not in the table");
     }
     for kind in KINDS {
         assert!(

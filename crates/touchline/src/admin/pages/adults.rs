@@ -10,12 +10,12 @@ use kit::Timestamp;
 use store::{Reader, Tx};
 
 use crate::accounts::permissions::AdminArea;
-use crate::accounts::rights::TeamAccess;
-use crate::app::App;
 use crate::ids::PersonId;
 use crate::paging::Order;
+use crate::rights::TeamAccess;
 use crate::roster::confirmations::{self, UnconfirmedPerson};
 use crate::roster::{guardian, pages, person, safeguarding};
+use crate::web::app::App;
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::row_page::{ListRequest, RowPage};

@@ -11,15 +11,15 @@ use store::Tx;
 
 use super::shared::{Admin, show};
 use crate::accounts::account;
-use crate::accounts::rights::TeamAccess;
 use crate::admin::audit::{self, AuditTable, Filter};
 use crate::admin::audit_text::{self, EntryDetails, FieldChange};
-use crate::app::App;
 use crate::error::Result;
 use crate::exports::api::{ExportSource, send};
 use crate::names::{self, Names};
 use crate::paging::{Order, Page};
+use crate::rights::TeamAccess;
 use crate::signals::{self, AuditEntry, Publish};
+use crate::web::app::App;
 use crate::web::filters;
 use crate::web::form::Form;
 use crate::web::page::{Frame, Section};

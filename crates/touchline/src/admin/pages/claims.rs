@@ -9,12 +9,12 @@ use store::Tx;
 
 use super::members::FLASH_MESSAGES;
 use crate::accounts::permissions::AdminArea;
-use crate::app::App;
 use crate::ids::ClaimId;
 use crate::joining::claim;
 use crate::joining::claim_list::{self, ClaimView};
 use crate::joining::invitation::Relation;
 use crate::paging::Order;
+use crate::web::app::App;
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::row_page::{self, RowPage};

@@ -11,8 +11,8 @@ use http::StatusCode;
 use kit::Timestamp;
 
 use super::shared::{Admin, show};
-use crate::app::App;
-use crate::doctor::{self, CheckStatus, Finding};
+use crate::doctor::{self, CheckStatus, Finding, LastDoctorRun};
+use crate::web::app::App;
 use crate::web::page::{Frame, Section};
 use crate::web::visitor::PageResult;
 
@@ -135,7 +135,8 @@ async fn show_health(visitor: Admin) -> PageResult<Response> {
     let app = visitor.app();
     let now = app.clock.now();
     // The lock makes concurrent visitors wait for one check and share its results.
-    let mut cached = app.last_doctor_run.lock().await;
+    let last_run = app.state::<LastDoctorRun>();
+    let mut cached = last_run.0.lock().await;
     let recent = cached.take().filter(|(at, _)| now < at.plus(CACHE_TTL) && *at <= now);
     let (at, findings) = match recent {
         Some(recent) => recent,

@@ -15,16 +15,16 @@ use super::members::{FLASH_MESSAGES, MEMBERS};
 use crate::accounts::account;
 use crate::accounts::permissions::AdminArea;
 use crate::accounts::user::Role;
-use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::{InvitationId, PersonId, TeamId};
 use crate::joining::claim_list;
 use crate::joining::invitation::{self, Invitation, NewInvitation, Relation};
 use crate::joining::pages::link::{self, NewLink};
-use crate::mailer::direct::DirectEmail;
 use crate::names::Names;
 use crate::paging::Order;
 use crate::roster::person;
+use crate::smtp::direct::DirectEmail;
+use crate::web::app::App;
 use crate::web::form::{Faults, Form};
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::PathParams;
@@ -166,8 +166,7 @@ async fn send_invitation_email(
         link::mailed_url(app, token)
     );
     let subject = format!("Join {}", club.name);
-    app.direct_mailer
-        .send(app, DirectEmail { to_name: String::new(), to_address: email, subject, text });
+    app.send_email(&DirectEmail { to_name: String::new(), to_address: email, subject, text });
     Ok(true)
 }
 

@@ -15,16 +15,15 @@ use super::shared::{Admin, is_owner, show};
 use crate::accounts::account;
 use crate::accounts::api_key::{self, Key, State};
 use crate::accounts::permissions::AdminArea;
-use crate::accounts::rights::{ScopeName, SpaceSeparated, TeamAccess};
 use crate::accounts::usage;
 use crate::accounts::user::{self, Role};
-use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::KeyId;
-use crate::jobs;
 use crate::names::Names;
 use crate::paging::{Order, Page};
+use crate::rights::{ScopeName, SpaceSeparated, TeamAccess};
 use crate::teams::team::{self, Status, Team, TeamFilter};
+use crate::web::app::App;
 use crate::web::form::{Faults, Form};
 use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
 use crate::web::page::{Frame, Section};
@@ -309,7 +308,7 @@ async fn render_key(
     new_name: Option<String>,
     faults: Faults,
 ) -> PageResult<Response> {
-    jobs::flush_usage(visitor.app()).await;
+    visitor.app().flush_usage().await;
     let read = move |db: &Reader<'_>| {
         let key = api_key::find(db, id)?;
         let names = load_names(db, std::slice::from_ref(&key))?;
@@ -373,7 +372,7 @@ struct RevokePage {
 
 async fn confirm_revoke(visitor: Admin, PathParams(id): PathParams<KeyId>) -> PageResult<Response> {
     let read = move |db: &Reader<'_>| Ok((api_key::find(db, id)?, requests_last_week(db, id)?));
-    jobs::flush_usage(visitor.app()).await;
+    visitor.app().flush_usage().await;
     let (key, requests) = visitor.read(read).await?;
     if key.revoked_at.is_some() {
         return Ok(see_other(&format!("/admin/keys/{id}")));

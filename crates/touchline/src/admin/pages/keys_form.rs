@@ -9,8 +9,8 @@ use kit::string_enum::StringEnum;
 use kit::text::{self, TextFault};
 
 use crate::accounts::api_key::NewKey;
-use crate::accounts::rights::{ScopeName, Scopes};
 use crate::ids::TeamId;
+use crate::rights::{ScopeName, Scopes};
 use crate::web::form::{Faults, Form};
 use crate::web::visitor::url_encode;
 

@@ -17,13 +17,13 @@ use crate::accounts::permissions::AdminArea;
 use crate::accounts::user::Role;
 use crate::admin::removal;
 use crate::admin::users::{self, ClubUser, UserFilter};
-use crate::app::App;
 use crate::error::{Code, Error};
 use crate::ids::UserId;
 use crate::joining::{claim, invitation};
-use crate::mailer::direct::DirectEmail;
 use crate::paging::Order;
 use crate::roster::confirmations;
+use crate::smtp::direct::DirectEmail;
+use crate::web::app::App;
 use crate::web::form::Faults;
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::PathParams;
@@ -212,8 +212,7 @@ async fn start_reset(
     );
     if !club.demo {
         let subject = "Choose a new password".to_owned();
-        app.direct_mailer
-            .send(app, DirectEmail { to_name: user.name, to_address: user.email, subject, text });
+        app.send_email(&DirectEmail { to_name: user.name, to_address: user.email, subject, text });
     }
     Ok(see_other(&format!("{page}?done=reset")))
 }

@@ -18,7 +18,7 @@ mod usage;
 
 use axum::Router;
 
-use crate::app::App;
+use crate::web::app::App;
 
 /// The routes of the admin area.
 pub fn router() -> Router<App> {

@@ -7,22 +7,18 @@ use http::StatusCode;
 use store::{Reader, Tx};
 
 use crate::accounts::account::{self, Account, AccountChange};
-use crate::accounts::permissions::{AdminArea, Ownership};
+use crate::accounts::permissions::AdminArea;
 use crate::accounts::user::Role;
-use crate::app::App;
-use crate::demo;
-use crate::error::{Code, Error};
+use crate::error::Code;
+use crate::web::app::App;
 use crate::web::form::Faults;
 use crate::web::page::{self, Frame, Section};
 use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
 const SETTINGS: &str = "/admin/settings";
-const DEMO: &str = "/admin/settings/demo";
 
 pub(super) fn router() -> Router<App> {
-    Router::new()
-        .route(SETTINGS, get(show).post(save))
-        .route(DEMO, get(confirm_removal).post(remove_demo))
+    Router::new().route(SETTINGS, get(show).post(save))
 }
 
 #[derive(Template)]
@@ -90,36 +86,4 @@ async fn save(posted: VisitorForm<AdminArea>) -> PageResult {
         }
         Err(error) => Err(error.into()),
     }
-}
-
-#[derive(Template)]
-#[template(path = "admin/settings_demo.html")]
-struct RemoveDemoPage {
-    frame: Frame,
-}
-
-/// Fails unless this is the demo club, the only club that can be removed here.
-async fn require_demo_club(visitor: &Visitor<Ownership>) -> PageResult<()> {
-    let account = visitor.read(|db: &Reader<'_>| account::find(db)).await?;
-    if account.demo && account.id == demo::ACCOUNT {
-        Ok(())
-    } else {
-        Err(Error::not_found().into())
-    }
-}
-
-/// Asks for confirmation.
-async fn confirm_removal(visitor: Visitor<Ownership>) -> PageResult {
-    require_demo_club(&visitor).await?;
-    visitor.require_recent_authentication(DEMO)?;
-    let frame = visitor.frame("Remove the demo club?", Section::Settings);
-    Ok(page::html(StatusCode::OK, &RemoveDemoPage { frame })?)
-}
-
-async fn remove_demo(posted: VisitorForm<Ownership>) -> PageResult {
-    let visitor = posted.visitor;
-    require_demo_club(&visitor).await?;
-    visitor.require_recent_authentication(DEMO)?;
-    demo::remove(&visitor.app().db, &visitor.app().config.data).await?;
-    Ok(see_other("/account"))
 }

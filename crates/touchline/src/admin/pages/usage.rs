@@ -13,10 +13,9 @@ use super::shared::{Admin, show};
 use crate::accounts::account::{self, Account};
 use crate::accounts::usage::{self, Count, HOUR, HOURS_PER_WEEK, UsageHour};
 use crate::admin::chart::{Bar, Chart};
-use crate::app::App;
 use crate::error::Result;
-use crate::jobs;
 use crate::names::Names;
+use crate::web::app::App;
 use crate::web::page::{Frame, Section};
 use crate::web::visitor::PageResult;
 
@@ -75,7 +74,7 @@ async fn show_usage(visitor: Admin) -> PageResult<Response> {
         if week { (HOURS_PER_WEEK, "7d", "7 days") } else { (HOURS_PER_DAY, "24h", "24 hours") };
     let app = visitor.app();
     // Flush the counters in memory, so that the newest requests are included.
-    jobs::flush_usage(app).await;
+    app.flush_usage().await;
     let first = usage::window_start(hours, app.clock.now());
     let selected = query.optional("credential").map(str::to_owned);
     let (account, usage, names) = visitor.read(move |db| load(db, first)).await?;

@@ -9,13 +9,13 @@ use store::Reader;
 
 use super::formatting::{self, DisplayNames};
 use super::{LIST_PATH, Treasurer, render};
-use crate::accounts::rights::TeamAccess;
 use crate::dues::due::{self, Category, DueFilter, DueView, Status};
 use crate::dues::statement;
 use crate::dues::totals::{self, DueTotals};
 use crate::error::Result;
 use crate::ids::{DueId, PersonId, TeamId};
 use crate::paging::{Order, Page};
+use crate::rights::TeamAccess;
 use crate::teams::team::{self, TeamFilter};
 use crate::web::form::Form;
 use crate::web::page::{Flash, Frame, Section};

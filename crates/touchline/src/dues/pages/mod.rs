@@ -21,9 +21,9 @@ use axum::routing::{get, post};
 use http::StatusCode;
 
 use crate::accounts::permissions::AdminArea;
-use crate::app::App;
 use crate::error::{Code, Error};
 use crate::ids::DueId;
+use crate::web::app::App;
 use crate::web::form::Faults;
 use crate::web::page;
 use crate::web::visitor::{PageResult, Visitor, VisitorForm};

@@ -8,7 +8,6 @@ use store::{Reader, Tx};
 
 use super::formatting::{self, DisplayNames};
 use super::{Treasurer, TreasurerForm, detail_path, form_fields, is_form_error, render, status};
-use crate::accounts::rights::TeamAccess;
 use crate::dues::api::payments::MAX_REFERENCE_LENGTH;
 use crate::dues::due::{self, DueView};
 use crate::dues::paying::{self, NewDuePayment};
@@ -18,6 +17,7 @@ use crate::if_match::IfMatch;
 use crate::money::ledger;
 use crate::money::pages::methods::MANUAL_METHODS;
 use crate::money::payment::Method;
+use crate::rights::TeamAccess;
 use crate::teams::team;
 use crate::web::form::{Faults, Form};
 use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};

@@ -6,7 +6,6 @@ use store::{Reader, Tx};
 
 use super::formatting::{self, DisplayNames};
 use super::{Treasurer, TreasurerForm, detail_path, form_fields, is_form_error, render, status};
-use crate::accounts::rights::TeamAccess;
 use crate::dues::api::payments::MAX_REASON_LENGTH;
 use crate::dues::due::{self, DueView, Status};
 use crate::dues::paying::{self, NewDueRefund, RefundablePayment};
@@ -16,6 +15,7 @@ use crate::if_match::IfMatch;
 use crate::money::pages::methods::method_label;
 use crate::money::pages::refund_methods;
 use crate::money::payment::{self, Method, Payment};
+use crate::rights::TeamAccess;
 use crate::web::form::{Faults, Form};
 use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
 use crate::web::page::{Frame, Section};

@@ -8,11 +8,11 @@ use http::StatusCode;
 use store::{Reader, Tx};
 
 use super::{LIST_PATH, Treasurer, TreasurerForm, detail_path, is_form_error, render};
-use crate::accounts::rights::TeamAccess;
 use crate::dues::due;
 use crate::dues::reminders::{self, RemindRequest};
 use crate::ids::{DueId, TeamId};
 use crate::if_match::IfMatch;
+use crate::rights::TeamAccess;
 use crate::teams::team;
 use crate::web::page::{Flash, Frame, Section};
 use crate::web::path::PathParams;

@@ -6,13 +6,13 @@ use store::{Reader, Tx};
 
 use super::formatting::{self, DisplayNames};
 use super::{Treasurer, TreasurerForm, detail_path, form_fields, is_form_error, render, status};
-use crate::accounts::rights::TeamAccess;
 use crate::dues::api::charges::MAX_REASON_LENGTH;
 use crate::dues::changing::{self, WaiveRequest};
 use crate::dues::due::{self, DueView};
 use crate::error::Result;
 use crate::ids::DueId;
 use crate::if_match::IfMatch;
+use crate::rights::TeamAccess;
 use crate::web::form::Faults;
 use crate::web::page::{Frame, Section};
 use crate::web::path::PathParams;

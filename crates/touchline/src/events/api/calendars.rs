@@ -10,12 +10,12 @@ use kit::secret::{hex, sha256};
 use store::Scope;
 use utoipa_axum::routes;
 
-use crate::app::App;
 use crate::error::{Error, Result};
 use crate::events::calendar;
 use crate::events::feed::{self, CreatedFeed, Feed, FeedFilter, NewFeed, Subscription};
 use crate::ids::{FeedId, PersonId, TeamId};
 use crate::paging::Order;
+use crate::web::app::App;
 use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::cache::CachedResponse;
 use crate::web::caller::{Caller, EventsAnswer, EventsRead};

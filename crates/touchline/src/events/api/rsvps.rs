@@ -3,7 +3,6 @@
 use axum::response::Response;
 use utoipa_axum::routes;
 
-use crate::accounts::rights::SenderIdentity;
 use crate::error::Result;
 use crate::events::event::{self, EventView};
 use crate::events::history::{self, RsvpChange, Unanswered};
@@ -11,6 +10,7 @@ use crate::events::rsvp::{self, Answer, Choice, NewAnswer, Rsvp, RsvpFilter};
 use crate::events::volunteers::{self, DutyAssignment};
 use crate::ids::{DutyId, EventId, MemberId, PersonId};
 use crate::paging::Order;
+use crate::rights::SenderIdentity;
 use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, EventsAnswer, EventsOversee, EventsRead};
 use crate::web::cursor::Paging;

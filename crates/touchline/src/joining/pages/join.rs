@@ -19,14 +19,14 @@ use kit::string_enum::StringEnum;
 use store::{Reader, Scope, Tx};
 
 use super::link;
+use crate::accounts::session::{self, Method, SessionLookup};
 use crate::accounts::user::{self, Role};
-use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::joining::claim::{self, Choice, NewClaim};
 use crate::joining::invitation::{self, AddressCheck, InvitationLink, Relation};
 use crate::joining::pending_invitations;
 use crate::signin::authentication::{self, SignIn};
-use crate::signin::session::{self, Method, SessionLookup};
+use crate::web::app::App;
 use crate::web::form::{Faults, Form};
 use crate::web::page::{self, Frame};
 use crate::web::path::PathParams;

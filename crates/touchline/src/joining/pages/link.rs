@@ -9,8 +9,8 @@ use kit::Timestamp;
 use kit::secret::{Token, constant_time_eq};
 
 use crate::accounts::permissions::Permission;
-use crate::app::App;
 use crate::error::Result;
+use crate::web::app::App;
 use crate::web::page::{self, Frame};
 use crate::web::visitor::Visitor;
 

@@ -6,7 +6,7 @@ pub mod link;
 
 use axum::Router;
 
-use crate::app::App;
+use crate::web::app::App;
 
 /// Routes of the joining pages.
 pub fn router() -> Router<App> {

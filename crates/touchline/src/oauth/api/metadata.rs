@@ -6,8 +6,8 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use kit::string_enum::StringEnum;
 use serde_json::json;
 
-use crate::accounts::rights::ScopeName;
-use crate::app::App;
+use crate::rights::ScopeName;
+use crate::web::app::App;
 use crate::web::edge::API;
 
 /// The audience of access tokens: the URL of the API.

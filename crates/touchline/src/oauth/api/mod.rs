@@ -19,8 +19,8 @@ use serde::Serialize;
 
 use super::error::{ErrorCode, OAuthError};
 use super::parameters::Parameters;
-use crate::app::App;
 use crate::error::{Code, Error};
+use crate::web::app::App;
 use crate::web::body;
 use crate::web::context::Context;
 

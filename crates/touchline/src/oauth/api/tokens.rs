@@ -8,12 +8,12 @@ use serde::Serialize;
 use super::client::{self, AuthenticatedClient};
 use super::metadata::audience;
 use super::{ClientRequest, ErrorResponse, json_response};
-use crate::app::App;
 use crate::oauth::authorization_request;
 use crate::oauth::code::{self, CodeExchange};
 use crate::oauth::error::{ErrorCode, OAuthError, OAuthResult};
 use crate::oauth::refresh::{self, RefreshRequest};
 use crate::oauth::token::{self, StoredToken, TokenLifetimes, TokenPair};
+use crate::web::app::App;
 
 /// A token response (RFC 6749 section 5.1).
 #[derive(Serialize)]

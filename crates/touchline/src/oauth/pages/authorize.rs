@@ -9,7 +9,7 @@ use kit::secret::{Token, TokenKind};
 use store::{Reader, Scope, Tx};
 
 use super::{error_page, is_session_valid_in, redirect_to_app};
-use crate::app::App;
+use crate::accounts::session::{self, SessionLookup};
 use crate::error::Result;
 use crate::oauth::api::audience;
 use crate::oauth::app::{self, App as Client};
@@ -19,7 +19,7 @@ use crate::oauth::error::{ErrorCode, OAuthError};
 use crate::oauth::parameters::Parameters;
 use crate::oauth::pending_request::UserSession;
 use crate::oauth::{grant, pending_request};
-use crate::signin::session::{self, SessionLookup};
+use crate::web::app::App;
 use crate::web::throttle::RateLimit;
 use crate::web::visitor::{Guest, PageResult, see_other, url_encode};
 

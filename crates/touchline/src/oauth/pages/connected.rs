@@ -7,12 +7,12 @@ use http::StatusCode;
 use kit::Timestamp;
 use store::{Scope, Tx};
 
-use crate::accounts::rights::Scopes;
+use crate::accounts::scope_text::{self, ScopeText};
+use crate::accounts::session;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, AppId};
 use crate::oauth::grant::{self, GrantSummary};
-use crate::oauth::scope_text::{self, ScopeText};
-use crate::signin::session;
+use crate::rights::Scopes;
 use crate::web::caller::OwnAccount;
 use crate::web::page::{Flash, Frame, Section, html};
 use crate::web::path::PathParams;

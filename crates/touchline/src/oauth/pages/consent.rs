@@ -7,14 +7,14 @@ use kit::secret::{Token, TokenKind};
 use store::{Reader, Scope, Tx};
 
 use super::{error_page, is_session_valid_in, redirect_to_app};
-use crate::accounts::rights::Scopes;
+use crate::accounts::scope_text::{self, ScopeText};
 use crate::error::Result;
 use crate::ids::AccountId;
 use crate::oauth::pending_request::{
     self, AnswerResult, CodeOptions, ConsentPrompt, OpenResult, PendingRequest, UserSession,
 };
 use crate::oauth::redirect;
-use crate::oauth::scope_text::{self, ScopeText};
+use crate::rights::Scopes;
 use crate::web::caller::OwnAccount;
 use crate::web::page::{Frame, html_with_form_action};
 use crate::web::path::PathParams;

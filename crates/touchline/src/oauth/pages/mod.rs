@@ -12,11 +12,11 @@ use http::header::{CACHE_CONTROL, LOCATION, REFERRER_POLICY};
 use http::{HeaderValue, StatusCode};
 use store::{Scope, Tx};
 
+use crate::accounts::session::{self, SessionLookup};
 use crate::accounts::user;
-use crate::app::App;
 use crate::error::{Error, Result};
 use crate::ids::AccountId;
-use crate::signin::session::{self, SessionLookup};
+use crate::web::app::App;
 use crate::web::page::{Frame, html};
 use crate::web::visitor::Guest;
 

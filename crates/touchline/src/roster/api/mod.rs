@@ -7,10 +7,10 @@ use kit::string_enum::StringEnum;
 use kit::{Change, Day, Timestamp, string_enum};
 use utoipa_axum::routes;
 
-use crate::accounts::rights::ScopeName;
 use crate::error::Result;
 use crate::ids::{MemberId, PersonId, TeamId};
 use crate::paging::Order;
+use crate::rights::ScopeName;
 use crate::roster::guardian::{self, NewGuardian};
 use crate::roster::member::{
     self, Member, MemberChange, MemberFilter, MemberStatus, MembershipChange, Role,
@@ -18,6 +18,7 @@ use crate::roster::member::{
 use crate::roster::new_members::{self, NewMember, RosterBatch, RosterBatchEntry};
 use crate::roster::person::PersonChange;
 use crate::roster::private_data::{HasPrivateData, PrivateAccess, redact_member, redact_response};
+use crate::roster::profile::Private;
 use crate::roster::profile::{self, PeopleFilter, Profile, ProfileChange};
 use crate::teams::team;
 use crate::web::body::{Body, NoBody, OptionalBody};
@@ -42,6 +43,7 @@ const MAX_BATCH: usize = 100;
 
 /// Routes of the roster of a team, of batches and of people.
 pub fn routes(routes: Routes) -> Routes {
+    let routes = routes.with_schema::<Private>();
     let routes = routes
         .with(routes!(list, add))
         .with(routes!(find, change, remove))

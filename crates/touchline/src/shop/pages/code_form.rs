@@ -11,11 +11,11 @@ use super::{
     run_once, submitted_id, team_options,
 };
 use crate::accounts::account;
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::ids::{DiscountId, TeamId};
 use crate::if_match::IfMatch;
 use crate::money::settings;
+use crate::rights::TeamAccess;
 use crate::shop::discount::{self, Discount, DiscountChange, NewDiscount, Status};
 use crate::web::form::{Faults, Form, fingerprint};
 use crate::web::form_dedup::{new_nonce, parse_nonce};

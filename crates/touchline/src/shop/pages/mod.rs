@@ -27,15 +27,15 @@ use kit::{Currency, Money};
 use store::{Reader, Tx};
 
 use crate::accounts::permissions::{MoneyManage, OrdersPlace, OrdersRead, Permission};
-use crate::accounts::rights::TeamAccess;
-use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::{ProductId, TeamId};
 use crate::names::Names;
 use crate::paging::{self, Page};
+use crate::rights::TeamAccess;
 use crate::shop::order::{Line, Order};
 use crate::shop::product_listing::{self, ProductFilter};
 use crate::teams::team::{self, Status, TeamFilter};
+use crate::web::app::App;
 use crate::web::form::Faults;
 use crate::web::form_dedup::{Nonce, Submission, submit_once};
 use crate::web::page;
@@ -95,7 +95,6 @@ fn family_routes() -> Router<App> {
         .route("/store/orders", get(my_orders::list))
         .route("/store/orders/{id}", get(my_orders::detail))
         .route("/store/orders/{id}/cancel", get(my_orders::ask_cancel).post(my_orders::cancel))
-        .route("/store/orders/{id}/checkout", post(my_orders::checkout))
         .route("/store/orders/{id}/receipt", get(receipt::show_receipt))
 }
 

@@ -17,9 +17,6 @@ use super::{
     team_names,
 };
 use crate::accounts::account;
-use crate::cards::checkout::CheckoutRequest;
-use crate::cards::checkout_session;
-use crate::cards::subject::Subject;
 use crate::error::Result;
 use crate::ids::{OrderId, ProductId};
 use crate::if_match::IfMatch;
@@ -135,17 +132,6 @@ fn pickup_days(db: &Reader<'_>, order: &Order) -> Result<Vec<(String, kit::Day)>
         Some((record.name.clone(), record.pickup_date?))
     };
     Ok(products.values().filter_map(day).collect())
-}
-
-/// Opens a checkout session for an order and redirects the payer to it.
-pub(super) async fn checkout(
-    PathParams(id): PathParams<OrderId>,
-    BuyerSubmission { visitor, .. }: BuyerSubmission,
-) -> PageResult<Response> {
-    let (scope, access) = (visitor.scope()?, visitor.team_access().await?);
-    let request = CheckoutRequest::for_full_amount(Subject::Order(id));
-    let url = checkout_session::open_url(visitor.app(), scope, access, request).await?;
-    Ok(see_other(&url))
 }
 
 async fn find_order(visitor: &BuyerVisitor, id: OrderId) -> Result<Order> {

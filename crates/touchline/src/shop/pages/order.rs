@@ -16,12 +16,12 @@ use super::{
     render, run_once, seller_name, team_names,
 };
 use crate::accounts::account;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Error, Fault, Result};
 use crate::ids::OrderId;
 use crate::if_match::IfMatch;
 use crate::money::pages::methods::{MANUAL_METHODS, method_label};
 use crate::money::payment::{self, Method, Payment, PaymentDetails, Refund};
+use crate::rights::TeamAccess;
 use crate::shop::cancellation::{self, OrderCancellation};
 use crate::shop::fulfillment::{self, FulfillRequest, LineQuantity};
 use crate::shop::order::{self, Order, Status};

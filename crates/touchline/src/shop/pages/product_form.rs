@@ -17,11 +17,11 @@ use super::{
     seller_name, submitted_id, team_names, team_options,
 };
 use crate::accounts::account;
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Result};
 use crate::ids::{ProductId, TeamId};
 use crate::if_match::IfMatch;
 use crate::money::settings;
+use crate::rights::TeamAccess;
 use crate::shop::product::{self, AvailableTo, NewProduct, Product, ProductChange, Status};
 use crate::shop::variant;
 use crate::web::form::{Faults, Form, fingerprint};

@@ -9,11 +9,11 @@ use super::{
     AdminSubmission, AdminVisitor, form_body, form_status, is_form_error, money, quantity_label,
     render, run_once,
 };
-use crate::accounts::rights::TeamAccess;
 use crate::error::{Code, Error};
 use crate::ids::OrderId;
 use crate::if_match::IfMatch;
 use crate::money::pages::refund_methods;
+use crate::rights::TeamAccess;
 use crate::shop::order::{self, Line, Order};
 use crate::shop::refunding::{self, NewRefund};
 use crate::web::form::{Faults, Form};

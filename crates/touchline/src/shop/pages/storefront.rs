@@ -9,12 +9,13 @@ use super::checkout_form::{self, CheckoutForm, OrderChannel, person_field, quant
 use super::{BuyerSubmission, BuyerVisitor, money, seller_name, team_names};
 use crate::accounts::account;
 use crate::accounts::permissions::{AccessLevel, Permission};
-use crate::accounts::rights::TeamAccess;
+use crate::accounts::roster_access::RosterAccess;
 use crate::error::Result;
 use crate::ids::{PersonId, TeamId, UserId};
 use crate::names::Names;
 use crate::paging::{Order, Page};
-use crate::roster::access::{self, RosterAccess};
+use crate::rights::TeamAccess;
+use crate::roster::access;
 use crate::roster::person;
 use crate::shop::buyer::{self, ResolvedBuyer, TeamMemberships};
 use crate::shop::product::{AvailableTo, Product, Status};

@@ -16,11 +16,11 @@ use super::{audit, email_user, flash};
 use crate::accounts::permissions::OwnAccount;
 use crate::accounts::profile;
 use crate::accounts::user::{self, User};
-use crate::app::App;
 use crate::error::{Code, Error, Result};
-use crate::mailer::direct::DirectEmail;
 use crate::signin::authentication;
 use crate::signin::link::{self, LinkKind};
+use crate::smtp::direct::DirectEmail;
+use crate::web::app::App;
 use crate::web::form::Faults;
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::PathParams;
@@ -177,7 +177,7 @@ async fn send_link(visitor: &Visitor<OwnAccount>, email: String) -> Result<()> {
     let subject = "Confirm your email address".to_owned();
     // The address is not confirmed yet and may belong to somebody else.
     let to_name = String::new();
-    app.direct_mailer.send(app, DirectEmail { to_name, to_address: to, subject, text });
+    app.send_email(&DirectEmail { to_name, to_address: to, subject, text });
     Ok(())
 }
 

@@ -10,14 +10,15 @@ use store::{Reader, Tx};
 use super::sign_in::password_proof;
 use super::{attempt, audit_failure, query, uncount_attempt};
 use crate::accounts::permissions::OwnAccount;
+use crate::accounts::session;
 use crate::accounts::user::{self, User};
-use crate::app::App;
 use crate::error::Result;
 use crate::ids::UserId;
 use crate::secrets::SealKey;
 use crate::signin::authentication::PasswordProof;
 use crate::signin::throttle::{self, Factor};
-use crate::signin::{session, two_step};
+use crate::signin::two_step;
+use crate::web::app::App;
 use crate::web::page::{self, Frame};
 use crate::web::visitor::{
     PageResult, Visitor, VisitorForm, safe_redirect_path, see_other, set_session_cookie,

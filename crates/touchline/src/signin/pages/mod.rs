@@ -17,11 +17,11 @@ use store::{Reader, Scope};
 
 use super::throttle::{self, Attempt, Factor, ThrottleKeys};
 use crate::accounts::user::{self, User};
-use crate::app::App;
 use crate::error::Result;
 use crate::ids::UserId;
-use crate::mailer::direct::DirectEmail;
 use crate::signals::Publish;
+use crate::smtp::direct::DirectEmail;
+use crate::web::app::App;
 use crate::web::form::Form;
 use crate::web::page::Flash;
 use crate::web::throttle::{RateLimit, client_network};
@@ -166,7 +166,7 @@ fn email_user(app: &App, user: &User, subject: &'static str, text: String) {
     };
     app.spawn(async move {
         match is_real_user(&task_app, id).await {
-            Ok(true) => task_app.direct_mailer.send(&task_app, note),
+            Ok(true) => task_app.send_email(&note),
             Ok(false) => {}
             Err(error) => tracing::warn!(cause = ?error.cause, "could not send an email to a user"),
         }

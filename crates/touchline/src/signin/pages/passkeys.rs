@@ -18,7 +18,6 @@ use super::account::needs_email_confirmation;
 use super::{audit, sign_in_limit, uncount_attempt};
 
 use crate::accounts::permissions::OwnAccount;
-use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::ids::PasskeyId;
 use crate::signin::passkey::ceremony::{self, Kind};
@@ -26,6 +25,7 @@ use crate::signin::passkey::relying_party::{
     AuthenticationResponse, PasskeyUser, RegistrationResponse, RelyingParty,
 };
 use crate::signin::passkey::{self, Passkey};
+use crate::web::app::App;
 use crate::web::form::Faults;
 use crate::web::page::{Frame, Section, html};
 use crate::web::path::PathParams;

@@ -14,12 +14,12 @@ use store::{Reader, Scope, Tx};
 
 use super::{audit, email_user, is_real_user, name_for_email, throttle_keys};
 use crate::accounts::user::{self, User};
-use crate::app::App;
 use crate::error::{Code, Error, Result};
-use crate::mailer::direct::DirectEmail;
 use crate::signin::authentication::{self, ResetOutcome};
 use crate::signin::passkey;
 use crate::signin::throttle::Factor;
+use crate::smtp::direct::DirectEmail;
+use crate::web::app::App;
 use crate::web::form::Faults;
 use crate::web::page::{self, Frame};
 use crate::web::path::PathParams;
@@ -106,10 +106,12 @@ async fn send_reset_email(app: &App, email: String) -> Result<()> {
             reset_url(app, &token)
         );
         let subject = "Reset your password".to_owned();
-        app.direct_mailer.send(
-            app,
-            DirectEmail { to_name: name_for_email(&user), to_address: user.email, subject, text },
-        );
+        app.send_email(&DirectEmail {
+            to_name: name_for_email(&user),
+            to_address: user.email,
+            subject,
+            text,
+        });
     }
     Ok(())
 }

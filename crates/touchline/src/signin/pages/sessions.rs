@@ -10,10 +10,10 @@ use store::{Reader, Tx};
 
 use super::{audit, flash};
 use crate::accounts::permissions::OwnAccount;
-use crate::app::App;
+use crate::accounts::session::{self, Session};
 use crate::error::Error;
 use crate::ids::SessionId;
-use crate::signin::session::{self, Session};
+use crate::web::app::App;
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::visitor::{PageResult, Visitor, VisitorForm, clear_session_cookie, see_other};

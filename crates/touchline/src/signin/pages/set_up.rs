@@ -10,23 +10,17 @@ use serde_json::json;
 use store::{Reader, Scope, Tx};
 
 use super::audit;
-use crate::accounts::account;
-use crate::accounts::permissions::Ownership;
 use crate::accounts::profile;
-use crate::accounts::user::{self, NewUser, Role};
-use crate::app::App;
-use crate::demo;
+use crate::accounts::session::Method;
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::AccountId;
 use crate::signin::authentication::{self, SignIn};
-use crate::signin::session::{self, Method};
 use crate::signin::set_up::{self, SetUpInput};
+use crate::web::app::App;
 use crate::web::form::{Faults, Form};
 use crate::web::page::{self, Frame};
 use crate::web::path::PathParams;
-use crate::web::visitor::{
-    Guest, GuestForm, PageResult, Visitor, VisitorForm, see_other, set_session_cookie,
-};
+use crate::web::visitor::{Guest, GuestForm, PageResult, see_other, set_session_cookie};
 
 /// Suggestions for the main sport. Users can enter any other.
 const SPORTS: [&str; 12] = [
@@ -45,9 +39,7 @@ const SPORTS: [&str; 12] = [
 ];
 
 pub(super) fn router() -> Router<App> {
-    Router::new()
-        .route("/set-up/{token}", get(show_form).post(submit))
-        .route("/set-up", get(show_demo_offer).post(load_demo))
+    Router::new().route("/set-up/{token}", get(show_form).post(submit))
 }
 
 #[derive(Template)]
@@ -61,12 +53,6 @@ struct SetUpPage {
     /// Whether the user has chosen the time zone. Until then a script selects the browser's zone.
     zone_chosen: bool,
     sports: [&'static str; 12],
-}
-
-#[derive(Template)]
-#[template(path = "signin/set_up_demo.html")]
-struct DemoPage {
-    frame: Frame,
 }
 
 async fn show_form(guest: Guest, PathParams(token): PathParams<String>) -> PageResult {
@@ -136,32 +122,4 @@ fn zone(form: &Form) -> Result<Zone> {
         let detail = "This time zone does not exist. Choose one from the list.";
         Error::invalid(vec![Fault::new("/timezone", "invalid", detail)])
     })
-}
-
-async fn show_demo_offer(visitor: Visitor<Ownership>) -> PageResult {
-    check_only_club(&visitor).await?;
-    Ok(page::html(StatusCode::OK, &DemoPage { frame: visitor.guest.frame("Your club is ready") })?)
-}
-
-/// Checks that the visitor's club is the only one. Otherwise the demo club is not offered.
-async fn check_only_club(visitor: &Visitor<Ownership>) -> Result<()> {
-    let accounts = visitor.app().db.read(visitor.guest.scope("set-up"), account::list).await?;
-    let club = visitor.club()?;
-    if accounts.iter().all(|account| account.id == club) { Ok(()) } else { Err(Error::not_found()) }
-}
-
-async fn load_demo(VisitorForm { visitor, .. }: VisitorForm<Ownership>) -> PageResult {
-    check_only_club(&visitor).await?;
-    let app = visitor.app();
-    demo::load(app).await?;
-    let (name, email) = (visitor.visit.name.clone(), visitor.visit.email.clone());
-    let join = move |tx: &Tx<'_>| {
-        user::create(tx, NewUser { email, name, role: Role::Owner, password_hash: None })
-    };
-    let scope = Scope::account(demo::ACCOUNT, visitor.visit.user.to_string());
-    app.db.write(scope, join).await?;
-    let session = visitor.visit.session;
-    let switch = move |tx: &Tx<'_>| session::switch_club(tx, session, demo::ACCOUNT);
-    app.db.write(visitor.guest.scope("sessions"), switch).await?;
-    Ok(see_other("/admin"))
 }

@@ -11,13 +11,13 @@ use serde_json::json;
 use store::{Reader, Tx};
 
 use super::{attempt, audit, audit_failure, email_user, flash, query, uncount_attempt};
+use crate::accounts::session::{self, Method, Session, SessionLookup};
 use crate::accounts::user::{self, User};
-use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::passwords::Verification;
 use crate::signin::authentication::{self, PasswordProof};
-use crate::signin::session::{self, Method, Session, SessionLookup};
 use crate::signin::throttle::{self, Attempt, Factor};
+use crate::web::app::App;
 use crate::web::page::{self, Frame};
 use crate::web::visitor::{
     Guest, GuestForm, PageResult, clear_session_cookie, safe_redirect_path, see_other,

@@ -10,11 +10,11 @@ use store::{Reader, Tx};
 
 use crate::accounts::permissions::OwnAccount;
 use crate::accounts::profile;
+use crate::accounts::session;
 use crate::accounts::user::{self, Club, Role};
-use crate::app::App;
 use crate::error::Error;
 use crate::ids::AccountId;
-use crate::signin::session;
+use crate::web::app::App;
 use crate::web::page::{self, Frame, Section};
 use crate::web::visitor::{Guest, PageResult, Visitor, VisitorForm, see_other};
 

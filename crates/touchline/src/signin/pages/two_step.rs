@@ -14,10 +14,10 @@ use store::{Reader, Tx};
 use super::account::{current_user, needs_email_confirmation};
 use super::{attempt, audit, audit_failure, email_user, flash, uncount_attempt};
 use crate::accounts::permissions::OwnAccount;
-use crate::app::App;
 use crate::error::{Code, Error, Result};
 use crate::signin::throttle::{self, Factor};
 use crate::signin::two_step::{self, Seed, State};
+use crate::web::app::App;
 use crate::web::page::{self, Frame, Section};
 use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other, url_encode};
 

@@ -10,10 +10,10 @@ use super::super::cache::CachedResponse;
 use super::super::cursor::{self, List, Paging, SortKey};
 use super::super::{precondition, public_url, reply};
 use super::{Caller, Permission};
-use crate::accounts::rights::TeamAccess;
 use crate::error::Result;
 use crate::if_match::Versioned;
 use crate::paging::{LogPage, Page, Paged};
+use crate::rights::TeamAccess;
 use crate::signals::{Publish, SensitiveRead};
 
 impl<N: Permission> Caller<N> {

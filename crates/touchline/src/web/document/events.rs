@@ -3,18 +3,19 @@
 use serde_json::{Map, Value, json};
 
 use super::{reference, schemas_mut};
-use crate::webhooks::kinds::{self, Kind};
-use crate::webhooks::payload_schema;
+use crate::notification_kinds::{self, Kind};
+use crate::web::document::payload_schema;
 
 /// Adds the schemas of all notifications, and the webhook requests.
 pub(super) fn add(document: &mut Value) {
     let schemas = schemas_mut(document);
-    for kind in kinds::all_kinds() {
+    for kind in notification_kinds::all_kinds() {
         schemas.insert(schema_name(kind), payload_schema::body_schema(kind));
     }
-    let choices: Vec<_> =
-        kinds::all_kinds().map(|kind| reference("schemas", &schema_name(kind))).collect();
-    let mapping: Map<_, _> = kinds::all_kinds()
+    let choices: Vec<_> = notification_kinds::all_kinds()
+        .map(|kind| reference("schemas", &schema_name(kind)))
+        .collect();
+    let mapping: Map<_, _> = notification_kinds::all_kinds()
         .map(|kind| {
             (kind.name.to_owned(), reference("schemas", &schema_name(kind))["$ref"].clone())
         })
@@ -56,5 +57,5 @@ fn requests() -> Value {
         } });
         (kind.name.to_owned(), item)
     };
-    Value::Object(kinds::all_kinds().map(request).collect())
+    Value::Object(notification_kinds::all_kinds().map(request).collect())
 }

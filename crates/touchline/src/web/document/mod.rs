@@ -4,6 +4,7 @@
 //! ways. This is added here once instead of at each operation.
 
 mod events;
+pub mod payload_schema;
 mod responses;
 mod schemas;
 mod security;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{reference, referenced_schema};
 use crate::error::{Code, Error, Fault};
-use crate::webhooks::payload_schema;
+use crate::web::document::payload_schema;
 
 /// An error response: status, name of the component, description. Its example is in [`problem_example`].
 const ERRORS: &[(&str, &str, &str)] = &[

@@ -3,10 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
-use utoipa::PartialSchema;
 
 use super::{operations, reference, referenced_schema, schemas_mut};
-use crate::roster::profile::Private;
 
 /// The value of the `object` field of each schema.
 const OBJECTS: &[(&str, &str)] = &[
@@ -129,7 +127,7 @@ fn add_object_field(document: &mut Value) {
 
 /// Notifications contain only what everyone on the team may see of a person, so their schemas omit private fields.
 fn add_person_snapshots(document: &mut Value) {
-    let private = serde_json::to_value(Private::schema()).expect("a schema is plain data");
+    let private = document["components"]["schemas"]["Private"].clone();
     for (snapshot, original) in [("MemberSnapshot", "Member"), ("PersonSnapshot", "Person")] {
         let mut schema = document["components"]["schemas"][original].clone();
         if let Some(properties) = schema["properties"].as_object_mut() {
@@ -389,7 +387,7 @@ fn split_shared_schemas(document: &mut Value) {
 /// Marks the fields of responses as required: a missing value is `null`, and never left out. Exceptions are private
 /// fields of people, which lists contain only on request.
 fn require_response_fields(document: &mut Value, requests: &BTreeSet<String>) {
-    let private = serde_json::to_value(Private::schema()).expect("a schema is plain data");
+    let private = document["components"]["schemas"]["Private"].clone();
     for (name, schema) in schemas_mut(document) {
         if requests.contains(name) || OPTIONAL_FIELDS.contains(&name.as_str()) {
             continue;

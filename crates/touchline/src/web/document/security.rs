@@ -3,8 +3,8 @@
 use kit::string_enum::StringEnum;
 use serde_json::{Map, Value, json};
 
-use crate::accounts::rights::ScopeName;
-use crate::oauth::scope_text;
+use crate::accounts::scope_text;
+use crate::rights::ScopeName;
 
 /// Adds the security schemes.
 pub(super) fn add_schemes(document: &mut Value) {

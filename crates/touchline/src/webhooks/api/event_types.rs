@@ -8,15 +8,16 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
-use crate::accounts::rights::ScopeName;
 use crate::error::Result;
+use crate::notification_kinds as kinds;
 use crate::paging::{Order, Page, Paged};
+use crate::rights::ScopeName;
 use crate::web::caller::{AnyCredential, Caller};
 use crate::web::cursor::Paging;
+use crate::web::document::payload_schema;
 use crate::web::query::{NoQuery, Query};
 use crate::web::reply::ListResponse;
 use crate::web::routes::Routes;
-use crate::webhooks::{kinds, payload_schema};
 
 pub fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list))

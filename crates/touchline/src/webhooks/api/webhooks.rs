@@ -7,6 +7,7 @@ use utoipa_axum::routes;
 
 use crate::error::Result;
 use crate::ids::WebhookId;
+use crate::notification_kinds as kinds;
 use crate::paging::Order;
 use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, WebhooksManage};
@@ -18,11 +19,11 @@ use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 use crate::webhooks::access;
 use crate::webhooks::actions::{self, Replay, ReplayRange};
+use crate::webhooks::address;
 use crate::webhooks::delivery::Delivery;
 use crate::webhooks::edit::{self, CreatedWebhook, EditContext, NewWebhook, WebhookChange};
 use crate::webhooks::listing::{self, WebhookFilter};
 use crate::webhooks::webhook::{Status, Webhook};
-use crate::webhooks::{address, kinds};
 
 const MAX_DESCRIPTION_LENGTH: usize = 500;
 /// The maximum number of notification types of a webhook.

@@ -16,6 +16,7 @@ use utoipa_axum::routes;
 use super::log::{self, Filter};
 use crate::error::Result;
 use crate::ids::TeamId;
+use crate::notification_kinds;
 use crate::paging::{Order, Page};
 use crate::web::caller::{Caller, WebhooksManage};
 use crate::web::cursor::Paging;
@@ -23,7 +24,6 @@ use crate::web::query::{FromQuery, MAX_IDS, Params, Query};
 use crate::web::routes::Routes;
 use crate::web::server::stop_requested;
 use crate::web::stream::{self, HEARTBEAT_INTERVAL, StreamAuth, StreamGuard};
-use crate::webhooks::kinds;
 use crate::webhooks::visibility::EventVisibility;
 
 /// How often a stream checks that its credential is still valid, and whether there are notifications that were not
@@ -87,7 +87,7 @@ impl FromQuery for Filter {
 /// The parameter `type`: notification types, or groups of them.
 pub(in crate::webhooks) fn read_types(params: &mut Params) -> Vec<String> {
     let detail = "Use notification types such as team.created, or groups such as team.*.";
-    let known = |text: &str| kinds::is_known_pattern(text).then(|| text.to_owned());
+    let known = |text: &str| notification_kinds::is_known_pattern(text).then(|| text.to_owned());
     params.list_of("type", MAX_IDS, ("unknown_value", detail), known)
 }
 

@@ -3,10 +3,10 @@
 use store::{Reader, bind, sql};
 
 use super::super::actions;
-use super::super::kinds;
 use super::super::visibility::EventVisibility;
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::TeamId;
+use crate::notification_kinds;
 use crate::paging::{LogPage, Order, Page};
 use crate::signals::{self, Notification};
 
@@ -33,7 +33,8 @@ impl Filter {
     fn matches(&self, visibility: &EventVisibility, notification: &Notification) -> bool {
         let Notification { kind, body, .. } = notification;
         let mut patterns = self.kinds.iter();
-        (self.kinds.is_empty() || patterns.any(|pattern| kinds::pattern_matches(pattern, kind)))
+        (self.kinds.is_empty()
+            || patterns.any(|pattern| notification_kinds::pattern_matches(pattern, kind)))
             && visibility.can_see(kind, body)
     }
 }

@@ -129,6 +129,18 @@ pub fn prune_hours(tx: &Tx<'_>, retention: &Retention) -> Result<u64> {
     )?)
 }
 
+/// Deletes all deliveries of the account, which have no foreign key.
+pub fn delete_all_deliveries(tx: &Tx<'_>) -> Result<()> {
+    tx.execute("delete from delivery where account_id = :account", bind! {})?;
+    Ok(())
+}
+
+/// Locks all webhooks of the account, as a job does that records a webhook's response.
+pub fn lock_webhooks(tx: &Tx<'_>) -> Result<()> {
+    tx.execute("update webhook set position = position where account_id = :account", bind! {})?;
+    Ok(())
+}
+
 /// Erases the responses of receivers to a notification, and bodies stored with its deliveries. Used when personal data is
 /// removed from the log.
 pub fn erase_responses(tx: &Tx<'_>, notification: NotificationId, sequence: i64) -> Result<()> {

@@ -9,17 +9,17 @@ use store::{Reader, Tx};
 use super::display::{delivery_badge, error_text, format_duration, is_within_a_minute, short_url};
 use super::{PostedForm, WebhookAdmin, render, webhook_path};
 use crate::accounts::account;
-use crate::app::App;
 use crate::error::Result;
 use crate::ids::{DeliveryId, WebhookId};
+use crate::notification_kinds;
 use crate::signals;
+use crate::web::app::App;
 use crate::web::page::{Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::visitor::{PageResult, see_other};
 use crate::webhooks::access::Manager;
 use crate::webhooks::actions;
 use crate::webhooks::delivery::{self, Attempt, Delivery};
-use crate::webhooks::kinds;
 use crate::webhooks::webhook::{self, Status, Webhook};
 
 /// The messages after an action.
@@ -137,8 +137,8 @@ pub(super) async fn one(
         frame: frame.flash(visitor.guest.done_flash(&DONE)),
         url: short_url(&webhook.url),
         description: match delivery.kind.as_str() {
-            kinds::PING => "A test of this webhook.",
-            kind => kinds::find(kind).map_or("", |kind| kind.description),
+            notification_kinds::PING => "A test of this webhook.",
+            kind => notification_kinds::find(kind).map_or("", |kind| kind.description),
         },
         badge: delivery_badge(&delivery),
         attempts: attempts.rev().collect(),

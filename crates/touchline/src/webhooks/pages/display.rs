@@ -2,9 +2,9 @@
 
 use kit::Timestamp;
 
-use crate::accounts::rights::SpaceSeparated;
+use crate::notification_kinds;
+use crate::rights::SpaceSeparated;
 use crate::webhooks::delivery::{Attempt, Delivery, Status as DeliveryStatus};
-use crate::webhooks::kinds;
 use crate::webhooks::summary::{HOURS, Hour, Last24Hours};
 use crate::webhooks::webhook::{Reason, Status, Webhook};
 
@@ -74,10 +74,10 @@ fn kinds_summary(webhook: &Webhook) -> String {
 /// How many kinds a webhook subscribes to.
 pub(super) fn count_kinds(webhook: &Webhook) -> usize {
     let SpaceSeparated(patterns) = &webhook.events;
-    let is_match = |kind: &&kinds::Kind| {
-        patterns.iter().any(|pattern| kinds::pattern_matches(pattern, kind.name))
+    let is_match = |kind: &&notification_kinds::Kind| {
+        patterns.iter().any(|pattern| notification_kinds::pattern_matches(pattern, kind.name))
     };
-    kinds::all_kinds().filter(is_match).count()
+    notification_kinds::all_kinds().filter(is_match).count()
 }
 
 /// The width of a column of the chart, in SVG units.

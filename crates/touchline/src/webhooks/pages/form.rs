@@ -12,12 +12,13 @@ use super::{
     LIST, PostedForm, WebhookAdmin, display, edit_context, load_names, render, webhook_path,
 };
 use crate::accounts::account;
-use crate::accounts::rights::{SpaceSeparated, TeamAccess};
 use crate::error::{Code, Error, Result};
 use crate::ids::{TeamId, WebhookId};
 use crate::if_match::IfMatch;
 use crate::names::Names;
+use crate::notification_kinds::{self, Kind};
 use crate::paging::{Order, Page};
+use crate::rights::{SpaceSeparated, TeamAccess};
 use crate::teams::team::{self, Status, TeamFilter};
 use crate::web::form::{Faults, Form, fingerprint};
 use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
@@ -25,7 +26,6 @@ use crate::web::page::{Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::visitor::{PageResult, see_other, url_encode};
 use crate::webhooks::edit::{self, NewWebhook, WebhookChange};
-use crate::webhooks::kinds::{self, Kind};
 use crate::webhooks::signature::Secret;
 use crate::webhooks::webhook::{self, Ordering, Webhook};
 
@@ -150,7 +150,9 @@ impl FormInput {
     /// The selected patterns, without those that another selected pattern includes.
     fn patterns(&self) -> Vec<String> {
         let includes = |other: &String, pattern: &String| {
-            other != pattern && other.ends_with('*') && kinds::pattern_matches(other, pattern)
+            other != pattern
+                && other.ends_with('*')
+                && notification_kinds::pattern_matches(other, pattern)
         };
         let is_needed =
             |pattern: &&String| !self.events.iter().any(|other| includes(other, pattern));
@@ -189,7 +191,7 @@ impl KindGroup {
 /// All kinds in groups.
 fn kind_groups() -> Vec<KindGroup> {
     let mut groups: Vec<KindGroup> = Vec::new();
-    for kind in kinds::KINDS {
+    for kind in notification_kinds::KINDS {
         let prefix = kind.name.split('.').next().unwrap_or(kind.name);
         let pattern = format!("{prefix}.*");
         if let Some(group) = groups.iter_mut().find(|group| group.pattern == pattern) {
@@ -460,7 +462,10 @@ mod tests {
     #[test]
     fn every_kind_is_in_a_group() {
         let groups = kind_groups();
-        assert_eq!(groups.iter().map(|group| group.kinds.len()).sum::<usize>(), kinds::KINDS.len());
-        assert!(groups.iter().all(|group| kinds::is_known_pattern(&group.pattern)));
+        assert_eq!(
+            groups.iter().map(|group| group.kinds.len()).sum::<usize>(),
+            notification_kinds::KINDS.len()
+        );
+        assert!(groups.iter().all(|group| notification_kinds::is_known_pattern(&group.pattern)));
     }
 }

@@ -17,10 +17,10 @@ use store::Reader;
 use super::edit::EditContext;
 use super::webhook::Webhook;
 use crate::accounts::permissions::WebhooksManage;
-use crate::accounts::rights::TeamAccess;
-use crate::app::App;
 use crate::error::Result;
 use crate::names::Names;
+use crate::rights::TeamAccess;
+use crate::web::app::App;
 use crate::web::page;
 use crate::web::visitor::{PageResult, Visitor, VisitorForm};
 

@@ -3,14 +3,13 @@
 use std::fs;
 use std::time::Duration;
 
-use lettre::transport::smtp::AsyncSmtpTransportBuilder as Builder;
 use lettre::transport::smtp::client::{Certificate, Tls, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
 use lettre::transport::smtp::{AsyncSmtpTransport, Error};
 use lettre::{AsyncTransport, Message, Tokio1Executor};
 use url::Url;
 
-use crate::config::{BaseUrl, Config, SmtpUrl};
+use crate::config::{BaseUrl, Config, SmtpUrl, smtp_builder};
 
 /// The outcome of one attempt to send an email.
 #[derive(Debug)]
@@ -31,7 +30,7 @@ impl Server {
     /// The server of the configuration, if there is one.
     pub fn new(config: &Config) -> Result<Option<Self>, String> {
         let Some(url) = config.smtp_url.as_ref().map(SmtpUrl::reveal) else { return Ok(None) };
-        let mut builder = builder(url)?;
+        let mut builder = smtp_builder(url)?;
         if let Some(path) = &config.smtp_authority {
             let describe = |error: String| format!("smtp_authority: {}: {error}", path.display());
             let pem = fs::read(path).map_err(|e| describe(e.to_string()))?;
@@ -81,19 +80,6 @@ fn is_permanent_failure(error: &Error, ascii: bool) -> bool {
         && error.status().is_none_or(|code| !AUTHENTICATION.contains(&code.to_string().as_str()));
     // A client error for a non-ASCII address: the server does not support SMTPUTF8.
     is_rejected || (error.is_client() && !ascii)
-}
-
-/// The transport settings of an SMTP URL. Rejects URLs that are ambiguous.
-pub fn builder(url: &str) -> Result<Builder, String> {
-    let parsed = Url::parse(url).map_err(|_| "this is not a URL".to_owned())?;
-    if !parsed.username().is_empty() && parsed.password().is_none() {
-        return Err("the URL has a user name but no password".to_owned());
-    }
-    if !matches!(parsed.query(), None | Some("tls=required" | "tls=opportunistic")) {
-        return Err("the query must be tls=required or tls=opportunistic".to_owned());
-    }
-    AsyncSmtpTransport::<Tokio1Executor>::from_url(url)
-        .map_err(|_| "this is not the URL of a mail server".to_owned())
 }
 
 /// Whether the password is sent over a network without encryption being required.

@@ -1,6 +1,6 @@
 //! Descriptions of scopes for users, on the consent page and in the list of connected apps.
 
-use crate::accounts::rights::{ScopeName, Scopes};
+use crate::rights::{ScopeName, Scopes};
 
 /// The description of a scope: what an app can do with it, and some detail.
 #[derive(Debug, Clone, Copy)]

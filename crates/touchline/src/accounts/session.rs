@@ -8,7 +8,7 @@ use kit::secret::{Token, TokenKind};
 use kit::string_enum;
 use store::{Reader, Tx, bind, enum_column, record, row, sql};
 
-use crate::accounts::user::{self, Role};
+use super::user::{self, Role};
 use crate::error::{Code, Error, Result};
 use crate::ids::{AccountId, SessionId, UserId};
 
@@ -263,6 +263,15 @@ pub fn end_others(tx: &Tx<'_>, user: UserId, keep: Option<SessionId>) -> Result<
 pub fn end_in_club(tx: &Tx<'_>, user: UserId) -> Result<u64> {
     Ok(tx
         .execute("delete from session where user_id = :user and club = :account", bind! { user })?)
+}
+
+/// Deletes a batch of expired sessions. Returns their number.
+pub fn delete_expired(tx: &Tx<'_>) -> Result<u64> {
+    Ok(tx.execute(
+        "delete from session where id in
+             (select id from session where expires_at <= :now order by expires_at limit 500) /* any account */",
+        bind! {},
+    )?)
 }
 
 /// The active sessions of a user, newest first.

@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 
 use serde_json::{Map, Value, json};
 
-use super::kinds::{Kind, PING};
+use crate::notification_kinds::{Kind, PING};
 
 /// Where the OpenAPI description has its schemas.
 const COMPONENTS: &str = "#/components/schemas/";
@@ -174,7 +174,7 @@ fn example_object(schema: &Value, root: &Value, depth: usize) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::webhooks::kinds;
+    use crate::notification_kinds;
 
     #[test]
     fn standalone_schemas_contain_their_references_and_have_an_example() {
@@ -189,7 +189,7 @@ mod tests {
             "Unused": {},
         });
         let example_of = |name: &str| {
-            let kind = kinds::find(name).unwrap();
+            let kind = notification_kinds::find(name).unwrap();
             let schema = standalone(&body_schema(kind), &components);
             let defs: Vec<_> = schema["$defs"].as_object().unwrap().keys().cloned().collect();
             assert_eq!(defs, ["AccountId", "NotificationId", "Status", "Team", "Timestamp"]);

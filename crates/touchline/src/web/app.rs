@@ -1,6 +1,7 @@
 //! The shared state of a running service, created once at startup.
 
-use std::collections::HashSet;
+use std::any::{Any, TypeId};
+use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,17 +11,15 @@ use store::{Db, Scope, bind};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::accounts::usage::UsageCounter;
-use crate::cards::Cards;
+use crate::accounts::usage::{self, UsageCounter};
+use crate::card_provider::Cards;
 use crate::config::{BaseUrl, Config, Secret};
-use crate::doctor::Finding;
 use crate::error::{Error, Result};
 use crate::ids::RequestId;
-use crate::jobs;
-use crate::mail::unsubscribe::UnsubscribeKey;
-use crate::mailer::direct::DirectMailer;
 use crate::passwords::PasswordHasher;
 use crate::secrets::Secrets;
+use crate::smtp::direct::{DirectEmail, DirectMailer};
+use crate::unsubscribe_key::UnsubscribeKey;
 use crate::web::admission::RosterAccessCache;
 use crate::web::body::UploadLimiter;
 use crate::web::cache::Cache;
@@ -67,8 +66,8 @@ pub struct AppInner {
     pub streams: Arc<StreamLimiter>,
     pub pending_touches: Arc<PendingTouches>,
     pub metrics: Metrics,
-    /// The time and the findings of the last `doctor` run.
-    pub last_doctor_run: tokio::sync::Mutex<Option<(Timestamp, Vec<Finding>)>>,
+    /// State of other modules, by type.
+    module_state: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
     ids: IdGenerator,
     tasks: Mutex<JoinSet<()>>,
     shutdown: watch::Sender<bool>,
@@ -89,7 +88,7 @@ impl App {
         Ok(Self(Arc::new(AppInner {
             throttle: Throttle::new(clock.clone()),
             passwords: PasswordHasher::new(rng.clone()),
-            direct_mailer: DirectMailer::new(&config)?,
+            direct_mailer: DirectMailer::new(&config, clock.clone(), rng.clone())?,
             cards: Cards::new(&config).map_err(Error::internal)?,
             secrets: Secrets::new(key, config.secret.as_ref().map(Secret::reveal)),
             limits: Limits::new(config.auth_failures, clock.clone(), rng.clone()),
@@ -108,7 +107,7 @@ impl App {
             streams: Arc::default(),
             pending_touches: Arc::default(),
             metrics: Metrics::default(),
-            last_doctor_run: tokio::sync::Mutex::default(),
+            module_state: Mutex::default(),
             ids: IdGenerator::default(),
             tasks: Mutex::new(JoinSet::new()),
             shutdown: watch::channel(false).0,
@@ -131,6 +130,21 @@ impl App {
         // Drop finished tasks so that the set does not grow.
         while tasks.try_join_next().is_some() {}
         tasks.spawn(task);
+    }
+
+    /// The state of this type that another module keeps for this service. It is created when it is first used.
+    pub fn state<T: Any + Default + Send + Sync>(&self) -> Arc<T> {
+        let mut states = self.module_state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = states.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
+        let state = state.clone().downcast::<T>();
+        state.unwrap_or_else(|_| unreachable!("states are stored by their type"))
+    }
+
+    /// Sends an email in the background without storing it.
+    pub fn send_email(&self, email: &DirectEmail) {
+        if let Some(task) = self.direct_mailer.prepare(email, self.shutdown_signal()) {
+            self.spawn(task);
+        }
     }
 
     /// Whether the service is shutting down.
@@ -158,12 +172,27 @@ impl App {
         if tokio::time::timeout(Duration::from_secs(10), all).await.is_err() {
             tracing::warn!("background tasks were still running after 10 seconds");
         }
-        jobs::flush_usage(self).await;
+        self.flush_usage().await;
+    }
+
+    /// Writes the usage counters of keys and apps to the database. Counts that cannot be written are kept for the next
+    /// time.
+    pub async fn flush_usage(&self) {
+        for (account, counts) in self.usage.take() {
+            // Outside of the account's queue, so that none of its writes wait for this one.
+            let scope = Scope::account(account, "system").in_own_lane("usage");
+            let to_write = counts.clone();
+            let result = self.db.write(scope, move |tx| usage::write(tx, &to_write)).await;
+            if let Err(error) = result {
+                tracing::warn!(cause = ?error.cause, "could not write the usage counters");
+                self.usage.restore(account, counts);
+            }
+        }
     }
 }
 
 /// The installation's secret key. The first node that starts creates it.
-async fn installation_key(db: &Db) -> Result<[u8; 32]> {
+pub async fn installation_key(db: &Db) -> Result<[u8; 32]> {
     let key = db
         .write(Scope::system("installation"), |tx| {
             tx.execute(

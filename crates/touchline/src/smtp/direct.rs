@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use kit::{Clock, Rng};
 use lettre::message::Mailbox;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use super::message;
-use super::smtp::{SendOutcome, Server};
-use crate::app::App;
+use super::server::{SendOutcome, Server};
 use crate::config::Config;
 use crate::error::{Error, Result};
 
@@ -34,16 +34,18 @@ pub struct DirectEmail {
 pub struct DirectMailer {
     server: Option<(Server, Mailbox)>,
     permits: Arc<Semaphore>,
+    clock: Clock,
+    rng: Arc<Rng>,
 }
 
 impl DirectMailer {
     /// Creates the mailer from the configuration.
-    pub fn new(config: &Config) -> Result<Self> {
+    pub fn new(config: &Config, clock: Clock, rng: Arc<Rng>) -> Result<Self> {
         let server = Server::new(config).map_err(Error::internal)?;
         let sender =
             |server| config.email_sender().map(|from| (server, from)).map_err(Error::internal);
         let server = server.map(sender).transpose()?;
-        Ok(Self { server, permits: Arc::new(Semaphore::new(MAX_IN_FLIGHT)) })
+        Ok(Self { server, permits: Arc::new(Semaphore::new(MAX_IN_FLIGHT)), clock, rng })
     }
 
     /// Whether a mail server is configured.
@@ -51,29 +53,33 @@ impl DirectMailer {
         self.server.is_some()
     }
 
-    /// Sends an email in the background. Its content and recipient are not logged.
-    pub fn send(&self, app: &App, email: DirectEmail) {
-        let Some((server, from)) = self.server.clone() else { return };
+    /// The task that sends an email, until `stop` turns true. Its content and recipient are not logged. `None` if the
+    /// email cannot be sent.
+    pub fn prepare(
+        &self,
+        email: &DirectEmail,
+        stop: watch::Receiver<bool>,
+    ) -> Option<impl Future<Output = ()> + Send + 'static> {
+        let (server, from) = self.server.clone()?;
         let Ok(permit) = self.permits.clone().try_acquire_owned() else {
             tracing::warn!("email dropped: too many emails in flight");
-            return;
+            return None;
         };
-        let Ok(message) = message::compose_direct(app, &from, &email) else {
+        let Ok(message) = message::compose_direct(&self.clock, &self.rng, &from, email) else {
             tracing::warn!("email dropped: the message could not be built");
-            return;
+            return None;
         };
-        let task_app = app.clone();
-        app.spawn(async move {
+        Some(async move {
             let _permit = permit;
             for delay in RETRY_DELAYS.into_iter().map(Some).chain([None]) {
                 match (server.send(message.clone(), SEND_TIMEOUT).await, delay) {
                     (SendOutcome::Sent, _) => return tracing::debug!("email sent"),
-                    (SendOutcome::TemporaryFailure(_), Some(delay)) if !task_app.is_stopping() => {
+                    (SendOutcome::TemporaryFailure(_), Some(delay)) if !*stop.borrow() => {
                         tokio::time::sleep(delay).await;
                     }
                     _ => return tracing::warn!("email could not be sent"),
                 }
             }
-        });
+        })
     }
 }

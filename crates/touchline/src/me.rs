@@ -8,13 +8,13 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 use utoipa_axum::routes;
 
-use super::account::{self, Account};
-use super::api_key;
-use super::credential::Holder;
-use super::rights::ScopeName;
-use super::user::{self, Role};
+use crate::accounts::account::{self, Account};
+use crate::accounts::api_key;
+use crate::accounts::credential::Holder;
+use crate::accounts::user::{self, Role};
 use crate::error::Result;
 use crate::ids::{AppId, MemberId, PersonId, TeamId};
+use crate::rights::ScopeName;
 use crate::web::caller::{AnyCredential, Caller};
 use crate::web::query::{NoQuery, Query};
 use crate::web::reply::ObjectResponse;
@@ -48,7 +48,7 @@ struct Me {
     app_id: Option<AppId>,
     /// Scopes granted to the credential.
     #[schema(value_type = Vec<GrantedScope>)]
-    scopes: super::rights::Scopes,
+    scopes: crate::rights::Scopes,
     /// Teams that the key is restricted to; `null` if it is not restricted.
     team_ids: Option<Vec<TeamId>>,
     /// The people and teams that the user has access to; `null` for a key.

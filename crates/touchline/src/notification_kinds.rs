@@ -1,7 +1,7 @@
 //! All kinds of notifications, each with its description, the scope that is needed to receive it, and the schema of its
 //! object.
 
-use crate::accounts::rights::ScopeName;
+use crate::rights::ScopeName;
 
 /// A kind of notification.
 #[derive(Debug, Clone, Copy)]

@@ -5,11 +5,24 @@
 
 use std::pin::Pin;
 
-use kit::{Currency, Timestamp};
+use kit::{Currency, Timestamp, string_enum};
 use serde_json::Value;
+use store::enum_column;
 
 use crate::ids::{AccountId, CheckoutId, RefundId};
-use crate::money::payment::Dispute;
+
+string_enum! {
+    /// The status of a dispute (chargeback).
+    pub enum Dispute as PaymentDispute {
+        /// Waiting for a response or a decision.
+        Open = "open",
+        /// The club keeps the money.
+        Won = "won",
+        /// The payer's bank got the money back.
+        Lost = "lost",
+    }
+}
+enum_column!(Dispute);
 
 /// The future of a request to the provider.
 pub type ProviderFuture<'a, T> =

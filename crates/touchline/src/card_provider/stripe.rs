@@ -18,12 +18,11 @@ use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 
 use super::provider::{
-    CheckoutSession, ListedRefund, NewProviderRefund, NewSession, PaymentOwner, Provider,
+    CheckoutSession, Dispute, ListedRefund, NewProviderRefund, NewSession, PaymentOwner, Provider,
     ProviderDispute, ProviderError, ProviderFuture, ProviderRefund, RefundOutcome, SessionStatus,
 };
 use super::stripe_amount;
 use crate::config::{BaseUrl, Secret};
-use crate::money::payment::Dispute;
 use crate::outbound::Connector;
 
 /// Time limit of a call, including retries.

@@ -6,6 +6,7 @@ use store::{Tx, bind};
 
 use crate::error::{Error, Result};
 use crate::ids::NotificationId;
+use crate::signals;
 use crate::webhooks::notifications::retention;
 
 /// Fields that may identify a person, in any API object about them, and the content of their unpublished messages.
@@ -37,10 +38,10 @@ const NOTE_FIELDS: [&str; 6] =
 
 /// Redacts the logs: blanks the personal data in all objects with one of these ids, which are the ids of people and of
 /// objects that are erased with them.
-pub fn redact(tx: &Tx<'_>, ids: &[String]) -> Result<()> {
-    // Locks all webhooks of the account, as a job does that records a webhook's response. So a response is either
-    // recorded already and deleted here, or it is compared with the redacted logs when it is recorded.
-    tx.execute("update webhook set position = position where account_id = :account", bind! {})?;
+pub(super) fn redact(tx: &Tx<'_>, ids: &[String]) -> Result<()> {
+    // A response is either recorded already and deleted here, or it is compared with the redacted logs when it is
+    // recorded.
+    retention::lock_webhooks(tx)?;
     for id in ids {
         let pattern = kit::text::contains_pattern(id);
         let notifications: Vec<(i64, NotificationId, String)> = tx.all(
@@ -50,11 +51,7 @@ pub fn redact(tx: &Tx<'_>, ids: &[String]) -> Result<()> {
         )?;
         for (sequence, notification, body) in notifications {
             if let Some(body) = redact_json(&body, ids)? {
-                tx.execute(
-                    "update notification set body = :body
-                     where account_id = :account and sequence = :sequence",
-                    bind! { sequence, body },
-                )?;
+                signals::replace_body(tx, sequence, &body)?;
                 // A receiver's response may repeat the personal data.
                 retention::erase_responses(tx, notification, sequence)?;
             }
@@ -67,11 +64,7 @@ pub fn redact(tx: &Tx<'_>, ids: &[String]) -> Result<()> {
         for (position, details) in entries {
             if redact_json(&details, ids)?.is_some() {
                 // The hash chain covers the hash of the details, so it stays valid without them.
-                tx.execute(
-                    "update audit_entry set details = null
-                     where account_id = :account and position = :position",
-                    bind! { position },
-                )?;
+                signals::erase_details(tx, position)?;
             }
         }
     }
@@ -79,7 +72,7 @@ pub fn redact(tx: &Tx<'_>, ids: &[String]) -> Result<()> {
 }
 
 /// Returns the JSON text without personal data, or `None` if it contains none.
-pub fn redact_json(text: &str, ids: &[String]) -> Result<Option<String>> {
+pub(super) fn redact_json(text: &str, ids: &[String]) -> Result<Option<String>> {
     let mut value: Value = serde_json::from_str(text)
         .map_err(|error| Error::internal(format!("a log entry is not valid JSON: {error}")))?;
     Ok(redact_value(&mut value, ids).then(|| value.to_string()))

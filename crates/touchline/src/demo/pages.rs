@@ -1,0 +1,90 @@
+//! Pages that offer the demo club after the set-up, and that remove it.
+
+use askama::Template;
+use axum::Router;
+use axum::routing::get;
+use http::StatusCode;
+use store::{Reader, Scope, Tx};
+
+use crate::accounts::account;
+use crate::accounts::session;
+use crate::accounts::user::{self, NewUser, Role};
+use crate::error::{Error, Result};
+use crate::web::app::App;
+use crate::web::caller::Ownership;
+use crate::web::page::{self, Frame, Section};
+use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
+
+const REMOVAL: &str = "/admin/settings/demo";
+
+pub fn router() -> Router<App> {
+    Router::new()
+        .route("/set-up", get(show_demo_offer).post(load_demo))
+        .route(REMOVAL, get(confirm_removal).post(remove_demo))
+}
+
+#[derive(Template)]
+#[template(path = "signin/set_up_demo.html")]
+struct DemoPage {
+    frame: Frame,
+}
+
+async fn show_demo_offer(visitor: Visitor<Ownership>) -> PageResult {
+    check_only_club(&visitor).await?;
+    Ok(page::html(StatusCode::OK, &DemoPage { frame: visitor.guest.frame("Your club is ready") })?)
+}
+
+/// Checks that the visitor's club is the only one. Otherwise the demo club is not offered.
+async fn check_only_club(visitor: &Visitor<Ownership>) -> Result<()> {
+    let accounts = visitor.app().db.read(visitor.guest.scope("set-up"), account::list).await?;
+    let club = visitor.club()?;
+    if accounts.iter().all(|account| account.id == club) { Ok(()) } else { Err(Error::not_found()) }
+}
+
+async fn load_demo(VisitorForm { visitor, .. }: VisitorForm<Ownership>) -> PageResult {
+    check_only_club(&visitor).await?;
+    let app = visitor.app();
+    super::load(app).await?;
+    let (name, email) = (visitor.visit.name.clone(), visitor.visit.email.clone());
+    let join = move |tx: &Tx<'_>| {
+        user::create(tx, NewUser { email, name, role: Role::Owner, password_hash: None })
+    };
+    let scope = Scope::account(super::ACCOUNT, visitor.visit.user.to_string());
+    app.db.write(scope, join).await?;
+    let session = visitor.visit.session;
+    let switch = move |tx: &Tx<'_>| session::switch_club(tx, session, super::ACCOUNT);
+    app.db.write(visitor.guest.scope("sessions"), switch).await?;
+    Ok(see_other("/admin"))
+}
+
+#[derive(Template)]
+#[template(path = "admin/settings_demo.html")]
+struct RemoveDemoPage {
+    frame: Frame,
+}
+
+/// Fails unless this is the demo club, the only club that can be removed here.
+async fn require_demo_club(visitor: &Visitor<Ownership>) -> PageResult<()> {
+    let account = visitor.read(|db: &Reader<'_>| account::find(db)).await?;
+    if account.demo && account.id == super::ACCOUNT {
+        Ok(())
+    } else {
+        Err(Error::not_found().into())
+    }
+}
+
+/// Asks for confirmation.
+async fn confirm_removal(visitor: Visitor<Ownership>) -> PageResult {
+    require_demo_club(&visitor).await?;
+    visitor.require_recent_authentication(REMOVAL)?;
+    let frame = visitor.frame("Remove the demo club?", Section::Settings);
+    Ok(page::html(StatusCode::OK, &RemoveDemoPage { frame })?)
+}
+
+async fn remove_demo(posted: VisitorForm<Ownership>) -> PageResult {
+    let visitor = posted.visitor;
+    require_demo_club(&visitor).await?;
+    visitor.require_recent_authentication(REMOVAL)?;
+    super::remove(&visitor.app().db, &visitor.app().config.data).await?;
+    Ok(see_other("/account"))
+}

@@ -26,6 +26,7 @@ usage: cargo xtask COMMAND
 
   test [ARGS]      run all tests on SQLite and PostgreSQL, then the web checks;
                    with ARGS, only the test runner runs, with these arguments
+  test --only AREA run only the tests of one module, such as dues or webhooks
   web [FILES]      run the web checks, or only these files of tests/web
   ci               check formatting, lints, tests and generated files; must pass before a merge
   gen [--check]    write openapi.json; with --check, only check that it is up to date

@@ -2,10 +2,13 @@
 
 use crate::job::{Job, JobResult};
 use crate::postgres::Postgres;
-use crate::test_counts::TestCounts;
+use crate::test_counts::{self, TestCounts};
 use crate::{install, web, workspace};
 use std::io::IsTerminal;
 use std::path::Path;
+
+/// How many of the slowest tests are printed.
+const SLOWEST_TESTS: usize = 20;
 
 /// The results of a run; none for a part that did not run.
 pub(crate) struct Report {
@@ -14,7 +17,11 @@ pub(crate) struct Report {
 }
 
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    if args.is_empty() { run_all()?.finish() } else { run_selected(args)?.finish() }
+    match args {
+        [] => run_all()?.finish(),
+        [option, area] if option == "--only" => run_area(area)?.finish(),
+        args => run_selected(args)?.finish(),
+    }
 }
 
 /// Runs all tests and checks.
@@ -53,6 +60,24 @@ pub(crate) fn web(files: &[String]) -> Result<(), String> {
         files => web::check_files(&service, &python, files)?,
     };
     Report { tests: None, web: Some(web) }.finish()
+}
+
+/// Runs the Rust tests of one module: its unit tests, and the files of `tests/it` whose names begin with it. Web checks
+/// of a file with that name run too.
+fn run_area(area: &str) -> Result<Report, String> {
+    if !area.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Err(format!("{area} is not the name of a module"));
+    }
+    let filter = format!("test(/^{area}(_|::)/)");
+    let report = run_selected(&["--no-fail-fast".into(), "-E".into(), filter])?;
+    let file = format!("{area}.test.mjs");
+    if !workspace::web_tests_folder().join(&file).exists() {
+        return Ok(report);
+    }
+    install::from_npm()?;
+    let python = install::from_pypi()?;
+    let web = web::check_files(&workspace::service_binary()?, &python, &[file])?;
+    Ok(Report { web: Some(web), ..report })
 }
 
 /// Runs only the Rust tests, with arguments for the test runner.
@@ -94,11 +119,23 @@ fn run_tests(postgres: &Postgres, python: &Path, args: &[String]) -> Result<Test
         .env("TOUCHLINE_TEST_REQUIRE_PYTHON", "1")
         .run()?;
     let counts = if nextest {
+        print_slowest(&lines);
         TestCounts::parse_nextest(&lines)
     } else {
         TestCounts::parse_cargo_test(&lines)
     };
     Ok(counts.with_exit_status(ok))
+}
+
+/// Prints the tests that took longest, because a slow test is a defect.
+fn print_slowest(lines: &[String]) {
+    let slowest = test_counts::slowest(lines, SLOWEST_TESTS);
+    if slowest.len() == SLOWEST_TESTS {
+        println!("the slowest tests:");
+        for (seconds, name) in slowest {
+            println!("  {seconds:>7.2} s  {name}");
+        }
+    }
 }
 
 /// Nextest does not run doc tests.

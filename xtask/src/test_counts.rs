@@ -87,6 +87,22 @@ fn count(counts: &str, word: &str) -> u32 {
     pair.and_then(|pair| pair[0].parse().ok()).unwrap_or(0)
 }
 
+/// The tests that took longest, with their seconds: `PASS [   0.406s] ( 324/2097) touchline::it cards::…`.
+pub(crate) fn slowest(lines: &[String], count: usize) -> Vec<(f64, String)> {
+    let parse = |line: &String| {
+        let line = strip_ansi(line);
+        let (status, rest) = line.trim_start().split_once(" [")?;
+        let (seconds, rest) = rest.split_once("s] ")?;
+        let name = rest.rsplit_once(") ").map_or(rest, |(_, name)| name);
+        let seconds = seconds.trim().parse().ok()?;
+        matches!(status, "PASS" | "FAIL").then(|| (seconds, name.to_owned()))
+    };
+    let mut tests: Vec<(f64, String)> = lines.iter().filter_map(parse).collect();
+    tests.sort_by(|a, b| b.0.total_cmp(&a.0));
+    tests.truncate(count);
+    tests
+}
+
 /// The line without ANSI color codes.
 fn strip_ansi(line: &str) -> String {
     let mut parts = line.split('\u{1b}');
@@ -113,6 +129,13 @@ mod tests {
         let failing = "  Summary [ 9.1s] 8/9 tests run: 5 passed (2 slow, 1 leaky), 2 failed, \
                    1 timed out, 3 skipped";
         assert_eq!(TestCounts::parse_nextest(&lines(failing)), TestCounts { passed: 5, failed: 3 });
+    }
+
+    #[test]
+    fn finds_the_slowest_tests() {
+        let output =
+            "  PASS [   0.4s] ( 1/3) a::it fast\n  PASS [  12.5s] ( 2/3) a::it slow\n  START x";
+        assert_eq!(slowest(&lines(output), 1), [(12.5, "a::it slow".to_owned())]);
     }
 
     #[test]

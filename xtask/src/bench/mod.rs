@@ -18,34 +18,35 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let programs = install::from_debian(false)?;
     build()?;
     let built = workspace::target_folder()?;
-    let release = built.parent().unwrap_or(&built).join("release");
-    let folder = folder.unwrap_or_else(|| release.join("bench"));
+    let programs_folder = built.parent().unwrap_or(&built).join("dist");
+    let folder = folder.unwrap_or_else(|| programs_folder.join("bench"));
     fs::create_dir_all(&folder)
         .map_err(|e| format!("cannot create the folder {}: {e}", folder.display()))?;
     let postgres = Postgres::start_durable(&programs, &folder)?;
-    let args = bench_arguments(&args, &folder, &release, &postgres);
-    let JobResult { ok, .. } =
-        Job::new(release.join("touchline-bench"), args).current_dir(workspace::root()).run()?;
+    let args = bench_arguments(&args, &folder, &programs_folder, &postgres);
+    let JobResult { ok, .. } = Job::new(programs_folder.join("touchline-bench"), args)
+        .current_dir(workspace::root())
+        .run()?;
     if ok { Ok(()) } else { Err("the benchmark failed".into()) }
 }
 
 fn build() -> Result<(), String> {
     let packages = ["--package", "touchline", "--package", "touchline-bench"];
-    let args = [&["build", "--release"], &packages[..]].concat();
-    if cargo(&args).run()?.ok { Ok(()) } else { Err("the release build failed".into()) }
+    let args = [&["build", "--profile", "dist"], &packages[..]].concat();
+    if cargo(&args).run()?.ok { Ok(()) } else { Err("the build failed".into()) }
 }
 
 fn bench_arguments(
     args: &[String],
     folder: &Path,
-    release: &Path,
+    programs: &Path,
     postgres: &Postgres,
 ) -> Vec<OsString> {
     let command = format!("cargo xtask bench {}", args.join(" "));
     let mut bench_args: Vec<OsString> = vec!["measure".into()];
     bench_args.extend(args.iter().map(OsString::from));
     bench_args.extend(["--folder".into(), folder.into()]);
-    bench_args.extend(["--service".into(), release.join("touchline").into()]);
+    bench_args.extend(["--service".into(), programs.join("touchline").into()]);
     bench_args.extend(["--postgres".into(), postgres.url().into()]);
     bench_args.extend(["--command".into(), command.trim_end().into()]);
     bench_args

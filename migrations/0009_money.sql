@@ -13,8 +13,8 @@ create table payment_settings (
     created_at bigint not null,
     updated_at bigint not null,
     version bigint not null,
-    constraint money_settings_pkey primary key (account_id),
-    constraint money_settings_account_id_fkey foreign key (account_id) references account (id) on delete cascade
+    constraint payment_settings_pkey primary key (account_id),
+    constraint payment_settings_account_id_fkey foreign key (account_id) references account (id) on delete cascade
 );
 
 -- The double-entry ledger. The entries of a movement add up to zero. Entries are never changed or deleted.
@@ -277,11 +277,11 @@ create table installment (
     -- The end of that day in the team's time zone.
     overdue_at bigint not null,
     amount bigint not null,
-    constraint instalment_pkey primary key (account_id, due_id, position),
-    constraint instalment_due_id_fkey foreign key (account_id, due_id) references due (account_id, id) on delete cascade,
-    constraint instalment_amount_check check (amount > 0)
+    constraint installment_pkey primary key (account_id, due_id, position),
+    constraint installment_due_id_fkey foreign key (account_id, due_id) references due (account_id, id) on delete cascade,
+    constraint installment_amount_check check (amount > 0)
 );
-create index instalment_account_id_due_on_idx on installment (account_id, due_on, due_id);
+create index installment_account_id_due_on_idx on installment (account_id, due_on, due_id);
 
 -- Payments for orders and dues, with the refunded amount.
 create table payment (
@@ -330,7 +330,7 @@ create table refund (
     -- How the money was refunded.
     method text not null,
     reason text,
-    -- `done`, `pending` until the payment provider confirms it, or `failed`. Failed refunds don't count.
+    -- `succeeded`, `pending` until the payment provider confirms it, or `failed`. Failed refunds don't count.
     status text not null,
     provider_id text,
     actor text not null,

@@ -302,6 +302,15 @@ impl Error {
         Self { faults: vec![fault], ..self }
     }
 
+    /// Reports the faults as those of query parameters, for an operation that reads these fields from its query.
+    #[must_use]
+    pub fn with_parameters(mut self) -> Self {
+        for fault in &mut self.faults {
+            fault.parameter = Some(fault.pointer.trim_start_matches('/').to_owned());
+        }
+        self
+    }
+
     /// Adds the number of seconds after which a retry makes sense.
     #[must_use]
     pub fn retry_after(self, seconds: u64) -> Self {

@@ -236,6 +236,12 @@ impl TeamAccess {
         result.map_err(|error| error.at_parameter("team_id"))
     }
 
+    /// Checks the teams of the query parameter `team_id` for lists in which users find their family's own objects, even
+    /// of a team that they have left. So only keys that are limited to certain teams are checked.
+    pub fn check_key_filter(&self, one: Option<TeamId>, several: &[TeamId]) -> Result<()> {
+        if matches!(self, Self::Teams(_)) { self.check_filter(one, several) } else { Ok(()) }
+    }
+
     /// Whether the caller has access to all data of a team, not only to that of their family.
     pub fn has_full_access(&self, team: TeamId) -> bool {
         match self {

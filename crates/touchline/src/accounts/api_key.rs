@@ -311,11 +311,7 @@ pub fn validate_team_ids(tx: &Tx<'_>, teams: Option<Vec<TeamId>>) -> Result<Opti
         })
         .collect();
     if ids.is_empty() {
-        faults.push(Fault::new(
-            "/team_ids",
-            "required",
-            "List at least one team, or omit the field.",
-        ));
+        faults.push(Fault::new("/team_ids", "empty", "List at least one team, or omit the field."));
     }
     if faults.is_empty() {
         return Ok(Some(ids));

@@ -341,10 +341,7 @@ pub fn list(
     let DueFilter { team_id, member_id, payer_id, charge_id, status, overdue, category, .. } =
         filter;
     let DueFilter { team_ids, updated_since, unpaid, received, currency, .. } = filter;
-    // Users can filter by a team that they have left: they still see their family's dues.
-    if matches!(access, TeamAccess::Teams(_)) {
-        access.check_filter(*team_id, team_ids)?;
-    }
+    access.check_key_filter(*team_id, team_ids)?;
     let several_teams = !team_ids.is_empty();
     let pattern = filter.q.as_deref().map(text::contains_pattern);
     let after = page.after(DueId::MIN, DueId::MAX);

@@ -29,6 +29,18 @@ pub enum EventTime {
     Day(Day),
 }
 
+impl EventTime {
+    /// Whether this is certainly not after another time: both are of the same kind, so that no time zone is needed.
+    pub fn is_not_after(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Moment(one), Self::Moment(other)) => one <= other,
+            (Self::Local(one), Self::Local(other)) => one <= other,
+            (Self::Day(one), Self::Day(other)) => one < other,
+            _ => false,
+        }
+    }
+}
+
 /// Error if a text is none of the three.
 pub const NOT_A_TIME: &str = "Use a time with an offset such as 2026-09-05T18:30:00+01:00, a local time such as 2026-09-05T18:30 or, for an all-day event, a date such as 2026-09-05.";
 

@@ -192,6 +192,7 @@ pub fn list(
 ) -> Result<Vec<Feed>> {
     let FeedFilter { team_ids, person_id } = filter;
     let any_team = team_ids.is_empty();
+    access.check_key_filter(None, team_ids)?;
     let (after, limit) = (page.after(FeedId::MIN, FeedId::MAX), page.fetch_limit());
     let (narrowed, teams) = match access {
         TeamAccess::User(place) => (true, place.managed_team_ids.clone()),

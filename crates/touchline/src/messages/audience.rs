@@ -37,6 +37,7 @@ pub struct Audience {
     /// Group that the message is addressed to: `all` (members and the guardians of players), `players`, `guardians`,
     /// `staff` (coaches, managers and other staff), `members` (those in `member_ids`) or `unanswered` (members who have
     /// not answered `event_id`). Default: `all`.
+    #[schema(required = false)]
     pub to: AudienceKind,
     /// Members that the message is addressed to. Required if `to` is `members`, otherwise not allowed.
     #[schema(min_items = 1, max_items = 500)]

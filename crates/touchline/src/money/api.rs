@@ -52,7 +52,7 @@ async fn payments(
     caller: Caller<OrdersRead>,
     Query(paging): Query<Paging<PaymentFilter>>,
 ) -> Result<Response> {
-    caller.require_teams(paging.filter.team_id, &paging.filter.team_ids)?;
+    caller.team_access().check_key_filter(paging.filter.team_id, &paging.filter.team_ids)?;
     caller.page(paging, listing::payments).await
 }
 
@@ -78,7 +78,7 @@ async fn refunds(
     caller: Caller<OrdersRead>,
     Query(paging): Query<Paging<RefundFilter>>,
 ) -> Result<Response> {
-    caller.require_teams(paging.filter.team_id, &paging.filter.team_ids)?;
+    caller.team_access().check_key_filter(paging.filter.team_id, &paging.filter.team_ids)?;
     caller.page(paging, listing::refunds).await
 }
 

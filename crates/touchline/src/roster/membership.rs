@@ -12,6 +12,9 @@ use crate::resource::impl_resource;
 use crate::teams::team::Team;
 use crate::violations::Violations;
 
+/// The error for a member who left before they joined.
+pub const LEFT_BEFORE_JOINED: &str = "`left_on` must not be before `joined_on`.";
+
 string_enum! {
     /// The role of a member on the team.
     pub enum Role as MemberRole {
@@ -178,8 +181,7 @@ pub(super) fn validate(
         && left < joined
         && !same
     {
-        let detail = "`left_on` must not be before `joined_on`.";
-        violations.invalid("/left_on", "before_joined_on", detail);
+        violations.invalid("/left_on", "before_joined_on", LEFT_BEFORE_JOINED);
     }
     let is_same_id = before.is_some_and(|before| before.external_id == after.external_id);
     if !is_same_id && is_external_id_taken(tx, after)? {

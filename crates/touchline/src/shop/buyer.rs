@@ -62,7 +62,7 @@ pub(super) fn resolve(
         }
         _ => {
             let detail = "Send exactly one of `member_id`, `person_id` and `name`.";
-            violations.invalid("/buyer", "ambiguous", detail);
+            violations.invalid("/buyer", "mutually_exclusive", detail);
             Ok(None)
         }
     }

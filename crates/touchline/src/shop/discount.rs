@@ -376,6 +376,27 @@ impl Terms<'_> {
     }
 }
 
+impl DiscountChange {
+    /// The faults that the fields alone show, whatever the discount was before.
+    pub fn faults(&self) -> Vec<Fault> {
+        let mut violations = Violations::default();
+        let terms = Terms {
+            code: self.code.as_deref().unwrap_or_default(),
+            amount: self.amount.clone().apply(None),
+            percent_bps: self.percent_bps.clone().apply(None),
+            currency: None,
+            min_subtotal: None,
+            valid_from: self.valid_from.clone().apply(None),
+            valid_until: self.valid_until.clone().apply(None),
+        };
+        terms.check(&mut violations);
+        let mut faults = violations.finish().err().map(|error| error.faults).unwrap_or_default();
+        // The currency may be set already.
+        faults.retain(|fault| fault.pointer != "/currency");
+        faults
+    }
+}
+
 impl NewDiscount {
     /// The faults that the fields alone show.
     pub fn faults(&self) -> Vec<Fault> {
@@ -418,7 +439,7 @@ fn validate(tx: &Tx<'_>, discount: &Discount) -> Result<()> {
         violations.invalid("/max_uses", "too_small", detail);
     }
     if let Some(team) = discount.team_id {
-        violations.collect_reference("/team_id", team::find(tx, team))?;
+        violations.collect_reference("/team_id", team::find_active(tx, team))?;
     }
     violations.finish()
 }

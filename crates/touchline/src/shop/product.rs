@@ -8,7 +8,7 @@ use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
 use super::variant::{self, NewVariant, Variant};
-use crate::error::{Error, Result, UniqueViolationExt};
+use crate::error::{Code, Error, Result, UniqueViolationExt};
 use crate::ids::{AccountId, ProductId, TeamId};
 use crate::if_match::{IfMatch, Versioned};
 use crate::metadata::Metadata;
@@ -18,6 +18,10 @@ use crate::rights::TeamAccess;
 use crate::signals::{Publish, Subject};
 use crate::teams::team;
 use crate::violations::Violations;
+
+/// The error for a product with its own stock and with variants.
+pub const WITH_VARIANTS: &str =
+    "A product with variants has no stock of its own. Set the stock of each variant instead.";
 
 string_enum! {
     /// The status of a product.
@@ -405,7 +409,12 @@ fn check_may_manage(access: &TeamAccess, team: Option<TeamId>) -> Result<()> {
     match (team, access) {
         (Some(team), _) => access.check(team),
         (None, TeamAccess::AllTeams) => Ok(()),
-        (None, _) => Err(Error::forbidden()),
+        (None, TeamAccess::Teams(_)) => {
+            let detail =
+                "This API key is restricted to certain teams, so `team_id` must be one of them.";
+            Err(Error::new(Code::Forbidden, detail))
+        }
+        (None, TeamAccess::User(_)) => Err(Error::forbidden()),
     }
 }
 
@@ -417,8 +426,7 @@ fn validate(product: &Product, violations: &mut Violations) -> Result<()> {
         violations.invalid("/on_sale_until", "too_early", detail);
     }
     if record.stock.is_some() && !variants.is_empty() {
-        let detail = "A product with variants has no stock of its own. Set the stock of each variant instead.";
-        violations.invalid("/stock", "with_variants", detail);
+        violations.invalid("/stock", "with_variants", WITH_VARIANTS);
     }
     violations.finish()
 }

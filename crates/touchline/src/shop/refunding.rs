@@ -154,10 +154,13 @@ fn refundable_amount(order: &Order) -> Result<i64> {
     Err(Error::invalid_state(detail))
 }
 
+/// The error for a refund of an amount and of lines.
+pub const AMOUNT_OR_LINES: &str = "Send either `amount` or `lines`, not both.";
+
 fn validate(new: &NewRefund) -> Result<()> {
     if new.amount.is_some() && new.lines.is_some() {
-        let detail = "Send either `amount` or `lines`, not both.";
-        return Err(Error::invalid(vec![Fault::new("/lines", "mutually_exclusive", detail)]));
+        let fault = Fault::new("/lines", "mutually_exclusive", AMOUNT_OR_LINES);
+        return Err(Error::invalid(vec![fault]));
     }
     if new.amount.is_some() && new.restock == Some(true) {
         let detail = "`restock` is not allowed with `amount`. To return items, send `lines`.";

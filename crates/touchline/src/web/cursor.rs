@@ -94,7 +94,7 @@ impl CursorKey {
         let invalid = || {
             let detail =
                 "The cursor is not valid for this list. Send it with the same filters and order.";
-            Error::new(Code::InvalidCursor, detail)
+            Error::new(Code::InvalidCursor, detail).at_parameter("cursor")
         };
         let bytes = Some(cursor)
             .filter(|cursor| cursor.len() <= MAX_LENGTH)

@@ -59,7 +59,9 @@ impl Fields {
         let Some(first) = self.faults.first() else { return Ok(()) };
         let unknown = self.faults.iter().find(|fault| fault.code == UNKNOWN);
         let code = if unknown.is_some() { Code::InvalidParameter } else { Code::ValidationFailed };
-        let first = unknown.unwrap_or(first);
+        let first = unknown.unwrap_or(first).clone();
+        // `detail` describes the first problem of the list.
+        self.faults.sort_by_key(|fault| fault.code != UNKNOWN);
         let error = Error::new(code, format!("`{}`: {}", first.pointer, first.detail));
         self.faults.truncate(MAX_FAULTS);
         Err(Error { faults: self.faults, ..error })
@@ -68,6 +70,12 @@ impl Fields {
     /// Reports a fault of a field.
     pub fn fault(&mut self, name: &str, code: &'static str, detail: impl Into<String>) {
         self.faults.push(Fault::new(self.pointer(name), code, detail));
+    }
+
+    /// Whether any fault was reported. Then the body is not checked further, so rules between fields that are otherwise
+    /// checked later, together with the database, must be checked now.
+    pub fn has_faults(&self) -> bool {
+        !self.faults.is_empty()
     }
 
     /// Whether a fault of this field, or of something inside it, was reported.

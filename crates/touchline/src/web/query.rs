@@ -135,7 +135,10 @@ impl Params {
                 self.take(name);
                 None
             }
-            Some(_) => self.enum_value(name),
+            Some(_) => {
+                let detail = format!("Use one of: {}, all.", W::choices());
+                self.parse_as(name, "unknown_value", &detail, W::parse)
+            }
         }
     }
 
@@ -154,7 +157,7 @@ impl Params {
 
     /// The id of an object.
     pub fn id<K: Kind>(&mut self, name: &str) -> Option<Id<K>> {
-        let detail = format!("Use an ID that begins with {}_.", K::PREFIX);
+        let detail = format!("Use a single ID that begins with {}_.", K::PREFIX);
         self.parse_as(name, "invalid_id", &detail, |text| text.parse().ok())
     }
 

@@ -50,8 +50,14 @@ impl Fields {
         let mut pairs = BTreeMap::new();
         for (key, value) in object {
             let place = format!("{name}/{}", escape_pointer(&key));
-            let checked_key =
-                self.check_text(&place, text::normalize_line(&key, Metadata::MAX_KEY_CHARS));
+            let checked_key = text::normalize_line(&key, Metadata::MAX_KEY_CHARS).ok();
+            if checked_key.is_none() {
+                let max = Metadata::MAX_KEY_CHARS;
+                let detail = format!(
+                    "A metadata key must have 1 to {max} characters, and no control characters."
+                );
+                self.fault(&place, "invalid_key", detail);
+            }
             let value = match value {
                 // An empty value is valid: the key alone may carry the meaning.
                 Value::String(value) if value.trim().is_empty() => Some(String::new()),
@@ -83,7 +89,13 @@ impl Fields {
 
     /// A whole number within bounds.
     pub fn number(&mut self, name: &str, min: i64, max: i64) -> Change<i64> {
-        let number = self.take(name, "an integer", Value::as_i64);
+        // A whole number beyond 64 bits is out of range, and not of the wrong type.
+        let too_large =
+            |value: &Value| value.as_f64().filter(|n| n.fract() == 0.0 && n.abs() > 1e18);
+        let saturated = |n: f64| if n > 0.0 { i64::MAX } else { i64::MIN };
+        let number = self.take(name, "an integer", |value| {
+            value.as_i64().or_else(|| too_large(value).map(saturated))
+        });
         self.check_range(name, number, min, max)
     }
 

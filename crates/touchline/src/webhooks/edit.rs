@@ -18,15 +18,17 @@ use crate::accounts::api_key::validate_team_ids;
 use crate::address_policy::AddressPolicy;
 use crate::config::BaseUrl;
 use crate::error::{Code, Error, Fault, Result};
-use crate::ids::{AppId, TeamId, WebhookId};
+use crate::ids::{TeamId, WebhookId};
 use crate::if_match::{IfMatch, Versioned};
 use crate::notification_kinds;
 use crate::rights::{SpaceSeparated, TeamAccess};
 use crate::secrets::SealKey;
 use crate::signals::{self, Publish};
 use crate::violations::Violations;
-use crate::web::app::App;
 
+/// The error for a webhook that subscribes to nothing.
+pub const NO_EVENTS: &str =
+    "`events` must contain at least one notification type. Use `*` for all.";
 /// The most webhooks an account can have.
 const MAX_WEBHOOKS: i64 = 1_000;
 /// How long the previous secret is also used for signing after a rotation.
@@ -85,19 +87,6 @@ pub struct EditContext {
     pub app: Option<String>,
     /// The teams that the caller can access.
     pub access: TeamAccess,
-}
-
-impl EditContext {
-    /// The context of a caller who acts through an app, or directly.
-    pub fn new(app: &App, via: Option<AppId>, access: TeamAccess) -> Self {
-        Self {
-            guard: AddressPolicy::new(app.config.webhook_allow_cidrs.clone()),
-            home: app.base_url.clone(),
-            key: app.secrets.key("webhook"),
-            app: via.map(|app| app.to_string()),
-            access,
-        }
-    }
 }
 
 /// A webhook with its secret, which is shown only once.
@@ -356,11 +345,7 @@ fn validate_events(
         }
     }
     if faults.is_empty() && unique.is_empty() {
-        faults.push(Fault::new(
-            "/events",
-            "required",
-            "`events` must contain at least one notification type. Use `*` for all.",
-        ));
+        faults.push(Fault::new("/events", "empty", NO_EVENTS));
     }
     if faults.is_empty() { Ok(unique) } else { Err(Error::invalid(faults)) }
 }

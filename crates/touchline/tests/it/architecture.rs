@@ -123,11 +123,10 @@ fn a_table_is_written_by_one_module() {
     for (path, code) in sources() {
         let words: Vec<_> = code.split_whitespace().map(|word| word.trim_matches('"')).collect();
         for window in words.windows(3) {
-            let table = match *window {
-                ["insert", "into", table]
-                | ["delete", "from", table]
-                | ["update", table, "set"] => table,
-                _ => continue,
+            let (["insert", "into", table] | ["delete", "from", table] | ["update", table, "set"]) =
+                *window
+            else {
+                continue;
             };
             writers.entry(table.to_owned()).or_default().insert(module_of(&path));
         }

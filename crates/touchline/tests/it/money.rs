@@ -3,7 +3,7 @@
 use testkit::{World, both, json};
 
 both! {
-    async fn account_changes_its_money_settings(w: &World) {
+    async fn account_changes_its_payment_settings(w: &World) {
         let settings = w.owner.get("/payment_settings").await.ok();
         assert_eq!(settings.data()["currency"], "EUR");
         assert_eq!(settings.data()["reminder_days"], json!([-7, -1, 1, 14]));

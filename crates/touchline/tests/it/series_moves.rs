@@ -117,9 +117,11 @@ both! {
         for apply_to in ["following", "all"] {
             let cancelled = w.owner.post(&event_path(&event, "/cancel"), json!({ "apply_to": apply_to })).await;
             let deleted = w.owner.delete(&event_path(&event, &format!("?apply_to={apply_to}"))).await;
+            assert_eq!(cancelled.pointers(), ["/apply_to"]);
+            assert_eq!(deleted.parameters(), ["apply_to"]);
             for refused in [cancelled, deleted] {
                 let refused = refused.assert_problem(422, "validation_failed");
-                assert_eq!((refused.pointers(), &refused.body["errors"][0]["code"]), (vec!["/apply_to"], &json!("no_series")));
+                assert_eq!(refused.body["errors"][0]["code"], "no_series");
             }
         }
         w.owner.delete(&event_path(&event, "?apply_to=this")).await.ok();

@@ -48,7 +48,7 @@ both! {
     async fn a_webhook_with_several_problems_gets_all_of_them(w: &World) {
         let webhook = json!({ "url": "hooks", "events": ["event.created", "nothing"], "ordering": "random" });
         let refused = w.owner.post("/webhooks", webhook).await.assert_problem(422, "validation_failed");
-        assert_eq!(refused.pointers(), ["/url", "/events/1", "/ordering"]);
+        assert_eq!(refused.pointers(), ["/ordering", "/url", "/events/1"]);
         let webhook = json!({ "url": "https://192.168.1.1/", "events": ["*"], "team_ids": [UNKNOWN_TEAM] });
         let refused = w.owner.post("/webhooks", webhook).await.assert_problem(422, "validation_failed");
         assert_eq!(refused.pointers(), ["/url", "/team_ids/0"]);
@@ -69,5 +69,53 @@ both! {
         let feed = w.owner.post("/calendar_feeds", json!({ "team_id": team })).await.created();
         let feeds = w.owner.get(&format!("/calendar_feeds?team_id={team},{UNKNOWN_TEAM}")).await.ok();
         assert_eq!(feeds.data()[0]["id"], feed.id());
+    }
+
+    async fn rules_between_fields_are_reported_with_other_problems(w: &World) {
+        let team = hawks(w).await;
+        let roster = format!("/teams/{team}/roster");
+        let time = |hour: u8| format!("2027-03-01T{hour:02}:00:00Z");
+        for (path, body, expected) in [
+            ("/events", json!({ "team_id": team, "type": "game", "starts_at": time(10), "ends_at": time(9), "capacity": 0, "recurrence": "x" }),
+                vec!["/capacity", "/ends_at", "/recurrence"]),
+            (&roster, json!({ "first_name": "A", "joined_on": "2026-05-05", "left_on": "2026-05-04", "role": "x" }), vec!["/role", "/left_on"]),
+            ("/products", json!({ "name": "x", "price": 1, "on_sale_from": time(9), "on_sale_until": time(8), "stock": -1, "variants": [{}] }),
+                vec!["/stock", "/on_sale_until", "/variants/0/name"]),
+            ("/products", json!({ "name": "x", "price": 1, "stock": 5, "variants": [{ "name": "A" }], "tax_rate_bps": -1 }), vec!["/tax_rate_bps", "/stock"]),
+            ("/locations", json!({ "name": "", "longitude": 1 }), vec!["/name", "/latitude"]),
+            ("/discounts", json!({ "code": "A", "amount": 99_999_999_999_999_999_999_f64, "currency": "EUR", "max_uses": 0 }), vec!["/amount", "/max_uses"]),
+        ] {
+            let refused = w.owner.post(path, body).await.assert_problem(422, "validation_failed");
+            assert_eq!(refused.pointers(), expected, "{}", refused.text);
+        }
+        let discount = w.owner.post("/discounts", json!({ "code": "A", "percent_bps": 100 })).await.created();
+        let change = json!({ "amount": 5, "percent_bps": 5, "valid_from": time(9), "valid_until": time(8), "max_uses": 0 });
+        let refused = w.owner.patch(&format!("/discounts/{}", discount.id()), change).await.assert_problem(422, "validation_failed");
+        assert_eq!(refused.pointers(), ["/max_uses", "/percent_bps", "/valid_until"]);
+    }
+
+    async fn the_detail_describes_the_first_listed_problem(w: &World) {
+        let refused = w.owner.post("/teams", json!({ "name": 1, "color": "red", "foo": 1 })).await.assert_problem(400, "invalid_parameter");
+        assert_eq!(refused.pointers()[0], "/foo");
+        assert!(refused.body["detail"].as_str().unwrap().starts_with("`/foo`"), "{}", refused.text);
+        let refused = w.owner.get("/teams?cursor=x").await.assert_problem(400, "invalid_cursor");
+        assert_eq!(refused.parameters(), ["cursor"]);
+        let refused = w.owner.get("/teams?status=x").await.assert_problem(400, "invalid_parameter");
+        assert!(refused.body["detail"].as_str().unwrap().contains("active, archived, all"), "{}", refused.text);
+    }
+
+    async fn a_parameter_of_a_deletion_is_reported_as_one(w: &World) {
+        let team = hawks(w).await;
+        let event = json!({ "team_id": team, "type": "meeting", "starts_at": "2027-03-01T10:00:00Z" });
+        let event = w.owner.post("/events", event).await.created();
+        let refused = w.owner.delete(&format!("/events/{}?apply_to=all", event.id())).await.assert_problem(422, "validation_failed");
+        assert_eq!(refused.parameters(), ["apply_to"]);
+    }
+
+    async fn an_invalid_person_id_does_not_ask_for_a_name(w: &World) {
+        let team = hawks(w).await;
+        let body = json!({ "person_id": team, "role": 5 });
+        let refused = w.owner.post(&format!("/teams/{team}/roster"), body).await.assert_problem(422, "validation_failed");
+        assert_eq!(refused.pointers(), ["/person_id", "/role"]);
     }
 }

@@ -196,7 +196,11 @@ impl FromBody for NewCharge {
             + usize::from(all);
         if named != 1 && !fields.is_faulty("member_id") && !fields.is_faulty("member_ids") {
             let detail = "Set exactly one of `member_id`, `member_ids` and `all: true`.";
-            fields.fault("member_ids", if named == 0 { "required" } else { "ambiguous" }, detail);
+            fields.fault(
+                "member_ids",
+                if named == 0 { "required" } else { "mutually_exclusive" },
+                detail,
+            );
         }
         let due_on = day(fields, "due_on");
         let installments = parts(fields).apply(None);
@@ -204,7 +208,7 @@ impl FromBody for NewCharge {
             fields.number("installment_count", 1, MAX_INSTALLMENT_COUNT).apply(None);
         if installments.is_some() && installment_count.is_some() {
             let detail = "Set either `installments` or `installment_count`, not both.";
-            fields.fault("installment_count", "ambiguous", detail);
+            fields.fault("installment_count", "mutually_exclusive", detail);
         }
         let due_on = match (&installments, fields.is_faulty("installments")) {
             (None, false) => fields.required("due_on", due_on),
@@ -274,8 +278,12 @@ fn amount_or_percent(fields: &mut Fields, max: i64) -> (Option<i64>, Option<i64>
     let percent = fields.number("percent_bps", 1, max).apply(None);
     let faulty = fields.is_faulty("amount") || fields.is_faulty("percent_bps");
     if amount.is_some() == percent.is_some() && !faulty {
-        let code = if percent.is_some() { "ambiguous" } else { "required" };
-        fields.fault("amount", code, "Set either `amount` or `percent_bps`.");
+        let (code, detail) = if percent.is_some() {
+            ("mutually_exclusive", "Set either `amount` or `percent_bps`, not both.")
+        } else {
+            ("required", "Set either `amount` or `percent_bps`.")
+        };
+        fields.fault("amount", code, detail);
     }
     (amount, percent)
 }

@@ -1,10 +1,11 @@
 //! Endpoints of events.
 
 use axum::response::Response;
+use kit::recurrence::Rule;
 use kit::{Change, Timestamp};
 use utoipa_axum::routes;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::events::duty::NewDuty;
 use crate::events::edit::{self, ApplyTo, Cancellation, EventChange};
 use crate::events::event::{self, EventFilter, EventView, Kind, Status};
@@ -134,7 +135,10 @@ async fn delete(
 ) -> Result<Response> {
     let access = caller.team_access();
     caller
-        .change(body, move |tx, NoBody, expected| edit::delete(tx, &access, id, expected, apply_to))
+        .change(body, move |tx, NoBody, expected| {
+            let deleted = edit::delete(tx, &access, id, expected, apply_to);
+            deleted.map_err(Error::with_parameters)
+        })
         .await
 }
 
@@ -183,6 +187,14 @@ fn time(fields: &mut Fields, name: &str) -> Change<EventTime> {
     fields.parsed(name, "invalid_time", NOT_A_TIME)
 }
 
+/// Reports an end that is not after the start, if the body has other faults.
+fn check_times(fields: &mut Fields, start: Option<EventTime>, end: Option<EventTime>) {
+    let is_wrong = start.zip(end).is_some_and(|(start, end)| end.is_not_after(&start));
+    if is_wrong && fields.has_faults() {
+        fields.fault("ends_at", "ends_before_start", "`ends_at` must be after `starts_at`.");
+    }
+}
+
 fn duties(fields: &mut Fields) -> Change<Vec<NewDuty>> {
     fields.objects("duties", DUTIES, |duty| NewDuty {
         id: duty.id("id").apply(None),
@@ -197,7 +209,7 @@ impl FromBody for NewEvent {
             (fields.id("team_id"), fields.enum_value("type"), time(fields, "starts_at"));
         // Placeholder for a missing field. It is never used, since the request is rejected.
         let placeholder = EventTime::Moment(Timestamp::from_micros(0));
-        Self {
+        let new = Self {
             team_id: fields.required("team_id", team).unwrap_or(TeamId::MIN),
             kind: fields.required("type", kind).unwrap_or(Kind::Other),
             title: fields.line("title", NAME).apply(None),
@@ -218,7 +230,16 @@ impl FromBody for NewEvent {
             recurrence: fields.block("recurrence", BODY).apply(None),
             external_id: fields.line("external_id", NAME).apply(None),
             metadata: fields.metadata("metadata").apply(None).unwrap_or_default(),
+        };
+        if !fields.is_faulty("starts_at") {
+            check_times(fields, Some(new.starts_at), new.ends_at);
         }
+        if let Some(Err(fault)) = new.recurrence.as_deref().map(str::parse::<Rule>)
+            && fields.has_faults()
+        {
+            fields.fault("recurrence", "invalid_recurrence", fault.to_string());
+        }
+        new
     }
 }
 
@@ -227,7 +248,7 @@ impl FromBody for EventChange {
         let (kind, start, end) =
             (fields.enum_value("type"), time(fields, "starts_at"), time(fields, "ends_at"));
         let (all_day, rsvp_enabled) = (fields.flag("all_day"), fields.flag("rsvp_enabled"));
-        Self {
+        let read = Self {
             kind: fields.non_null("type", kind),
             title: fields.line("title", NAME),
             starts_at: fields.non_null("starts_at", start),
@@ -252,7 +273,9 @@ impl FromBody for EventChange {
             metadata: fields.metadata("metadata"),
             apply_to: fields.enum_value("apply_to").apply_or(ApplyTo::This, ApplyTo::This),
             override_exceptions: fields.flag("override_exceptions").apply_or(false, false),
-        }
+        };
+        check_times(fields, read.starts_at, read.ends_at);
+        read
     }
 }
 

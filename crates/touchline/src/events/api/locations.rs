@@ -125,7 +125,7 @@ async fn archive(
 
 impl FromBody for NewLocation {
     fn read(fields: &mut Fields) -> Self {
-        Self {
+        let read = Self {
             name: fields.required_line("name", NAME),
             address: fields.block("address", ADDRESS).apply(None),
             latitude: fields.real("latitude", -90.0, 90.0).apply(None),
@@ -135,7 +135,16 @@ impl FromBody for NewLocation {
             shared: fields.flag("shared").apply(None),
             external_id: fields.line("external_id", NAME).apply(None),
             metadata: fields.metadata("metadata").apply(None).unwrap_or_default(),
+        };
+        let missing = match (read.latitude, read.longitude) {
+            (Some(_), None) if !fields.is_faulty("longitude") => Some("longitude"),
+            (None, Some(_)) if !fields.is_faulty("latitude") => Some("latitude"),
+            _ => None,
+        };
+        if let Some(name) = missing.filter(|_| fields.has_faults()) {
+            fields.fault(name, "required", "`latitude` and `longitude` must be set together.");
         }
+        read
     }
 }
 

@@ -15,6 +15,7 @@ use crate::roster::guardian::{self, NewGuardian};
 use crate::roster::member::{
     self, Member, MemberChange, MemberFilter, MemberStatus, MembershipChange, Role,
 };
+use crate::roster::membership;
 use crate::roster::new_members::{self, NewMember, RosterBatch, RosterBatchEntry};
 use crate::roster::person::PersonChange;
 use crate::roster::private_data::{HasPrivateData, PrivateAccess, redact_member, redact_response};
@@ -303,7 +304,8 @@ impl FromBody for NewMember {
             person_id,
         };
         if new.person_id.is_none() {
-            if new.person.first_name.is_none() && !fields.is_faulty("first_name") {
+            let is_faulty = fields.is_faulty("first_name") || fields.is_faulty("person_id");
+            if new.person.first_name.is_none() && !is_faulty {
                 fields.fault(
                     "first_name",
                     "required",
@@ -381,7 +383,7 @@ fn birth_date(fields: &mut Fields) -> Change<Day> {
 }
 
 fn read_membership_change(fields: &mut Fields) -> MembershipChange {
-    MembershipChange {
+    let change = MembershipChange {
         role: fields.enum_value("role"),
         jersey_number: fields.line("jersey_number", MAX_JERSEY_NUMBER),
         positions: fields.lines("positions", MAX_POSITIONS, MAX_WORD),
@@ -390,7 +392,14 @@ fn read_membership_change(fields: &mut Fields) -> MembershipChange {
         left_on: fields.day("left_on"),
         external_id: fields.line("external_id", MAX_NAME),
         metadata: fields.metadata("metadata"),
+    };
+    if let (Change::Set(joined), Change::Set(left)) = (&change.joined_on, &change.left_on)
+        && left < joined
+        && fields.has_faults()
+    {
+        fields.fault("left_on", "before_joined_on", membership::LEFT_BEFORE_JOINED);
     }
+    change
 }
 
 fn status(fields: &mut Fields) -> Change<MemberStatus> {
@@ -410,6 +419,7 @@ fn guardians(fields: &mut Fields) -> Change<Vec<NewGuardian>> {
         let id = fields.id("id");
         let first_name = match &id {
             Change::Set(_) => fields.non_null_line("first_name", MAX_NAME),
+            _ if fields.is_faulty("id") => None,
             _ => Some(fields.required_line("first_name", MAX_NAME)),
         };
         NewGuardian {

@@ -143,7 +143,7 @@ impl FromBody for NewDiscount {
 
 impl FromBody for DiscountChange {
     fn read(fields: &mut Fields) -> Self {
-        Self {
+        let read = Self {
             code: fields.non_null_line("code", MAX_CODE_LENGTH),
             amount: fields.number("amount", 1, MAX_AMOUNT),
             currency: fields.currency("currency"),
@@ -154,7 +154,11 @@ impl FromBody for DiscountChange {
             valid_until: fields.timestamp("valid_until"),
             max_uses: fields.number("max_uses", 1, MAX_USAGE_LIMIT),
             max_uses_per_buyer: fields.number("max_uses_per_buyer", 1, MAX_USAGE_LIMIT),
+        };
+        if fields.has_faults() {
+            fields.add_faults(read.faults());
         }
+        read
     }
 }
 

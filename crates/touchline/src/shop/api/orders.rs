@@ -69,7 +69,7 @@ async fn list(
     caller: Caller<OrdersRead>,
     Query(paging): Query<Paging<OrderFilter>>,
 ) -> Result<Response> {
-    caller.require_teams(paging.filter.team_id, &paging.filter.team_ids)?;
+    caller.team_access().check_key_filter(paging.filter.team_id, &paging.filter.team_ids)?;
     caller.page(paging, listing::list).await
 }
 
@@ -298,10 +298,9 @@ impl FromBody for OrderPayment {
 fn read_parts(fields: &mut Fields) -> Option<Vec<LineQuantity>> {
     let parts = fields.objects("lines", MAX_LINES, |fields| {
         let (line, quantity) = (fields.id("line_id"), fields.number("quantity", 1, MAX_QUANTITY));
-        Some(LineQuantity {
-            line_id: fields.required("line_id", line)?,
-            quantity: fields.required("quantity", quantity)?,
-        })
+        let (line_id, quantity) =
+            (fields.required("line_id", line), fields.required("quantity", quantity));
+        Some(LineQuantity { line_id: line_id?, quantity: quantity? })
     });
     let parts = parts.apply(None)?;
     if parts.is_empty() {
@@ -324,13 +323,17 @@ impl FromBody for OrderCancellation {
 
 impl FromBody for NewRefund {
     fn read(fields: &mut Fields) -> Self {
-        Self {
+        let read = Self {
             amount: fields.number("amount", 1, MAX_AMOUNT).apply(None),
             lines: read_parts(fields),
             restock: fields.flag("restock").apply(None),
             method: fields.enum_value("method").apply(None),
             reason: fields.line("reason", MAX_REASON_LENGTH).apply(None),
+        };
+        if read.amount.is_some() && read.lines.is_some() && fields.has_faults() {
+            fields.fault("lines", "mutually_exclusive", refunding::AMOUNT_OR_LINES);
         }
+        read
     }
 }
 

@@ -9,6 +9,7 @@ use crate::ids::{ProductId, TeamId};
 use crate::money::MAX_AMOUNT;
 use crate::paging::Order;
 use crate::shop::placing::MAX_QUANTITY;
+use crate::shop::product::WITH_VARIANTS;
 use crate::shop::product::{self, AvailableTo, NewProduct, Product, ProductChange, Status};
 use crate::shop::product_listing::{self, ProductFilter};
 use crate::shop::variant::{self, NewVariant};
@@ -136,6 +137,30 @@ async fn archive(
     caller.change(body, work).await
 }
 
+fn check_sale(fields: &mut Fields, from: Option<Timestamp>, until: Option<Timestamp>) {
+    let is_wrong = from.zip(until).is_some_and(|(from, until)| until <= from);
+    if is_wrong && fields.has_faults() {
+        fields.fault("on_sale_until", "too_early", "The sale must end after it starts.");
+    }
+}
+
+/// Without other faults, this is checked later, together with the existing variants.
+fn check_variants(fields: &mut Fields, variants: &[NewVariant]) {
+    for (index, new) in variants.iter().enumerate() {
+        let (id, name) = (format!("variants/{index}/id"), format!("variants/{index}/name"));
+        let is_missing = new.id.is_none() && new.name.is_none();
+        if is_missing && fields.has_faults() && !fields.is_faulty(&id) && !fields.is_faulty(&name) {
+            fields.fault(&name, "required", "`name` is required for a new variant.");
+        }
+    }
+}
+
+fn check_stock(fields: &mut Fields, has_stock: bool, has_variants: bool) {
+    if has_stock && has_variants && fields.has_faults() {
+        fields.fault("stock", "with_variants", WITH_VARIANTS);
+    }
+}
+
 fn read_variants(fields: &mut Fields) -> Change<Vec<NewVariant>> {
     fields.objects("variants", variant::MAX_VARIANTS, |fields| NewVariant {
         id: fields.id("id").apply(None),
@@ -148,7 +173,7 @@ fn read_variants(fields: &mut Fields) -> Change<Vec<NewVariant>> {
 impl FromBody for NewProduct {
     fn read(fields: &mut Fields) -> Self {
         let price = fields.number("price", 0, MAX_AMOUNT);
-        Self {
+        let read = Self {
             team_id: fields.id("team_id").apply(None),
             name: fields.required_line("name", MAX_NAME_LENGTH),
             description: fields.block("description", MAX_DESCRIPTION_LENGTH).apply(None),
@@ -167,14 +192,18 @@ impl FromBody for NewProduct {
             pickup_date: fields.day("pickup_date").apply(None),
             external_id: fields.line("external_id", MAX_NAME_LENGTH).apply(None),
             metadata: fields.metadata("metadata").apply(None).unwrap_or_default(),
-        }
+        };
+        check_sale(fields, read.on_sale_from, read.on_sale_until);
+        check_stock(fields, read.stock.is_some(), !read.variants.is_empty());
+        check_variants(fields, &read.variants);
+        read
     }
 }
 
 impl FromBody for ProductChange {
     fn read(fields: &mut Fields) -> Self {
         let price = fields.number("price", 0, MAX_AMOUNT);
-        Self {
+        let read = Self {
             name: fields.non_null_line("name", MAX_NAME_LENGTH),
             description: fields.block("description", MAX_DESCRIPTION_LENGTH),
             price: fields.non_null("price", price),
@@ -189,7 +218,21 @@ impl FromBody for ProductChange {
             pickup_date: fields.day("pickup_date"),
             external_id: fields.line("external_id", MAX_NAME_LENGTH),
             metadata: fields.metadata("metadata"),
+        };
+        check_sale(
+            fields,
+            read.on_sale_from.clone().apply(None),
+            read.on_sale_until.clone().apply(None),
+        );
+        check_stock(
+            fields,
+            matches!(read.stock, Change::Set(_)),
+            matches!(&read.variants, Change::Set(all) if !all.is_empty()),
+        );
+        if let Change::Set(variants) = &read.variants {
+            check_variants(fields, variants);
         }
+        read
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod events;
 pub mod payload_schema;
+mod requests;
 mod responses;
 mod schemas;
 mod security;

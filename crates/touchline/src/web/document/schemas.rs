@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{operations, reference, referenced_schema, schemas_mut};
+use super::{operations, reference, referenced_schema, requests, schemas_mut};
 
 /// The value of the `object` field of each schema.
 const OBJECTS: &[(&str, &str)] = &[
@@ -50,19 +50,22 @@ const OBJECTS: &[(&str, &str)] = &[
 
 /// Completes all schemas.
 pub(super) fn complete(document: &mut Value) {
+    // Names the private fields of people. Merging the parts of schemas removes it.
+    let private = document["components"]["schemas"]["Private"].clone();
     reference_envelope_data(document);
     merge_all_of(document);
     add_object_field(document);
-    add_person_snapshots(document);
+    add_person_snapshots(document, &private);
     add_order_snapshots(document);
     name_envelopes(document);
     lift_descriptions(document);
     describe_common_fields(document);
     forbid_unknown_fields(document);
-    add_alternatives(document);
+    requests::add_alternatives(document);
+    requests::forbid_null(document);
     split_shared_schemas(document);
     let requests = request_schemas(document);
-    require_response_fields(document, &requests);
+    require_response_fields(document, &requests, &private);
     open_response_enums(document, &requests);
 }
 
@@ -126,8 +129,7 @@ fn add_object_field(document: &mut Value) {
 }
 
 /// Notifications contain only what everyone on the team may see of a person, so their schemas omit private fields.
-fn add_person_snapshots(document: &mut Value) {
-    let private = document["components"]["schemas"]["Private"].clone();
+fn add_person_snapshots(document: &mut Value, private: &Value) {
     for (snapshot, original) in [("MemberSnapshot", "Member"), ("PersonSnapshot", "Person")] {
         let mut schema = document["components"]["schemas"][original].clone();
         if let Some(properties) = schema["properties"].as_object_mut() {
@@ -179,49 +181,6 @@ fn forbid_unknown_fields(document: &mut Value) {
             schema["additionalProperties"] = json!(false);
         }
     }
-}
-
-/// Request bodies that must have exactly one of several groups of fields.
-const ALTERNATIVES: &[(&str, &[&[&str]])] = &[
-    ("ChargeDuesRequest", &[&["member_id"], &["member_ids"], &["all"]]),
-    ("CreateCalendarFeedRequest", &[&["team_id"], &["person_id"]]),
-    ("BuyerInput", &[&["member_id"], &["person_id"], &["name"]]),
-    ("CreateDiscountRequest", &[&["amount", "currency"], &["percent_bps"]]),
-    ("ReplayWebhookRequest", &[&["from_sequence"], &["since"]]),
-    ("DueDiscount", &[&["amount"], &["percent_bps"]]),
-    ("AddMemberRequest", &[&["first_name"], &["person_id"]]),
-    ("RosterBatchEntry", &[&["first_name"], &["person_id"]]),
-];
-
-/// Declares the alternatives of request bodies.
-fn add_alternatives(document: &mut Value) {
-    for (name, groups) in ALTERNATIVES {
-        let Some(schema) = schemas_mut(document).get_mut(*name) else { continue };
-        let choice = |fields: &&[&str]| {
-            let property =
-                |field: &&str| ((*field).to_owned(), non_null(&schema["properties"][*field]));
-            let properties: Map<_, _> = fields.iter().map(property).collect();
-            json!({ "required": fields, "properties": properties })
-        };
-        schema["oneOf"] = groups.iter().map(choice).collect();
-    }
-}
-
-/// A schema that does not allow `null`.
-fn non_null(schema: &Value) -> Value {
-    let mut schema = schema.clone();
-    let is_null = |one: &Value| one == "null" || one["type"] == "null";
-    for keyword in ["type", "oneOf"] {
-        let choices = schema.get_mut(keyword).and_then(Value::as_array_mut);
-        let Some(choices) = choices else { continue };
-        choices.retain(|one| !is_null(one));
-        match (keyword, choices.len()) {
-            ("type", 1) => schema[keyword] = choices[0].clone(),
-            ("oneOf", 1) => schema = choices[0].clone(),
-            _ => {}
-        }
-    }
-    schema
 }
 
 /// Names response envelopes after their object: `TeamResponse`, `TeamList`.
@@ -386,8 +345,7 @@ fn split_shared_schemas(document: &mut Value) {
 
 /// Marks the fields of responses as required: a missing value is `null`, and never left out. Exceptions are private
 /// fields of people, which lists contain only on request.
-fn require_response_fields(document: &mut Value, requests: &BTreeSet<String>) {
-    let private = document["components"]["schemas"]["Private"].clone();
+fn require_response_fields(document: &mut Value, requests: &BTreeSet<String>, private: &Value) {
     for (name, schema) in schemas_mut(document) {
         if requests.contains(name) || OPTIONAL_FIELDS.contains(&name.as_str()) {
             continue;

@@ -21,6 +21,7 @@ use crate::webhooks::access;
 use crate::webhooks::actions::{self, Replay, ReplayRange};
 use crate::webhooks::address;
 use crate::webhooks::delivery::Delivery;
+use crate::webhooks::edit::NO_EVENTS;
 use crate::webhooks::edit::{self, CreatedWebhook, EditContext, NewWebhook, WebhookChange};
 use crate::webhooks::listing::{self, WebhookFilter};
 use crate::webhooks::webhook::{Status, Webhook};
@@ -311,16 +312,16 @@ impl FromBody for NewReplay {
             (Some(_), Some(_)) => {
                 let detail =
                     "`since` cannot be combined with `from_sequence`. Send only one of them.";
-                fields.fault("since", "not_allowed", detail);
+                fields.fault("since", "mutually_exclusive", detail);
             }
             (Some(_), None) if until.is_some() => {
                 let detail =
                     "`until` cannot be combined with `from_sequence`. Use `to_sequence` instead.";
-                fields.fault("until", "not_allowed", detail);
+                fields.fault("until", "mutually_exclusive", detail);
             }
             (None, Some(_)) if to_sequence.is_some() => {
                 let detail = "`to_sequence` cannot be combined with `since`. Use `until` instead.";
-                fields.fault("to_sequence", "not_allowed", detail);
+                fields.fault("to_sequence", "mutually_exclusive", detail);
             }
             _ => {}
         }
@@ -353,56 +354,61 @@ impl FromBody for EnableRequest {
 
 impl FromBody for NewWebhook {
     fn read(fields: &mut Fields) -> Self {
-        let (url, events) = (read_url(fields), read_patterns(fields));
-        Self {
+        let url = read_url(fields);
+        let events = fields.lines("events", MAX_KINDS, MAX_KIND_LENGTH);
+        let read = Self {
             url: fields.required("url", url).unwrap_or_default(),
             events: fields.required("events", events).unwrap_or_default(),
             description: fields.line("description", MAX_DESCRIPTION_LENGTH).apply(None),
             team_ids: fields.ids("team_ids", MAX_TEAMS).apply(None),
             ordering: fields.enum_value("ordering").apply(None),
-        }
+        };
+        let url = Some(read.url.as_str()).filter(|_| !fields.is_faulty("url"));
+        let events = Some(&read.events[..]).filter(|_| !fields.is_faulty("events"));
+        check_rules(fields, url, events);
+        read
     }
 }
 
 impl FromBody for WebhookChange {
     fn read(fields: &mut Fields) -> Self {
-        let (url, events) = (read_url(fields), read_patterns(fields));
+        let url = read_url(fields);
+        let events = fields.lines("events", MAX_KINDS, MAX_KIND_LENGTH);
         let ordering = fields.enum_value("ordering");
-        Self {
+        let read = Self {
             url: fields.non_null("url", url),
             events: fields.non_null("events", events),
             description: fields.line("description", MAX_DESCRIPTION_LENGTH),
             team_ids: fields.ids("team_ids", MAX_TEAMS),
             ordering: fields.non_null("ordering", ordering),
-        }
+        };
+        check_rules(fields, read.url.as_deref(), read.events.as_deref());
+        read
     }
 }
 
-/// The URL as it was sent. Whether the operator's settings allow it is checked later.
+/// The URL as it was sent. It is validated later, together with the operator's settings.
 fn read_url(fields: &mut Fields) -> Change<String> {
-    let url: Change<String> =
-        fields.parsed("url", "invalid_url", "`url` must be a string with a URL.");
-    let error = if let Change::Set(text) = &url { address::parse(text).err() } else { None };
-    let Some(error) = error else { return url };
-    fields.add_faults(error.faults);
-    Change::Keep
+    fields.parsed("url", "invalid_url", "`url` must be a string with a URL.")
 }
 
-/// Notification types and patterns that exist. Whether the caller can read them is checked later.
-fn read_patterns(fields: &mut Fields) -> Change<Vec<String>> {
-    let patterns = fields.lines("events", MAX_KINDS, MAX_KIND_LENGTH);
-    let Change::Set(all) = &patterns else { return patterns };
-    if all.is_empty() && !fields.is_faulty("events") {
-        let detail = "`events` must contain at least one notification type. Use `*` for all.";
-        fields.fault("events", "required", detail);
+/// Checks what needs neither the settings nor the database, if the body has other faults.
+fn check_rules(fields: &mut Fields, url: Option<&str>, patterns: Option<&[String]>) {
+    if !fields.has_faults() {
+        return;
     }
-    for (index, pattern) in all.iter().enumerate() {
+    if let Some(error) = url.and_then(|url| address::parse(url).err()) {
+        fields.add_faults(error.faults);
+    }
+    for (index, pattern) in patterns.unwrap_or_default().iter().enumerate() {
         if !kinds::is_known_pattern(pattern) {
             let detail = kinds::unknown_pattern_error(pattern);
             fields.fault(&format!("events/{index}"), "unknown_event", detail);
         }
     }
-    patterns
+    if patterns.is_some_and(<[String]>::is_empty) && !fields.is_faulty("events") {
+        fields.fault("events", "empty", NO_EVENTS);
+    }
 }
 
 impl FromQuery for WebhookFilter {

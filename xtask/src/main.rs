@@ -6,6 +6,7 @@
 
 mod bench;
 mod ci;
+mod dist;
 mod guard;
 mod install;
 mod job;
@@ -31,7 +32,10 @@ usage: cargo xtask COMMAND
   ci               check formatting, lints, tests and generated files; must pass before a merge
   gen [--check]    write openapi.json; with --check, only check that it is up to date
   migration NAME   create the next file in migrations/
-  bench [ARGS]     run the benchmarks";
+  bench [ARGS]     run the benchmarks
+  dist [--check] [--binary PROGRAM]
+                   create the packages of a release; with --check, install and test them in a new Debian;
+                   with --binary, package this program instead of building one";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -44,6 +48,7 @@ fn main() -> ExitCode {
         ("gen", [flag]) if flag == "--check" => openapi::check(),
         ("migration", [_, ..]) => migration::create(args),
         ("bench", args) => bench::run(args),
+        ("dist", args) => dist::run(args),
         _ => return usage(),
     };
     match result {

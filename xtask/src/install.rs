@@ -24,6 +24,13 @@ pub(crate) fn from_debian(browser: bool) -> Result<PathBuf, String> {
         .ok_or_else(|| "PostgreSQL was installed, but its programs were not found".into())
 }
 
+/// Installs the Debian packages of those programs that are missing. Each has its path and its package.
+pub(crate) fn programs(programs: &[(&str, &str)]) -> Result<(), String> {
+    let missing = programs.iter().filter(|(program, _)| !Path::new(program).exists());
+    let missing: Vec<_> = missing.map(|(_, package)| *package).collect();
+    if missing.is_empty() { Ok(()) } else { install(&missing) }
+}
+
 /// Installs the Node packages of the lock file into `tests/web/node_modules`.
 pub(crate) fn from_npm() -> Result<(), String> {
     let folder = workspace::web_tests_folder();

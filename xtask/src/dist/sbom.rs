@@ -1,4 +1,4 @@
-//! The software bill of materials: the packages that the program contains, in the format CycloneDX 1.5.
+//! The software bill of materials: the packages that the program contains, in the format `CycloneDX` 1.5.
 //!
 //! `cargo tree` selects the packages, because it resolves the features of the service alone. `cargo metadata`, which
 //! resolves the whole workspace, has their licenses and dependencies.

@@ -27,8 +27,7 @@ pub(super) fn check_container_size(release: &Release) -> Result<String, String> 
     let archive = release.root_archive();
     let args = ["--list".as_ref(), "--verbose".as_ref(), "--file".as_ref(), archive.as_os_str()];
     let lines = Job::new("tar", args).run_checked()?;
-    let size = lines.iter().filter_map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok());
-    let size = size.sum();
+    let size = unpacked_size(&lines);
     let packed = fs::metadata(&archive).map_or(0, |file| file.len());
     let text = format!("{} unpacked, {} packed", megabytes(size), megabytes(packed));
     if size < CONTAINER_LIMIT {
@@ -87,6 +86,11 @@ pub(super) fn check_container(release: &Release, machine: &Machine) -> Result<St
     Ok(format!("runs as user {user}, is healthy and resolves names"))
 }
 
+/// The size of all files in the verbose list of an archive.
+fn unpacked_size(lines: &[String]) -> u64 {
+    lines.iter().filter_map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok()).sum()
+}
+
 /// The arguments of an instruction of the Containerfile.
 fn instruction<'a>(containerfile: &'a str, name: &str) -> Result<&'a str, String> {
     let line = containerfile.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -108,6 +112,14 @@ fn extract(archive: &Path, folder: &Path) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn adds_the_sizes_of_files() {
+        let list = "drwxr-xr-x 0/0 0 2026-01-01 00:00 lib/\n-rwxr-xr-x 0/0 19 2026-01-01 00:00 lib/a\n\
+            -rw-r--r-- 0/0 23 2026-01-01 00:00 lib/b c";
+        let lines: Vec<_> = list.lines().map(str::to_owned).collect();
+        assert_eq!(unpacked_size(&lines), 42);
+    }
 
     #[test]
     fn reads_the_containerfile() {

@@ -25,7 +25,7 @@ const SIBLING_DISCOUNT_REASON: &str = "Sibling discount";
 
 /// A discount on the charged amount.
 #[derive(Debug, Clone, PartialEq, Eq, ToSchema)]
-pub struct DueDiscount {
+pub struct ChargeDiscount {
     /// Discount in minor units. Set either this or `percent_bps`.
     #[schema(minimum = 1)]
     pub amount: Option<i64>,
@@ -74,7 +74,7 @@ pub struct NewCharge {
     /// they have none.
     pub payer: Option<PersonId>,
     /// Discount that reduces the amount; `null` for none.
-    pub discount: Option<DueDiscount>,
+    pub discount: Option<ChargeDiscount>,
     /// Sibling discount in basis points. Applies to every member after the first with the same payer in this charge.
     #[schema(minimum = 1, maximum = 9_999)]
     pub sibling_discount_bps: Option<i64>,

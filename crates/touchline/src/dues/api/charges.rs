@@ -5,7 +5,7 @@ use kit::{Change, Day, Timestamp};
 use utoipa_axum::routes;
 
 use crate::dues::changing::{self, DueChange, WaiveRequest};
-use crate::dues::charging::{self, DueDiscount, MAX_MEMBERS, NewCharge};
+use crate::dues::charging::{self, ChargeDiscount, MAX_MEMBERS, NewCharge};
 use crate::dues::due::{self, Category, DueFilter, DueView, LateFee, Status};
 use crate::dues::plan::{MAX_INSTALLMENTS, NewInstallment, YEARS};
 use crate::dues::reminders::{self, RemindRequest, ReminderResult};
@@ -288,9 +288,9 @@ fn amount_or_percent(fields: &mut Fields, max: i64) -> (Option<i64>, Option<i64>
     (amount, percent)
 }
 
-fn discount(fields: &mut Fields) -> DueDiscount {
+fn discount(fields: &mut Fields) -> ChargeDiscount {
     let (amount, percent_bps) = amount_or_percent(fields, FULL_PERCENT_BPS - 1);
-    DueDiscount {
+    ChargeDiscount {
         amount,
         percent_bps,
         reason: fields.line("reason", MAX_REASON_LENGTH).apply(None),

@@ -7,7 +7,7 @@ use super::form_fields::{self, Row};
 use crate::dues::api::charges::{
     MAX_INSTALLMENT_COUNT, MAX_NOTE_LENGTH, MAX_REASON_LENGTH, MAX_TITLE_LENGTH,
 };
-use crate::dues::charging::{DueDiscount, NewCharge};
+use crate::dues::charging::{ChargeDiscount, NewCharge};
 use crate::dues::due::Category;
 use crate::dues::plan::NewInstallment;
 use crate::error::Error;
@@ -205,7 +205,7 @@ impl ChargeForm {
         Some(ids.unwrap_or_default())
     }
 
-    fn discount(&self, currency: Currency, faults: &mut Faults) -> Option<DueDiscount> {
+    fn discount(&self, currency: Currency, faults: &mut Faults) -> Option<ChargeDiscount> {
         let reason =
             form_fields::line("discount_reason", &self.discount_reason, MAX_REASON_LENGTH, faults);
         let (amount, percent_bps) = match self.discount_kind.as_str() {
@@ -218,7 +218,7 @@ impl ChargeForm {
                 return None;
             }
         };
-        Some(DueDiscount { amount, percent_bps, reason })
+        Some(ChargeDiscount { amount, percent_bps, reason })
     }
 
     /// The payment plan: a due date, a number of monthly installments from a date, or custom installments.

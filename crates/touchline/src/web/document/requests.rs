@@ -11,7 +11,7 @@ const ALTERNATIVES: &[(&str, &[&[&str]])] = &[
     ("BuyerInput", &[&["member_id"], &["person_id"], &["name"]]),
     ("CreateDiscountRequest", &[&["amount", "currency"], &["percent_bps"]]),
     ("ReplayWebhookRequest", &[&["from_sequence"], &["since"]]),
-    ("DueDiscount", &[&["amount"], &["percent_bps"]]),
+    ("ChargeDiscount", &[&["amount"], &["percent_bps"]]),
     ("LateFeeInput", &[&["amount"], &["percent_bps"]]),
     ("AddMemberRequest", &[&["first_name"], &["person_id"]]),
     ("RosterBatchEntry", &[&["first_name"], &["person_id"]]),

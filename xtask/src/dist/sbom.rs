@@ -148,7 +148,7 @@ fn dependencies(metadata: &Value, packages: &BTreeMap<&str, &Value>) -> Vec<Valu
 /// The package URL, which also identifies the package within the document.
 fn reference(package: &Value) -> String {
     let (name, version) = key(package);
-    // `+` stands for a space in some decoders, so package URLs encode it.
+    // Some decoders read `+` as a space, so it is encoded in package URLs.
     format!("pkg:cargo/{name}@{}", version.replace('+', "%2B"))
 }
 

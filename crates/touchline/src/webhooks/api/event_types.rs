@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use crate::error::Result;
-use crate::notification_kinds as kinds;
+use crate::notification_kinds;
 use crate::paging::{Order, Page, Paged};
 use crate::rights::ScopeName;
 use crate::web::caller::{AnyCredential, Caller};
@@ -57,7 +57,7 @@ impl Paged for &EventType {
 /// All types. They are built only once, because the OpenAPI description that they need is large.
 static TYPES: LazyLock<Vec<EventType>> = LazyLock::new(|| {
     let document: Value = serde_json::from_str(&crate::openapi_json()).unwrap_or_default();
-    let build = |(number, kind): (i64, &'static kinds::Kind)| {
+    let build = |(number, kind): (i64, &'static notification_kinds::Kind)| {
         let schema = payload_schema::standalone(
             &payload_schema::body_schema(kind),
             &document["components"]["schemas"],
@@ -66,7 +66,7 @@ static TYPES: LazyLock<Vec<EventType>> = LazyLock::new(|| {
         let (name, description, scope) = (kind.name, kind.description, kind.scope);
         EventType { name, description, scope, schema, example, number }
     };
-    (1..).zip(kinds::all_kinds()).map(build).collect()
+    (1..).zip(notification_kinds::all_kinds()).map(build).collect()
 });
 
 /// List notification types

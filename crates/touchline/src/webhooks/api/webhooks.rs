@@ -7,7 +7,7 @@ use utoipa_axum::routes;
 
 use crate::error::Result;
 use crate::ids::WebhookId;
-use crate::notification_kinds as kinds;
+use crate::notification_kinds;
 use crate::paging::Order;
 use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, WebhooksManage};
@@ -401,8 +401,8 @@ fn check_rules(fields: &mut Fields, url: Option<&str>, patterns: Option<&[String
         fields.add_faults(error.faults);
     }
     for (index, pattern) in patterns.unwrap_or_default().iter().enumerate() {
-        if !kinds::is_known_pattern(pattern) {
-            let detail = kinds::unknown_pattern_error(pattern);
+        if !notification_kinds::is_known_pattern(pattern) {
+            let detail = notification_kinds::unknown_pattern_error(pattern);
             fields.fault(&format!("events/{index}"), "unknown_event", detail);
         }
     }

@@ -120,6 +120,7 @@ mod roster_access;
 mod roster_access_messages;
 mod tenant_isolation;
 mod team_pages;
+mod software_authenticator;
 mod teams;
 mod users;
 mod violations;

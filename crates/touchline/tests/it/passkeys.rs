@@ -1,111 +1,13 @@
-//! Tests of passkeys, with a software authenticator made of a key pair and a counter.
+//! Tests of passkeys, with a software authenticator.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use kit::secret::{Token, TokenKind, sha256};
+use kit::secret::{Token, TokenKind};
 use kit::{Id, Rng};
-use ring::rand::SystemRandom;
-use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
 use store::{Scope, bind};
 use testkit::{Browser, Node, TestResponse, Value, World, both, json, seconds};
 use touchline::accounts::user::{Role, User};
 use touchline::config::BaseUrl;
 
-const ORIGIN: &str = "http://localhost:8080";
-const PRESENT: u8 = 0x01;
-const VERIFIED: u8 = 0x04;
-const KEY_INCLUDED: u8 = 0x40;
-
-/// A software authenticator with one passkey. Tests can falsify every part of its responses.
-pub(crate) struct Phone {
-    pair: EcdsaKeyPair,
-    id: [u8; 32],
-    handle: Value,
-    counter: u32,
-    origin: &'static str,
-    host: &'static str,
-    flags: u8,
-}
-
-impl Phone {
-    pub(crate) fn new() -> Self {
-        let (random, kind) = (SystemRandom::new(), &ECDSA_P256_SHA256_ASN1_SIGNING);
-        let secret = EcdsaKeyPair::generate_pkcs8(kind, &random).unwrap();
-        Self {
-            pair: EcdsaKeyPair::from_pkcs8(kind, secret.as_ref(), &random).unwrap(),
-            id: Rng::system().bytes(),
-            handle: Value::Null,
-            counter: 7,
-            origin: ORIGIN,
-            host: "localhost",
-            flags: PRESENT | VERIFIED,
-        }
-    }
-
-    fn client_data(&self, kind: &str, options: &Value) -> String {
-        let (challenge, origin) = (&options["challenge"], self.origin);
-        json!({ "type": kind, "challenge": challenge, "origin": origin, "crossOrigin": false })
-            .to_string()
-    }
-
-    fn authenticator_data(&self, flags: u8) -> Vec<u8> {
-        let mut data = sha256(self.host.as_bytes()).to_vec();
-        data.push(flags);
-        data.extend(self.counter.to_be_bytes());
-        data
-    }
-
-    /// Creates the requested passkey.
-    pub(crate) fn create_credential(&mut self, options: &Value) -> String {
-        self.handle = options["user"]["id"].clone();
-        let mut data = self.authenticator_data(self.flags | KEY_INCLUDED);
-        data.extend([0; 16]);
-        data.extend([0, 32]);
-        data.extend(self.id);
-        // An ES256 public key as CBOR: key type, algorithm, curve and point.
-        let point = &self.pair.public_key().as_ref()[1..];
-        data.extend([0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32]);
-        data.extend(&point[..32]);
-        data.extend([0x22, 0x58, 32]);
-        data.extend(&point[32..]);
-        let mut object = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x58".to_vec();
-        object.push(u8::try_from(data.len()).unwrap());
-        object.extend(data);
-        self.credential(json!({
-            "clientDataJSON": text(self.client_data("webauthn.create", options).as_bytes()),
-            "attestationObject": text(&object),
-            "transports": ["internal"],
-        }))
-    }
-
-    /// Signs a challenge with the passkey.
-    fn prove(&mut self, options: &Value) -> String {
-        self.counter += 1;
-        let client = self.client_data("webauthn.get", options);
-        let data = self.authenticator_data(self.flags);
-        let signed = [data.as_slice(), &sha256(client.as_bytes())].concat();
-        let signature = self.pair.sign(&SystemRandom::new(), &signed).unwrap();
-        self.credential(json!({
-            "clientDataJSON": text(client.as_bytes()),
-            "authenticatorData": text(&data),
-            "signature": text(signature.as_ref()),
-            "userHandle": self.handle,
-        }))
-    }
-
-    fn credential(&self, response: Value) -> String {
-        let id = text(&self.id);
-        json!({
-            "id": id, "rawId": id, "type": "public-key", "clientExtensionResults": {},
-            "authenticatorAttachment": "platform", "response": response,
-        })
-        .to_string()
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    URL_SAFE_NO_PAD.encode(bytes)
-}
+use crate::software_authenticator::{ORIGIN, PRESENT, SoftwareAuthenticator, VERIFIED, text};
 
 /// A node with a host name, which passkeys require.
 pub(crate) async fn node_with_host_name(w: &World) -> Node {
@@ -158,7 +60,10 @@ async fn sign_in(browser: &mut Browser, credential: &str) -> TestResponse {
 }
 
 /// Signs in with a passkey, from start to end.
-async fn passkey_sign_in(node: &Node, phone: &mut Phone) -> (Browser, TestResponse) {
+async fn passkey_sign_in(
+    node: &Node,
+    phone: &mut SoftwareAuthenticator,
+) -> (Browser, TestResponse) {
     let mut browser = anonymous(node);
     let options = request_options(&mut browser).await;
     let proof = phone.prove(&options);
@@ -167,10 +72,14 @@ async fn passkey_sign_in(node: &Node, phone: &mut Phone) -> (Browser, TestRespon
 }
 
 /// Creates a user with a passkey on a phone.
-async fn user_with_phone(w: &World, node: &Node, email: &str) -> (User, Browser, Phone) {
+async fn user_with_phone(
+    w: &World,
+    node: &Node,
+    email: &str,
+) -> (User, Browser, SoftwareAuthenticator) {
     let user = w.user(Role::Member, email).await;
     let mut browser = browser(w, node, &user).await;
-    let mut phone = Phone::new();
+    let mut phone = SoftwareAuthenticator::new();
     let options = creation_options(&mut browser).await;
     let credential = phone.create_credential(&options);
     assert_eq!(
@@ -252,7 +161,7 @@ both! {
         // A challenge for signing in cannot be used to add a passkey, and vice versa.
         let (_, mut bea, mut bea_phone) = user_with_phone(w, &node, "bea@example.org").await;
         let request = request_options(&mut bea).await;
-        assert_eq!(add(&mut bea, &Phone::new().create_credential(&request)).await.status, 410);
+        assert_eq!(add(&mut bea, &SoftwareAuthenticator::new().create_credential(&request)).await.status, 410);
         let creation = creation_options(&mut bea).await;
         assert_eq!(sign_in(&mut bea, &bea_phone.prove(&creation)).await.status, 410);
         json_body(&sign_in(&mut one, &phone.prove(&options)).await);
@@ -281,7 +190,7 @@ both! {
         phone.handle = json!(text(&[0; 16]));
         assert_ne!(passkey_sign_in(&node, &mut phone).await.1.status, 200, "another user handle");
 
-        let mut thief = Phone::new();
+        let mut thief = SoftwareAuthenticator::new();
         (thief.id, thief.handle, thief.counter) = (phone.id, json!(text(&[1; 16])), 50);
         assert_ne!(passkey_sign_in(&node, &mut thief).await.1.status, 200, "another key under the same id");
         assert_eq!(w.count("session").await, sessions);
@@ -311,7 +220,7 @@ both! {
             assert!([400, 401].contains(&status), "{number}: {status}");
 
             let options = creation_options(&mut ana_browser).await;
-            let mut credential: Value = serde_json::from_str(&Phone::new().create_credential(&options)).unwrap();
+            let mut credential: Value = serde_json::from_str(&SoftwareAuthenticator::new().create_credential(&options)).unwrap();
             let object = credential["response"]["attestationObject"].as_str().unwrap().to_owned();
             credential["response"]["attestationObject"] = json!(&object[..object.len() / (number + 2)]);
             assert_ne!(add(&mut ana_browser, &credential.to_string()).await.status, 500);
@@ -326,7 +235,7 @@ both! {
             config.sign_in_rate = 6.try_into().unwrap();
         })
         .await;
-        let mut unknown = Phone::new();
+        let mut unknown = SoftwareAuthenticator::new();
         unknown.handle = json!(text(&[1; 16]));
         for _ in 0..3 {
             assert_eq!(passkey_sign_in(&node, &mut unknown).await.1.status, 401);
@@ -341,7 +250,7 @@ both! {
         let bea = w.user(Role::Member, "bea@example.org").await;
         let mut ana_browser = browser(w, &node, &ana).await;
         let mut other = browser(w, &node, &bea).await;
-        let mut phone = Phone::new();
+        let mut phone = SoftwareAuthenticator::new();
 
         let options = creation_options(&mut ana_browser).await;
         assert_eq!(options["user"]["name"], "ana@example.org");
@@ -353,11 +262,11 @@ both! {
         assert_eq!(add(&mut ana_browser, &credential).await.status, 410, "too late");
 
         for falsify in [
-            (|phone: &mut Phone| phone.flags = PRESENT) as fn(&mut Phone),
+            (|phone: &mut SoftwareAuthenticator| phone.flags = PRESENT) as fn(&mut SoftwareAuthenticator),
             |phone| phone.origin = "https://evil.example",
             |phone| phone.host = "evil.example",
         ] {
-            let mut falsified = Phone::new();
+            let mut falsified = SoftwareAuthenticator::new();
             falsify(&mut falsified);
             let options = creation_options(&mut ana_browser).await;
             assert_eq!(add(&mut ana_browser, &falsified.create_credential(&options)).await.status, 401);
@@ -383,7 +292,7 @@ both! {
         let ana = w.user(Role::Member, "ana@example.org").await;
         let mut ana_browser = browser(w, &node, &ana).await;
         let options = creation_options(&mut ana_browser).await;
-        let credential = Phone::new().create_credential(&options);
+        let credential = SoftwareAuthenticator::new().create_credential(&options);
 
         for path in ["/account/passkeys/begin", "/account/passkeys/finish", "/sign-in/passkey/begin",
             "/sign-in/passkey/finish"]
@@ -410,7 +319,7 @@ both! {
         let (_, mut browser, _) = user_with_phone(w, &node, "ana@example.org").await;
         for _ in 1..20 {
             let options = creation_options(&mut browser).await;
-            json_body(&add(&mut browser, &Phone::new().create_credential(&options)).await);
+            json_body(&add(&mut browser, &SoftwareAuthenticator::new().create_credential(&options)).await);
         }
         assert_eq!(browser.post("/account/passkeys/begin", &[]).await.status, 409);
         browser.get("/account/passkeys").await.ok().shows("maximum number of passkeys");

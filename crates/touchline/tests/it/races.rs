@@ -26,8 +26,9 @@ use touchline::signin::two_step;
 
 use crate::http::Upload;
 use crate::oauth_flow::{CALLBACK, post_form, register_app};
-use crate::passkeys::{Phone, browser as browser_of, creation_options, node_with_host_name};
+use crate::passkeys::{browser as browser_of, creation_options, node_with_host_name};
 use crate::signin_two_step::{set_up, totp_code as code_of};
+use crate::software_authenticator::SoftwareAuthenticator;
 
 const NEW_PASSWORD: &str = "seven quiet otters fold paper";
 
@@ -229,7 +230,7 @@ both! {
         let node = node_with_host_name(w).await;
         let ana = w.user(Role::Admin, "ana@example.org").await;
         let mut browser = browser_of(w, &node, &ana).await;
-        let credential = Phone::new().create_credential(&creation_options(&mut browser).await);
+        let credential = SoftwareAuthenticator::new().create_credential(&creation_options(&mut browser).await);
         let finish = [("credential", credential.as_str()), ("name", "Phone")];
         for (path, fields) in [("/account/passkeys/begin", &[][..]), ("/account/passkeys/finish", &finish)] {
             let browser = browser_of(w, &node, &ana).await;

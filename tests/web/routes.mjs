@@ -3,7 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const SOURCE = join(import.meta.dirname, '../../crates/touchline/src')
+const CRATES = join(import.meta.dirname, '../../crates')
+const NAMES = ['base', 'web', 'club', 'commerce', 'identity', 'integrations', 'touchline']
 
 /** Source files with routes that are not pages. */
 const NO_PAGES = [/(^|\/)api(\/|\.rs$)/, /^web\/(health|docs|assets|routes)\.rs$/]
@@ -13,11 +14,14 @@ const FOR_PROGRAMS = [/^\/\.well-known\//, /^\/oauth\/(token|revoke|introspect)$
 
 /** All routes of pages: `{ path, methods, file }`. */
 export function pageRoutes() {
-  const files = readdirSync(SOURCE, { recursive: true }).filter((name) => name.endsWith('.rs'))
+  const files = NAMES.flatMap((name) => {
+    const folder = join(CRATES, name, 'src')
+    return readdirSync(folder, { recursive: true }).map((file) => ({ folder, file }))
+  })
   const routes = []
-  for (const file of files) {
-    if (NO_PAGES.some((pattern) => pattern.test(file))) continue
-    const text = readFileSync(join(SOURCE, file), 'utf8').split('#[cfg(test)]')[0]
+  for (const { folder, file } of files) {
+    if (!file.endsWith('.rs') || NO_PAGES.some((pattern) => pattern.test(file))) continue
+    const text = readFileSync(join(folder, file), 'utf8').split('#[cfg(test)]')[0]
     for (const piece of text.split(/\.route\(/).slice(1)) {
       const [, literal, name, rest] = /^\s*(?:"([^"]+)"|([A-Z_]+)),([^]*)$/.exec(piece) ?? []
       const path = literal ?? new RegExp(`const ${name}: &str = "([^"]+)"`).exec(text)?.[1]

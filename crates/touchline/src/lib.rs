@@ -3,48 +3,10 @@
 //! Each module uses only the modules listed above it: first the vocabulary, then the HTTP layer, then the domain, then
 //! what runs the service. `ARCHITECTURE.md` describes how the parts fit together.
 
-pub mod bounded;
-pub mod ids;
-pub mod error;
-pub mod hook;
-pub mod metadata;
-pub mod paging;
-pub mod if_match;
-pub mod violations;
-pub mod names;
-pub mod secrets;
-pub mod passwords;
-pub mod migrations;
-pub mod tier;
-pub mod rights;
-pub mod notification_kinds;
-pub mod signals;
-mod resource;
-pub mod config;
-pub mod address_policy;
-mod outbound;
-pub mod card_provider;
-pub mod smtp;
-pub mod unsubscribe_key;
-pub mod accounts;
-pub mod web;
-pub mod me;
-pub mod teams;
-pub mod roster;
-pub mod events;
-pub mod mail;
-pub mod mailer;
-pub mod messages;
-pub mod money;
-pub mod shop;
-pub mod dues;
-pub mod cards;
-pub mod exports;
-pub mod signin;
-pub mod joining;
-pub mod oauth;
-pub mod webhooks;
-pub mod dispatch;
+pub use touchline_commerce::*;
+pub use touchline_identity::*;
+pub use touchline_integrations::*;
+
 pub mod privacy;
 pub mod backup;
 pub mod doctor;

@@ -17,7 +17,7 @@ use crate::roster::{access, person, safeguarding};
 use crate::signals;
 use crate::signin::authentication;
 use crate::teams::team;
-use crate::web::admission;
+use crate::web::{admission, docs};
 use crate::webhooks::notifications::retention;
 
 /// Registers all reactions and the functions that authentication needs. Every process does this before it opens the
@@ -33,6 +33,7 @@ pub fn register() {
     // Apps may no longer act for the user.
     authentication::ON_PASSWORD_CHANGED
         .register(|tx, user| grant::revoke_all_of_user(tx, user, "password_changed").map(drop));
+    docs::DESCRIBE_API.register(crate::openapi_json);
     admission::AUTHENTICATE_TOKEN.register(token::authenticate);
     admission::RECORD_TOKEN_USE.register(token::record_use);
     admission::IS_GRANT_ACTIVE.register(grant::is_active);

@@ -4,9 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The crates of the service, in dependency order.
+pub(crate) const CRATES: [&str; 7] =
+    ["base", "web", "club", "commerce", "identity", "integrations", "touchline"];
+
 /// Every source file of the service with its text, without inline tests.
 pub(crate) fn sources() -> Vec<(PathBuf, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    CRATES.iter().flat_map(|name| sources_of(name)).collect()
+}
+
+fn sources_of(name: &str) -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
     let (mut open, mut files) = (vec![root.clone()], Vec::new());
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -29,14 +37,14 @@ const DOMAIN: [&str; 16] = [
     "exports", "privacy", "joining", "oauth", "webhooks", "admin",
 ];
 
-/// All modules, in the order of `lib.rs`.
+/// All modules, in the order of the crates and of their `lib.rs`.
 fn modules() -> Vec<String> {
-    let (_, lib) = sources().into_iter().find(|(path, _)| path == Path::new("lib.rs")).unwrap();
-    let names = lib.lines().filter_map(|line| {
+    let libs = sources().into_iter().filter(|(path, _)| path == Path::new("lib.rs"));
+    let name = |line: &str| {
         let line = line.strip_prefix("pub ").unwrap_or(line);
-        line.strip_prefix("mod ")?.strip_suffix(';')
-    });
-    names.map(str::to_owned).collect()
+        Some(line.strip_prefix("mod ")?.strip_suffix(';')?.to_owned())
+    };
+    libs.flat_map(|(_, lib)| lib.lines().filter_map(name).collect::<Vec<_>>()).collect()
 }
 
 fn module_of(path: &Path) -> String {

@@ -23,7 +23,7 @@ use crate::address_policy::AddressPolicy;
 
 /// Why a connection could not be made: the class of the error, such as `dns_failed`.
 #[derive(Debug)]
-pub(crate) struct ConnectError(pub(crate) &'static str);
+pub struct ConnectError(pub &'static str);
 
 impl std::fmt::Display for ConnectError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -35,12 +35,12 @@ impl std::error::Error for ConnectError {}
 
 /// Connects to a host: resolves its name, checks every address, connects and, for `https`, does the TLS handshake.
 #[derive(Clone)]
-pub(crate) struct Connector {
+pub struct Connector {
     /// Which addresses may be connected to; `None` where the operator chose the URL.
-    pub(crate) guard: Option<Arc<AddressPolicy>>,
-    pub(crate) tls: TlsConnector,
+    pub guard: Option<Arc<AddressPolicy>>,
+    pub tls: TlsConnector,
     /// The longest time that connecting may take.
-    pub(crate) timeout: Duration,
+    pub timeout: Duration,
 }
 
 impl Service<Uri> for Connector {
@@ -125,7 +125,7 @@ enum OutboundStream {
 }
 
 /// A connection as hyper uses it.
-pub(crate) struct OutboundConnection(TokioIo<OutboundStream>);
+pub struct OutboundConnection(TokioIo<OutboundStream>);
 
 impl Connection for OutboundConnection {
     fn connected(&self) -> Connected {

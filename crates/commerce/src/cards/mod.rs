@@ -33,7 +33,7 @@ const UNREACHABLE_PAUSE: Duration = Duration::from_secs(30);
 /// How often open checkouts and refunds are reconciled with the provider.
 const RECONCILE_EVERY: Duration = Duration::from_secs(600);
 /// The actor of changes that come from the provider.
-pub(crate) const ACTOR: &str = "cards";
+pub const ACTOR: &str = "cards";
 
 /// Sends refunds and reconciles with the provider until the service stops.
 pub async fn run(app: App, mut stop: watch::Receiver<bool>) {

@@ -109,12 +109,12 @@ fn form_status(faults: &Faults) -> StatusCode {
 }
 
 /// An amount for display. Generic because templates pass references.
-pub(crate) fn money(minor: impl Borrow<i64>, currency: impl Borrow<Currency>) -> Money {
+pub fn money(minor: impl Borrow<i64>, currency: impl Borrow<Currency>) -> Money {
     Money { minor: *minor.borrow(), currency: *currency.borrow() }
 }
 
 /// Formats basis points as percent, without the sign.
-pub(crate) fn percent(points: impl Borrow<i64>) -> String {
+pub fn percent(points: impl Borrow<i64>) -> String {
     let points = *points.borrow();
     let text = format!("{}.{:02}", points / 100, points % 100);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -104,7 +104,7 @@ pub(super) const BUYER_OPTIONS: [(AvailableTo, &str, &str); 3] = [
 ];
 
 /// Kind and text of the badge for an order's status.
-pub(crate) fn status_badge(status: order::Status) -> (&'static str, &'static str) {
+pub(super) fn status_badge(status: order::Status) -> (&'static str, &'static str) {
     match status {
         order::Status::Placed => ("warn", "Not paid"),
         order::Status::Paid => ("info", "Paid"),
@@ -126,7 +126,7 @@ pub(super) const STATUS_OPTIONS: [(&str, &str); 6] = [
 ];
 
 /// Kind and text of the badge for a refund's status.
-pub(crate) fn refund_badge(status: impl Borrow<RefundStatus>) -> (&'static str, &'static str) {
+pub(super) fn refund_badge(status: impl Borrow<RefundStatus>) -> (&'static str, &'static str) {
     match status.borrow() {
         RefundStatus::Pending => ("warn", "Pending"),
         RefundStatus::Succeeded => ("good", "Completed"),

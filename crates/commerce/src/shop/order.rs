@@ -232,7 +232,7 @@ impl Order {
     }
 
     /// The order as notifications contain it: without the buyer's email address and note.
-    pub(crate) fn snapshot(&self) -> Self {
+    pub fn snapshot(&self) -> Self {
         let buyer = Buyer { contact: None, ..self.buyer.clone() };
         Self { buyer, private: None, ..self.clone() }
     }

@@ -2,6 +2,7 @@
 
 /// Implements traits for a type with an `id` (and a `version`):
 /// `impl_resource!(Team by TeamId: Subject Versioned Paged);`.
+#[macro_export]
 macro_rules! impl_resource {
     ($type:ident by $id:ident: $($trait:ident)+) => { $($crate::resource::impl_resource!(@$trait $type, $id);)+ };
     (@Subject $type:ident, $id:ident) => {
@@ -28,4 +29,4 @@ macro_rules! impl_resource {
         }
     };
 }
-pub(crate) use impl_resource;
+pub use impl_resource;

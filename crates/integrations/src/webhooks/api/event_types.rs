@@ -1,6 +1,6 @@
 //! The JSON endpoint that lists the notification types.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use axum::response::Response;
 use serde::Serialize;
@@ -9,11 +9,12 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use crate::error::Result;
-use crate::notification_kinds;
+use crate::notification_kinds::{self, Kind};
 use crate::paging::{Order, Page, Paged};
 use crate::rights::ScopeName;
 use crate::web::caller::{AnyCredential, Caller};
 use crate::web::cursor::Paging;
+use crate::web::docs;
 use crate::web::document::payload_schema;
 use crate::web::query::{NoQuery, Query};
 use crate::web::reply::ListResponse;
@@ -55,19 +56,25 @@ impl Paged for &EventType {
 }
 
 /// All types. They are built only once, because the OpenAPI description that they need is large.
-static TYPES: LazyLock<Vec<EventType>> = LazyLock::new(|| {
-    let document: Value = serde_json::from_str(&crate::openapi_json()).unwrap_or_default();
-    let build = |(number, kind): (i64, &'static notification_kinds::Kind)| {
-        let schema = payload_schema::standalone(
-            &payload_schema::body_schema(kind),
-            &document["components"]["schemas"],
-        );
-        let example = payload_schema::example(kind, &schema);
-        let (name, description, scope) = (kind.name, kind.description, kind.scope);
-        EventType { name, description, scope, schema, example, number }
-    };
-    (1..).zip(notification_kinds::all_kinds()).map(build).collect()
-});
+fn types() -> Result<&'static [EventType]> {
+    static TYPES: OnceLock<Vec<EventType>> = OnceLock::new();
+    let describe_api = docs::DESCRIBE_API.get()?;
+    Ok(TYPES.get_or_init(|| {
+        let document: Value = serde_json::from_str(&describe_api()).unwrap_or_default();
+        let build = |(number, kind)| build_type(number, kind, &document);
+        (1..).zip(notification_kinds::all_kinds()).map(build).collect()
+    }))
+}
+
+fn build_type(number: i64, kind: &'static Kind, document: &Value) -> EventType {
+    let schema = payload_schema::standalone(
+        &payload_schema::body_schema(kind),
+        &document["components"]["schemas"],
+    );
+    let example = payload_schema::example(kind, &schema);
+    let (name, description, scope) = (kind.name, kind.description, kind.scope);
+    EventType { name, description, scope, schema, example, number }
+}
 
 /// List notification types
 ///
@@ -85,15 +92,16 @@ async fn list(
     Query(paging): Query<Paging<NoQuery>>,
 ) -> Result<Response> {
     // The types are the same for every caller, so they are not put into the response cache.
-    caller.bypass_cache().page(paging, |_, _, NoQuery, page| Ok(types_on_page(page))).await
+    caller.bypass_cache().page(paging, |_, _, NoQuery, page| types_on_page(page)).await
 }
 
 /// The types on a page.
-fn types_on_page(page: &Page<i64>) -> Vec<&'static EventType> {
+fn types_on_page(page: &Page<i64>) -> Result<Vec<&'static EventType>> {
     let after = page.after(0, i64::MAX);
     let limit = usize::try_from(page.fetch_limit()).unwrap_or(0);
-    match page.order {
-        Order::Asc => TYPES.iter().filter(|kind| kind.number > after).take(limit).collect(),
-        Order::Desc => TYPES.iter().rev().filter(|kind| kind.number < after).take(limit).collect(),
-    }
+    let types = types()?.iter();
+    Ok(match page.order {
+        Order::Asc => types.filter(|kind| kind.number > after).take(limit).collect(),
+        Order::Desc => types.rev().filter(|kind| kind.number < after).take(limit).collect(),
+    })
 }

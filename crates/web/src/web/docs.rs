@@ -23,6 +23,7 @@ use super::guides::GUIDES;
 use super::precondition;
 use crate::accounts::user;
 use crate::error::{Code, Fault, Problem, Result};
+use crate::hook::Hook;
 use crate::ids::{
     AccountId, ChargeId, CheckoutId, DeliveryId, DiscountId, DueId, DutyId, EmailId, EventId,
     FeedId, LineId, LocationId, MemberId, MessageId, NotificationId, OrderId, PaymentId, PersonId,
@@ -116,6 +117,9 @@ impl ServedDocument {
         Ok((common, content_type, self.plain.clone()).into_response())
     }
 }
+
+/// Returns the OpenAPI document of the whole service as JSON.
+pub static DESCRIBE_API: Hook<fn() -> String> = Hook::new("docs::DESCRIBE_API");
 
 /// The OpenAPI document, as it is checked in and served.
 pub fn json(document: Document) -> String {

@@ -314,7 +314,7 @@ macro_rules! bind {
     (@value $name:ident $value:expr) => { $crate::ToValue::to_value(&$value) };
 }
 
-/// Declares a struct that represents a row of a table, with its `SELECT`, its `INSERT` and its `bind()`.
+/// Declares a struct that represents a row of a table, with its `SELECT`, `INSERT`, `UPDATE` and `bind()`.
 #[macro_export]
 macro_rules! record {
     ($(#[$meta:meta])* $vis:vis struct $name:ident in $table:ident {
@@ -332,6 +332,12 @@ macro_rules! record {
             pub const INSERT: &'static str = concat!(
                 "insert into ", stringify!($table), " (", $crate::column_list!("" $($field)+),
                 ") values (", $crate::column_list!(":" $($field)+), ")"
+            );
+
+            /// Updates a row with the values of `bind()`: all columns except `id`, `account_id` and `created_at`.
+            pub const UPDATE: &'static str = concat!(
+                "update ", stringify!($table), " set ", $crate::assignment_list!([] $($field)+),
+                " where account_id = :account and id = :id"
             );
 
             /// The names and values of all columns.
@@ -365,6 +371,29 @@ macro_rules! column_list {
     ($before:literal $first:ident $($rest:ident)*) => {
         concat!($before, stringify!($first) $(, ", ", $before, stringify!($rest))*)
     };
+}
+
+/// Builds the assignments of an update, without the columns that never change: `a = :a, b = :b`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! assignment_list {
+    ([$($names:ident)*] id $($rest:ident)*) => { $crate::assignment_list!([$($names)*] $($rest)*) };
+    ([$($names:ident)*] account_id $($rest:ident)*) => {
+        $crate::assignment_list!([$($names)*] $($rest)*)
+    };
+    ([$($names:ident)*] created_at $($rest:ident)*) => {
+        $crate::assignment_list!([$($names)*] $($rest)*)
+    };
+    ([$($names:ident)*] $next:ident $($rest:ident)*) => {
+        $crate::assignment_list!([$($names)* $next] $($rest)*)
+    };
+    ([$first:ident $($rest:ident)*]) => {
+        concat!(
+            stringify!($first), " = :", stringify!($first)
+            $(, ", ", stringify!($rest), " = :", stringify!($rest))*
+        )
+    };
+    ([]) => { "" };
 }
 
 #[cfg(test)]
@@ -420,6 +449,12 @@ mod tests {
         {
             assert_eq!(render(&format!("insert into t (a, b) {other}")), None);
         }
+    }
+
+    #[test]
+    fn an_update_sets_all_columns_except_the_key() {
+        let assignments = crate::assignment_list!([] id account_id name created_at updated_at);
+        assert_eq!(assignments, "name = :name, updated_at = :updated_at");
     }
 
     #[test]

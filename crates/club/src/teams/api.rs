@@ -1,25 +1,18 @@
 //! Endpoints of teams.
 
 use axum::response::Response;
-use kit::Timestamp;
 use utoipa_axum::routes;
 
-use super::team::{self, NewTeam, Status, Team, TeamChange, TeamFilter};
+use super::team::{self, NewTeam, Team, TeamChange, TeamFilter};
 use crate::error::Result;
 use crate::ids::TeamId;
-use crate::paging::Order;
 use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, TeamsManage, TeamsRead, TeamsWrite};
 use crate::web::cursor::Paging;
-use crate::web::fields::{Fields, FromBody};
 use crate::web::path::PathParams;
-use crate::web::query::{FromQuery, NoQuery, Params, Query};
+use crate::web::query::{NoQuery, Query};
 use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
-
-const NAME: usize = 120;
-const SHORT_TEXT: usize = 60;
-const BODY: usize = 10_000;
 
 /// Routes below `/teams`.
 pub fn routes(routes: Routes) -> Routes {
@@ -30,16 +23,7 @@ pub fn routes(routes: Routes) -> Routes {
 ///
 /// Returns teams in order of creation. Only active teams, unless you filter by `status`.
 #[utoipa::path(get, path = "/teams", operation_id = "teams_list", tag = "Teams",
-    params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of teams per page. Default: 50."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
-        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
-        ("status" = Option<String>, Query, description = "Filter by status: `active` (default), `archived` or `all`."),
-        ("sport" = Option<String>, Query, description = "Only teams with this sport."),
-        ("season" = Option<String>, Query, description = "Only teams of this season."),
-        ("external_id" = Option<String>, Query, description = "Only the team with this ID in another system."),
-        ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time."),
-        ("q" = Option<String>, Query, description = "Only teams whose name contains this text (case-insensitive).")),
+    params(Paging<TeamFilter>),
     responses((status = 200, description = "A page of teams.", body = ListResponse<Team>)),
     security(("key" = ["teams:read"])))]
 async fn list(
@@ -134,53 +118,4 @@ async fn restore(
 ) -> Result<Response> {
     caller.require_team(id)?;
     caller.change(body, move |tx, NoBody, expected| team::restore(tx, id, expected)).await
-}
-
-impl FromBody for NewTeam {
-    fn read(fields: &mut Fields) -> Self {
-        Self {
-            name: fields.required_line("name", NAME),
-            sport: fields.line("sport", SHORT_TEXT).apply(None),
-            season: fields.line("season", SHORT_TEXT).apply(None),
-            age_group: fields.line("age_group", SHORT_TEXT).apply(None),
-            gender: fields.line("gender", SHORT_TEXT).apply(None),
-            timezone: fields.zone("timezone").apply(None),
-            color: fields.color("color").apply(None),
-            description: fields.block("description", BODY).apply(None),
-            unique_jerseys: fields.flag("unique_jerseys").apply_or(false, false),
-            external_id: fields.line("external_id", NAME).apply(None),
-            metadata: fields.metadata("metadata").apply(None).unwrap_or_default(),
-        }
-    }
-}
-
-impl FromBody for TeamChange {
-    fn read(fields: &mut Fields) -> Self {
-        Self {
-            name: fields.non_null_line("name", NAME),
-            sport: fields.line("sport", SHORT_TEXT),
-            season: fields.line("season", SHORT_TEXT),
-            age_group: fields.line("age_group", SHORT_TEXT),
-            gender: fields.line("gender", SHORT_TEXT),
-            timezone: fields.zone("timezone"),
-            color: fields.color("color"),
-            description: fields.block("description", BODY),
-            unique_jerseys: fields.flag("unique_jerseys"),
-            external_id: fields.line("external_id", NAME),
-            metadata: fields.metadata("metadata"),
-        }
-    }
-}
-
-impl FromQuery for TeamFilter {
-    fn read(params: &mut Params) -> Self {
-        Self {
-            status: params.enum_or_all("status", Status::Active),
-            sport: params.line("sport", SHORT_TEXT),
-            season: params.line("season", SHORT_TEXT),
-            external_id: params.line("external_id", NAME),
-            updated_since: params.timestamp("updated_since"),
-            q: params.line("q", NAME),
-        }
-    }
 }

@@ -1,6 +1,7 @@
 //! The team record: its rules, its SQL and its functions.
 
 use kit::{Change, Timestamp, Zone, string_enum, text};
+use macros::{inputs, query};
 use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
@@ -35,6 +36,12 @@ enum_column!(Status);
 
 record! {
     /// A team of the club.
+    #[inputs(
+        /// A new team.
+        create(NewTeam, as = CreateTeamRequest),
+        /// Changes to a team. Omitted fields stay unchanged; `null` clears a field.
+        update(TeamChange, as = UpdateTeamRequest),
+    )]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "team")]
     pub struct Team in team {
@@ -42,40 +49,53 @@ record! {
         #[serde(skip)]
         pub account_id: AccountId,
         /// Name of the team; unique among the active teams of the account (case-insensitive).
-        #[schema(examples("Harbour Hawks U12"), max_length = 120)]
+        #[schema(examples("Harbour Hawks U12"))]
+        #[input(line(120))]
         pub name: String,
         #[serde(skip)]
+        #[derived(text::fold_case(&name))]
         pub name_folded: String,
         /// Sport of the team, such as `soccer`.
-        #[schema(examples("soccer"), max_length = 60)]
+        #[schema(examples("soccer"))]
+        #[input(line(60))]
         pub sport: Option<String>,
         /// Season of the team, such as `2026/27`.
-        #[schema(examples("2026/27"), max_length = 60)]
+        #[schema(examples("2026/27"))]
+        #[input(line(60))]
         pub season: Option<String>,
         /// Age group, such as `U12`.
-        #[schema(examples("U12"), max_length = 60)]
+        #[schema(examples("U12"))]
+        #[input(line(60))]
         pub age_group: Option<String>,
         /// Gender of the team, such as `girls` or `mixed`.
-        #[schema(examples("girls"), max_length = 60)]
+        #[schema(examples("girls"))]
+        #[input(line(60))]
         pub gender: Option<String>,
         /// Time zone of the team's schedule and due dates.
+        #[input(resolved, create = "Time zone of the team. Default: the account's time zone.",
+            update = "Time zone of the team; `null` sets the account's time zone.")]
         pub timezone: Zone,
         /// Team color: `#` and six hexadecimal digits.
-        #[schema(examples("#0b5cad"), pattern = "^#[0-9a-fA-F]{6}$")]
+        #[schema(examples("#0b5cad"))]
+        #[input(color, doc = "Color of the team as `#rrggbb`.")]
         pub color: Option<String>,
         /// Description of the team.
-        #[schema(max_length = 10000)]
+        #[input(block(10_000))]
         pub description: Option<String>,
         /// Whether jersey numbers must be unique among active players.
+        #[input(default, create = "Whether jersey numbers must be unique among active players. Default: `false`.")]
         pub unique_jerseys: bool,
         /// Status of the team: `active`, or `archived` (read-only).
+        #[value(Status::Active)]
         pub status: Status,
         /// Number of people on the roster.
         #[schema(examples(15))]
+        #[value(0)]
         pub roster_count: i64,
         /// ID of the team in another system; unique in the account.
-        #[schema(max_length = 120)]
+        #[input(line(120), doc = "")]
         pub external_id: Option<String>,
+        #[input(default, update = "Replaces all metadata; `null` clears it.")]
         pub metadata: Metadata,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
@@ -86,122 +106,36 @@ record! {
 
 impl_resource!(Team by TeamId: Subject Versioned Paged);
 
-/// A new team.
-#[derive(Debug, ToSchema)]
-#[schema(as = CreateTeamRequest)]
-pub struct NewTeam {
-    /// Name of the team; unique among the active teams of the account (case-insensitive).
-    #[schema(examples("Harbour Hawks U12"), min_length = 1, max_length = 120)]
-    pub name: String,
-    /// Sport of the team, such as `soccer`.
-    #[schema(examples("soccer"), max_length = 60)]
-    pub sport: Option<String>,
-    /// Season of the team, such as `2026/27`.
-    #[schema(examples("2026/27"), max_length = 60)]
-    pub season: Option<String>,
-    /// Age group, such as `U12`.
-    #[schema(examples("U12"), max_length = 60)]
-    pub age_group: Option<String>,
-    /// Gender of the team, such as `girls` or `mixed`.
-    #[schema(examples("girls"), max_length = 60)]
-    pub gender: Option<String>,
-    /// Time zone of the team. Default: the account's time zone.
-    pub timezone: Option<Zone>,
-    /// Color of the team as `#rrggbb`.
-    #[schema(examples("#0b5cad"), pattern = "^#[0-9a-fA-F]{6}$")]
-    pub color: Option<String>,
-    /// Description of the team.
-    #[schema(max_length = 10000)]
-    pub description: Option<String>,
-    /// Whether jersey numbers must be unique among active players. Default: `false`.
-    #[schema(required = false)]
-    pub unique_jerseys: bool,
-    #[schema(max_length = 120)]
-    pub external_id: Option<String>,
-    #[schema(required = false)]
-    pub metadata: Metadata,
-}
-
-/// Changes to a team. Omitted fields stay unchanged; `null` clears a field.
-#[derive(Debug, ToSchema)]
-#[schema(as = UpdateTeamRequest)]
-pub struct TeamChange {
-    /// Name of the team; unique among the active teams of the account (case-insensitive).
-    #[schema(value_type = Option<String>, min_length = 1, max_length = 120)]
-    pub name: Option<String>,
-    /// Sport of the team, such as `soccer`.
-    #[schema(value_type = Option<String>, max_length = 60)]
-    pub sport: Change<String>,
-    /// Season of the team, such as `2026/27`.
-    #[schema(value_type = Option<String>, max_length = 60)]
-    pub season: Change<String>,
-    /// Age group, such as `U12`.
-    #[schema(value_type = Option<String>, max_length = 60)]
-    pub age_group: Change<String>,
-    /// Gender of the team, such as `girls` or `mixed`.
-    #[schema(value_type = Option<String>, max_length = 60)]
-    pub gender: Change<String>,
-    /// Time zone of the team; `null` sets the account's time zone.
-    #[schema(value_type = Option<Zone>)]
-    pub timezone: Change<Zone>,
-    /// Color of the team as `#rrggbb`.
-    #[schema(value_type = Option<String>, pattern = "^#[0-9a-fA-F]{6}$")]
-    pub color: Change<String>,
-    /// Description of the team.
-    #[schema(value_type = Option<String>, max_length = 10000)]
-    pub description: Change<String>,
-    /// Whether jersey numbers must be unique among active players.
-    #[schema(value_type = Option<bool>)]
-    pub unique_jerseys: Change<bool>,
-    #[schema(value_type = Option<String>, max_length = 120)]
-    pub external_id: Change<String>,
-    /// Replaces all metadata; `null` clears it.
-    #[schema(value_type = Option<Metadata>)]
-    pub metadata: Change<Metadata>,
-}
-
 /// Filters for listing teams.
-#[derive(Debug, Default)]
+#[query(items = "teams")]
+#[derive(Default)]
 pub struct TeamFilter {
-    /// `None` for all statuses.
+    /// Filter by status: `active` (default), `archived` or `all`.
+    #[param(or_all(Status::Active))]
     pub status: Option<Status>,
+    /// Only teams with this sport.
+    #[param(line(60))]
     pub sport: Option<String>,
+    /// Only teams of this season.
+    #[param(line(60))]
     pub season: Option<String>,
+    /// Only the team with this ID in another system.
+    #[param(line(120))]
     pub external_id: Option<String>,
-    /// Changed at or after this time.
     pub updated_since: Option<Timestamp>,
-    /// Case-insensitive part of the name.
+    /// Only teams whose name contains this text (case-insensitive).
+    #[param(line(120))]
     pub q: Option<String>,
 }
 
 /// Creates a team. The insert is deferred, so a duplicate name may only be detected when the transaction ends. Pass the
 /// result of the transaction to [`map_unique_violation`].
 pub fn create(tx: &Tx<'_>, new: NewTeam) -> Result<Team> {
-    let timezone = match new.timezone {
+    let timezone = match new.timezone.clone() {
         Some(zone) => zone,
         None => account::find(tx)?.timezone,
     };
-    let team = Team {
-        id: tx.new_id(),
-        account_id: tx.account(),
-        name_folded: text::fold_case(&new.name),
-        name: new.name,
-        sport: new.sport,
-        season: new.season,
-        age_group: new.age_group,
-        gender: new.gender,
-        timezone,
-        color: new.color,
-        description: new.description,
-        unique_jerseys: new.unique_jerseys,
-        status: Status::Active,
-        roster_count: 0,
-        external_id: new.external_id,
-        metadata: new.metadata,
-        created_at: tx.now(),
-        updated_at: tx.now(),
-        version: 1,
-    };
+    let team = new.into_record(tx, timezone);
     tx.execute_deferred(Team::INSERT, &team.bind())?;
     tx.publish("team.created", &team)?;
     Ok(team)
@@ -283,26 +217,11 @@ pub fn change(
     if before.status == Status::Archived {
         return Err(Error::invalid_state("An archived team cannot be changed. Restore it first."));
     }
-    let timezone = match change.timezone {
+    let timezone = match change.timezone.clone() {
         Change::Clear => account::find(tx)?.timezone,
         other => other.apply_or(before.timezone.clone(), Zone::utc()),
     };
-    let name = change.name.unwrap_or_else(|| before.name.clone());
-    let after = Team {
-        name_folded: text::fold_case(&name),
-        name,
-        sport: change.sport.apply(before.sport.clone()),
-        season: change.season.apply(before.season.clone()),
-        age_group: change.age_group.apply(before.age_group.clone()),
-        gender: change.gender.apply(before.gender.clone()),
-        timezone,
-        color: change.color.apply(before.color.clone()),
-        description: change.description.apply(before.description.clone()),
-        unique_jerseys: change.unique_jerseys.apply_or(before.unique_jerseys, false),
-        external_id: change.external_id.apply(before.external_id.clone()),
-        metadata: change.metadata.apply_or(before.metadata.clone(), Metadata::default()),
-        ..before.clone()
-    };
+    let after = before.apply(change, timezone);
     if after == before {
         return Ok(before);
     }
@@ -354,15 +273,7 @@ pub fn adjust_roster_count(tx: &Tx<'_>, id: TeamId, more: i64) -> Result<()> {
 
 fn update(tx: &Tx<'_>, notification: &'static str, before: &Team, after: Team) -> Result<Team> {
     let after = Team { updated_at: tx.now(), version: before.version + 1, ..after };
-    map_unique_violation(tx.execute(
-        "update team set name = :name, name_folded = :name_folded, sport = :sport,
-             season = :season, age_group = :age_group, gender = :gender, timezone = :timezone,
-             color = :color, description = :description, unique_jerseys = :unique_jerseys,
-             status = :status, external_id = :external_id, metadata = :metadata,
-             updated_at = :updated_at, version = :version
-         where account_id = :account and id = :id",
-        &after.bind(),
-    ))?;
+    map_unique_violation(tx.execute(Team::UPDATE, &after.bind()))?;
     tx.publish_change(notification, before, &after)?;
     Ok(after)
 }

@@ -1,6 +1,7 @@
 //! Discount codes.
 
-use kit::{Change, Currency, Timestamp, string_enum, text};
+use kit::{Currency, Timestamp, string_enum, text};
+use macros::{inputs, query};
 use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
@@ -27,6 +28,13 @@ enum_column!(Status);
 
 record! {
     /// A discount code that reduces an order by a fixed amount or a percentage.
+    #[inputs(
+        /// A new discount code. Send either `amount` and `currency`, or `percent_bps`.
+        create(NewDiscount, as = CreateDiscountRequest, faults,
+            require_any(&["amount", "percent_bps"], "Send either `amount` or `percent_bps`.")),
+        /// Changes to a discount code. Omitted fields stay unchanged; `null` clears a field.
+        update(DiscountChange, as = UpdateDiscountRequest, faults(if_rejected)),
+    )]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "discount")]
     pub struct Discount in discount {
@@ -35,37 +43,51 @@ record! {
         #[serde(skip)]
         pub account_id: AccountId,
         /// Code that buyers enter; unique among active codes, case-insensitive.
-        #[schema(examples("SIBLING10"), max_length = 40)]
+        #[schema(examples("SIBLING10"))]
+        #[input(line(40), doc = "Code that buyers enter: one word, unique among active codes, case-insensitive.")]
         pub code: String,
         #[serde(skip)]
+        #[derived(text::fold_case(&code))]
         pub code_folded: String,
         /// Fixed discount in minor units of the currency; `null` if the discount is a percentage.
-        #[schema(minimum = 1, maximum = 1_000_000_000_000i64)]
+        #[input(number(1, 1_000_000_000_000), create = "Fixed discount in minor units; requires `currency`.",
+            update = "Fixed discount in minor units.")]
         pub amount: Option<i64>,
         /// Currency of `amount` and `min_subtotal`.
+        #[input(doc = "Currency of `amount` and `min_subtotal`; required with either.")]
         pub currency: Option<Currency>,
         /// Percentage in basis points: 1000 is 10%; `null` if the discount is a fixed amount.
-        #[schema(minimum = 1, maximum = 10000)]
+        #[input(number(1, 10_000), doc = "Percentage in basis points: 1000 is 10%.")]
         pub percent_bps: Option<i64>,
         /// Team whose products are discounted; `null` for all products.
+        #[input(create = "Team whose products are discounted. Default: all products.")]
         pub team_id: Option<TeamId>,
         /// Minimum subtotal of discounted items, before the discount.
         #[schema(minimum = 0)]
+        #[input(number(0, 1_000_000_000_000))]
         pub min_subtotal: Option<i64>,
         /// Start of the validity period; `null` for no start.
+        #[input(doc = "Start of the validity period.")]
         pub valid_from: Option<Timestamp>,
         /// End of the validity period, exclusive; `null` for no end.
+        #[input(doc = "End of the validity period, exclusive; must be after `valid_from`.")]
         pub valid_until: Option<Timestamp>,
         /// Maximum number of uses in total; `null` for no limit.
         #[schema(minimum = 1)]
+        #[input(number(1, 1_000_000_000), create = "Maximum number of uses in total. Default: no limit.",
+            update = "Maximum number of uses in total; at least the current number of uses.")]
         pub max_uses: Option<i64>,
         /// Maximum number of uses per buyer; `null` for no limit.
         #[schema(minimum = 1)]
+        #[input(number(1, 1_000_000_000), create = "Maximum number of uses per buyer. Default: no limit.",
+            update = "Maximum number of uses per buyer.")]
         pub max_uses_per_buyer: Option<i64>,
         /// Number of orders that use the code, not counting cancelled ones.
         #[schema(minimum = 0)]
+        #[value(0)]
         pub use_count: i64,
         /// Status of the discount code: `active`, or `archived` (it can no longer be used).
+        #[value(Status::Active)]
         pub status: Status,
         /// When the discount code was created.
         pub created_at: Timestamp,
@@ -78,84 +100,18 @@ record! {
 
 impl_resource!(Discount by DiscountId: Subject Versioned Paged);
 
-/// A new discount code. Send either `amount` and `currency`, or `percent_bps`.
-#[derive(Debug, ToSchema)]
-#[schema(as = CreateDiscountRequest)]
-pub struct NewDiscount {
-    /// Code that buyers enter: one word, unique among active codes, case-insensitive.
-    #[schema(examples("SIBLING10"), min_length = 1, max_length = 40)]
-    pub code: String,
-    /// Fixed discount in minor units; requires `currency`.
-    #[schema(minimum = 1, maximum = 1_000_000_000_000i64)]
-    pub amount: Option<i64>,
-    /// Currency of `amount` and `min_subtotal`; required with either.
-    pub currency: Option<Currency>,
-    /// Percentage in basis points: 1000 is 10%.
-    #[schema(minimum = 1, maximum = 10000)]
-    pub percent_bps: Option<i64>,
-    /// Team whose products are discounted. Default: all products.
-    pub team_id: Option<TeamId>,
-    /// Minimum subtotal of discounted items, before the discount.
-    #[schema(minimum = 0, maximum = 1_000_000_000_000i64)]
-    pub min_subtotal: Option<i64>,
-    /// Start of the validity period.
-    pub valid_from: Option<Timestamp>,
-    /// End of the validity period, exclusive; must be after `valid_from`.
-    pub valid_until: Option<Timestamp>,
-    /// Maximum number of uses in total. Default: no limit.
-    #[schema(minimum = 1, maximum = 1_000_000_000)]
-    pub max_uses: Option<i64>,
-    /// Maximum number of uses per buyer. Default: no limit.
-    #[schema(minimum = 1, maximum = 1_000_000_000)]
-    pub max_uses_per_buyer: Option<i64>,
-}
-
-/// Changes to a discount code. Omitted fields stay unchanged; `null` clears a field.
-#[derive(Debug, ToSchema)]
-#[schema(as = UpdateDiscountRequest)]
-pub struct DiscountChange {
-    /// Code that buyers enter: one word, unique among active codes, case-insensitive.
-    #[schema(value_type = Option<String>, min_length = 1, max_length = 40)]
-    pub code: Option<String>,
-    /// Fixed discount in minor units.
-    #[schema(value_type = Option<i64>, minimum = 1, maximum = 1_000_000_000_000i64)]
-    pub amount: Change<i64>,
-    /// Currency of `amount` and `min_subtotal`; required with either.
-    #[schema(value_type = Option<Currency>)]
-    pub currency: Change<Currency>,
-    /// Percentage in basis points: 1000 is 10%.
-    #[schema(value_type = Option<i64>, minimum = 1, maximum = 10000)]
-    pub percent_bps: Change<i64>,
-    /// Team whose products are discounted; `null` for all products.
-    #[schema(value_type = Option<TeamId>)]
-    pub team_id: Change<TeamId>,
-    /// Minimum subtotal of discounted items, before the discount.
-    #[schema(value_type = Option<i64>, minimum = 0, maximum = 1_000_000_000_000i64)]
-    pub min_subtotal: Change<i64>,
-    /// Start of the validity period.
-    #[schema(value_type = Option<Timestamp>)]
-    pub valid_from: Change<Timestamp>,
-    /// End of the validity period, exclusive; must be after `valid_from`.
-    #[schema(value_type = Option<Timestamp>)]
-    pub valid_until: Change<Timestamp>,
-    /// Maximum number of uses in total; at least the current number of uses.
-    #[schema(value_type = Option<i64>, minimum = 1, maximum = 1_000_000_000)]
-    pub max_uses: Change<i64>,
-    /// Maximum number of uses per buyer.
-    #[schema(value_type = Option<i64>, minimum = 1, maximum = 1_000_000_000)]
-    pub max_uses_per_buyer: Change<i64>,
-}
-
 /// Filter for a list of codes.
-#[derive(Debug, Default)]
+#[query(items = "codes")]
+#[derive(Default)]
 pub struct DiscountFilter {
-    /// Any status if `None`.
+    /// Filter by status: `active` (default), `archived` or `all`.
+    #[param(or_all(Status::Active))]
     pub status: Option<Status>,
-    /// Exact code, not case-sensitive.
+    /// Only the discount with this code (case-insensitive).
+    #[param(line(40))]
     pub code: Option<String>,
-    /// Only for products of this team.
+    /// Only codes for products of this team.
     pub team_id: Option<TeamId>,
-    /// Changed at or after this time.
     pub updated_since: Option<Timestamp>,
 }
 
@@ -176,26 +132,7 @@ impl Discount {
 
 /// Creates a code.
 pub fn create(tx: &Tx<'_>, new: NewDiscount) -> Result<Discount> {
-    let discount = Discount {
-        id: tx.new_id(),
-        account_id: tx.account(),
-        code_folded: text::fold_case(&new.code),
-        code: new.code,
-        amount: new.amount,
-        currency: new.currency,
-        percent_bps: new.percent_bps,
-        team_id: new.team_id,
-        min_subtotal: new.min_subtotal,
-        valid_from: new.valid_from,
-        valid_until: new.valid_until,
-        max_uses: new.max_uses,
-        max_uses_per_buyer: new.max_uses_per_buyer,
-        use_count: 0,
-        status: Status::Active,
-        created_at: tx.now(),
-        updated_at: tx.now(),
-        version: 1,
-    };
+    let discount = new.into_record(tx);
     validate(tx, &discount)?;
     map_code_conflict(tx.execute(Discount::INSERT, &discount.bind()))?;
     tx.publish("discount.created", &discount)?;
@@ -254,21 +191,7 @@ pub fn change(
     if before.status == Status::Archived {
         return Err(Error::invalid_state("An archived code cannot be changed."));
     }
-    let code = change.code.unwrap_or_else(|| before.code.clone());
-    let after = Discount {
-        code_folded: text::fold_case(&code),
-        code,
-        amount: change.amount.apply(before.amount),
-        currency: change.currency.apply(before.currency),
-        percent_bps: change.percent_bps.apply(before.percent_bps),
-        team_id: change.team_id.apply(before.team_id),
-        min_subtotal: change.min_subtotal.apply(before.min_subtotal),
-        valid_from: change.valid_from.apply(before.valid_from),
-        valid_until: change.valid_until.apply(before.valid_until),
-        max_uses: change.max_uses.apply(before.max_uses),
-        max_uses_per_buyer: change.max_uses_per_buyer.apply(before.max_uses_per_buyer),
-        ..before.clone()
-    };
+    let after = before.apply(change);
     validate(tx, &after)?;
     if after == before {
         return Ok(before);
@@ -329,16 +252,7 @@ fn update(
     after: Discount,
 ) -> Result<Discount> {
     let after = Discount { updated_at: tx.now(), version: before.version + 1, ..after };
-    map_code_conflict(tx.execute(
-        "update discount set code = :code, code_folded = :code_folded, amount = :amount,
-             currency = :currency, percent_bps = :percent_bps, team_id = :team_id,
-             min_subtotal = :min_subtotal, valid_from = :valid_from,
-             valid_until = :valid_until, max_uses = :max_uses,
-             max_uses_per_buyer = :max_uses_per_buyer, status = :status, updated_at = :updated_at,
-             version = :version
-         where account_id = :account and id = :id",
-        &after.bind(),
-    ))?;
+    map_code_conflict(tx.execute(Discount::UPDATE, &after.bind()))?;
     tx.publish_change(event, before, &after)?;
     Ok(after)
 }

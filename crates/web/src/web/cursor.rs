@@ -9,6 +9,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use kit::{Id, Timestamp};
 use sha2::Sha256;
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::error::{Code, Error, Result};
 use crate::ids::AccountId;
@@ -123,6 +125,39 @@ pub struct Paging<F> {
     pub order: Order,
     pub cursor: Option<String>,
     pub filter: F,
+}
+
+/// The parameters of every list, as the OpenAPI document describes them.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "only the parameters are used")]
+struct PagingParams {
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<u8>,
+    /// `next_cursor` of the previous page.
+    cursor: Option<String>,
+    order: Option<Order>,
+}
+
+impl<F: FromQuery + IntoParams> IntoParams for Paging<F> {
+    fn into_params(location: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let mut params = PagingParams::into_params(&location);
+        for param in &mut params {
+            match param.name.as_str() {
+                "limit" => {
+                    let text =
+                        format!("Number of {} per page. Default: {DEFAULT_LIMIT}.", F::ITEMS);
+                    param.description = Some(text);
+                }
+                "order" => {
+                    param.description = Some(format!("Sort order. Default: `{}`.", F::ORDER));
+                }
+                _ => {}
+            }
+        }
+        params.extend(F::into_params(location));
+        params
+    }
 }
 
 const DEFAULT_LIMIT: i64 = 50;

@@ -19,6 +19,8 @@ pub const MAX_IDS: usize = 50;
 pub trait FromQuery: Sized {
     /// The sort order of the list if the caller does not send `order`.
     const ORDER: Order = Order::Asc;
+    /// What the list has on its pages, for the description of `limit`.
+    const ITEMS: &'static str = "objects";
 
     /// Takes the parameters it knows. Faults are added to `params`; if there are any, the returned value is not used.
     fn read(params: &mut Params) -> Self;

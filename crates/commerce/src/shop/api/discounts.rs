@@ -1,29 +1,21 @@
 //! JSON endpoints for discount codes.
 
 use axum::response::Response;
-use kit::Timestamp;
 use utoipa_axum::routes;
 
 use crate::error::Result;
-use crate::ids::{DiscountId, TeamId};
-use crate::money::MAX_AMOUNT;
-use crate::paging::Order;
-use crate::shop::discount::{self, Discount, DiscountChange, DiscountFilter, NewDiscount, Status};
+use crate::ids::DiscountId;
+use crate::shop::discount::{self, Discount, DiscountChange, DiscountFilter, NewDiscount};
 use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, MoneyManage};
 use crate::web::cursor::Paging;
-use crate::web::fields::{Fields, FromBody};
 use crate::web::path::PathParams;
-use crate::web::query::{FromQuery, NoQuery, Params, Query};
+use crate::web::query::{NoQuery, Query};
 use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
 /// Maximum length of a code.
 pub(in crate::shop) const MAX_CODE_LENGTH: usize = 40;
-/// 100 % in basis points.
-const MAX_PERCENT_BPS: i64 = 10_000;
-/// Highest usage limit that can be set.
-const MAX_USAGE_LIMIT: i64 = 1_000_000_000;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list, create)).with(routes!(find, change, archive))
@@ -34,14 +26,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
 /// Lists active codes by default, oldest first. Only available to admins, and to keys with `orders:write` and access to
 /// all teams, because everybody who knows a code can use it.
 #[utoipa::path(get, path = "/discounts", operation_id = "discounts_list", tag = "Store",
-    params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of codes per page. Default: 50."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
-        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
-        ("status" = Option<String>, Query, description = "Filter by status: `active` (default), `archived` or `all`."),
-        ("code" = Option<String>, Query, description = "Only the discount with this code (case-insensitive)."),
-        ("team_id" = Option<TeamId>, Query, description = "Only codes for products of this team."),
-        ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time.")),
+    params(Paging<DiscountFilter>),
     responses((status = 200, description = "A page of discount codes.", body = ListResponse<Discount>)),
     security(("key" = ["orders:write"])))]
 async fn list(
@@ -119,56 +104,4 @@ async fn archive(
 ) -> Result<Response> {
     caller.require_all_teams()?;
     caller.change(body, move |tx, NoBody, expected| discount::archive(tx, id, expected)).await
-}
-
-impl FromBody for NewDiscount {
-    fn read(fields: &mut Fields) -> Self {
-        fields.require_any(&["amount", "percent_bps"], "Send either `amount` or `percent_bps`.");
-        let new = Self {
-            code: fields.required_line("code", MAX_CODE_LENGTH),
-            amount: fields.number("amount", 1, MAX_AMOUNT).apply(None),
-            currency: fields.currency("currency").apply(None),
-            percent_bps: fields.number("percent_bps", 1, MAX_PERCENT_BPS).apply(None),
-            team_id: fields.id("team_id").apply(None),
-            min_subtotal: fields.number("min_subtotal", 0, MAX_AMOUNT).apply(None),
-            valid_from: fields.timestamp("valid_from").apply(None),
-            valid_until: fields.timestamp("valid_until").apply(None),
-            max_uses: fields.number("max_uses", 1, MAX_USAGE_LIMIT).apply(None),
-            max_uses_per_buyer: fields.number("max_uses_per_buyer", 1, MAX_USAGE_LIMIT).apply(None),
-        };
-        fields.add_faults(new.faults());
-        new
-    }
-}
-
-impl FromBody for DiscountChange {
-    fn read(fields: &mut Fields) -> Self {
-        let read = Self {
-            code: fields.non_null_line("code", MAX_CODE_LENGTH),
-            amount: fields.number("amount", 1, MAX_AMOUNT),
-            currency: fields.currency("currency"),
-            percent_bps: fields.number("percent_bps", 1, MAX_PERCENT_BPS),
-            team_id: fields.id("team_id"),
-            min_subtotal: fields.number("min_subtotal", 0, MAX_AMOUNT),
-            valid_from: fields.timestamp("valid_from"),
-            valid_until: fields.timestamp("valid_until"),
-            max_uses: fields.number("max_uses", 1, MAX_USAGE_LIMIT),
-            max_uses_per_buyer: fields.number("max_uses_per_buyer", 1, MAX_USAGE_LIMIT),
-        };
-        if fields.has_faults() {
-            fields.add_faults(read.faults());
-        }
-        read
-    }
-}
-
-impl FromQuery for DiscountFilter {
-    fn read(params: &mut Params) -> Self {
-        Self {
-            status: params.enum_or_all("status", Status::Active),
-            code: params.line("code", MAX_CODE_LENGTH),
-            team_id: params.id("team_id"),
-            updated_since: params.timestamp("updated_since"),
-        }
-    }
 }

@@ -57,9 +57,9 @@ fn read_field(source: &Ident, field: &mut Field) -> Result<TokenStream> {
     }
     let mut schema = schema_options(&field.attrs)?;
     let renamed = options.text("name");
-    let name = renamed.clone().unwrap_or_else(|| {
-        field.ident.as_ref().map(ToString::to_string).unwrap_or_default()
-    });
+    let name = renamed
+        .clone()
+        .unwrap_or_else(|| field.ident.as_ref().map(ToString::to_string).unwrap_or_default());
     let default = options.take("default");
     let is_non_null = options.flag("non_null");
     let placeholder = options.value("placeholder");
@@ -102,7 +102,8 @@ fn read_field(source: &Ident, field: &mut Field) -> Result<TokenStream> {
                 })
             }
             Some(default) => {
-                let value = default.value.map_or_else(|| quote!(Default::default()), |v| quote!(#v));
+                let value =
+                    default.value.map_or_else(|| quote!(Default::default()), |v| quote!(#v));
                 quote!(#call.apply(None).unwrap_or_else(|| #value))
             }
         },
@@ -113,7 +114,7 @@ fn read_field(source: &Ident, field: &mut Field) -> Result<TokenStream> {
 fn implied_placeholder(reader: &Reader, ty: &Type) -> TokenStream {
     match reader.method.to_string().as_str() {
         "id" => quote!(::kit::Id::MIN),
-        "enum_value" => quote!(<#ty as ::kit::string_enum::StringEnum>::ALL[0]),
+        "enum_value" => quote!(<#ty as ::kit::string_enum::StringEnum>::ALL[0].0),
         _ => quote!(Default::default()),
     }
 }

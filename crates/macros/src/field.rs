@@ -4,7 +4,9 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Error, Expr, GenericArgument, Ident, Lit, PathArguments, Result, Token, Type};
+use syn::{
+    Attribute, Error, Expr, GenericArgument, Ident, Lit, PathArguments, Result, Token, Type,
+};
 
 use crate::options::Options;
 
@@ -100,7 +102,12 @@ impl Reader {
         if method == "with" {
             return quote!(#(#arguments)*(#source, #name));
         }
-        quote!(#source.#method(#name #(, #arguments)*))
+        // Nested objects are read as inputs of their own.
+        let nested = match (method.to_string().as_str(), arguments.len()) {
+            ("object", 0) | ("objects", 1) => Some(quote!(, crate::web::fields::FromBody::read)),
+            _ => None,
+        };
+        quote!(#source.#method(#name #(, #arguments)* #nested))
     }
 
     /// The limits in a schema, as far as they are literals. Text that must be there is not empty.

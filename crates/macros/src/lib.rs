@@ -26,6 +26,7 @@ use syn::{ItemStruct, parse_macro_input};
 /// are written as `#[input(…)]`:
 /// - `line(max)`, `block(max)`, `number(min, max)` or another method of `Fields`, with the arguments after the name.
 ///   Literal limits become part of the schema. Flags, times, dates, ids, enums and so on need no method.
+///   `object` and `objects(max)` read other inputs.
 /// - `with(function)`: reads the field with `function(fields, name)`, which returns a `Change`.
 /// - `default` or `default = value`: the value of a field that is omitted or null.
 /// - `non_null`: an optional field that must not be null.
@@ -41,8 +42,8 @@ pub fn input(options: TokenStream, item: TokenStream) -> TokenStream {
 /// The inputs of a record: `#[inputs(create(NewTeam, as = CreateTeamRequest), update(TeamChange, …))]`.
 ///
 /// Declares the two structs as `#[input]`s, with a doc comment before each, `NewTeam::into_record(tx)` and
-/// `Team::apply(change)`. Each field of the record with `#[input(…)]` is part of them. Besides the options of
-/// [`macro@input`]:
+/// `Team::apply(change)`. Each field of the record with `#[input(…)]` is part of them, and `extra(pub name: Type)` adds
+/// fields that the record does not have. Besides the options of [`macro@input`]:
 /// - `create_only`: the field cannot be updated.
 /// - `resolved`: the field may be null in requests. Its value is passed to `into_record` and `apply`.
 /// - `create = "…"`, `update = "…"`, `doc = "…"`: the description in one or both requests, if it differs.

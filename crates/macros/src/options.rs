@@ -1,11 +1,11 @@
 //! The options of an attribute: `name`, `name(arguments)` and `name = value`, separated by commas.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, Ident, Meta, Result, Token, parenthesized};
+use syn::{Attribute, Ident, LitStr, Meta, Result, Token, parenthesized};
 
 /// One option.
 #[derive(Clone)]
@@ -14,7 +14,7 @@ pub(crate) struct Entry {
     pub(crate) docs: Vec<Attribute>,
     pub(crate) name: Ident,
     pub(crate) arguments: Option<TokenStream>,
-    pub(crate) value: Option<Expr>,
+    pub(crate) value: Option<TokenStream>,
 }
 
 impl Parse for Entry {
@@ -28,10 +28,25 @@ impl Parse for Entry {
             entry.arguments = Some(content.parse()?);
         } else if input.peek(Token![=]) {
             input.parse::<Token![=]>()?;
-            entry.value = Some(input.parse()?);
+            entry.value = Some(parse_value(input)?);
         }
         Ok(entry)
     }
+}
+
+/// Parses up to the next comma that is not between angle brackets: an expression or a type.
+fn parse_value(input: ParseStream<'_>) -> Result<TokenStream> {
+    let (mut tokens, mut depth) = (Vec::new(), 0);
+    while !input.is_empty() && (depth > 0 || !input.peek(Token![,])) {
+        let token: TokenTree = input.parse()?;
+        match &token {
+            TokenTree::Punct(mark) if mark.as_char() == '<' => depth += 1,
+            TokenTree::Punct(mark) if mark.as_char() == '>' => depth -= 1,
+            _ => {}
+        }
+        tokens.push(token);
+    }
+    Ok(tokens.into_iter().collect())
 }
 
 /// The options that were not used yet.
@@ -69,13 +84,13 @@ impl Options {
     }
 
     /// The value of `name = value`.
-    pub(crate) fn value(&mut self, name: &str) -> Option<Expr> {
+    pub(crate) fn value(&mut self, name: &str) -> Option<TokenStream> {
         self.take(name)?.value
     }
 
     /// The text of `name = "text"`.
     pub(crate) fn text(&mut self, name: &str) -> Option<String> {
-        text_of(&self.value(name)?)
+        syn::parse2::<LitStr>(self.value(name)?).ok().map(|text| text.value())
     }
 
     /// Fails if there are options that nobody took.
@@ -96,17 +111,5 @@ impl ToTokens for Entry {
         if let Some(value) = &self.value {
             quote::quote!(= #value).to_tokens(tokens);
         }
-    }
-}
-
-/// The text of a string literal.
-pub(crate) fn text_of(value: &Expr) -> Option<String> {
-    match value {
-        Expr::Lit(literal) => match &literal.lit {
-            syn::Lit::Str(text) => Some(text.value()),
-            _ => None,
-        },
-        Expr::Group(group) => text_of(&group.expr),
-        _ => None,
     }
 }

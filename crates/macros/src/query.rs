@@ -2,10 +2,10 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::{Field, Ident, ItemStruct, Result, Type, parse_quote};
+use syn::{Expr, ExprLit, Field, Ident, ItemStruct, Lit, Result, Type, parse_quote};
 
 use crate::field::{Reader, docs, generic, type_name};
-use crate::options::{Options, text_of};
+use crate::options::Options;
 
 /// The description of a parameter that most lists have.
 const UPDATED_SINCE: &str = "Only objects that changed at or after this time.";
@@ -13,16 +13,24 @@ const UPDATED_SINCE: &str = "Only objects that changed at or after this time.";
 pub(crate) fn expand(options: TokenStream, mut item: ItemStruct) -> Result<TokenStream> {
     let mut options = Options::parse(options)?;
     let source = format_ident!("params");
-    let (mut names, mut reads) = (Vec::new(), Vec::new());
+    let (mut names, mut reads, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for field in &mut item.fields {
-        let (targets, read) = read_parameter(&source, field)?;
         names.extend(field.ident.clone());
-        reads.extend(read.map(|read| quote!(let #targets = #read;)));
+        match read_parameter(&source, field)? {
+            Some(parameter) => {
+                reads.push(parameter.read);
+                others.extend(parameter.other);
+            }
+            None => reads.push(quote!(Default::default())),
+        }
     }
+    // A field that another one sets has no read of its own.
+    let lets = names.iter().zip(&reads).filter(|(name, _)| !others.contains(name));
+    let lets: Vec<_> = lets.map(|(name, read)| quote!(let #name = #read;)).collect();
     let items = options.value("items").map(|items| quote!(const ITEMS: &'static str = #items;));
-    let order = options.value("order").map(|order| {
-        quote!(const ORDER: crate::paging::Order = crate::paging::Order::#order;)
-    });
+    let order = options
+        .value("order")
+        .map(|order| quote!(const ORDER: crate::paging::Order = crate::paging::Order::#order;));
     let check = options.value("check").map(|function| quote!(#function(&mut read, #source);));
     options.finish()?;
     let mutability = check.is_some().then(|| quote!(mut));
@@ -37,7 +45,8 @@ pub(crate) fn expand(options: TokenStream, mut item: ItemStruct) -> Result<Token
             #order
 
             fn read(#source: &mut crate::web::query::Params) -> Self {
-                #(#reads)*
+                #(let #others;)*
+                #(#lets)*
                 let #mutability read = Self { #(#names),* };
                 #check
                 read
@@ -46,59 +55,69 @@ pub(crate) fn expand(options: TokenStream, mut item: ItemStruct) -> Result<Token
     })
 }
 
-/// The variables that a parameter is read into, and how it is read. Adds its schema.
-fn read_parameter(
-    source: &Ident,
-    field: &mut Field,
-) -> Result<(TokenStream, Option<TokenStream>)> {
+/// How a parameter is read.
+struct Parameter {
+    read: TokenStream,
+    /// Another field that it sets.
+    other: Option<Ident>,
+}
+
+/// How a parameter is read, or `None` if the field is not a parameter. Adds its schema.
+fn read_parameter(source: &Ident, field: &mut Field) -> Result<Option<Parameter>> {
     let mut options = Options::take_from(&mut field.attrs, "param")?.unwrap_or_default();
-    let ident = field.ident.clone();
-    let target = quote!(#ident);
-    if let Some(skip) = options.take("skip") {
+    if options.flag("skip") {
         options.finish()?;
         field.attrs.push(parse_quote!(#[param(ignore)]));
-        // The fields that take several values are set together with another one.
-        let read = skip.arguments.is_none().then(|| quote!(Default::default()));
-        return Ok((target, read));
+        return Ok(None);
     }
     describe(field);
     let renamed = options.text("name");
     let name = renamed
         .clone()
-        .unwrap_or_else(|| ident.as_ref().map(ToString::to_string).unwrap_or_default());
-    let mut schema: Vec<_> = renamed.map(|name| quote!(rename = #name)).into_iter().collect();
-    schema.extend(options.take("schema").and_then(|entry| entry.arguments));
+        .unwrap_or_else(|| field.ident.as_ref().map(ToString::to_string).unwrap_or_default());
+    let own_schema = options.take("schema").and_then(|entry| entry.arguments);
     let optional = generic(&field.ty, "Option");
     let is_optional = optional.is_some();
     let value = optional.unwrap_or_else(|| field.ty.clone());
     let list = generic(&value, "Vec");
-    let (targets, read) = if let Some(several) = options.take("several") {
-        let other = several.arguments;
+    let (mut other, mut schema) = (None, None);
+    let read = if let Some(several) = options.take("several") {
+        let arguments = several.arguments.unwrap_or_default();
+        let field: Ident = syn::parse2(arguments)?;
         let values = values(source, &name, &value);
-        (quote!((#ident, #other)), quote!(crate::web::query::one_or_several(#values)))
+        schema = Some(quote!(value_type = Option<Vec<#value>>, style = Form, explode = false));
+        let read = quote!({
+            let (one, several) = crate::web::query::one_or_several(#values);
+            #field = several;
+            one
+        });
+        other = Some(field);
+        read
     } else if let Some(default) = options.take("or_all") {
         let default = default.arguments;
-        schema.push(quote!(value_type = Option<String>));
-        (target, quote!(#source.enum_or_all(#name, #default)))
+        schema = Some(quote!(value_type = Option<String>));
+        quote!(#source.enum_or_all(#name, #default))
     } else if let (Some(item), true) = (&list, options.0.is_empty()) {
-        schema.push(quote!(value_type = Option<Vec<#item>>, style = Form, explode = false));
-        (target, values(source, &name, item))
+        schema = Some(quote!(value_type = Option<#value>, style = Form, explode = false));
+        values(source, &name, item)
     } else {
         let reader = Reader::take(&mut options, &value)?;
         if list.is_some() {
-            schema.push(quote!(value_type = Option<#value>, style = Form, explode = false));
+            schema = Some(quote!(value_type = Option<#value>, style = Form, explode = false));
         } else if !is_optional && reader.method != "required_id" {
-            schema.push(quote!(value_type = Option<#value>));
+            schema = Some(quote!(value_type = Option<#value>));
         }
         let call = reader.call(source, &name);
         let is_default = !is_optional && reader.method == "flag";
-        (target, if is_default { quote!(#call.unwrap_or_default()) } else { call })
+        if is_default { quote!(#call.unwrap_or_default()) } else { call }
     };
     options.finish()?;
+    let renamed = renamed.map(|name| quote!(rename = #name));
+    let schema: Vec<_> = renamed.into_iter().chain(own_schema.or(schema)).collect();
     if !schema.is_empty() {
         field.attrs.push(parse_quote!(#[param(#(#schema),*)]));
     }
-    Ok((targets, Some(read)))
+    Ok(Some(Parameter { read, other }))
 }
 
 /// Reads several values of a type.
@@ -114,7 +133,10 @@ fn values(source: &Ident, name: &str, item: &Type) -> TokenStream {
 fn describe(field: &mut Field) {
     let lines: Vec<_> = docs(&field.attrs)
         .iter()
-        .filter_map(|doc| text_of(&doc.meta.require_name_value().ok()?.value))
+        .filter_map(|doc| match &doc.meta.require_name_value().ok()?.value {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+            _ => None,
+        })
         .collect();
     field.attrs.retain(|attribute| !attribute.path().is_ident("doc"));
     let mut text = lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");

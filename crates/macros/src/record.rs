@@ -43,17 +43,20 @@ struct Request {
     docs: Vec<Attribute>,
     name: Ident,
     /// The options of its `#[input]`.
-    options: Vec<Entry>,
+    options: Options,
+    /// Fields that the record does not have.
+    extra: TokenStream,
 }
 
 impl Request {
     fn new(entry: Entry) -> Result<Self> {
-        let mut options = Options::parse(entry.arguments.unwrap_or_default())?.0;
-        if options.is_empty() {
+        let mut options = Options::parse(entry.arguments.unwrap_or_default())?;
+        if options.0.is_empty() {
             return Err(Error::new(entry.name.span(), "the name of the struct is missing"));
         }
-        let name = options.remove(0).name;
-        Ok(Self { docs: entry.docs, name, options })
+        let name = options.0.remove(0).name;
+        let extra = options.take("extra").and_then(|extra| extra.arguments).unwrap_or_default();
+        Ok(Self { docs: entry.docs, name, options, extra })
     }
 
     fn declare(
@@ -61,9 +64,9 @@ impl Request {
         columns: &[Column],
         field: impl Fn(&Column) -> Option<Field>,
     ) -> Result<TokenStream> {
-        let Self { docs, name, options } = self;
+        let Self { docs, name, options: Options(options), extra } = self;
         let fields = columns.iter().filter_map(field);
-        let item = parse_quote!(#(#docs)* pub struct #name { #(#fields),* });
+        let item = parse_quote!(#(#docs)* pub struct #name { #(#fields,)* #extra });
         body::expand(quote!(#(#options),*), item)
     }
 
@@ -72,13 +75,15 @@ impl Request {
         let unused = columns.iter().filter(|c| c.is_created() && c.is_resolved());
         let unused = unused.map(|column| &column.name);
         let parameters = columns.iter().filter(|c| c.is_parameter()).map(Column::parameter);
-        let values = columns.iter().filter_map(Column::first_value);
+        // The name is visible in `#[value(…)]`, which was written at the same place as the record.
+        let tx = Ident::new("tx", record.span());
+        let values = columns.iter().filter_map(|column| column.first_value(&tx));
         let names = columns.iter().map(|column| &column.name);
         // A resolved input is shadowed by the parameter.
         let inputs = inputs.filter(|name| !unused.clone().any(|other| other == *name));
         quote! {
             /// Returns the new record.
-            pub fn into_record(self, tx: &::store::Tx<'_> #(, #parameters)*) -> #record {
+            pub fn into_record(self, #tx: &::store::Tx<'_> #(, #parameters)*) -> #record {
                 let Self { #(#inputs,)* .. } = self;
                 #(#values)*
                 #record { #(#names),* }
@@ -152,7 +157,7 @@ impl Column {
 
     /// Whether the value of a new record is passed by the caller.
     fn is_parameter(&self) -> bool {
-        self.is_resolved() || (!self.is_created() && self.first_value().is_none())
+        self.is_resolved() || (!self.is_created() && self.first_value(&self.name).is_none())
     }
 
     fn parameter(&self) -> TokenStream {
@@ -161,7 +166,7 @@ impl Column {
     }
 
     /// The value of a new record, if it is not an input.
-    fn first_value(&self) -> Option<TokenStream> {
+    fn first_value(&self, tx: &Ident) -> Option<TokenStream> {
         let Self { name, input, value, derived, .. } = self;
         if input.is_some() {
             return None;
@@ -169,9 +174,9 @@ impl Column {
         let value = match name.to_string().as_str() {
             _ if value.is_some() => quote!(#value),
             _ if derived.is_some() => quote!(#derived),
-            "id" => quote!(tx.new_id()),
-            "account_id" => quote!(tx.account()),
-            "created_at" | "updated_at" => quote!(tx.now()),
+            "id" => quote!(#tx.new_id()),
+            "account_id" => quote!(#tx.account()),
+            "created_at" | "updated_at" => quote!(#tx.now()),
             "version" => quote!(1),
             _ => return None,
         };
@@ -243,8 +248,7 @@ impl Input {
             Some(text) => vec![parse_quote!(#[doc = #text])],
         };
         let (create_docs, update_docs) = (described(create_docs), described(update_docs));
-        let (is_create_only, is_resolved) =
-            (options.flag("create_only"), options.flag("resolved"));
+        let (is_create_only, is_resolved) = (options.flag("create_only"), options.flag("resolved"));
         let has_example = !options.flag("no_example");
         let default = options.0.iter().find(|entry| entry.name == "default");
         let default = default.map(|entry| match &entry.value {

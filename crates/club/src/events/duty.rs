@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use macros::input;
 use serde::{Deserialize, Serialize, Serializer};
 use store::{Column, ToValue, Tx, Value};
 use utoipa::ToSchema;
@@ -25,16 +26,17 @@ pub struct Duty {
 
 /// A duty of a new or updated event. A duty with the `id` or the name of an existing one replaces it and keeps its
 /// volunteers.
-#[derive(Debug, Clone, ToSchema)]
-#[schema(as = DutyInput)]
+#[input(as = DutyInput)]
+#[derive(Clone)]
 pub struct NewDuty {
     /// ID of an existing duty to keep or change; omit it for a new duty.
     pub id: Option<DutyId>,
     /// Name of the duty.
-    #[schema(examples("Bring oranges"), min_length = 1, max_length = 120)]
+    #[schema(examples("Bring oranges"))]
+    #[input(line(120))]
     pub name: String,
     /// Number of volunteers needed. Default: 1.
-    #[schema(minimum = 1, maximum = 100, required = false)]
+    #[input(number(1, 100), default = 1)]
     pub slots: i64,
 }
 

@@ -1,13 +1,13 @@
 //! Updating, cancelling, postponing and deleting events: a single one, the following ones of its series, or all.
 
 use kit::{Change, Zone, string_enum};
+use macros::input;
 use store::{Tx, bind};
-use utoipa::ToSchema;
 
 use super::conflicts;
 use super::duty::NewDuty;
 use super::event::{self, Event, EventView, HomeAway, Kind, Status};
-use super::event_time::EventTime;
+use super::event_time::{self, EventTime, NOT_A_TIME};
 use super::rescheduling::{Rescheduling, Times};
 use super::rsvp;
 use super::schedule;
@@ -32,67 +32,72 @@ string_enum! {
 }
 
 /// Changes to an event. Omitted fields stay unchanged; `null` clears a field.
-#[derive(Debug, ToSchema)]
-#[schema(as = UpdateEventRequest)]
+#[input(as = UpdateEventRequest, faults(if_rejected))]
 pub struct EventChange {
     /// Type of the event.
-    #[schema(value_type = Option<Kind>, rename = "type")]
+    #[input(name = "type", non_null)]
     pub kind: Option<Kind>,
     /// Title of the event; `null` generates one from the type and the opponent.
-    #[schema(value_type = Option<String>, max_length = 120)]
+    #[input(line(120))]
     pub title: Change<String>,
     /// New start. The event keeps its length unless `ends_at` is also set.
-    #[schema(value_type = Option<EventTime>)]
+    #[input(parsed("invalid_time", NOT_A_TIME), non_null)]
     pub starts_at: Option<EventTime>,
     /// New end. Must be after the start.
-    #[schema(value_type = Option<EventTime>)]
+    #[input(parsed("invalid_time", NOT_A_TIME), non_null)]
     pub ends_at: Option<EventTime>,
     /// New time zone. The local times stay unchanged. `null` sets the team's time zone.
-    #[schema(value_type = Option<Zone>)]
     pub timezone: Change<Zone>,
     /// Whether the event lasts whole days.
+    #[input(non_null)]
     pub all_day: Option<bool>,
     /// How many minutes before the start members should arrive.
-    #[schema(value_type = Option<i64>, minimum = 0, maximum = 600)]
+    #[input(number(0, 600))]
     pub arrival_minutes: Change<i64>,
-    #[schema(value_type = Option<LocationId>)]
     pub location_id: Change<LocationId>,
     /// Name of the opponent; `null` if there is none.
-    #[schema(value_type = Option<String>, max_length = 120)]
+    #[input(line(120))]
     pub opponent: Change<String>,
     /// Whether the game is at home, away or on neutral ground; `null` if it does not apply.
-    #[schema(value_type = Option<HomeAway>)]
     pub home_away: Change<HomeAway>,
     /// What to wear; `null` if it does not matter.
-    #[schema(value_type = Option<String>, max_length = 120)]
+    #[input(line(120))]
     pub uniform: Change<String>,
     /// Notes for members.
-    #[schema(value_type = Option<String>, max_length = 10000)]
+    #[input(block(10_000))]
     pub notes: Change<String>,
     /// Whether members are asked for an RSVP.
+    #[input(non_null)]
     pub rsvp_enabled: Option<bool>,
     /// New RSVP deadline. If left out, it moves together with the start.
-    #[schema(value_type = Option<EventTime>)]
+    #[input(parsed("invalid_time", NOT_A_TIME))]
     pub rsvp_deadline: Change<EventTime>,
     /// Maximum number of members who can attend; `null` for no limit. Members who answer yes after that are waitlisted.
-    #[schema(value_type = Option<i64>, minimum = 1, maximum = 100_000)]
+    #[input(number(1, 100_000))]
     pub capacity: Change<i64>,
     /// Replaces all duties. Duties with the `id` or name of an existing one keep their volunteers.
-    #[schema(max_items = 50)]
-    pub duties: Option<Vec<NewDuty>>,
+    #[input(objects(50))]
+    pub duties: Change<Vec<NewDuty>>,
     /// ID of the event in another system; unique in the account. Not allowed if `apply_to` selects several events.
-    #[schema(value_type = Option<String>, max_length = 120)]
+    #[input(line(120))]
     pub external_id: Change<String>,
     /// Replaces all metadata; `null` clears it.
-    #[schema(value_type = Option<Metadata>)]
     pub metadata: Change<Metadata>,
     /// Which events of the series to change. Default: `this`.
     #[schema(value_type = Option<ApplyTo>)]
+    #[input(default = ApplyTo::This)]
     pub apply_to: ApplyTo,
     /// Whether events of the series that were changed individually are changed too, in the fields of this request.
     /// Default: `false`.
-    #[schema(required = false)]
+    #[input(default)]
     pub override_exceptions: bool,
+}
+
+impl EventChange {
+    /// The faults that the fields alone show.
+    fn faults(&self) -> Vec<Fault> {
+        event_time::order_fault(self.starts_at, self.ends_at).into_iter().collect()
+    }
 }
 
 /// An event that the caller can access, in the expected version, of an active team.
@@ -205,11 +210,12 @@ fn apply_change(
         Change::Keep => target.title.clone(),
     };
     let duties = match &change.duties {
-        Some(new) if target.id != origin.id => {
+        Change::Set(new) if target.id != origin.id => {
             target.duties.replace(tx, &origin.duties.for_other_event(&target.duties, new))?
         }
-        Some(new) => target.duties.replace(tx, new)?,
-        None => target.duties.clone(),
+        Change::Set(new) => target.duties.replace(tx, new)?,
+        Change::Clear => target.duties.replace(tx, &[])?,
+        Change::Keep => target.duties.clone(),
     };
     let rescheduled = target.status == Status::Postponed && span.starts_at != target.starts_at;
     Ok(Event {
@@ -264,14 +270,15 @@ fn save(tx: &Tx<'_>, notification: &'static str, changed: Vec<(Event, Event)>) -
 }
 
 /// Reason and scope of a cancellation.
-#[derive(Debug, ToSchema)]
-#[schema(as = CancelEventRequest)]
+#[input(as = CancelEventRequest)]
 pub struct Cancellation {
     /// Why the event is cancelled; shown to members.
-    #[schema(examples("Pitch under water"), max_length = 500)]
+    #[schema(examples("Pitch under water"))]
+    #[input(block(500))]
     pub reason: Option<String>,
     /// Which events of the series to cancel. Default: `this`.
     #[schema(value_type = Option<ApplyTo>)]
+    #[input(default = ApplyTo::This)]
     pub apply_to: ApplyTo,
 }
 

@@ -2,6 +2,7 @@
 
 use kit::string_enum::StringEnum;
 use kit::{LocalTime, Timestamp, Zone, string_enum};
+use macros::query;
 use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
@@ -229,27 +230,36 @@ impl Paged for EventView {
 }
 
 /// Filters for listing events.
-#[derive(Debug, Default)]
+#[query(items = "events", check = super::api::events::check_filter)]
+#[derive(Default)]
 pub struct EventFilter {
-    /// Only events of this team.
+    /// Only objects of these teams, separated by commas; at most 50.
+    #[param(several(team_ids))]
     pub team_id: Option<TeamId>,
     /// Only events of these teams; empty if there are fewer than two.
+    #[param(skip)]
     pub team_ids: Vec<TeamId>,
-    /// Only events that start at this time or later.
+    /// Only events that start at this time or later. A date means the start of that day in UTC.
     pub from: Option<Timestamp>,
-    /// Only events that start before this time.
+    /// Only events that start before this time. A date means the start of that day in UTC.
     pub to: Option<Timestamp>,
-    /// Only events of this type.
+    /// Only events of these types, separated by commas.
+    #[param(name = "type", several(kinds))]
     pub kind: Option<Kind>,
     /// Only events of these types; empty if there are fewer than two.
+    #[param(skip)]
     pub kinds: Vec<Kind>,
+    /// Filter by status.
     pub status: Option<Status>,
+    /// Only events of this series.
     pub series_id: Option<SeriesId>,
+    /// Only events at this location.
     pub location_id: Option<LocationId>,
+    /// Only the event with this ID in another system.
+    #[param(line(120))]
     pub external_id: Option<String>,
-    /// Only events that changed at or after this time.
     pub updated_since: Option<Timestamp>,
-    /// Only events with missing RSVPs.
+    /// Set to `true` for scheduled events with missing RSVPs only. Best combined with `from`.
     pub needs_rsvp: bool,
     /// With `needs_rsvp`: only events without an RSVP of this member.
     pub member_id: Option<MemberId>,
@@ -419,21 +429,7 @@ pub fn touch_at_location(tx: &Tx<'_>, location: LocationId) -> Result<()> {
 
 /// Updates the row of an event.
 pub fn update(tx: &Tx<'_>, event: &Event) -> Result<()> {
-    let result = tx.execute(
-        "update event set occurrence = :occurrence, edited = :edited, kind = :kind, title = :title, starts_at = :starts_at,
-             ends_at = :ends_at, timezone = :timezone, all_day = :all_day,
-             arrival_minutes = :arrival_minutes, location_id = :location_id, opponent = :opponent,
-             home_away = :home_away, uniform = :uniform, notes = :notes, rsvp_enabled = :rsvp_enabled,
-             rsvp_deadline = :rsvp_deadline, capacity = :capacity, duties = :duties,
-             status = :status, cancel_reason = :cancel_reason, cancelled_at = :cancelled_at,
-             yes_count = :yes_count, no_count = :no_count, maybe_count = :maybe_count,
-             waitlisted_count = :waitlisted_count, revision = :revision, revised_at = :revised_at,
-             external_id = :external_id, metadata = :metadata, updated_at = :updated_at,
-             version = :version
-         where account_id = :account and id = :id",
-        &event.bind(),
-    );
-    map_unique_violation(result)?;
+    map_unique_violation(tx.execute(Event::UPDATE, &event.bind()))?;
     Ok(())
 }
 

@@ -41,6 +41,13 @@ impl EventTime {
     }
 }
 
+/// The fault if an event certainly ends before it starts.
+pub(super) fn order_fault(start: Option<EventTime>, end: Option<EventTime>) -> Option<Fault> {
+    let is_wrong = start.zip(end).is_some_and(|(start, end)| end.is_not_after(&start));
+    let detail = "`ends_at` must be after `starts_at`.";
+    is_wrong.then(|| Fault::new("/ends_at", "ends_before_start", detail))
+}
+
 /// Error if a text is none of the three.
 pub const NOT_A_TIME: &str = "Use a time with an offset such as 2026-09-05T18:30:00+01:00, a local time such as 2026-09-05T18:30 or, for an all-day event, a date such as 2026-09-05.";
 

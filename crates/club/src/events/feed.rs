@@ -7,12 +7,13 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kit::Timestamp;
 use kit::secret::sha256;
+use macros::{inputs, query};
 use serde::Serialize;
 use store::{Reader, Tx, bind, record, row, sql};
 use utoipa::ToSchema;
 
 use crate::accounts::user;
-use crate::error::{Error, Result};
+use crate::error::{Error, Fault, Result};
 use crate::ids::{AccountId, FeedId, PersonId, TeamId, UserId};
 use crate::if_match::{IfMatch, Versioned};
 use crate::paging::{Order, Page};
@@ -25,6 +26,11 @@ use crate::violations::Violations;
 
 record! {
     /// A calendar that calendar apps can subscribe to.
+    #[inputs(
+        /// A new feed of a team or a person.
+        create(NewFeed, as = CreateCalendarFeedRequest, faults,
+            require_any(&["team_id", "person_id"], "Set either `team_id` or `person_id`.")),
+    )]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "calendar_feed")]
     #[schema(as = CalendarFeed)]
@@ -35,19 +41,25 @@ record! {
         #[serde(skip)]
         pub token_hash: [u8; 32],
         /// Name of the feed; `null` if it has none.
-        #[schema(examples("For the parents"), max_length = 120)]
+        #[schema(examples("For the parents"))]
+        #[input(line(120), no_example)]
         pub name: Option<String>,
         /// Team whose events the feed contains; `null` for a feed of a person.
+        #[input(create = "Team of the feed. Set either this or `person_id`.")]
         pub team_id: Option<TeamId>,
         /// Person whose events the feed contains: those of their own teams and of their dependents' teams; `null` for a
         /// feed of a team.
+        #[input(create = "Person of the feed. Set either this or `team_id`.")]
         pub person_id: Option<PersonId>,
         /// Whether the feed contains only games and tournaments.
+        #[input(default, create = "Whether the feed contains only games and tournaments. Default: `false`.")]
         pub games_only: bool,
         /// ID of the user or key that created the feed.
         #[schema(examples("key_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
+        #[value(tx.actor().to_owned())]
         pub created_by: String,
         /// When the feed was revoked and its URL stopped working; `null` if it was not.
+        #[value(None)]
         pub revoked_at: Option<Timestamp>,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
@@ -75,28 +87,24 @@ impl Versioned for CreatedFeed {
     }
 }
 
-/// A new feed of a team or a person.
-#[derive(Debug, ToSchema)]
-#[schema(as = CreateCalendarFeedRequest)]
-pub struct NewFeed {
-    /// Name of the feed; `null` if it has none.
-    #[schema(max_length = 120)]
-    pub name: Option<String>,
-    /// Team of the feed. Set either this or `person_id`.
-    pub team_id: Option<TeamId>,
-    /// Person of the feed. Set either this or `team_id`.
+/// Filters for listing feeds.
+#[query(items = "feeds")]
+#[derive(Default)]
+pub struct FeedFilter {
+    /// Only feeds of these teams, separated by commas; at most 50.
+    #[param(name = "team_id")]
+    pub team_ids: Vec<TeamId>,
+    /// Only feeds of this person.
     pub person_id: Option<PersonId>,
-    /// Whether the feed contains only games and tournaments. Default: `false`.
-    #[schema(required = false)]
-    pub games_only: bool,
 }
 
-/// Filters for listing feeds.
-#[derive(Debug, Default)]
-pub struct FeedFilter {
-    /// Empty for all teams.
-    pub team_ids: Vec<TeamId>,
-    pub person_id: Option<PersonId>,
+impl NewFeed {
+    /// The faults that the fields alone show.
+    fn faults(&self) -> Vec<Fault> {
+        let detail = "Set either `team_id` or `person_id`, not both.";
+        let both = self.team_id.is_some() && self.person_id.is_some();
+        both.then(|| Fault::new("/person_id", "mutually_exclusive", detail)).into_iter().collect()
+    }
 }
 
 /// Creates a feed. The second value is the secret token of its URL.
@@ -110,20 +118,7 @@ pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewFeed) -> Result<(Feed, S
     }
     violations.finish()?;
     let token = URL_SAFE_NO_PAD.encode(tx.rng().bytes::<32>());
-    let feed = Feed {
-        id: tx.new_id(),
-        account_id: tx.account(),
-        token_hash: sha256(token.as_bytes()),
-        name: new.name,
-        team_id: new.team_id,
-        person_id: new.person_id,
-        games_only: new.games_only,
-        created_by: tx.actor().to_owned(),
-        revoked_at: None,
-        created_at: tx.now(),
-        updated_at: tx.now(),
-        version: 1,
-    };
+    let feed = new.into_record(tx, sha256(token.as_bytes()));
     tx.execute(Feed::INSERT, &feed.bind())?;
     tx.publish("calendar_feed.created", &feed)?;
     Ok((feed, token))
@@ -228,12 +223,7 @@ pub fn revoke(tx: &Tx<'_>, access: &TeamAccess, id: FeedId, expected: &IfMatch) 
         version: before.version + 1,
         ..before.clone()
     };
-    tx.execute(
-        "update calendar_feed set revoked_at = :revoked_at, updated_at = :updated_at,
-             version = :version
-         where account_id = :account and id = :id",
-        &after.bind(),
-    )?;
+    tx.execute(Feed::UPDATE, &after.bind())?;
     tx.publish_change("calendar_feed.revoked", &before, &after)?;
     Ok(after)
 }

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use kit::{Change, Timestamp, string_enum, text};
+use kit::{Timestamp, string_enum, text};
+use macros::{inputs, query};
 use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
@@ -35,6 +36,12 @@ enum_column!(Status);
 
 record! {
     /// A location where events take place.
+    #[inputs(
+        /// A new location.
+        create(NewLocation, as = CreateLocationRequest, faults(if_rejected)),
+        /// Changes to a location. Omitted fields stay unchanged; `null` clears a field.
+        update(LocationChange, as = UpdateLocationRequest),
+    )]
     #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
     #[serde(tag = "object", rename = "location")]
     #[schema(as = EventLocation)]
@@ -43,34 +50,48 @@ record! {
         #[serde(skip)]
         pub account_id: AccountId,
         /// Name of the location.
-        #[schema(examples("Lower pitch"), max_length = 120)]
+        #[schema(examples("Lower pitch"))]
+        #[input(line(120))]
         pub name: String,
         #[serde(skip)]
+        #[derived(text::fold_case(&name))]
         pub name_folded: String,
         /// Postal address of the location.
-        #[schema(examples("12 Quay Street, Harbour"), max_length = 500)]
+        #[schema(examples("12 Quay Street, Harbour"))]
+        #[input(block(500), no_example)]
         pub address: Option<String>,
         /// Latitude in degrees, from -90 to 90.
-        #[schema(examples(38.7071), minimum = -90, maximum = 90)]
+        #[schema(examples(38.7071))]
+        #[input(real(-90.0, 90.0), no_example,
+            create = "Latitude in degrees, from -90 to 90. Must be set together with `longitude`.")]
         pub latitude: Option<f64>,
         /// Longitude in degrees, from -180 to 180.
-        #[schema(examples(-9.1355), minimum = -180, maximum = 180)]
+        #[schema(examples(-9.1355))]
+        #[input(real(-180.0, 180.0), no_example)]
         pub longitude: Option<f64>,
         /// A web page about the location, such as a map.
-        #[schema(max_length = 1000)]
+        #[input(url(1000), doc = "Web page of the location.")]
         pub url: Option<String>,
         /// Notes, such as directions or parking.
-        #[schema(max_length = 10000)]
+        #[input(block(10_000), doc = "Notes for members.")]
         pub notes: Option<String>,
         /// Status of the location: `active`, or `archived` (it cannot be used for new events).
+        #[value(Status::Active)]
         pub status: Status,
         /// Whether coaches and managers of every team see the location. Otherwise only teams with an event there do.
+        #[input(resolved,
+            create = "Whether coaches and managers of every team see the location. Set it to `false` for a private \
+                address. Default: `true`. Callers limited to certain teams cannot share locations; for them it is \
+                always `false`.",
+            update = "Whether coaches and managers of every team see the location; `null` sets it to `true`.")]
         pub shared: bool,
         #[serde(skip)]
+        #[value(tx.actor().to_owned())]
         pub created_by: String,
         /// ID of the location in another system; unique in the account.
-        #[schema(max_length = 120)]
+        #[input(line(120), doc = "")]
         pub external_id: Option<String>,
+        #[input(default, update = "Replaces all metadata; `null` clears it.")]
         pub metadata: Metadata,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
@@ -81,78 +102,26 @@ record! {
 
 impl_resource!(Location by LocationId: Subject Versioned Paged);
 
-/// A new location.
-#[derive(Debug, ToSchema)]
-#[schema(as = CreateLocationRequest)]
-pub struct NewLocation {
-    /// Name of the location.
-    #[schema(examples("Lower pitch"), min_length = 1, max_length = 120)]
-    pub name: String,
-    /// Postal address of the location.
-    #[schema(max_length = 500)]
-    pub address: Option<String>,
-    /// Latitude in degrees, from -90 to 90. Must be set together with `longitude`.
-    #[schema(minimum = -90, maximum = 90)]
-    pub latitude: Option<f64>,
-    /// Longitude in degrees, from -180 to 180.
-    #[schema(minimum = -180, maximum = 180)]
-    pub longitude: Option<f64>,
-    /// Web page of the location.
-    #[schema(max_length = 1000)]
-    pub url: Option<String>,
-    /// Notes for members.
-    #[schema(max_length = 10000)]
-    pub notes: Option<String>,
-    /// Whether coaches and managers of every team see the location. Set it to `false` for a private address. Default:
-    /// `true`. Callers limited to certain teams cannot share locations; for them it is always `false`.
-    pub shared: Option<bool>,
-    #[schema(max_length = 120)]
-    pub external_id: Option<String>,
-    #[schema(required = false)]
-    pub metadata: Metadata,
-}
-
-/// Changes to a location. Omitted fields stay unchanged; `null` clears a field.
-#[derive(Debug, ToSchema)]
-#[schema(as = UpdateLocationRequest)]
-pub struct LocationChange {
-    /// Name of the location.
-    #[schema(value_type = Option<String>, min_length = 1, max_length = 120)]
-    pub name: Option<String>,
-    /// Postal address of the location.
-    #[schema(value_type = Option<String>, max_length = 500)]
-    pub address: Change<String>,
-    /// Latitude in degrees, from -90 to 90.
-    #[schema(value_type = Option<f64>, minimum = -90, maximum = 90)]
-    pub latitude: Change<f64>,
-    /// Longitude in degrees, from -180 to 180.
-    #[schema(value_type = Option<f64>, minimum = -180, maximum = 180)]
-    pub longitude: Change<f64>,
-    /// Web page of the location.
-    #[schema(value_type = Option<String>, max_length = 1000)]
-    pub url: Change<String>,
-    /// Notes for members.
-    #[schema(value_type = Option<String>, max_length = 10000)]
-    pub notes: Change<String>,
-    /// Whether coaches and managers of every team see the location; `null` sets it to `true`.
-    #[schema(value_type = Option<bool>)]
-    pub shared: Change<bool>,
-    #[schema(value_type = Option<String>, max_length = 120)]
-    pub external_id: Change<String>,
-    /// Replaces all metadata; `null` clears it.
-    #[schema(value_type = Option<Metadata>)]
-    pub metadata: Change<Metadata>,
+impl NewLocation {
+    /// The faults that the fields alone show.
+    fn faults(&self) -> Vec<Fault> {
+        missing_coordinate(self.latitude, self.longitude).into_iter().collect()
+    }
 }
 
 /// Filters for listing locations.
-#[derive(Debug, Default)]
+#[query(items = "locations")]
+#[derive(Default)]
 pub struct LocationFilter {
-    /// `None` for all statuses.
+    /// Filter by status: `active` (default), `archived` or `all`.
+    #[param(or_all(Status::Active))]
     pub status: Option<Status>,
+    /// Only the location with this ID in another system.
+    #[param(line(120))]
     pub external_id: Option<String>,
-    /// Changed at or after this time.
     pub updated_since: Option<Timestamp>,
-    /// Case-insensitive part of the name.
+    /// Only locations whose name contains this text (case-insensitive).
+    #[param(line(120))]
     pub q: Option<String>,
 }
 
@@ -164,25 +133,8 @@ pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewLocation) -> Result<Loca
         let detail = "You need access to the whole club to share a location with every team.";
         violations.invalid("/shared", "not_allowed", detail);
     }
-    let location = Location {
-        id: tx.new_id(),
-        account_id: tx.account(),
-        name_folded: text::fold_case(&new.name),
-        name: new.name,
-        address: new.address,
-        latitude: new.latitude,
-        longitude: new.longitude,
-        url: new.url,
-        notes: new.notes,
-        status: Status::Active,
-        shared: new.shared.unwrap_or(whole_club),
-        created_by: tx.actor().to_owned(),
-        external_id: new.external_id,
-        metadata: new.metadata,
-        created_at: tx.now(),
-        updated_at: tx.now(),
-        version: 1,
-    };
+    let shared = new.shared.unwrap_or(whole_club);
+    let location = new.into_record(tx, shared);
     violations.collect(check_coordinates(&location))?;
     violations.finish()?;
     map_unique_violation(tx.execute(Location::INSERT, &location.bind()))?;
@@ -282,20 +234,8 @@ pub fn change(
     if before.status == Status::Archived {
         return Err(Error::invalid_state("An archived location cannot be changed."));
     }
-    let name = change.name.unwrap_or_else(|| before.name.clone());
-    let after = Location {
-        name_folded: text::fold_case(&name),
-        name,
-        address: change.address.apply(before.address.clone()),
-        latitude: change.latitude.apply(before.latitude),
-        longitude: change.longitude.apply(before.longitude),
-        url: change.url.apply(before.url.clone()),
-        notes: change.notes.apply(before.notes.clone()),
-        shared: change.shared.apply_or(before.shared, true),
-        external_id: change.external_id.apply(before.external_id.clone()),
-        metadata: change.metadata.apply_or(before.metadata.clone(), Metadata::default()),
-        ..before.clone()
-    };
+    let shared = change.shared.clone().apply_or(before.shared, true);
+    let after = before.apply(change, shared);
     check_coordinates(&after)?;
     if after == before {
         return Ok(before);
@@ -320,14 +260,7 @@ fn update(
     after: Location,
 ) -> Result<Location> {
     let after = Location { updated_at: tx.now(), version: before.version + 1, ..after };
-    map_unique_violation(tx.execute(
-        "update location set name = :name, name_folded = :name_folded, address = :address,
-             latitude = :latitude, longitude = :longitude, url = :url, notes = :notes,
-             status = :status, shared = :shared, external_id = :external_id, metadata = :metadata,
-             updated_at = :updated_at, version = :version
-         where account_id = :account and id = :id",
-        &after.bind(),
-    ))?;
+    map_unique_violation(tx.execute(Location::UPDATE, &after.bind()))?;
     event::touch_at_location(tx, after.id)?;
     tx.publish_change(notification, before, &after)?;
     Ok(after)
@@ -335,13 +268,19 @@ fn update(
 
 /// Checks that a location has both coordinates or none.
 fn check_coordinates(location: &Location) -> Result<()> {
-    let missing = match (location.latitude, location.longitude) {
+    let missing = missing_coordinate(location.latitude, location.longitude);
+    missing.map_or(Ok(()), |fault| Err(Error::invalid(vec![fault])))
+}
+
+/// The fault if only one of two coordinates is set.
+fn missing_coordinate(latitude: Option<f64>, longitude: Option<f64>) -> Option<Fault> {
+    let missing = match (latitude, longitude) {
         (Some(_), None) => "/longitude",
         (None, Some(_)) => "/latitude",
-        _ => return Ok(()),
+        _ => return None,
     };
     let detail = "`latitude` and `longitude` must be set together.";
-    Err(Error::invalid(vec![Fault::new(missing, "required", detail)]))
+    Some(Fault::new(missing, "required", detail))
 }
 
 /// Turns a violation of the unique constraint into an error for the caller.

@@ -1,6 +1,7 @@
 //! RSVPs: answers, the waiting list, and the history of answers.
 
 use kit::{Timestamp, string_enum};
+use macros::{input, query};
 use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, row, sql};
 use utoipa::ToSchema;
@@ -79,21 +80,23 @@ impl Paged for Rsvp {
 }
 
 /// An answer to an event.
-#[derive(Debug, ToSchema)]
-#[schema(as = AnswerRsvpRequest)]
+#[input(as = AnswerRsvpRequest)]
 pub struct NewAnswer {
     /// The answer of the member.
     pub answer: Choice,
     /// Note of the member, shown to coaches.
-    #[schema(examples("Ten minutes late"), max_length = 500)]
+    #[schema(examples("Ten minutes late"))]
+    #[input(block(500))]
     pub note: Option<String>,
     /// The person who answers: the member, one of their guardians, or a staff member of the team.
     pub on_behalf_of: Option<PersonId>,
 }
 
 /// Filters for listing RSVPs.
-#[derive(Debug, Default)]
+#[query(items = "RSVPs")]
+#[derive(Default)]
 pub struct RsvpFilter {
+    /// Filter by answer.
     pub answer: Option<Answer>,
 }
 

@@ -2,13 +2,13 @@
 
 use kit::recurrence::Rule;
 use kit::{LocalTime, Timestamp, Zone};
+use macros::input;
 use store::Tx;
-use utoipa::ToSchema;
 
 use super::conflicts;
 use super::duty::{Duties, NewDuty};
 use super::event::{self, Event, EventView, HomeAway, Kind, Status};
-use super::event_time::{self, EventTime, Span};
+use super::event_time::{self, EventTime, NOT_A_TIME, Span};
 use super::location;
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{LocationId, TeamId};
@@ -19,58 +19,75 @@ use crate::teams::team::{self, Team};
 use crate::violations::Violations;
 
 /// A new event.
-#[derive(Debug, ToSchema)]
-#[schema(as = CreateEventRequest)]
+#[input(as = CreateEventRequest, faults(if_rejected))]
 pub struct NewEvent {
     pub team_id: TeamId,
     /// Type of the event.
-    #[schema(rename = "type")]
+    #[input(name = "type")]
     pub kind: Kind,
     /// Title of the event. Default: generated from the type and the opponent.
-    #[schema(examples("vs Breakwater"), max_length = 120)]
+    #[schema(examples("vs Breakwater"))]
+    #[input(line(120))]
     pub title: Option<String>,
+    #[input(parsed("invalid_time", NOT_A_TIME), placeholder = EventTime::Moment(Timestamp::from_micros(i64::MIN)))]
     pub starts_at: EventTime,
     /// End of the event. Default: one hour after the start, or the same day for all-day events. A date is inclusive.
+    #[input(parsed("invalid_time", NOT_A_TIME))]
     pub ends_at: Option<EventTime>,
     /// Time zone of the event. Default: the team's time zone.
     pub timezone: Option<Zone>,
     /// Whether the event lasts whole days. Default: `false`.
-    #[schema(required = false)]
+    #[input(default)]
     pub all_day: bool,
     /// How many minutes before the start members should arrive.
-    #[schema(minimum = 0, maximum = 600)]
+    #[input(number(0, 600))]
     pub arrival_minutes: Option<i64>,
     pub location_id: Option<LocationId>,
     /// Name of the opponent; `null` if there is none.
-    #[schema(max_length = 120)]
+    #[input(line(120))]
     pub opponent: Option<String>,
     /// Whether the game is at home, away or on neutral ground; `null` if it does not apply.
     pub home_away: Option<HomeAway>,
     /// What to wear; `null` if it does not matter.
-    #[schema(max_length = 120)]
+    #[input(line(120))]
     pub uniform: Option<String>,
     /// Notes for members.
-    #[schema(max_length = 10000)]
+    #[input(block(10_000))]
     pub notes: Option<String>,
     /// Whether members are asked for an RSVP. Default: `true`.
-    #[schema(required = false)]
+    #[input(default = true)]
     pub rsvp_enabled: bool,
     /// Time until which members can answer; `null` for no deadline.
+    #[input(parsed("invalid_time", NOT_A_TIME))]
     pub rsvp_deadline: Option<EventTime>,
     /// Maximum number of members who can attend; further answers are waitlisted.
-    #[schema(minimum = 1, maximum = 100_000)]
+    #[input(number(1, 100_000))]
     pub capacity: Option<i64>,
     /// Duties that members can take on.
-    #[schema(required = false, max_items = 50)]
+    #[input(objects(50), default)]
     pub duties: Vec<NewDuty>,
     /// Recurrence rule (RFC 5545) with an end, and optional `EXDATE` lines for excluded dates. At most 400 events. All
     /// events have the same local time, across clock changes.
-    #[schema(examples("FREQ=WEEKLY;BYDAY=TU,TH;COUNT=20"), max_length = 10000)]
+    #[schema(examples("FREQ=WEEKLY;BYDAY=TU,TH;COUNT=20"))]
+    #[input(block(10_000))]
     pub recurrence: Option<String>,
-    #[schema(max_length = 120)]
+    #[input(line(120))]
     pub external_id: Option<String>,
-    #[schema(required = false)]
+    #[input(default)]
     pub metadata: Metadata,
+}
+
+impl NewEvent {
+    /// The faults that the fields alone show.
+    fn faults(&self) -> Vec<Fault> {
+        let rule = self.recurrence.as_deref().map(str::parse::<Rule>);
+        let rule = rule.and_then(std::result::Result::err);
+        let rule = rule.map(|e| Fault::new("/recurrence", "invalid_recurrence", e.to_string()));
+        event_time::order_fault(Some(self.starts_at), self.ends_at)
+            .into_iter()
+            .chain(rule)
+            .collect()
+    }
 }
 
 /// Creates an event or all events of a series. Returns the first one.

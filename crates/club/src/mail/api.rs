@@ -3,19 +3,15 @@
 use axum::response::Response;
 use utoipa_axum::routes;
 
-use super::email::{self, Email, EmailFilter, Status};
+use super::email::{self, Email, EmailFilter};
 use crate::error::Result;
-use crate::ids::{EmailId, PersonId};
-use crate::paging::Order;
+use crate::ids::EmailId;
 use crate::web::caller::{Caller, OutboxRead};
 use crate::web::cursor::Paging;
 use crate::web::path::PathParams;
-use crate::web::query::{FromQuery, NoQuery, Params, Query};
+use crate::web::query::{NoQuery, Query};
 use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
-
-/// Maximum length of the `about` filter, in characters.
-const MAX_ABOUT_CHARS: usize = 60;
 
 /// Routes below `/emails`.
 pub fn routes(routes: Routes) -> Routes {
@@ -26,13 +22,7 @@ pub fn routes(routes: Routes) -> Routes {
 ///
 /// Returns sent and pending emails, newest first. API keys that are limited to certain teams cannot use this endpoint.
 #[utoipa::path(get, path = "/emails", operation_id = "emails_list", tag = "Messages",
-    params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of emails per page. Default: 50."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
-        ("order" = Option<Order>, Query, description = "Sort order. Default: `desc`."),
-        ("status" = Option<Status>, Query, description = "Filter by status."),
-        ("related_id" = Option<String>, Query, description = "Only emails about the object with this ID, such as a message."),
-        ("person_id" = Option<PersonId>, Query, description = "Only emails to this person.")),
+    params(Paging<EmailFilter>),
     responses((status = 200, description = "A page of emails.", body = ListResponse<Email>)),
     security(("key" = ["messages:read"])))]
 async fn list(
@@ -57,16 +47,4 @@ async fn find(
 ) -> Result<Response> {
     caller.require_all_teams()?;
     caller.bypass_cache().read_object(move |db| email::find(db, id)).await
-}
-
-impl FromQuery for EmailFilter {
-    const ORDER: Order = Order::Desc;
-
-    fn read(params: &mut Params) -> Self {
-        Self {
-            status: params.enum_value("status"),
-            about: params.line("related_id", MAX_ABOUT_CHARS),
-            person_id: params.id("person_id"),
-        }
-    }
 }

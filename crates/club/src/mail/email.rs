@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use kit::{Timestamp, string_enum};
+use macros::query;
 use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
@@ -115,10 +116,15 @@ pub struct NewEmail {
 }
 
 /// Filters for listing emails.
-#[derive(Debug, Default)]
+#[query(items = "emails", order = Desc)]
+#[derive(Default)]
 pub struct EmailFilter {
+    /// Filter by status.
     pub status: Option<Status>,
+    /// Only emails about the object with this ID, such as a message.
+    #[param(name = "related_id", line(60))]
     pub about: Option<String>,
+    /// Only emails to this person.
     pub person_id: Option<PersonId>,
 }
 

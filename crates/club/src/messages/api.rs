@@ -1,7 +1,8 @@
 //! The JSON endpoints of messages.
 
 use axum::response::Response;
-use kit::{Change, Timestamp};
+use kit::Change;
+use macros::query;
 use utoipa_axum::routes;
 
 use super::audience::{Audience, AudienceKind};
@@ -11,16 +12,15 @@ use super::message::{self, Kind, Message, NewMessage};
 use super::posting;
 use super::receipt::{self, Receipt, ReceiptFilter, UnreadCounts};
 use crate::error::Result;
-use crate::ids::{MessageId, PersonId, TeamId};
+use crate::ids::{MessageId, PersonId};
 use crate::messages::receipt::ReceiptSnapshot;
-use crate::paging::Order;
 use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, MessagesRead, MessagesWrite};
 use crate::web::cursor::Paging;
 use crate::web::fields::{Fields, FromBody};
 use crate::web::idempotency;
 use crate::web::path::PathParams;
-use crate::web::query::{FromQuery, MAX_IDS, NoQuery, Params, Query, one_or_several};
+use crate::web::query::{NoQuery, Params, Query};
 use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
@@ -48,19 +48,7 @@ pub fn routes(routes: Routes) -> Routes {
 /// Retracted messages are listed without their content. Users see the messages that they or their dependents received
 /// and the messages they wrote. Coaches and managers see all messages of their teams.
 #[utoipa::path(get, path = "/messages", operation_id = "messages_list", tag = "Messages",
-    params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of messages per page. Default: 50."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
-        ("order" = Option<Order>, Query, description = "Sort order. Default: `desc`."),
-        ("team_id" = Option<Vec<TeamId>>, Query, style = Form, explode = false, description = "Only objects of these teams, separated by commas; at most 50."),
-        ("kind" = Option<Kind>, Query, description = "Only announcements, or only messages in conversations."),
-        ("parent_id" = Option<MessageId>, Query, description = "Only replies to this message."),
-        ("thread_id" = Option<MessageId>, Query, description = "Only the conversation that starts with this message."),
-        ("status" = Option<String>, Query, description = "Filter by status: `posted` (default; published messages, including those retracted later), `published`, `scheduled`, `retracted` or `all`."),
-        ("pinned" = Option<bool>, Query, description = "Only pinned messages (`true`) or only messages that are not pinned (`false`)."),
-        ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time."),
-        ("person_id" = Option<PersonId>, Query, description = "Only messages that this person received."),
-        ("unread" = Option<bool>, Query, description = "Only messages that the person has not read (`true`) or has read (`false`). Requires `person_id`.")),
+    params(Paging<MessageFilter>),
     responses((status = 200, description = "A page of messages.", body = ListResponse<Message>)),
     security(("key" = ["messages:read"])))]
 async fn list(
@@ -97,15 +85,15 @@ async fn create(
 ///
 /// Returns the number of published messages that a person has not read, in total and by team.
 #[utoipa::path(get, path = "/messages/unread", operation_id = "messages_unread", tag = "Messages",
-    params(("person_id" = PersonId, Query, description = "Person whose unread messages are counted.")),
+    params(UnreadQuery),
     responses((status = 200, description = "The number of unread messages.", body = ObjectResponse<UnreadCounts>)),
     security(("key" = ["messages:read"])))]
 async fn unread(
     caller: Caller<MessagesRead>,
-    Query(UnreadQuery(person)): Query<UnreadQuery>,
+    Query(UnreadQuery { person_id }): Query<UnreadQuery>,
 ) -> Result<Response> {
     let access = caller.team_access();
-    caller.read(move |db| receipt::count_unread(db, &access, person)).await
+    caller.read(move |db| receipt::count_unread(db, &access, person_id)).await
 }
 
 /// Retrieve a message
@@ -174,12 +162,7 @@ async fn retract(
 ///
 /// Lists who received the message and who has read it. Only for the author and for coaches and managers of the team.
 #[utoipa::path(get, path = "/messages/{message_id}/receipts", operation_id = "messages_receipts", tag = "Messages",
-    params(
-        ("message_id" = MessageId, Path, description = "ID of the message."),
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of receipts per page. Default: 50."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
-        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
-        ("read" = Option<bool>, Query, description = "Only people who have read the message (`true`) or have not (`false`).")),
+    params(("message_id" = MessageId, Path, description = "ID of the message."), Paging<ReceiptFilter>),
     responses((status = 200, description = "A page of receipts.", body = ListResponse<Receipt>)),
     security(("key" = ["messages:read"])))]
 async fn receipts(
@@ -220,7 +203,7 @@ impl FromBody for NewMessage {
         let subject = fields.line("subject", MAX_SUBJECT_CHARS).apply(None);
         let body = fields.block("body", MAX_BODY_CHARS);
         let body = fields.required("body", body).unwrap_or_default();
-        let audience = audience(fields).apply(None);
+        let audience = audience(fields, "audience").apply(None);
         let parent_id = fields.id("parent_id").apply(None);
         let is_reply = parent_id.is_some() || fields.is_faulty("parent_id");
         let (team_id, kind) = if is_reply {
@@ -250,23 +233,9 @@ impl FromBody for NewMessage {
     }
 }
 
-impl FromBody for MessageChange {
-    fn read(fields: &mut Fields) -> Self {
-        let body = fields.block("body", MAX_BODY_CHARS);
-        Self {
-            pinned: fields.flag("pinned"),
-            subject: fields.line("subject", MAX_SUBJECT_CHARS),
-            body: fields.non_null("body", body),
-            audience: audience(fields),
-            publish_at: fields.timestamp("publish_at"),
-            metadata: fields.metadata("metadata"),
-        }
-    }
-}
-
 /// Reads an audience. `member_ids` and `event_id` are only allowed with the matching value of `to`.
-fn audience(fields: &mut Fields) -> Change<Audience> {
-    fields.object("audience", |fields| {
+pub(super) fn audience(fields: &mut Fields, name: &str) -> Change<Audience> {
+    fields.object(name, |fields| {
         let to = fields.enum_value("to").apply_or(AudienceKind::All, AudienceKind::All);
         let member_ids: Option<Vec<_>> = fields.ids("member_ids", MAX_MEMBER_IDS).apply(None);
         let event_id = fields.id("event_id").apply(None);
@@ -290,45 +259,20 @@ fn audience(fields: &mut Fields) -> Change<Audience> {
     })
 }
 
-impl FromQuery for MessageFilter {
-    const ORDER: Order = Order::Desc;
-
-    fn read(params: &mut Params) -> Self {
-        let person_id = params.id("person_id");
-        let unread = params.flag("unread");
-        if unread.is_some() && person_id.is_none() {
-            params.fault("unread", "needs_person", "`unread` requires `person_id`.");
-        }
-        let status = params.enum_or_all("status", StatusFilter::Posted);
-        // A retracted message does not count as unread.
-        let only_published = unread == Some(true) && status == Some(StatusFilter::Posted);
-        let (team_id, team_ids) = one_or_several(params.ids("team_id", MAX_IDS));
-        Self {
-            team_id,
-            team_ids,
-            kind: params.enum_value("kind"),
-            parent_id: params.id("parent_id"),
-            thread_id: params.id("thread_id"),
-            status: if only_published { Some(StatusFilter::Published) } else { status },
-            pinned: params.flag("pinned"),
-            updated_since: params.timestamp("updated_since"),
-            person_id,
-            unread,
-        }
-    }
+/// The query of the unread count.
+#[query]
+struct UnreadQuery {
+    /// Person whose unread messages are counted.
+    #[param(required_id)]
+    person_id: PersonId,
 }
 
-impl FromQuery for ReceiptFilter {
-    fn read(params: &mut Params) -> Self {
-        Self { read: params.flag("read") }
+/// `unread` needs a person. A retracted message does not count as unread.
+pub(super) fn check_filter(filter: &mut MessageFilter, params: &mut Params) {
+    if filter.unread.is_some() && filter.person_id.is_none() {
+        params.fault("unread", "needs_person", "`unread` requires `person_id`.");
     }
-}
-
-/// The query of the unread count: the person whose messages are counted.
-struct UnreadQuery(PersonId);
-
-impl FromQuery for UnreadQuery {
-    fn read(params: &mut Params) -> Self {
-        Self(params.required_id("person_id"))
+    if filter.unread == Some(true) && filter.status == Some(StatusFilter::Posted) {
+        filter.status = Some(StatusFilter::Published);
     }
 }

@@ -1,12 +1,12 @@
 //! Changes to messages after they were posted: updating and retracting them.
 
 use kit::{Change, Timestamp};
+use macros::input;
 use store::Tx;
-use utoipa::ToSchema;
 
 use super::audience::{self, Audience};
 use super::message::{Kind, Message, MessageRecord, Status, find_managed, update, with_author};
-use super::{conversation, emails, posting};
+use super::{api, conversation, emails, posting};
 use crate::error::{Error, Fault, Result};
 use crate::ids::MessageId;
 use crate::if_match::IfMatch;
@@ -18,26 +18,22 @@ use crate::violations::Violations;
 
 /// Changes to a message. Omitted fields stay unchanged. `subject`, `body`, `audience` and `publish_at` can
 /// only be changed while the message is scheduled.
-#[derive(Debug, ToSchema)]
-#[schema(as = UpdateMessageRequest)]
+#[input(as = UpdateMessageRequest)]
 pub struct MessageChange {
     /// Whether the message is pinned.
-    #[schema(value_type = Option<bool>)]
     pub pinned: Change<bool>,
     /// Subject of the message; `null` clears it, except for announcements.
-    #[schema(value_type = Option<String>, max_length = 200)]
+    #[input(line(200))]
     pub subject: Change<String>,
     /// Body in a subset of Markdown.
-    #[schema(value_type = Option<String>, min_length = 1, max_length = 10000)]
+    #[input(block(10_000), non_null)]
     pub body: Option<String>,
     /// People that the message is addressed to; `null` means everybody on the team.
-    #[schema(value_type = Option<Audience>)]
+    #[input(with(api::audience))]
     pub audience: Change<Audience>,
     /// Time at which the message is published, at most a year ahead; `null` publishes it at once.
-    #[schema(value_type = Option<Timestamp>)]
     pub publish_at: Change<Timestamp>,
     /// Replaces all metadata; `null` clears it.
-    #[schema(value_type = Option<Metadata>)]
     pub metadata: Change<Metadata>,
 }
 

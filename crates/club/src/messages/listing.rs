@@ -1,6 +1,7 @@
 //! Lists of messages with filters.
 
 use kit::{Timestamp, string_enum};
+use macros::query;
 use store::{Reader, bind, sql};
 
 use super::message::{self, Kind, Message, MessageRecord, Status};
@@ -21,23 +22,31 @@ string_enum! {
 }
 
 /// Filters for listing messages.
-#[derive(Debug, Default)]
+#[query(items = "messages", order = Desc, check = super::api::check_filter)]
+#[derive(Default)]
 pub struct MessageFilter {
-    /// Only messages of this team.
+    /// Only objects of these teams, separated by commas; at most 50.
+    #[param(several(team_ids))]
     pub team_id: Option<TeamId>,
     /// Only messages of these teams; empty if there are fewer than two.
+    #[param(skip)]
     pub team_ids: Vec<TeamId>,
+    /// Only announcements, or only messages in conversations.
     pub kind: Option<Kind>,
+    /// Only replies to this message.
     pub parent_id: Option<MessageId>,
+    /// Only the conversation that starts with this message.
     pub thread_id: Option<MessageId>,
-    /// `None` for all statuses.
+    /// Filter by status: `posted` (default; published messages, including those retracted later), `published`,
+    /// `scheduled`, `retracted` or `all`.
+    #[param(or_all(StatusFilter::Posted))]
     pub status: Option<StatusFilter>,
+    /// Only pinned messages (`true`) or only messages that are not pinned (`false`).
     pub pinned: Option<bool>,
-    /// Only messages that changed at or after this time.
     pub updated_since: Option<Timestamp>,
     /// Only messages that this person received.
     pub person_id: Option<PersonId>,
-    /// Only messages that the person has not read (`true`) or has read (`false`).
+    /// Only messages that the person has not read (`true`) or has read (`false`). Requires `person_id`.
     pub unread: Option<bool>,
 }
 

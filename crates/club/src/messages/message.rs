@@ -314,16 +314,7 @@ pub fn find(db: &Reader<'_>, access: &TeamAccess, id: MessageId) -> Result<Messa
 /// Saves a message as its next version.
 pub fn update(tx: &Tx<'_>, after: MessageRecord) -> Result<MessageRecord> {
     let after = MessageRecord { updated_at: tx.now(), version: after.version + 1, ..after };
-    tx.execute(
-        "update message set subject = :subject, body = :body, audience = :audience,
-             pinned = :pinned, publish_at = :publish_at, published_at = :published_at,
-             listed_at = :listed_at, status = :status, retracted_by = :retracted_by,
-             retracted_at = :retracted_at, delivered_count = :delivered_count,
-             read_count = :read_count, metadata = :metadata, updated_at = :updated_at,
-             version = :version
-         where account_id = :account and id = :id",
-        &after.bind(),
-    )?;
+    tx.execute(MessageRecord::UPDATE, &after.bind())?;
     Ok(after)
 }
 

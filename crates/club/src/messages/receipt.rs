@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use kit::Timestamp;
+use macros::query;
 use serde::Serialize;
 use store::{Reader, Tx, bind, row, sql};
 use utoipa::ToSchema;
@@ -87,7 +88,8 @@ impl Subject for ReceiptSnapshot {
 }
 
 /// Filters for listing receipts.
-#[derive(Debug, Default)]
+#[query(items = "receipts")]
+#[derive(Default)]
 pub struct ReceiptFilter {
     /// Only people who have read the message (`true`) or have not (`false`).
     pub read: Option<bool>,

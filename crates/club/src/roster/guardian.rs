@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use kit::{Change, Timestamp};
+use macros::input;
 use serde::Serialize;
 use serde_json::json;
 use store::{Reader, Tx, bind, record, sql};
 use utoipa::ToSchema;
 
+use super::api;
 use super::guards::{self, Dependent};
 use super::guards::{report_admin_only, report_guardian_only};
 use super::person::{self, Person, PersonChange};
@@ -98,35 +100,33 @@ impl From<&GuardianLink> for Guardian {
 
 /// A guardian to add or update. With `id` it is that person, and only the given fields change. Without `id` it is an
 /// existing person with the same name and email address, or a new person if there is none.
-#[derive(Debug, Default, ToSchema)]
-#[schema(as = GuardianInput)]
+#[input(as = GuardianInput, check = api::check_guardian)]
+#[derive(Default)]
 pub struct NewGuardian {
     /// ID of an existing person.
     pub id: Option<PersonId>,
     /// First name of the guardian. Required without `id`.
-    #[schema(value_type = Option<String>, min_length = 1, max_length = 120)]
+    #[schema(value_type = Option<String>)]
+    #[input(line(120), non_null)]
     pub first_name: Option<String>,
     /// Last name of the guardian.
-    #[schema(value_type = Option<String>, max_length = 120)]
+    #[input(line(120))]
     pub last_name: Change<String>,
     /// Relationship to the child, such as `mother`.
-    #[schema(value_type = Option<String>, max_length = 60)]
+    #[input(line(60))]
     pub relationship: Change<String>,
     /// Email address of the guardian.
-    #[schema(value_type = Option<String>, format = Email, max_length = 254)]
+    #[input(email)]
     pub email: Change<String>,
     /// Phone number of the guardian.
-    #[schema(value_type = Option<String>, max_length = 40)]
+    #[input(line(40))]
     pub phone: Change<String>,
     /// Whether the guardian may pick up the child. Default for new guardians: `true`.
-    #[schema(value_type = Option<bool>)]
     pub can_pick_up: Change<bool>,
     /// Whether the guardian receives the messages to the child. Default for new guardians: `true`.
-    #[schema(value_type = Option<bool>)]
     pub receives_messages: Change<bool>,
     /// Whether the guardian is confirmed. Only an admin or a confirmed guardian can change it. Default for new
     /// guardians: `true` if an admin or a confirmed guardian adds them, otherwise `false`.
-    #[schema(value_type = Option<bool>)]
     pub confirmed: Change<bool>,
 }
 

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use kit::{Change, Day, Timestamp, text};
+use macros::{input, query};
 use serde::Serialize;
 use store::{Reader, Tx, bind, sql};
 use utoipa::ToSchema;
 
+use super::api;
 use super::guardian::{self, NewGuardian};
 use super::guards::report_admin_only;
 use super::guards::{self, Dependent};
@@ -111,31 +113,40 @@ impl Member {
 impl_resource!(Member by MemberId: Subject Versioned Paged);
 
 /// Changes to a member. Fields of the person change on all teams that the person is on.
-#[derive(Debug, ToSchema)]
-#[schema(as = UpdateMemberRequest)]
+#[input(as = UpdateMemberRequest)]
 pub struct MemberChange {
     #[serde(flatten)]
+    #[input(flatten)]
     pub person: PersonChange,
     #[serde(flatten)]
+    #[input(flatten)]
     pub membership: MembershipChange,
     /// Replaces all guardians. If left out, the guardians stay unchanged.
-    #[schema(value_type = Option<Vec<NewGuardian>>, max_items = 10)]
+    #[input(objects(10))]
     pub guardians: Change<Vec<NewGuardian>>,
 }
 
 /// Filters for listing the members of a team.
-#[derive(Debug, Default)]
+#[query(items = "members")]
+#[derive(Default)]
 pub struct MemberFilter {
+    /// Only members with this role.
     pub role: Option<Role>,
-    pub status: Option<MemberStatus>,
     /// Leaves out members with this status.
+    #[param(with(api::excluded_status), schema(ignore))]
     pub excluded_status: Option<MemberStatus>,
+    /// Filter by status: `active`, `injured`, `inactive`, `removed` or `all`. Default: all except removed members.
+    #[param(with(api::status_filter), schema(value_type = Option<String>))]
+    pub status: Option<MemberStatus>,
+    /// Only the member with this external ID.
+    #[param(line(120))]
     pub external_id: Option<String>,
-    /// Changed at or after this time.
     pub updated_since: Option<Timestamp>,
-    /// Case-insensitive part of the name.
+    /// Only members whose name or preferred name contains this text (case-insensitive).
+    #[param(line(120))]
     pub q: Option<String>,
-    /// Whether to include private data.
+    /// `private` includes contact data, birth dates, medical notes and guardians.
+    #[param(name = "include", with(api::include_private), schema(value_type = Option<String>))]
     pub private: bool,
 }
 

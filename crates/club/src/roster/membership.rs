@@ -1,11 +1,12 @@
 //! The membership: the record of a person on a team, and its rules.
 
 use kit::{Change, Day, Timestamp, string_enum};
+use macros::input;
 use serde::Serialize;
 use store::{Column, Reader, ToValue, Tx, Value, bind, enum_column, record, sql};
-use utoipa::ToSchema;
 
-use crate::error::Result;
+use super::api;
+use crate::error::{Fault, Result};
 use crate::ids::{AccountId, MemberId, PersonId, TeamId};
 use crate::metadata::Metadata;
 use crate::resource::impl_resource;
@@ -100,21 +101,22 @@ record! {
 impl_resource!(Membership by MemberId: Versioned);
 
 /// Changes to a membership. Fields that are left out stay unchanged; `null` clears a field.
-#[derive(Debug, Default, ToSchema)]
+#[input(faults(if_rejected))]
+#[derive(Default)]
 pub struct MembershipChange {
     /// Role on the team: `player`, `coach`, `manager`, or `staff` (other staff, who cannot manage the team). Default
     /// for new members: `player`.
-    #[schema(value_type = Option<Role>)]
     pub role: Change<Role>,
     /// Jersey number as printed, as a string: `00` and `0` are different.
-    #[schema(value_type = Option<String>, examples("7"), max_length = 10)]
+    #[schema(examples("7"))]
+    #[input(line(10))]
     pub jersey_number: Change<String>,
     /// Positions that the member plays. At most 10, each at most 60 characters.
-    #[schema(value_type = Option<Vec<String>>, max_items = 10)]
+    #[input(lines(10, 60))]
     pub positions: Change<Vec<String>>,
     /// Status on the team: `active`, `injured` (still on the roster) or `inactive` (does not take part at present).
     /// Default for new members: `active`. To remove a member, use `DELETE`; `removed` is not allowed.
-    #[schema(value_type = Option<MemberStatus>)]
+    #[input(with(api::status))]
     pub status: Change<MemberStatus>,
     /// Day on which the member joined the team.
     #[schema(value_type = Option<String>, format = Date)]
@@ -123,14 +125,22 @@ pub struct MembershipChange {
     #[schema(value_type = Option<String>, format = Date)]
     pub left_on: Change<Day>,
     /// ID of the member in another system; unique in the account.
-    #[schema(value_type = Option<String>, max_length = 120)]
+    #[input(line(120))]
     pub external_id: Change<String>,
     /// Replaces all metadata; `null` clears it.
-    #[schema(value_type = Option<Metadata>)]
     pub metadata: Change<Metadata>,
 }
 
 impl MembershipChange {
+    /// The faults that the fields alone show.
+    fn faults(&self) -> Vec<Fault> {
+        let (Change::Set(joined), Change::Set(left)) = (&self.joined_on, &self.left_on) else {
+            return Vec::new();
+        };
+        let fault = || Fault::new("/left_on", "before_joined_on", LEFT_BEFORE_JOINED);
+        (left < joined).then(fault).into_iter().collect()
+    }
+
     pub(super) fn apply(self, before: &Membership) -> Membership {
         let positions = before.positions.0.clone();
         let role = self.role.apply_or(before.role, Role::Player);
@@ -238,13 +248,6 @@ pub(super) fn insert(tx: &Tx<'_>, membership: &Membership) -> Result<()> {
 pub(super) fn save(tx: &Tx<'_>, membership: Membership) -> Result<Membership> {
     let version = membership.version + 1;
     let after = Membership { version, updated_at: tx.now(), ..membership };
-    tx.execute(
-        "update member set role = :role, has_played = :has_played, jersey_number = :jersey_number,
-             positions = :positions, status = :status, joined_on = :joined_on, left_on = :left_on,
-             external_id = :external_id, metadata = :metadata, updated_at = :updated_at,
-             version = :version
-         where account_id = :account and id = :id",
-        &after.bind(),
-    )?;
+    tx.execute(Membership::UPDATE, &after.bind())?;
     Ok(after)
 }

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use macros::input;
 use store::Tx;
-use utoipa::ToSchema;
 
-use super::duplicates;
 use super::guardian::{self, NewGuardian};
 use super::guards::report_admin_only;
 use super::guards::{self, Dependent};
@@ -16,6 +15,7 @@ use super::membership::{
 use super::person::{self, Person, PersonChange};
 use super::safeguarding;
 use super::version_cascade::VersionCascade;
+use super::{api, duplicates};
 use crate::error::{Code, Error, Result};
 use crate::ids::{PersonId, TeamId};
 use crate::metadata::Metadata;
@@ -25,38 +25,40 @@ use crate::teams::team::{self, Team};
 use crate::violations::Violations;
 
 /// A new member of a team: an existing person (`person_id`) or a new one (`first_name` and other fields of the person).
-#[derive(Debug, ToSchema)]
-#[schema(as = AddMemberRequest)]
+#[input(as = AddMemberRequest, check = api::check_new_member)]
 pub struct NewMember {
     /// ID of an existing person. Other fields of the person and `guardians` are then not allowed.
     pub person_id: Option<PersonId>,
     #[serde(flatten)]
+    #[input(flatten)]
     pub person: PersonChange,
     #[serde(flatten)]
+    #[input(flatten)]
     pub membership: MembershipChange,
     /// Guardians of the person.
-    #[schema(required = false, max_items = 10)]
+    #[input(objects(10), default)]
     pub guardians: Vec<NewGuardian>,
     /// Whether to create a new person even if a similar person exists. Default: `false`.
-    #[schema(required = false)]
+    #[input(default)]
     pub allow_duplicate: bool,
 }
 
 /// A new member in a batch, with the team.
-#[derive(Debug, ToSchema)]
+#[input]
 pub struct RosterBatchEntry {
     /// Team that the member is added to.
     pub team_id: TeamId,
     #[serde(flatten)]
+    #[input(flatten)]
     pub new: NewMember,
 }
 
 /// A batch of new members. Either all of them are added, or none.
-#[derive(Debug, ToSchema)]
-#[schema(as = RosterBatchRequest)]
+#[input(as = RosterBatchRequest, check = api::check_batch, max_bytes = 5 * 1024 * 1024)]
 pub struct RosterBatch {
     /// New members, on one team or several.
-    #[schema(min_items = 1, max_items = 100)]
+    #[schema(min_items = 1)]
+    #[input(objects(100))]
     pub members: Vec<RosterBatchEntry>,
 }
 

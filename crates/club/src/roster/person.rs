@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kit::{Change, Day, Timestamp, contact, text};
+use macros::input;
 use store::{Reader, Tx, bind, record, sql};
-use utoipa::ToSchema;
 
+use super::api;
 pub use super::erasure::{erase, export_person};
 use crate::error::{Error, Result};
 use crate::hook::Hook;
@@ -56,34 +57,38 @@ record! {
 impl_resource!(Person by PersonId: Versioned);
 
 /// Changes to a person. Fields that are left out stay unchanged; `null` clears a field.
-#[derive(Debug, Default, ToSchema)]
+#[input]
+#[derive(Default)]
 pub struct PersonChange {
     /// First name of the person. Required for a new person.
-    #[schema(value_type = Option<String>, examples("Inês"), min_length = 1, max_length = 120)]
+    #[schema(value_type = Option<String>, examples("Inês"))]
+    #[input(line(120), non_null)]
     pub first_name: Option<String>,
     /// Last name of the person.
-    #[schema(value_type = Option<String>, examples("Duarte"), max_length = 120)]
+    #[schema(examples("Duarte"))]
+    #[input(line(120))]
     pub last_name: Change<String>,
     /// Name that the person goes by, if it is not the first name.
-    #[schema(value_type = Option<String>, max_length = 120)]
+    #[input(line(120))]
     pub preferred_name: Change<String>,
     /// Birth date of the person, from 1900-01-01 to today.
     #[schema(value_type = Option<String>, format = Date, examples("2014-02-27"))]
+    #[input(with(api::birth_date))]
     pub birth_date: Change<Day>,
     /// Email address of the person.
-    #[schema(value_type = Option<String>, format = Email, max_length = 254)]
+    #[input(email)]
     pub email: Change<String>,
     /// Phone number in any format.
-    #[schema(value_type = Option<String>, max_length = 40)]
+    #[input(line(40))]
     pub phone: Change<String>,
     /// Postal address of the person.
-    #[schema(value_type = Option<String>, max_length = 500)]
+    #[input(block(500))]
     pub address: Change<String>,
     /// Emergency contact of the person, such as a name and a phone number.
-    #[schema(value_type = Option<String>, max_length = 500)]
+    #[input(block(500))]
     pub emergency_contact: Change<String>,
     /// Medical note, such as allergies.
-    #[schema(value_type = Option<String>, max_length = 10000)]
+    #[input(block(10_000))]
     pub medical_note: Change<String>,
 }
 
@@ -290,22 +295,13 @@ pub(super) fn insert(tx: &Tx<'_>, person: &Person) -> Result<()> {
 
 /// Saves a person. Does not increase the version: [`VersionCascade::apply`](super::version_cascade) does.
 pub(super) fn update(tx: &Tx<'_>, person: &Person) -> Result<()> {
-    if display_name(&find(tx, person.id)?) != display_name(person) {
+    let current = find(tx, person.id)?;
+    if display_name(&current) != display_name(person) {
         ON_RENAMED.get()?(tx, person.id)?;
     }
-    tx.execute(
-        "update person set first_name = :first_name, last_name = :last_name,
-             preferred_name = :preferred_name, name_folded = :name_folded,
-             preferred_folded = :preferred_folded, birth_date = :birth_date, email = :email,
-             email_folded = :email_folded, phone = :phone, phone_normalized = :phone_normalized,
-             address = :address, emergency_contact = :emergency_contact,
-             medical_note = :medical_note, email_opt_in = :email_opt_in, user_id = :user_id,
-             known_minor = :known_minor, adult_confirmed_at = :adult_confirmed_at,
-             adult_confirmed_by = :adult_confirmed_by, email_confirmed_at = :email_confirmed_at,
-             erased_at = :erased_at
-         where account_id = :account and id = :id",
-        &person.bind(),
-    )?;
+    let Person { updated_at, version, .. } = current;
+    let person = Person { updated_at, version, ..person.clone() };
+    tx.execute(Person::UPDATE, &person.bind())?;
     Ok(())
 }
 

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kit::{Change, Day, Timestamp, text};
+use macros::{input, query};
 use serde::Serialize;
 use store::{Reader, Tx, bind, sql};
 use utoipa::ToSchema;
 
+use super::api;
 use super::guardian::{self, Guardian};
 use super::guards;
 use super::guards::report_admin_only;
@@ -150,26 +152,28 @@ pub struct TeamMembership {
 impl_resource!(Profile by PersonId: Subject Versioned Paged);
 
 /// Changes to a person. They apply to all teams that the person is on.
-#[derive(Debug, ToSchema)]
-#[schema(as = UpdatePersonRequest)]
+#[input(as = UpdatePersonRequest)]
 pub struct ProfileChange {
     #[serde(flatten)]
+    #[input(flatten)]
     pub person: PersonChange,
     /// Whether the person accepts emails from the club.
-    #[schema(value_type = Option<bool>)]
     pub email_opt_in: Change<bool>,
 }
 
 /// Filters for listing people.
-#[derive(Debug, Default)]
+#[query(items = "people")]
+#[derive(Default)]
 pub struct PeopleFilter {
-    /// Case-insensitive part of the name.
+    /// Only people whose name or preferred name contains this text (case-insensitive).
+    #[param(line(120))]
     pub q: Option<String>,
-    /// Complete email address, case-insensitive.
-    pub email: Option<String>,
-    /// Changed at or after this time.
     pub updated_since: Option<Timestamp>,
-    /// Whether to include private data.
+    /// Only people with this email address (case-insensitive).
+    #[param(line(254))]
+    pub email: Option<String>,
+    /// `private` includes contact data, birth dates, medical notes and guardians.
+    #[param(name = "include", with(api::include_private), schema(value_type = Option<String>))]
     pub private: bool,
 }
 

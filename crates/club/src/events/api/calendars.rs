@@ -13,22 +13,19 @@ use utoipa_axum::routes;
 use crate::error::{Error, Result};
 use crate::events::calendar;
 use crate::events::feed::{self, CreatedFeed, Feed, FeedFilter, NewFeed, Subscription};
-use crate::ids::{FeedId, PersonId, TeamId};
-use crate::paging::Order;
+use crate::ids::FeedId;
 use crate::web::app::App;
 use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::cache::CachedResponse;
 use crate::web::caller::{Caller, EventsAnswer, EventsRead};
 use crate::web::context::Context;
 use crate::web::cursor::Paging;
-use crate::web::fields::{Fields, FromBody};
 use crate::web::path::PathParams;
 use crate::web::precondition;
-use crate::web::query::{FromQuery, MAX_IDS, NoQuery, Params, Query};
+use crate::web::query::{NoQuery, Query};
 use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
-const NAME: usize = 120;
 /// Maximum length of a token. Longer ones are rejected without a database query.
 const MAX_TOKEN_LENGTH: usize = 64;
 
@@ -46,12 +43,7 @@ pub fn router() -> Router<App> {
 /// Returns feeds in order of creation, without their URLs, which are shown only when a feed is created. Users see the
 /// feeds they created and those of the teams they manage.
 #[utoipa::path(get, path = "/calendar_feeds", operation_id = "calendar_feeds_list", tag = "Calendars",
-    params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of feeds per page. Default: 50."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
-        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
-        ("team_id" = Option<Vec<TeamId>>, Query, style = Form, explode = false, description = "Only feeds of these teams, separated by commas; at most 50."),
-        ("person_id" = Option<PersonId>, Query, description = "Only feeds of this person.")),
+    params(Paging<FeedFilter>),
     responses((status = 200, description = "A page of feeds.", body = ListResponse<Feed>)),
     security(("key" = ["events:read"])))]
 async fn list(
@@ -177,29 +169,5 @@ impl FromRequestParts<App> for RequestContext {
         let context = parts.extensions.get::<Context>().cloned();
         let missing = || Error::internal("a request reached a handler without a request context");
         context.map(Self).ok_or_else(missing)
-    }
-}
-
-impl FromBody for NewFeed {
-    fn read(fields: &mut Fields) -> Self {
-        fields.require_any(&["team_id", "person_id"], "Set either `team_id` or `person_id`.");
-        let new = Self {
-            name: fields.line("name", NAME).apply(None),
-            team_id: fields.id("team_id").apply(None),
-            person_id: fields.id("person_id").apply(None),
-            games_only: fields.flag("games_only").apply_or(false, false),
-        };
-        if new.team_id.is_some() && new.person_id.is_some() {
-            let detail = "Set either `team_id` or `person_id`, not both.";
-            fields.fault("person_id", "mutually_exclusive", detail);
-        }
-        new
-    }
-}
-
-impl FromQuery for FeedFilter {
-    fn read(params: &mut Params) -> Self {
-        let team_ids = params.ids("team_id", MAX_IDS);
-        Self { team_ids, person_id: params.id("person_id") }
     }
 }

@@ -1,28 +1,18 @@
 //! Endpoints of locations.
 
 use axum::response::Response;
-use kit::Timestamp;
 use utoipa_axum::routes;
 
 use crate::error::Result;
-use crate::events::location::{
-    self, Location, LocationChange, LocationFilter, NewLocation, Status,
-};
+use crate::events::location::{self, Location, LocationChange, LocationFilter, NewLocation};
 use crate::ids::LocationId;
-use crate::paging::Order;
 use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, EventsRead, EventsWrite, LocationsManage};
 use crate::web::cursor::Paging;
-use crate::web::fields::{Fields, FromBody};
 use crate::web::path::PathParams;
-use crate::web::query::{FromQuery, NoQuery, Params, Query};
+use crate::web::query::{NoQuery, Query};
 use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
-
-const NAME: usize = 120;
-const ADDRESS: usize = 500;
-const LINK: usize = 1000;
-const BODY: usize = 10_000;
 
 pub fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list, create)).with(routes!(find, change, archive))
@@ -34,14 +24,7 @@ pub fn routes(routes: Routes) -> Routes {
 /// see the locations of their teams' events. API keys for certain teams also see locations they created. Coaches and
 /// managers see both, and `shared` locations. Admins and keys for the whole club see all locations.
 #[utoipa::path(get, path = "/locations", operation_id = "locations_list", tag = "Events",
-    params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of locations per page. Default: 50."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
-        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
-        ("status" = Option<String>, Query, description = "Filter by status: `active` (default), `archived` or `all`."),
-        ("external_id" = Option<String>, Query, description = "Only the location with this ID in another system."),
-        ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time."),
-        ("q" = Option<String>, Query, description = "Only locations whose name contains this text (case-insensitive).")),
+    params(Paging<LocationFilter>),
     responses((status = 200, description = "A page of locations.", body = ListResponse<Location>)),
     security(("key" = ["events:read"])))]
 async fn list(
@@ -121,56 +104,4 @@ async fn archive(
 ) -> Result<Response> {
     caller.require_all_teams()?;
     caller.change(body, move |tx, NoBody, expected| location::archive(tx, id, expected)).await
-}
-
-impl FromBody for NewLocation {
-    fn read(fields: &mut Fields) -> Self {
-        let read = Self {
-            name: fields.required_line("name", NAME),
-            address: fields.block("address", ADDRESS).apply(None),
-            latitude: fields.real("latitude", -90.0, 90.0).apply(None),
-            longitude: fields.real("longitude", -180.0, 180.0).apply(None),
-            url: fields.url("url", LINK).apply(None),
-            notes: fields.block("notes", BODY).apply(None),
-            shared: fields.flag("shared").apply(None),
-            external_id: fields.line("external_id", NAME).apply(None),
-            metadata: fields.metadata("metadata").apply(None).unwrap_or_default(),
-        };
-        let missing = match (read.latitude, read.longitude) {
-            (Some(_), None) if !fields.is_faulty("longitude") => Some("longitude"),
-            (None, Some(_)) if !fields.is_faulty("latitude") => Some("latitude"),
-            _ => None,
-        };
-        if let Some(name) = missing.filter(|_| fields.has_faults()) {
-            fields.fault(name, "required", "`latitude` and `longitude` must be set together.");
-        }
-        read
-    }
-}
-
-impl FromBody for LocationChange {
-    fn read(fields: &mut Fields) -> Self {
-        Self {
-            name: fields.non_null_line("name", NAME),
-            address: fields.block("address", ADDRESS),
-            latitude: fields.real("latitude", -90.0, 90.0),
-            longitude: fields.real("longitude", -180.0, 180.0),
-            url: fields.url("url", LINK),
-            notes: fields.block("notes", BODY),
-            shared: fields.flag("shared"),
-            external_id: fields.line("external_id", NAME),
-            metadata: fields.metadata("metadata"),
-        }
-    }
-}
-
-impl FromQuery for LocationFilter {
-    fn read(params: &mut Params) -> Self {
-        Self {
-            status: params.enum_or_all("status", Status::Active),
-            external_id: params.line("external_id", NAME),
-            updated_since: params.timestamp("updated_since"),
-            q: params.line("q", NAME),
-        }
-    }
 }

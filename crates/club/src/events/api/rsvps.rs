@@ -6,7 +6,7 @@ use utoipa_axum::routes;
 use crate::error::Result;
 use crate::events::event::{self, EventView};
 use crate::events::history::{self, RsvpChange, Unanswered};
-use crate::events::rsvp::{self, Answer, Choice, NewAnswer, Rsvp, RsvpFilter};
+use crate::events::rsvp::{self, NewAnswer, Rsvp, RsvpFilter};
 use crate::events::volunteers::{self, DutyAssignment};
 use crate::ids::{DutyId, EventId, MemberId, PersonId};
 use crate::paging::Order;
@@ -14,13 +14,10 @@ use crate::rights::SenderIdentity;
 use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, EventsAnswer, EventsOversee, EventsRead};
 use crate::web::cursor::Paging;
-use crate::web::fields::{Fields, FromBody};
 use crate::web::path::PathParams;
-use crate::web::query::{FromQuery, NoQuery, Params, Query};
+use crate::web::query::{NoQuery, Query};
 use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
-
-const NOTE: usize = 500;
 
 pub fn routes(routes: Routes) -> Routes {
     routes
@@ -35,11 +32,7 @@ pub fn routes(routes: Routes) -> Routes {
 ///
 /// Returns RSVPs in roster order. Families only see the notes of their own family.
 #[utoipa::path(get, path = "/events/{event_id}/rsvps", operation_id = "rsvps_list", tag = "Events",
-    params(("event_id" = EventId, Path),
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of RSVPs per page. Default: 50."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
-        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
-        ("answer" = Option<Answer>, Query, description = "Filter by answer.")),
+    params(("event_id" = EventId, Path), Paging<RsvpFilter>),
     responses((status = 200, description = "A page of RSVPs.", body = ListResponse<Rsvp>)),
     security(("key" = ["events:read"])))]
 async fn list(
@@ -186,21 +179,4 @@ async fn release(
             volunteers::release(tx, &access, assignment, expected)
         })
         .await
-}
-
-impl FromBody for NewAnswer {
-    fn read(fields: &mut Fields) -> Self {
-        let answer = fields.enum_value("answer");
-        Self {
-            answer: fields.required("answer", answer).unwrap_or(Choice::No),
-            note: fields.block("note", NOTE).apply(None),
-            on_behalf_of: fields.id("on_behalf_of").apply(None),
-        }
-    }
-}
-
-impl FromQuery for RsvpFilter {
-    fn read(params: &mut Params) -> Self {
-        Self { answer: params.enum_value("answer") }
-    }
 }

@@ -4,20 +4,15 @@ mod safeguarding;
 
 use axum::response::Response;
 use kit::string_enum::StringEnum;
-use kit::{Change, Day, Timestamp, string_enum};
+use kit::{Change, Day, string_enum};
 use utoipa_axum::routes;
 
 use crate::error::Result;
 use crate::ids::{MemberId, PersonId, TeamId};
-use crate::paging::Order;
 use crate::rights::ScopeName;
-use crate::roster::guardian::{self, NewGuardian};
-use crate::roster::member::{
-    self, Member, MemberChange, MemberFilter, MemberStatus, MembershipChange, Role,
-};
-use crate::roster::membership;
-use crate::roster::new_members::{self, NewMember, RosterBatch, RosterBatchEntry};
-use crate::roster::person::PersonChange;
+use crate::roster::guardian::NewGuardian;
+use crate::roster::member::{self, Member, MemberChange, MemberFilter, MemberStatus};
+use crate::roster::new_members::{self, NewMember, RosterBatch};
 use crate::roster::private_data::{HasPrivateData, PrivateAccess, redact_member, redact_response};
 use crate::roster::profile::Private;
 use crate::roster::profile::{self, PeopleFilter, Profile, ProfileChange};
@@ -25,22 +20,11 @@ use crate::teams::team;
 use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, PeopleRead, Permission, RosterRead, RosterWrite};
 use crate::web::cursor::Paging;
-use crate::web::fields::{Fields, FromBody};
+use crate::web::fields::Fields;
 use crate::web::path::PathParams;
-use crate::web::query::{FromQuery, NoQuery, Params, Query};
+use crate::web::query::{NoQuery, Params, Query};
 use crate::web::reply::{BatchResponse, ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
-
-// Maximum lengths of texts in characters, and of lists in items.
-const MAX_NAME: usize = 120;
-const MAX_WORD: usize = 60;
-const MAX_JERSEY_NUMBER: usize = 10;
-const MAX_POSITIONS: usize = 10;
-const MAX_PHONE: usize = 40;
-const MAX_EMAIL: usize = 254;
-const MAX_DETAILS: usize = 500;
-const MAX_NOTE: usize = 10_000;
-const MAX_BATCH: usize = 100;
 
 /// Routes of the roster of a team, of batches and of people.
 pub fn routes(routes: Routes) -> Routes {
@@ -59,17 +43,7 @@ pub fn routes(routes: Routes) -> Routes {
 /// Returns members in order of creation. Removed members are left out unless you filter by `status`. Private data is
 /// only included with `include=private`. Families only see the private data of their own people.
 #[utoipa::path(get, path = "/teams/{team_id}/roster", operation_id = "roster_list", tag = "Roster",
-    params(
-        ("team_id" = TeamId, Path, description = "ID of the team."),
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of members per page. Default: 50."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
-        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
-        ("role" = Option<Role>, Query, description = "Only members with this role."),
-        ("status" = Option<String>, Query, description = "Filter by status: `active`, `injured`, `inactive`, `removed` or `all`. Default: all except removed members."),
-        ("external_id" = Option<String>, Query, description = "Only the member with this external ID."),
-        ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time."),
-        ("q" = Option<String>, Query, description = "Only members whose name or preferred name contains this text (case-insensitive)."),
-        ("include" = Option<String>, Query, description = "`private` includes contact data, birth dates, medical notes and guardians.")),
+    params(("team_id" = TeamId, Path, description = "ID of the team."), Paging<MemberFilter>),
     responses((status = 200, description = "A page of members.", body = ListResponse<Member>)),
     security(("key" = ["roster:read"])))]
 async fn list(
@@ -219,14 +193,7 @@ async fn add_all(
 /// Returns all members and guardians of the club, in order of creation. Private data is only included with
 /// `include=private`.
 #[utoipa::path(get, path = "/people", operation_id = "people_list", tag = "Roster",
-    params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of people per page. Default: 50."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
-        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
-        ("q" = Option<String>, Query, description = "Only people whose name or preferred name contains this text (case-insensitive)."),
-        ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time."),
-        ("email" = Option<String>, Query, description = "Only people with this email address (case-insensitive)."),
-        ("include" = Option<String>, Query, description = "`private` includes contact data, birth dates, medical notes and guardians.")),
+    params(Paging<PeopleFilter>),
     responses((status = 200, description = "A page of people.", body = ListResponse<Profile>)),
     security(("key" = ["roster:read"])))]
 async fn list_people(
@@ -293,176 +260,76 @@ string_enum! {
     }
 }
 
-impl FromBody for NewMember {
-    fn read(fields: &mut Fields) -> Self {
-        let person_id = fields.id("person_id").apply(None);
-        let new = Self {
-            person: read_person_change(fields),
-            membership: read_membership_change(fields),
-            guardians: guardians(fields).apply(None).unwrap_or_default(),
-            allow_duplicate: fields.flag("allow_duplicate").apply_or(false, false),
-            person_id,
-        };
-        if new.person_id.is_none() {
-            let is_faulty = fields.is_faulty("first_name") || fields.is_faulty("person_id");
-            if new.person.first_name.is_none() && !is_faulty {
-                fields.fault(
-                    "first_name",
-                    "required",
-                    "This field is required without `person_id`.",
-                );
-            }
-            return new;
+/// A new member is an existing person, or a new one with a first name.
+pub(super) fn check_new_member(new: &NewMember, fields: &mut Fields) {
+    if new.person_id.is_none() {
+        let is_faulty = fields.is_faulty("first_name") || fields.is_faulty("person_id");
+        if new.person.first_name.is_none() && !is_faulty {
+            let detail = "This field is required without `person_id`.";
+            fields.fault("first_name", "required", detail);
         }
-        let guardians = (!new.guardians.is_empty()).then_some("guardians");
-        for name in new.person.given_fields().chain(guardians) {
-            let detail =
-                "This field is not allowed together with `person_id`. Update the person instead.";
-            fields.fault(name, "not_with_person_id", detail);
-        }
-        new
+        return;
+    }
+    let guardians = (!new.guardians.is_empty()).then_some("guardians");
+    for name in new.person.given_fields().chain(guardians) {
+        let detail =
+            "This field is not allowed together with `person_id`. Update the person instead.";
+        fields.fault(name, "not_with_person_id", detail);
     }
 }
 
-impl FromBody for RosterBatch {
-    const MAX_BYTES: usize = 5 * 1024 * 1024;
-
-    fn read(fields: &mut Fields) -> Self {
-        let members = fields.objects("members", MAX_BATCH, |fields| {
-            let team_id = fields.id("team_id");
-            let team_id = fields.required("team_id", team_id).unwrap_or(TeamId::MIN);
-            RosterBatchEntry { team_id, new: NewMember::read(fields) }
-        });
-        let members = fields.required("members", members).unwrap_or_default();
-        if members.is_empty() && !fields.is_faulty("members") {
-            fields.fault("members", "empty", "The list must have at least one item.");
-        }
-        Self { members }
+pub(super) fn check_batch(batch: &RosterBatch, fields: &mut Fields) {
+    if batch.members.is_empty() && !fields.is_faulty("members") {
+        fields.fault("members", "empty", "The list must have at least one item.");
     }
 }
 
-impl FromBody for MemberChange {
-    fn read(fields: &mut Fields) -> Self {
-        Self {
-            person: read_person_change(fields),
-            membership: read_membership_change(fields),
-            guardians: guardians(fields),
-        }
-    }
-}
-
-impl FromBody for ProfileChange {
-    fn read(fields: &mut Fields) -> Self {
-        Self { person: read_person_change(fields), email_opt_in: fields.flag("email_opt_in") }
-    }
-}
-
-fn read_person_change(fields: &mut Fields) -> PersonChange {
-    PersonChange {
-        first_name: fields.non_null_line("first_name", MAX_NAME),
-        last_name: fields.line("last_name", MAX_NAME),
-        preferred_name: fields.line("preferred_name", MAX_NAME),
-        birth_date: birth_date(fields),
-        email: fields.email("email"),
-        phone: fields.line("phone", MAX_PHONE),
-        address: fields.block("address", MAX_DETAILS),
-        emergency_contact: fields.block("emergency_contact", MAX_DETAILS),
-        medical_note: fields.block("medical_note", MAX_NOTE),
-    }
-}
-
-fn birth_date(fields: &mut Fields) -> Change<Day> {
-    let day = fields.day("birth_date");
+pub(super) fn birth_date(fields: &mut Fields, name: &str) -> Change<Day> {
+    let day = fields.day(name);
     match day {
         Change::Set(day) if day.to_string().as_str() < "1900" => {
-            fields.fault("birth_date", "out_of_range", "`birth_date` must be 1900-01-01 or later.");
+            fields.fault(name, "out_of_range", "`birth_date` must be 1900-01-01 or later.");
             Change::Keep
         }
         day => day,
     }
 }
 
-fn read_membership_change(fields: &mut Fields) -> MembershipChange {
-    let change = MembershipChange {
-        role: fields.enum_value("role"),
-        jersey_number: fields.line("jersey_number", MAX_JERSEY_NUMBER),
-        positions: fields.lines("positions", MAX_POSITIONS, MAX_WORD),
-        status: status(fields),
-        joined_on: fields.day("joined_on"),
-        left_on: fields.day("left_on"),
-        external_id: fields.line("external_id", MAX_NAME),
-        metadata: fields.metadata("metadata"),
-    };
-    if let (Change::Set(joined), Change::Set(left)) = (&change.joined_on, &change.left_on)
-        && left < joined
-        && fields.has_faults()
-    {
-        fields.fault("left_on", "before_joined_on", membership::LEFT_BEFORE_JOINED);
-    }
-    change
-}
-
-fn status(fields: &mut Fields) -> Change<MemberStatus> {
-    match fields.enum_value("status") {
+pub(super) fn status(fields: &mut Fields, name: &str) -> Change<MemberStatus> {
+    match fields.enum_value(name) {
         Change::Set(MemberStatus::Removed) => {
             let detail =
                 "You cannot set the status to `removed`. Remove the member with DELETE instead.";
-            fields.fault("status", "unknown_value", detail);
+            fields.fault(name, "unknown_value", detail);
             Change::Keep
         }
         status => status,
     }
 }
 
-fn guardians(fields: &mut Fields) -> Change<Vec<NewGuardian>> {
-    fields.objects("guardians", guardian::MAX_GUARDIANS, |fields| {
-        let id = fields.id("id");
-        let first_name = match &id {
-            Change::Set(_) => fields.non_null_line("first_name", MAX_NAME),
-            _ if fields.is_faulty("id") => None,
-            _ => Some(fields.required_line("first_name", MAX_NAME)),
-        };
-        NewGuardian {
-            id: id.apply(None),
-            first_name,
-            last_name: fields.line("last_name", MAX_NAME),
-            relationship: fields.line("relationship", MAX_WORD),
-            email: fields.email("email"),
-            phone: fields.line("phone", MAX_PHONE),
-            can_pick_up: fields.flag("can_pick_up"),
-            receives_messages: fields.flag("receives_messages"),
-            confirmed: fields.flag("confirmed"),
-        }
-    })
-}
-
-impl FromQuery for MemberFilter {
-    fn read(params: &mut Params) -> Self {
-        let value = params.take("status");
-        let status = value.as_deref().and_then(MemberStatus::parse);
-        if value.as_deref().is_some_and(|word| status.is_none() && word != "all") {
-            let detail = format!("`status` must be one of: {}, all.", MemberStatus::choices());
-            params.fault("status", "unknown_value", detail);
-        }
-        Self {
-            role: params.enum_value("role"),
-            status,
-            excluded_status: value.is_none().then_some(MemberStatus::Removed),
-            external_id: params.line("external_id", MAX_NAME),
-            updated_since: params.timestamp("updated_since"),
-            q: params.line("q", MAX_NAME),
-            private: params.enum_value("include") == Some(Include::Private),
-        }
+/// A new guardian needs a first name.
+pub(super) fn check_guardian(new: &NewGuardian, fields: &mut Fields) {
+    let is_known = new.id.is_some() || fields.is_faulty("id");
+    if !is_known && new.first_name.is_none() && !fields.is_faulty("first_name") {
+        fields.fault("first_name", "required", "This field is required.");
     }
 }
 
-impl FromQuery for PeopleFilter {
-    fn read(params: &mut Params) -> Self {
-        Self {
-            q: params.line("q", MAX_NAME),
-            email: params.line("email", MAX_EMAIL),
-            updated_since: params.timestamp("updated_since"),
-            private: params.enum_value("include") == Some(Include::Private),
-        }
+/// Removed members are left out, unless the caller filters by status.
+pub(super) fn excluded_status(params: &mut Params, _: &str) -> Option<MemberStatus> {
+    (!params.has("status")).then_some(MemberStatus::Removed)
+}
+
+pub(super) fn status_filter(params: &mut Params, name: &str) -> Option<MemberStatus> {
+    let value = params.take(name)?;
+    let status = MemberStatus::parse(&value);
+    if status.is_none() && value != "all" {
+        let detail = format!("`status` must be one of: {}, all.", MemberStatus::choices());
+        params.fault(name, "unknown_value", detail);
     }
+    status
+}
+
+pub(super) fn include_private(params: &mut Params, name: &str) -> bool {
+    params.enum_value(name) == Some(Include::Private)
 }

@@ -41,7 +41,7 @@ pub fn input(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// The inputs of a record: `#[inputs(create(NewTeam, as = CreateTeamRequest), update(TeamChange, …))]`.
 ///
-/// Declares the two structs as `#[input]`s, with a doc comment before each, `NewTeam::into_record(tx)` and
+/// Declares the two structs as `#[input]`s, with a doc comment before each and with `Default`, and `NewTeam::into_record(tx)` and
 /// `Team::apply(change)`. Each field of the record with `#[input(…)]` is part of them, and `extra(pub name: Type)` adds
 /// fields that the record does not have. Besides the options of [`macro@input`]:
 /// - `create_only`: the field cannot be updated.

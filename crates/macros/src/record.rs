@@ -67,7 +67,9 @@ impl Request {
         let Self { docs, name, options: Options(options), extra } = self;
         let fields = columns.iter().filter_map(field);
         let item = parse_quote!(#(#docs)* pub struct #name { #(#fields,)* #extra });
-        body::expand(quote!(#(#options),*), item)
+        let default = default_impl(&item)?;
+        let body = body::expand(quote!(#(#options),*), item)?;
+        Ok(quote!(#body #default))
     }
 
     fn into_record(&self, record: &Ident, columns: &[Column]) -> TokenStream {
@@ -282,6 +284,25 @@ impl Input {
             examples,
         })
     }
+}
+
+/// Implements `Default` with the defaults of the fields.
+fn default_impl(item: &ItemStruct) -> Result<TokenStream> {
+    let (mut names, mut values) = (Vec::new(), Vec::new());
+    for field in &item.fields {
+        let options = Options::take_from(&mut field.attrs.clone(), "input")?;
+        let value = options.unwrap_or_default().value("default");
+        values.push(value.unwrap_or_else(|| quote!(Default::default())));
+        names.push(&field.ident);
+    }
+    let name = &item.ident;
+    Ok(quote! {
+        impl Default for #name {
+            fn default() -> Self {
+                Self { #(#names: #values),* }
+            }
+        }
+    })
 }
 
 /// The expression of `#[name(expression)]`.

@@ -1,8 +1,8 @@
 //! Buyers: members, guardians, or people who are not on a roster; and who may order for whom.
 
 use kit::text;
+use macros::input;
 use store::{Reader, bind, row};
-use utoipa::ToSchema;
 
 use super::product::{AvailableTo, ProductRecord as Product};
 use crate::error::{Code, Error, Result};
@@ -14,18 +14,19 @@ use crate::violations::Violations;
 
 /// The buyer of an order: a member, a person such as a guardian, or a name. Send exactly one of `member_id`,
 /// `person_id` and `name`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, ToSchema)]
-#[schema(as = BuyerInput)]
+#[input(as = BuyerInput)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct NewBuyer {
     /// Member who buys, if they are on a roster.
     pub member_id: Option<MemberId>,
     /// Person who buys, such as a guardian.
     pub person_id: Option<PersonId>,
     /// Name of a buyer who is not on a roster.
-    #[schema(examples("Rui Duarte"), min_length = 1, max_length = 120)]
+    #[schema(examples("Rui Duarte"), min_length = 1)]
+    #[input(line(120))]
     pub name: Option<String>,
     /// Email address of a buyer who is not on a roster; only allowed with `name`.
-    #[schema(value_type = Option<String>, format = Email, max_length = 254)]
+    #[input(email)]
     pub email: Option<String>,
 }
 

@@ -1,8 +1,8 @@
 //! Cancellation of unpaid orders, on request or because the payment deadline has passed.
 
 use kit::Timestamp;
+use macros::input;
 use store::{Reader, Tx, bind, row};
-use utoipa::ToSchema;
 
 use super::order::{self, Order, OrderRecord, Status};
 use super::{discount, stock};
@@ -16,11 +16,10 @@ const BATCH_SIZE: i64 = 100;
 const EXPIRED_REASON: &str = "The order was not paid in time.";
 
 /// Details of a cancellation.
-#[derive(Debug, ToSchema)]
-#[schema(as = CancelOrderRequest)]
+#[input(as = CancelOrderRequest)]
 pub struct OrderCancellation {
     /// Why the order is cancelled.
-    #[schema(max_length = 500)]
+    #[input(line(500))]
     pub reason: Option<String>,
 }
 

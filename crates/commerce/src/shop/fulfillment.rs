@@ -1,7 +1,7 @@
 //! Fulfillment of orders, in full or in part.
 
+use macros::input;
 use store::Tx;
-use utoipa::ToSchema;
 
 use super::order::{self, Order, OrderRecord, Status};
 use crate::error::{Error, Fault, Result};
@@ -10,23 +10,36 @@ use crate::if_match::IfMatch;
 use crate::rights::TeamAccess;
 
 /// A number of units of an order line.
-#[derive(Debug, Clone, Copy, ToSchema)]
-#[schema(as = OrderLineQuantity)]
+#[input(as = OrderLineQuantity)]
+#[derive(Clone, Copy)]
 pub struct LineQuantity {
     /// Line of the order.
     pub line_id: LineId,
     /// Number of units.
-    #[schema(minimum = 1, maximum = 1000)]
+    #[input(number(1, 1000))]
     pub quantity: i64,
 }
 
 /// The units of an order to fulfill.
-#[derive(Debug, ToSchema)]
-#[schema(as = FulfillOrderRequest)]
+#[input(as = FulfillOrderRequest, faults)]
 pub struct FulfillRequest {
     /// Units to fulfill. Default: all units that are not fulfilled yet.
-    #[schema(min_items = 1, max_items = 100)]
+    #[schema(min_items = 1)]
+    #[input(objects(100))]
     pub lines: Option<Vec<LineQuantity>>,
+}
+
+impl FulfillRequest {
+    /// The faults that the fields alone show.
+    fn faults(&self) -> Vec<Fault> {
+        empty_lines(self.lines.as_deref()).into_iter().collect()
+    }
+}
+
+/// The fault of an empty list of lines.
+pub(super) fn empty_lines(lines: Option<&[LineQuantity]>) -> Option<Fault> {
+    let fault = || Fault::new("/lines", "empty", "Name at least one line, or omit `lines`.");
+    lines.is_some_and(<[_]>::is_empty).then(fault)
 }
 
 /// Records that the buyer has received items of the order.

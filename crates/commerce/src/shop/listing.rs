@@ -1,6 +1,7 @@
 //! Lists of orders, with filters and totals.
 
 use kit::{Currency, Timestamp, text};
+use macros::query;
 use store::{Reader, bind, row, sql};
 
 use super::order::{self, Order, OrderRecord, Status};
@@ -10,24 +11,31 @@ use crate::paging::{self, Page};
 use crate::rights::TeamAccess;
 
 /// Filter for a list of orders.
-#[derive(Debug, Default)]
+#[query(items = "orders", order = Desc)]
+#[derive(Default)]
 pub struct OrderFilter {
+    /// Only objects of these teams, separated by commas; at most 50.
+    #[param(several(team_ids))]
     pub team_id: Option<TeamId>,
-    /// Sold by one of these teams; empty if there are fewer than two.
+    /// The teams; empty if there are fewer than two.
+    #[param(skip)]
     pub team_ids: Vec<TeamId>,
+    /// Filter by order status.
     pub status: Option<Status>,
-    /// Bought by this member.
+    /// Only orders of this member.
     pub member_id: Option<MemberId>,
-    /// With a line of this product.
+    /// Only orders that contain this product.
     pub product_id: Option<ProductId>,
-    /// Placed at or after this time.
+    /// Only orders placed at or after this time. A date means the start of that day in UTC.
     pub from: Option<Timestamp>,
-    /// Placed before this time.
+    /// Only orders placed before this time. A date means the start of that day in UTC.
     pub to: Option<Timestamp>,
-    /// Changed at or after this time.
     pub updated_since: Option<Timestamp>,
+    /// Only the order with this ID in another system.
+    #[param(line(120))]
     pub external_id: Option<String>,
     /// Order number, or part of the buyer's name.
+    #[param(skip)]
     pub q: Option<String>,
 }
 

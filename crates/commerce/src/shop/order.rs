@@ -1,6 +1,7 @@
 //! Orders: lines, buyer, amounts and status.
 
 use kit::{Change, Currency, Timestamp, string_enum};
+use macros::input;
 use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
@@ -309,14 +310,12 @@ pub(super) fn lines_of(db: &Reader<'_>, orders: Vec<OrderId>) -> Result<Vec<Line
 }
 
 /// Changes to an order. Fields that are left out stay unchanged.
-#[derive(Debug, ToSchema)]
-#[schema(as = UpdateOrderRequest)]
+#[input(as = UpdateOrderRequest)]
 pub struct OrderChange {
     /// Note about the order, up to 1,000 characters; `null` removes it.
-    #[schema(value_type = Option<String>, max_length = 1000)]
+    #[input(block(1000))]
     pub note: Change<String>,
     /// Replaces all metadata; `null` clears it.
-    #[schema(value_type = Option<Metadata>)]
     pub metadata: Change<Metadata>,
 }
 

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kit::Currency;
+use macros::input;
 use store::{Reader, Tx};
-use utoipa::ToSchema;
 
+use super::api::orders;
 use super::buyer::{self, NewBuyer, ResolvedBuyer, TeamMemberships};
 use super::code_use::{self, CODE_USED_UP, PendingUsage};
 use super::discount::{self, Discount};
@@ -30,42 +31,42 @@ pub const MAX_LINES: usize = 100;
 pub const MAX_QUANTITY: i64 = 1000;
 
 /// A line of a new order.
-#[derive(Debug, ToSchema)]
-#[schema(as = OrderLineInput)]
+#[input(as = OrderLineInput)]
 pub struct NewLine {
     /// Product to order.
     pub product_id: ProductId,
     /// Variant to order; required if the product has variants.
     pub variant_id: Option<VariantId>,
     /// Number of units to order.
-    #[schema(minimum = 1, maximum = 1000)]
+    #[input(number(1, 1000))]
     pub quantity: i64,
 }
 
 /// A new order.
-#[derive(Debug, ToSchema)]
-#[schema(as = CreateOrderRequest)]
+#[input(as = CreateOrderRequest, check = orders::check_lines)]
 pub struct NewOrder {
     /// Team that sells the products. Default: the team of the ordered products.
     pub team_id: Option<TeamId>,
     /// Buyer of the order. Default: the signed-in user. Required for API keys.
+    #[input(object)]
     pub buyer: Option<NewBuyer>,
     /// Lines of the order. Each product and variant can appear once.
-    #[schema(min_items = 1, max_items = 100)]
+    #[schema(min_items = 1)]
+    #[input(objects(100))]
     pub lines: Vec<NewLine>,
     /// Expected currency; must match the currency of all products.
     pub currency: Option<Currency>,
     /// Discount code to apply, case-insensitive.
-    #[schema(max_length = 40)]
+    #[input(line(40))]
     pub discount_code: Option<String>,
     /// Note from the buyer.
-    #[schema(max_length = 1000)]
+    #[input(block(1000))]
     pub note: Option<String>,
     /// ID of the order in another system, unique in the account.
-    #[schema(max_length = 120)]
+    #[input(line(120))]
     pub external_id: Option<String>,
     /// Key-value pairs for your own use.
-    #[schema(required = false)]
+    #[input(default)]
     pub metadata: Metadata,
 }
 

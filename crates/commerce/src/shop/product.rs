@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use kit::{Change, Currency, Day, Timestamp, string_enum, text};
+use macros::inputs;
 use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
+use super::api::products;
 use super::variant::{self, NewVariant, Variant};
 use crate::error::{Code, Error, Result, UniqueViolationExt};
 use crate::ids::{AccountId, ProductId, TeamId};
@@ -47,6 +49,20 @@ enum_column!(Status, AvailableTo);
 
 record! {
     /// The product as it is stored.
+    #[inputs(
+        /// A new product.
+        create(NewProduct, as = CreateProductRequest, check = products::check_new, extra(
+            /// Variants such as sizes and colors.
+            #[input(objects(100), default)]
+            pub variants: Vec<NewVariant>,
+        )),
+        /// Changes to a product. Omitted fields stay unchanged; `null` clears a field. Existing orders do not change.
+        update(ProductChange, as = UpdateProductRequest, check = products::check_change, extra(
+            /// Replaces all variants. Those with an `id` are kept; existing variants missing from the list are archived.
+            #[input(objects(100))]
+            pub variants: Change<Vec<NewVariant>>,
+        )),
+    )]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     #[schema(as = ProductRecord)]
     pub struct ProductRecord in product {
@@ -55,47 +71,68 @@ record! {
         #[serde(skip)]
         pub account_id: AccountId,
         /// Team that sells the product; `null` for the club.
+        #[input(create_only, create = "Team that sells the product. Default: the club.")]
         pub team_id: Option<TeamId>,
         /// Name of the product.
-        #[schema(examples("Home kit"), max_length = 120)]
+        #[schema(examples("Home kit"))]
+        #[input(line(120))]
         pub name: String,
         #[serde(skip)]
+        #[derived(text::fold_case(&name))]
         pub name_folded: String,
         /// Description shown in the store.
-        #[schema(max_length = 10000)]
+        #[input(block(10_000))]
         pub description: Option<String>,
         /// Currency of the price; cannot be changed later.
+        #[input(create_only, resolved, create = "Currency of the price. Default: the account's currency.")]
         pub currency: Currency,
         /// Price in minor units of the currency.
-        #[schema(examples(2499), minimum = 0, maximum = 1_000_000_000_000i64)]
+        #[schema(examples(2499))]
+        #[input(number(0, 1_000_000_000_000))]
         pub price: i64,
         /// Tax rate in basis points: 2300 is 23%.
-        #[schema(examples(2300), minimum = 0, maximum = 10000)]
+        #[schema(examples(2300))]
+        #[input(number(0, 10_000), default, no_example,
+            create = "Tax rate in basis points: 2300 is 23%. Default: 0.",
+            update = "Tax rate in basis points: 2300 is 23%; `null` sets it to 0.")]
         pub tax_rate_bps: i64,
         /// Whether the price includes the tax; otherwise the tax is added to it.
+        #[input(default = true, create = "Whether the price includes the tax. Default: `true`.",
+            update = "Whether the price includes the tax; `null` sets it to `true`.")]
         pub tax_included: bool,
         /// Units in stock; `null` if the stock is not tracked or the product has variants.
         #[schema(minimum = 0)]
+        #[input(number(0, 1_000_000_000),
+            create = "Units in stock. Default: not tracked. Not allowed with variants, which have their own stock.",
+            update = "New number of units in stock, regardless of sales since you read it; `null` stops tracking the stock.")]
         pub stock: Option<i64>,
         /// Start of the sale; `null` for no start.
+        #[input(doc = "Start of the sale.")]
         pub on_sale_from: Option<Timestamp>,
         /// End of the sale, exclusive; `null` for no end.
+        #[input(doc = "End of the sale, exclusive; must be after `on_sale_from`.")]
         pub on_sale_until: Option<Timestamp>,
         /// Who may buy the product: `everyone`, `members` (members of the team and their guardians) or `staff` (coaches
         /// and managers). For a product of the club, members and staff of any team.
+        #[input(default = AvailableTo::Everyone, create = "Who may buy the product. Default: `everyone`.",
+            update = "Who may buy the product; `null` sets it to `everyone`.")]
         pub available_to: AvailableTo,
         /// Maximum quantity in one order, all variants together; `null` for no limit.
-        #[schema(minimum = 1, maximum = 1000)]
+        #[input(number(1, 1000),
+            create = "Maximum quantity in one order, all variants together. Default: no limit.")]
         pub max_per_order: Option<i64>,
         /// Day on which the product can be picked up.
         #[schema(value_type = Option<String>, format = Date)]
+        #[input]
         pub pickup_date: Option<Day>,
         /// Status of the product: `active`, or `archived` (it is no longer sold).
+        #[value(Status::Active)]
         pub status: Status,
         /// ID of the product in another system, unique in the account.
-        #[schema(max_length = 120)]
+        #[input(line(120))]
         pub external_id: Option<String>,
         /// Key-value pairs for your own use.
+        #[input(default, update = "Replaces all metadata; `null` clears it.")]
         pub metadata: Metadata,
         /// When the product was created.
         pub created_at: Timestamp,
@@ -136,104 +173,6 @@ impl Paged for Product {
     }
 }
 
-/// A new product.
-#[derive(Debug, ToSchema)]
-#[schema(as = CreateProductRequest)]
-pub struct NewProduct {
-    /// Team that sells the product. Default: the club.
-    pub team_id: Option<TeamId>,
-    /// Name of the product.
-    #[schema(examples("Home kit"), min_length = 1, max_length = 120)]
-    pub name: String,
-    /// Description shown in the store.
-    #[schema(max_length = 10000)]
-    pub description: Option<String>,
-    /// Currency of the price. Default: the account's currency.
-    pub currency: Option<Currency>,
-    /// Price in minor units of the currency.
-    #[schema(examples(2499), minimum = 0, maximum = 1_000_000_000_000i64)]
-    pub price: i64,
-    /// Tax rate in basis points: 2300 is 23%. Default: 0.
-    #[schema(required = false, minimum = 0, maximum = 10000)]
-    pub tax_rate_bps: i64,
-    /// Whether the price includes the tax. Default: `true`.
-    #[schema(required = false)]
-    pub tax_included: bool,
-    /// Variants such as sizes and colors.
-    #[schema(required = false, max_items = 100)]
-    pub variants: Vec<NewVariant>,
-    /// Units in stock. Default: not tracked. Not allowed with variants, which have their own stock.
-    #[schema(minimum = 0, maximum = 1_000_000_000)]
-    pub stock: Option<i64>,
-    /// Start of the sale.
-    pub on_sale_from: Option<Timestamp>,
-    /// End of the sale, exclusive; must be after `on_sale_from`.
-    pub on_sale_until: Option<Timestamp>,
-    /// Who may buy the product. Default: `everyone`.
-    #[schema(required = false)]
-    pub available_to: AvailableTo,
-    /// Maximum quantity in one order, all variants together. Default: no limit.
-    #[schema(minimum = 1, maximum = 1000)]
-    pub max_per_order: Option<i64>,
-    /// Day on which the product can be picked up.
-    #[schema(value_type = Option<String>, format = Date)]
-    pub pickup_date: Option<Day>,
-    /// ID of the product in another system, unique in the account.
-    #[schema(max_length = 120)]
-    pub external_id: Option<String>,
-    /// Key-value pairs for your own use.
-    #[schema(required = false)]
-    pub metadata: Metadata,
-}
-
-/// Changes to a product. Omitted fields stay unchanged; `null` clears a field. Existing orders do not change.
-#[derive(Debug, ToSchema)]
-#[schema(as = UpdateProductRequest)]
-pub struct ProductChange {
-    /// Name of the product.
-    #[schema(value_type = Option<String>, min_length = 1, max_length = 120)]
-    pub name: Option<String>,
-    /// Description shown in the store.
-    #[schema(value_type = Option<String>, max_length = 10000)]
-    pub description: Change<String>,
-    /// Price in minor units of the currency.
-    #[schema(value_type = Option<i64>, minimum = 0, maximum = 1_000_000_000_000i64)]
-    pub price: Option<i64>,
-    /// Tax rate in basis points: 2300 is 23%; `null` sets it to 0.
-    #[schema(value_type = Option<i64>, minimum = 0, maximum = 10000)]
-    pub tax_rate_bps: Change<i64>,
-    /// Whether the price includes the tax; `null` sets it to `true`.
-    #[schema(value_type = Option<bool>)]
-    pub tax_included: Change<bool>,
-    /// Replaces all variants. Those with an `id` are kept; existing variants missing from the list are archived.
-    #[schema(value_type = Option<Vec<NewVariant>>, max_items = 100)]
-    pub variants: Change<Vec<NewVariant>>,
-    /// New number of units in stock, regardless of sales since you read it; `null` stops tracking the stock.
-    #[schema(value_type = Option<i64>, minimum = 0, maximum = 1_000_000_000)]
-    pub stock: Change<i64>,
-    /// Start of the sale.
-    #[schema(value_type = Option<Timestamp>)]
-    pub on_sale_from: Change<Timestamp>,
-    /// End of the sale, exclusive; must be after `on_sale_from`.
-    #[schema(value_type = Option<Timestamp>)]
-    pub on_sale_until: Change<Timestamp>,
-    /// Who may buy the product; `null` sets it to `everyone`.
-    #[schema(value_type = Option<AvailableTo>)]
-    pub available_to: Change<AvailableTo>,
-    /// Maximum quantity in one order, all variants together; `null` for no limit.
-    #[schema(value_type = Option<i64>, minimum = 1, maximum = 1000)]
-    pub max_per_order: Change<i64>,
-    /// Day on which the product can be picked up.
-    #[schema(value_type = Option<String>, format = Date)]
-    pub pickup_date: Change<Day>,
-    /// ID of the product in another system, unique in the account.
-    #[schema(value_type = Option<String>, max_length = 120)]
-    pub external_id: Change<String>,
-    /// Replaces all metadata; `null` clears it.
-    #[schema(value_type = Option<Metadata>)]
-    pub metadata: Change<Metadata>,
-}
-
 impl ProductRecord {
     /// Whether the product is on sale at a point in time.
     pub fn is_on_sale(&self, now: Timestamp) -> bool {
@@ -244,7 +183,7 @@ impl ProductRecord {
 }
 
 /// Creates a product.
-pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewProduct) -> Result<Product> {
+pub fn create(tx: &Tx<'_>, access: &TeamAccess, mut new: NewProduct) -> Result<Product> {
     let mut violations = Violations::default();
     match new.team_id {
         Some(team) => drop(team::find_referenced(tx, access, team, &mut violations)?),
@@ -254,31 +193,9 @@ pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewProduct) -> Result<Produ
         Some(currency) => currency,
         None => settings::load(tx)?.currency,
     };
-    let record = ProductRecord {
-        id: tx.new_id(),
-        account_id: tx.account(),
-        team_id: new.team_id,
-        name_folded: text::fold_case(&new.name),
-        name: new.name,
-        description: new.description,
-        currency,
-        price: new.price,
-        tax_rate_bps: new.tax_rate_bps,
-        tax_included: new.tax_included,
-        stock: new.stock,
-        on_sale_from: new.on_sale_from,
-        on_sale_until: new.on_sale_until,
-        available_to: new.available_to,
-        max_per_order: new.max_per_order,
-        pickup_date: new.pickup_date,
-        status: Status::Active,
-        external_id: new.external_id,
-        metadata: new.metadata,
-        created_at: tx.now(),
-        updated_at: tx.now(),
-        version: 1,
-    };
-    let variants = variant::resolve(tx, record.id, &[], new.variants, &mut violations);
+    let variants = std::mem::take(&mut new.variants);
+    let record = new.into_record(tx, currency);
+    let variants = variant::resolve(tx, record.id, &[], variants, &mut violations);
     let product = Product { record, variants };
     validate(&product, &mut violations)?;
     map_external_id_conflict(tx.execute(ProductRecord::INSERT, &product.record.bind()))?;
@@ -333,39 +250,21 @@ pub fn change(
     access: &TeamAccess,
     id: ProductId,
     expected: &IfMatch,
-    change: ProductChange,
+    mut change: ProductChange,
 ) -> Result<Product> {
     let before = find_managed(tx, access, id, expected)?;
     if before.record.status == Status::Archived {
         return Err(Error::invalid_state("An archived product cannot be changed."));
     }
-    let old = before.record.clone();
-    let name = change.name.unwrap_or_else(|| old.name.clone());
     let mut violations = Violations::default();
-    let variants = match change.variants {
+    let variants = match std::mem::take(&mut change.variants) {
         Change::Keep => before.variants.clone(),
         replacement => {
             let requested = replacement.apply(None).unwrap_or_default();
             variant::resolve(tx, id, &before.variants, requested, &mut violations)
         }
     };
-    let record = ProductRecord {
-        name_folded: text::fold_case(&name),
-        name,
-        description: change.description.apply(old.description.clone()),
-        price: change.price.unwrap_or(old.price),
-        tax_rate_bps: change.tax_rate_bps.apply_or(old.tax_rate_bps, 0),
-        tax_included: change.tax_included.apply_or(old.tax_included, true),
-        stock: change.stock.apply(old.stock),
-        on_sale_from: change.on_sale_from.apply(old.on_sale_from),
-        on_sale_until: change.on_sale_until.apply(old.on_sale_until),
-        available_to: change.available_to.apply_or(old.available_to, AvailableTo::Everyone),
-        max_per_order: change.max_per_order.apply(old.max_per_order),
-        pickup_date: change.pickup_date.apply(old.pickup_date),
-        external_id: change.external_id.apply(old.external_id.clone()),
-        metadata: change.metadata.apply_or(old.metadata.clone(), Metadata::default()),
-        ..old
-    };
+    let record = before.record.apply(change);
     let after = Product { record, variants };
     validate(&after, &mut violations)?;
     if after == before {
@@ -435,16 +334,7 @@ fn update(tx: &Tx<'_>, event: &'static str, before: &Product, after: Product) ->
     let version = before.record.version + 1;
     let record = ProductRecord { updated_at: tx.now(), version, ..after.record };
     let after = Product { record, ..after };
-    map_external_id_conflict(tx.execute(
-        "update product set name = :name, name_folded = :name_folded, description = :description,
-             price = :price, tax_rate_bps = :tax_rate_bps, tax_included = :tax_included,
-             stock = :stock, on_sale_from = :on_sale_from, on_sale_until = :on_sale_until,
-             available_to = :available_to, max_per_order = :max_per_order, pickup_date = :pickup_date,
-             status = :status, external_id = :external_id, metadata = :metadata,
-             updated_at = :updated_at, version = :version
-         where account_id = :account and id = :id",
-        &after.record.bind(),
-    ))?;
+    map_external_id_conflict(tx.execute(ProductRecord::UPDATE, &after.record.bind()))?;
     variant::replace(tx, &before.variants, &after.variants)?;
     tx.publish_change(event, before, &after)?;
     Ok(after)

@@ -1,6 +1,7 @@
 //! Lists of products, with filters.
 
 use kit::{Timestamp, text};
+use macros::query;
 use store::{Reader, bind, sql};
 
 use super::product::{Product, ProductRecord, Status};
@@ -11,19 +12,26 @@ use crate::paging::{Order, Page};
 use crate::rights::TeamAccess;
 
 /// Filter for a list of products.
-#[derive(Debug, Default)]
+#[query(items = "products")]
+#[derive(Default)]
 pub struct ProductFilter {
+    /// Only objects of these teams, separated by commas; at most 50.
+    #[param(several(team_ids))]
     pub team_id: Option<TeamId>,
-    /// Sold by one of these teams; empty if there are fewer than two.
+    /// The teams; empty if there are fewer than two.
+    #[param(skip)]
     pub team_ids: Vec<TeamId>,
-    /// Any status if `None`.
+    /// Filter by status: `active` (default), `archived` or `all`.
+    #[param(or_all(Status::Active))]
     pub status: Option<Status>,
-    /// Whether the product is on sale now.
+    /// Only products that are on sale now (`true`) or are not (`false`).
     pub on_sale: Option<bool>,
+    /// Only the product with this ID in another system.
+    #[param(line(120))]
     pub external_id: Option<String>,
-    /// Changed at or after this time.
     pub updated_since: Option<Timestamp>,
-    /// Part of the name, not case-sensitive.
+    /// Only products whose name contains this text (case-insensitive).
+    #[param(line(120))]
     pub q: Option<String>,
 }
 

@@ -1,10 +1,12 @@
 //! Refunds for an order: in full, by amount or by line. The refunds never exceed the payment.
 
 use kit::Money;
+use macros::input;
 use serde::Serialize;
 use store::Tx;
 use utoipa::ToSchema;
 
+use super::api::orders;
 use super::fulfillment::{self, LineQuantity};
 use super::order::{self, Line, Order, OrderRecord, Status};
 use super::{price, stock};
@@ -16,15 +18,15 @@ use crate::money::payment::{self, Method, Refund, RefundLine, RefundLines, Refun
 use crate::rights::TeamAccess;
 
 /// A refund for an order. Without `amount` and `lines`, everything that is left is refunded.
-#[derive(Debug, ToSchema)]
-#[schema(as = RefundOrderRequest)]
+#[input(as = RefundOrderRequest, faults, check = orders::check_refund)]
 pub struct NewRefund {
     /// Amount to refund in minor units, without returning items. Once the whole payment is refunded, units that were
     /// not picked up count as returned. Cannot be combined with `lines`.
-    #[schema(minimum = 1, maximum = 1_000_000_000_000i64)]
+    #[input(number(1, 1_000_000_000_000))]
     pub amount: Option<i64>,
     /// Units to return; their price is refunded. Cannot be combined with `amount`.
-    #[schema(min_items = 1, max_items = 100)]
+    #[schema(min_items = 1)]
+    #[input(objects(100))]
     pub lines: Option<Vec<LineQuantity>>,
     /// Whether returned units go back to the stock. Default: `true`.
     pub restock: Option<bool>,
@@ -32,8 +34,15 @@ pub struct NewRefund {
     /// choose another method. `credit` is not allowed.
     pub method: Option<Method>,
     /// Why the money is refunded.
-    #[schema(max_length = 500)]
+    #[input(line(500))]
     pub reason: Option<String>,
+}
+
+impl NewRefund {
+    /// The faults that the fields alone show.
+    fn faults(&self) -> Vec<Fault> {
+        fulfillment::empty_lines(self.lines.as_deref()).into_iter().collect()
+    }
 }
 
 /// Refunds an order.

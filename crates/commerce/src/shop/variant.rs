@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use kit::{Change, string_enum, text};
+use macros::input;
 use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
@@ -52,19 +53,19 @@ record! {
 }
 
 /// A variant to create, or to change if `id` is set. When changing, omitted fields stay unchanged.
-#[derive(Debug, ToSchema)]
-#[schema(as = ProductVariantInput)]
+#[input(as = ProductVariantInput)]
 pub struct NewVariant {
     /// ID of an existing variant to keep or change.
     pub id: Option<VariantId>,
     /// Name of the variant, unique within the product; required without `id`.
-    #[schema(examples("M"), min_length = 1, max_length = 60)]
+    #[schema(examples("M"), value_type = Option<String>)]
+    #[input(line(60), non_null)]
     pub name: Option<String>,
     /// Price in minor units; `null` for the product's price.
-    #[schema(value_type = Option<i64>, minimum = 0, maximum = 1_000_000_000_000i64)]
+    #[input(number(0, 1_000_000_000_000))]
     pub price: Change<i64>,
     /// Units in stock; `null` if the stock is not tracked.
-    #[schema(value_type = Option<i64>, minimum = 0, maximum = 1_000_000_000)]
+    #[input(number(0, 1_000_000_000))]
     pub stock: Change<i64>,
 }
 

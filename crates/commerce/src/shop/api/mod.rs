@@ -2,7 +2,7 @@
 
 pub(in crate::shop) mod discounts;
 pub(in crate::shop) mod orders;
-mod products;
+pub(in crate::shop) mod products;
 
 use crate::web::routes::Routes;
 

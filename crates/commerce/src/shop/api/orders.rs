@@ -1,38 +1,32 @@
 //! JSON endpoints for orders.
 
 use axum::response::Response;
-use kit::Timestamp;
+use macros::input;
 use store::Tx;
-use utoipa::ToSchema;
 use utoipa_axum::routes;
 
-use super::discounts::MAX_CODE_LENGTH;
 use crate::error::Result;
-use crate::ids::{MemberId, OrderId, ProductId, TeamId};
+use crate::ids::OrderId;
 use crate::if_match::IfMatch;
-use crate::money::MAX_AMOUNT;
 use crate::money::payment::{self, Method, Payment, PaymentDetails, Refund};
 use crate::paging;
-use crate::shop::buyer::NewBuyer;
 use crate::shop::cancellation::{self, OrderCancellation};
-use crate::shop::fulfillment::{self, FulfillRequest, LineQuantity};
+use crate::shop::fulfillment::{self, FulfillRequest};
 use crate::shop::listing::{self, OrderFilter};
-use crate::shop::order::{self, Order, OrderChange, Status};
-use crate::shop::placing::{self, MAX_LINES, MAX_QUANTITY, NewLine, NewOrder};
+use crate::shop::order::{self, Order, OrderChange};
+use crate::shop::placing::{self, NewOrder};
 use crate::shop::refunding::{self, NewRefund, RefundedOrder};
 use crate::shop::settle;
 use crate::web::body::{Body, OptionalBody};
 use crate::web::caller::{Caller, OrdersManage, OrdersPlace, OrdersRead};
 use crate::web::cursor::Paging;
-use crate::web::fields::{Fields, FromBody};
+use crate::web::fields::Fields;
 use crate::web::path::PathParams;
-use crate::web::query::{FromQuery, MAX_IDS, NoQuery, Params, Query, one_or_several};
+use crate::web::query::{NoQuery, Query};
 use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
-const MAX_NAME_LENGTH: usize = 120;
 pub(in crate::shop) const MAX_NOTE_LENGTH: usize = 1000;
-const MAX_REASON_LENGTH: usize = 500;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
@@ -51,18 +45,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
 /// Newest first by default. Users see orders for themselves and their dependents. Coaches and managers also
 /// see all orders of their teams.
 #[utoipa::path(get, path = "/orders", operation_id = "orders_list", tag = "Store",
-    params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of orders per page. Default: 50."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
-        ("order" = Option<paging::Order>, Query, description = "Sort order. Default: `desc`."),
-        ("team_id" = Option<Vec<TeamId>>, Query, style = Form, explode = false, description = "Only objects of these teams, separated by commas; at most 50."),
-        ("status" = Option<Status>, Query, description = "Filter by order status."),
-        ("member_id" = Option<MemberId>, Query, description = "Only orders of this member."),
-        ("product_id" = Option<ProductId>, Query, description = "Only orders that contain this product."),
-        ("from" = Option<Timestamp>, Query, description = "Only orders placed at or after this time. A date means the start of that day in UTC."),
-        ("to" = Option<Timestamp>, Query, description = "Only orders placed before this time. A date means the start of that day in UTC."),
-        ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time."),
-        ("external_id" = Option<String>, Query, description = "Only the order with this ID in another system.")),
+    params(Paging<OrderFilter>),
     responses((status = 200, description = "A page of orders.", body = ListResponse<Order>)),
     security(("key" = ["orders:read"])))]
 async fn list(
@@ -270,138 +253,26 @@ async fn refunds(
 }
 
 /// The payment of an order.
-#[derive(Debug, ToSchema)]
-#[schema(as = PayOrderRequest)]
+#[input(as = PayOrderRequest)]
 struct OrderPayment {
     /// How the order was paid; `credit` is not allowed.
     method: Method,
     /// Reference of the payment in another system, such as on a bank statement.
-    #[schema(max_length = 120)]
+    #[input(line(120))]
     reference: Option<String>,
     /// Amount paid in minor units; must equal the order's total.
-    #[schema(minimum = 1, maximum = 1_000_000_000_000i64)]
+    #[input(number(1, 1_000_000_000_000))]
     amount: Option<i64>,
 }
 
-impl FromBody for OrderPayment {
-    fn read(fields: &mut Fields) -> Self {
-        let method = fields.enum_value("method");
-        Self {
-            method: fields.required("method", method).unwrap_or(Method::Other),
-            reference: fields.line("reference", MAX_NAME_LENGTH).apply(None),
-            amount: fields.number("amount", 1, MAX_AMOUNT).apply(None),
-        }
-    }
-}
-
-/// Reads `lines`. An empty list is an error.
-fn read_parts(fields: &mut Fields) -> Option<Vec<LineQuantity>> {
-    let parts = fields.objects("lines", MAX_LINES, |fields| {
-        let (line, quantity) = (fields.id("line_id"), fields.number("quantity", 1, MAX_QUANTITY));
-        let (line_id, quantity) =
-            (fields.required("line_id", line), fields.required("quantity", quantity));
-        Some(LineQuantity { line_id: line_id?, quantity: quantity? })
-    });
-    let parts = parts.apply(None)?;
-    if parts.is_empty() {
-        fields.fault("lines", "empty", "Name at least one line, or omit `lines`.");
-    }
-    Some(parts.into_iter().flatten().collect())
-}
-
-impl FromBody for FulfillRequest {
-    fn read(fields: &mut Fields) -> Self {
-        Self { lines: read_parts(fields) }
-    }
-}
-
-impl FromBody for OrderCancellation {
-    fn read(fields: &mut Fields) -> Self {
-        Self { reason: fields.line("reason", MAX_REASON_LENGTH).apply(None) }
-    }
-}
-
-impl FromBody for NewRefund {
-    fn read(fields: &mut Fields) -> Self {
-        let read = Self {
-            amount: fields.number("amount", 1, MAX_AMOUNT).apply(None),
-            lines: read_parts(fields),
-            restock: fields.flag("restock").apply(None),
-            method: fields.enum_value("method").apply(None),
-            reason: fields.line("reason", MAX_REASON_LENGTH).apply(None),
-        };
-        if read.amount.is_some() && read.lines.is_some() && fields.has_faults() {
-            fields.fault("lines", "mutually_exclusive", refunding::AMOUNT_OR_LINES);
-        }
-        read
-    }
-}
-
-impl FromBody for OrderChange {
-    fn read(fields: &mut Fields) -> Self {
-        Self { note: fields.block("note", MAX_NOTE_LENGTH), metadata: fields.metadata("metadata") }
-    }
-}
-
-impl FromBody for NewOrder {
-    fn read(fields: &mut Fields) -> Self {
-        Self {
-            team_id: fields.id("team_id").apply(None),
-            buyer: read_buyer(fields),
-            lines: read_lines(fields),
-            currency: fields.currency("currency").apply(None),
-            discount_code: fields.line("discount_code", MAX_CODE_LENGTH).apply(None),
-            note: fields.block("note", MAX_NOTE_LENGTH).apply(None),
-            external_id: fields.line("external_id", MAX_NAME_LENGTH).apply(None),
-            metadata: fields.metadata("metadata").apply(None).unwrap_or_default(),
-        }
-    }
-}
-
-pub(in crate::shop) fn read_buyer(fields: &mut Fields) -> Option<NewBuyer> {
-    let buyer = fields.object("buyer", |fields| NewBuyer {
-        member_id: fields.id("member_id").apply(None),
-        person_id: fields.id("person_id").apply(None),
-        name: fields.line("name", MAX_NAME_LENGTH).apply(None),
-        email: fields.email("email").apply(None),
-    });
-    buyer.apply(None)
-}
-
-/// Reads a line of an order, without the buyer.
-pub(in crate::shop) fn read_line(fields: &mut Fields) -> Option<NewLine> {
-    let (product, quantity) = (fields.id("product_id"), fields.number("quantity", 1, MAX_QUANTITY));
-    let variant_id = fields.id("variant_id").apply(None);
-    let product_id = fields.required("product_id", product);
-    let quantity = fields.required("quantity", quantity);
-    Some(NewLine { product_id: product_id?, variant_id, quantity: quantity? })
-}
-
-fn read_lines(fields: &mut Fields) -> Vec<NewLine> {
-    let lines = fields.objects("lines", MAX_LINES, read_line);
-    let lines = fields.required("lines", lines).unwrap_or_default();
-    if lines.is_empty() && !fields.is_faulty("lines") {
+pub(in crate::shop) fn check_lines(new: &NewOrder, fields: &mut Fields) {
+    if new.lines.is_empty() && !fields.is_faulty("lines") {
         fields.fault("lines", "empty", "An order must have at least one line.");
     }
-    lines.into_iter().flatten().collect()
 }
 
-impl FromQuery for OrderFilter {
-    const ORDER: paging::Order = paging::Order::Desc;
-
-    fn read(params: &mut Params) -> Self {
-        let (team_id, team_ids) = one_or_several(params.ids("team_id", MAX_IDS));
-        Self {
-            team_id,
-            team_ids,
-            status: params.enum_value("status"),
-            member_id: params.id("member_id"),
-            product_id: params.id("product_id"),
-            from: params.timestamp("from"),
-            to: params.timestamp("to"),
-            updated_since: params.timestamp("updated_since"),
-            external_id: params.line("external_id", MAX_NAME_LENGTH),
-            q: None,
-        }
+pub(in crate::shop) fn check_refund(new: &NewRefund, fields: &mut Fields) {
+    if new.amount.is_some() && new.lines.is_some() && fields.has_faults() {
+        fields.fault("lines", "mutually_exclusive", refunding::AMOUNT_OR_LINES);
     }
 }

@@ -5,30 +5,19 @@ use kit::{Change, Timestamp};
 use utoipa_axum::routes;
 
 use crate::error::Result;
-use crate::ids::{ProductId, TeamId};
-use crate::money::MAX_AMOUNT;
-use crate::paging::Order;
-use crate::shop::placing::MAX_QUANTITY;
+use crate::ids::ProductId;
 use crate::shop::product::WITH_VARIANTS;
-use crate::shop::product::{self, AvailableTo, NewProduct, Product, ProductChange, Status};
+use crate::shop::product::{self, NewProduct, Product, ProductChange};
 use crate::shop::product_listing::{self, ProductFilter};
-use crate::shop::variant::{self, NewVariant};
+use crate::shop::variant::NewVariant;
 use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, OrdersManage, OrdersRead};
 use crate::web::cursor::Paging;
-use crate::web::fields::{Fields, FromBody};
+use crate::web::fields::Fields;
 use crate::web::path::PathParams;
-use crate::web::query::{FromQuery, MAX_IDS, NoQuery, Params, Query, one_or_several};
+use crate::web::query::{NoQuery, Query};
 use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
-
-const MAX_NAME_LENGTH: usize = 120;
-const MAX_VARIANT_NAME_LENGTH: usize = 60;
-const MAX_DESCRIPTION_LENGTH: usize = 10_000;
-/// Largest stock that can be set.
-const MAX_STOCK: i64 = 1_000_000_000;
-/// 100 % in basis points.
-const MAX_TAX_RATE_BPS: i64 = 10_000;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list, create)).with(routes!(find, change, archive))
@@ -38,16 +27,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
 ///
 /// Lists active products by default, oldest first. Users see the products of their teams and of the club.
 #[utoipa::path(get, path = "/products", operation_id = "products_list", tag = "Store",
-    params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of products per page. Default: 50."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
-        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
-        ("team_id" = Option<Vec<TeamId>>, Query, style = Form, explode = false, description = "Only objects of these teams, separated by commas; at most 50."),
-        ("status" = Option<String>, Query, description = "Filter by status: `active` (default), `archived` or `all`."),
-        ("on_sale" = Option<bool>, Query, description = "Only products that are on sale now (`true`) or are not (`false`)."),
-        ("external_id" = Option<String>, Query, description = "Only the product with this ID in another system."),
-        ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time."),
-        ("q" = Option<String>, Query, description = "Only products whose name contains this text (case-insensitive).")),
+    params(Paging<ProductFilter>),
     responses((status = 200, description = "A page of products.", body = ListResponse<Product>)),
     security(("key" = ["orders:read"])))]
 async fn list(
@@ -161,92 +141,19 @@ fn check_stock(fields: &mut Fields, has_stock: bool, has_variants: bool) {
     }
 }
 
-fn read_variants(fields: &mut Fields) -> Change<Vec<NewVariant>> {
-    fields.objects("variants", variant::MAX_VARIANTS, |fields| NewVariant {
-        id: fields.id("id").apply(None),
-        name: fields.non_null_line("name", MAX_VARIANT_NAME_LENGTH),
-        price: fields.number("price", 0, MAX_AMOUNT),
-        stock: fields.number("stock", 0, MAX_STOCK),
-    })
+pub(in crate::shop) fn check_new(new: &NewProduct, fields: &mut Fields) {
+    check_sale(fields, new.on_sale_from, new.on_sale_until);
+    check_stock(fields, new.stock.is_some(), !new.variants.is_empty());
+    check_variants(fields, &new.variants);
 }
 
-impl FromBody for NewProduct {
-    fn read(fields: &mut Fields) -> Self {
-        let price = fields.number("price", 0, MAX_AMOUNT);
-        let read = Self {
-            team_id: fields.id("team_id").apply(None),
-            name: fields.required_line("name", MAX_NAME_LENGTH),
-            description: fields.block("description", MAX_DESCRIPTION_LENGTH).apply(None),
-            currency: fields.currency("currency").apply(None),
-            price: fields.required("price", price).unwrap_or_default(),
-            tax_rate_bps: fields.number("tax_rate_bps", 0, MAX_TAX_RATE_BPS).apply_or(0, 0),
-            tax_included: fields.flag("tax_included").apply_or(true, true),
-            variants: read_variants(fields).apply(None).unwrap_or_default(),
-            stock: fields.number("stock", 0, MAX_STOCK).apply(None),
-            on_sale_from: fields.timestamp("on_sale_from").apply(None),
-            on_sale_until: fields.timestamp("on_sale_until").apply(None),
-            available_to: fields
-                .enum_value("available_to")
-                .apply_or(AvailableTo::Everyone, AvailableTo::Everyone),
-            max_per_order: fields.number("max_per_order", 1, MAX_QUANTITY).apply(None),
-            pickup_date: fields.day("pickup_date").apply(None),
-            external_id: fields.line("external_id", MAX_NAME_LENGTH).apply(None),
-            metadata: fields.metadata("metadata").apply(None).unwrap_or_default(),
-        };
-        check_sale(fields, read.on_sale_from, read.on_sale_until);
-        check_stock(fields, read.stock.is_some(), !read.variants.is_empty());
-        check_variants(fields, &read.variants);
-        read
-    }
-}
-
-impl FromBody for ProductChange {
-    fn read(fields: &mut Fields) -> Self {
-        let price = fields.number("price", 0, MAX_AMOUNT);
-        let read = Self {
-            name: fields.non_null_line("name", MAX_NAME_LENGTH),
-            description: fields.block("description", MAX_DESCRIPTION_LENGTH),
-            price: fields.non_null("price", price),
-            tax_rate_bps: fields.number("tax_rate_bps", 0, MAX_TAX_RATE_BPS),
-            tax_included: fields.flag("tax_included"),
-            variants: read_variants(fields),
-            stock: fields.number("stock", 0, MAX_STOCK),
-            on_sale_from: fields.timestamp("on_sale_from"),
-            on_sale_until: fields.timestamp("on_sale_until"),
-            available_to: fields.enum_value("available_to"),
-            max_per_order: fields.number("max_per_order", 1, MAX_QUANTITY),
-            pickup_date: fields.day("pickup_date"),
-            external_id: fields.line("external_id", MAX_NAME_LENGTH),
-            metadata: fields.metadata("metadata"),
-        };
-        check_sale(
-            fields,
-            read.on_sale_from.clone().apply(None),
-            read.on_sale_until.clone().apply(None),
-        );
-        check_stock(
-            fields,
-            matches!(read.stock, Change::Set(_)),
-            matches!(&read.variants, Change::Set(all) if !all.is_empty()),
-        );
-        if let Change::Set(variants) = &read.variants {
-            check_variants(fields, variants);
-        }
-        read
-    }
-}
-
-impl FromQuery for ProductFilter {
-    fn read(params: &mut Params) -> Self {
-        let (team_id, team_ids) = one_or_several(params.ids("team_id", MAX_IDS));
-        Self {
-            team_id,
-            team_ids,
-            status: params.enum_or_all("status", Status::Active),
-            on_sale: params.flag("on_sale"),
-            external_id: params.line("external_id", MAX_NAME_LENGTH),
-            updated_since: params.timestamp("updated_since"),
-            q: params.line("q", MAX_NAME_LENGTH),
-        }
-    }
+pub(in crate::shop) fn check_change(change: &ProductChange, fields: &mut Fields) {
+    let (from, until) = (change.on_sale_from.clone(), change.on_sale_until.clone());
+    check_sale(fields, from.apply(None), until.apply(None));
+    let variants = match &change.variants {
+        Change::Set(variants) => &variants[..],
+        _ => &[],
+    };
+    check_stock(fields, matches!(change.stock, Change::Set(_)), !variants.is_empty());
+    check_variants(fields, variants);
 }

@@ -13,7 +13,8 @@ use crate::accounts::permissions::Permission;
 use crate::ids::{PersonId, ProductId, VariantId};
 use crate::rights::TeamAccess;
 use crate::shop::api::discounts::MAX_CODE_LENGTH;
-use crate::shop::api::orders::{MAX_NOTE_LENGTH, read_buyer, read_line};
+use crate::shop::api::orders::MAX_NOTE_LENGTH;
+use crate::shop::buyer::NewBuyer;
 use crate::shop::checkout::{self, Checkout, CheckoutLine};
 use crate::shop::placing::{MAX_LINES, NewLine, Quote};
 use crate::web::fields::{Fields, FromBody};
@@ -241,13 +242,12 @@ impl CheckoutForm {
 impl FromBody for Checkout {
     fn read(fields: &mut Fields) -> Self {
         let lines = fields.objects("lines", MAX_LINES, |fields| {
-            let buyer = read_buyer(fields).unwrap_or_default();
-            let NewLine { product_id, variant_id, quantity } = read_line(fields)?;
-            Some(CheckoutLine { buyer, product_id, variant_id, quantity })
+            let buyer = fields.object("buyer", NewBuyer::read).apply(None).unwrap_or_default();
+            let NewLine { product_id, variant_id, quantity } = NewLine::read(fields);
+            CheckoutLine { buyer, product_id, variant_id, quantity }
         });
-        let lines = fields.required("lines", lines).unwrap_or_default();
         Self {
-            lines: lines.into_iter().flatten().collect(),
+            lines: fields.required("lines", lines).unwrap_or_default(),
             discount_code: fields.line("discount_code", MAX_CODE_LENGTH).apply(None),
             note: fields.block("note", MAX_NOTE_LENGTH).apply(None),
         }

@@ -9,10 +9,8 @@ use super::checkout_session;
 use super::subject::Subject;
 use crate::error::Result;
 use crate::ids::{CheckoutId, DueId, OrderId};
-use crate::money;
 use crate::web::body::{Body, OptionalBody};
 use crate::web::caller::{Caller, OrdersPlace, OrdersRead};
-use crate::web::fields::{Fields, FromBody};
 use crate::web::path::PathParams;
 use crate::web::query::{NoQuery, Query};
 use crate::web::reply::ObjectResponse;
@@ -94,11 +92,4 @@ async fn pay(
         (checkout, None) => Ok(checkout),
     };
     caller.with_location_prefix("/checkouts").create(body, answer).await
-}
-
-impl FromBody for NewCheckout {
-    fn read(fields: &mut Fields) -> Self {
-        let amount = fields.number("amount", 1, money::MAX_AMOUNT);
-        Self { amount: fields.non_null("amount", amount) }
-    }
 }

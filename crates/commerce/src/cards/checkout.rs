@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use kit::{Currency, Timestamp, string_enum};
+use macros::input;
 use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
@@ -15,6 +16,7 @@ use crate::card_provider::provider::CheckoutSession;
 use crate::error::{Error, Fault, Result};
 use crate::ids::{AccountId, CheckoutId, PaymentId, TeamId};
 use crate::if_match::IfMatch;
+use crate::money::MAX_AMOUNT;
 use crate::resource::impl_resource;
 use crate::rights::TeamAccess;
 use crate::signals::Publish;
@@ -89,11 +91,12 @@ record! {
 impl_resource!(Checkout by CheckoutId: Subject Versioned);
 
 /// A new checkout session.
-#[derive(Debug, Clone, Default, ToSchema)]
-#[schema(as = CreateCheckoutRequest)]
+#[input(as = CreateCheckoutRequest)]
+#[derive(Clone, Default)]
 pub struct NewCheckout {
     /// Amount to pay in minor units. Default and maximum: the outstanding amount. An order can only be paid in full.
-    #[schema(minimum = 1)]
+    #[schema(value_type = Option<i64>)]
+    #[input(number(1, MAX_AMOUNT), non_null)]
     pub amount: Option<i64>,
 }
 

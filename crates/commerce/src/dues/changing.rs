@@ -1,9 +1,10 @@
 //! Updating a due before anything is paid, and waiving its open balance.
 
 use kit::{Change, Day};
+use macros::input;
 use store::Tx;
-use utoipa::ToSchema;
 
+use super::api::charges;
 use super::charging;
 use super::due::{self, Category, Due, DueView, DueWithPlan, LateFee, Status};
 use super::plan::{self, NewInstallment};
@@ -19,44 +20,45 @@ use crate::signals::Publish;
 use crate::teams::team;
 
 /// Changes to a due. Omitted fields stay unchanged; `null` clears a field.
-#[derive(Debug, Default, ToSchema)]
-#[schema(as = UpdateDueRequest)]
+#[input(as = UpdateDueRequest)]
+#[derive(Default)]
 pub struct DueChange {
     /// What the due is for, shown to payers.
-    #[schema(value_type = Option<String>, min_length = 1, max_length = 120)]
+    #[input(line(120), non_null)]
     pub title: Option<String>,
     /// What kind of charge it is.
-    #[schema(value_type = Option<Category>)]
+    #[input(non_null)]
     pub category: Option<Category>,
     /// Note shown to payers; `null` removes it.
-    #[schema(value_type = Option<String>, max_length = 1000)]
+    #[input(block(1000))]
     pub note: Change<String>,
     /// Amount in minor units, before the discount. The discount stays unchanged.
-    #[schema(value_type = Option<i64>, minimum = 1, maximum = 1_000_000_000_000_i64)]
+    #[input(number(1, 1_000_000_000_000), non_null)]
     pub amount: Option<i64>,
     /// New due date of a due with a single installment. If there are several, send `installments` instead.
     #[schema(value_type = Option<String>, format = Date)]
+    #[input(with(charges::day), non_null)]
     pub due_on: Option<Day>,
     /// Replaces all installments. If only `amount` changes, the existing installments are scaled in proportion.
     #[schema(value_type = Option<Vec<NewInstallment>>, max_items = 60)]
+    #[input(with(charges::parts), non_null)]
     pub installments: Option<Vec<NewInstallment>>,
     /// ID of the person who pays: the member or one of their guardians.
-    #[schema(value_type = Option<PersonId>)]
+    #[input(non_null)]
     pub payer: Option<PersonId>,
     /// Late fee that is added once when the due becomes overdue; `null` removes it.
-    #[schema(value_type = Option<LateFee>)]
+    #[input(object)]
     pub late_fee: Change<LateFee>,
     /// Replaces all metadata; `null` clears it.
-    #[schema(value_type = Option<Metadata>)]
     pub metadata: Change<Metadata>,
 }
 
 /// A waiver of a due's open balance.
-#[derive(Debug, ToSchema)]
-#[schema(as = WaiveDueRequest)]
+#[input(as = WaiveDueRequest)]
 pub struct WaiveRequest {
     /// Why the balance is waived. The family can read it.
-    #[schema(examples("Moved away"), min_length = 1, max_length = 500)]
+    #[schema(examples("Moved away"))]
+    #[input(line(500))]
     pub reason: String,
 }
 

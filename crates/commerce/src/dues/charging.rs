@@ -3,15 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kit::{Currency, Day, Money};
+use macros::input;
 use store::{Tx, bind};
 use utoipa::ToSchema;
 
+use super::api::charges;
 use super::due::{self, Category, Due, DueView, DueWithPlan, LateFee, Status};
 use super::paying;
 use super::plan::{self, NewInstallment};
 use crate::error::{Error, Fault, Result};
 use crate::ids::{ChargeId, MemberId, PersonId, TeamId};
 use crate::metadata::Metadata;
+use crate::money::MAX_AMOUNT;
 use crate::money::ledger::{self, Book, Movement};
 use crate::money::settings;
 use crate::rights::TeamAccess;
@@ -24,16 +27,17 @@ pub const MAX_MEMBERS: usize = 5_000;
 const SIBLING_DISCOUNT_REASON: &str = "Sibling discount";
 
 /// A discount on the charged amount.
-#[derive(Debug, Clone, PartialEq, Eq, ToSchema)]
+#[input(check = charges::check_discount)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ChargeDiscount {
     /// Discount in minor units. Set either this or `percent_bps`.
-    #[schema(minimum = 1)]
+    #[input(number(1, MAX_AMOUNT))]
     pub amount: Option<i64>,
     /// Discount in basis points (hundredths of a percent) of the amount.
-    #[schema(minimum = 1, maximum = 9_999)]
+    #[input(number(1, 9_999))]
     pub percent_bps: Option<i64>,
     /// Why the discount is granted.
-    #[schema(max_length = 500)]
+    #[input(line(500))]
     pub reason: Option<String>,
 }
 

@@ -1,14 +1,17 @@
 //! The due record: what a member owes, its status, and who may see it.
 
 use kit::{Currency, Day, Timestamp, string_enum, text};
+use macros::{input, query};
 use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, sql};
 use utoipa::ToSchema;
 
+use super::api::charges;
 use super::plan::{self, Installment, InstallmentView};
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, ChargeId, DueId, MemberId, PersonId, TeamId};
 use crate::metadata::Metadata;
+use crate::money::MAX_AMOUNT;
 use crate::money::ledger::EntryContext;
 use crate::paging::{Order, Page};
 use crate::resource::impl_resource;
@@ -107,13 +110,15 @@ impl Due {
 }
 
 /// A late fee, added once when the due becomes overdue: either a fixed amount or a percentage of the overdue amount.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[input(check = charges::check_late_fee)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct LateFee {
     /// Fixed fee in minor units. Set either this or `percent_bps`.
-    #[schema(examples(500), minimum = 1)]
+    #[schema(examples(500))]
+    #[input(number(1, MAX_AMOUNT))]
     pub amount: Option<i64>,
     /// Fee in basis points (hundredths of a percent) of the overdue amount.
-    #[schema(minimum = 1, maximum = 10_000)]
+    #[input(number(1, 10_000))]
     pub percent_bps: Option<i64>,
 }
 
@@ -274,25 +279,38 @@ impl DueWithPlan {
 }
 
 /// Filters for listing dues.
-#[derive(Debug, Default)]
+#[query(items = "dues", order = Desc)]
+#[derive(Default)]
 pub struct DueFilter {
+    /// Only objects of these teams, separated by commas; at most 50.
+    #[param(several(team_ids))]
     pub team_id: Option<TeamId>,
-    /// Dues of these teams; empty if there are fewer than two.
+    /// The teams; empty if there are fewer than two.
+    #[param(skip)]
     pub team_ids: Vec<TeamId>,
+    /// Only dues of this member.
     pub member_id: Option<MemberId>,
+    /// Only dues with this payer.
     pub payer_id: Option<PersonId>,
+    /// Only dues created by this charge.
     pub charge_id: Option<ChargeId>,
+    /// Filter by status.
     pub status: Option<Status>,
+    /// `true` for overdue dues only, `false` for dues that are not overdue.
     pub overdue: Option<bool>,
-    /// Changed at or after this time.
     pub updated_since: Option<Timestamp>,
     /// Whether the due has an open balance.
+    #[param(skip)]
     pub unpaid: Option<bool>,
     /// Whether the due has payments that were not refunded.
+    #[param(skip)]
     pub received: Option<bool>,
+    #[param(skip)]
     pub currency: Option<Currency>,
+    #[param(skip)]
     pub category: Option<Category>,
     /// Case-insensitive part of the title, or of the name of the member or payer.
+    #[param(skip)]
     pub q: Option<String>,
 }
 
@@ -412,16 +430,7 @@ pub fn insert(tx: &Tx<'_>, dues: &[DueWithPlan]) -> Result<()> {
 pub fn save(tx: &Tx<'_>, changed: DueWithPlan) -> Result<DueWithPlan> {
     let DueWithPlan { due, plan } = changed.recalculate();
     let due = Due { updated_at: tx.now(), version: due.version + 1, ..due };
-    tx.execute(
-        "update due set payer_id = :payer_id, title = :title, category = :category, note = :note,
-             amount = :amount, late_fee = :late_fee, late_fee_amount = :late_fee_amount,
-             late_fee_bps = :late_fee_bps, late_fee_at = :late_fee_at, late_at = :late_at,
-             paid = :paid, waived = :waived, waive_reason = :waive_reason, due_on = :due_on,
-             next_due_on = :next_due_on, overdue_at = :overdue_at, ends_at = :ends_at, status = :status,
-             metadata = :metadata, updated_at = :updated_at, version = :version
-         where account_id = :account and id = :id",
-        &due.bind(),
-    )?;
+    tx.execute(Due::UPDATE, &due.bind())?;
     Ok(DueWithPlan { due, plan })
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kit::{Currency, Timestamp};
+use macros::input;
 use serde::Serialize;
 use store::{Reader, Tx, bind};
 use utoipa::ToSchema;
@@ -26,35 +27,34 @@ const MAX_CLOCK_SKEW: Duration = Duration::from_secs(86_400);
 const EARLIEST_PAID_AT: Timestamp = Timestamp::from_micros(946_684_800_000_000);
 
 /// A payment to record.
-#[derive(Debug, ToSchema)]
-#[schema(as = RecordDuePaymentRequest)]
+#[input(as = RecordDuePaymentRequest)]
 pub struct NewDuePayment {
     /// Amount in minor units. Default: the open balance. An overpayment becomes the payer's credit.
-    #[schema(examples(5000), minimum = 1, maximum = 1_000_000_000_000_i64)]
+    #[schema(examples(5000))]
+    #[input(number(1, 1_000_000_000_000))]
     pub amount: Option<i64>,
     /// How the money was paid. `credit` takes it from the payer's credit.
     pub method: Method,
     /// Currency of the amount. Must be the currency of the due, which is the default.
     pub currency: Option<Currency>,
     /// Reference of the payment in another system, such as on a bank statement.
-    #[schema(max_length = 120)]
+    #[input(line(120))]
     pub reference: Option<String>,
     /// When the payment was made, from the year 2000 to now. Default: now.
     pub paid_at: Option<Timestamp>,
 }
 
 /// A refund of a payment.
-#[derive(Debug, ToSchema)]
-#[schema(as = RefundDuePaymentRequest)]
+#[input(as = RefundDuePaymentRequest)]
 pub struct NewDueRefund {
     /// Amount in minor units. Default: everything that can be refunded.
-    #[schema(minimum = 1, maximum = 1_000_000_000_000_i64)]
+    #[input(number(1, 1_000_000_000_000))]
     pub amount: Option<i64>,
     /// How the refund is made. Default: the method of the payment. A card payment is refunded to the card, unless you
     /// set another method to record that you refunded it yourself.
     pub method: Option<Method>,
     /// Why the payment is refunded.
-    #[schema(max_length = 500)]
+    #[input(line(500))]
     pub reason: Option<String>,
 }
 

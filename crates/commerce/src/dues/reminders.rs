@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kit::{Day, LocalTime, Money, Timestamp, Zone};
+use macros::input;
 use serde::Serialize;
 use serde_json::json;
 use store::{Reader, Tx, bind, row, sql};
@@ -41,8 +42,7 @@ const UPCOMING_WINDOW: Duration = Duration::from_secs(7 * 86_400);
 const BATCH_SIZE: i64 = 100;
 
 /// Which team to remind.
-#[derive(Debug, ToSchema)]
-#[schema(as = RemindTeamRequest)]
+#[input(as = RemindTeamRequest)]
 pub struct RemindRequest {
     pub team_id: TeamId,
 }

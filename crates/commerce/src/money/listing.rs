@@ -1,6 +1,7 @@
 //! Lists of payments and refunds of the whole account, with filters.
 
 use kit::Timestamp;
+use macros::query;
 use store::{Reader, bind, sql};
 
 use super::payment::{Method, Payment, Refund, RefundStatus};
@@ -10,35 +11,49 @@ use crate::paging::{Order, Page};
 use crate::rights::TeamAccess;
 
 /// Filter for a list of payments.
-#[derive(Debug, Default)]
+#[query(items = "payments", order = Desc)]
+#[derive(Default)]
 pub struct PaymentFilter {
+    /// Only those for orders and dues of this team.
+    #[param(several(team_ids), schema(value_type = Option<TeamId>))]
     pub team_id: Option<TeamId>,
-    /// For one of these teams; empty if there are fewer than two.
+    /// The teams; empty if there are fewer than two.
+    #[param(skip)]
     pub team_ids: Vec<TeamId>,
+    /// Only payments of this person.
     pub payer_id: Option<PersonId>,
-    /// The id of an order or a due.
+    /// Only those for the order or due with this ID.
+    #[param(name = "subject_id", with(super::api::subject))]
     pub subject: Option<String>,
+    /// Filter by payment method.
     pub method: Option<Method>,
-    /// Paid at or after this time.
+    /// Only payments made at or after this time. A date means the start of that day in UTC.
     pub from: Option<Timestamp>,
-    /// Paid before this time.
+    /// Only payments made before this time. A date means the start of that day in UTC.
     pub to: Option<Timestamp>,
     pub updated_since: Option<Timestamp>,
 }
 
 /// Filter for a list of refunds.
-#[derive(Debug, Default)]
+#[query(items = "refunds", order = Desc)]
+#[derive(Default)]
 pub struct RefundFilter {
+    /// Only those for orders and dues of this team.
+    #[param(several(team_ids), schema(value_type = Option<TeamId>))]
     pub team_id: Option<TeamId>,
-    /// For one of these teams; empty if there are fewer than two.
+    /// The teams; empty if there are fewer than two.
+    #[param(skip)]
     pub team_ids: Vec<TeamId>,
+    /// Only refunds of this payment.
     pub payment_id: Option<PaymentId>,
-    /// The id of an order or a due.
+    /// Only those for the order or due with this ID.
+    #[param(name = "subject_id", with(super::api::subject))]
     pub subject: Option<String>,
+    /// Filter by refund status.
     pub status: Option<RefundStatus>,
-    /// Created at or after this time.
+    /// Only refunds created at or after this time. A date means the start of that day in UTC.
     pub from: Option<Timestamp>,
-    /// Created before this time.
+    /// Only refunds created before this time. A date means the start of that day in UTC.
     pub to: Option<Timestamp>,
     pub updated_since: Option<Timestamp>,
 }

@@ -1,10 +1,12 @@
 //! Payment settings of an account: currency, expiry of unpaid orders, and reminders.
 
 use kit::{Currency, Timestamp};
+use macros::input;
 use serde::{Serialize, Serializer};
 use store::{Reader, Tx, bind, record, sql};
 use utoipa::ToSchema;
 
+use super::api::{MAX_REMINDER_OFFSET_DAYS, MAX_REMINDERS};
 use crate::error::Result;
 use crate::ids::AccountId;
 use crate::if_match::{IfMatch, Versioned};
@@ -46,15 +48,16 @@ record! {
 }
 
 /// Changes to the payment settings. Omitted fields stay unchanged.
-#[derive(Debug, ToSchema)]
-#[schema(as = UpdatePaymentSettingsRequest)]
+#[input(as = UpdatePaymentSettingsRequest)]
 pub struct PaymentSettingsChange {
     /// Default currency of prices and dues.
+    #[input(non_null)]
     pub currency: Option<Currency>,
     /// Minutes after which an unpaid order is cancelled; `null` for never.
-    #[schema(value_type = Option<i64>, minimum = 1, maximum = 525_600)]
+    #[input(number(1, 525_600))]
     pub unpaid_order_ttl_minutes: kit::Change<i64>,
     /// Days before (negative) and after a due date on which families get a reminder; at most 10, from -365 to 365.
+    #[input(numbers(MAX_REMINDERS, -MAX_REMINDER_OFFSET_DAYS, MAX_REMINDER_OFFSET_DAYS), non_null)]
     pub reminder_days: Option<Vec<i64>>,
 }
 

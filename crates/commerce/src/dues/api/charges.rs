@@ -1,25 +1,24 @@
 //! Endpoints to charge members, and to list, update, waive and remind of dues.
 
 use axum::response::Response;
-use kit::{Change, Day, Timestamp};
+use kit::{Change, Day};
 use utoipa_axum::routes;
 
 use crate::dues::changing::{self, DueChange, WaiveRequest};
 use crate::dues::charging::{self, ChargeDiscount, MAX_MEMBERS, NewCharge};
-use crate::dues::due::{self, Category, DueFilter, DueView, LateFee, Status};
+use crate::dues::due::{self, Category, DueFilter, DueView, LateFee};
 use crate::dues::plan::{MAX_INSTALLMENTS, NewInstallment, YEARS};
 use crate::dues::reminders::{self, RemindRequest, ReminderResult};
 use crate::error::Result;
-use crate::ids::{ChargeId, DueId, MemberId, PersonId, TeamId};
+use crate::ids::{DueId, TeamId};
 use crate::metadata::Metadata;
 use crate::money::MAX_AMOUNT;
-use crate::paging::Order;
 use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, OrdersManage, OrdersRead};
 use crate::web::cursor::Paging;
 use crate::web::fields::{Fields, FromBody};
 use crate::web::path::PathParams;
-use crate::web::query::{FromQuery, MAX_IDS, NoQuery, Params, Query, one_or_several};
+use crate::web::query::{NoQuery, Query};
 use crate::web::reply::{BatchResponse, ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 
@@ -43,17 +42,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
 ///
 /// Returns dues, newest first. Families see the dues that they or their dependents owe or pay.
 #[utoipa::path(get, path = "/dues", operation_id = "dues_list", tag = "Dues",
-    params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of dues per page. Default: 50."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
-        ("order" = Option<Order>, Query, description = "Sort order. Default: `desc`."),
-        ("team_id" = Option<Vec<TeamId>>, Query, style = Form, explode = false, description = "Only objects of these teams, separated by commas; at most 50."),
-        ("member_id" = Option<MemberId>, Query, description = "Only dues of this member."),
-        ("payer_id" = Option<PersonId>, Query, description = "Only dues with this payer."),
-        ("charge_id" = Option<ChargeId>, Query, description = "Only dues created by this charge."),
-        ("status" = Option<Status>, Query, description = "Filter by status."),
-        ("overdue" = Option<bool>, Query, description = "`true` for overdue dues only, `false` for dues that are not overdue."),
-        ("updated_since" = Option<Timestamp>, Query, description = "Only objects that changed at or after this time.")),
+    params(Paging<DueFilter>),
     responses((status = 200, description = "A page of dues.", body = ListResponse<DueView>)),
     security(("key" = ["orders:read"])))]
 async fn list(
@@ -203,7 +192,7 @@ impl FromBody for NewCharge {
             );
         }
         let due_on = day(fields, "due_on");
-        let installments = parts(fields).apply(None);
+        let installments = parts(fields, "installments").apply(None);
         let installment_count =
             fields.number("installment_count", 1, MAX_INSTALLMENT_COUNT).apply(None);
         if installments.is_some() && installment_count.is_some() {
@@ -228,11 +217,11 @@ impl FromBody for NewCharge {
             installments,
             installment_count,
             payer: fields.id("payer").apply(None),
-            discount: fields.object("discount", discount).apply(None),
+            discount: fields.object("discount", ChargeDiscount::read).apply(None),
             sibling_discount_bps: fields
                 .number("sibling_discount_bps", 1, FULL_PERCENT_BPS - 1)
                 .apply(None),
-            late_fee: fields.object("late_fee", late_fee).apply(None),
+            late_fee: fields.object("late_fee", LateFee::read).apply(None),
             use_credit: fields.flag("use_credit").apply_or(true, true),
             note: fields.block("note", MAX_NOTE_LENGTH).apply(None),
             metadata: fields
@@ -243,7 +232,7 @@ impl FromBody for NewCharge {
 }
 
 /// A date in an accepted year.
-fn day(fields: &mut Fields, name: &str) -> Change<Day> {
+pub(in crate::dues) fn day(fields: &mut Fields, name: &str) -> Change<Day> {
     match fields.day(name) {
         Change::Set(day) if !YEARS.contains(&day.year()) => {
             let detail = format!("The year must be from {} to {}.", YEARS.start(), YEARS.end());
@@ -254,8 +243,8 @@ fn day(fields: &mut Fields, name: &str) -> Change<Day> {
     }
 }
 
-fn parts(fields: &mut Fields) -> Change<Vec<NewInstallment>> {
-    let parts = fields.objects("installments", MAX_INSTALLMENTS, |fields| {
+pub(in crate::dues) fn parts(fields: &mut Fields, name: &str) -> Change<Vec<NewInstallment>> {
+    let parts = fields.objects(name, MAX_INSTALLMENTS, |fields| {
         let (due_on, amount) = (day(fields, "due_on"), fields.number("amount", 1, MAX_AMOUNT));
         let due_on = fields.required("due_on", due_on);
         let amount = fields.required("amount", amount);
@@ -263,7 +252,7 @@ fn parts(fields: &mut Fields) -> Change<Vec<NewInstallment>> {
     });
     match parts {
         Change::Set(parts) if parts.is_empty() => {
-            fields.fault("installments", "empty", "Set at least one installment.");
+            fields.fault(name, "empty", "Set at least one installment.");
             Change::Keep
         }
         Change::Set(parts) => Change::Set(parts.into_iter().flatten().collect()),
@@ -272,10 +261,16 @@ fn parts(fields: &mut Fields) -> Change<Vec<NewInstallment>> {
     }
 }
 
+pub(in crate::dues) fn check_discount(discount: &ChargeDiscount, fields: &mut Fields) {
+    check_amount_or_percent(fields, discount.amount, discount.percent_bps);
+}
+
+pub(in crate::dues) fn check_late_fee(fee: &LateFee, fields: &mut Fields) {
+    check_amount_or_percent(fields, fee.amount, fee.percent_bps);
+}
+
 /// Either an amount or a percentage.
-fn amount_or_percent(fields: &mut Fields, max: i64) -> (Option<i64>, Option<i64>) {
-    let amount = fields.number("amount", 1, MAX_AMOUNT).apply(None);
-    let percent = fields.number("percent_bps", 1, max).apply(None);
+fn check_amount_or_percent(fields: &mut Fields, amount: Option<i64>, percent: Option<i64>) {
     let faulty = fields.is_faulty("amount") || fields.is_faulty("percent_bps");
     if amount.is_some() == percent.is_some() && !faulty {
         let (code, detail) = if percent.is_some() {
@@ -284,71 +279,5 @@ fn amount_or_percent(fields: &mut Fields, max: i64) -> (Option<i64>, Option<i64>
             ("required", "Set either `amount` or `percent_bps`.")
         };
         fields.fault("amount", code, detail);
-    }
-    (amount, percent)
-}
-
-fn discount(fields: &mut Fields) -> ChargeDiscount {
-    let (amount, percent_bps) = amount_or_percent(fields, FULL_PERCENT_BPS - 1);
-    ChargeDiscount {
-        amount,
-        percent_bps,
-        reason: fields.line("reason", MAX_REASON_LENGTH).apply(None),
-    }
-}
-
-fn late_fee(fields: &mut Fields) -> LateFee {
-    let (amount, percent_bps) = amount_or_percent(fields, FULL_PERCENT_BPS);
-    LateFee { amount, percent_bps }
-}
-
-impl FromBody for DueChange {
-    fn read(fields: &mut Fields) -> Self {
-        let (category, amount) =
-            (fields.enum_value("category"), fields.number("amount", 1, MAX_AMOUNT));
-        let (due_on, parts, payer) = (day(fields, "due_on"), parts(fields), fields.id("payer"));
-        Self {
-            title: fields.non_null_line("title", MAX_TITLE_LENGTH),
-            category: fields.non_null("category", category),
-            note: fields.block("note", MAX_NOTE_LENGTH),
-            amount: fields.non_null("amount", amount),
-            due_on: fields.non_null("due_on", due_on),
-            installments: fields.non_null("installments", parts),
-            payer: fields.non_null("payer", payer),
-            late_fee: fields.object("late_fee", late_fee),
-            metadata: fields.metadata("metadata"),
-        }
-    }
-}
-
-impl FromBody for WaiveRequest {
-    fn read(fields: &mut Fields) -> Self {
-        Self { reason: fields.required_line("reason", MAX_REASON_LENGTH) }
-    }
-}
-
-impl FromBody for RemindRequest {
-    fn read(fields: &mut Fields) -> Self {
-        let team_id = fields.id("team_id");
-        Self { team_id: fields.required("team_id", team_id).unwrap_or(TeamId::MIN) }
-    }
-}
-
-impl FromQuery for DueFilter {
-    const ORDER: Order = Order::Desc;
-
-    fn read(params: &mut Params) -> Self {
-        let (team_id, team_ids) = one_or_several(params.ids("team_id", MAX_IDS));
-        Self {
-            team_id,
-            team_ids,
-            member_id: params.id("member_id"),
-            payer_id: params.id("payer_id"),
-            charge_id: params.id("charge_id"),
-            status: params.enum_value("status"),
-            overdue: params.flag("overdue"),
-            updated_since: params.timestamp("updated_since"),
-            ..Self::default()
-        }
     }
 }

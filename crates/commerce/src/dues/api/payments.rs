@@ -7,13 +7,11 @@ use crate::dues::due;
 use crate::dues::paying::{self, NewDuePayment, NewDueRefund, RefundedPayment};
 use crate::error::Result;
 use crate::ids::{DueId, PaymentId};
-use crate::money::MAX_AMOUNT;
-use crate::money::payment::{self, Method, Payment};
+use crate::money::payment::{self, Payment};
 use crate::paging::Order;
 use crate::web::body::{Body, OptionalBody};
 use crate::web::caller::{Caller, OrdersManage, OrdersPlace, OrdersRead};
 use crate::web::cursor::Paging;
-use crate::web::fields::{Fields, FromBody};
 use crate::web::path::PathParams;
 use crate::web::query::{NoQuery, Query};
 use crate::web::reply::{ListResponse, ObjectResponse};
@@ -111,27 +109,4 @@ async fn refund(
     caller
         .change(body, move |tx, new, expected| paying::refund(tx, &access, at, expected, new))
         .await
-}
-
-impl FromBody for NewDuePayment {
-    fn read(fields: &mut Fields) -> Self {
-        let method = fields.enum_value("method");
-        Self {
-            amount: fields.number("amount", 1, MAX_AMOUNT).apply(None),
-            method: fields.required("method", method).unwrap_or(Method::Other),
-            currency: fields.currency("currency").apply(None),
-            reference: fields.line("reference", MAX_REFERENCE_LENGTH).apply(None),
-            paid_at: fields.timestamp("paid_at").apply(None),
-        }
-    }
-}
-
-impl FromBody for NewDueRefund {
-    fn read(fields: &mut Fields) -> Self {
-        Self {
-            amount: fields.number("amount", 1, MAX_AMOUNT).apply(None),
-            method: fields.enum_value("method").apply(None),
-            reason: fields.line("reason", MAX_REASON_LENGTH).apply(None),
-        }
-    }
 }

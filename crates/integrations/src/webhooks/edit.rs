@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use kit::Change;
+use macros::input;
 use serde::Serialize;
 use serde_json::json;
 use store::{Reader, Tx, bind, sql};
@@ -11,6 +12,7 @@ use utoipa::ToSchema;
 
 use super::access::{self, Manager};
 use super::address;
+use super::api::webhooks;
 use super::signature::Secret;
 use super::visibility::EventVisibility;
 use super::webhook::{Ordering, PreviousSecrets, SLOTS, Status, Webhook};
@@ -37,20 +39,23 @@ const ROTATION_OVERLAP: Duration = Duration::from_secs(24 * 3600);
 const MAX_PREVIOUS_SECRETS: usize = 4;
 
 /// The webhook to create.
-#[derive(Debug, Clone, ToSchema)]
-#[schema(as = CreateWebhookRequest)]
+#[input(as = CreateWebhookRequest, check = webhooks::check_new)]
+#[derive(Clone)]
 pub struct NewWebhook {
     /// URL that receives the notifications. It must use `https`, port 443 or 8443, and a public host.
     #[schema(examples("https://hooks.example.org/touchline"))]
+    #[input(parsed("invalid_url", "`url` must be a string with a URL."))]
     pub url: String,
     /// Notification types to subscribe to, such as `event.created`; `event.*` for all types of a group, or `*` for all.
-    #[schema(min_items = 1, max_items = 100, examples("event.*", "message.posted"))]
+    #[schema(min_items = 1, examples("event.*", "message.posted"))]
+    #[input(lines(100, 60))]
     pub events: Vec<String>,
     /// What the webhook is for. At most 500 characters.
-    #[schema(max_length = 500)]
+    #[input(line(500))]
     pub description: Option<String>,
     /// Only send notifications about these teams. Default: all teams.
-    #[schema(min_items = 1, max_items = 100)]
+    #[schema(min_items = 1)]
+    #[input(ids(100))]
     pub team_ids: Option<Vec<TeamId>>,
     /// Order in which notifications are sent: `parallel` (several at once) or `strict` (one after the other, by
     /// `sequence`). Default: `parallel`.
@@ -58,21 +63,25 @@ pub struct NewWebhook {
 }
 
 /// The fields of a webhook to change.
-#[derive(Debug, Clone, Default, ToSchema)]
-#[schema(as = UpdateWebhookRequest)]
+#[input(as = UpdateWebhookRequest, check = webhooks::check_change)]
+#[derive(Clone, Default)]
 pub struct WebhookChange {
     /// New URL. It must use `https`, port 443 or 8443, and a public host.
+    #[input(parsed("invalid_url", "`url` must be a string with a URL."), non_null)]
     pub url: Option<String>,
     /// New notification types to subscribe to, such as `event.created`, `event.*` or `*`.
-    #[schema(min_items = 1, max_items = 100)]
+    #[schema(min_items = 1)]
+    #[input(lines(100, 60), non_null)]
     pub events: Option<Vec<String>>,
     /// New description; `null` removes it. At most 500 characters.
-    #[schema(value_type = Option<String>, max_length = 500)]
+    #[input(line(500))]
     pub description: Change<String>,
     /// New teams; `null` subscribes to all teams.
-    #[schema(value_type = Option<Vec<TeamId>>, min_items = 1, max_items = 100)]
+    #[schema(min_items = 1)]
+    #[input(ids(100))]
     pub team_ids: Change<Vec<TeamId>>,
     /// New order in which notifications are sent.
+    #[input(non_null)]
     pub ordering: Option<Ordering>,
 }
 

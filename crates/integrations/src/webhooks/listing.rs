@@ -1,9 +1,11 @@
 //! Lists of webhooks and of their deliveries. See [`access`] for who can see and manage which.
 
+use macros::query;
 use store::{Reader, bind, sql};
 
 use super::access::{self, Manager};
 use super::delivery::{Delivery, Status as DeliveryStatus};
+use super::notifications::api::read_types;
 use super::webhook::{Status, Webhook};
 use crate::error::Result;
 use crate::ids::{DeliveryId, WebhookId};
@@ -12,8 +14,10 @@ use crate::paging::{Order, Page};
 use crate::rights::TeamAccess;
 
 /// Which webhooks to list.
-#[derive(Debug, Default)]
+#[query(items = "webhooks")]
+#[derive(Default)]
 pub struct WebhookFilter {
+    /// Filter by webhook status.
     pub status: Option<Status>,
 }
 
@@ -44,10 +48,13 @@ const WEBHOOK_FILTER: &str = "
       and (cast(:maker as text) is null or creator = :maker)";
 
 /// Which deliveries to list.
-#[derive(Debug, Default)]
+#[query(items = "deliveries", order = Desc)]
+#[derive(Default)]
 pub struct DeliveryFilter {
+    /// Filter by delivery status.
     pub status: Option<DeliveryStatus>,
-    /// Kinds of notifications, or patterns such as `team.*`. Empty for all kinds.
+    /// Only these notification types, separated by commas, such as `event.created`, `event.*` or `ping`.
+    #[param(name = "type", with(read_types))]
     pub patterns: Vec<String>,
 }
 

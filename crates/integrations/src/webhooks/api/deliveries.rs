@@ -5,19 +5,17 @@ use utoipa_axum::routes;
 
 use crate::error::Result;
 use crate::ids::{DeliveryId, WebhookId};
-use crate::paging::Order;
 use crate::web::body::{NoBody, OptionalBody};
 use crate::web::caller::{Caller, WebhooksManage};
 use crate::web::cursor::Paging;
 use crate::web::path::PathParams;
-use crate::web::query::{FromQuery, NoQuery, Params, Query};
+use crate::web::query::{NoQuery, Query};
 use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 use crate::webhooks::access::{self, Manager};
 use crate::webhooks::actions;
-use crate::webhooks::delivery::{Delivery, Status};
+use crate::webhooks::delivery::Delivery;
 use crate::webhooks::listing::{self, DeliveryFilter};
-use crate::webhooks::notifications::api::read_types;
 
 pub fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list)).with(routes!(find)).with(routes!(redeliver))
@@ -35,12 +33,7 @@ pub(super) fn manager(caller: &Caller<WebhooksManage>) -> Manager {
 /// the response. A delivery is listed as soon as its first attempt has ended or takes long. Deliveries are stored as
 /// long as the log: 30 days, unless the operator configured another time.
 #[utoipa::path(get, path = "/webhooks/{webhook_id}/deliveries", operation_id = "deliveries_list", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook."),
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of deliveries per page. Default: 50."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
-        ("order" = Option<Order>, Query, description = "Sort order. Default: `desc`."),
-        ("status" = Option<Status>, Query, description = "Filter by delivery status."),
-        ("type" = Option<Vec<String>>, Query, style = Form, explode = false, description = "Only these notification types, separated by commas, such as `event.created`, `event.*` or `ping`.")),
+    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook."), Paging<DeliveryFilter>),
     responses((status = 200, description = "A page of deliveries.", body = ListResponse<Delivery>)),
     security(("key" = ["webhooks:write"])))]
 async fn list(
@@ -98,13 +91,4 @@ async fn redeliver(
             actions::redeliver(tx, &manager, id)
         })
         .await
-}
-
-impl FromQuery for DeliveryFilter {
-    const ORDER: Order = Order::Desc;
-
-    fn read(params: &mut Params) -> Self {
-        let status = params.enum_value("status");
-        Self { status, patterns: read_types(params) }
-    }
 }

@@ -1,20 +1,19 @@
 //! The JSON endpoints of webhooks.
 
 use axum::response::Response;
-use kit::{Change, Timestamp};
-use utoipa::ToSchema;
+use kit::Timestamp;
+use macros::input;
 use utoipa_axum::routes;
 
 use crate::error::Result;
 use crate::ids::WebhookId;
 use crate::notification_kinds;
-use crate::paging::Order;
 use crate::web::body::{Body, NoBody, OptionalBody};
 use crate::web::caller::{Caller, WebhooksManage};
 use crate::web::cursor::Paging;
-use crate::web::fields::{Fields, FromBody};
+use crate::web::fields::Fields;
 use crate::web::path::PathParams;
-use crate::web::query::{FromQuery, NoQuery, Params, Query};
+use crate::web::query::{NoQuery, Query};
 use crate::web::reply::{ListResponse, ObjectResponse};
 use crate::web::routes::Routes;
 use crate::webhooks::access;
@@ -24,14 +23,7 @@ use crate::webhooks::delivery::Delivery;
 use crate::webhooks::edit::NO_EVENTS;
 use crate::webhooks::edit::{self, CreatedWebhook, EditContext, NewWebhook, WebhookChange};
 use crate::webhooks::listing::{self, WebhookFilter};
-use crate::webhooks::webhook::{Status, Webhook};
-
-const MAX_DESCRIPTION_LENGTH: usize = 500;
-/// The maximum number of notification types of a webhook.
-const MAX_KINDS: usize = 100;
-/// The maximum length of a notification type or pattern.
-const MAX_KIND_LENGTH: usize = 60;
-const MAX_TEAMS: usize = 100;
+use crate::webhooks::webhook::Webhook;
 
 pub fn routes(routes: Routes) -> Routes {
     routes
@@ -53,11 +45,7 @@ fn edit_context(caller: &Caller<WebhooksManage>) -> EditContext {
 ///
 /// Returns webhooks in order of creation. A key that is limited to certain teams sees only its own webhooks.
 #[utoipa::path(get, path = "/webhooks", operation_id = "webhooks_list", tag = "Webhooks",
-    params(
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of webhooks per page. Default: 50."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
-        ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`."),
-        ("status" = Option<Status>, Query, description = "Filter by webhook status.")),
+    params(Paging<WebhookFilter>),
     responses((status = 200, description = "A page of webhooks.", body = ListResponse<Webhook>)),
     security(("key" = ["webhooks:write"])))]
 async fn list(
@@ -262,21 +250,20 @@ async fn disable(
 }
 
 /// The part of the log to replay, by sequence number or by time.
-#[derive(Debug, ToSchema)]
-#[schema(as = ReplayWebhookRequest)]
+#[input(as = ReplayWebhookRequest, check = check_replay)]
 struct NewReplay {
     /// First sequence number. Send either this or `since`.
-    #[schema(minimum = 1)]
+    #[input(number(1, i64::MAX))]
     from_sequence: Option<i64>,
     /// Last sequence number. Default: the end of the log. Only with `from_sequence`.
-    #[schema(minimum = 1)]
+    #[input(number(1, i64::MAX))]
     to_sequence: Option<i64>,
     /// Start of the time range, included. Send either this or `from_sequence`.
     since: Option<Timestamp>,
     /// End of the time range, not included. Default: the end of the log. Only with `since`.
     until: Option<Timestamp>,
     /// Whether to skip notifications that were delivered successfully. Default: `false`.
-    #[schema(required = false)]
+    #[input(default)]
     only_missed: bool,
 }
 
@@ -293,103 +280,59 @@ impl NewReplay {
     }
 }
 
-impl FromBody for NewReplay {
-    fn read(fields: &mut Fields) -> Self {
-        let from_sequence = fields.number("from_sequence", 1, i64::MAX).apply(None);
-        let to_sequence = fields.number("to_sequence", 1, i64::MAX).apply(None);
-        let (since, until) =
-            (fields.timestamp("since").apply(None), fields.timestamp("until").apply(None));
-        let only_missed = fields.flag("only_missed").apply_or(false, false);
-        let range = ["from_sequence", "to_sequence", "since", "until"];
-        if range.iter().any(|name| fields.is_faulty(name)) {
-            return Self { from_sequence, to_sequence, since, until, only_missed };
+/// The range must have one start, and end after it.
+fn check_replay(new: &NewReplay, fields: &mut Fields) {
+    let NewReplay { from_sequence, to_sequence, since, until, .. } = *new;
+    let range = ["from_sequence", "to_sequence", "since", "until"];
+    if range.iter().any(|name| fields.is_faulty(name)) {
+        return;
+    }
+    match (from_sequence, since) {
+        (None, None) => {
+            let detail = "`from_sequence` or `since` is required.";
+            fields.fault("from_sequence", "required", detail);
         }
-        match (from_sequence, since) {
-            (None, None) => {
-                let detail = "`from_sequence` or `since` is required.";
-                fields.fault("from_sequence", "required", detail);
-            }
-            (Some(_), Some(_)) => {
-                let detail =
-                    "`since` cannot be combined with `from_sequence`. Send only one of them.";
-                fields.fault("since", "mutually_exclusive", detail);
-            }
-            (Some(_), None) if until.is_some() => {
-                let detail =
-                    "`until` cannot be combined with `from_sequence`. Use `to_sequence` instead.";
-                fields.fault("until", "mutually_exclusive", detail);
-            }
-            (None, Some(_)) if to_sequence.is_some() => {
-                let detail = "`to_sequence` cannot be combined with `since`. Use `until` instead.";
-                fields.fault("to_sequence", "mutually_exclusive", detail);
-            }
-            _ => {}
+        (Some(_), Some(_)) => {
+            let detail = "`since` cannot be combined with `from_sequence`. Send only one of them.";
+            fields.fault("since", "mutually_exclusive", detail);
         }
-        if from_sequence.zip(to_sequence).is_some_and(|(first, last)| last < first) {
-            let detail = "`to_sequence` must not be less than `from_sequence`.";
-            fields.fault("to_sequence", "out_of_range", detail);
+        (Some(_), None) if until.is_some() => {
+            let detail =
+                "`until` cannot be combined with `from_sequence`. Use `to_sequence` instead.";
+            fields.fault("until", "mutually_exclusive", detail);
         }
-        if since.zip(until).is_some_and(|(since, until)| until <= since) {
-            fields.fault("until", "out_of_range", "`until` must be after `since`.");
+        (None, Some(_)) if to_sequence.is_some() => {
+            let detail = "`to_sequence` cannot be combined with `since`. Use `until` instead.";
+            fields.fault("to_sequence", "mutually_exclusive", detail);
         }
-        Self { from_sequence, to_sequence, since, until, only_missed }
+        _ => {}
+    }
+    if from_sequence.zip(to_sequence).is_some_and(|(first, last)| last < first) {
+        let detail = "`to_sequence` must not be less than `from_sequence`.";
+        fields.fault("to_sequence", "out_of_range", detail);
+    }
+    if since.zip(until).is_some_and(|(since, until)| until <= since) {
+        fields.fault("until", "out_of_range", "`until` must be after `since`.");
     }
 }
 
 /// Options for enabling a webhook.
-#[derive(Debug, ToSchema)]
-#[schema(as = EnableWebhookRequest)]
+#[input(as = EnableWebhookRequest)]
 struct EnableRequest {
     /// Whether to send the notifications that the webhook missed. Default: `true`. With `false` it starts with new
     /// notifications, and pending deliveries are marked as failed.
-    #[schema(required = false)]
+    #[input(default = true)]
     replay_missed: bool,
 }
 
-impl FromBody for EnableRequest {
-    fn read(fields: &mut Fields) -> Self {
-        Self { replay_missed: fields.flag("replay_missed").apply_or(true, true) }
-    }
+pub(in crate::webhooks) fn check_new(new: &NewWebhook, fields: &mut Fields) {
+    let url = Some(new.url.as_str()).filter(|_| !fields.is_faulty("url"));
+    let events = Some(&new.events[..]).filter(|_| !fields.is_faulty("events"));
+    check_rules(fields, url, events);
 }
 
-impl FromBody for NewWebhook {
-    fn read(fields: &mut Fields) -> Self {
-        let url = read_url(fields);
-        let events = fields.lines("events", MAX_KINDS, MAX_KIND_LENGTH);
-        let read = Self {
-            url: fields.required("url", url).unwrap_or_default(),
-            events: fields.required("events", events).unwrap_or_default(),
-            description: fields.line("description", MAX_DESCRIPTION_LENGTH).apply(None),
-            team_ids: fields.ids("team_ids", MAX_TEAMS).apply(None),
-            ordering: fields.enum_value("ordering").apply(None),
-        };
-        let url = Some(read.url.as_str()).filter(|_| !fields.is_faulty("url"));
-        let events = Some(&read.events[..]).filter(|_| !fields.is_faulty("events"));
-        check_rules(fields, url, events);
-        read
-    }
-}
-
-impl FromBody for WebhookChange {
-    fn read(fields: &mut Fields) -> Self {
-        let url = read_url(fields);
-        let events = fields.lines("events", MAX_KINDS, MAX_KIND_LENGTH);
-        let ordering = fields.enum_value("ordering");
-        let read = Self {
-            url: fields.non_null("url", url),
-            events: fields.non_null("events", events),
-            description: fields.line("description", MAX_DESCRIPTION_LENGTH),
-            team_ids: fields.ids("team_ids", MAX_TEAMS),
-            ordering: fields.non_null("ordering", ordering),
-        };
-        check_rules(fields, read.url.as_deref(), read.events.as_deref());
-        read
-    }
-}
-
-/// The URL as it was sent. It is validated later, together with the operator's settings.
-fn read_url(fields: &mut Fields) -> Change<String> {
-    fields.parsed("url", "invalid_url", "`url` must be a string with a URL.")
+pub(in crate::webhooks) fn check_change(change: &WebhookChange, fields: &mut Fields) {
+    check_rules(fields, change.url.as_deref(), change.events.as_deref());
 }
 
 /// Checks what needs neither the settings nor the database, if the body has other faults.
@@ -408,11 +351,5 @@ fn check_rules(fields: &mut Fields, url: Option<&str>, patterns: Option<&[String
     }
     if patterns.is_some_and(<[String]>::is_empty) && !fields.is_faulty("events") {
         fields.fault("events", "empty", NO_EVENTS);
-    }
-}
-
-impl FromQuery for WebhookFilter {
-    fn read(params: &mut Params) -> Self {
-        Self { status: params.enum_value("status") }
     }
 }

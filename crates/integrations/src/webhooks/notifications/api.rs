@@ -77,7 +77,7 @@ struct NotificationLog {
 
 impl FromQuery for Filter {
     fn read(params: &mut Params) -> Self {
-        let kinds = read_types(params);
+        let kinds = read_types(params, "type");
         // 0 means the same as no `after`: start with the oldest notification that is stored.
         let after = params.number("after", 0, i64::MAX).filter(|after| *after > 0);
         Self { after, kinds, team_ids: params.ids("team_id", MAX_IDS) }
@@ -85,10 +85,10 @@ impl FromQuery for Filter {
 }
 
 /// The parameter `type`: notification types, or groups of them.
-pub(in crate::webhooks) fn read_types(params: &mut Params) -> Vec<String> {
+pub(in crate::webhooks) fn read_types(params: &mut Params, name: &str) -> Vec<String> {
     let detail = "Use notification types such as team.created, or groups such as team.*.";
     let known = |text: &str| notification_kinds::is_known_pattern(text).then(|| text.to_owned());
-    params.list_of("type", MAX_IDS, ("unknown_value", detail), known)
+    params.list_of(name, MAX_IDS, ("unknown_value", detail), known)
 }
 
 /// List notifications

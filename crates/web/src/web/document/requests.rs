@@ -17,19 +17,11 @@ const ALTERNATIVES: &[(&str, &[&[&str]])] = &[
     ("RosterBatchEntry", &[&["first_name"], &["person_id"]]),
 ];
 
-/// Fields of requests that must not be `null`, although they can be omitted.
+/// Fields of requests that must not be `null`, although their type allows it.
 const NON_NULL_FIELDS: &[(&str, &[&str])] = &[
-    ("UpdateTeamRequest", &["name"]),
-    ("UpdateLocationRequest", &["name"]),
-    ("UpdateDiscountRequest", &["code"]),
-    ("UpdateMessageRequest", &["body"]),
     ("UpdatePersonRequest", &["first_name"]),
     ("UpdateMemberRequest", &["first_name"]),
-    ("UpdateProductRequest", &["name", "price"]),
-    ("UpdateDueRequest", &["amount", "category", "due_on", "installments", "payer", "title"]),
-    ("UpdateEventRequest", &["all_day", "ends_at", "rsvp_enabled", "starts_at", "type"]),
-    ("UpdatePaymentSettingsRequest", &["currency", "reminder_days"]),
-    ("UpdateWebhookRequest", &["url", "events", "ordering"]),
+    ("UpdateDueRequest", &["due_on", "installments"]),
     ("ChargeDuesRequest", &["currency"]),
 ];
 

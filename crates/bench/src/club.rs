@@ -6,7 +6,6 @@ use serde::Deserialize;
 use store::{Db, Scope};
 use touchline::error::Error;
 use touchline::ids::AccountId;
-use touchline::metadata::Metadata;
 use touchline::teams::team::{self, NewTeam};
 
 use crate::Result;
@@ -60,14 +59,7 @@ pub(crate) fn new_team(number: u64) -> NewTeam {
         name: format!("Harbour Hawks {number:012}"),
         sport: Some("soccer".to_owned()),
         season: Some("2026/27".to_owned()),
-        age_group: None,
-        gender: None,
-        timezone: None,
-        color: None,
-        description: None,
-        unique_jerseys: false,
-        external_id: None,
-        metadata: Metadata::default(),
+        ..NewTeam::default()
     }
 }
 

@@ -246,11 +246,7 @@ fn create_location(tx: &Tx<'_>, number: u64) -> Result<LocationId, Error> {
         address: Some("12 Quay Street, Harbour".to_owned()),
         latitude: Some(38.7071),
         longitude: Some(-9.1355),
-        url: None,
-        notes: None,
-        shared: None,
-        external_id: None,
-        metadata: Metadata::default(),
+        ..NewLocation::default()
     };
     location::create(tx, &TeamAccess::AllTeams, new).map(|location| location.id)
 }
@@ -405,8 +401,7 @@ fn create_rsvp(tx: &Tx<'_>, event: &Event, member: MemberId, index: usize) -> Re
 async fn create_calendars(db: &Db, club: &Club, team: TeamId) -> Result<Vec<String>> {
     let write = db.write(Scope::account(club.account, "bench"), move |tx| {
         let create = |_| {
-            let new =
-                NewFeed { name: None, team_id: Some(team), person_id: None, games_only: false };
+            let new = NewFeed { team_id: Some(team), ..NewFeed::default() };
             feed::create(tx, &TeamAccess::AllTeams, new).map(|(_, token)| token)
         };
         (0..CALENDARS).map(create).collect::<Result<Vec<_>, Error>>()

@@ -8,9 +8,8 @@ use std::net::SocketAddr;
 use store::{Db, Scope, bind};
 use touchline::error::Error;
 use touchline::ids::ProductId;
-use touchline::metadata::Metadata;
 use touchline::rights::TeamAccess;
-use touchline::shop::product::{self, AvailableTo, NewProduct};
+use touchline::shop::product::{self, NewProduct};
 
 use crate::Result;
 use crate::club::Club;
@@ -110,22 +109,11 @@ async fn create_products(db: &Db, club: &Club, count: usize) -> Result<Vec<Produ
     let create = db.write(scope, move |tx| {
         let create_one = |number: usize| {
             let new = NewProduct {
-                team_id: None,
                 name: format!("Home kit {number}"),
-                description: None,
-                currency: None,
                 price: 2499,
                 tax_rate_bps: 2300,
-                tax_included: true,
-                variants: Vec::new(),
                 stock: Some(STOCK),
-                on_sale_from: None,
-                on_sale_until: None,
-                available_to: AvailableTo::Everyone,
-                max_per_order: None,
-                pickup_date: None,
-                external_id: None,
-                metadata: Metadata::default(),
+                ..NewProduct::default()
             };
             product::create(tx, &TeamAccess::AllTeams, new).map(|product| product.record.id)
         };

@@ -81,7 +81,7 @@ record! {
         /// Whether coaches and managers of every team see the location. Otherwise only teams with an event there do.
         #[input(resolved,
             create = "Whether coaches and managers of every team see the location. Set it to `false` for a private \
-                address. Default: `true`. Callers limited to certain teams cannot share locations; for them it is \
+                address. Default:\n`true`. Callers limited to certain teams cannot share locations; for them it is \
                 always `false`.",
             update = "Whether coaches and managers of every team see the location; `null` sets it to `true`.")]
         pub shared: bool,

@@ -3,7 +3,6 @@
 use store::Tx;
 
 use crate::error::Result;
-use crate::metadata::Metadata;
 use crate::teams::team::{self, NewTeam, Team};
 
 /// A team of the demo club and its weekly schedule.
@@ -141,12 +140,10 @@ pub(super) fn create_team(tx: &Tx<'_>, sample: &SampleTeam) -> Result<Team> {
             season: some(sample.season),
             age_group: some(sample.age_group),
             gender: some(sample.gender),
-            timezone: None,
             color: some(sample.color),
             description: some(sample.description),
             unique_jerseys: sample.sport == "soccer",
-            external_id: None,
-            metadata: Metadata::default(),
+            ..NewTeam::default()
         },
     )
 }

@@ -41,11 +41,7 @@ pub(super) fn create_events(
             address: Some(address.to_owned()),
             latitude: Some(latitude),
             longitude: Some(longitude),
-            url: None,
-            notes: None,
-            shared: None,
-            external_id: None,
-            metadata: Metadata::default(),
+            ..NewLocation::default()
         },
     )?;
     create_practices(tx, sample, team, ground.id)?;

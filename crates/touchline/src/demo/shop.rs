@@ -30,15 +30,10 @@ const SIZES: [(&str, i64); 4] = [("128", 8), ("140", 12), ("152", 12), ("164", 6
 pub(super) fn create_products(tx: &Tx<'_>) -> Result<ProductId> {
     let code = NewDiscount {
         code: DISCOUNT_CODE.to_owned(),
-        amount: None,
-        currency: None,
         percent_bps: Some(1000),
-        team_id: None,
-        min_subtotal: None,
-        valid_from: None,
-        valid_until: None,
         max_uses: Some(100),
         max_uses_per_buyer: Some(2),
+        ..NewDiscount::default()
     };
     discount::create(tx, code)?;
     let meal = NewProduct {
@@ -123,22 +118,5 @@ fn new_order(kit: &Product, ticket: ProductId, player: &Member, index: usize) ->
 }
 
 fn new_product(name: &str, price: i64) -> NewProduct {
-    NewProduct {
-        team_id: None,
-        name: name.to_owned(),
-        description: None,
-        currency: None,
-        price,
-        tax_rate_bps: 0,
-        tax_included: true,
-        variants: Vec::new(),
-        stock: None,
-        on_sale_from: None,
-        on_sale_until: None,
-        available_to: AvailableTo::Everyone,
-        max_per_order: None,
-        pickup_date: None,
-        external_id: None,
-        metadata: Metadata::default(),
-    }
+    NewProduct { name: name.to_owned(), price, ..NewProduct::default() }
 }

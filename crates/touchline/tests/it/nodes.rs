@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use kit::{Change, Clock};
+use kit::Clock;
 use store::{Db, Dialect, Scope};
 use testkit::world::new_key;
 use testkit::{Engine, TestDatabase, TestResponse, World, both, json, seconds};
@@ -20,19 +20,7 @@ use super::limits::{burst, set_quota};
 const ROUNDS: i64 = 200;
 
 fn rename(name: &str) -> TeamChange {
-    TeamChange {
-        name: Some(name.to_owned()),
-        sport: Change::Keep,
-        season: Change::Keep,
-        age_group: Change::Keep,
-        gender: Change::Keep,
-        timezone: Change::Keep,
-        color: Change::Keep,
-        description: Change::Keep,
-        unique_jerseys: Change::Keep,
-        external_id: Change::Keep,
-        metadata: Change::Keep,
-    }
+    TeamChange { name: Some(name.to_owned()), ..TeamChange::default() }
 }
 
 /// The `ETag` and the body of a response, without its request id.

@@ -251,11 +251,6 @@ pub fn close(
 
 fn update(tx: &Tx<'_>, checkout: Checkout) -> Result<Checkout> {
     let checkout = Checkout { updated_at: tx.now(), version: checkout.version + 1, ..checkout };
-    tx.execute(
-        "update checkout set status = :status, session_id = :session_id, url = :url,
-             payment_id = :payment_id, updated_at = :updated_at, version = :version
-         where account_id = :account and id = :id",
-        &checkout.bind(),
-    )?;
+    tx.execute(Checkout::UPDATE, &checkout.bind())?;
     Ok(checkout)
 }

@@ -318,12 +318,7 @@ fn set_refunded(tx: &Tx<'_>, payment: &Payment, refunded: i64) -> Result<Payment
 
 fn update(tx: &Tx<'_>, payment: Payment) -> Result<Payment> {
     let payment = Payment { updated_at: tx.now(), version: payment.version + 1, ..payment };
-    tx.execute(
-        "update payment set refunded = :refunded, dispute = :dispute, updated_at = :updated_at,
-             version = :version
-         where account_id = :account and id = :id",
-        &payment.bind(),
-    )?;
+    tx.execute(Payment::UPDATE, &payment.bind())?;
     Ok(payment)
 }
 
@@ -454,11 +449,7 @@ pub fn record_refund_status(
     {
         return Ok(None);
     }
-    tx.execute(
-        "update refund set status = :status, provider_id = :provider_id, updated_at = :updated_at
-         where account_id = :account and id = :id",
-        &after.bind(),
-    )?;
+    tx.execute(Refund::UPDATE, &after.bind())?;
     match after.status {
         RefundStatus::Pending => {}
         RefundStatus::Succeeded => tx.publish_change("refund.completed", &before, &after)?,

@@ -145,10 +145,5 @@ pub(super) fn replace(tx: &Tx<'_>, before: &[Variant], after: &[Variant]) -> Res
 }
 
 fn update(tx: &Tx<'_>, variant: &Variant) -> Result<()> {
-    Ok(tx.execute_deferred(
-        "update variant set position = :position, name = :name, price = :price, stock = :stock,
-             status = :status
-         where account_id = :account and id = :id",
-        &variant.bind(),
-    )?)
+    Ok(tx.execute_deferred(Variant::UPDATE, &variant.bind())?)
 }

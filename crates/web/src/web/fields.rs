@@ -134,12 +134,6 @@ impl Fields {
         self.required(name, line).unwrap_or_default()
     }
 
-    /// A single line of text that may be omitted but not null.
-    pub fn non_null_line(&mut self, name: &str, max: usize) -> Option<String> {
-        let line = self.line(name, max);
-        self.non_null(name, line)
-    }
-
     /// A nested object.
     pub fn object<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Change<T> {
         let object = self.take(name, "an object", |value| value.as_object().cloned());
@@ -330,19 +324,37 @@ pub(super) fn escape_pointer(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use kit::Zone;
+    use kit::{Timestamp, Zone};
+    use macros::input;
     use serde_json::json;
+    use utoipa::PartialSchema;
 
     use super::*;
 
+    #[input]
     struct Sample {
+        #[input(line(5))]
         name: String,
         zone: Change<Zone>,
+        #[input(number(1, 9), non_null)]
+        size: Option<i64>,
+        #[input(default = true)]
+        shared: bool,
+        #[input(objects(2), default)]
+        parts: Vec<Part>,
     }
 
-    impl FromBody for Sample {
-        fn read(fields: &mut Fields) -> Self {
-            Self { name: fields.required_line("name", 5), zone: fields.zone("zone") }
+    #[input(faults)]
+    struct Part {
+        #[input(name = "from", number(0, i64::MAX))]
+        first: i64,
+        to: Option<Timestamp>,
+    }
+
+    impl Part {
+        fn faults(&self) -> Vec<Fault> {
+            let fault = || Fault::new("/to", "not_with_zero", "");
+            (self.first == 0 && self.to.is_some()).then(fault).into_iter().collect()
         }
     }
 
@@ -372,5 +384,30 @@ mod tests {
         let sample: Sample = Fields::read(json!({ "name": " Zoë ", "zone": null })).unwrap();
         assert_eq!((sample.name.as_str(), sample.zone), ("Zoë", Change::Clear));
         assert!(Fields::read::<Sample>(json!([])).is_err());
+        assert_eq!((sample.size, sample.shared, sample.parts.len()), (None, true, 0));
+    }
+
+    #[test]
+    fn nested_inputs_are_read_as_declared() {
+        let parts = json!([{ "from": 1, "to": null }, { "from": -1 }]);
+        let body = json!({ "name": "Zoë", "size": null, "shared": null, "parts": parts });
+        let (_, found) = faults(body);
+        let expected = [("/size", "required"), ("/parts/1/from", "out_of_range")];
+        assert_eq!(found, expected.map(|(at, code)| (at.to_owned(), code.to_owned())));
+    }
+
+    #[test]
+    fn the_schema_has_the_limits_and_the_required_fields() {
+        let schema = serde_json::to_value(Sample::schema()).unwrap();
+        assert_eq!(schema["required"], json!(["name"]));
+        assert_eq!(
+            schema["properties"]["name"],
+            json!({ "type": "string", "minLength": 1, "maxLength": 5 })
+        );
+        let size = &schema["properties"]["size"];
+        assert_eq!((&size["minimum"], &size["maximum"]), (&json!(1), &json!(9)));
+        let part = serde_json::to_value(Part::schema()).unwrap();
+        assert_eq!(part["properties"]["from"]["minimum"], json!(0));
+        assert_eq!(part["properties"]["from"]["maximum"], Value::Null);
     }
 }

@@ -268,3 +268,72 @@ impl<S: Sync, T: FromQuery> FromRequestParts<S> for Query<T> {
         Params::read(parts.uri.query().unwrap_or_default()).map(Self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use macros::query;
+    use utoipa::IntoParams;
+
+    use super::*;
+    use crate::ids::TeamId;
+    use crate::web::cursor::Paging;
+
+    #[query(items = "teams", order = Desc, check = check)]
+    struct Sample {
+        /// Only these teams,
+        /// separated by commas.
+        #[param(several(team_ids))]
+        team_id: Option<TeamId>,
+        #[param(skip)]
+        team_ids: Vec<TeamId>,
+        #[param(or_all(Order::Asc))]
+        sort: Option<Order>,
+        #[param(name = "q", line(5))]
+        text: Option<String>,
+        active: bool,
+        updated_since: Option<Timestamp>,
+    }
+
+    fn check(read: &mut Sample, params: &mut Params) {
+        if read.active && read.text.is_some() {
+            params.fault("q", "not_allowed", "");
+        }
+    }
+
+    #[test]
+    fn a_declared_query_is_read() {
+        let (one, two) = (TeamId::from_bits(1), TeamId::from_bits(2));
+        let read: Sample = Params::read(&format!("team_id={one},{two}&q=hawks&sort=all")).unwrap();
+        assert_eq!((read.team_id, read.team_ids), (None, vec![one, two]));
+        assert_eq!((read.sort, read.text.as_deref()), (None, Some("hawks")));
+        assert_eq!((read.active, read.updated_since), (false, None));
+        let read: Sample = Params::read(&format!("team_id={one}&active=true")).unwrap();
+        assert_eq!(
+            (read.team_id, read.team_ids.len(), read.sort),
+            (Some(one), 0, Some(Order::Asc))
+        );
+        let error = Params::read::<Sample>("active=true&q=hawks&text=x").unwrap_err();
+        let faults: Vec<_> = error.faults.iter().map(|fault| fault.code.as_ref()).collect();
+        assert_eq!(faults, ["not_allowed", "unknown_parameter"]);
+    }
+
+    #[test]
+    fn a_list_has_the_parameters_of_its_pages_and_its_filter() {
+        let params = Paging::<Sample>::into_params(|| None);
+        let described: Vec<_> = params
+            .iter()
+            .map(|param| (param.name.as_str(), param.description.as_deref().unwrap_or_default()))
+            .collect();
+        let expected = [
+            ("limit", "Number of teams per page. Default: 50."),
+            ("cursor", "`next_cursor` of the previous page."),
+            ("order", "Sort order. Default: `desc`."),
+            ("team_id", "Only these teams, separated by commas."),
+            ("sort", ""),
+            ("q", ""),
+            ("active", ""),
+            ("updated_since", "Only objects that changed at or after this time."),
+        ];
+        assert_eq!(described, expected);
+    }
+}

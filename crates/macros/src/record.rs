@@ -25,13 +25,12 @@ pub(crate) fn expand(options: TokenStream, mut item: ItemStruct) -> Result<Token
     let record = item.ident.clone();
     let mut output = quote!(#item);
     if let Some(create) = create {
-        let function = create.into_record(&record, &columns);
-        let name = create.name.clone();
+        let (name, function) = (create.name.clone(), into_record(&record, &columns));
         output.extend(create.declare(&columns, Column::create_field)?);
         output.extend(quote!(impl #name { #function }));
     }
     if let Some(update) = update {
-        let function = update.apply(&columns);
+        let function = apply(&update.name, &columns);
         output.extend(update.declare(&columns, Column::update_field)?);
         output.extend(quote!(impl #record { #function }));
     }
@@ -71,43 +70,39 @@ impl Request {
         let body = body::expand(quote!(#(#options),*), item)?;
         Ok(quote!(#body #default))
     }
+}
 
-    fn into_record(&self, record: &Ident, columns: &[Column]) -> TokenStream {
-        let inputs = columns.iter().filter(|c| c.is_created()).map(|column| &column.name);
-        let unused = columns.iter().filter(|c| c.is_created() && c.is_resolved());
-        let unused = unused.map(|column| &column.name);
-        let parameters = columns.iter().filter(|c| c.is_parameter()).map(Column::parameter);
-        // The name is visible in `#[value(…)]`, which was written at the same place as the record.
-        let tx = Ident::new("tx", record.span());
-        let values = columns.iter().filter_map(|column| column.first_value(&tx));
-        let names = columns.iter().map(|column| &column.name);
-        // A resolved input is shadowed by the parameter.
-        let inputs = inputs.filter(|name| !unused.clone().any(|other| other == *name));
-        quote! {
-            /// Returns the new record.
-            pub fn into_record(self, #tx: &::store::Tx<'_> #(, #parameters)*) -> #record {
-                let Self { #(#inputs,)* .. } = self;
-                #(#values)*
-                #record { #(#names),* }
-            }
+fn into_record(record: &Ident, columns: &[Column]) -> TokenStream {
+    // A resolved input is replaced by the parameter.
+    let inputs = columns.iter().filter(|c| c.input.is_some() && !c.is_resolved()).map(|c| &c.name);
+    let parameters = columns.iter().filter(|c| c.is_parameter()).map(Column::parameter);
+    // The name is visible in `#[value(…)]`, which was written at the same place as the record.
+    let tx = Ident::new("tx", record.span());
+    let values = columns.iter().filter_map(|column| column.first_value(&tx));
+    let names = columns.iter().map(|column| &column.name);
+    quote! {
+        /// Returns the new record.
+        pub fn into_record(self, #tx: &::store::Tx<'_> #(, #parameters)*) -> #record {
+            let Self { #(#inputs,)* .. } = self;
+            #(#values)*
+            #record { #(#names),* }
         }
     }
+}
 
-    fn apply(&self, columns: &[Column]) -> TokenStream {
-        let change = &self.name;
-        let resolved = columns.iter().filter(|c| c.is_updated() && c.is_resolved());
-        let parameters = resolved.map(Column::parameter);
-        let values = columns.iter().filter_map(Column::next_value);
-        let derived = columns.iter().filter_map(Column::derived_value);
-        let changing = columns.iter().filter(|c| c.is_updated() || c.derived.is_some());
-        let names = changing.map(|column| &column.name);
-        quote! {
-            /// Returns the record with a change.
-            pub fn apply(&self, change: #change #(, #parameters)*) -> Self {
-                #(#values)*
-                #(#derived)*
-                Self { #(#names,)* ..self.clone() }
-            }
+fn apply(change: &Ident, columns: &[Column]) -> TokenStream {
+    let resolved = columns.iter().filter(|c| c.is_updated() && c.is_resolved());
+    let parameters = resolved.map(Column::parameter);
+    let values = columns.iter().filter_map(Column::next_value);
+    let derived = columns.iter().filter_map(Column::derived_value);
+    let changing = columns.iter().filter(|c| c.is_updated() || c.derived.is_some());
+    let names = changing.map(|column| &column.name);
+    quote! {
+        /// Returns the record with a change.
+        pub fn apply(&self, change: #change #(, #parameters)*) -> Self {
+            #(#values)*
+            #(#derived)*
+            Self { #(#names,)* ..self.clone() }
         }
     }
 }
@@ -145,10 +140,6 @@ impl Column {
         Ok(Self { name, ty: field.ty.clone(), input, value, derived })
     }
 
-    fn is_created(&self) -> bool {
-        self.input.is_some()
-    }
-
     fn is_updated(&self) -> bool {
         self.input.as_ref().is_some_and(|input| !input.is_create_only)
     }
@@ -159,7 +150,7 @@ impl Column {
 
     /// Whether the value of a new record is passed by the caller.
     fn is_parameter(&self) -> bool {
-        self.is_resolved() || (!self.is_created() && self.first_value(&self.name).is_none())
+        self.is_resolved() || (self.input.is_none() && self.first_value(&self.name).is_none())
     }
 
     fn parameter(&self) -> TokenStream {
@@ -253,10 +244,8 @@ impl Input {
         let (is_create_only, is_resolved) = (options.flag("create_only"), options.flag("resolved"));
         let has_example = !options.flag("no_example");
         let default = options.0.iter().find(|entry| entry.name == "default");
-        let default = default.map(|entry| match &entry.value {
-            Some(value) => quote!(#value),
-            None => quote!(Default::default()),
-        });
+        let default =
+            default.map(|entry| entry.value.clone().unwrap_or_else(|| quote!(Default::default())));
         let mut schema = schema_options(&field.attrs)?;
         let examples = schema.take("examples").filter(|_| has_example);
         let is_limited = schema.0.iter().any(|entry| LIMITS.contains(&&*entry.name.to_string()));

@@ -27,6 +27,7 @@ pub mod row_page;
 pub mod limits;
 pub mod locale;
 pub mod metrics;
+pub mod module;
 pub mod form_dedup;
 pub mod page;
 pub mod throttle;

@@ -3,7 +3,7 @@
 //! The next page starts after the sort key of the last row, not after a number of rows. So no row is skipped or
 //! repeated when rows are added or removed in between, and the last page is as cheap as the first.
 
-use kit::string_enum;
+use kit::{Id, string_enum};
 
 string_enum! {
     /// The sort direction of a list.
@@ -45,6 +45,30 @@ impl<P: Copy> Page<P> {
         self.limit + 1
     }
 }
+
+impl<K> Page<Id<K>> {
+    /// The id after which this page starts, and the number of rows to fetch, for [`page_sql!`].
+    pub fn bounds(&self) -> (Id<K>, i64) {
+        (self.after(Id::MIN, Id::MAX), self.fetch_limit())
+    }
+}
+
+/// The statement of a page in the order of `id`, with the parameters `after` and `limit`:
+/// `page_sql!(page, Team::SELECT, FILTER)`. The last piece ends inside a `where` clause.
+#[macro_export]
+macro_rules! page_sql {
+    ($page:expr, $($piece:expr),+) => {
+        match $page.order {
+            $crate::paging::Order::Asc => {
+                ::store::sql!($($piece),+, " and id > :after order by id limit :limit")
+            }
+            $crate::paging::Order::Desc => {
+                ::store::sql!($($piece),+, " and id < :after order by id desc limit :limit")
+            }
+        }
+    };
+}
+pub use page_sql;
 
 /// The matching entries of a part of a log.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use store::{Reader, Tx, bind, record, row, sql};
 
 use crate::error::{Code, Error, Fault, Result};
 use crate::ids::{AccountId, KeyId, TeamId};
-use crate::paging::{Order, Page};
+use crate::paging::{Page, page_sql};
 use crate::resource::impl_resource;
 use crate::rights::{Scopes, SpaceSeparated};
 use crate::signals::Publish;
@@ -123,15 +123,9 @@ string_enum! {
 
 /// A page of the account's keys, in order of creation. `None` includes keys in any state.
 pub fn page(db: &Reader<'_>, state: Option<State>, page: &Page<KeyId>) -> Result<Vec<Key>> {
-    let after = page.after(KeyId::MIN, KeyId::MAX);
-    let limit = page.fetch_limit();
+    let (after, limit) = page.bounds();
     let (live, created_until, ends_before) = state_filter(state, db.now());
-    let text = match page.order {
-        Order::Asc => sql!(Key::SELECT, IN_STATE, " and id > :after order by id limit :limit"),
-        Order::Desc => {
-            sql!(Key::SELECT, IN_STATE, " and id < :after order by id desc limit :limit")
-        }
-    };
+    let text = page_sql!(page, Key::SELECT, IN_STATE);
     Ok(db.all(text, bind! { after, limit, live, created_until, ends_before })?)
 }
 

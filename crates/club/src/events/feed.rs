@@ -16,7 +16,7 @@ use crate::accounts::user;
 use crate::error::{Error, Fault, Result};
 use crate::ids::{AccountId, FeedId, PersonId, TeamId, UserId};
 use crate::if_match::{IfMatch, Versioned};
-use crate::paging::{Order, Page};
+use crate::paging::{Page, page_sql};
 use crate::resource::impl_resource;
 use crate::rights::TeamAccess;
 use crate::roster::access;
@@ -188,17 +188,14 @@ pub fn list(
     let FeedFilter { team_ids, person_id } = filter;
     let any_team = team_ids.is_empty();
     access.check_key_filter(None, team_ids)?;
-    let (after, limit) = (page.after(FeedId::MIN, FeedId::MAX), page.fetch_limit());
+    let (after, limit) = page.bounds();
     let (narrowed, teams) = match access {
         TeamAccess::User(place) => (true, place.managed_team_ids.clone()),
         _ => access.team_filter(),
     };
     // Users also see the feeds they created, even for teams that they do not manage.
     let creator = matches!(access, TeamAccess::User(_)).then(|| db.actor());
-    let text = match page.order {
-        Order::Asc => sql!(Feed::SELECT, FILTER, " and id > :after order by id limit :limit"),
-        Order::Desc => sql!(Feed::SELECT, FILTER, " and id < :after order by id desc limit :limit"),
-    };
+    let text = page_sql!(page, Feed::SELECT, FILTER);
 
     Ok(db.all(
         text,

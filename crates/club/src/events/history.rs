@@ -98,7 +98,7 @@ pub fn unanswered(
         return Ok(Vec::new());
     }
     let (event, team) = (event.id, event.team_id);
-    let (after, limit) = (page.after(MemberId::MIN, MemberId::MAX), page.fetch_limit());
+    let (after, limit) = page.bounds();
     let text = match page.order {
         Order::Asc => sql!(SELECT_UNANSWERED, " and m.id > :after order by m.id limit :limit"),
         Order::Desc => {

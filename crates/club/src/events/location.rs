@@ -17,7 +17,7 @@ use crate::error::{Error, Fault, Result, UniqueViolationExt};
 use crate::ids::{AccountId, LocationId, TeamId};
 use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
-use crate::paging::{Order, Page};
+use crate::paging::{Page, page_sql};
 use crate::resource::impl_resource;
 use crate::rights::TeamAccess;
 use crate::signals::Publish;
@@ -199,22 +199,16 @@ pub fn list(
 ) -> Result<Vec<Location>> {
     let LocationFilter { status, external_id, updated_since, .. } = filter;
     let pattern = filter.q.as_deref().map(text::contains_pattern);
-    let after = page.after(LocationId::MIN, LocationId::MAX);
-    let limit = page.fetch_limit();
-    let text = match (access, page.order) {
-        (TeamAccess::AllTeams, Order::Asc) => sql!(Location::SELECT, FILTER, ASCENDING),
-        (TeamAccess::AllTeams, Order::Desc) => sql!(Location::SELECT, FILTER, DESCENDING),
-        (_, Order::Asc) => sql!(Location::SELECT, FILTER, VISIBLE, ASCENDING),
-        (_, Order::Desc) => sql!(Location::SELECT, FILTER, VISIBLE, DESCENDING),
+    let (after, limit) = page.bounds();
+    let text = match access {
+        TeamAccess::AllTeams => page_sql!(page, Location::SELECT, FILTER),
+        _ => page_sql!(page, Location::SELECT, FILTER, VISIBLE),
     };
     let Visibility { teams, manages_team, creator } = Visibility::of(db, access);
     let values = bind! { after, limit, status, external_id, updated_since, pattern, teams, manages_team,
     creator };
     Ok(db.all(text, values)?)
 }
-
-const ASCENDING: &str = " and id > :after order by id limit :limit";
-const DESCENDING: &str = " and id < :after order by id desc limit :limit";
 
 const FILTER: &str = "
     where account_id = :account

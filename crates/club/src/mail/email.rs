@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use crate::accounts::user;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, EmailId, PersonId};
-use crate::paging::{Order, Page};
+use crate::paging::{Page, page_sql};
 use crate::resource::impl_resource;
 use crate::rights::TeamAccess;
 use crate::roster::preferences;
@@ -201,16 +201,12 @@ pub fn list(
         return Err(Error::not_found());
     }
     let EmailFilter { status, about, person_id } = filter;
-    let after = page.after(EmailId::MIN, EmailId::MAX);
-    let limit = page.fetch_limit();
+    let (after, limit) = page.bounds();
     // `about` and `person_id` are the most selective filters; each has its own index.
-    let text = match (about, person_id, page.order) {
-        (Some(_), _, Order::Asc) => sql!(Email::SELECT, FILTER, ABOUT, ASCENDING),
-        (Some(_), _, Order::Desc) => sql!(Email::SELECT, FILTER, ABOUT, DESCENDING),
-        (None, Some(_), Order::Asc) => sql!(Email::SELECT, FILTER, TO_PERSON, ASCENDING),
-        (None, Some(_), Order::Desc) => sql!(Email::SELECT, FILTER, TO_PERSON, DESCENDING),
-        (None, None, Order::Asc) => sql!(Email::SELECT, FILTER, ASCENDING),
-        (None, None, Order::Desc) => sql!(Email::SELECT, FILTER, DESCENDING),
+    let text = match (about, person_id) {
+        (Some(_), _) => page_sql!(page, Email::SELECT, FILTER, ABOUT),
+        (None, Some(_)) => page_sql!(page, Email::SELECT, FILTER, TO_PERSON),
+        (None, None) => page_sql!(page, Email::SELECT, FILTER),
     };
     Ok(db.all(text, bind! { after, limit, status, about, person_id })?)
 }
@@ -221,8 +217,6 @@ const FILTER: &str = "
 const ABOUT: &str = "
       and about = :about and (cast(:person_id as bytea) is null or person_id = :person_id)";
 const TO_PERSON: &str = " and person_id = :person_id";
-const ASCENDING: &str = " and id > :after order by id limit :limit";
-const DESCENDING: &str = " and id < :after order by id desc limit :limit";
 
 /// All emails to a person, for the export of their personal data.
 pub fn list_to_person(db: &Reader<'_>, person_id: PersonId) -> Result<Vec<Email>> {

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::ids::{MemberId, PersonId, TeamId, UserId};
 use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
-use crate::paging::{Order, Page};
+use crate::paging::{Page, page_sql};
 use crate::resource::impl_resource;
 use crate::rights::TeamAccess;
 use crate::signals::Publish;
@@ -174,16 +174,8 @@ pub fn list(
     let MemberFilter { role, status, excluded_status: hidden, external_id, .. } = filter;
     let updated_since = filter.updated_since;
     let pattern = filter.q.as_deref().map(text::contains_pattern);
-    let after = page.after(MemberId::MIN, MemberId::MAX);
-    let limit = page.fetch_limit();
-    let text = match page.order {
-        Order::Asc => {
-            sql!(Membership::SELECT, FILTER, " and id > :after order by id limit :limit")
-        }
-        Order::Desc => {
-            sql!(Membership::SELECT, FILTER, " and id < :after order by id desc limit :limit")
-        }
-    };
+    let (after, limit) = page.bounds();
+    let text = page_sql!(page, Membership::SELECT, FILTER);
     let rows = bind! { team, after, limit, role, status, hidden, external_id, updated_since,
     pattern };
     to_members(db, db.all(text, rows)?, filter.private)

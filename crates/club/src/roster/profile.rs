@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kit::{Change, Day, Timestamp, text};
 use macros::{input, query};
 use serde::Serialize;
-use store::{Reader, Tx, bind, sql};
+use store::{Reader, Tx, bind};
 use utoipa::ToSchema;
 
 use super::api;
@@ -19,7 +19,7 @@ use super::version_cascade::VersionCascade;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, MemberId, PersonId, TeamId, UserId};
 use crate::if_match::IfMatch;
-use crate::paging::{Order, Page};
+use crate::paging::{Page, page_sql};
 use crate::resource::impl_resource;
 use crate::rights::TeamAccess;
 use crate::violations::Violations;
@@ -199,14 +199,12 @@ pub fn list(
     let pattern = filter.q.as_deref().map(text::contains_pattern);
     let email = filter.email.as_deref().map(text::fold_case);
     let updated_since = filter.updated_since;
-    let after = page.after(PersonId::MIN, PersonId::MAX);
-    let limit = page.fetch_limit();
+    let (after, limit) = page.bounds();
     let (narrowed, teams) = access.team_filter();
-    let text = match (narrowed, page.order) {
-        (false, Order::Asc) => sql!(Person::SELECT, FILTER, ASCENDING),
-        (false, Order::Desc) => sql!(Person::SELECT, FILTER, DESCENDING),
-        (true, Order::Asc) => sql!(Person::SELECT, FILTER, VISIBLE_FILTER, ASCENDING),
-        (true, Order::Desc) => sql!(Person::SELECT, FILTER, VISIBLE_FILTER, DESCENDING),
+    let text = if narrowed {
+        page_sql!(page, Person::SELECT, FILTER, VISIBLE_FILTER)
+    } else {
+        page_sql!(page, Person::SELECT, FILTER)
     };
     let people = db.all(text, bind! { after, limit, pattern, email, updated_since, teams })?;
     to_profiles(db, access, people, filter.private)
@@ -218,8 +216,6 @@ const FILTER: &str = "
       and (cast(:updated_since as bigint) is null or updated_at >= :updated_since)
       and (cast(:pattern as text) is null or name_folded like :pattern escape '\\'
            or preferred_folded like :pattern escape '\\')";
-const ASCENDING: &str = " and id > :after order by id limit :limit";
-const DESCENDING: &str = " and id < :after order by id desc limit :limit";
 
 /// Updates a person. If nothing changes, nothing is published.
 pub fn change(

@@ -12,7 +12,7 @@ use crate::hook::Hook;
 use crate::ids::{AccountId, TeamId};
 use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
-use crate::paging::{Order, Page};
+use crate::paging::{Page, page_sql};
 use crate::resource::impl_resource;
 use crate::rights::TeamAccess;
 use crate::signals::Publish;
@@ -175,16 +175,12 @@ pub fn list(
 ) -> Result<Vec<Team>> {
     let TeamFilter { status, sport, season, external_id, updated_since, .. } = filter;
     let pattern = filter.q.as_deref().map(text::contains_pattern);
-    let after = page.after(TeamId::MIN, TeamId::MAX);
-    let limit = page.fetch_limit();
+    let (after, limit) = page.bounds();
     let (narrowed, ids) = access.team_filter();
-    let text = match (narrowed, external_id, page.order) {
-        (true, _, Order::Asc) => sql!(Team::SELECT, FILTER, WITH_IDS, ASCENDING),
-        (true, _, Order::Desc) => sql!(Team::SELECT, FILTER, WITH_IDS, DESCENDING),
-        (_, Some(_), Order::Asc) => sql!(Team::SELECT, FILTER, WITH_EXTERNAL_ID, ASCENDING),
-        (_, Some(_), Order::Desc) => sql!(Team::SELECT, FILTER, WITH_EXTERNAL_ID, DESCENDING),
-        (_, None, Order::Asc) => sql!(Team::SELECT, FILTER, ASCENDING),
-        (_, None, Order::Desc) => sql!(Team::SELECT, FILTER, DESCENDING),
+    let text = match (narrowed, external_id) {
+        (true, _) => page_sql!(page, Team::SELECT, FILTER, WITH_IDS),
+        (_, Some(_)) => page_sql!(page, Team::SELECT, FILTER, WITH_EXTERNAL_ID),
+        (_, None) => page_sql!(page, Team::SELECT, FILTER),
     };
     let values = bind! { after, limit, status, sport, season, external_id, updated_since, pattern,
     ids };
@@ -202,8 +198,6 @@ const WITH_IDS: &str = "
       and (cast(:external_id as text) is null or external_id = :external_id) and id in (:ids)";
 /// Matches at most one team, and uses the unique index.
 const WITH_EXTERNAL_ID: &str = " and external_id = :external_id";
-const ASCENDING: &str = " and id > :after order by id limit :limit";
-const DESCENDING: &str = " and id < :after order by id desc limit :limit";
 
 /// Updates a team. If nothing changes, the version stays the same and nothing is published.
 pub fn change(

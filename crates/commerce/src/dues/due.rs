@@ -13,7 +13,7 @@ use crate::ids::{AccountId, ChargeId, DueId, MemberId, PersonId, TeamId};
 use crate::metadata::Metadata;
 use crate::money::MAX_AMOUNT;
 use crate::money::ledger::EntryContext;
-use crate::paging::{Order, Page};
+use crate::paging::{Page, page_sql};
 use crate::resource::impl_resource;
 use crate::rights::TeamAccess;
 use crate::teams::team;
@@ -362,22 +362,16 @@ pub fn list(
     access.check_key_filter(*team_id, team_ids)?;
     let several_teams = !team_ids.is_empty();
     let pattern = filter.q.as_deref().map(text::contains_pattern);
-    let after = page.after(DueId::MIN, DueId::MAX);
-    let limit = page.fetch_limit();
+    let (after, limit) = page.bounds();
     let (everything, teams) = access.managed_filter();
     let (_, family) = access.own_and_family_ids();
     // The most selective filter decides which index is used: member or payer, then charge, then team.
-    let statement = match (member_id, payer_id, charge_id, team_id, page.order) {
-        (Some(_), .., Order::Asc) => sql!(Due::SELECT, OF_MEMBER, FILTER, ASCENDING),
-        (Some(_), .., Order::Desc) => sql!(Due::SELECT, OF_MEMBER, FILTER, DESCENDING),
-        (_, Some(_), .., Order::Asc) => sql!(Due::SELECT, OF_PAYER, FILTER, ASCENDING),
-        (_, Some(_), .., Order::Desc) => sql!(Due::SELECT, OF_PAYER, FILTER, DESCENDING),
-        (_, _, Some(_), _, Order::Asc) => sql!(Due::SELECT, OF_CHARGE, FILTER, ASCENDING),
-        (_, _, Some(_), _, Order::Desc) => sql!(Due::SELECT, OF_CHARGE, FILTER, DESCENDING),
-        (.., Some(_), Order::Asc) => sql!(Due::SELECT, OF_TEAM, FILTER, ASCENDING),
-        (.., Some(_), Order::Desc) => sql!(Due::SELECT, OF_TEAM, FILTER, DESCENDING),
-        (.., None, Order::Asc) => sql!(Due::SELECT, OF_ALL, FILTER, ASCENDING),
-        (.., None, Order::Desc) => sql!(Due::SELECT, OF_ALL, FILTER, DESCENDING),
+    let statement = match (member_id, payer_id, charge_id, team_id) {
+        (Some(_), ..) => page_sql!(page, Due::SELECT, OF_MEMBER, FILTER),
+        (_, Some(_), ..) => page_sql!(page, Due::SELECT, OF_PAYER, FILTER),
+        (_, _, Some(_), _) => page_sql!(page, Due::SELECT, OF_CHARGE, FILTER),
+        (.., Some(_)) => page_sql!(page, Due::SELECT, OF_TEAM, FILTER),
+        (.., None) => page_sql!(page, Due::SELECT, OF_ALL, FILTER),
     };
     let dues = db.all(
         statement,
@@ -415,8 +409,6 @@ pub(super) const FILTER: &str = "
                where p.account_id = due.account_id and p.id in (due.person_id, due.payer_id)
                  and (p.name_folded like :pattern escape '\\'
                    or p.preferred_folded like :pattern escape '\\')))";
-const ASCENDING: &str = " and id > :after order by id limit :limit";
-const DESCENDING: &str = " and id < :after order by id desc limit :limit";
 
 /// Inserts new dues and their installments.
 pub fn insert(tx: &Tx<'_>, dues: &[DueWithPlan]) -> Result<()> {

@@ -2,12 +2,12 @@
 
 use kit::Timestamp;
 use macros::query;
-use store::{Reader, bind, sql};
+use store::{Reader, bind};
 
 use super::payment::{Method, Payment, Refund, RefundStatus};
 use crate::error::Result;
 use crate::ids::{PaymentId, PersonId, RefundId, TeamId};
-use crate::paging::{Order, Page};
+use crate::paging::{Page, page_sql};
 use crate::rights::TeamAccess;
 
 /// Filter for a list of payments.
@@ -70,11 +70,8 @@ pub fn payments(
     let several_teams = !team_ids.is_empty();
     let (everything, teams) = access.managed_filter();
     let (_, family) = access.own_and_family_ids();
-    let (after, limit) = (page.after(PaymentId::MIN, PaymentId::MAX), page.fetch_limit());
-    let text = match page.order {
-        Order::Asc => sql!(Payment::SELECT, PAYMENT_FILTER, ASCENDING),
-        Order::Desc => sql!(Payment::SELECT, PAYMENT_FILTER, DESCENDING),
-    };
+    let (after, limit) = page.bounds();
+    let text = page_sql!(page, Payment::SELECT, PAYMENT_FILTER);
     Ok(db.all(
         text,
         bind! { after, limit, team_id, several_teams, team_ids, payer_id, subject, method, from, to, updated_since, everything,
@@ -94,11 +91,8 @@ pub fn refunds(
     let several_teams = !team_ids.is_empty();
     let (everything, teams) = access.managed_filter();
     let (_, family) = access.own_and_family_ids();
-    let (after, limit) = (page.after(RefundId::MIN, RefundId::MAX), page.fetch_limit());
-    let text = match page.order {
-        Order::Asc => sql!(Refund::SELECT, REFUND_FILTER, ASCENDING),
-        Order::Desc => sql!(Refund::SELECT, REFUND_FILTER, DESCENDING),
-    };
+    let (after, limit) = page.bounds();
+    let text = page_sql!(page, Refund::SELECT, REFUND_FILTER);
     Ok(db.all(
         text,
         bind! { after, limit, team_id, several_teams, team_ids, payment_id, subject, status, from, to, updated_since,
@@ -130,5 +124,3 @@ const REFUND_FILTER: &str = "
       and (cast(:from as bigint) is null or created_at >= :from)
       and (cast(:to as bigint) is null or created_at < :to)
       and (cast(:updated_since as bigint) is null or updated_at >= :updated_since)";
-const ASCENDING: &str = " and id > :after order by id limit :limit";
-const DESCENDING: &str = " and id < :after order by id desc limit :limit";

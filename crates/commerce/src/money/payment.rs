@@ -9,7 +9,7 @@ use crate::card_provider::provider::Dispute;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, LineId, PaymentId, PersonId, RefundId, TeamId};
 use crate::money::ledger::EntryContext;
-use crate::paging::{Order, Page};
+use crate::paging::{Page, page_sql};
 use crate::resource::impl_resource;
 use crate::signals::Publish;
 
@@ -193,29 +193,19 @@ pub struct NewPayment {
 
 /// A page of the payments for an order or a due.
 pub fn list(db: &Reader<'_>, subject: &str, page: &Page<PaymentId>) -> Result<Vec<Payment>> {
-    let limit = page.fetch_limit();
-    let after = page.after(PaymentId::MIN, PaymentId::MAX);
-    let text = match page.order {
-        Order::Asc => sql!(Payment::SELECT, OF_SUBJECT, ASCENDING),
-        Order::Desc => sql!(Payment::SELECT, OF_SUBJECT, DESCENDING),
-    };
+    let (after, limit) = page.bounds();
+    let text = page_sql!(page, Payment::SELECT, OF_SUBJECT);
     Ok(db.all(text, bind! { subject, after, limit })?)
 }
 
 /// A page of the refunds for an order or a due.
 pub fn list_refunds(db: &Reader<'_>, subject: &str, page: &Page<RefundId>) -> Result<Vec<Refund>> {
-    let limit = page.fetch_limit();
-    let after = page.after(RefundId::MIN, RefundId::MAX);
-    let text = match page.order {
-        Order::Asc => sql!(Refund::SELECT, OF_SUBJECT, ASCENDING),
-        Order::Desc => sql!(Refund::SELECT, OF_SUBJECT, DESCENDING),
-    };
+    let (after, limit) = page.bounds();
+    let text = page_sql!(page, Refund::SELECT, OF_SUBJECT);
     Ok(db.all(text, bind! { subject, after, limit })?)
 }
 
 const OF_SUBJECT: &str = " where account_id = :account and subject = :subject";
-const ASCENDING: &str = " and id > :after order by id limit :limit";
-const DESCENDING: &str = " and id < :after order by id desc limit :limit";
 
 /// Inserts a payment.
 pub fn create(tx: &Tx<'_>, new: NewPayment) -> Result<Payment> {

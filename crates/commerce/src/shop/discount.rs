@@ -10,7 +10,7 @@ use super::price::Reduction;
 use crate::error::{Error, Fault, Result, UniqueViolationExt};
 use crate::ids::{AccountId, DiscountId, PersonId, TeamId};
 use crate::if_match::IfMatch;
-use crate::paging::{Order, Page};
+use crate::paging::{Page, page_sql};
 use crate::resource::impl_resource;
 use crate::signals::Publish;
 use crate::teams::team;
@@ -162,14 +162,8 @@ pub fn list(
 ) -> Result<Vec<Discount>> {
     let DiscountFilter { status, code, team_id, updated_since } = filter;
     let folded = code.as_deref().map(text::fold_case);
-    let after = page.after(DiscountId::MIN, DiscountId::MAX);
-    let limit = page.fetch_limit();
-    let text = match page.order {
-        Order::Asc => sql!(Discount::SELECT, FILTER, " and id > :after order by id limit :limit"),
-        Order::Desc => {
-            sql!(Discount::SELECT, FILTER, " and id < :after order by id desc limit :limit")
-        }
-    };
+    let (after, limit) = page.bounds();
+    let text = page_sql!(page, Discount::SELECT, FILTER);
     Ok(db.all(text, bind! { after, limit, status, folded, team_id, updated_since })?)
 }
 

@@ -7,7 +7,7 @@ use store::{Reader, bind, row, sql};
 use super::order::{self, Order, OrderRecord, Status};
 use crate::error::Result;
 use crate::ids::{MemberId, OrderId, PersonId, ProductId, TeamId};
-use crate::paging::{self, Page};
+use crate::paging::{Page, page_sql};
 use crate::rights::TeamAccess;
 
 /// Filter for a list of orders.
@@ -71,18 +71,11 @@ pub fn list(
     let OrderFilter { team_ids, updated_since, external_id, .. } = filter;
     let several_teams = !team_ids.is_empty();
     let (number, folded, literal) = filter.search_terms();
-    let after = page.after(OrderId::MIN, OrderId::MAX);
-    let limit = page.fetch_limit();
+    let (after, limit) = page.bounds();
     let (everything, family, teams) = visibility(access);
-    let text = match (product_id, page.order) {
-        (None, paging::Order::Asc) => sql!(OrderRecord::SELECT, FILTER, ASCENDING),
-        (None, paging::Order::Desc) => sql!(OrderRecord::SELECT, FILTER, DESCENDING),
-        (Some(_), paging::Order::Asc) => {
-            sql!(OrderRecord::SELECT, FILTER, CONTAINS_PRODUCT, ASCENDING)
-        }
-        (Some(_), paging::Order::Desc) => {
-            sql!(OrderRecord::SELECT, FILTER, CONTAINS_PRODUCT, DESCENDING)
-        }
+    let text = match product_id {
+        None => page_sql!(page, OrderRecord::SELECT, FILTER),
+        Some(_) => page_sql!(page, OrderRecord::SELECT, FILTER, CONTAINS_PRODUCT),
     };
     let records: Vec<OrderRecord> = db.all(
         text,
@@ -110,7 +103,7 @@ pub fn list_unfulfilled(
     product_id: ProductId,
     page: &Page<OrderId>,
 ) -> Result<Vec<Order>> {
-    let (after, limit) = (page.after(OrderId::MIN, OrderId::MAX), page.fetch_limit());
+    let (after, limit) = page.bounds();
     let (everything, family, teams) = visibility(access);
     let records: Vec<OrderRecord> = db.all(
         sql!(OrderRecord::SELECT, UNFULFILLED, DESCENDING),
@@ -176,5 +169,4 @@ const FILTER: &str = "
 const CONTAINS_PRODUCT: &str = "
       and id in (select order_id from order_line
                  where account_id = :account and product_id = :product_id)";
-const ASCENDING: &str = " and id > :after order by id limit :limit";
 const DESCENDING: &str = " and id < :after order by id desc limit :limit";

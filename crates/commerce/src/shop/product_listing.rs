@@ -2,13 +2,13 @@
 
 use kit::{Timestamp, text};
 use macros::query;
-use store::{Reader, bind, sql};
+use store::{Reader, bind};
 
 use super::product::{Product, ProductRecord, Status};
 use super::variant;
 use crate::error::Result;
 use crate::ids::{ProductId, TeamId};
-use crate::paging::{Order, Page};
+use crate::paging::{Page, page_sql};
 use crate::rights::TeamAccess;
 
 /// Filter for a list of products.
@@ -45,17 +45,9 @@ pub fn list(
     let ProductFilter { team_id, team_ids, status, on_sale, external_id, .. } = filter;
     let (several_teams, updated_since) = (!team_ids.is_empty(), filter.updated_since);
     let pattern = filter.q.as_deref().map(text::contains_pattern);
-    let after = page.after(ProductId::MIN, ProductId::MAX);
-    let limit = page.fetch_limit();
+    let (after, limit) = page.bounds();
     let (narrowed, teams) = access.team_filter();
-    let text = match page.order {
-        Order::Asc => {
-            sql!(ProductRecord::SELECT, FILTER, " and id > :after order by id limit :limit")
-        }
-        Order::Desc => {
-            sql!(ProductRecord::SELECT, FILTER, " and id < :after order by id desc limit :limit")
-        }
-    };
+    let text = page_sql!(page, ProductRecord::SELECT, FILTER);
     let params = bind! { after, limit, team_id, several_teams, team_ids, status, on_sale,
     external_id, updated_since, pattern, narrowed, teams };
     let records: Vec<ProductRecord> = db.all(text, params)?;

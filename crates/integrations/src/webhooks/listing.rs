@@ -1,7 +1,7 @@
 //! Lists of webhooks and of their deliveries. See [`access`] for who can see and manage which.
 
 use macros::query;
-use store::{Reader, bind, sql};
+use store::{Reader, bind};
 
 use super::access::{self, Manager};
 use super::delivery::{Delivery, Status as DeliveryStatus};
@@ -10,7 +10,7 @@ use super::webhook::{Status, Webhook};
 use crate::error::Result;
 use crate::ids::{DeliveryId, WebhookId};
 use crate::notification_kinds::{self, Kind};
-use crate::paging::{Order, Page};
+use crate::paging::{Page, page_sql};
 use crate::rights::TeamAccess;
 
 /// Which webhooks to list.
@@ -31,14 +31,7 @@ pub fn webhooks(
     let (status, maker, limit) =
         (filter.status, access::required_creator(db, access), page.fetch_limit());
     let after = page.after(WebhookId::MIN, WebhookId::MAX);
-    let text = match page.order {
-        Order::Asc => {
-            sql!(Webhook::SELECT, WEBHOOK_FILTER, " and id > :after order by id limit :limit")
-        }
-        Order::Desc => {
-            sql!(Webhook::SELECT, WEBHOOK_FILTER, " and id < :after order by id desc limit :limit")
-        }
-    };
+    let text = page_sql!(page, Webhook::SELECT, WEBHOOK_FILTER);
     Ok(db.all(text, bind! { status, maker, after, limit })?)
 }
 
@@ -77,17 +70,11 @@ pub fn deliveries(
     };
     let kinds: Vec<_> =
         notification_kinds::all_kinds().filter(is_listed).map(|kind| kind.name).collect();
-    let (after, limit) = (page.after(DeliveryId::MIN, DeliveryId::MAX), page.fetch_limit());
+    let (after, limit) = page.bounds();
     // Only few deliveries fail, so failed ones have their own partial index.
-    let text = match (status, page.order) {
-        (Some(DeliveryStatus::Failed), Order::Asc) => {
-            sql!(Delivery::SELECT, DELIVERY_FILTER, FAILED, ASCENDING)
-        }
-        (Some(DeliveryStatus::Failed), Order::Desc) => {
-            sql!(Delivery::SELECT, DELIVERY_FILTER, FAILED, DESCENDING)
-        }
-        (_, Order::Asc) => sql!(Delivery::SELECT, DELIVERY_FILTER, ASCENDING),
-        (_, Order::Desc) => sql!(Delivery::SELECT, DELIVERY_FILTER, DESCENDING),
+    let text = match status {
+        Some(DeliveryStatus::Failed) => page_sql!(page, Delivery::SELECT, DELIVERY_FILTER, FAILED),
+        _ => page_sql!(page, Delivery::SELECT, DELIVERY_FILTER),
     };
     Ok(db.all(text, bind! { webhook_id, status, any_kind, kinds, after, limit })?)
 }
@@ -97,5 +84,3 @@ const DELIVERY_FILTER: &str = "
       and (cast(:status as text) is null or status = :status)
       and (cast(:any_kind as boolean) or kind in (:kinds))";
 const FAILED: &str = " and status = 'failed'";
-const ASCENDING: &str = " and id > :after order by id limit :limit";
-const DESCENDING: &str = " and id < :after order by id desc limit :limit";

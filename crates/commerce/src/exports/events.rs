@@ -77,11 +77,11 @@ impl Table for EventsTable {
             bind! { teams },
         )?;
         let name = |team| names.iter().find(|(id, _)| *id == team).map(|(_, name)| name.clone());
-        let named = |view: EventView| {
+        let row = |view: EventView| {
             let team = name(view.event.team_id).unwrap_or_default();
             (view, team)
         };
-        let rows: Vec<Row> = events.into_iter().map(named).collect();
+        let rows: Vec<Row> = events.into_iter().map(row).collect();
         Ok(table::chunk(rows, |(view, _)| view.sort_key()))
     }
 }

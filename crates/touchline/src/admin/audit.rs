@@ -124,11 +124,11 @@ impl Table for AuditTable {
     ) -> Result<Chunk<NamedEntry, i64>> {
         let page = read_page(db, &self.0, after, CHUNK_ROWS)?;
         let names = Names::load(db, page.entries.iter().flat_map(mentioned_ids))?;
-        let named = |entry: AuditEntry| {
+        let row = |entry: AuditEntry| {
             let name = names.get(actor_and_app(&entry).0).unwrap_or_default().to_owned();
             (entry, name)
         };
-        Ok((page.entries.into_iter().map(named).collect(), page.next))
+        Ok((page.entries.into_iter().map(row).collect(), page.next))
     }
 }
 

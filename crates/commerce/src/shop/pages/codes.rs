@@ -82,9 +82,9 @@ list_page!(CodesPage, "shop/codes.html");
 
 pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
     let asked = ListRequest::from_visitor(&visitor, Order::Desc)?;
-    let states = [("archived", "Archived"), ("all", "All codes")];
+    let choices = [("archived", "Archived"), ("all", "All codes")];
     let filters =
-        FilterBar::new(&asked.form).select("state", "Status", "All except archived", states);
+        FilterBar::new(&asked.form).select("state", "Status", "All except archived", choices);
     let status = match filters.text("state") {
         "archived" => Some(Status::Archived),
         "all" => None,

@@ -129,9 +129,10 @@ const COLUMNS: &[Column<KeyView>] = &[
         let badge = (view.needs_rotation || !view.is_active).then(|| Cell::Badge(view.state()));
         Cell::wide(&view.key.name).link(format!("/admin/keys/{}", view.key.id)).and_if(badge)
     }),
-    Column::page("Permissions", |view| match view.key.scopes.is_wildcard() {
-        true => Cell::Badge(("warn", "Full access")),
-        false => Cell::text(summarize(&view.rights)),
+    Column::page("Permissions", |view| {
+        let is_full = view.key.scopes.is_wildcard();
+        let badge = is_full.then_some(Cell::Badge(("warn", "Full access")));
+        badge.unwrap_or_else(|| Cell::text(summarize(&view.rights)))
     }),
     Column::page("Teams", |view| Cell::wide(view.teams_summary())),
     Column::page("Last used", |view| Cell::age_or(view.key.last_used_at, "Never")),

@@ -7,6 +7,7 @@ pub mod ids;
 pub mod error;
 pub mod hook;
 pub mod metadata;
+pub mod columns;
 pub mod paging;
 pub mod if_match;
 pub mod violations;

@@ -18,6 +18,7 @@ use crate::web::app::App;
 use crate::web::fields::Fields;
 use crate::web::form::{Faults, Form};
 use crate::web::form_dedup::{Nonce, new_nonce, parse_nonce, submit_once};
+use crate::web::list::{Cell, Column, FilterBar, ToCell, list_page};
 use crate::web::page::{self, Frame, Section};
 use crate::web::row_page::{ListRequest, RowPage};
 use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
@@ -33,20 +34,29 @@ pub fn router() -> Router<App> {
     Router::new().route(TEAMS, get(list)).route(NEW, get(new_form).post(create))
 }
 
-#[derive(Template)]
-#[template(path = "teams/list.html")]
-struct ListPage {
-    frame: Frame,
-    teams: Vec<Team>,
-    next: String,
-    /// The selected status filter.
-    state: String,
-}
+list_page!(ListPage, "teams/list.html");
+
+const COLUMNS: &[Column<Team>] = &[
+    Column::page("Name", |team| Cell::name(&team.name)),
+    Column::page("Sport", |team| Cell::name(team.sport.as_deref().unwrap_or_default())),
+    Column::page("Season", |team| Cell::name(team.season.as_deref().unwrap_or_default())),
+    Column::page("Age group", |team| Cell::name(team.age_group.as_deref().unwrap_or_default())),
+    Column::number("People", |team| team.roster_count.cell()),
+    Column::page("Status", |team| match team.status {
+        Status::Active => Cell::Badge(("good", "Active")),
+        Status::Archived => Cell::Badge(("", "Archived")),
+    }),
+];
 
 async fn list(visitor: Visitor<TeamsManage>) -> PageResult {
     let asked = ListRequest::from_visitor(&visitor, Order::Asc)?;
-    let state = asked.form.text("state").to_owned();
-    let status = match state.as_str() {
+    let filters = FilterBar::new(&asked.form).select(
+        "state",
+        "Show",
+        "Active teams",
+        [("archived", "Archived teams"), ("all", "All teams")],
+    );
+    let status = match filters.text("state") {
         "archived" => Some(Status::Archived),
         "all" => None,
         _ => Some(Status::Active),
@@ -54,9 +64,10 @@ async fn list(visitor: Visitor<TeamsManage>) -> PageResult {
     let filter = TeamFilter { status, ..TeamFilter::default() };
     let read =
         move |db: &Reader<'_>, page: &_| team::list(db, &TeamAccess::AllTeams, &filter, page);
-    let RowPage { rows: teams, next } = RowPage::read(&visitor, &asked, read).await?;
+    let teams = RowPage::read(&visitor, &asked, read).await?;
+    let list = teams.list("Teams", COLUMNS, &visitor.times()).filters(filters);
     let frame = visitor.frame("Teams", Section::Teams).flash(visitor.guest.done_flash(&DONE));
-    Ok(page::html(StatusCode::OK, &ListPage { frame, teams, next, state })?)
+    Ok(page::html(StatusCode::OK, &ListPage { frame, list })?)
 }
 
 #[derive(Template)]

@@ -304,10 +304,14 @@ async fn read_chunk<T: Table>(
     let (chunk_table, access) = (table.clone(), source.access.clone());
     let work = move |db: &store::Reader<'_>| {
         let mut writer = CsvWriter::new(bom == Some(true));
+        let columns = chunk_table.columns();
         if bom.is_some() {
-            writer.row(chunk_table.columns())?;
+            writer.row(columns.iter().map(|column| column.key.into()))?;
         }
-        let next = chunk_table.write(db, &access, next, &mut writer)?;
+        let (rows, next) = chunk_table.read(db, &access, next)?;
+        for row in &rows {
+            writer.row(columns.iter().map(|column| (column.value)(row).csv()))?;
+        }
         Ok::<_, crate::error::Error>((Bytes::from(writer.finish()?), next))
     };
     let (bytes, next) = source.app.db.read(source.scope.clone(), work).await?;

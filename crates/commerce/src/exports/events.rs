@@ -1,13 +1,13 @@
 //! Export of the schedule: one row per event.
 
-use std::borrow::Cow;
-
 use kit::Timestamp;
 use store::{Reader, bind};
 
-use super::table::{self, CHUNK_ROWS, CsvWriter, Table, cell, optional_cell};
+use super::table::{self, CHUNK_ROWS, Chunk, Table};
+use crate::columns::{Cell, Column, ToCell};
 use crate::error::Result;
 use crate::events::event::{self, EventFilter, EventView};
+use crate::events::location::Location;
 use crate::ids::{EventId, TeamId};
 use crate::paging::{Order, Page, Paged};
 use crate::rights::TeamAccess;
@@ -16,52 +16,56 @@ use crate::rights::TeamAccess;
 #[derive(Debug, Default)]
 pub struct EventsTable(pub EventFilter);
 
-const COLUMNS: [&str; 29] = [
-    "event_id",
-    "team_id",
-    "team",
-    "type",
-    "title",
-    "status",
-    "starts_at",
-    "ends_at",
-    "starts_local",
-    "ends_local",
-    "timezone",
-    "all_day",
-    "arrival_minutes",
-    "location",
-    "address",
-    "opponent",
-    "home_away",
-    "uniform",
-    "notes",
-    "rsvp_deadline",
-    "capacity",
-    "yes",
-    "no",
-    "maybe",
-    "waitlisted",
-    "unanswered",
-    "series_id",
-    "cancel_reason",
-    "external_id",
+/// An event and the name of its team.
+pub type Row = (EventView, String);
+
+const COLUMNS: &[Column<Row>] = &[
+    Column::csv("event_id", |(view, _)| view.event.id.cell()),
+    Column::csv("team_id", |(view, _)| view.event.team_id.cell()),
+    Column::csv("team", |(_, team)| team.cell()),
+    Column::csv("type", |(view, _)| Cell::text(view.event.kind)),
+    Column::csv("title", |(view, _)| view.event.title.cell()),
+    Column::csv("status", |(view, _)| Cell::text(view.event.status)),
+    Column::csv("starts_at", |(view, _)| view.event.starts_at.cell()),
+    Column::csv("ends_at", |(view, _)| view.event.ends_at.cell()),
+    Column::csv("starts_local", |(view, _)| view.starts_local.cell()),
+    Column::csv("ends_local", |(view, _)| view.ends_local.cell()),
+    Column::csv("timezone", |(view, _)| Cell::Text(view.event.timezone.name().into())),
+    Column::csv("all_day", |(view, _)| view.event.all_day.cell()),
+    Column::csv("arrival_minutes", |(view, _)| view.event.arrival_minutes.cell()),
+    Column::csv("location", |(view, _)| location(view, |location| location.name.cell())),
+    Column::csv("address", |(view, _)| location(view, |location| location.address.cell())),
+    Column::csv("opponent", |(view, _)| view.event.opponent.cell()),
+    Column::csv("home_away", |(view, _)| view.event.home_away.map_or(Cell::EMPTY, Cell::text)),
+    Column::csv("uniform", |(view, _)| view.event.uniform.cell()),
+    Column::csv("notes", |(view, _)| view.event.notes.cell()),
+    Column::csv("rsvp_deadline", |(view, _)| view.event.rsvp_deadline.cell()),
+    Column::csv("capacity", |(view, _)| view.event.capacity.cell()),
+    Column::csv("yes", |(view, _)| view.rsvp_counts.yes.cell()),
+    Column::csv("no", |(view, _)| view.rsvp_counts.no.cell()),
+    Column::csv("maybe", |(view, _)| view.rsvp_counts.maybe.cell()),
+    Column::csv("waitlisted", |(view, _)| view.rsvp_counts.waitlisted.cell()),
+    Column::csv("unanswered", |(view, _)| view.rsvp_counts.unanswered.cell()),
+    Column::csv("series_id", |(view, _)| view.event.series_id.cell()),
+    Column::csv("cancel_reason", |(view, _)| view.event.cancel_reason.cell()),
+    Column::csv("external_id", |(view, _)| view.event.external_id.cell()),
 ];
 
+fn location(view: &EventView, cell: impl Fn(&Location) -> Cell<'_>) -> Cell<'_> {
+    view.location.as_ref().map_or(Cell::EMPTY, cell)
+}
+
 impl Table for EventsTable {
+    type Row = Row;
     type Position = (Timestamp, EventId);
+    const COLUMNS: &[Column<Row>] = COLUMNS;
 
-    fn columns(&self) -> Vec<Cow<'static, str>> {
-        COLUMNS.map(Cow::Borrowed).to_vec()
-    }
-
-    fn write(
+    fn read(
         &self,
         db: &Reader<'_>,
         access: &TeamAccess,
         after: Option<Self::Position>,
-        writer: &mut CsvWriter,
-    ) -> Result<Option<Self::Position>> {
+    ) -> Result<Chunk<Row, Self::Position>> {
         // `list` reads one row more than the limit, to detect whether there is a next page.
         let page = Page { limit: CHUNK_ROWS - 1, order: Order::Asc, last: after };
         let events = event::list(db, access, &self.0, &page)?;
@@ -72,46 +76,12 @@ impl Table for EventsTable {
             "select id, name from team where account_id = :account and id in (:teams)",
             bind! { teams },
         )?;
-        for view in &events {
-            let name = names.iter().find(|(team, _)| *team == view.event.team_id);
-            writer.row(cells(view, name.map_or("", |(_, name)| name.as_str())))?;
-        }
-        Ok(table::next_position(events.len(), events.last().map(Paged::sort_key)))
+        let name = |team| names.iter().find(|(id, _)| *id == team).map(|(_, name)| name.clone());
+        let row = |view: EventView| {
+            let team = name(view.event.team_id).unwrap_or_default();
+            (view, team)
+        };
+        let rows: Vec<Row> = events.into_iter().map(row).collect();
+        Ok(table::chunk(rows, |(view, _)| view.sort_key()))
     }
-}
-
-fn cells<'a>(view: &'a EventView, team: &'a str) -> [Cow<'a, str>; 29] {
-    let (event, counts) = (&view.event, &view.rsvp_counts);
-    let location = view.location.as_ref();
-    [
-        cell(event.id),
-        cell(event.team_id),
-        team.into(),
-        cell(event.kind),
-        event.title.as_str().into(),
-        cell(event.status),
-        cell(event.starts_at),
-        cell(event.ends_at),
-        cell(view.starts_local),
-        cell(view.ends_local),
-        event.timezone.name().into(),
-        cell(event.all_day),
-        optional_cell(event.arrival_minutes),
-        location.map_or("", |location| location.name.as_str()).into(),
-        optional_cell(location.and_then(|location| location.address.as_ref())),
-        optional_cell(event.opponent.as_ref()),
-        optional_cell(event.home_away),
-        optional_cell(event.uniform.as_ref()),
-        optional_cell(event.notes.as_ref()),
-        optional_cell(event.rsvp_deadline),
-        optional_cell(event.capacity),
-        cell(counts.yes),
-        cell(counts.no),
-        cell(counts.maybe),
-        cell(counts.waitlisted),
-        cell(counts.unanswered),
-        optional_cell(event.series_id),
-        optional_cell(event.cancel_reason.as_ref()),
-        optional_cell(event.external_id.as_ref()),
-    ]
 }

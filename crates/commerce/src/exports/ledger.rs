@@ -1,13 +1,12 @@
 //! Export of the ledger: one row per entry. Positive amounts are debits and negative amounts are credits, so that no
 //! exported amount is negative.
 
-use std::borrow::Cow;
-
 use kit::Timestamp;
 use kit::string_enum::StringEnum;
 use store::{Reader, bind, sql};
 
-use super::table::{self, CHUNK_ROWS, CsvWriter, Table, cell, optional_cell};
+use super::table::{self, CHUNK_ROWS, Chunk, Table};
+use crate::columns::{Cell, Column, ToCell};
 use crate::error::Result;
 use crate::ids::MovementId;
 use crate::money::ledger::Entry;
@@ -22,39 +21,40 @@ pub struct LedgerTable {
     pub to: Option<Timestamp>,
 }
 
-const COLUMNS: [&str; 14] = [
-    "movement_id",
-    "line",
-    "created_at",
-    "kind",
-    "subject_id",
-    "reference",
-    "team_id",
-    "person_id",
-    "payer_id",
-    "book",
-    "currency",
-    "debit",
-    "credit",
-    "actor",
+const COLUMNS: &[Column<Entry>] = &[
+    Column::csv("movement_id", |entry| entry.movement_id.cell()),
+    Column::csv("line", |entry| entry.line.cell()),
+    Column::csv("created_at", |entry| entry.created_at.cell()),
+    Column::csv("kind", |entry| Cell::Text(entry.kind.as_str().into())),
+    Column::csv("subject_id", |entry| entry.subject.cell()),
+    Column::csv("reference", |entry| entry.reference.cell()),
+    Column::csv("team_id", |entry| entry.team_id.cell()),
+    Column::csv("person_id", |entry| entry.person_id.cell()),
+    Column::csv("payer_id", |entry| entry.payer_id.cell()),
+    Column::csv("book", |entry| Cell::Text(entry.book.as_str().into())),
+    Column::csv("currency", |entry| Cell::text(entry.currency.code())),
+    Column::csv("debit", |entry| side(entry.amount)),
+    Column::csv("credit", |entry| side(-entry.amount)),
+    Column::csv("actor", |entry| entry.actor.cell()),
 ];
 
+fn side(amount: i64) -> Cell<'static> {
+    if amount > 0 { Cell::Number(amount) } else { Cell::EMPTY }
+}
+
 impl Table for LedgerTable {
+    type Row = Entry;
     type Position = (MovementId, i64);
+    const COLUMNS: &[Column<Entry>] = COLUMNS;
 
-    fn columns(&self) -> Vec<Cow<'static, str>> {
-        COLUMNS.map(Cow::Borrowed).to_vec()
-    }
-
-    fn write(
+    fn read(
         &self,
         db: &Reader<'_>,
         _: &TeamAccess,
         after: Option<Self::Position>,
-        writer: &mut CsvWriter,
-    ) -> Result<Option<Self::Position>> {
+    ) -> Result<Chunk<Entry, Self::Position>> {
         let ((movement, line), limit) = (after.unwrap_or((MovementId::MIN, 0)), CHUNK_ROWS);
-        let entries: Vec<Entry> = db.all(
+        let entries = db.all(
             sql!(
                 Entry::SELECT,
                 " where account_id = :account and (movement_id, line) > (:movement, :line)
@@ -64,29 +64,6 @@ impl Table for LedgerTable {
             ),
             bind! { movement, line, limit, from: self.from, to: self.to },
         )?;
-        let last = entries.last().map(|entry| (entry.movement_id, entry.line));
-        let next = table::next_position(entries.len(), last);
-        entries.into_iter().try_for_each(|entry| writer.row(cells(entry)))?;
-        Ok(next)
+        Ok(table::chunk(entries, |entry: &Entry| (entry.movement_id, entry.line)))
     }
-}
-
-fn cells(entry: Entry) -> [Cow<'static, str>; 14] {
-    let side = |amount: i64| optional_cell((amount > 0).then_some(amount));
-    [
-        cell(entry.movement_id),
-        cell(entry.line),
-        cell(entry.created_at),
-        entry.kind.as_str().into(),
-        entry.subject.into(),
-        optional_cell(entry.reference),
-        optional_cell(entry.team_id),
-        optional_cell(entry.person_id),
-        optional_cell(entry.payer_id),
-        entry.book.as_str().into(),
-        cell(entry.currency.code()),
-        side(entry.amount),
-        side(-entry.amount),
-        entry.actor.into(),
-    ]
 }

@@ -1,21 +1,15 @@
 //! Export of the roster: one row per membership.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use kit::Timestamp;
-use store::{Reader, bind, row};
+use store::{Reader, bind, row, sql};
 
-use super::table::{self, CHUNK_ROWS, CsvWriter, Table, cell, optional_cell};
+use super::table::{self, CHUNK_ROWS, Chunk, Table, export_row};
+use crate::columns::{Cell, Column, ToCell};
 use crate::error::Result;
 use crate::ids::{MemberId, PersonId, TeamId};
 use crate::rights::TeamAccess;
-
-/// Number of guardians with their own columns. The column `guardians` has the total number.
-const GUARDIAN_COLUMN_SETS: usize = 3;
-/// Columns of each guardian.
-const GUARDIAN_COLUMNS: [&str; 6] =
-    ["name", "relationship", "email", "phone", "can_pick_up", "receives_messages"];
 
 /// Which memberships to export.
 #[derive(Debug, Default)]
@@ -27,68 +21,56 @@ pub struct RosterTable {
     pub private: bool,
 }
 
-row! {
-    struct Line {
-        id: MemberId,
-        person_id: PersonId,
-        team_id: TeamId,
-        team: String,
-        first_name: String,
-        last_name: Option<String>,
-        preferred_name: Option<String>,
-        role: String,
-        jersey_number: Option<String>,
-        positions: String,
-        status: String,
-        joined_on: Option<String>,
-        left_on: Option<String>,
-        external_id: Option<String>,
-        created_at: Timestamp,
-        birth_date: Option<String>,
-        email: Option<String>,
-        phone: Option<String>,
-        address: Option<String>,
-        emergency_contact: Option<String>,
-        medical_note: Option<String>,
+export_row! {
+    pub struct Line {
+        member_id: MemberId = "m.id",
+        person_id: PersonId = "m.person_id",
+        team_id: TeamId = "m.team_id",
+        team: String = "t.name",
+        first_name: String = "p.first_name",
+        last_name: Option<String> = "p.last_name",
+        preferred_name: Option<String> = "p.preferred_name",
+        role: String = "m.role",
+        jersey_number: Option<String> = "m.jersey_number",
+        positions: String = "m.positions" => |line| positions(&line.positions),
+        status: String = "m.status",
+        joined_on: Option<String> = "m.joined_on",
+        left_on: Option<String> = "m.left_on",
+        external_id: Option<String> = "m.external_id",
+        created_at: Timestamp = "m.created_at",
+        birth_date: Option<String> = "p.birth_date",
+        email: Option<String> = "p.email",
+        phone: Option<String> = "p.phone",
+        address: Option<String> = "p.address",
+        emergency_contact: Option<String> = "p.emergency_contact",
+        medical_note: Option<String> = "p.medical_note";
+        guardians: Vec<Guardian>
     }
 }
 
+/// The number of columns before the private ones.
+const PUBLIC_COLUMNS: usize = 15;
+const GUARDIAN_COUNT: &Column<Line> =
+    &Column::csv("guardians", |line| Cell::text(line.guardians.len()));
+
 impl Line {
-    fn without_private(self) -> Self {
-        Self {
-            birth_date: None,
-            email: None,
-            phone: None,
-            address: None,
-            emergency_contact: None,
-            medical_note: None,
-            ..self
+    fn hide_private(&mut self) {
+        for private in [
+            &mut self.birth_date,
+            &mut self.email,
+            &mut self.phone,
+            &mut self.address,
+            &mut self.emergency_contact,
+            &mut self.medical_note,
+        ] {
+            *private = None;
         }
     }
 }
 
-const PUBLIC_COLUMNS: [&str; 15] = [
-    "member_id",
-    "person_id",
-    "team_id",
-    "team",
-    "first_name",
-    "last_name",
-    "preferred_name",
-    "role",
-    "jersey_number",
-    "positions",
-    "status",
-    "joined_on",
-    "left_on",
-    "external_id",
-    "created_at",
-];
-const PRIVATE_COLUMNS: [&str; 6] =
-    ["birth_date", "email", "phone", "address", "emergency_contact", "medical_note"];
-
 row! {
-    struct Guardian {
+    #[derive(Debug, Clone)]
+    pub struct Guardian {
         person_id: PersonId,
         first_name: String,
         last_name: Option<String>,
@@ -100,42 +82,71 @@ row! {
     }
 }
 
-impl Table for RosterTable {
-    type Position = MemberId;
-
-    fn columns(&self) -> Vec<Cow<'static, str>> {
-        let mut names: Vec<_> = PUBLIC_COLUMNS.map(Cow::Borrowed).to_vec();
-        if self.private {
-            names.extend(PRIVATE_COLUMNS.map(Cow::Borrowed));
-            names.push("guardians".into());
-            for number in 1..=GUARDIAN_COLUMN_SETS {
-                names.extend(
-                    GUARDIAN_COLUMNS.map(|part| format!("guardian_{number}_{part}").into()),
-                );
-            }
+/// The columns of the guardian with this number.
+macro_rules! guardian_columns {
+    ($number:literal) => {
+        guardian_columns! { $number,
+            "name" => |guardian| guardian.name(),
+            "relationship" => |guardian| guardian.relationship.cell(),
+            "email" => |guardian| guardian.email.cell(),
+            "phone" => |guardian| guardian.phone.cell(),
+            "can_pick_up" => |guardian| guardian.can_pick_up.cell(),
+            "receives_messages" => |guardian| guardian.receives_messages.cell(),
         }
-        names
+    };
+    ($number:literal, $($part:literal => $cell:expr,)+) => {
+        [$(Column::csv(concat!("guardian_", $number, "_", $part), |line| {
+            let cell: fn(&Guardian) -> Cell<'_> = $cell;
+            line.guardians.get($number - 1).map_or(Cell::EMPTY, cell)
+        })),+]
+    };
+}
+
+/// The columns of the first three guardians.
+const GUARDIAN_COLUMNS: &[[Column<Line>; 6]] =
+    &[guardian_columns!(1), guardian_columns!(2), guardian_columns!(3)];
+
+impl Guardian {
+    fn name(&self) -> Cell<'_> {
+        let last = self.last_name.as_deref().unwrap_or_default();
+        Cell::text(format!("{} {last}", self.first_name).trim())
+    }
+}
+
+/// Positions are stored as a JSON array.
+fn positions(json: &str) -> Cell<'_> {
+    Cell::text(serde_json::from_str::<Vec<String>>(json).unwrap_or_default().join(", "))
+}
+
+impl Table for RosterTable {
+    type Row = Line;
+    type Position = MemberId;
+    const COLUMNS: &[Column<Line>] = Line::COLUMNS;
+
+    fn columns(&self) -> Vec<&'static Column<Line>> {
+        let guardians = std::iter::once(GUARDIAN_COUNT).chain(GUARDIAN_COLUMNS.iter().flatten());
+        let all = Line::COLUMNS.iter().chain(guardians);
+        all.take(if self.private { usize::MAX } else { PUBLIC_COLUMNS }).collect()
     }
 
-    fn write(
+    fn read(
         &self,
         db: &Reader<'_>,
         access: &TeamAccess,
         after: Option<MemberId>,
-        writer: &mut CsvWriter,
-    ) -> Result<Option<MemberId>> {
-        let lines = self.lines(db, access, after)?;
+    ) -> Result<Chunk<Line, MemberId>> {
+        let mut lines = self.lines(db, access, after)?;
         let people = lines.iter().map(|line| line.person_id).collect();
         let guardians = if self.private { guardians(db, people)? } else { HashMap::new() };
-        let next = table::next_position(lines.len(), lines.last().map(|line| line.id));
-        for line in lines {
+        for line in &mut lines {
             // A key limited to certain teams may not see private data of members who have left.
-            let hide_private = line.status == "removed" && *access != TeamAccess::AllTeams;
-            let guardians = guardians.get(&line.person_id).filter(|_| !hide_private);
-            let line = if hide_private { line.without_private() } else { line };
-            writer.row(self.cells(line, guardians.map(Vec::as_slice).unwrap_or_default()))?;
+            if line.status == "removed" && *access != TeamAccess::AllTeams {
+                line.hide_private();
+            } else {
+                line.guardians = guardians.get(&line.person_id).cloned().unwrap_or_default();
+            }
         }
-        Ok(next)
+        Ok(table::chunk(lines, |line| line.member_id))
     }
 }
 
@@ -150,71 +161,20 @@ impl RosterTable {
         let (narrowed, teams) = access.team_filter();
         let after = after.unwrap_or(MemberId::MIN);
         Ok(db.all(
-            "select m.id, m.person_id, m.team_id, t.name as team, p.first_name, p.last_name,
-                 p.preferred_name, m.role, m.jersey_number, m.positions, m.status, m.joined_on,
-                 m.left_on, m.external_id, m.created_at, p.birth_date, p.email, p.phone,
-                 p.address, p.emergency_contact, p.medical_note
-             from member m
-             join person p on p.account_id = m.account_id and p.id = m.person_id
-             join team t on t.account_id = m.account_id and t.id = m.team_id
-             where m.account_id = :account and m.id > :after
-               and (cast(:team_id as bytea) is null or m.team_id = :team_id)
-               and (not cast(:narrowed as boolean) or m.team_id in (:teams))
-               and (cast(:include_removed as boolean) or m.status <> 'removed')
-             order by m.id limit :limit",
+            sql!(
+                Line::SELECT,
+                " from member m
+                  join person p on p.account_id = m.account_id and p.id = m.person_id
+                  join team t on t.account_id = m.account_id and t.id = m.team_id
+                  where m.account_id = :account and m.id > :after
+                    and (cast(:team_id as bytea) is null or m.team_id = :team_id)
+                    and (not cast(:narrowed as boolean) or m.team_id in (:teams))
+                    and (cast(:include_removed as boolean) or m.status <> 'removed')
+                  order by m.id limit :limit"
+            ),
             bind! { after, team_id, narrowed, teams, include_removed, limit },
         )?)
     }
-
-    fn cells(&self, line: Line, guardians: &[Guardian]) -> Vec<Cow<'static, str>> {
-        // Positions are stored as a JSON array.
-        let positions: Vec<String> = serde_json::from_str(&line.positions).unwrap_or_default();
-        let mut cells = vec![
-            cell(line.id),
-            cell(line.person_id),
-            cell(line.team_id),
-            line.team.into(),
-            line.first_name.into(),
-            optional_cell(line.last_name),
-            optional_cell(line.preferred_name),
-            line.role.into(),
-            optional_cell(line.jersey_number),
-            positions.join(", ").into(),
-            line.status.into(),
-            optional_cell(line.joined_on),
-            optional_cell(line.left_on),
-            optional_cell(line.external_id),
-            cell(line.created_at),
-        ];
-        if self.private {
-            cells.extend([
-                optional_cell(line.birth_date),
-                optional_cell(line.email),
-                optional_cell(line.phone),
-                optional_cell(line.address),
-                optional_cell(line.emergency_contact),
-                optional_cell(line.medical_note),
-            ]);
-            cells.push(cell(guardians.len()));
-            for number in 0..GUARDIAN_COLUMN_SETS {
-                cells.extend(contact(guardians.get(number)));
-            }
-        }
-        cells
-    }
-}
-
-fn contact(guardian: Option<&Guardian>) -> [Cow<'static, str>; GUARDIAN_COLUMNS.len()] {
-    let Some(guardian) = guardian else { return [""; GUARDIAN_COLUMNS.len()].map(Cow::Borrowed) };
-    let last = guardian.last_name.as_deref().unwrap_or_default();
-    [
-        format!("{} {last}", guardian.first_name).trim().to_owned().into(),
-        optional_cell(guardian.relationship.as_ref()),
-        optional_cell(guardian.email.as_ref()),
-        optional_cell(guardian.phone.as_ref()),
-        cell(guardian.can_pick_up),
-        cell(guardian.receives_messages),
-    ]
 }
 
 fn guardians(db: &Reader<'_>, people: Vec<PersonId>) -> Result<HashMap<PersonId, Vec<Guardian>>> {

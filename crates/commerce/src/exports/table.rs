@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use store::Reader;
 
+use crate::columns::Column;
 use crate::error::{Error, Result};
 use crate::rights::TeamAccess;
 
@@ -12,27 +13,76 @@ pub const CHUNK_ROWS: i64 = 1000;
 
 /// A table that can be exported.
 pub trait Table: Send + Sync + 'static {
+    type Row: 'static;
     /// The position of a row in the sort order, from which the next chunk continues.
     type Position: Send + 'static;
 
-    /// The names of the columns.
-    fn columns(&self) -> Vec<Cow<'static, str>>;
+    /// The columns of the file.
+    const COLUMNS: &[Column<Self::Row>];
 
-    /// Writes up to [`CHUNK_ROWS`] rows after a position. Returns the position of the last row, or `None` if there are
-    /// no more rows.
-    fn write(
+    /// The columns that were asked for.
+    fn columns(&self) -> Vec<&'static Column<Self::Row>> {
+        Self::COLUMNS.iter().collect()
+    }
+
+    /// Reads up to [`CHUNK_ROWS`] rows after a position.
+    fn read(
         &self,
         db: &Reader<'_>,
         access: &TeamAccess,
         after: Option<Self::Position>,
-        writer: &mut CsvWriter,
-    ) -> Result<Option<Self::Position>>;
+    ) -> Result<Chunk<Self::Row, Self::Position>>;
 }
 
-/// The position to continue from: the last row of a full chunk; `None` after a shorter one.
-pub fn next_position<P>(rows: usize, last: Option<P>) -> Option<P> {
-    last.filter(|_| i64::try_from(rows).is_ok_and(|rows| rows == CHUNK_ROWS))
+/// Rows, and the position of the last one if there may be more rows after it.
+pub type Chunk<R, P> = (Vec<R>, Option<P>);
+
+/// A chunk of these rows. There are no more rows after a chunk that is not full.
+pub fn chunk<R, P>(rows: Vec<R>, position: impl Fn(&R) -> P) -> Chunk<R, P> {
+    let is_full = i64::try_from(rows.len()).is_ok_and(|rows| rows == CHUNK_ROWS);
+    let next = rows.last().filter(|_| is_full).map(position);
+    (rows, next)
 }
+
+/// Declares a row of an export. Each field is a column of the file, with the SQL expression that it is read from and, if
+/// the file does not contain the value itself, a function for its cell. A field after a semicolon is not a column and is
+/// filled later.
+macro_rules! export_row {
+    (pub struct $name:ident {
+        $first:ident : $first_type:ty = $first_sql:literal
+        $(, $field:ident : $type:ty = $sql:literal $(=> $cell:expr)?)+ $(,)?
+        $(; $extra:ident : $extra_type:ty)?
+    }) => {
+        pub struct $name { $first: $first_type, $($field: $type,)+ $($extra: $extra_type)? }
+
+        impl store::Record for $name {
+            fn read(row: &mut store::Row<'_>) -> store::Result<Self> {
+                Ok(Self {
+                    $first: row.take(stringify!($first))?,
+                    $($field: row.take(stringify!($field))?,)+
+                    $($extra: Default::default())?
+                })
+            }
+        }
+
+        impl $name {
+            const SELECT: &str = concat!(
+                "select ", $first_sql, " as ", stringify!($first)
+                $(, ", ", $sql, " as ", stringify!($field))+
+            );
+            const COLUMNS: &[Column<Self>] = &[
+                Column::csv(stringify!($first), |row| row.$first.cell()),
+                $(Column::csv(
+                    stringify!($field),
+                    $crate::exports::table::export_row!(@cell $field $($cell)?),
+                )),+
+            ];
+        }
+    };
+    (@cell $field:ident) => { |row| row.$field.cell() };
+    (@cell $field:ident $cell:expr) => { $cell };
+}
+pub(super) use export_row;
 
 /// Writes rows of CSV (RFC 4180).
 pub struct CsvWriter(csv::Writer<Vec<u8>>);
@@ -87,16 +137,6 @@ fn is_invisible(char: char) -> bool {
         || matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
         || matches!(char, '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}')
         || matches!(char, '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
-}
-
-/// A cell for an optional value.
-pub fn optional_cell<T: ToString>(value: Option<T>) -> Cow<'static, str> {
-    value.map(|value| value.to_string()).unwrap_or_default().into()
-}
-
-/// A cell for a value.
-pub fn cell<T: ToString>(value: T) -> Cow<'static, str> {
-    value.to_string().into()
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! Filtered, newest-first reading of the audit log. One read scans a bounded number of entries.
 
-use std::borrow::Cow;
-
 use kit::Timestamp;
 use store::{Reader, bind, sql};
 
+use crate::columns::{Cell, Column, ToCell};
 use crate::error::Result;
-use crate::exports::table::{CHUNK_ROWS, CsvWriter, Table, cell, optional_cell};
+use crate::exports::table::{CHUNK_ROWS, Chunk, Table};
 use crate::names::{self, Names};
 use crate::rights::TeamAccess;
 use crate::signals::{self, AuditEntry};
@@ -97,48 +96,39 @@ fn first_position_since(db: &Reader<'_>, since: Timestamp, end: i64) -> Result<i
 #[derive(Debug)]
 pub struct AuditTable(pub Filter);
 
+/// An entry, and the name of its actor.
+type NamedEntry = (AuditEntry, String);
+
+const COLUMNS: &[Column<NamedEntry>] = &[
+    Column::csv("position", |(entry, _)| entry.position.cell()),
+    Column::csv("at", |(entry, _)| entry.at.cell()),
+    Column::csv("actor", |(entry, _)| Cell::Text(actor_and_app(entry).0.into())),
+    Column::csv("actor_name", |(_, name)| name.cell()),
+    Column::csv("via", |(entry, _)| Cell::Text(actor_and_app(entry).1.unwrap_or_default().into())),
+    Column::csv("action", |(entry, _)| entry.action.cell()),
+    Column::csv("subject", |(entry, _)| entry.subject.cell()),
+    Column::csv("request", |(entry, _)| entry.request.cell()),
+    Column::csv("details", |(entry, _)| entry.details.cell()),
+];
+
 impl Table for AuditTable {
+    type Row = NamedEntry;
     type Position = i64;
+    const COLUMNS: &[Column<NamedEntry>] = COLUMNS;
 
-    fn columns(&self) -> Vec<Cow<'static, str>> {
-        let names = [
-            "position",
-            "at",
-            "actor",
-            "actor_name",
-            "via",
-            "action",
-            "subject",
-            "request",
-            "details",
-        ];
-        names.map(Cow::Borrowed).to_vec()
-    }
-
-    fn write(
+    fn read(
         &self,
         db: &Reader<'_>,
         _: &TeamAccess,
         after: Option<i64>,
-        writer: &mut CsvWriter,
-    ) -> Result<Option<i64>> {
+    ) -> Result<Chunk<NamedEntry, i64>> {
         let page = read_page(db, &self.0, after, CHUNK_ROWS)?;
         let names = Names::load(db, page.entries.iter().flat_map(mentioned_ids))?;
-        for entry in page.entries {
-            let (actor, via) = actor_and_app(&entry);
-            writer.row([
-                cell(entry.position),
-                cell(entry.at),
-                cell(actor),
-                names.get(actor).unwrap_or_default().to_owned().into(),
-                optional_cell(via),
-                cell(&entry.action),
-                cell(&entry.subject),
-                optional_cell(entry.request.as_ref()),
-                optional_cell(entry.details.as_ref()),
-            ])?;
-        }
-        Ok(page.next)
+        let row = |entry: AuditEntry| {
+            let name = names.get(actor_and_app(&entry).0).unwrap_or_default().to_owned();
+            (entry, name)
+        };
+        Ok((page.entries.into_iter().map(row).collect(), page.next))
     }
 }
 

@@ -25,6 +25,7 @@ pub mod idempotency;
 pub mod json;
 pub mod row_page;
 pub mod limits;
+pub mod list;
 pub mod locale;
 pub mod metrics;
 pub mod module;

@@ -2,8 +2,9 @@
 
 use store::Reader;
 
-use super::cursor::{self, List, SortKey};
+use super::cursor::{self, SortKey};
 use super::form::Form;
+use super::list::{Column, List, Times};
 use super::visitor::Visitor;
 use crate::accounts::permissions::Permission;
 use crate::error::Result;
@@ -45,9 +46,9 @@ impl ListRequest {
         limit.filter(|limit| (1..=MAX_ROWS).contains(limit)).unwrap_or(DEFAULT_ROWS)
     }
 
-    fn list<N: Permission>(&self, visitor: &Visitor<N>) -> Result<List<'_>> {
+    fn list<N: Permission>(&self, visitor: &Visitor<N>) -> Result<cursor::List<'_>> {
         let account = visitor.club()?;
-        Ok(List { account, route: &self.path, filters: &self.filters, order: self.order })
+        Ok(cursor::List { account, route: &self.path, filters: &self.filters, order: self.order })
     }
 
     /// The requested page of the list.
@@ -98,5 +99,12 @@ where
         let last = rows.last().filter(|_| has_more);
         let next = last.map(|last| request.next_url(visitor, &last.sort_key())).transpose()?;
         Ok(Self { rows, next: next.unwrap_or_default() })
+    }
+}
+
+impl<T> RowPage<T> {
+    /// A table of the rows with a link to the next page.
+    pub fn list(self, caption: &str, columns: &[Column<T>], times: &Times) -> List {
+        List::new(caption, columns, &self.rows, times).next(self.next)
     }
 }

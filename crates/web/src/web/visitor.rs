@@ -18,6 +18,7 @@ use store::{Reader, Scope, Tx};
 use super::admission::LOAD_ROSTER_ACCESS;
 use super::context::Context;
 use super::form::Form;
+use super::list::Times;
 use super::page::{Flash, Frame, Section};
 use super::public_url;
 use crate::accounts::permissions::{AccessLevel, Permission};
@@ -225,6 +226,11 @@ impl<N: Permission> Visitor<N> {
     /// The service.
     pub fn app(&self) -> &App {
         &self.guest.app
+    }
+
+    /// The times for a list that shows no times in the club's zone.
+    pub fn times(&self) -> Times {
+        (self.app().clock.now(), kit::Zone::utc())
     }
 
     /// The absolute URL of a path. It must be shown only to this visitor.

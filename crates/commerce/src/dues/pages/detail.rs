@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
-use kit::{Timestamp, Zone};
+use kit::{Currency, Timestamp, Zone};
 use store::Reader;
 
 use super::formatting::{self, DisplayNames, InstallmentRow};
@@ -18,6 +18,7 @@ use crate::money::ledger::{self, Book, Entry};
 use crate::money::pages::methods::method_label;
 use crate::money::payment::{self, Payment, Refund, RefundStatus};
 use crate::names::Names;
+use crate::web::list::{Cell, Column, List};
 use crate::web::page::{Flash, Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::visitor::PageResult;
@@ -78,19 +79,19 @@ struct LedgerMovement {
     id: MovementId,
     at: Timestamp,
     what: &'static str,
+    currency: Currency,
     owed: i64,
     credit: i64,
     actor: String,
 }
 
-/// A row of the history.
-struct HistoryRow {
-    at: Timestamp,
-    what: &'static str,
-    owed: String,
-    credit: String,
-    actor: String,
-}
+const HISTORY: &[Column<LedgerMovement>] = &[
+    Column::page("Action", |row| Cell::text(row.what)),
+    Column::number("Balance change", |row| formatting::signed(row.owed, row.currency)),
+    Column::number("Credit", |row| formatting::signed(row.credit, row.currency)),
+    Column::page("By", |row| Cell::name(&row.actor)),
+    Column::page("Date", |row| Cell::Time(row.at)),
+];
 
 #[derive(Template)]
 #[template(path = "dues/detail.html")]
@@ -112,7 +113,7 @@ struct DetailPage {
     credit: Option<String>,
     parts: Vec<InstallmentRow>,
     payments: Vec<PaymentRow>,
-    steps: Vec<HistoryRow>,
+    history: List,
     reminded: Option<Timestamp>,
     due: DueView,
     zone: Zone,
@@ -134,7 +135,7 @@ struct PageData {
     due: DueView,
     names: DisplayNames,
     payments: Vec<PaymentRow>,
-    steps: Vec<HistoryRow>,
+    history: Vec<LedgerMovement>,
     credit: i64,
     reminded: Option<Timestamp>,
     zone: Zone,
@@ -151,7 +152,7 @@ fn load(db: &Reader<'_>, id: DueId) -> Result<PageData> {
     Ok(PageData {
         names: DisplayNames::for_dues(db, std::iter::once(&due))?,
         payments: payments.collect::<Result<_>>()?,
-        steps: history(db, &due, ledger::find_by_subject(db, &subject)?)?,
+        history: history(db, ledger::find_by_subject(db, &subject)?)?,
         credit: ledger::credit_balance(db, due.payer_id, due.currency)?,
         reminded: reminders::last_reminded_at(db, id)?,
         zone: account::find(db)?.timezone,
@@ -160,7 +161,7 @@ fn load(db: &Reader<'_>, id: DueId) -> Result<PageData> {
 }
 
 /// The history of movements, newest first.
-fn history(db: &Reader<'_>, due: &DueView, entries: Vec<Entry>) -> Result<Vec<HistoryRow>> {
+fn history(db: &Reader<'_>, entries: Vec<Entry>) -> Result<Vec<LedgerMovement>> {
     let mut movements: Vec<LedgerMovement> = Vec::new();
     for entry in entries {
         if movements.last().is_none_or(|last| last.id != entry.movement_id) {
@@ -168,6 +169,7 @@ fn history(db: &Reader<'_>, due: &DueView, entries: Vec<Entry>) -> Result<Vec<Hi
                 id: entry.movement_id,
                 at: entry.created_at,
                 what: formatting::movement(entry.kind),
+                currency: entry.currency,
                 owed: 0,
                 credit: 0,
                 actor: entry.actor,
@@ -180,14 +182,11 @@ fn history(db: &Reader<'_>, due: &DueView, entries: Vec<Entry>) -> Result<Vec<Hi
         }
     }
     let names = Names::load(db, movements.iter().map(|movement| movement.actor.as_str()))?;
-    let step = |movement: &LedgerMovement| HistoryRow {
-        at: movement.at,
-        what: movement.what,
-        owed: formatting::signed(movement.owed, due.currency),
-        credit: formatting::signed(movement.credit, due.currency),
-        actor: names.get_or_id(&movement.actor).to_owned(),
-    };
-    Ok(movements.iter().rev().map(step).collect())
+    for movement in &mut movements {
+        movement.actor = names.get_or_id(&movement.actor).to_owned();
+    }
+    movements.reverse();
+    Ok(movements)
 }
 
 pub(super) async fn one(
@@ -195,7 +194,8 @@ pub(super) async fn one(
     PathParams(id): PathParams<DueId>,
 ) -> PageResult<Response> {
     let data = visitor.read(move |db| load(db, id)).await?;
-    let PageData { due, names, payments, steps, credit, reminded, zone } = data;
+    let PageData { due, names, payments, history, credit, reminded, zone } = data;
+    let times = (visitor.app().clock.now(), zone);
     let money = |minor| formatting::money(minor, due.currency);
     let (kind, fee) = form_fields::late_fee_of(due.late_fee.as_ref(), due.currency);
     let page = DetailPage {
@@ -220,10 +220,10 @@ pub(super) async fn one(
         credit: (credit > 0).then(|| money(credit)),
         parts: formatting::installment_rows(&due),
         payments,
-        steps,
+        history: List::new("History", HISTORY, &history, &times),
         reminded,
-        zone,
-        now: visitor.app().clock.now(),
+        zone: times.1,
+        now: times.0,
         due,
     };
     render(StatusCode::OK, &page)

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
-use kit::{Currency, Timestamp, Zone};
+use kit::{Currency, Zone};
 use store::Reader;
 
 use super::detail::PaymentRow;
 use super::formatting::{self, DisplayNames, InstallmentRow};
-use super::list::{Row, rows};
+use super::list::{FAMILY, Row, rows};
 use super::{OWN_DUES_PATH, render};
 use crate::accounts::account;
 use crate::accounts::permissions::{AccessLevel, OrdersRead};
@@ -23,6 +23,7 @@ use crate::money::payment;
 use crate::names::Names;
 use crate::paging::{Order, Page};
 use crate::rights::TeamAccess;
+use crate::web::list::{Cell, Column, List, Times};
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::visitor::{PageResult, Visitor};
@@ -47,16 +48,28 @@ struct PersonDues {
     rows: Vec<Row>,
 }
 
-/// A line of the statement.
-struct Line {
-    at: Timestamp,
-    what: &'static str,
-    title: String,
-    /// The person the due is for; only set if the family has several.
-    person: Option<String>,
-    owed: String,
-    credit: String,
+impl PersonDues {
+    fn list(&self, times: &Times) -> List {
+        List::new(format!("Dues of {}", self.name), FAMILY, &self.rows, times)
+    }
 }
+
+/// A line of the statement, and the person the due is for if the family has several.
+type HistoryLine = (statement::Line, Option<String>);
+
+const HISTORY: &[Column<HistoryLine>] = &[
+    Column::page("Action", |(line, person)| {
+        let action = Cell::text(formatting::movement(line.kind));
+        let Some(title) = &line.title else { return action };
+        let person = person.iter().map(|person| Cell::text(", ").and(Cell::name(person)));
+        action.and(person.fold(Cell::name(title), Cell::and).about())
+    }),
+    Column::number("Balance change", |(line, _)| {
+        formatting::signed(line.balance_change, line.currency)
+    }),
+    Column::number("Credit", |(line, _)| formatting::signed(line.credit_change, line.currency)),
+    Column::page("Date", |(line, _)| Cell::Time(line.at)),
+];
 
 /// Totals in one currency.
 struct Sum {
@@ -71,23 +84,20 @@ struct Sum {
 struct FamilyPage {
     frame: Frame,
     sums: Vec<Sum>,
-    /// The visitor's own person records.
-    own_ids: Vec<PersonId>,
     people: Vec<PersonDues>,
-    lines: Vec<Line>,
+    history: List,
     /// The teams whose statements the visitor may read.
     teams: Vec<(TeamId, String)>,
     card_payments: bool,
-    zone: Zone,
+    times: Times,
 }
 
 /// The data of the page.
 #[derive(Default)]
 struct PageData {
     sums: Vec<Sum>,
-    own_ids: Vec<PersonId>,
     people: Vec<PersonDues>,
-    lines: Vec<Line>,
+    lines: Vec<HistoryLine>,
     teams: Vec<(TeamId, String)>,
     zone: Option<Zone>,
 }
@@ -101,15 +111,15 @@ pub(super) async fn list(visitor: Member) -> PageResult<Response> {
         }
         None => PageData::default(),
     };
+    let times = (visitor.app().clock.now(), data.zone.unwrap_or_else(Zone::utc));
     let page = FamilyPage {
         frame: visitor.frame("Dues", Section::MyDues),
         sums: data.sums,
-        own_ids: data.own_ids,
         people: data.people,
-        lines: data.lines,
+        history: List::new("History", HISTORY, &data.lines, &times),
         teams: data.teams,
         card_payments: visitor.app().cards.is_some(),
-        zone: data.zone.unwrap_or_else(Zone::utc),
+        times,
     };
     render(StatusCode::OK, &page)
 }
@@ -137,14 +147,14 @@ fn load(db: &Reader<'_>, roster_access: RosterAccess) -> Result<PageData> {
     let names = DisplayNames::for_dues(db, dues.iter())?;
     let person_by_due: HashMap<_, _> =
         dues.iter().map(|due| (due.id.to_string(), names.person(due.person_id))).collect();
-    let people = dues_by_person(db, &names, dues)?;
-    let person = |line: &statement::Line| {
-        person_by_due.get(&line.subject).filter(|_| people.len() > 1).cloned()
+    let people = dues_by_person(db, &names, dues, &own_ids)?;
+    let line = |line: statement::Line| {
+        let person = person_by_due.get(&line.subject).filter(|_| people.len() > 1).cloned();
+        (line, person)
     };
     Ok(PageData {
         sums: totals.iter().map(sum).collect(),
-        own_ids,
-        lines: lines.into_iter().take(MAX_LINES).map(|entry| line(person(&entry), entry)).collect(),
+        lines: lines.into_iter().take(MAX_LINES).map(line).collect(),
         people,
         teams,
         zone,
@@ -161,22 +171,12 @@ fn sum(Total { currency, sums }: &Total) -> Sum {
     }
 }
 
-fn line(person: Option<String>, line: statement::Line) -> Line {
-    Line {
-        person,
-        at: line.at,
-        what: formatting::movement(line.kind),
-        title: line.title.unwrap_or_default(),
-        owed: formatting::signed(line.balance_change, line.currency),
-        credit: formatting::signed(line.credit_change, line.currency),
-    }
-}
-
 /// The dues of each person in the family; people with an open balance come first.
 fn dues_by_person(
     db: &Reader<'_>,
     names: &DisplayNames,
     dues: Vec<DueView>,
+    own_ids: &[PersonId],
 ) -> Result<Vec<PersonDues>> {
     let mut by_person: BTreeMap<PersonId, Vec<DueView>> = BTreeMap::new();
     for due in dues {
@@ -191,7 +191,7 @@ fn dues_by_person(
             open: totals_by_currency(&dues, |due| due.balance),
             overdue: totals_by_currency(&dues, formatting::overdue),
             next: next.map(|((day, amount), currency)| (day, formatting::money(amount, currency))),
-            rows: rows(db, &dues)?,
+            rows: rows(db, dues, own_ids)?,
         })
     });
     let mut people = people.collect::<Result<Vec<_>>>()?;

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::ids::{PersonId, TeamId};
 use crate::money::ledger::Movement;
 use crate::names::Names;
+use crate::web::list::Cell;
 
 /// Labels of the categories.
 const CATEGORIES: [(Category, &str); 6] = [
@@ -44,12 +45,13 @@ pub(super) fn plain(minor: i64, currency: Currency) -> String {
 }
 
 /// An amount with its sign, `–` for zero.
-pub(super) fn signed(minor: i64, currency: Currency) -> String {
-    match minor {
-        0 => "–".to_owned(),
-        1.. => format!("+{}", money(minor, currency)),
-        _ => money(minor, currency),
-    }
+pub(super) fn signed(minor: i64, currency: Currency) -> Cell<'static> {
+    let amount = match minor {
+        0 => Cell::text("–"),
+        1.. => Cell::text(format_args!("+{}", money(minor, currency))),
+        _ => Cell::text(money(minor, currency)),
+    };
+    amount.inside("span", "nowrap")
 }
 
 /// The status of a due: kind and label of a badge.

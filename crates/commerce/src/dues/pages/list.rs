@@ -3,12 +3,12 @@
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
-use kit::Day;
+use kit::Money;
 use kit::string_enum::StringEnum;
 use store::Reader;
 
 use super::formatting::{self, DisplayNames};
-use super::{LIST_PATH, Treasurer, render};
+use super::{LIST_PATH, OWN_DUES_PATH, Treasurer, render};
 use crate::dues::due::{self, Category, DueFilter, DueView, Status};
 use crate::dues::statement;
 use crate::dues::totals::{self, DueTotals};
@@ -18,6 +18,7 @@ use crate::paging::{Order, Page};
 use crate::rights::TeamAccess;
 use crate::teams::team::{self, TeamFilter};
 use crate::web::form::Form;
+use crate::web::list::{Cell, Column, FilterBar, List};
 use crate::web::page::{Flash, Frame, Section};
 use crate::web::row_page::{ListRequest, RowPage};
 use crate::web::visitor::PageResult;
@@ -44,20 +45,47 @@ const UNPAID: &str = "unpaid";
 /// Dues with payments.
 const RECEIVED: &str = "received";
 
-/// A row of the list.
+/// A row of a list of dues.
 pub(super) struct Row {
-    pub(super) id: DueId,
-    pub(super) person: String,
-    pub(super) payer_id: PersonId,
-    pub(super) payer: String,
-    pub(super) title: String,
-    pub(super) team: String,
-    pub(super) state: (&'static str, &'static str),
-    pub(super) amount: String,
-    pub(super) paid: String,
-    pub(super) open: String,
-    pub(super) overdue: String,
-    pub(super) next: Option<Day>,
+    due: DueView,
+    person: String,
+    /// The payer, unless the page is for the payer.
+    payer: Option<String>,
+    team: String,
+}
+
+const MEMBER: Column<Row> = Column::page("Member", |row| {
+    let about = Cell::name(&row.due.title).and(Cell::text(" · ")).and(Cell::name(&row.team));
+    Cell::name(&row.person).link(format!("{LIST_PATH}/{}", row.due.id)).and(about.about())
+});
+const STATUS: Column<Row> = Column::page("Status", |row| Cell::Badge(formatting::state(&row.due)));
+const CHARGED: Column<Row> = Column::number("Charged", |Row { due, .. }| {
+    amount(due, due.amount - due.discount + due.late_fee_charged)
+});
+const PAID: Column<Row> = Column::number("Paid", |row| amount(&row.due, row.due.paid));
+const OVERDUE: Column<Row> =
+    Column::number("Overdue", |row| amount(&row.due, formatting::overdue(&row.due)));
+const OPEN: Column<Row> = Column::number("Open balance", |row| amount(&row.due, row.due.balance));
+const NEXT: Column<Row> =
+    Column::page("Next due date", |row| Cell::day_or_dash(row.due.next_due_on));
+
+const COLUMNS: &[Column<Row>] = &[MEMBER, STATUS, CHARGED, PAID, OPEN, NEXT];
+/// The columns while the list is filtered by overdue dues.
+const OVERDUE_COLUMNS: &[Column<Row>] = &[MEMBER, STATUS, CHARGED, OVERDUE, OPEN, NEXT];
+/// The columns of the dues of a person, for their family.
+pub(super) const FAMILY: &[Column<Row>] = &[
+    Column::page("Title", |row| {
+        let payer = row.payer.as_ref().map(|payer| Cell::text("· Payer: ").and(Cell::name(payer)));
+        let title = Cell::name(&row.due.title).link(format!("{OWN_DUES_PATH}/{}", row.due.id));
+        title.and(Cell::name(&row.team).and_if(payer).about())
+    }),
+    STATUS,
+    OPEN,
+    NEXT,
+];
+
+fn amount(due: &DueView, minor: i64) -> Cell<'static> {
+    Cell::Money(Money { minor, currency: due.currency })
 }
 
 /// The tiles of one currency: each has an amount and a link to the dues that add up to it.
@@ -68,14 +96,14 @@ struct Tiles {
 }
 
 impl Tiles {
-    fn new(totals: &DueTotals, filter: &ListQuery, currencies: usize) -> Self {
+    fn new(totals: &DueTotals, filters: &FilterBar, currencies: usize) -> Self {
         let money = |minor| formatting::money(minor, totals.currency);
         // With a single currency the link needs no currency filter.
         let currency = if currencies > 1 { totals.currency.code() } else { "" };
         Self {
-            open: (money(totals.outstanding), filter.url_with(UNPAID, currency)),
-            overdue: (money(totals.overdue), filter.url_with("overdue", currency)),
-            paid: (money(totals.paid), filter.url_with(RECEIVED, currency)),
+            open: (money(totals.outstanding), url_with(filters, UNPAID, currency)),
+            overdue: (money(totals.overdue), url_with(filters, "overdue", currency)),
+            paid: (money(totals.paid), url_with(filters, RECEIVED, currency)),
         }
     }
 }
@@ -102,112 +130,53 @@ fn totals_sentence(totals: &DueTotals) -> String {
 struct ListPage {
     frame: Frame,
     tiles: Vec<Tiles>,
-    rows: Vec<Row>,
+    list: List,
     /// Totals of all matching dues, not only those on this page.
     totals: Vec<String>,
-    heads: Vec<&'static str>,
     /// Name of the payer, if the list is filtered by one.
     payer: String,
-    next: String,
-    /// Whether there are any dues, or a filter is set.
-    has_dues: bool,
-    filtered: bool,
     has_overdue: bool,
-    query: ListQuery,
     teams: Vec<(TeamId, String)>,
-    states: [(&'static str, &'static str); STATES.len()],
-    categories: Vec<(&'static str, &'static str)>,
 }
 
-/// The filter as submitted.
-#[derive(Debug, Clone)]
-struct ListQuery {
-    status: String,
-    team: String,
-    category: String,
-    currency: String,
-    q: String,
-    charge: String,
-    payer: String,
+/// The parsed filter. Invalid values are ignored.
+fn due_filter(query: &Form) -> DueFilter {
+    let is_status = |status: &str| (query.text("status") == status).then_some(true);
+    DueFilter {
+        team_id: query.text("team").parse().ok(),
+        charge_id: query.text("charge").parse().ok(),
+        payer_id: query.text("payer").parse().ok(),
+        status: Status::parse(query.text("status")),
+        overdue: is_status("overdue"),
+        unpaid: is_status(UNPAID),
+        received: is_status(RECEIVED),
+        currency: query.text("currency").parse().ok(),
+        category: Category::parse(query.text("category")),
+        q: query.optional("q").map(ToOwned::to_owned),
+        ..DueFilter::default()
+    }
 }
 
-impl ListQuery {
-    fn read(form: &Form) -> Self {
-        let text = |name: &str| form.text(name).to_owned();
-        Self {
-            status: text("status"),
-            team: text("team"),
-            category: text("category"),
-            currency: text("currency"),
-            q: text("q"),
-            charge: text("charge"),
-            payer: text("payer"),
-        }
-    }
+/// The filters above the list.
+fn filter_bar(query: &Form, teams: &[(TeamId, String)]) -> FilterBar {
+    FilterBar::new(query)
+        .select("status", "Status", "All", STATES)
+        .select("team", "Team", "All", teams.iter().map(|(id, name)| (id, name)))
+        .select("category", "Category", "All", formatting::categories())
+        .input("q", "Name or title", "search")
+        .input("charge", "", "hidden")
+        .input("payer", "", "hidden")
+        .input("currency", "", "hidden")
+        .clear(LIST_PATH)
+}
 
-    /// All filters except the status, as query parameters.
-    fn other_filters(&self) -> [(&'static str, &str); 6] {
-        [
-            ("team", &self.team),
-            ("category", &self.category),
-            ("currency", &self.currency),
-            ("q", &self.q),
-            ("charge", &self.charge),
-            ("payer", &self.payer),
-        ]
-    }
-
-    fn is_any(&self) -> bool {
-        !self.status.is_empty() || self.other_filters().iter().any(|(_, text)| !text.is_empty())
-    }
-
-    /// The parsed filter. Invalid values are ignored.
-    fn filter(&self) -> DueFilter {
-        DueFilter {
-            team_id: self.team.parse().ok(),
-            charge_id: self.charge.parse().ok(),
-            payer_id: self.payer.parse().ok(),
-            status: Status::parse(&self.status),
-            overdue: (self.status == "overdue").then_some(true),
-            unpaid: (self.status == UNPAID).then_some(true),
-            received: (self.status == RECEIVED).then_some(true),
-            currency: self.currency.parse().ok(),
-            category: Category::parse(&self.category),
-            q: Some(self.q.clone()).filter(|q| !q.is_empty()),
-            ..DueFilter::default()
-        }
-    }
-
-    fn is_team(&self, id: &TeamId) -> bool {
-        self.team == id.to_string()
-    }
-
-    fn is_overdue(&self) -> bool {
-        self.status == "overdue"
-    }
-
-    /// The totals for the tiles, which ignore status and currency, and those of the list.
-    fn totals(&self, db: &Reader<'_>) -> Result<(Vec<DueTotals>, Vec<DueTotals>)> {
-        let totals_of =
-            |query: &Self| totals::of_filter(db, &TeamAccess::AllTeams, &query.filter());
-        let any_status = Self { status: String::new(), currency: String::new(), ..self.clone() };
-        Ok((totals_of(&any_status)?, totals_of(self)?))
-    }
-
-    /// The name of the payer that the list is filtered by.
-    fn payer(&self, db: &Reader<'_>) -> Result<String> {
-        let payers = self.payer.parse().ok().into_iter().collect();
-        Ok(statement::names(db, payers)?.into_values().next().unwrap_or_default())
-    }
-
-    /// The URL of the same list with this status and currency.
-    fn url_with(&self, status: &str, currency: &str) -> String {
-        let others = self.other_filters().into_iter().filter(|(name, _)| *name != "currency");
-        let others = others.chain([("currency", currency)]).filter(|(_, value)| !value.is_empty());
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        query.append_pair("status", status).extend_pairs(others);
-        format!("{LIST_PATH}?{}", query.finish())
-    }
+/// The URL of the same list with this status and currency.
+fn url_with(filters: &FilterBar, status: &str, currency: &str) -> String {
+    let others = filters.pairs().filter(|(name, _)| !["status", "currency"].contains(name));
+    let currency = Some(("currency", currency)).filter(|(_, code)| !code.is_empty());
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("status", status).extend_pairs(others.chain(currency));
+    format!("{LIST_PATH}?{}", query.finish())
 }
 
 /// The teams that match a filter: id and name.
@@ -217,58 +186,56 @@ pub(super) fn teams(db: &Reader<'_>, filter: &TeamFilter) -> Result<Vec<(TeamId,
     Ok(teams.into_iter().map(|team| (team.id, team.name)).collect())
 }
 
-/// The rows for these dues.
-pub(super) fn rows(db: &Reader<'_>, dues: &[DueView]) -> Result<Vec<Row>> {
+/// The rows for these dues, on a page for a payer with these person records.
+pub(super) fn rows(db: &Reader<'_>, dues: Vec<DueView>, own: &[PersonId]) -> Result<Vec<Row>> {
     let names = DisplayNames::for_dues(db, dues.iter())?;
-    let row = |due: &DueView| Row {
-        id: due.id,
+    let row = |due: DueView| Row {
         person: names.person(due.person_id),
-        payer_id: due.payer_id,
-        payer: names.person(due.payer_id),
-        title: due.title.clone(),
+        payer: (!own.contains(&due.payer_id)).then(|| names.person(due.payer_id)),
         team: names.team(due.team_id),
-        state: formatting::state(due),
-        amount: formatting::money(due.amount - due.discount + due.late_fee_charged, due.currency),
-        paid: formatting::money(due.paid, due.currency),
-        open: formatting::money(due.balance, due.currency),
-        overdue: formatting::money(formatting::overdue(due), due.currency),
-        next: due.next_due_on,
+        due,
     };
-    Ok(dues.iter().map(row).collect())
+    Ok(dues.into_iter().map(row).collect())
 }
 
 pub(super) async fn list(visitor: Treasurer) -> PageResult<Response> {
     let asked = ListRequest::from_visitor(&visitor, Order::Desc)?;
-    let query = ListQuery::read(&asked.form);
-    let filter = query.filter();
+    let filter = due_filter(&asked.form);
     let page = move |db: &Reader<'_>, page: &Page<DueId>| {
         due::list(db, &TeamAccess::AllTeams, &filter, page)
     };
     let RowPage { rows: dues, next } = RowPage::read(&visitor, &asked, page).await?;
-    let submitted = query.clone();
+    let filter = due_filter(&asked.form);
     let load = move |db: &Reader<'_>| {
         let teams = teams(db, &TeamFilter::default())?;
-        Ok((submitted.totals(db)?, teams, rows(db, &dues)?, submitted.payer(db)?))
+        let payers = filter.payer_id.into_iter().collect();
+        let payer = statement::names(db, payers)?.into_values().next().unwrap_or_default();
+        let totals_of = |filter: &DueFilter| totals::of_filter(db, &TeamAccess::AllTeams, filter);
+        let listed = totals_of(&filter)?;
+        // The totals of the tiles ignore status and currency.
+        let all = totals_of(&DueFilter {
+            status: None,
+            overdue: None,
+            unpaid: None,
+            received: None,
+            currency: None,
+            ..filter
+        })?;
+        Ok((all, listed, teams, rows(db, dues, &[])?, payer))
     };
-    let ((all, listed), teams, rows, payer) = visitor.read(load).await?;
-    let filtered = query.is_any();
-    let amount_head = if query.is_overdue() { "#Overdue" } else { "#Paid" };
+    let (all, listed, teams, rows, payer) = visitor.read(load).await?;
+    let filters = filter_bar(&asked.form, &teams);
+    let is_overdue = filters.text("status") == "overdue";
+    let columns = if is_overdue { OVERDUE_COLUMNS } else { COLUMNS };
     let frame = visitor.frame("Dues", Section::Dues);
     let page = ListPage {
         frame: frame.flash(flash(&visitor)),
         has_overdue: all.iter().any(|totals| totals.overdue > 0),
-        tiles: all.iter().map(|totals| Tiles::new(totals, &query, all.len())).collect(),
+        tiles: all.iter().map(|totals| Tiles::new(totals, &filters, all.len())).collect(),
         totals: listed.iter().map(totals_sentence).collect(),
-        heads: vec!["Member", "Status", "#Charged", amount_head, "#Open balance", "Next due date"],
-        has_dues: filtered || !rows.is_empty(),
-        rows,
+        list: List::new("Dues", columns, &rows, &visitor.times()).next(next).filters(filters),
         payer,
-        next,
-        filtered,
-        query,
         teams,
-        states: STATES,
-        categories: formatting::categories(),
     };
     render(StatusCode::OK, &page)
 }

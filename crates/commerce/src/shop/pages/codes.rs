@@ -1,9 +1,8 @@
 //! The list of discount codes, and archiving one.
 
-use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
-use kit::{Timestamp, Zone};
+use kit::Timestamp;
 use store::{Reader, Tx};
 
 use super::display::ConfirmPage;
@@ -13,7 +12,8 @@ use crate::ids::DiscountId;
 use crate::if_match::IfMatch;
 use crate::paging::Order;
 use crate::shop::discount::{self, Discount, DiscountFilter, Status};
-use crate::web::page::{Frame, Section};
+use crate::web::list::{Cell, Column, FilterBar, List, list_page};
+use crate::web::page::Section;
 use crate::web::path::PathParams;
 use crate::web::row_page::{ListRequest, RowPage};
 use crate::web::visitor::{PageResult, see_other};
@@ -25,51 +25,67 @@ const DONE: [(&str, &str); 3] = [
     ("archived", "The code was archived and can no longer be used."),
 ];
 
-/// A row of the list.
+/// A row of the list: a code, its seller, and the kind and text of its badge.
 struct CodeRow {
     code: Discount,
-    /// The amount or percentage of the discount.
-    reduction: String,
     seller: String,
-    /// Kind and text of the badge.
     badge: (&'static str, &'static str),
 }
 
-impl CodeRow {
-    fn new(code: Discount, seller: String, now: Timestamp) -> Self {
-        let reduction = match (code.amount.zip(code.currency), code.percent_bps) {
-            (Some((amount, currency)), _) => money(amount, currency).to_string(),
-            (None, points) => format!("{}%", percent(points.unwrap_or_default())),
-        };
-        let badge = if code.status == Status::Archived {
-            ("", "Archived")
-        } else if code.valid_from.is_some_and(|from| from > now) {
-            ("info", "Not valid yet")
-        } else if code.valid_until.is_some_and(|until| until <= now) {
-            ("", "Expired")
-        } else if code.max_uses.is_some_and(|max| code.use_count >= max) {
-            ("warn", "Limit reached")
-        } else {
-            ("good", "Valid")
-        };
-        Self { code, reduction, seller, badge }
+/// Kind and text of the badge of a code.
+fn badge(code: &Discount, now: Timestamp) -> (&'static str, &'static str) {
+    if code.status == Status::Archived {
+        ("", "Archived")
+    } else if code.valid_from.is_some_and(|from| from > now) {
+        ("info", "Not valid yet")
+    } else if code.valid_until.is_some_and(|until| until <= now) {
+        ("", "Expired")
+    } else if code.max_uses.is_some_and(|max| code.use_count >= max) {
+        ("warn", "Limit reached")
+    } else {
+        ("good", "Valid")
     }
 }
 
-#[derive(Template)]
-#[template(path = "shop/codes.html")]
-struct CodesPage {
-    frame: Frame,
-    codes: Vec<CodeRow>,
-    next: String,
-    state: String,
-    zone: Zone,
-}
+const COLUMNS: &[Column<CodeRow>] = &[
+    Column::page("Code", |CodeRow { code, .. }| {
+        Cell::name(&code.code).link(format!("/admin/store/codes/{}", code.id))
+    }),
+    Column::page("Discount", |CodeRow { code, .. }| match code.amount.zip(code.currency) {
+        Some((amount, currency)) => Cell::Money(money(amount, currency)),
+        None => Cell::text(format_args!("{}%", percent(code.percent_bps.unwrap_or_default())))
+            .inside("span", "nowrap"),
+    }),
+    Column::page("Products sold by", |row| match row.code.team_id {
+        Some(_) => Cell::wide(&row.seller),
+        None => Cell::muted("Any seller"),
+    }),
+    Column::number("Uses", |CodeRow { code, .. }| match code.max_uses {
+        Some(max) => Cell::text(format_args!("{} of {max}", code.use_count)),
+        None => Cell::text(code.use_count),
+    }),
+    Column::page("Valid", |CodeRow { code, .. }| {
+        let period = match (code.valid_from, code.valid_until) {
+            (None, None) => Cell::muted("Always"),
+            (Some(from), None) => Cell::text("from ").and(Cell::Time(from)),
+            (None, Some(until)) => Cell::text("until ").and(Cell::Time(until)),
+            (Some(from), Some(until)) => {
+                Cell::Time(from).and(Cell::text(" to ")).and(Cell::Time(until))
+            }
+        };
+        period.inside("span", "")
+    }),
+    Column::page("Status", |row| Cell::Badge(row.badge)),
+];
+
+list_page!(CodesPage, "shop/codes.html");
 
 pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
     let asked = ListRequest::from_visitor(&visitor, Order::Desc)?;
-    let state = asked.form.text("state").to_owned();
-    let status = match state.as_str() {
+    let choices = [("archived", "Archived"), ("all", "All codes")];
+    let filters =
+        FilterBar::new(&asked.form).select("state", "Status", "All except archived", choices);
+    let status = match filters.text("state") {
         "archived" => Some(Status::Archived),
         "all" => None,
         _ => Some(Status::Active),
@@ -82,14 +98,16 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
         let names = team_names(db, rows.iter().map(|code: &Discount| code.team_id))?;
         let codes = rows.into_iter().map(|code| {
             let seller = seller_name(&names, code.team_id);
-            CodeRow::new(code, seller, now)
+            CodeRow { badge: badge(&code, now), code, seller }
         });
         Ok((codes.collect::<Vec<_>>(), account::find(db)?.timezone))
     };
     let (codes, zone) = visitor.read(load).await?;
     let frame =
         visitor.frame("Discount codes", Section::Store).flash(visitor.guest.done_flash(&DONE));
-    render(StatusCode::OK, &CodesPage { frame, codes, next, state, zone })
+    let list = List::new("Discount codes", COLUMNS, &codes, &(now, zone));
+    let list = list.next(next).filters(filters);
+    render(StatusCode::OK, &CodesPage { frame, list })
 }
 
 pub(super) async fn ask_archive(

@@ -10,7 +10,7 @@ use super::display::{self, ConfirmPage};
 use super::order::{
     self as orders, CANCEL_CONSEQUENCES, HistoryEntry, can_cancel, find_with_payments, history,
 };
-use super::orders::OrderRow;
+use super::orders::{FAMILY, OrderRow};
 use super::storefront::family_only_access;
 use super::{
     BuyerSubmission, BuyerVisitor, OrderVisitor, is_family_order, render, run_once, seller_name,
@@ -26,6 +26,7 @@ use crate::shop::listing::{self, OrderFilter};
 use crate::shop::order::{self, Order};
 use crate::shop::product;
 use crate::web::form_dedup::{new_nonce, parse_nonce};
+use crate::web::list::List;
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::row_page::{ListRequest, RowPage};
@@ -42,11 +43,9 @@ pub(super) const PLACED: [(&str, &str); 1] = [("placed", "The orders were placed
 #[template(path = "shop/my_orders.html")]
 struct MyOrdersPage {
     frame: Frame,
-    rows: Vec<OrderRow>,
-    next: String,
+    list: List,
     /// Whether the visitor manages a team or is an admin.
     manages: bool,
-    zone: Zone,
 }
 
 pub(super) async fn list(visitor: OrderVisitor) -> PageResult<Response> {
@@ -56,12 +55,16 @@ pub(super) async fn list(visitor: OrderVisitor) -> PageResult<Response> {
     let read =
         move |db: &Reader<'_>, page: &_| listing::list(db, &access, &OrderFilter::default(), page);
     let RowPage { rows, next } = RowPage::read(&visitor, &asked, read).await?;
-    let load = move |db: &Reader<'_>| Ok((OrderRow::all(db, rows)?, account::find(db)?.timezone));
+    let load = move |db: &Reader<'_>| {
+        Ok((OrderRow::all(db, rows, "/store/orders")?, account::find(db)?.timezone))
+    };
     let (rows, zone) = visitor.read(load).await?;
     let frame =
         visitor.frame("My orders", Section::MyOrders).flash(visitor.guest.done_flash(&PLACED));
     let manages = frame.is_admin || !roster_access.managed_team_ids.is_empty();
-    render(StatusCode::OK, &MyOrdersPage { frame, rows, next, manages, zone })
+    let times = (visitor.app().clock.now(), zone);
+    let list = List::new("My orders", FAMILY, &rows, &times).next(next);
+    render(StatusCode::OK, &MyOrdersPage { frame, list, manages })
 }
 
 #[derive(Template)]

@@ -6,7 +6,7 @@ use http::StatusCode;
 use kit::{Timestamp, Zone};
 use store::Reader;
 
-use super::orders::{OrderListFilter, OrderRow};
+use super::orders::{OrderRow, PRINTED, describe, order_filter};
 use super::{render, seller_name, team_names};
 use crate::accounts::account;
 use crate::accounts::permissions::OrdersManage;
@@ -17,6 +17,7 @@ use crate::rights::TeamAccess;
 use crate::shop::listing::{self, OrderTotals};
 use crate::shop::order::{Line, Order, Status};
 use crate::shop::product::{self, Product};
+use crate::web::list::{List, Times};
 use crate::web::page::{Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::visitor::{PageResult, Visitor};
@@ -61,38 +62,29 @@ struct PrintedOrdersPage {
     frame: Frame,
     /// Description of the filters; empty if there are none.
     filter_text: String,
-    rows: Vec<OrderRow>,
+    list: List,
     sums: Vec<OrderTotals>,
     more: bool,
     max: i64,
-    zone: Zone,
-    now: Timestamp,
+    times: Times,
 }
 
 pub(super) async fn orders(visitor: SellerVisitor) -> PageResult<Response> {
-    let (input, access) =
-        (OrderListFilter::read(&visitor.guest.query()?), managed_access(&visitor).await?);
-    let filter = input.filter();
+    let (query, access) = (visitor.guest.query()?, managed_access(&visitor).await?);
+    let frame = list_frame(&visitor, "Orders".to_owned(), Section::Orders);
+    let path = if frame.is_admin { "/admin/orders" } else { "/store/orders" };
     let load = move |db: &Reader<'_>| {
+        let filter = order_filter(&query);
         let mut orders = listing::list(db, &access, &filter, &first_page())?;
         let more = truncate(&mut orders);
         let sums = listing::totals(db, &access, &filter)?;
-        let description = input.describe(db, &access)?;
-        Ok((OrderRow::all(db, orders)?, sums, more, account::find(db)?.timezone, description))
+        let rows = OrderRow::all(db, orders, path)?;
+        Ok((rows, sums, more, account::find(db)?.timezone, describe(db, &access, &query)?))
     };
-    let (rows, sums, more, zone, description) = visitor.read(load).await?;
-    let frame = list_frame(&visitor, "Orders".to_owned(), Section::Orders);
-    let now = visitor.app().clock.now();
-    let page = PrintedOrdersPage {
-        frame,
-        filter_text: description,
-        rows,
-        sums,
-        more,
-        max: MAX_ORDERS,
-        zone,
-        now,
-    };
+    let (rows, sums, more, zone, filter_text) = visitor.read(load).await?;
+    let times = (visitor.app().clock.now(), zone);
+    let list = List::new("Orders", PRINTED, &rows, &times);
+    let page = PrintedOrdersPage { frame, filter_text, list, sums, more, max: MAX_ORDERS, times };
     render(StatusCode::OK, &page)
 }
 

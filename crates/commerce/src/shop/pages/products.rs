@@ -1,21 +1,21 @@
 //! The list of products, and archiving one.
 
-use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
-use kit::Zone;
+use kit::Timestamp;
 use store::Reader;
 
 use super::display::{ConfirmPage, ProductRow};
 use super::{AdminSubmission, AdminVisitor, render, seller_name, team_names, team_options};
 use crate::accounts::account;
-use crate::ids::{ProductId, TeamId};
+use crate::ids::ProductId;
 use crate::if_match::IfMatch;
 use crate::paging::Order;
 use crate::rights::TeamAccess;
 use crate::shop::product::{self, Product, Status};
 use crate::shop::product_listing::{self, ProductFilter};
-use crate::web::page::{Frame, Section};
+use crate::web::list::{Cell, Column, FilterBar, List, list_page};
+use crate::web::page::Section;
 use crate::web::path::PathParams;
 use crate::web::row_page::{ListRequest, RowPage};
 use crate::web::visitor::{PageResult, see_other};
@@ -27,35 +27,41 @@ const DONE: [(&str, &str); 3] = [
     ("archived", "The product was archived. Existing orders do not change."),
 ];
 
-#[derive(Template)]
-#[template(path = "shop/products.html")]
-struct ProductsPage {
-    frame: Frame,
-    products: Vec<ProductRow>,
-    next: String,
-    zone: Zone,
-    teams: Vec<(TeamId, String)>,
-    /// The filters of the list.
-    q: String,
-    state: String,
-    team: String,
-}
+list_page!(ProductsPage, "shop/products.html");
 
-impl ProductsPage {
-    fn is_filtered(&self) -> bool {
-        !(self.q.is_empty() && self.state.is_empty() && self.team.is_empty())
-    }
+const STATES: [(&str, &str); 4] = [
+    ("on_sale", "On sale now"),
+    ("off_sale", "Not on sale now"),
+    ("archived", "Archived"),
+    ("all", "All products"),
+];
 
-    fn is_team(&self, id: &TeamId) -> bool {
-        self.team == id.to_string()
-    }
-}
+const COLUMNS: &[Column<ProductRow>] = &[
+    Column::page("Name", |ProductRow { product, .. }| {
+        let name = Cell::text(&product.record.name).inside("bdi", "goods");
+        name.link(format!("/admin/store/products/{}", product.record.id))
+    }),
+    Column::page("Sold by", |row| Cell::wide(&row.seller)),
+    Column::number("Price", |row| Cell::text(row.price()).inside("span", "nowrap")),
+    Column::number("Stock", |row| Cell::text(row.stock())),
+    Column::page("Status", |row| {
+        let time = |word: &'static str, at: Option<Timestamp>| {
+            Some(Cell::text(word).and(Cell::Time(at?)).inside("span", "about"))
+        };
+        let record = &row.product.record;
+        let badge = Cell::Badge(row.badge).and_if(time("from ", record.on_sale_from));
+        badge.and_if(time("until ", record.on_sale_until)).inside("div", "")
+    }),
+    Column::page("", |ProductRow { product, .. }| {
+        let href = format!("/store/products/{}/pick-list", product.record.id);
+        let about = Cell::text("for ").and(Cell::name(&product.record.name));
+        Cell::button("Pickup list", about, href)
+    }),
+];
 
 pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
     let asked = ListRequest::from_visitor(&visitor, Order::Desc)?;
-    let text = |name: &str| asked.form.text(name).to_owned();
-    let (q, state, team) = (text("q"), text("state"), text("team"));
-    let (status, on_sale) = match state.as_str() {
+    let (status, on_sale) = match asked.form.text("state") {
         "on_sale" => (Some(Status::Active), Some(true)),
         "off_sale" => (Some(Status::Active), Some(false)),
         "archived" => (Some(Status::Archived), None),
@@ -63,10 +69,10 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
         _ => (Some(Status::Active), None),
     };
     let filter = ProductFilter {
-        team_id: team.parse().ok(),
+        team_id: asked.form.text("team").parse().ok(),
         status,
         on_sale,
-        q: Some(q.clone()).filter(|q| !q.is_empty()),
+        q: asked.form.optional("q").map(ToOwned::to_owned),
         ..ProductFilter::default()
     };
     let read = move |db: &Reader<'_>, page: &_| {
@@ -84,8 +90,13 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
         Ok((products, team_options(db, &TeamAccess::AllTeams)?, account::find(db)?.timezone))
     };
     let (products, teams, zone) = visitor.read(load).await?;
+    let filters = FilterBar::new(&asked.form)
+        .input("q", "Name", "text")
+        .select("state", "Status", "All except archived", STATES)
+        .select("team", "Sold by", "Any seller", teams);
+    let list = List::new("Products", COLUMNS, &products, &(now, zone)).next(next).filters(filters);
     let frame = visitor.frame("Store", Section::Store).flash(visitor.guest.done_flash(&DONE));
-    render(StatusCode::OK, &ProductsPage { frame, products, next, zone, teams, q, state, team })
+    render(StatusCode::OK, &ProductsPage { frame, list })
 }
 
 pub(super) async fn ask_archive(

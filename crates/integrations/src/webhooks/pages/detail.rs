@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::ids::WebhookId;
 use crate::names::Names;
 use crate::paging::Order;
+use crate::web::list::FilterBar;
 use crate::web::page::{Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::row_page::{ListRequest, RowPage};
@@ -36,6 +37,9 @@ const DONE: [(&str, &str); 7] = [
         "You already submitted this form. It was processed once, and the secret was shown then. If you did not copy the secret, rotate it.",
     ),
 ];
+/// The options of the status filter.
+const STATUSES: [(&str, &str); 3] =
+    [("succeeded", "Delivered"), ("pending", "Pending"), ("failed", "Failed")];
 /// The maximum length of a search.
 const MAX_SEARCH_LENGTH: usize = 100;
 
@@ -106,10 +110,7 @@ struct DetailPage {
     undelivered: Undelivered,
     rows: Vec<Row>,
     next: String,
-    /// The filter of the list.
-    status: String,
-    q: String,
-    is_filtered: bool,
+    filters: FilterBar,
     /// The URL of this page, and whether it updates itself.
     page_href: String,
     is_live: bool,
@@ -162,13 +163,14 @@ pub(super) async fn one(
         undelivered,
         rows: rows.into_iter().map(|delivery| Row::new(delivery, now)).collect(),
         next,
-        status: status.map(|status| status.as_str().to_owned()).unwrap_or_default(),
-        is_filtered: status.is_some() || !q.is_empty(),
+        filters: FilterBar::new(&request.form)
+            .select("status", "Status", "All", STATUSES)
+            .input("q", "ID or type", "search")
+            .clear(&webhook_href),
         // Older pages rarely change, a search can be slow, and nothing is sent while the webhook is off.
         is_live: webhook.status == Status::Enabled
             && !is_search
             && request.form.optional("cursor").is_none(),
-        q,
         page_href,
         webhook_href,
         now,

@@ -11,6 +11,7 @@ use super::{WebhookAdmin, render};
 use crate::error::Result;
 use crate::ids::WebhookId;
 use crate::paging::{Order, Page};
+use crate::web::list::FilterBar;
 use crate::web::page::{Frame, Section};
 use crate::web::row_page::{ListRequest, RowPage};
 use crate::web::visitor::PageResult;
@@ -39,7 +40,7 @@ struct ListPage {
     frame: Frame,
     rows: Vec<Row>,
     next: String,
-    state: String,
+    filters: FilterBar,
     now: Timestamp,
 }
 
@@ -60,14 +61,15 @@ fn is_in(webhook: &Webhook, state: &str) -> bool {
 
 pub(super) async fn list(visitor: WebhookAdmin) -> PageResult<Response> {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
-    let state = request.form.text("state").to_owned();
-    let filter = state.clone();
-    let read = move |db: &Reader<'_>, position: &Page<WebhookId>| page(db, &filter, position);
+    let filters = FilterBar::new(&request.form).select("state", "Status", "All", STATES);
+    let state = filters.text("state").to_owned();
+    let read = move |db: &Reader<'_>, position: &Page<WebhookId>| page(db, &state, position);
     let RowPage { rows, next } = RowPage::read(&visitor, &request, read).await?;
     let rows = visitor.read(move |db| rows.into_iter().map(|one| row(db, one)).collect()).await?;
     let frame = visitor.frame("Webhooks", Section::Webhooks);
     let frame = frame.flash(visitor.guest.done_flash(&DONE));
-    render(StatusCode::OK, &ListPage { frame, rows, next, state, now: visitor.app().clock.now() })
+    let now = visitor.app().clock.now();
+    render(StatusCode::OK, &ListPage { frame, rows, next, filters, now })
 }
 
 /// A page of the webhooks, newest first. An account has at most 1,000, so all are read.

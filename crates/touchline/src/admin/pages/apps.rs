@@ -21,6 +21,7 @@ use crate::paging::Order;
 use crate::rights::ScopeName;
 use crate::web::app::App as Service;
 use crate::web::form_dedup::new_nonce;
+use crate::web::list::{Cell, Column, List, ToCell, list_page};
 use crate::web::page::{Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::row_page::{ListRequest, RowPage};
@@ -75,25 +76,25 @@ pub(super) fn describe_kind(kind: Kind) -> (&'static str, &'static str) {
     }
 }
 
-#[derive(Template)]
-#[template(path = "admin/apps.html")]
-struct ListPage {
-    frame: Frame,
-    apps: Vec<ListedApp>,
-    next: String,
-    now: Timestamp,
-}
+list_page!(ListPage, "admin/apps.html");
+
+const COLUMNS: &[Column<ListedApp>] = &[
+    Column::page("Name", |app| Cell::name(&app.name).link(format!("/admin/apps/{}", app.id))),
+    Column::page("Where it runs", |app| Cell::text(describe_kind(app.kind).0)),
+    Column::page("Status", |app| match app.disabled_at {
+        Some(_) => Cell::Badge(("bad", "Disabled")),
+        None => Cell::Badge(("good", "Enabled")),
+    }),
+    Column::number("People", |app| app.users.cell().link(format!("/admin/apps/{}/users", app.id))),
+    Column::page("Registered", |app| Cell::Age(app.created_at)),
+];
 
 async fn list(visitor: Admin) -> PageResult<Response> {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
-    let listing = RowPage::read(&visitor, &request, apps::page).await?;
-    let page = ListPage {
-        frame: visitor.frame("OAuth apps", Section::OauthApps),
-        apps: listing.rows,
-        next: listing.next,
-        now: visitor.app().clock.now(),
-    };
-    show(StatusCode::OK, &page)
+    let apps = RowPage::read(&visitor, &request, apps::page).await?;
+    let list = apps.list("OAuth apps", COLUMNS, &visitor.times());
+    let frame = visitor.frame("OAuth apps", Section::OauthApps);
+    show(StatusCode::OK, &ListPage { frame, list })
 }
 
 #[derive(Template)]
@@ -157,28 +158,25 @@ fn example_authorization_url(service: &Service, app: &App) -> String {
 struct UsersPage {
     frame: Frame,
     app: App,
-    users: Vec<AppUser>,
-    next: String,
-    now: Timestamp,
+    list: List,
 }
 
-impl UsersPage {
-    fn rights(user: &AppUser) -> String {
-        user.scopes.names().map(ScopeName::description).collect::<Vec<_>>().join(", ")
-    }
-}
+const USER_COLUMNS: &[Column<AppUser>] = &[
+    Column::page("Name", |user| Cell::name(&user.name)),
+    Column::page("Email", |user| Cell::Email(&user.email)),
+    Column::page("Permissions", |user| {
+        Cell::text(user.scopes.names().map(ScopeName::description).collect::<Vec<_>>().join(", "))
+    }),
+    Column::page("Since", |user| Cell::Age(user.created_at)),
+    Column::page("Last used", |user| Cell::age_or(user.last_used_at, "Never")),
+];
 
 async fn users(visitor: Admin, PathParams(id): PathParams<AppId>) -> PageResult<Response> {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let app = visitor.read(move |db| app::find(db, id)).await?;
-    let listing =
+    let users =
         RowPage::read(&visitor, &request, move |db, page| apps::users(db, id, page)).await?;
-    let page = UsersPage {
-        frame: visitor.frame("People with access", Section::OauthApps),
-        app,
-        users: listing.rows,
-        next: listing.next,
-        now: visitor.app().clock.now(),
-    };
-    show(StatusCode::OK, &page)
+    let list = users.list("People with access", USER_COLUMNS, &visitor.times());
+    let frame = visitor.frame("People with access", Section::OauthApps);
+    show(StatusCode::OK, &UsersPage { frame, app, list })
 }

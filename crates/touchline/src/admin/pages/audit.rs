@@ -22,6 +22,7 @@ use crate::signals::{self, AuditEntry, Publish};
 use crate::web::app::App;
 use crate::web::filters;
 use crate::web::form::Form;
+use crate::web::list::FilterBar;
 use crate::web::page::{Frame, Section};
 use crate::web::row_page::ListRequest;
 use crate::web::visitor::PageResult;
@@ -38,56 +39,38 @@ pub(super) fn router() -> Router<App> {
         .route("/admin/audit/check", get(check))
 }
 
-/// The filter form as submitted.
-#[derive(Debug, Clone)]
-struct FilterForm {
-    actor: String,
-    action: String,
-    subject: String,
-    from: String,
-    to: String,
-    /// The error message for the dates; empty if they are valid.
-    date_error: &'static str,
+/// Reads the filter. Days are in the club's time zone, and the last day is included.
+fn read_filter(query: &Form, zone: &Zone) -> Filter {
+    let text = |name| Some(short_text(query, name)).filter(|text| !text.is_empty());
+    let day = |name: &str| query.text(name).parse::<Day>().ok();
+    let midnight = |day: Day| zone.resolve(day.at_midnight());
+    Filter {
+        actor: text("actor"),
+        action: text("action"),
+        subject: text("subject"),
+        from: day("from").and_then(midnight),
+        until: day("to").and_then(|day| day.plus_days(1)).and_then(midnight),
+    }
 }
 
-impl FilterForm {
-    /// Reads the filter. Days are in the club's time zone, and the last day is included.
-    fn read(form: &Form, zone: &Zone) -> (Self, Filter) {
-        let text = |name: &str| form.text(name).chars().take(MAX_FILTER_CHARS).collect::<String>();
-        let day = |name: &str| form.optional(name).map(str::parse::<Day>);
-        let midnight = |day: Day| zone.resolve(day.at_midnight());
-        let (from, to) = (day("from"), day("to"));
-        let invalid = matches!(from, Some(Err(_))) || matches!(to, Some(Err(_)));
-        let valid =
-            |day: Option<std::result::Result<Day, _>>| day.and_then(std::result::Result::ok);
-        let non_empty = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-        let form = Self {
-            actor: text("actor"),
-            action: text("action"),
-            subject: text("subject"),
-            from: text("from"),
-            to: text("to"),
-            date_error: if invalid {
-                "Choose a date from the calendar, or enter year, month and day, such as 2026-09-05."
-            } else {
-                ""
-            },
-        };
-        let filter = Filter {
-            actor: non_empty(&form.actor),
-            action: non_empty(&form.action),
-            subject: non_empty(&form.subject),
-            from: valid(from).and_then(midnight),
-            until: valid(to).and_then(|day| day.plus_days(1)).and_then(midnight),
-        };
-        (form, filter)
-    }
+fn short_text(query: &Form, name: &str) -> String {
+    query.text(name).chars().take(MAX_FILTER_CHARS).collect()
+}
 
-    fn is_empty(&self) -> bool {
-        [&self.actor, &self.action, &self.subject, &self.from, &self.to]
-            .iter()
-            .all(|text| text.is_empty())
-    }
+fn filter_bar(query: &Form) -> FilterBar {
+    let is_invalid = |name| query.optional(name).is_some_and(|text| text.parse::<Day>().is_err());
+    let error = if is_invalid("from") || is_invalid("to") {
+        "Choose a date from the calendar, or enter year, month and day, such as 2026-09-05."
+    } else {
+        ""
+    };
+    FilterBar::new(query)
+        .input("actor", "Actor ID", "text")
+        .input("action", "Action, such as api_key", "text")
+        .input("subject", "Object ID", "text")
+        .date("from", "From", error)
+        .date("to", "To", "")
+        .clear("/admin/audit")
 }
 
 /// A name in an entry, with a link to its page in the admin area.
@@ -208,7 +191,7 @@ impl EntryView {
 #[template(path = "admin/audit.html")]
 struct ListPage {
     frame: Frame,
-    form: FilterForm,
+    filters: FilterBar,
     entries: Vec<EntryView>,
     next: String,
     cut_short: bool,
@@ -224,7 +207,7 @@ struct ListPage {
 async fn list(visitor: Admin) -> PageResult<Response> {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let zone = visitor.read(account::find).await?.timezone;
-    let (form, filter) = FilterForm::read(&request.form, &zone);
+    let filter = read_filter(&request.form, &zone);
     let page: Page<i64> = request.page(&visitor)?;
     let (before, limit) = (page.last, page.limit);
     let read = move |db: &store::Reader<'_>| {
@@ -238,7 +221,7 @@ async fn list(visitor: Admin) -> PageResult<Response> {
     let page = ListPage {
         frame: visitor.frame("Audit log", Section::AuditLog),
         csv_href: format!("/admin/audit.csv?{}", request.filters()),
-        form,
+        filters: filter_bar(&request.form),
         entries: log.entries.into_iter().map(|entry| EntryView::new(entry, &names)).collect(),
         next: next.unwrap_or_default(),
         cut_short: log.cut_short,
@@ -251,17 +234,18 @@ async fn list(visitor: Admin) -> PageResult<Response> {
 
 async fn download(visitor: Admin) -> PageResult<Response> {
     let zone = visitor.read(account::find).await?.timezone;
-    let (form, filter) = FilterForm::read(&visitor.guest.query()?, &zone);
+    let query = visitor.guest.query()?;
     let account = visitor.club()?.to_string();
+    let text = |name| short_text(&query, name);
     let details = json!({
-        "actor": form.actor, "action": form.action, "subject": form.subject,
-        "from": form.from, "to": form.to,
+        "actor": text("actor"), "action": text("action"), "subject": text("subject"),
+        "from": text("from"), "to": text("to"),
     });
     let record_export = move |tx: &Tx<'_>| tx.audit("audit_log.exported", &account, &details);
     visitor.write(record_export).await?;
     let (app, scope) = (visitor.app().clone(), visitor.scope()?);
     let source = ExportSource { app, scope, access: TeamAccess::AllTeams };
-    Ok(send(source, "audit.csv", AuditTable(filter), false).await?)
+    Ok(send(source, "audit.csv", AuditTable(read_filter(&query, &zone)), false).await?)
 }
 
 #[derive(Template)]

@@ -26,6 +26,7 @@ use crate::teams::team::{self, Status, Team, TeamFilter};
 use crate::web::app::App;
 use crate::web::form::{Faults, Form};
 use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
+use crate::web::list::{Cell, Column, FilterBar, List, list_page};
 use crate::web::page::{Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::row_page::{ListRequest, RowPage};
@@ -79,11 +80,6 @@ impl KeyView {
         }
     }
 
-    /// The first few scope descriptions.
-    fn rights_summary(&self) -> String {
-        summarize(&self.rights)
-    }
-
     fn teams_summary(&self) -> String {
         self.teams.as_deref().map_or_else(|| "All teams".to_owned(), summarize)
     }
@@ -119,39 +115,62 @@ fn load_names(db: &Reader<'_>, keys: &[Key]) -> Result<Names> {
     Names::load(db, ids.iter().map(String::as_str))
 }
 
-#[derive(Template)]
-#[template(path = "admin/keys.html")]
-struct ListPage {
-    frame: Frame,
-    keys: Vec<KeyView>,
-    next: String,
-    state: &'static str,
-    now: Timestamp,
-}
+list_page!(ListPage, "admin/keys.html");
+
+const STATES: [(&str, &str); 4] = [
+    ("expiring", "Expiring within 14 days"),
+    ("old", "Older than 90 days"),
+    ("over", "Revoked or expired"),
+    ("all", "All keys"),
+];
+
+const COLUMNS: &[Column<KeyView>] = &[
+    Column::page("Name", |view| {
+        let badge = (view.needs_rotation || !view.is_active).then(|| Cell::Badge(view.state()));
+        Cell::wide(&view.key.name).link(format!("/admin/keys/{}", view.key.id)).and_if(badge)
+    }),
+    Column::page("Permissions", |view| {
+        let is_full = view.key.scopes.is_wildcard();
+        let badge = is_full.then_some(Cell::Badge(("warn", "Full access")));
+        badge.unwrap_or_else(|| Cell::text(summarize(&view.rights)))
+    }),
+    Column::page("Teams", |view| Cell::wide(view.teams_summary())),
+    Column::page("Last used", |view| Cell::age_or(view.key.last_used_at, "Never")),
+    Column::page("Expires", |view| Cell::age_or(view.key.expires_at, "Never")),
+    Column::page("Created by", |view| Cell::wide(&view.creator)),
+    Column::page("", |view| {
+        let href = format!("/admin/keys/{}/revoke", view.key.id);
+        let revoke = Cell::button("Revoke", Cell::name(&view.key.name), href);
+        match (view.is_active, view.needs_rotation) {
+            (false, _) => Cell::EMPTY,
+            (true, false) => revoke,
+            (true, true) => {
+                Cell::button("Rotate", Cell::EMPTY, "/admin/keys/new").and_if(Some(revoke))
+            }
+        }
+    }),
+];
 
 async fn list(visitor: Admin) -> PageResult<Response> {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
-    let (state, state_name) = match request.form.text("state") {
-        "over" => (Some(State::Inactive), "over"),
-        "old" => (Some(State::NeedsRotation), "old"),
-        "expiring" => (Some(State::Expiring), "expiring"),
-        "all" => (None, "all"),
-        _ => (Some(State::Active), ""),
+    let filters = FilterBar::new(&request.form).select("state", "Status", "Active", STATES);
+    let state = match filters.text("state") {
+        "over" => Some(State::Inactive),
+        "old" => Some(State::NeedsRotation),
+        "expiring" => Some(State::Expiring),
+        "all" => None,
+        _ => Some(State::Active),
     };
-    let listing =
+    let RowPage { rows, next } =
         RowPage::read(&visitor, &request, move |db, page| api_key::page(db, state, page)).await?;
-    let keys = listing.rows.clone();
+    let keys = rows.clone();
     let names = visitor.read(move |db| load_names(db, &keys)).await?;
     let now = visitor.app().clock.now();
+    let keys: Vec<_> = rows.into_iter().map(|key| KeyView::new(key, &names, now)).collect();
+    let list = List::new("API keys", COLUMNS, &keys, &visitor.times()).next(next).filters(filters);
     let frame = visitor.frame("API keys", Section::ApiKeys);
-    let page = ListPage {
-        frame: frame.flash(visitor.guest.done_flash(&FLASH_MESSAGES)),
-        keys: listing.rows.into_iter().map(|key| KeyView::new(key, &names, now)).collect(),
-        next: listing.next,
-        state: state_name,
-        now,
-    };
-    show(StatusCode::OK, &page)
+    let frame = frame.flash(visitor.guest.done_flash(&FLASH_MESSAGES));
+    show(StatusCode::OK, &ListPage { frame, list })
 }
 
 #[derive(Template)]

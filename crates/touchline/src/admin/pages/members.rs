@@ -1,7 +1,5 @@
 //! Members: the users of the club and their roles.
 
-use std::borrow::Borrow;
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use askama::Template;
@@ -25,6 +23,7 @@ use crate::roster::confirmations;
 use crate::smtp::direct::DirectEmail;
 use crate::web::app::App;
 use crate::web::form::Faults;
+use crate::web::list::{Cell, Column, FilterBar, List};
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::row_page::{ListRequest, RowPage};
@@ -58,32 +57,54 @@ pub(super) fn router() -> Router<App> {
 #[template(path = "admin/members.html")]
 struct MembersPage {
     frame: Frame,
-    people: Vec<ClubUser>,
-    teams: BTreeMap<UserId, Vec<String>>,
-    next: String,
+    list: List,
     claims: i64,
     adults: i64,
     invitations: i64,
-    filter: UserFilter,
-    now: Timestamp,
 }
 
-impl MembersPage {
-    /// Templates pass references.
-    fn is_role(&self, role: impl Borrow<Role>) -> bool {
-        self.filter.role == Some(*role.borrow())
-    }
+const ROLES: [Role; 3] = [Role::Owner, Role::Admin, Role::Member];
 
-    fn is_filtered(&self) -> bool {
-        self.filter.role.is_some() || self.filter.two_step.is_some()
-    }
-}
+/// A user, and the names of their teams.
+type Member = (ClubUser, Vec<String>);
+
+const COLUMNS: &[Column<Member>] = &[
+    Column::page("Name", |(user, _)| {
+        let name = Cell::name(&user.name).link(format!("{MEMBERS}/{}", user.id));
+        name.and(Cell::Email(&user.email).about())
+    }),
+    Column::page("Role", |(user, _)| {
+        let kind = if user.role == Role::Member { "" } else { "info" };
+        let disabled = user.disabled_at.map(|_| Cell::Badge(("bad", "Disabled")));
+        Cell::Badge((kind, user.role.label())).and_if(disabled)
+    }),
+    Column::page("Teams", |(_, teams)| match teams.split_first() {
+        None => Cell::muted("None"),
+        Some((first, others)) => {
+            let others = others.iter().map(|team| Cell::text(", ").and(Cell::name(team)));
+            others.fold(Cell::name(first), Cell::and).inside("span", "")
+        }
+    }),
+    Column::page("Last seen", |(user, _)| match user.last_seen_at {
+        Some(at) => Cell::Age(at),
+        None => Cell::text("Not recently").inside("span", "muted nowrap"),
+    }),
+    Column::page("Two-step sign-in", |(user, _)| match (user.two_step, user.role) {
+        (true, _) => Cell::Badge(("good", "On")),
+        (false, Role::Member) => Cell::Badge(("", "Off")),
+        (false, _) => Cell::Badge(("warn", "Off")),
+    }),
+];
 
 async fn list(visitor: Visitor<AdminArea>) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Asc)?;
+    let filters = FilterBar::new(&request.form)
+        .select("role", "Role", "All", ROLES.map(|role| (role.as_str(), role.label())))
+        .select("two_step", "Two-step sign-in", "All", [("on", "On"), ("off", "Off")])
+        .clear(MEMBERS);
     let filter = UserFilter {
-        role: Role::parse(request.form.text("role")),
-        two_step: match request.form.text("two_step") {
+        role: Role::parse(filters.text("role")),
+        two_step: match filters.text("two_step") {
             "on" => Some(true),
             "off" => Some(false),
             _ => None,
@@ -97,12 +118,17 @@ async fn list(visitor: Visitor<AdminArea>) -> PageResult {
             (claim::count_open(db)?, confirmations::count(db)?, invitation::count_open(db)?);
         Ok((users::teams_of(db, ids)?, counts))
     };
-    let (teams, (claims, adults, invitations)) = visitor.read(read).await?;
+    let (mut teams, (claims, adults, invitations)) = visitor.read(read).await?;
+    let member = |user: ClubUser| {
+        let teams = teams.remove(&user.id).unwrap_or_default();
+        (user, teams)
+    };
+    let members: Vec<Member> = people.into_iter().map(member).collect();
+    let list = List::new("Members", COLUMNS, &members, &visitor.times());
     let frame =
         visitor.frame("Members", Section::Members).flash(visitor.guest.done_flash(&FLASH_MESSAGES));
-    let now = visitor.app().clock.now();
-    let page = MembersPage { frame, people, teams, next, claims, adults, invitations, filter, now };
-    Ok(page::html(StatusCode::OK, &page)?)
+    let list = list.next(next).filters(filters);
+    Ok(page::html(StatusCode::OK, &MembersPage { frame, list, claims, adults, invitations })?)
 }
 
 #[derive(Template)]
@@ -129,12 +155,11 @@ impl MemberPage {
         };
         let (user, teams) = visitor.read(read).await?;
         let owner = visitor.visit.role == Some(Role::Owner);
-        let roles = [Role::Owner, Role::Admin, Role::Member];
         let frame = visitor.frame(user.name.clone(), Section::Members);
         Ok(Self {
             frame: frame.flash(visitor.guest.done_flash(&FLASH_MESSAGES)),
             can_change: owner || user.role != Role::Owner,
-            roles: roles.into_iter().filter(|role| owner || *role != Role::Owner).collect(),
+            roles: ROLES.into_iter().filter(|role| owner || *role != Role::Owner).collect(),
             is_self: visitor.visit.user == id,
             can_send_email: visitor.app().direct_mailer.has_server(),
             teams: teams.unwrap_or_default(),

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::Router;
 use axum::routing::get;
 use http::StatusCode;
-use kit::{Kind, Timestamp, Zone};
+use kit::{Kind, Timestamp};
 use store::Reader;
 
 use crate::accounts::account;
@@ -20,6 +20,7 @@ use crate::names::Names;
 use crate::paging::Order;
 use crate::signals::AuditEntry;
 use crate::web::app::App;
+use crate::web::list::{Cell, Column, list_page};
 use crate::web::page::{self, Frame, Section};
 use crate::web::row_page::{ListRequest, RowPage};
 use crate::web::visitor::{PageResult, Visitor};
@@ -184,37 +185,38 @@ fn webhook_alerts(waiting: &WebhookAlerts) -> [Option<Alert>; 2] {
     ]
 }
 
-#[derive(Template)]
-#[template(path = "admin/overview_events.html")]
-struct EventsPage {
-    frame: Frame,
-    rows: Vec<UpcomingEvent>,
-    next: String,
-    zone: Zone,
-}
+list_page!(EventsPage, "admin/overview_events.html");
+
+const EVENT_COLUMNS: &[Column<UpcomingEvent>] = &[
+    Column::page("Event", |event| Cell::name(&event.title)),
+    Column::page("Team", |event| Cell::name(&event.team)),
+    Column::page("Starts", |event| Cell::Appointment(event.starts_at)),
+];
 
 async fn events(visitor: Visitor<AdminArea>) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Asc)?;
-    let RowPage { rows, next } =
-        RowPage::read(&visitor, &request, summary::upcoming_events).await?;
-    let zone = visitor.read(account::find).await?.timezone;
+    let events = RowPage::read(&visitor, &request, summary::upcoming_events).await?;
+    let times = (visitor.app().clock.now(), visitor.read(account::find).await?.timezone);
+    let list = events.list("Events in the next 7 days", EVENT_COLUMNS, &times);
     let frame = visitor.frame("Events in the next 7 days", Section::Overview);
-    Ok(page::html(StatusCode::OK, &EventsPage { frame, rows, next, zone })?)
+    Ok(page::html(StatusCode::OK, &EventsPage { frame, list })?)
 }
 
-#[derive(Template)]
-#[template(path = "admin/overview_failed_emails.html")]
-struct FailedEmailsPage {
-    frame: Frame,
-    rows: Vec<FailedEmail>,
-    next: String,
-    now: Timestamp,
-}
+list_page!(FailedEmailsPage, "admin/overview_failed_emails.html");
+
+const EMAIL_COLUMNS: &[Column<FailedEmail>] = &[
+    Column::page("To", |email| {
+        Cell::name(&email.to_name).and(Cell::Email(&email.to_address).about())
+    }),
+    Column::page("Subject", |email| Cell::name(&email.subject)),
+    Column::page("Reason", |email| Cell::name(email.last_error.as_deref().unwrap_or_default())),
+    Column::page("When", |email| Cell::Age(email.updated_at)),
+];
 
 async fn failed_emails(visitor: Visitor<AdminArea>) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
-    let RowPage { rows, next } = RowPage::read(&visitor, &request, summary::failed_emails).await?;
+    let emails = RowPage::read(&visitor, &request, summary::failed_emails).await?;
+    let list = emails.list("Failed emails", EMAIL_COLUMNS, &visitor.times());
     let frame = visitor.frame("Failed emails", Section::Overview);
-    let now = visitor.app().clock.now();
-    Ok(page::html(StatusCode::OK, &FailedEmailsPage { frame, rows, next, now })?)
+    Ok(page::html(StatusCode::OK, &FailedEmailsPage { frame, list })?)
 }

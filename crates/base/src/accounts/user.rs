@@ -51,6 +51,9 @@ record! {
         pub password_hash: Option<String>,
         /// When the password was last changed; `null` if the user has no password.
         pub password_changed_at: Option<Timestamp>,
+        /// The language of pages and emails. `None` if pages follow the browser.
+        #[serde(skip)]
+        pub language: Option<String>,
         /// When the user confirmed the email address; `null` if they have not.
         pub email_verified_at: Option<Timestamp>,
         /// When the user was disabled; `null` for an active user.
@@ -186,6 +189,7 @@ fn insert(
         name,
         password_changed_at: password_hash.as_ref().map(|_| tx.now()),
         password_hash,
+        language: None,
         email_verified_at,
         disabled_at: None,
         created_at: tx.now(),

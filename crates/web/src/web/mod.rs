@@ -25,7 +25,6 @@ pub mod idempotency;
 pub mod json;
 pub mod row_page;
 pub mod limits;
-pub mod locale;
 pub mod metrics;
 pub mod form_dedup;
 pub mod page;

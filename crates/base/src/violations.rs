@@ -75,7 +75,12 @@ impl Violations {
     }
 
     /// A person may already exist.
-    pub fn duplicate(&mut self, pointer: &str, detail: impl Into<Message>, candidates: Vec<Candidate>) {
+    pub fn duplicate(
+        &mut self,
+        pointer: &str,
+        detail: impl Into<Message>,
+        candidates: Vec<Candidate>,
+    ) {
         self.conflict(pointer, "duplicate", detail);
         if let Some((_, fault)) = self.violations.last_mut() {
             let pointer = fault.pointer.clone();

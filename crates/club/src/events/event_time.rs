@@ -43,7 +43,9 @@ impl EventTime {
 }
 
 /// Error if a text is none of the three.
-pub const NOT_A_TIME: &str = "Use a time with an offset such as 2026-09-05T18:30:00+01:00, a local time such as 2026-09-05T18:30 or, for an all-day event, a date such as 2026-09-05.";
+pub const NOT_A_TIME: &str = mark!(
+    "Use a time with an offset such as 2026-09-05T18:30:00+01:00, a local time such as 2026-09-05T18:30 or, for an all-day event, a date such as 2026-09-05."
+);
 
 impl FromStr for EventTime {
     type Err = kit::time::NotATime;

@@ -189,7 +189,8 @@ impl<'a, 'c> MemberBatch<'a, 'c> {
         }
         // The id of a new person in this batch does not exist after the rollback, so it is not reported.
         if let Some(index) = similar.iter().find_map(|(other, _)| self.created.get(&other.id)) {
-            let detail = message!("This may be the same person as the one at /members/{index}.", index);
+            let detail =
+                message!("This may be the same person as the one at /members/{index}.", index);
             self.violations.duplicate("/person_id", detail, Vec::new());
             return Ok(());
         }

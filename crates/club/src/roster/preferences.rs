@@ -63,10 +63,7 @@ pub struct RecipientLocales(BTreeMap<UserId, Locale>);
 
 impl RecipientLocales {
     /// Reads the languages of these people.
-    pub fn load<'a>(
-        db: &Reader<'_>,
-        people: impl IntoIterator<Item = &'a Person>,
-    ) -> Result<Self> {
+    pub fn load<'a>(db: &Reader<'_>, people: impl IntoIterator<Item = &'a Person>) -> Result<Self> {
         let users = people.into_iter().filter_map(|person| person.user_id).collect();
         user::locales(db, users).map(Self)
     }

@@ -13,22 +13,28 @@ use crate::money::payment::{Payment, Refund};
 
 /// A payment arrived for an order that could no longer be paid.
 pub(super) fn unmatched_payment_refunded(tx: &Tx<'_>, checkout: &Checkout) -> Result<()> {
-    let text = message!("The order was cancelled or already paid in the meantime. The money is being refunded to the card \
-        automatically. You don't need to do anything.");
+    let text = message!(
+        "The order was cancelled or already paid in the meantime. The money is being refunded to the card \
+        automatically. You don't need to do anything."
+    );
     queue_unmatched_payment(tx, checkout, text)
 }
 
 /// A payment arrived for a due that was already paid.
 pub(super) fn unmatched_payment_credited(tx: &Tx<'_>, checkout: &Checkout) -> Result<()> {
-    let text = message!("The due was already paid. The money is kept as credit for the payer's next due. If you prefer to \
-        return it, refund the payment.");
+    let text = message!(
+        "The due was already paid. The money is kept as credit for the payer's next due. If you prefer to \
+        return it, refund the payment."
+    );
     queue_unmatched_payment(tx, checkout, text)
 }
 
 /// The paid amount differs from the requested amount.
 pub(super) fn amount_mismatch(tx: &Tx<'_>, checkout: &Checkout) -> Result<()> {
-    let text = message!("The paid amount differs from the requested amount, so the payment was not recorded. Check the payment at \
-        the payment provider, then refund it there or record it manually.");
+    let text = message!(
+        "The paid amount differs from the requested amount, so the payment was not recorded. Check the payment at \
+        the payment provider, then refund it there or record it manually."
+    );
     queue_unmatched_payment(tx, checkout, text)
 }
 

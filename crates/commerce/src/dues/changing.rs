@@ -112,7 +112,8 @@ fn apply_change(
     }
     if amount <= old.discount {
         let discount = old.discount;
-        let detail = message!("The amount must be greater than the discount of {discount}.", discount);
+        let detail =
+            message!("The amount must be greater than the discount of {discount}.", discount);
         faults.push(Fault::new("/amount", "nothing_left", detail));
         return Err(Error::invalid(faults));
     }

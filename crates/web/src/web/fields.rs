@@ -222,7 +222,11 @@ impl Fields {
         let items = self.take(name, "an array", |value| value.as_array().cloned());
         match items {
             Change::Set(items) if items.len() > max_items => {
-                self.fault(name, "too_many", message!("Send at most {max_items} items.", max_items));
+                self.fault(
+                    name,
+                    "too_many",
+                    message!("Send at most {max_items} items.", max_items),
+                );
                 Change::Keep
             }
             items => items,
@@ -296,7 +300,11 @@ impl Fields {
             Some(Value::Null) => Change::Clear,
             Some(value) => read(&value).map_or_else(
                 || {
-                    self.fault(name, "wrong_type", message!("This field must be {wanted}.", wanted));
+                    self.fault(
+                        name,
+                        "wrong_type",
+                        message!("This field must be {wanted}.", wanted),
+                    );
                     Change::Keep
                 },
                 Change::Set,

@@ -62,7 +62,10 @@ pub const ADMIN: Menu = &[
     (mark!("People"), &[Section::Teams, Section::Members]),
     (mark!("Money"), &[Section::Store, Section::Orders, Section::Dues]),
     (mark!("Data"), &[Section::AuditLog]),
-    (mark!("Developers"), &[Section::ApiKeys, Section::OauthApps, Section::Webhooks, Section::Usage]),
+    (
+        mark!("Developers"),
+        &[Section::ApiKeys, Section::OauthApps, Section::Webhooks, Section::Usage],
+    ),
     (mark!("System"), &[Section::Health, Section::Settings]),
 ];
 
@@ -110,7 +113,9 @@ impl Section {
             Self::Password => (mark!("Password"), "/account/password", "lock"),
             Self::TwoStep => (mark!("Two-step sign-in"), "/account/two-step", "shield-check"),
             Self::Passkeys => (mark!("Passkeys"), "/account/passkeys", "fingerprint"),
-            Self::Sessions => (mark!("Signed-in browsers"), "/account/sessions", "monitor-smartphone"),
+            Self::Sessions => {
+                (mark!("Signed-in browsers"), "/account/sessions", "monitor-smartphone")
+            }
             Self::ConnectedApps => (mark!("Connected apps"), "/account/apps", "plug"),
             Self::Joining => (mark!("Invitations and requests"), "/account/claims", "users"),
             Self::MyDues => (mark!("Dues"), "/dues", "banknote"),
@@ -321,11 +326,14 @@ fn explain(error: &Error) -> (&'static str, String) {
     let (title, text) = match error.code {
         Code::NotFound => (
             mark!("Page not found"),
-            mark!("This page does not exist, or you do not have access to it. Check that the link is complete and up to date."),
+            mark!(
+                "This page does not exist, or you do not have access to it. Check that the link is complete and up to date."
+            ),
         ),
-        Code::Gone => {
-            (mark!("Link expired"), mark!("This link has expired or was already used. Ask for a new one."))
-        }
+        Code::Gone => (
+            mark!("Link expired"),
+            mark!("This link has expired or was already used. Ask for a new one."),
+        ),
         Code::MissingCredentials | Code::InvalidCredentials => {
             (mark!("Sign in"), mark!("You need to sign in to see this page."))
         }
@@ -339,19 +347,24 @@ fn explain(error: &Error) -> (&'static str, String) {
         }
         Code::InternalError => (
             mark!("Something went wrong"),
-            mark!("The error is on our side. Try again. If it happens again, send the request ID below to your administrator."),
+            mark!(
+                "The error is on our side. Try again. If it happens again, send the request ID below to your administrator."
+            ),
         ),
         Code::Overloaded | Code::RequestTimeout => {
             (mark!("Service unavailable"), mark!("The service is busy. Try again in a moment."))
         }
         Code::Conflict | Code::PreconditionFailed => (
             mark!("Changed by somebody else"),
-            mark!("Somebody else changed this while you had it open. Go back, reload the page and try again."),
+            mark!(
+                "Somebody else changed this while you had it open. Go back, reload the page and try again."
+            ),
         ),
         Code::Taken | Code::InvalidState => (mark!("This is not possible right now"), ""),
-        Code::PayloadTooLarge => {
-            (mark!("Too large"), mark!("What you sent is too large. Make it smaller and try again."))
-        }
+        Code::PayloadTooLarge => (
+            mark!("Too large"),
+            mark!("What you sent is too large. Make it smaller and try again."),
+        ),
         _ => (mark!("Invalid request"), ""),
     };
     // Without a text of its own, the page shows what the error says.

@@ -8,6 +8,7 @@ use icu_datetime::fieldsets::{self, T, YMD, YMDE};
 use icu_datetime::options::TimePrecision;
 use icu_datetime::{FixedCalendarDateTimeFormatter, NoCalendarFormatter};
 use icu_decimal::DecimalFormatter;
+use icu_decimal::options::DecimalFormatterOptions;
 use icu_list::ListFormatter;
 use icu_list::options::ListFormatterOptions;
 use icu_time::{DateTime, Time};
@@ -40,7 +41,7 @@ fn load(locale: Locale) -> Result<Formatters, Box<dyn std::error::Error>> {
     let formats: icu_locale_core::Locale = locale.definition().formats.parse()?;
     let precision = TimePrecision::Minute;
     Ok(Formatters {
-        number: DecimalFormatter::try_new((&formats).into(), Default::default())?,
+        number: DecimalFormatter::try_new((&formats).into(), DecimalFormatterOptions::default())?,
         day: DateFormatter::try_new((&formats).into(), YMD::medium())?,
         weekday: DateFormatter::try_new((&formats).into(), YMDE::medium())?,
         minute: DateFormatter::try_new((&formats).into(), YMD::medium().with_time(precision))?,

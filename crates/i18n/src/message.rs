@@ -124,7 +124,7 @@ impl Message {
     pub fn context(self, context: &'static str) -> Self {
         let mut full = self.into_full();
         full.context = context;
-        Self(Repr::Full(full))
+        Self(Repr::Full(Box::new(full)))
     }
 
     /// Adds a value for the placeholder with this name.
@@ -132,13 +132,13 @@ impl Message {
     pub fn with(self, name: &'static str, value: &(impl ToValue + ?Sized)) -> Self {
         let mut full = self.into_full();
         full.values.push((name, value.to_value()));
-        Self(Repr::Full(full))
+        Self(Repr::Full(Box::new(full)))
     }
 
-    fn into_full(self) -> Box<Full> {
+    fn into_full(self) -> Full {
         match self.0 {
-            Repr::Text(text) => Box::new(Full { text, ..Full::default() }),
-            Repr::Full(full) => full,
+            Repr::Text(text) => Full { text, ..Full::default() },
+            Repr::Full(full) => *full,
         }
     }
 
@@ -204,15 +204,13 @@ fn fill(
         result.push_str(&rest[..start]);
         rest = &rest[start..];
         let name = rest.find('}').map(|end| &rest[1..end]);
-        match name.and_then(|name| values.iter().find(|(known, _)| *known == name)) {
-            Some((name, value)) => {
-                write(&mut result, value);
-                rest = &rest[name.len() + 2..];
-            }
-            None => {
-                result.push('{');
-                rest = &rest[1..];
-            }
+        let value = name.and_then(|name| values.iter().find(|(known, _)| *known == name));
+        if let Some((name, value)) = value {
+            write(&mut result, value);
+            rest = &rest[name.len() + 2..];
+        } else {
+            result.push('{');
+            rest = &rest[1..];
         }
     }
     result.push_str(rest);
@@ -281,7 +279,7 @@ pub struct Html(pub(crate) String);
 
 impl Html {
     /// Wraps something that writes valid HTML, such as a `<time>` element.
-    pub fn new(markup: impl HtmlSafe + fmt::Display) -> Self {
+    pub fn new(markup: impl HtmlSafe) -> Self {
         Self(markup.to_string())
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn merge(template: &Catalog, old: &Catalog) -> Catalog {
             *forms = translated.cloned().unwrap_or(empty);
         } else if let Ok(text) = new.msgstr_mut() {
             let translated = existing.and_then(|existing| existing.msgstr().ok());
-            *text = translated.unwrap_or_default().to_owned();
+            translated.unwrap_or_default().clone_into(text);
         }
     }
     merged

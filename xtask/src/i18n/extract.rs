@@ -60,7 +60,8 @@ pub(super) fn extract() -> Result<Extracted, String> {
         let path = root.join(&name);
         let content =
             std::fs::read_to_string(&path).map_err(|e| format!("cannot read {name}: {e}"))?;
-        let read = if name.ends_with(".html") { source::template } else { source::rust };
+        let is_template = path.extension().is_some_and(|extension| extension == "html");
+        let read = if is_template { source::template } else { source::rust };
         let (texts, unmarked) = read(&content).map_err(|error| format!("{name}: {error}"))?;
         for text in texts {
             add(&mut extracted.texts, &mut known, text, &name)?;
@@ -118,9 +119,13 @@ fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> 
 /// The path of a file below the root, if its texts are translated.
 fn source_name(root: &Path, file: &Path) -> Option<String> {
     let name = file.strip_prefix(root).ok()?.to_str()?.to_owned();
-    let is_rust = name.ends_with(".rs") && name.contains("/src/") && !name.ends_with("/tests.rs");
-    let is_template = name.ends_with(".html") && name.contains("/templates/");
+    let folder = match file.extension()?.to_str()? {
+        "rs" => "/src/",
+        "html" => "/templates/",
+        _ => return None,
+    };
+    let is_source = name.contains(folder) && !name.ends_with("/tests.rs");
     let is_api = name.ends_with("/api.rs") || name.contains("/api/");
     let excluded = is_api || EXCLUDED.iter().any(|start| name.starts_with(start));
-    ((is_rust || is_template) && !excluded).then_some(name)
+    (is_source && !excluded).then_some(name)
 }

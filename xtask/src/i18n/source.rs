@@ -151,7 +151,7 @@ impl<'a> Finder<'a> {
             match token {
                 TokenTree::Punct(punct) if punct.as_char() == ';' => binds_detail = false,
                 TokenTree::Punct(punct) if punct.as_char() == '#' => {
-                    index += self.skip_attribute(rest);
+                    index += attribute_length(rest);
                 }
                 TokenTree::Ident(name) if name == "let" => binds_detail = names_detail(rest),
                 TokenTree::Ident(name) => match rest {
@@ -164,9 +164,10 @@ impl<'a> Finder<'a> {
                     [TokenTree::Group(group), ..]
                         if group.delimiter() == Delimiter::Parenthesis =>
                     {
-                        let is_error = ERROR_FUNCTIONS.contains(&name.to_string().as_str());
+                        let is_error_function =
+                            ERROR_FUNCTIONS.contains(&name.to_string().as_str());
                         let internal = name == "internal" || name == "expect";
-                        let in_error = (in_error || binds_detail || is_error) && !internal;
+                        let in_error = (in_error || binds_detail || is_error_function) && !internal;
                         self.walk(group.stream(), in_error);
                         index += 1;
                     }
@@ -180,24 +181,6 @@ impl<'a> Finder<'a> {
             }
             index += 1;
         }
-    }
-
-    /// The number of tokens to skip after `#`: those of the attribute, and the module if it contains tests.
-    fn skip_attribute(&self, rest: &[TokenTree]) -> usize {
-        let inner =
-            usize::from(matches!(rest.first(), Some(TokenTree::Punct(p)) if p.as_char() == '!'));
-        let Some(TokenTree::Group(group)) = rest.get(inner) else { return 0 };
-        let attribute = group.stream().to_string().replace(' ', "");
-        let after = inner + 1;
-        if attribute != "cfg(test)" {
-            return after;
-        }
-        let is_end = |token: &TokenTree| match token {
-            TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
-            TokenTree::Punct(punct) => punct.as_char() == ';',
-            _ => false,
-        };
-        after + rest[after..].iter().position(is_end).map_or(0, |end| end + 1)
     }
 
     fn macro_call(&mut self, name: &str, group: &Group, in_error: bool) {
@@ -243,6 +226,24 @@ impl<'a> Finder<'a> {
         };
         note(line).or_else(|| note(line.checked_sub(1)?)).unwrap_or_default()
     }
+}
+
+/// The number of tokens to skip after `#`: those of the attribute, and the module if it contains tests.
+fn attribute_length(rest: &[TokenTree]) -> usize {
+    let inner =
+        usize::from(matches!(rest.first(), Some(TokenTree::Punct(p)) if p.as_char() == '!'));
+    let Some(TokenTree::Group(group)) = rest.get(inner) else { return 0 };
+    let attribute = group.stream().to_string().replace(' ', "");
+    let after = inner + 1;
+    if attribute != "cfg(test)" {
+        return after;
+    }
+    let is_end = |token: &TokenTree| match token {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        TokenTree::Punct(punct) => punct.as_char() == ';',
+        _ => false,
+    };
+    after + rest[after..].iter().position(is_end).map_or(0, |end| end + 1)
 }
 
 /// Whether a `let` statement binds the text of an error: `let detail = …`, `let (code, detail) = …`.

@@ -307,7 +307,11 @@ fn queue_emails(
         let locale = locales.of(&recipient);
         let to_name = person::display_name(&recipient);
         let Some(to_address) = recipient.email else { continue };
-        let write = || email_content(team, record, day, tx.now(), &to_name, &member);
+        let write = || {
+            let (team, title, balance) = (&team.name, &due.title, money(due, due.balance()));
+            let subject = t!("[{team}] {title}: {balance}", team, title, balance);
+            (subject, email_body(record, day, tx.now(), &to_name, &member))
+        };
         let (subject, body_text) = locale.run(write);
         email::enqueue(
             tx,
@@ -345,15 +349,8 @@ fn money(due: &Due, minor: i64) -> Money {
     Money { minor, currency: due.currency }
 }
 
-/// The subject and text of the email: what is owed, for whom, the due date, and how to pay.
-fn email_content(
-    team: &Team,
-    record: &DueWithPlan,
-    day: Day,
-    now: Timestamp,
-    name: &str,
-    member: &str,
-) -> (String, String) {
+/// The text of the email: what is owed, for whom, the due date, and how to pay.
+fn email_body(record: &DueWithPlan, day: Day, now: Timestamp, name: &str, member: &str) -> String {
     let due = &record.due;
     let (title, balance) = (&due.title, money(due, due.balance()));
     let until = record.plan.iter().filter(|part| part.due_on <= day);
@@ -368,7 +365,7 @@ fn email_content(
         message!("{amount} is due on {day}", amount, day)
     };
     let note = due.note.as_ref().map(|note| format!("{note}\n\n")).unwrap_or_default();
-    let text = t!(
+    t!(
         "Hello {name},\n\nThis is a payment reminder for {member}:\n\n\
          {title}\n{due_on}\nOpen balance: {balance}\n\n{note}\
          Please pay the way your club asks for, and use \"{title}, {member}\" as the payment reference. If you do not know how to pay, ask your club. \
@@ -379,7 +376,5 @@ fn email_content(
         due_on,
         balance,
         note
-    );
-    let subject = message!("[{team}] {title}: {balance}", team = team.name, title, balance);
-    (subject.to_string(), text)
+    )
 }

@@ -41,7 +41,7 @@ const EXCLUDED: [&str; 28] = [
 /// All texts.
 #[derive(Default)]
 pub(super) struct Extracted {
-    /// The texts that are marked for translation, in the order of their files.
+    /// The texts that are marked for translation, by their first file.
     pub(super) texts: Vec<Text>,
     /// Texts that look as if people read them and are not marked: file, line and text.
     pub(super) unmarked: Vec<(String, usize, String)>,
@@ -69,6 +69,11 @@ pub(super) fn extract() -> Result<Extracted, String> {
         let located = |Unmarked { line, text }| (name.clone(), line, text);
         extracted.unmarked.extend(unmarked.into_iter().map(located));
     }
+    // The order does not depend on where in its file a text is, so that moved code changes no catalogue.
+    extracted.texts.sort_by(|one, other| {
+        let key = |text: &Text| (text.files[0].clone(), text.key.clone(), text.context.clone());
+        key(one).cmp(&key(other))
+    });
     let texts = &extracted.texts;
     let is_marked = |text: &str| texts.iter().any(|known| known.key == text);
     extracted.unmarked.retain(|(_, _, text)| !is_marked(text));

@@ -1,7 +1,7 @@
 //! The checks that must pass before a change is merged, cheapest first.
 
 use crate::suite::{self, cargo};
-use crate::{openapi, workspace};
+use crate::{i18n, openapi, workspace};
 use std::time::Instant;
 
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
@@ -9,6 +9,7 @@ const LINTS: &[&str] = &["clippy", "--workspace", "--all-targets", "--", "-D", "
 
 pub(crate) fn run() -> Result<(), String> {
     run_step("fmt", || run_cargo(FORMAT))?;
+    run_step("i18n", i18n::check)?;
     run_step("clippy", || run_cargo(LINTS))?;
     let report = run_step("test", suite::run_all)?;
     // Checked even if a test fails, so that both problems are reported in one run.

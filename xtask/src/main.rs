@@ -8,6 +8,7 @@ mod bench;
 mod ci;
 mod dist;
 mod guard;
+mod i18n;
 mod install;
 mod job;
 mod migration;
@@ -31,6 +32,10 @@ usage: cargo xtask COMMAND
   web [FILES]      run the web checks, or only these files of tests/web
   ci               check formatting, lints, tests and generated files; must pass before a merge
   gen [--check]    write openapi.json; with --check, only check that it is up to date
+  i18n [--check]   extract all texts into locale/touchline.pot and add new ones to locale/*.po; with --check, only
+                   check that the template is up to date and every catalogue complete
+  i18n --list [PATH]
+                   list texts below PATH that are not marked for translation yet
   migration NAME   create the next file in migrations/
   bench [ARGS]     run the benchmarks
   dist [--check] [--binary PROGRAM]
@@ -46,6 +51,9 @@ fn main() -> ExitCode {
         ("ci", []) => ci::run(),
         ("gen", []) => openapi::write(),
         ("gen", [flag]) if flag == "--check" => openapi::check(),
+        ("i18n", []) => i18n::update(),
+        ("i18n", [flag]) if flag == "--check" => i18n::check(),
+        ("i18n", [flag, path @ ..]) if flag == "--list" => i18n::list(path),
         ("migration", [_, ..]) => migration::create(args),
         ("bench", args) => bench::run(args),
         ("dist", args) => dist::run(args),

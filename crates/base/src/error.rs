@@ -8,6 +8,7 @@ use std::fmt;
 
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
+use i18n::Message;
 use kit::string_enum;
 use kit::string_enum::StringEnum;
 use serde::ser::SerializeStruct;
@@ -143,7 +144,8 @@ pub struct Fault {
     #[schema(examples("too_long"))]
     pub code: Cow<'static, str>,
     /// Human-readable description of the problem. It may change; do not parse it.
-    pub detail: String,
+    #[schema(value_type = String)]
+    pub detail: Message,
     /// With the code `duplicate`: existing people who may be the same person. Sent in [`Problem::candidates`].
     #[schema(ignore)]
     pub candidates: Vec<Candidate>,
@@ -162,15 +164,20 @@ impl Serialize for Fault {
 
 impl Fault {
     /// Creates a fault of the field that `pointer` names.
-    pub fn new(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> Self {
+    pub fn new(pointer: impl Into<String>, code: &'static str, detail: impl Into<Message>) -> Self {
         let (pointer, detail) = (pointer.into(), detail.into());
         let code = Cow::Borrowed(code);
         Self { pointer, parameter: None, code, detail, candidates: Vec::new() }
     }
 
     /// Creates a fault of a query parameter.
-    pub fn of_parameter(name: &str, code: &'static str, detail: impl Into<String>) -> Self {
+    pub fn of_parameter(name: &str, code: &'static str, detail: impl Into<Message>) -> Self {
         Self { parameter: Some(name.to_owned()), ..Self::new("", code, detail) }
+    }
+
+    /// The detail after the place that it is about: `` `/name`: This field is required. ``
+    pub fn located_detail(&self, place: &str) -> Message {
+        Message::from("`{place}`: {detail}").with("place", place).with("detail", &self.detail)
     }
 }
 
@@ -207,7 +214,7 @@ pub struct Error {
     /// The code.
     pub code: Code,
     /// A description of this occurrence, for the caller.
-    pub detail: Cow<'static, str>,
+    pub detail: Message,
     /// The problems of single fields and parameters.
     pub faults: Vec<Fault>,
     /// The number of seconds after which a retry makes sense.
@@ -245,7 +252,7 @@ impl fmt::Display for Cause {
 
 impl Error {
     /// Creates an error with a code and a description for the caller.
-    pub fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Self {
+    pub fn new(code: Code, detail: impl Into<Message>) -> Self {
         Self {
             code,
             detail: detail.into(),
@@ -268,16 +275,16 @@ impl Error {
     }
 
     /// The object's status doesn't allow this operation.
-    pub fn invalid_state(detail: impl Into<Cow<'static, str>>) -> Self {
+    pub fn invalid_state(detail: impl Into<Message>) -> Self {
         Self::new(Code::InvalidState, detail)
     }
 
     /// Fields of the request body are not valid.
     pub fn invalid(faults: Vec<Fault>) -> Self {
         let detail = match faults.first() {
-            Some(first) if first.pointer.is_empty() => first.detail.clone().into(),
-            Some(first) => format!("`{}`: {}", first.pointer, first.detail).into(),
-            None => Cow::Borrowed("Some fields of the request body are not valid."),
+            Some(first) if first.pointer.is_empty() => first.detail.clone(),
+            Some(first) => first.located_detail(&first.pointer),
+            None => "Some fields of the request body are not valid.".into(),
         };
         Self { faults, ..Self::new(Code::ValidationFailed, detail) }
     }
@@ -352,7 +359,7 @@ pub trait UniqueViolationExt<T> {
         self,
         constraint: &str,
         pointer: &str,
-        detail: &'static str,
+        detail: impl Into<Message>,
     ) -> Result<T>;
 }
 
@@ -361,7 +368,7 @@ impl<T, E: Into<Error> + AsUniqueViolation> UniqueViolationExt<T> for std::resul
         self,
         constraint: &str,
         pointer: &str,
-        detail: &'static str,
+        detail: impl Into<Message>,
     ) -> Result<T> {
         self.map_err(|error| match error.violated_constraint() {
             Some(violated) if violated == constraint => Error::new(Code::Taken, detail).at(pointer),
@@ -416,7 +423,7 @@ pub struct Problem<'a> {
     #[schema(examples(404))]
     pub status: u16,
     /// Description of this occurrence of the error.
-    pub detail: &'a str,
+    pub detail: String,
     /// Stable, machine-readable error code.
     #[schema(value_type = Code)]
     pub code: &'a str,
@@ -440,7 +447,7 @@ impl Error {
             kind: format!("/docs/errors#{}", self.code),
             title: self.code.title(),
             status: self.code.status().as_u16(),
-            detail: &self.detail,
+            detail: self.detail.english(),
             code: self.code.as_str(),
             request_id,
             retryable: self.code.retryable(),

@@ -26,4 +26,5 @@ pub const MIGRATIONS: &[Migration] = migrations![
     "0011_safeguarding",
     "0012_confirmed_guardians",
     "0013_message_authors",
+    "0014_languages",
 ];

@@ -3,6 +3,8 @@
 //! The fields of a body are checked first, by [`crate::web::fields`]. This collects what needs the database: objects
 //! that the request refers to, and rules that depend on the current state.
 
+use i18n::Message;
+
 use crate::error::{Candidate, Code, Error, Fault, Result};
 
 /// Maximum number of violations in a response.
@@ -27,7 +29,7 @@ impl Violations {
         &mut self,
         pointer: impl AsRef<str>,
         code: &'static str,
-        detail: impl Into<String>,
+        detail: impl Into<Message>,
     ) {
         self.push(Code::ValidationFailed, pointer, code, detail);
     }
@@ -43,12 +45,12 @@ impl Violations {
     }
 
     /// A value is already in use.
-    pub fn already_in_use(&mut self, pointer: impl AsRef<str>, detail: &str) {
+    pub fn already_in_use(&mut self, pointer: impl AsRef<str>, detail: impl Into<Message>) {
         self.push(Code::Taken, pointer, "taken", detail);
     }
 
     /// The state of an object does not allow the change.
-    pub fn invalid_state(&mut self, pointer: impl AsRef<str>, detail: &str) {
+    pub fn invalid_state(&mut self, pointer: impl AsRef<str>, detail: impl Into<Message>) {
         self.push(Code::InvalidState, pointer, "invalid_state", detail);
     }
 
@@ -57,18 +59,28 @@ impl Violations {
         &mut self,
         pointer: impl AsRef<str>,
         code: &'static str,
-        detail: impl Into<String>,
+        detail: impl Into<Message>,
     ) {
         self.push(Code::Conflict, pointer, code, detail);
     }
 
     /// The caller may not make the change.
-    pub fn forbidden(&mut self, pointer: impl AsRef<str>, code: &'static str, detail: &str) {
+    pub fn forbidden(
+        &mut self,
+        pointer: impl AsRef<str>,
+        code: &'static str,
+        detail: impl Into<Message>,
+    ) {
         self.push(Code::Forbidden, pointer, code, detail);
     }
 
     /// A person may already exist.
-    pub fn duplicate(&mut self, pointer: &str, detail: &str, candidates: Vec<Candidate>) {
+    pub fn duplicate(
+        &mut self,
+        pointer: &str,
+        detail: impl Into<Message>,
+        candidates: Vec<Candidate>,
+    ) {
         self.conflict(pointer, "duplicate", detail);
         if let Some((_, fault)) = self.violations.last_mut() {
             let pointer = fault.pointer.clone();
@@ -82,7 +94,7 @@ impl Violations {
         code: Code,
         pointer: impl AsRef<str>,
         fault_code: &'static str,
-        detail: impl Into<String>,
+        detail: impl Into<Message>,
     ) {
         let pointer = format!("{}{}", self.base_pointer, pointer.as_ref());
         self.violations.push((code, Fault::new(pointer, fault_code, detail)));
@@ -106,7 +118,7 @@ impl Violations {
             Ok(value) => return Ok(Some(value)),
             Err(error) if error.code == Code::NotFound => self.not_found(pointer),
             Err(error) if error.code == Code::InvalidState => {
-                self.invalid_state(pointer, &error.detail);
+                self.invalid_state(pointer, error.detail);
             }
             Err(error) if error.code == Code::Forbidden => return Err(error.at(pointer)),
             Err(error) => return Err(error),

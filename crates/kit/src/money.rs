@@ -33,6 +33,11 @@ impl Currency {
         std::str::from_utf8(&self.0).expect("currency codes are ASCII")
     }
 
+    /// The symbol that stands for the currency in texts. Other currencies have their code.
+    pub fn symbol(&self) -> Option<&'static str> {
+        SYMBOLS.iter().find(|(code, _)| *code == self.code()).map(|(_, symbol)| *symbol)
+    }
+
     /// The number of decimal places of an amount: 0, 2 or 3.
     pub fn digits(&self) -> u32 {
         let is_in = |list: &str| list.split_whitespace().any(|code| code == self.code());
@@ -253,12 +258,11 @@ pub fn group_thousands(digits: &str) -> String {
 impl fmt::Display for Money {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let code = self.currency.code();
-        let symbol = SYMBOLS.iter().find(|(known, _)| *known == code).map(|(_, symbol)| *symbol);
         let amount = self.format_amount();
         let (sign, amount) = amount.split_at(usize::from(amount.starts_with('-')));
         let (units, decimals) = amount.split_at(amount.find('.').unwrap_or(amount.len()));
         let units = group_thousands(units);
-        match symbol {
+        match self.currency.symbol() {
             Some(symbol) => write!(f, "{sign}{symbol}{units}{decimals}"),
             // A no-break space keeps the code and the amount on one line.
             None => write!(f, "{sign}{code}\u{a0}{units}{decimals}"),

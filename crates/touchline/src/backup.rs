@@ -416,7 +416,7 @@ pub async fn verify(
 /// Verifies the logs of every account and returns the first fault.
 pub async fn verify_logs(db: &Db) -> Result<Option<Fault>, Fault> {
     let message = |error: crate::error::Error| {
-        error.cause.map_or_else(|| error.detail.into_owned(), |cause| cause.to_string())
+        error.cause.map_or_else(|| error.detail.english(), |cause| cause.to_string())
     };
     let accounts = db.read(Scope::system("doctor"), account::list).await.map_err(message)?;
     for account in accounts {

@@ -3,6 +3,10 @@
 //! Each module uses only the modules listed above it: first the vocabulary, then the HTTP layer, then the domain, then
 //! what runs the service. `ARCHITECTURE.md` describes how the parts fit together.
 
+/// Makes `t!`, `message!` and the other macros for texts available everywhere, also in templates.
+#[macro_use]
+pub extern crate i18n;
+
 pub use touchline_commerce::*;
 pub use touchline_identity::*;
 pub use touchline_integrations::*;

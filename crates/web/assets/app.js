@@ -10,11 +10,11 @@ function copyButton(button) {
   button.addEventListener('click', async () => {
     try {
       await navigator.clipboard.writeText(source.textContent)
-      label.textContent = 'Copied'
-      say('Copied.')
+      label.textContent = button.dataset.copied
+      say(button.dataset.copied)
     } catch {
       getSelection().selectAllChildren(source)
-      label.textContent = 'Press Ctrl+C'
+      label.textContent = button.dataset.press
     }
     setTimeout(() => { label.textContent = usual }, 2000)
   })
@@ -32,7 +32,7 @@ function say(text) {
 }
 
 // A moment in the reader's own zone, where the page does not know whose zone counts.
-const written = new Intl.DateTimeFormat('en-GB', {
+const written = new Intl.DateTimeFormat(document.documentElement.lang === 'en' ? 'en-GB' : document.documentElement.lang, {
   day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit',
 })
 

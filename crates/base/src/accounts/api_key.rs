@@ -300,7 +300,7 @@ pub fn validate_team_ids(tx: &Tx<'_>, teams: Option<Vec<TeamId>>) -> Result<Opti
     let unknown = ids.iter().enumerate().filter(|(_, id)| !existing.contains(&(**id,)));
     let mut faults: Vec<_> = unknown
         .map(|(index, id)| {
-            let detail = format!("There is no team with the ID {id}.");
+            let detail = message!("There is no team with the ID {id}.", id);
             Fault::new(format!("/team_ids/{index}"), "not_found", detail)
         })
         .collect();

@@ -28,17 +28,18 @@ pub fn upgrade_password_hash(tx: &Tx<'_>, id: UserId, before: &str, hash: &str) 
     Ok(())
 }
 
-/// Renames a user.
-pub fn rename(tx: &Tx<'_>, id: UserId, name: &str) -> Result<()> {
+/// Changes a user's name and the language of their pages and emails. Without a language, pages follow the browser.
+pub fn update(tx: &Tx<'_>, id: UserId, name: &str, language: Option<&str>) -> Result<()> {
     let name = text::normalize_line(name, 120).map_err(|_| {
         let detail =
             "Enter a name of at most 120 characters, without characters that cannot be displayed.";
         Error::invalid(vec![Fault::new("/name", "invalid_name", detail)])
     })?;
     tx.execute(
-        "update app_user set name = :name, updated_at = :now, version = version + 1
+        "update app_user set name = :name, language = :language, updated_at = :now,
+             version = version + 1
          where id = :id /* any account */",
-        bind! { id, name },
+        bind! { id, name, language },
     )?;
     Ok(())
 }

@@ -107,6 +107,8 @@ row! {
         pub user: UserId,
         pub name: String,
         pub email: String,
+        /// The language that the user chose. `None` if pages follow the browser.
+        pub language: Option<String>,
         pub pending: bool,
         pub proved_at: Timestamp,
         last_seen_at: Timestamp,
@@ -127,7 +129,7 @@ row! {
 /// The session with this cookie, if it is active.
 pub fn find(db: &Reader<'_>, token: &Token) -> Result<Option<SessionLookup>> {
     let visit: Option<SessionLookup> = db.optional(
-        "select s.id as session, s.user_id as user, u.name, u.email, s.pending, s.proved_at,
+        "select s.id as session, s.user_id as user, u.name, u.email, u.language, s.pending, s.proved_at,
                 s.last_seen_at, s.expires_at, s.created_at, u.disabled_at,
                 b.account_id as club, a.name as club_name, b.role, j.sequence,
                 (select count(*) from account_user c where c.user_id = s.user_id) as clubs

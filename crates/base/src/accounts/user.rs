@@ -1,11 +1,14 @@
 //! Users, who sign in, and their role in each account.
 
+use std::collections::BTreeMap;
+
 use kit::{Timestamp, contact, string_enum, text};
 use serde::Serialize;
 use store::{Reader, Tx, bind, enum_column, record, row, sql};
 use utoipa::ToSchema;
 
 use crate::error::{Error, Fault, Result, UniqueViolationExt};
+use crate::i18n::Locale;
 use crate::ids::{AccountId, UserId};
 use crate::signals::{Publish, Subject};
 
@@ -21,6 +24,13 @@ string_enum! {
     }
 }
 enum_column!(Role);
+
+impl User {
+    /// The locale of emails to the user.
+    pub fn locale(&self) -> Locale {
+        Locale::negotiate(self.language.as_deref(), "")
+    }
+}
 
 impl Role {
     /// The label shown on pages.
@@ -51,6 +61,9 @@ record! {
         pub password_hash: Option<String>,
         /// When the password was last changed; `null` if the user has no password.
         pub password_changed_at: Option<Timestamp>,
+        /// The language of pages and emails. `None` if pages follow the browser.
+        #[serde(skip)]
+        pub language: Option<String>,
         /// When the user confirmed the email address; `null` if they have not.
         pub email_verified_at: Option<Timestamp>,
         /// When the user was disabled; `null` for an active user.
@@ -105,6 +118,19 @@ row! {
         pub disabled_at: Option<Timestamp>,
         pub created_at: Timestamp,
     }
+}
+
+/// The locales of those users who chose a language.
+pub fn locales(db: &Reader<'_>, ids: Vec<UserId>) -> Result<BTreeMap<UserId, Locale>> {
+    if ids.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let chosen: Vec<(UserId, String)> = db.all(
+        "select id, language from app_user
+         where id in (:ids) and language is not null /* any account */",
+        bind! { ids },
+    )?;
+    Ok(chosen.into_iter().map(|(id, tag)| (id, Locale::negotiate(Some(&tag), ""))).collect())
 }
 
 /// Input for [`create`]. The password is hashed by the caller, because hashing is too slow for a transaction.
@@ -186,6 +212,7 @@ fn insert(
         name,
         password_changed_at: password_hash.as_ref().map(|_| tx.now()),
         password_hash,
+        language: None,
         email_verified_at,
         disabled_at: None,
         created_at: tx.now(),

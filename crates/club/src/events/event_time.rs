@@ -12,6 +12,7 @@ use utoipa::openapi::schema::{Schema, Type};
 use utoipa::openapi::{ObjectBuilder, RefOr};
 
 use crate::error::Fault;
+use crate::i18n::Message;
 
 /// Maximum duration of an event.
 pub const MAX_DURATION: Duration = Duration::from_secs(31 * 86_400);
@@ -49,7 +50,9 @@ pub(super) fn order_fault(start: Option<EventTime>, end: Option<EventTime>) -> O
 }
 
 /// Error if a text is none of the three.
-pub const NOT_A_TIME: &str = "Use a time with an offset such as 2026-09-05T18:30:00+01:00, a local time such as 2026-09-05T18:30 or, for an all-day event, a date such as 2026-09-05.";
+pub const NOT_A_TIME: &str = mark!(
+    "Use a time with an offset such as 2026-09-05T18:30:00+01:00, a local time such as 2026-09-05T18:30 or, for an all-day event, a date such as 2026-09-05."
+);
 
 impl FromStr for EventTime {
     type Err = kit::time::NotATime;
@@ -99,7 +102,7 @@ impl Span {
             (None, _) => Ok(None),
         };
         let at = |pointer: &'static str| {
-            move |(code, detail): (&'static str, String)| Fault::new(pointer, code, detail)
+            move |(code, detail): TimeError| Fault::new(pointer, code, detail)
         };
         let (starts_at, end) = match (start.map_err(at("/starts_at")), end.map_err(at("/ends_at")))
         {
@@ -191,7 +194,7 @@ impl Span {
     }
 }
 
-type TimeError = (&'static str, String);
+type TimeError = (&'static str, Message);
 
 /// Resolves a time of a request to a timestamp.
 pub fn moment(zone: &Zone, when: EventTime) -> Result<Timestamp, TimeError> {
@@ -199,20 +202,24 @@ pub fn moment(zone: &Zone, when: EventTime) -> Result<Timestamp, TimeError> {
     let moment = match when {
         EventTime::Moment(moment) => moment,
         EventTime::Day(_) => {
-            let detail = "A date without a time is only allowed if `all_day` is `true`.";
-            return Err(("time_required", detail.to_owned()));
+            let detail = message!("A date without a time is only allowed if `all_day` is `true`.");
+            return Err(("time_required", detail));
         }
         EventTime::Local(local) => match zone.moment(local) {
             LocalMoment::Once(moment) => moment,
             LocalMoment::Twice { .. } => {
-                let detail = format!(
-                    "{local} occurs twice in {name} because of a clock change. Send it with an offset."
+                let detail = message!(
+                    "{time} occurs twice in {zone} because of a clock change. Send it with an offset.",
+                    time = local.to_string(),
+                    zone = name
                 );
                 return Err(("ambiguous_time", detail));
             }
             LocalMoment::Never { .. } => {
-                let detail = format!(
-                    "{local} does not exist in {name} because of a clock change. Choose another time."
+                let detail = message!(
+                    "{time} does not exist in {zone} because of a clock change. Choose another time.",
+                    time = local.to_string(),
+                    zone = name
                 );
                 return Err(("nonexistent_time", detail));
             }
@@ -223,7 +230,7 @@ pub fn moment(zone: &Zone, when: EventTime) -> Result<Timestamp, TimeError> {
 }
 
 fn out_of_range() -> TimeError {
-    ("out_of_range", "The time must be between the years 1970 and 2199.".to_owned())
+    ("out_of_range", message!("The time must be between the years 1970 and 2199."))
 }
 
 /// Limits times to the years 1970 to 2199; a schedule has no use for others.

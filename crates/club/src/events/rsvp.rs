@@ -260,9 +260,9 @@ fn find_invited_person(tx: &Tx<'_>, event: &Event, member: MemberId) -> Result<P
         return Err(Error::not_found());
     }
     if !matches!(invited.status.as_str(), "active" | "injured") {
-        let detail = format!(
-            "Only active or injured members can answer. This member is {}.",
-            invited.status
+        let detail = message!(
+            "Only active or injured members can answer. This member is {status}.",
+            status = invited.status
         );
         return Err(Error::invalid_state(detail));
     }

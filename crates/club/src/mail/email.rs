@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 
 use crate::accounts::user;
 use crate::error::{Error, Result};
+use crate::i18n::{Locale, Message};
 use crate::ids::{AccountId, EmailId, PersonId};
 use crate::paging::{Page, page_sql};
 use crate::resource::impl_resource;
@@ -75,6 +76,9 @@ record! {
         pub body_text: String,
         #[serde(skip)]
         pub html_body: Option<String>,
+        /// The language of what is added when the email is sent.
+        #[serde(skip)]
+        pub language: Option<String>,
         /// Delivery status: `pending` (it will be sent or retried), `sent` (the mail server accepted it), `failed` (the
         /// mail server rejected it, or all attempts failed), `cancelled` (no longer needed, or the recipient has opted
         /// out), or `unsent` (no mail server was configured when it was due).
@@ -101,6 +105,13 @@ record! {
 
 impl_resource!(Email by EmailId: Versioned Paged);
 
+impl Email {
+    /// The locale in which the email is written.
+    pub fn locale(&self) -> Locale {
+        Locale::negotiate(self.language.as_deref(), "")
+    }
+}
+
 /// A new email.
 #[derive(Debug, Clone)]
 pub struct NewEmail {
@@ -113,6 +124,8 @@ pub struct NewEmail {
     pub subject: String,
     pub body_text: String,
     pub html_body: Option<String>,
+    /// The locale in which the email is written.
+    pub locale: Locale,
 }
 
 /// Filters for listing emails.
@@ -140,6 +153,7 @@ pub fn enqueue(tx: &Tx<'_>, new: NewEmail) -> Result<EmailId> {
         subject: new.subject,
         body_text: new.body_text,
         html_body: new.html_body,
+        language: Some(new.locale.tag().to_owned()),
         status: Status::Pending,
         attempts: 0,
         next_attempt_at: tx.now(),
@@ -154,9 +168,18 @@ pub fn enqueue(tx: &Tx<'_>, new: NewEmail) -> Result<EmailId> {
     Ok(email.id)
 }
 
-/// Adds an email to each owner and admin of the club to the outbox.
-pub fn enqueue_to_admins(tx: &Tx<'_>, about: &str, subject: &str, text: &str) -> Result<()> {
-    for user in user::list_admins(tx)? {
+/// Adds an email to each owner and admin of the club to the outbox, in the language of each.
+pub fn enqueue_to_admins(
+    tx: &Tx<'_>,
+    about: &str,
+    subject: &Message,
+    text: &Message,
+) -> Result<()> {
+    let admins = user::list_admins(tx)?;
+    let locales = user::locales(tx, admins.iter().map(|user| user.id).collect())?;
+    for user in admins {
+        let locale = locales.get(&user.id).copied().unwrap_or(Locale::ENGLISH);
+        let (subject, body_text) = locale.run(|| (subject.to_string(), text.to_string()));
         enqueue(
             tx,
             NewEmail {
@@ -164,9 +187,10 @@ pub fn enqueue_to_admins(tx: &Tx<'_>, about: &str, subject: &str, text: &str) ->
                 about: about.to_owned(),
                 to_name: user.name,
                 to_address: user.email,
-                subject: subject.to_owned(),
-                body_text: text.to_owned(),
+                subject,
+                body_text,
                 html_body: None,
+                locale,
             },
         )?;
     }

@@ -7,9 +7,11 @@ use store::Tx;
 use super::email::{self, NewEmail};
 use crate::accounts::account;
 use crate::error::Result;
+use crate::i18n::Message;
 use crate::ids::PersonId;
 use crate::roster::guardian;
 use crate::roster::person::{self, Person};
+use crate::roster::preferences::RecipientLocales;
 use crate::roster::safeguarding::{self, ProtectionChange};
 
 /// Emails every guardian of this minor, including the guardian that the change is about. Guardians who are minors
@@ -22,17 +24,24 @@ pub fn send(tx: &Tx<'_>, minor: PersonId, change: &ProtectionChange) -> Result<(
     let people = person::find_many(tx, recipients.into_iter().collect())?;
     let guardian_name = change.guardian().and_then(|id| people.get(&id)).map(person::display_name);
     let sentence = describe(change, &child, &guardian_name.unwrap_or_default());
+    let locales = RecipientLocales::load(tx, people.values())?;
     let club = account::find(tx)?.name;
     // The email contains names that a coach chose. Minors get none, so that a coach cannot write to a child this way.
     let minors = safeguarding::minors(tx, &people.keys().copied().collect())?;
     let adults = people.values().filter(|recipient| !minors.contains(&recipient.id));
     for recipient in adults.filter(|recipient| recipient.erased_at.is_none()) {
         let Some(to_address) = recipient.email.clone() else { continue };
-        let text = format!(
-            "{sentence}\n\n\
-             You get this email because you are or were a guardian of {child} at {club}. If you did not \
-             expect this change, contact an admin of {club}.\n"
-        );
+        let locale = locales.of(recipient);
+        let write = || {
+            let why = t!(
+                "You get this email because you are or were a guardian of {child} at {club}. If you did not \
+                 expect this change, contact an admin of {club}.",
+                child,
+                club
+            );
+            (t!("A change that affects {child}", child), format!("{sentence}\n\n{why}\n"))
+        };
+        let (subject, body_text) = locale.run(write);
         email::enqueue(
             tx,
             NewEmail {
@@ -40,9 +49,10 @@ pub fn send(tx: &Tx<'_>, minor: PersonId, change: &ProtectionChange) -> Result<(
                 about: minor.to_string(),
                 to_name: person::display_name(recipient),
                 to_address,
-                subject: format!("[{club}] A change that affects {child}"),
-                body_text: text,
+                subject: format!("[{club}] {subject}"),
+                body_text,
                 html_body: None,
+                locale,
             },
         )?;
     }
@@ -53,54 +63,65 @@ pub fn send(tx: &Tx<'_>, minor: PersonId, change: &ProtectionChange) -> Result<(
 pub fn send_to_replaced_address(tx: &Tx<'_>, before: &Person) -> Result<()> {
     let Some(to_address) = before.email.clone() else { return Ok(()) };
     let club = account::find(tx)?.name;
-    let text = format!(
-        "Your email address at {club} was changed. We sent this email to your previous address.\n\n\
-         If you did not expect this change, contact an admin of {club}.\n"
-    );
+    let locale = RecipientLocales::load(tx, [before])?.of(before);
+    let write = || {
+        let text = t!(
+            "Your email address at {club} was changed. We sent this email to your previous address.\n\n\
+             If you did not expect this change, contact an admin of {club}.\n",
+            club
+        );
+        (t!("Your email address was changed"), text)
+    };
+    let (subject, body_text) = locale.run(write);
     let new = NewEmail {
         person_id: Some(before.id),
         about: before.id.to_string(),
         to_name: person::display_name(before),
         to_address,
-        subject: format!("[{club}] Your email address was changed"),
-        body_text: text,
+        subject: format!("[{club}] {subject}"),
+        body_text,
         html_body: None,
+        locale,
     };
     email::enqueue(tx, new).map(drop)
 }
 
-fn describe(change: &ProtectionChange, child: &str, guardian: &str) -> String {
+fn describe(change: &ProtectionChange, child: &str, guardian: &str) -> Message {
     match change {
-        ProtectionChange::BirthDate => format!(
+        ProtectionChange::BirthDate => message!(
             "The birth date of {child} was changed. According to the new date, {child} is an adult. \
-             We still treat {child} as a minor until an admin confirms the change."
+             We still treat {child} as a minor until an admin confirms the change.",
+            child
         ),
-        ProtectionChange::Email => format!("The email address of {child} was changed."),
+        ProtectionChange::Email => message!("The email address of {child} was changed.", child),
         ProtectionChange::GuardianAdded(_) => {
-            format!("{guardian} is now a guardian of {child}.")
+            message!("{guardian} is now a guardian of {child}.", guardian, child)
         }
         ProtectionChange::GuardianRemoved(_) => {
-            format!("{guardian} is no longer a guardian of {child}.")
+            message!("{guardian} is no longer a guardian of {child}.", guardian, child)
         }
-        ProtectionChange::PickUpAllowed(_) => format!("{guardian} may now pick up {child}."),
-        ProtectionChange::MessagesStopped(_) => {
-            format!(
-                "{guardian} no longer gets the messages that are sent to {child}. Messages that a second adult must see, to \
-                 protect {child}, are still sent to {guardian}."
-            )
+        ProtectionChange::PickUpAllowed(_) => {
+            message!("{guardian} may now pick up {child}.", guardian, child)
         }
-        ProtectionChange::AdultConfirmed => format!(
-            "An admin confirmed that {child} is an adult. Guardians no longer get the messages that are sent to \
-             {child}."
+        ProtectionChange::MessagesStopped(_) => message!(
+            "{guardian} no longer gets the messages that are sent to {child}. Messages that a second adult must see, to \
+             protect {child}, are still sent to {guardian}.",
+            guardian,
+            child
         ),
-        ProtectionChange::SignsIn => {
-            format!(
-                "A Touchline account was linked to {child}. The person with this account can now sign in as {child}."
-            )
-        }
-        ProtectionChange::AgeGroup => format!(
+        ProtectionChange::AdultConfirmed => message!(
+            "An admin confirmed that {child} is an adult. Guardians no longer get the messages that are sent to \
+             {child}.",
+            child
+        ),
+        ProtectionChange::SignsIn => message!(
+            "A Touchline account was linked to {child}. The person with this account can now sign in as {child}.",
+            child
+        ),
+        ProtectionChange::AgeGroup => message!(
             "A team that {child} plays on was changed to an adult team. We still treat {child} as a minor until \
-             an admin confirms that {child} is an adult."
+             an admin confirms that {child} is an adult.",
+            child
         ),
     }
 }

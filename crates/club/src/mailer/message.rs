@@ -35,11 +35,13 @@ pub(super) fn compose(app: &App, from: &Mailbox, email: &Email) -> Result<Messag
     if link.starts_with("https://") {
         message = message.raw_header(header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click"));
     }
-    let text = format!("{}\n\n-- \nStop these emails: {link}\n", email.body_text);
+    let locale = email.locale();
+    let stop = locale.run(|| t!("Stop these emails: {link}", link));
+    let text = format!("{}\n\n-- \n{stop}\n", email.body_text);
     let message = match &email.html_body {
         Some(html) => message.multipart(MultiPart::alternative_plain_html(
             text,
-            append_unsubscribe_link(html, &link),
+            locale.run(|| append_unsubscribe_link(html, &link)),
         )),
         None => message.singlepart(SinglePart::plain(text)),
     };
@@ -49,5 +51,6 @@ pub(super) fn compose(app: &App, from: &Mailbox, email: &Email) -> Result<Messag
 /// Adds the unsubscribe link at the end of the HTML body.
 fn append_unsubscribe_link(html: &str, link: &str) -> String {
     let (page, end) = html.split_at(html.rfind("</body>").unwrap_or(html.len()));
-    format!("{page}<p><small><a href=\"{link}\">Stop these emails</a></small></p>{end}")
+    let label = t!("Stop these emails");
+    format!("{page}<p><small><a href=\"{link}\">{label}</a></small></p>{end}")
 }

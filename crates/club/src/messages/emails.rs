@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::ids::PersonId;
 use crate::mail::email::{self, NewEmail};
 use crate::roster::person::{self, Person};
+use crate::roster::preferences::RecipientLocales;
 use crate::roster::safeguarding;
 use crate::teams::team::Team;
 
@@ -22,8 +23,6 @@ pub fn send(
     message: &MessageRecord,
     recipients: &BTreeSet<PersonId>,
 ) -> Result<()> {
-    let subject = message.subject.as_deref().unwrap_or("New message");
-    let subject = format!("[{}] {subject}", team.name);
     let html_body = html_document(&message.body);
     let minors = safeguarding::minors(tx, recipients)?;
     let gets_email = |person: &Person| match (message.kind, person.user_id) {
@@ -31,7 +30,12 @@ pub fn send(
         (Kind::Message, None) => person.email_confirmed_at.is_some(),
         (Kind::Message, Some(_)) => !minors.is_empty() && !minors.contains(&person.id),
     };
-    for person in people::email_recipients(tx, recipients, gets_email)? {
+    let people = people::email_recipients(tx, recipients, gets_email)?;
+    let locales = RecipientLocales::load(tx, &people)?;
+    for person in people {
+        let locale = locales.of(&person);
+        let default = || locale.run(|| t!("New message"));
+        let subject = message.subject.as_deref().unwrap_or_else(default);
         let to_name = person::display_name(&person);
         let Some(to_address) = person.email else { continue };
         email::enqueue(
@@ -41,9 +45,10 @@ pub fn send(
                 about: message.id.to_string(),
                 to_name,
                 to_address,
-                subject: subject.clone(),
+                subject: format!("[{}] {subject}", team.name),
                 body_text: message.body.clone(),
                 html_body: Some(html_body.clone()),
+                locale,
             },
         )?;
     }

@@ -17,10 +17,12 @@ use crate::teams::age_group::ADULT_AGE;
 use crate::violations::Violations;
 
 /// Error detail for changes that only an admin may make.
-pub const ADMIN_ONLY: &str = "Only an admin of the club can do this.";
+pub const ADMIN_ONLY: &str = mark!("Only an admin of the club can do this.");
 
 /// Error detail for changes that lower the protection of a minor.
-pub const GUARDIAN_ONLY: &str = "Only an admin or a confirmed guardian can make this change, because it lowers a minor's protection.";
+pub const GUARDIAN_ONLY: &str = mark!(
+    "Only an admin or a confirmed guardian can make this change, because it lowers a minor's protection."
+);
 
 /// The error for changes that only an admin may make.
 pub fn admin_only() -> Error {

@@ -191,8 +191,9 @@ impl<'a, 'c> MemberBatch<'a, 'c> {
         }
         // The id of a new person in this batch does not exist after the rollback, so it is not reported.
         if let Some(index) = similar.iter().find_map(|(other, _)| self.created.get(&other.id)) {
-            let detail = format!("This may be the same person as the one at /members/{index}.");
-            self.violations.duplicate("/person_id", &detail, Vec::new());
+            let detail =
+                message!("This may be the same person as the one at /members/{index}.", index);
+            self.violations.duplicate("/person_id", detail, Vec::new());
             return Ok(());
         }
         let detail = "A similar person already exists. To add that person, send their `person_id`. To add a new \

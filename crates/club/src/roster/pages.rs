@@ -19,6 +19,7 @@ use store::{Reader, Scope, Tx};
 
 use super::email_confirmation;
 use super::person::{self, Person};
+use super::preferences::RecipientLocales;
 use super::safeguarding;
 use crate::accounts::account;
 use crate::error::{Code, Error, Result};
@@ -52,21 +53,31 @@ pub async fn send_link(app: &App, account: AccountId, person: &Person) -> Result
         return Err(Error::invalid_state(detail));
     }
     app.throttle.check(CONFIRMATION_EMAIL_LIMIT, sha256(person.id.to_string().as_bytes()))?;
-    let id = person.id;
+    let (id, recipient) = (person.id, person.clone());
     let read = move |db: &Reader<'_>| -> Result<_> {
-        Ok((account::find(db)?.name, safeguarding::is_minor(db, id)?))
+        let locale = RecipientLocales::load(db, [&recipient])?.of(&recipient);
+        Ok((account::find(db)?.name, safeguarding::is_minor(db, id)?, locale))
     };
-    let (club, is_minor) = app.db.read(scope(account, id), read).await?;
+    let (club, is_minor, locale) = app.db.read(scope(account, id), read).await?;
     // A coach can edit the name, and could use it to send a text to a child.
-    let name =
-        if is_minor { "one of its players".to_owned() } else { person::display_name(person) };
+    let name = if is_minor { None } else { Some(person::display_name(person)) };
     let token = token(app, account, person.id, &folded);
-    let text = format!(
-        "{club} has this email address on its roster for {name}.\n\nIf this is you, open this link to confirm your address:\n\n{}\n\nAfter you confirm it, {club} can send you messages at this address. If this is not you, ignore this email.\n",
-        app.url(&format!("/confirm-address/{token}")),
-    );
-    let subject = format!("[{club}] Confirm your email address");
-    let to_name = if is_minor { String::new() } else { name };
+    let link = app.url(&format!("/confirm-address/{token}"));
+    let write = || {
+        let why = match &name {
+            Some(name) => t!("{club} has this email address on its roster for {name}.", club, name),
+            None => t!("{club} has this email address on its roster for one of its players.", club),
+        };
+        let text = t!(
+            "{why}\n\nIf this is you, open this link to confirm your address:\n\n{link}\n\nAfter you confirm it, {club} can send you messages at this address. If this is not you, ignore this email.\n",
+            why,
+            link,
+            club
+        );
+        (format!("[{club}] {}", t!("Confirm your email address")), text)
+    };
+    let (subject, text) = locale.run(write);
+    let to_name = name.unwrap_or_default();
     app.send_email(&DirectEmail { to_name, to_address: email, subject, text });
     Ok(())
 }

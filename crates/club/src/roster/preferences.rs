@@ -1,10 +1,15 @@
-//! The email preference of a person.
+//! The email preference of a person, and the language of emails to them.
+
+use std::collections::BTreeMap;
 
 use store::{Reader, Tx, bind, row};
 
+use super::person::Person;
 use super::profile;
+use crate::accounts::user;
 use crate::error::Result;
-use crate::ids::PersonId;
+use crate::i18n::Locale;
+use crate::ids::{PersonId, UserId};
 use crate::signals::Publish;
 
 row! {
@@ -51,4 +56,21 @@ pub fn set_email_opt_in(tx: &Tx<'_>, id: PersonId, email_opt_in: bool) -> Result
     )?;
     tx.publish_change("roster.person_updated", &old, &profile::snapshot(tx, id)?)?;
     Ok(Preferences { email_opt_in, ..before })
+}
+
+/// The locales of the recipients of emails: the language that they chose as users. Emails to others are in English.
+pub struct RecipientLocales(BTreeMap<UserId, Locale>);
+
+impl RecipientLocales {
+    /// Reads the languages of these people.
+    pub fn load<'a>(db: &Reader<'_>, people: impl IntoIterator<Item = &'a Person>) -> Result<Self> {
+        let users = people.into_iter().filter_map(|person| person.user_id).collect();
+        user::locales(db, users).map(Self)
+    }
+
+    /// The locale of an email to this person.
+    pub fn of(&self, person: &Person) -> Locale {
+        let chosen = person.user_id.and_then(|user| self.0.get(&user));
+        chosen.copied().unwrap_or(Locale::ENGLISH)
+    }
 }

@@ -7,35 +7,47 @@ use super::checkout::{self, Checkout};
 use super::subject::Subject;
 use crate::card_provider::provider::Dispute;
 use crate::error::Result;
+use crate::i18n::Message;
 use crate::mail::email::enqueue_to_admins;
 use crate::money::payment::{Payment, Refund};
 
 /// A payment arrived for an order that could no longer be paid.
 pub(super) fn unmatched_payment_refunded(tx: &Tx<'_>, checkout: &Checkout) -> Result<()> {
-    let text = "The order was cancelled or already paid in the meantime. The money is being refunded to the card \
-        automatically. You don't need to do anything.";
+    let text = message!(
+        "The order was cancelled or already paid in the meantime. The money is being refunded to the card \
+        automatically. You don't need to do anything."
+    );
     queue_unmatched_payment(tx, checkout, text)
 }
 
 /// A payment arrived for a due that was already paid.
 pub(super) fn unmatched_payment_credited(tx: &Tx<'_>, checkout: &Checkout) -> Result<()> {
-    let text = "The due was already paid. The money is kept as credit for the payer's next due. If you prefer to \
-        return it, refund the payment.";
+    let text = message!(
+        "The due was already paid. The money is kept as credit for the payer's next due. If you prefer to \
+        return it, refund the payment."
+    );
     queue_unmatched_payment(tx, checkout, text)
 }
 
 /// The paid amount differs from the requested amount.
 pub(super) fn amount_mismatch(tx: &Tx<'_>, checkout: &Checkout) -> Result<()> {
-    let text = "The paid amount differs from the requested amount, so the payment was not recorded. Check the payment at \
-        the payment provider, then refund it there or record it manually.";
+    let text = message!(
+        "The paid amount differs from the requested amount, so the payment was not recorded. Check the payment at \
+        the payment provider, then refund it there or record it manually."
+    );
     queue_unmatched_payment(tx, checkout, text)
 }
 
-fn queue_unmatched_payment(tx: &Tx<'_>, checkout: &Checkout, explanation: &str) -> Result<()> {
+fn queue_unmatched_payment(tx: &Tx<'_>, checkout: &Checkout, explanation: Message) -> Result<()> {
     let Checkout { title, subject, currency, amount, .. } = checkout;
     let amount = Money { minor: *amount, currency: *currency };
-    let text = format!("A card payment of {amount} arrived for {title}.\n\n{explanation}\n");
-    enqueue_to_admins(tx, subject, "Unexpected card payment", &text)
+    let text = message!(
+        "A card payment of {amount} arrived for {title}.\n\n{explanation}\n",
+        amount,
+        title,
+        explanation
+    );
+    enqueue_to_admins(tx, subject, &message!("Unexpected card payment"), &text)
 }
 
 /// The number of the order, or the title of the due. A late payment belongs to its checkout session only.
@@ -52,12 +64,15 @@ pub(super) fn refund_failed(tx: &Tx<'_>, refund: &Refund, reason: &str) -> Resul
     let Refund { subject, currency, amount, .. } = refund;
     let amount = Money { minor: *amount, currency: *currency };
     let title = title(tx, subject)?;
-    let text = format!(
+    let text = message!(
         "The refund of {amount} for {title} to the card failed.\n\nReason from the payment provider: {reason}\n\n\
          The amount counts as paid again. Refund it in another way, such as by bank transfer, and record that \
-         refund.\n"
+         refund.\n",
+        amount,
+        title,
+        reason
     );
-    enqueue_to_admins(tx, subject, "Card refund failed", &text)
+    enqueue_to_admins(tx, subject, &message!("Card refund failed"), &text)
 }
 
 /// A payment is disputed, or the dispute was decided.
@@ -65,19 +80,22 @@ pub(super) fn payment_disputed(tx: &Tx<'_>, payment: &Payment, dispute: Dispute)
     let Payment { subject, currency, amount, .. } = payment;
     let amount = Money { minor: *amount, currency: *currency };
     let explanation = match dispute {
-        Dispute::Open => {
+        Dispute::Open => message!(
             "The payer's bank wants the money back. Respond to the dispute at the payment provider, which also shows \
              the deadline. Touchline changes nothing automatically."
-        }
-        Dispute::Won => "The dispute was decided in your favor. You keep the money.",
-        Dispute::Lost => {
+        ),
+        Dispute::Won => message!("The dispute was decided in your favor. You keep the money."),
+        Dispute::Lost => message!(
             "The dispute was decided in the payer's favor, and their bank has the money. Record it in Touchline as a \
              refund with the method \"Other (manual)\"."
-        }
+        ),
     };
     let title = title(tx, subject)?;
-    let text = format!(
-        "This email is about the disputed card payment of {amount} for {title}.\n\n{explanation}\n"
+    let text = message!(
+        "This email is about the disputed card payment of {amount} for {title}.\n\n{explanation}\n",
+        amount,
+        title,
+        explanation
     );
-    enqueue_to_admins(tx, subject, "Card payment disputed", &text)
+    enqueue_to_admins(tx, subject, &message!("Card payment disputed"), &text)
 }

@@ -113,7 +113,9 @@ fn apply_change(
         faults.push(Fault::new("/payer", "not_a_payer", detail));
     }
     if amount <= old.discount {
-        let detail = format!("The amount must be greater than the discount of {}.", old.discount);
+        let discount = old.discount;
+        let detail =
+            message!("The amount must be greater than the discount of {discount}.", discount);
         faults.push(Fault::new("/amount", "nothing_left", detail));
         return Err(Error::invalid(faults));
     }

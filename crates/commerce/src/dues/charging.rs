@@ -192,9 +192,10 @@ fn members(
             faults.push(Fault::new("/all", "no_members", "The team has no players to charge."));
         }
         if players.len() > MAX_MEMBERS {
-            let detail = format!(
-                "The team has {} players, but one charge can include at most {MAX_MEMBERS}. Choose the members and charge them in several steps.",
-                players.len()
+            let detail = message!(
+                "The team has {count} players, but one charge can include at most {max}. Choose the members and charge them in several steps.",
+                count = players.len(),
+                max = MAX_MEMBERS
             );
             faults.push(Fault::new("/all", "too_many", detail));
         }
@@ -307,7 +308,8 @@ fn parts(
     let count = u32::try_from(count).unwrap_or(1);
     let Some(first) = new.due_on else { return Vec::new() };
     plan::monthly(first, net.max(1), count, currency).unwrap_or_else(|| {
-        let detail = format!("An installment would be due after the year {}.", plan::YEARS.end());
+        let year = plan::YEARS.end().to_string();
+        let detail = message!("An installment would be due after the year {year}.", year);
         faults.push(Fault::new("/installment_count", "out_of_range", detail));
         Vec::new()
     })

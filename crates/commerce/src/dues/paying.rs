@@ -74,8 +74,8 @@ pub fn pay(
         return Err(Error::new(Code::Forbidden, detail));
     }
     if new.currency.is_some_and(|currency| currency != due.currency) {
-        let detail =
-            format!("`currency` must be {}, the currency of the due.", due.currency.code());
+        let currency = due.currency.code();
+        let detail = message!("`currency` must be {currency}, the currency of the due.", currency);
         return Err(Error::invalid(vec![Fault::new("/currency", "other_currency", detail)]));
     }
     let NewDuePayment { amount, method, reference, paid_at, .. } = new;
@@ -226,7 +226,7 @@ pub fn refund(
     let max = refundable.total();
     let amount = new.amount.unwrap_or(max);
     if amount > max || max == 0 {
-        let detail = format!("At most {max} of this payment can be refunded.");
+        let detail = message!("At most {max} of this payment can be refunded.", max);
         return Err(Error::invalid_state(detail));
     }
     let (lines, NewDueRefund { method, reason, .. }) = (RefundLines::default(), new);

@@ -113,8 +113,10 @@ pub fn validate(parts: &[NewInstallment], net: i64) -> Vec<Fault> {
     }
     let sum: i64 = parts.iter().map(|part| part.amount).sum();
     if sum != net {
-        let detail = format!(
-            "The installments add up to {sum}, but must add up to {net}, the amount less the discount."
+        let detail = message!(
+            "The installments add up to {sum}, but must add up to {net}, the amount less the discount.",
+            sum,
+            net
         );
         faults.push(Fault::new("/installments", "wrong_sum", detail));
     }

@@ -23,6 +23,7 @@ use crate::messages::people;
 use crate::money::settings;
 use crate::rights::TeamAccess;
 use crate::roster::person::{self, Person};
+use crate::roster::preferences::RecipientLocales;
 use crate::roster::{guardian, safeguarding};
 use crate::signals::Publish;
 use crate::teams::team::{self, Team};
@@ -301,11 +302,17 @@ fn queue_emails(
 ) -> Result<()> {
     let due = &record.due;
     let member = person::display_name(&person::find(tx, due.person_id)?);
-    let subject = format!("[{}] {}: {}", team.name, due.title, money(due, due.balance()));
+    let locales = RecipientLocales::load(tx, &recipients)?;
     for recipient in recipients {
+        let locale = locales.of(&recipient);
         let to_name = person::display_name(&recipient);
         let Some(to_address) = recipient.email else { continue };
-        let body_text = email_body(record, day, tx.now(), &to_name, &member);
+        let write = || {
+            let (team, title, balance) = (&team.name, &due.title, money(due, due.balance()));
+            let subject = t!("[{team}] {title}: {balance}", team, title, balance);
+            (subject, email_body(record, day, tx.now(), &to_name, &member))
+        };
+        let (subject, body_text) = locale.run(write);
         email::enqueue(
             tx,
             NewEmail {
@@ -313,9 +320,10 @@ fn queue_emails(
                 about: due.id.to_string(),
                 to_name,
                 to_address,
-                subject: subject.clone(),
+                subject,
                 body_text,
                 html_body: None,
+                locale,
             },
         )?;
     }
@@ -341,24 +349,32 @@ fn money(due: &Due, minor: i64) -> Money {
     Money { minor, currency: due.currency }
 }
 
-/// The email text: what is owed, for whom, the due date, and how to pay.
-fn email_body(record: &DueWithPlan, day: Day, now: Timestamp, to: &str, member: &str) -> String {
+/// The text of the email: what is owed, for whom, the due date, and how to pay.
+fn email_body(record: &DueWithPlan, day: Day, now: Timestamp, name: &str, member: &str) -> String {
     let due = &record.due;
+    let (title, balance) = (&due.title, money(due, due.balance()));
     let until = record.plan.iter().filter(|part| part.due_on <= day);
     let by_then = until.map(|part| part.amount).sum::<i64>() - due.paid;
     let by_then = if by_then > 0 { by_then } else { due.balance() };
     let overdue =
         plan::next_unpaid(&record.plan, due.paid).is_some_and(|part| part.overdue_at <= now);
-    let due_on = if overdue { "was due on" } else { "is due on" };
+    let amount = money(due, by_then);
+    let due_on = if overdue {
+        message!("{amount} was due on {day}", amount, day)
+    } else {
+        message!("{amount} is due on {day}", amount, day)
+    };
     let note = due.note.as_ref().map(|note| format!("{note}\n\n")).unwrap_or_default();
-    format!(
-        "Hello {to},\n\nThis is a payment reminder for {member}:\n\n\
-         {title}\n{part} {due_on} {date}\nOpen balance: {all}\n\n{note}\
+    t!(
+        "Hello {name},\n\nThis is a payment reminder for {member}:\n\n\
+         {title}\n{due_on}\nOpen balance: {balance}\n\n{note}\
          Please pay the way your club asks for, and use \"{title}, {member}\" as the payment reference. If you do not know how to pay, ask your club. \
          If you have already paid, thank you. You do not need to do anything else.\n",
-        title = due.title,
-        part = money(due, by_then),
-        date = day.format_text(),
-        all = money(due, due.balance()),
+        name,
+        member,
+        title,
+        due_on,
+        balance,
+        note
     )
 }

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::ids::{PersonId, ProductId, VariantId};
 use crate::violations::Violations;
 
-pub(super) const CODE_USED_UP: &str = "This code has reached its usage limit.";
+pub(super) const CODE_USED_UP: &str = mark!("This code has reached its usage limit.");
 
 /// Stock and code uses of earlier orders in the same checkout that are not placed yet.
 #[derive(Debug, Default)]

@@ -340,9 +340,9 @@ fn validate(tx: &Tx<'_>, discount: &Discount) -> Result<()> {
         violations.invalid("/amount", "required", "Send either `amount` or `percent_bps`.");
     }
     if discount.max_uses.is_some_and(|max| max < discount.use_count) {
-        let detail = format!(
-            "`max_uses` must be at least {}, the number of times the code has been used.",
-            discount.use_count
+        let detail = message!(
+            "`max_uses` must be at least {count}, the number of times the code has been used.",
+            count = discount.use_count
         );
         violations.invalid("/max_uses", "too_small", detail);
     }

@@ -199,7 +199,7 @@ fn draft<'a>(
     let currency = currency.ok_or_else(|| Error::internal("an empty order"))?;
     let price = price::calculate(currency, &items, code.as_ref().map(Discount::reduction));
     if price.total > MAX_AMOUNT || price.subtotal > MAX_AMOUNT {
-        let detail = format!("The order total must not exceed {MAX_AMOUNT}.");
+        let detail = message!("The order total must not exceed {max}.", max = MAX_AMOUNT);
         violations.invalid("/lines", "too_large", detail);
         violations.finish()?;
     }
@@ -242,8 +242,12 @@ impl ResolvedLine<'_> {
     /// Adds a violation because the stock is too low.
     fn add_sold_out(&self, violations: &mut Violations) {
         let detail = match stock::available(self.product, self.variant).unwrap_or(0) {
-            0 => format!("{} is sold out.", self.product.name),
-            left => format!("Only {left} of {} left in stock.", self.product.name),
+            0 => message!("{product} is sold out.", product = self.product.name),
+            left => message!(
+                "Only {left} of {product} left in stock.",
+                left,
+                product = self.product.name
+            ),
         };
         violations.conflict(format!("/lines/{}/quantity", self.position), "sold_out", detail);
     }
@@ -276,14 +280,14 @@ fn resolve_lines<'a>(
             violations.invalid(pointer("product_id"), "currency_differs", detail);
         }
         if !product.is_on_sale(db.now()) {
-            let detail = format!("{} is not on sale now.", product.name);
+            let detail = message!("{product} is not on sale now.", product = product.name);
             violations.conflict(pointer("product_id"), "not_on_sale", detail);
         }
         // The limit applies to all variants of a product together.
         let same_product = new.lines.iter().filter(|other| other.product_id == line.product_id);
         let ordered: i64 = same_product.map(|other| other.quantity).sum();
         if let Some(max) = product.max_per_order.filter(|max| ordered > *max) {
-            let detail = format!("An order can contain at most {max} of this product.");
+            let detail = message!("An order can contain at most {max} of this product.", max);
             violations.invalid(pointer("quantity"), "too_many", detail);
         }
         let variant = variants.iter().find(|variant| Some(variant.id) == line.variant_id);

@@ -164,7 +164,7 @@ fn refundable_amount(order: &Order) -> Result<i64> {
 }
 
 /// The error for a refund of an amount and of lines.
-pub const AMOUNT_OR_LINES: &str = "Send either `amount` or `lines`, not both.";
+pub const AMOUNT_OR_LINES: &str = mark!("Send either `amount` or `lines`, not both.");
 
 fn validate(new: &NewRefund) -> Result<()> {
     if new.amount.is_some() && new.lines.is_some() {

@@ -25,7 +25,7 @@ pub fn pay(tx: &Tx<'_>, before: Order, paid: PaymentDetails) -> Result<Order> {
     let due = before.record.total;
     let mut faults = Vec::new();
     if paid.amount.is_some_and(|amount| amount != due) {
-        let detail = format!("An order must be paid in full. The amount due is {due}.");
+        let detail = message!("An order must be paid in full. The amount due is {due}.", due);
         faults.push(Fault::new("/amount", "mismatch", detail));
     }
     if paid.method == Method::Credit {

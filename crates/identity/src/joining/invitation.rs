@@ -434,11 +434,19 @@ fn notify_inviter(tx: &Tx<'_>, invitation: &Invitation, user: &User) -> Result<(
     let creator = user::find(tx, creator)?;
     let club = account::find(tx)?.name;
     let invited = invitation.email.as_deref().unwrap_or_default();
-    let text = format!(
-        "You invited {invited} to {club}. Somebody with another email address accepted the \
-         invitation:\n\n{} ({})\n\nIf you do not know them, remove them under Members in the admin area.\n",
-        user.name, user.email
-    );
+    let locale = creator.locale();
+    let write = || {
+        let text = t!(
+            "You invited {invited} to {club}. Somebody with another email address accepted the \
+             invitation:\n\n{name} ({email})\n\nIf you do not know them, remove them under Members in the admin area.\n",
+            invited,
+            club,
+            name = user.name,
+            email = user.email
+        );
+        (t!("Your invitation was accepted with another email address"), text)
+    };
+    let (subject, body_text) = locale.run(write);
     email::enqueue(
         tx,
         NewEmail {
@@ -446,9 +454,10 @@ fn notify_inviter(tx: &Tx<'_>, invitation: &Invitation, user: &User) -> Result<(
             about: invitation.id.to_string(),
             to_name: creator.name,
             to_address: creator.email,
-            subject: format!("[{club}] Your invitation was accepted with another email address"),
-            body_text: text,
+            subject: format!("[{club}] {subject}"),
+            body_text,
             html_body: None,
+            locale,
         },
     )
     .map(drop)

@@ -80,7 +80,8 @@ pub fn add(tx: &Tx<'_>, user: UserId, name: &str, new: VerifiedCredential) -> Re
 
 /// The error for a user who has the maximum number of passkeys.
 pub fn too_many_passkeys() -> Error {
-    Error::invalid_state(format!("You already have {MAX_PER_USER} passkeys. Remove one first."))
+    let max = MAX_PER_USER;
+    Error::invalid_state(message!("You already have {max} passkeys. Remove one first.", max))
 }
 
 /// The passkeys of a user, in the order they were added.
@@ -157,8 +158,9 @@ pub fn sign_in(
 
 fn validate_name(name: &str) -> Result<String> {
     text::normalize_line(name, MAX_NAME_LENGTH).map_err(|_| {
-        let detail = format!(
-            "The name must have 1 to {MAX_NAME_LENGTH} characters and no control characters."
+        let detail = message!(
+            "The name must have 1 to {max} characters and no control characters.",
+            max = MAX_NAME_LENGTH
         );
         Error::invalid(vec![Fault::new("/name", "invalid_name", detail)])
     })

@@ -247,8 +247,11 @@ fn wait_after(failures: i64) -> Duration {
 fn rate_limited(now: Timestamp, next: Timestamp) -> Error {
     let left = u64::try_from(next.micros() - now.micros()).unwrap_or(0);
     let seconds = left.div_ceil(1_000_000).max(1);
-    let unit = if seconds == 1 { "second" } else { "seconds" };
-    let detail = format!("Too many attempts. Try again in {seconds} {unit}.");
+    let detail = message_n!(
+        "Too many attempts. Try again in {count} second.",
+        "Too many attempts. Try again in {count} seconds.",
+        seconds
+    );
     Error::new(Code::RateLimited, detail).retry_after(seconds)
 }
 

@@ -12,14 +12,16 @@ use crate::error::{Error, Fault, Result};
 /// The maximum length of a URL, in bytes.
 const MAX_LENGTH: usize = 2048;
 /// The error for a receiver in a network that the operator has not allowed.
-pub const NOT_PUBLIC: &str = "This URL is not public. To allow it, the operator of this server can add its network to the \
-    setting TOUCHLINE_WEBHOOK_ALLOW_CIDRS (webhook_allow_cidrs), for example 192.168.1.0/24.";
+pub const NOT_PUBLIC: &str = mark!(
+    "This URL is not public. To allow it, the operator of this server can add its network to the \
+    setting TOUCHLINE_WEBHOOK_ALLOW_CIDRS (webhook_allow_cidrs), for example 192.168.1.0/24."
+);
 /// The error for a URL without encryption.
-const NOT_HTTPS: &str = "The URL must start with https://.";
+const NOT_HTTPS: &str = mark!("The URL must start with https://.");
 /// The ports that public receivers may use.
 const PORTS: [u16; 2] = [443, 8443];
 
-fn invalid(detail: &str) -> Error {
+fn invalid(detail: &'static str) -> Error {
     Error::invalid(vec![Fault::new("/url", "invalid_url", detail)])
 }
 

@@ -30,7 +30,7 @@ use crate::violations::Violations;
 
 /// The error for a webhook that subscribes to nothing.
 pub const NO_EVENTS: &str =
-    "`events` must contain at least one notification type. Use `*` for all.";
+    mark!("`events` must contain at least one notification type. Use `*` for all.");
 /// The most webhooks an account can have.
 const MAX_WEBHOOKS: i64 = 1_000;
 /// How long the previous secret is also used for signing after a rotation.
@@ -137,7 +137,7 @@ fn validate_teams(
         .enumerate()
         .filter(|(_, team)| context.access.check(**team).is_err())
         .map(|(index, team)| {
-            let detail = format!("There is no team {team}.");
+            let detail = message!("There is no team {team}.", team);
             Fault::new(format!("/team_ids/{index}"), "not_found", detail)
         })
         .collect();
@@ -347,7 +347,7 @@ fn validate_events(
             let detail = notification_kinds::unknown_pattern_error(&pattern);
             faults.push(Fault::new(&pointer, "unknown_event", detail));
         } else if !can_see(&pattern) {
-            let detail = format!("You are not allowed to read {pattern} notifications.");
+            let detail = message!("You are not allowed to read {pattern} notifications.", pattern);
             faults.push(Fault::new(&pointer, "not_allowed", detail));
         } else if !unique.contains(&pattern) {
             unique.push(pattern);

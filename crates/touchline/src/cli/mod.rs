@@ -113,9 +113,9 @@ impl<T: Display> From<T> for CommandError {
 /// Converts an error of the service: its faults if it has any, else its cause, else its detail.
 fn command_error(error: Error) -> CommandError {
     let lines = if error.faults.is_empty() {
-        vec![error.cause.map_or_else(|| error.detail.into_owned(), |cause| cause.to_string())]
+        vec![error.cause.map_or_else(|| error.detail.english(), |cause| cause.to_string())]
     } else {
-        error.faults.iter().map(|fault| fault.detail.clone()).collect()
+        error.faults.iter().map(|fault| fault.detail.english()).collect()
     };
     CommandError { lines, code: 1 }
 }

@@ -199,6 +199,7 @@ fn read_password_hash(email: &str, name: &str) -> Result<String, CommandError> {
     std::io::stdin().take(limit).read_to_string(&mut text)?;
     let password = text.strip_suffix('\n').unwrap_or(&text);
     let known: Vec<_> = email.split(['@', '.']).chain(name.split(' ')).collect();
-    password::check(password, &known).map_err(|fault| passwords::password_fault(fault).detail)?;
+    password::check(password, &known)
+        .map_err(|fault| passwords::password_fault(fault).detail.english())?;
     Ok(password::hash(password, &Rng::system()))
 }

@@ -5,6 +5,7 @@ use store::{Scope, bind};
 use testkit::world::new_key;
 use testkit::{Client, Node, Value, World, both, json, seconds};
 use touchline::config::{Config, Source};
+use touchline::i18n::Locale;
 use touchline::ids::{AccountId, EmailId, PersonId};
 use touchline::mail::email::{self, NewEmail};
 use touchline::mailer::MailWorker;
@@ -39,6 +40,7 @@ pub(crate) fn email_to(person_id: PersonId) -> NewEmail {
         subject: "Training moves".to_owned(),
         body_text: "We meet at six.".to_owned(),
         html_body: None,
+        locale: Locale::ENGLISH,
     }
 }
 

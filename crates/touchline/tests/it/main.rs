@@ -119,6 +119,7 @@ mod signin_two_step;
 mod roster_access;
 mod roster_access_messages;
 mod tenant_isolation;
+mod translation;
 mod team_pages;
 mod software_authenticator;
 mod teams;

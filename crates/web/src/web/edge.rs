@@ -23,13 +23,13 @@ use super::body_progress::BodyProgress;
 use super::compression::{self, Accepted};
 use super::context::Context;
 use super::limits::Allowance;
-use super::locale::Locale;
 use super::page;
 use super::public_url::RequestHost;
 use super::request_head::HeadFault;
 use super::server::MAX_HEADER_BYTES;
 use super::throttle::ceil_seconds;
 use crate::error::{Code, Error, Result};
+use crate::i18n::Locale;
 use crate::web::app::App;
 
 /// The maximum duration of a request.
@@ -54,19 +54,27 @@ pub async fn handle(app: &App, router: &Router, request: Request<Body>, peer: Ip
     let html = wants_html(&path, request.headers());
     let cross_origin = allows_cross_origin(&path) && request.headers().contains_key(header::ORIGIN);
     let accepted = Accepted::read(request.headers());
+    let locale = page_locale(&path, request.headers());
     let (request, body_progress) = BodyProgress::track(request);
-    let mut response = match check_head(&request) {
-        Err(error) => error.into_response(),
-        Ok(()) if cross_origin && is_preflight(&request) => preflight_response(),
-        Ok(()) => call_router(app, router, request, &context, body_progress.as_ref()).await,
-    };
-    let failure = response.extensions_mut().remove::<Error>();
-    if let Some(error) = &failure {
-        response = problem_response(error, response, &context);
-        if html {
-            response = error_page_response(error, response, &context);
+    let respond = async {
+        let mut response = match check_head(&request) {
+            Err(error) => error.into_response(),
+            Ok(()) if cross_origin && is_preflight(&request) => preflight_response(),
+            Ok(()) => call_router(app, router, request, &context, body_progress.as_ref()).await,
+        };
+        let failure = response.extensions_mut().remove::<Error>();
+        if let Some(error) = &failure {
+            response = problem_response(error, response, &context);
+            if html {
+                response = error_page_response(error, response, &context);
+            }
         }
-    }
+        (response, failure)
+    };
+    let (mut response, failure) = match locale {
+        Some(locale) => locale.scope(respond).await,
+        None => respond.await,
+    };
     add_common_headers(app, &mut response, &context, cross_origin, failure.is_some());
     if must_close || body_progress.is_some_and(|body| body.has_unread_data()) {
         // Close the connection after a request whose length a proxy may understand differently, and after one whose
@@ -80,6 +88,13 @@ pub async fn handle(app: &App, router: &Router, request: Request<Body>, peer: Ip
     let line = format_args!("{method} {} {}", redacted_path(&path), response.status().as_u16());
     log_request(line, response.status(), failure.as_ref(), &context, duration);
     response
+}
+
+/// The locale of a page, until it is known which user opens it. The API is always in English.
+fn page_locale(path: &str, headers: &HeaderMap) -> Option<Locale> {
+    let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    let locale = Locale::negotiate(None, accepted.unwrap_or_default());
+    (!path.starts_with("/api/")).then_some(locale)
 }
 
 /// The path as it is logged. Paths that contain secrets are truncated.
@@ -106,8 +121,7 @@ async fn call_router(
 ) -> Response {
     request.extensions_mut().insert(context.clone());
     let mut router = router.clone();
-    let locale = Locale::read(request.headers());
-    let handled = AssertUnwindSafe(locale.scope(router.call(request))).catch_unwind();
+    let handled = AssertUnwindSafe(router.call(request)).catch_unwind();
     match tokio::time::timeout(REQUEST_TIMEOUT, handled).await {
         Ok(Ok(Ok(response))) => response,
         Ok(Err(_)) => {

@@ -5,6 +5,7 @@ use kit::text::{self, TextFault};
 use serde_json::{Map, Value};
 
 use crate::error::{Code, Error, Fault, Result};
+use crate::i18n::Message;
 
 /// The maximum number of reported faults of a body or a query.
 pub(super) const MAX_FAULTS: usize = 50;
@@ -62,13 +63,13 @@ impl Fields {
         let first = unknown.unwrap_or(first).clone();
         // `detail` describes the first problem of the list.
         self.faults.sort_by_key(|fault| fault.code != UNKNOWN);
-        let error = Error::new(code, format!("`{}`: {}", first.pointer, first.detail));
+        let error = Error::new(code, first.located_detail(&first.pointer));
         self.faults.truncate(MAX_FAULTS);
         Err(Error { faults: self.faults, ..error })
     }
 
     /// Reports a fault of a field.
-    pub fn fault(&mut self, name: &str, code: &'static str, detail: impl Into<String>) {
+    pub fn fault(&mut self, name: &str, code: &'static str, detail: impl Into<Message>) {
         self.faults.push(Fault::new(self.pointer(name), code, detail));
     }
 
@@ -91,7 +92,7 @@ impl Fields {
     }
 
     /// Reports a fault of the first of these fields if none of them was sent. Call it before reading them.
-    pub fn require_any(&mut self, names: &[&str], detail: &str) {
+    pub fn require_any(&mut self, names: &[&str], detail: &'static str) {
         let sent = |name: &&str| self.remaining.get(*name).is_some_and(|value| !value.is_null());
         if !names.iter().any(sent) {
             self.fault(names[0], "required", detail);
@@ -169,8 +170,8 @@ impl Fields {
 
     /// A list of at most `max_items` single lines of text.
     pub fn lines(&mut self, name: &str, max_items: usize, max: usize) -> Change<Vec<String>> {
-        let detail = "This must be a string.";
-        self.list_of(name, max_items, detail, |fields, place, text| {
+        let detail = message!("This must be a string.");
+        self.list_of(name, max_items, &detail, |fields, place, text| {
             fields.check_text(place, text::normalize_line(text, max))
         })
     }
@@ -180,7 +181,7 @@ impl Fields {
         &mut self,
         name: &str,
         max_items: usize,
-        detail: &str,
+        detail: &Message,
         mut read: impl FnMut(&mut Self, &str, &str) -> Option<T>,
     ) -> Change<Vec<T>> {
         self.items_of(name, max_items, |fields, place, item, _| {
@@ -215,7 +216,11 @@ impl Fields {
         let items = self.take(name, "an array", |value| value.as_array().cloned());
         match items {
             Change::Set(items) if items.len() > max_items => {
-                self.fault(name, "too_many", format!("Send at most {max_items} items."));
+                self.fault(
+                    name,
+                    "too_many",
+                    message!("Send at most {max_items} items.", max_items),
+                );
                 Change::Keep
             }
             items => items,
@@ -261,7 +266,7 @@ impl Fields {
         &mut self,
         name: &str,
         code: &'static str,
-        detail: &str,
+        detail: impl Into<Message>,
         read: impl FnOnce(&str) -> Option<T>,
     ) -> Change<T> {
         match self.take(name, "a string", |value| value.as_str().map(str::to_owned)) {
@@ -289,7 +294,11 @@ impl Fields {
             Some(Value::Null) => Change::Clear,
             Some(value) => read(&value).map_or_else(
                 || {
-                    self.fault(name, "wrong_type", format!("This field must be {wanted}."));
+                    self.fault(
+                        name,
+                        "wrong_type",
+                        message!("This field must be {wanted}.", wanted),
+                    );
                     Change::Keep
                 },
                 Change::Set,
@@ -304,12 +313,12 @@ impl Fields {
     ) -> Option<String> {
         let (code, detail) = match read {
             Ok(text) => return Some(text),
-            Err(TextFault::Empty) => ("empty", "This must not be empty.".to_owned()),
+            Err(TextFault::Empty) => ("empty", message!("This must not be empty.")),
             Err(TextFault::TooLong { max }) => {
-                ("too_long", format!("Use at most {max} characters."))
+                ("too_long", message!("Use at most {max} characters.", max))
             }
             Err(TextFault::Control) => {
-                ("control_character", "This must not contain control characters.".to_owned())
+                ("control_character", message!("This must not contain control characters."))
             }
         };
         self.fault(place, code, detail);

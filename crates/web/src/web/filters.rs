@@ -1,4 +1,4 @@
-//! Template filters that format times, dates and numbers.
+//! Template filters that format times, dates and numbers for the reader.
 //!
 //! Templates use them after `use crate::web::filters;`, or through the parts `time`, `age` and `moment`, which
 //! need no such line.
@@ -9,11 +9,9 @@ use std::fmt::{self, Display};
 
 use askama::filters::HtmlSafe;
 use askama::{Result, Values, filter_fn};
-use kit::{Day, LocalTime, Timestamp, Zone};
+use kit::{Day, LocalTime, Money, Timestamp, Zone};
 
-use super::locale::Locale;
-
-const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+use crate::i18n::{Html, Locale, ToValue, Value, format};
 
 /// A `<time>` element. Its content never needs escaping.
 #[derive(Debug)]
@@ -26,7 +24,42 @@ pub struct Time {
     browser_zone: bool,
 }
 
+impl Time {
+    /// A time in a zone: `14 Nov 2026, 18:05`.
+    pub fn in_zone(moment: Timestamp, zone: &Zone) -> Self {
+        Self::new(moment, minute(zone.local(moment)))
+    }
+
+    /// A time at which somebody must be somewhere, in a zone: `Sat, 14 Nov 2026, 18:05`.
+    pub fn appointment(moment: Timestamp, zone: &Zone) -> Self {
+        Self::new(moment, format::appointment(Locale::current_or_english(), zone.local(moment)))
+    }
+
+    /// A time for readers whose zone is unknown: in UTC (`14 Nov 2026, 18:05 UTC`), or in the browser's zone if
+    /// scripts run.
+    pub fn in_browser_zone(moment: Timestamp) -> Self {
+        Self { browser_zone: true, ..Self::new(moment, format_utc(moment)) }
+    }
+
+    /// A relative time such as `3 hours ago`. Beyond a month it is the date.
+    pub fn age(moment: Timestamp, now: Timestamp) -> Self {
+        let exact = Some(format_utc(moment));
+        Self { exact, ..Self::new(moment, format::relative(moment, now)) }
+    }
+
+    fn new(moment: Timestamp, text: String) -> Self {
+        Self { moment, exact: None, text, browser_zone: false }
+    }
+}
+
 impl HtmlSafe for Time {}
+
+/// In a text with markup (`t_html!`), the element is used as it is.
+impl ToValue for Time {
+    fn to_value(&self) -> Value {
+        Html::new(self).to_value()
+    }
+}
 
 impl Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -39,110 +72,75 @@ impl Display for Time {
     }
 }
 
-/// A time in a zone: `14 Nov 2026, 18:05`.
+/// See [`Time::in_zone`].
 #[filter_fn]
 pub fn in_zone(moment: &Timestamp, _: &dyn Values, zone: &Zone) -> Result<Time> {
-    let text = format_minute(Locale::current(), zone.local(*moment));
-    Ok(Time { moment: *moment, exact: None, text, browser_zone: false })
+    Ok(Time::in_zone(*moment, zone))
 }
 
-/// A time at which somebody must be somewhere, in a zone: `Sat, 14 Nov 2026, 18:05`.
+/// See [`Time::appointment`].
 #[filter_fn]
 pub fn appointment(moment: &Timestamp, _: &dyn Values, zone: &Zone) -> Result<Time> {
-    let local = zone.local(*moment);
-    let time = format_minute(Locale::current(), local);
-    let text = format!("{}, {time}", weekday(local.day()));
-    Ok(Time { moment: *moment, exact: None, text, browser_zone: false })
+    Ok(Time::appointment(*moment, zone))
 }
 
 /// A day on which somebody must be somewhere: `Sat, 14 Nov 2026`.
 #[filter_fn]
 pub fn appointment_day(day: &Day, _: &dyn Values) -> Result<String> {
-    Ok(format!("{}, {}", weekday(*day), format_date(Locale::current(), *day)))
+    Ok(format::day_with_weekday(Locale::current_or_english(), *day))
 }
 
-/// A time for readers whose zone is unknown: in UTC (`14 Nov 2026, 18:05 UTC`), or in the browser's zone if
-/// scripts run.
+/// See [`Time::in_browser_zone`].
 #[filter_fn]
 pub fn in_browser_zone(moment: &Timestamp, _: &dyn Values) -> Result<Time> {
-    Ok(Time { moment: *moment, exact: None, text: format_utc(*moment), browser_zone: true })
+    Ok(Time::in_browser_zone(*moment))
 }
 
-/// A relative time such as `3 hours ago`. Beyond a month it is the date.
+/// See [`Time::age`].
 #[filter_fn]
 pub fn age(moment: &Timestamp, _: &dyn Values, now: &Timestamp) -> Result<Time> {
-    let exact = Some(format_utc(*moment));
-    Ok(Time { moment: *moment, exact, text: format_relative(*moment, *now), browser_zone: false })
+    Ok(Time::age(*moment, *now))
 }
 
 /// A date: `14 Nov 2026`.
 #[filter_fn]
 pub fn day(day: &Day, _: &dyn Values) -> Result<String> {
-    Ok(format_date(Locale::current(), *day))
+    Ok(format::day(Locale::current_or_english(), *day))
+}
+
+/// An amount of money: `€5,315.00`.
+#[filter_fn]
+pub fn money(money: &Money, _: &dyn Values) -> Result<String> {
+    Ok(format::money(Locale::current_or_english(), *money))
 }
 
 /// A whole number with thousands separators: `1,204`.
 #[filter_fn]
 pub fn number(count: impl Display, _: &dyn Values) -> Result<String> {
-    Ok(group_thousands(&count.to_string()))
+    Ok(format_number(&count))
 }
 
-/// A number with its noun: `1 member`, `1,204 members`.
+/// A number with its noun: `1 member`, `1,204 members`. Only for English texts: translated texts use `tn!`.
 #[filter_fn]
 pub fn counted(count: impl Display, _: &dyn Values, one: &str, many: &str) -> Result<String> {
     let count = count.to_string();
     let noun = if count == "1" { one } else { many };
-    Ok(format!("{} {noun}", group_thousands(&count)))
+    Ok(format!("{} {noun}", format_number(&count)))
 }
 
-fn weekday(day: Day) -> &'static str {
-    WEEKDAYS[day.weekday() as usize]
+fn format_number(number: &impl Display) -> String {
+    let text = number.to_string();
+    let number = text.parse().ok();
+    number.map_or(text, |number| format::number(Locale::current_or_english(), number))
 }
 
-fn format_date(locale: Locale, day: Day) -> String {
-    match locale {
-        Locale::UnitedStates => format!("{} {}, {}", day.month_name(), day.day(), day.year()),
-        Locale::International => day.format_text(),
-    }
-}
-
-fn format_minute(locale: Locale, local: LocalTime) -> String {
-    let (date, hour, minute) = (format_date(locale, local.day()), local.hour(), local.minute());
-    match locale {
-        Locale::UnitedStates => {
-            let (half, hour) = (if hour < 12 { "AM" } else { "PM" }, (hour + 11) % 12 + 1);
-            format!("{date}, {hour}:{minute:02} {half}")
-        }
-        Locale::International => format!("{date}, {hour:02}:{minute:02}"),
-    }
+fn minute(local: LocalTime) -> String {
+    format::minute(Locale::current_or_english(), local)
 }
 
 /// A time in UTC: `14 Nov 2026, 18:05 UTC`.
 pub fn format_utc(moment: Timestamp) -> String {
-    format!("{} UTC", format_minute(Locale::current(), Zone::utc().local(moment)))
-}
-
-fn format_relative(moment: Timestamp, now: Timestamp) -> String {
-    let seconds = now.seconds() - moment.seconds();
-    let (amount, unit) = match seconds.abs() {
-        ..60 => return "just now".to_owned(),
-        away @ 60..3600 => (away / 60, "minute"),
-        away @ 3600..86_400 => (away / 3600, "hour"),
-        away @ 86_400..2_678_400 => (away / 86_400, "day"),
-        _ => return format_date(Locale::current(), Zone::utc().day(moment)),
-    };
-    let plural = if amount == 1 { "" } else { "s" };
-    if seconds > 0 {
-        format!("{amount} {unit}{plural} ago")
-    } else {
-        format!("in {amount} {unit}{plural}")
-    }
-}
-
-/// A whole number with a comma between thousands.
-fn group_thousands(number: &str) -> String {
-    let (sign, digits) = number.split_at(usize::from(number.starts_with('-')));
-    format!("{sign}{}", kit::money::group_thousands(digits))
+    t!("{time} UTC", time = minute(Zone::utc().local(moment)))
 }
 
 #[cfg(test)]
@@ -152,25 +150,10 @@ mod tests {
     #[test]
     fn times_are_formatted_for_people() {
         let moment: Timestamp = "2026-11-14T18:05:59Z".parse().unwrap();
-        let zone: Zone = "America/New_York".parse().unwrap();
-        let local = zone.local(moment);
-        assert_eq!(format_minute(Locale::International, local), "14 Nov 2026, 13:05");
-        assert_eq!(format_minute(Locale::UnitedStates, local), "Nov 14, 2026, 1:05 PM");
-        assert_eq!(weekday(local.day()), "Sat");
+        let now: Timestamp = "2026-11-14T21:05:59Z".parse().unwrap();
         assert_eq!(format_utc(moment), "14 Nov 2026, 18:05 UTC");
-        let at = |text: &str| format_relative(text.parse().unwrap(), moment);
-        assert_eq!(at("2026-11-14T18:05:01Z"), "just now");
-        assert_eq!(at("2026-11-14T18:04:59Z"), "1 minute ago");
-        assert_eq!(at("2026-11-14T15:05:59Z"), "3 hours ago");
-        assert_eq!(at("2026-11-16T18:06:00Z"), "in 2 days");
-        assert_eq!(at("2026-01-02T00:00:00Z"), "2 Jan 2026");
-    }
-
-    #[test]
-    fn numbers_have_thousands_separators() {
-        let pairs = [("0", "0"), ("999", "999"), ("1204", "1,204"), ("-1234567", "-1,234,567")];
-        for (plain, shown) in pairs {
-            assert_eq!(group_thousands(plain), shown);
-        }
+        let age = Time::age(moment, now).to_string();
+        assert!(age.contains("title=\"14 Nov 2026, 18:05 UTC\">3 hours ago<"), "{age}");
+        assert_eq!(format_number(&-1_234_567), "-1,234,567");
     }
 }

@@ -85,8 +85,10 @@ impl Form {
 }
 
 /// The error for a form whose object was changed by someone else.
-const EDIT_CONFLICT: &str = "Somebody else changed this while you had it open. Your entries are still here: \
-    save again to keep them, or reload the page to see the other changes.";
+const EDIT_CONFLICT: &str = mark!(
+    "Somebody else changed this while you had it open. Your entries are still here: \
+    save again to keep them, or reload the page to see the other changes."
+);
 
 /// The precondition for the version that the form was filled in for. A missing or malformed version never matches.
 pub fn version_precondition(version: &str) -> IfMatch {
@@ -106,7 +108,7 @@ pub struct Faults(BTreeMap<String, String>);
 impl Faults {
     /// The error for an object that was changed by someone else.
     pub fn edit_conflict() -> Self {
-        Self(BTreeMap::from([(String::new(), EDIT_CONFLICT.to_owned())]))
+        Self(BTreeMap::from([(String::new(), t!(EDIT_CONFLICT).to_owned())]))
     }
 
     /// Adds the error of a field. The first error of each field is kept.

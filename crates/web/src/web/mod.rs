@@ -26,7 +26,6 @@ pub mod json;
 pub mod row_page;
 pub mod limits;
 pub mod list;
-pub mod locale;
 pub mod metrics;
 pub mod module;
 pub mod form_dedup;

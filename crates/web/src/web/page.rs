@@ -14,6 +14,7 @@ use http::header::{
 use http::{HeaderValue, StatusCode};
 
 use crate::error::{Code, Error, Fault, Result};
+use crate::i18n::Locale;
 
 /// The sign-in page.
 pub const SIGN_IN: &str = "/sign-in";
@@ -58,11 +59,14 @@ type Menu = &'static [(&'static str, &'static [Section])];
 /// The menu of the admin area.
 pub const ADMIN: Menu = &[
     ("", &[Section::Overview]),
-    ("People", &[Section::Teams, Section::Members]),
-    ("Money", &[Section::Store, Section::Orders, Section::Dues]),
-    ("Data", &[Section::AuditLog]),
-    ("Developers", &[Section::ApiKeys, Section::OauthApps, Section::Webhooks, Section::Usage]),
-    ("System", &[Section::Health, Section::Settings]),
+    (mark!("People"), &[Section::Teams, Section::Members]),
+    (mark!("Money"), &[Section::Store, Section::Orders, Section::Dues]),
+    (mark!("Data"), &[Section::AuditLog]),
+    (
+        mark!("Developers"),
+        &[Section::ApiKeys, Section::OauthApps, Section::Webhooks, Section::Usage],
+    ),
+    (mark!("System"), &[Section::Health, Section::Settings]),
 ];
 
 /// The menu of the user's own account.
@@ -79,7 +83,7 @@ pub const ACCOUNT: Menu = &[
             Section::Joining,
         ],
     ),
-    ("Money", &[Section::MyStore, Section::MyOrders, Section::MyDues]),
+    (mark!("Money"), &[Section::MyStore, Section::MyOrders, Section::MyDues]),
 ];
 
 /// The account menu of a user without a club, who has no store and no dues.
@@ -89,36 +93,38 @@ impl Section {
     /// Label, path and icon of the entry.
     fn entry(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::None => ("Menu", "/", "menu"),
-            Self::Overview => ("Overview", "/admin", "layout-dashboard"),
-            Self::Teams => ("Teams", "/admin/teams", "shirt"),
-            Self::Members => ("Members", "/admin/members", "users"),
-            Self::Store => ("Store", "/admin/store", "shopping-bag"),
-            Self::Orders => ("Orders", "/admin/orders", "receipt"),
-            Self::MyStore => ("Store", "/store", "shopping-bag"),
-            Self::MyOrders => ("My orders", "/store/orders", "receipt"),
-            Self::Dues => ("Dues", "/admin/dues", "banknote"),
-            Self::AuditLog => ("Audit log", "/admin/audit", "scroll-text"),
-            Self::ApiKeys => ("API keys", "/admin/keys", "key-round"),
-            Self::OauthApps => ("OAuth apps", "/admin/apps", "app-window"),
-            Self::Webhooks => ("Webhooks", "/admin/webhooks", "webhook"),
-            Self::Usage => ("Usage", "/admin/usage", "chart-column"),
-            Self::Health => ("Health", "/admin/health", "heart-pulse"),
-            Self::Settings => ("Settings", "/admin/settings", "settings"),
-            Self::Profile => ("Profile", "/account", "user"),
-            Self::Password => ("Password", "/account/password", "lock"),
-            Self::TwoStep => ("Two-step sign-in", "/account/two-step", "shield-check"),
-            Self::Passkeys => ("Passkeys", "/account/passkeys", "fingerprint"),
-            Self::Sessions => ("Signed-in browsers", "/account/sessions", "monitor-smartphone"),
-            Self::ConnectedApps => ("Connected apps", "/account/apps", "plug"),
-            Self::Joining => ("Invitations and requests", "/account/claims", "users"),
-            Self::MyDues => ("Dues", "/dues", "banknote"),
+            Self::None => (mark!("Menu"), "/", "menu"),
+            Self::Overview => (mark!("Overview"), "/admin", "layout-dashboard"),
+            Self::Teams => (mark!("Teams"), "/admin/teams", "shirt"),
+            Self::Members => (mark!("Members"), "/admin/members", "users"),
+            Self::Store => (mark!("Store"), "/admin/store", "shopping-bag"),
+            Self::Orders => (mark!("Orders"), "/admin/orders", "receipt"),
+            Self::MyStore => (mark!("Store"), "/store", "shopping-bag"),
+            Self::MyOrders => (mark!("My orders"), "/store/orders", "receipt"),
+            Self::Dues => (mark!("Dues"), "/admin/dues", "banknote"),
+            Self::AuditLog => (mark!("Audit log"), "/admin/audit", "scroll-text"),
+            Self::ApiKeys => (mark!("API keys"), "/admin/keys", "key-round"),
+            Self::OauthApps => (mark!("OAuth apps"), "/admin/apps", "app-window"),
+            Self::Webhooks => (mark!("Webhooks"), "/admin/webhooks", "webhook"),
+            Self::Usage => (mark!("Usage"), "/admin/usage", "chart-column"),
+            Self::Health => (mark!("Health"), "/admin/health", "heart-pulse"),
+            Self::Settings => (mark!("Settings"), "/admin/settings", "settings"),
+            Self::Profile => (mark!("Profile"), "/account", "user"),
+            Self::Password => (mark!("Password"), "/account/password", "lock"),
+            Self::TwoStep => (mark!("Two-step sign-in"), "/account/two-step", "shield-check"),
+            Self::Passkeys => (mark!("Passkeys"), "/account/passkeys", "fingerprint"),
+            Self::Sessions => {
+                (mark!("Signed-in browsers"), "/account/sessions", "monitor-smartphone")
+            }
+            Self::ConnectedApps => (mark!("Connected apps"), "/account/apps", "plug"),
+            Self::Joining => (mark!("Invitations and requests"), "/account/claims", "users"),
+            Self::MyDues => (mark!("Dues"), "/dues", "banknote"),
         }
     }
 
     /// The entry's label.
     pub fn label(self) -> &'static str {
-        self.entry().0
+        t!(self.entry().0)
     }
 
     /// The path the entry links to.
@@ -216,6 +222,12 @@ impl Frame {
         Self { flash, ..self }
     }
 
+    /// The attributes `lang` and `dir` of the page.
+    pub fn language() -> (&'static str, &'static str) {
+        let locale = Locale::current_or_english();
+        (locale.lang(), locale.dir())
+    }
+
     /// The user's initials, at most two.
     pub fn initials(&self) -> String {
         let name = self.user.as_deref().unwrap_or_default();
@@ -273,7 +285,7 @@ fn render<T: Template>(status: StatusCode, page: &T, policy: HeaderValue) -> Res
 #[template(path = "error.html")]
 struct ErrorPage<'a> {
     frame: Frame,
-    text: &'a str,
+    text: String,
     faults: &'a [Fault],
     status: u16,
     request_id: &'a str,
@@ -285,9 +297,9 @@ struct ErrorPage<'a> {
 pub fn error_page(error: &Error, request_id: &str, signed_in: bool) -> Response {
     let (title, text) = explain(error);
     let next_link = match error.code {
-        Code::MissingCredentials | Code::InvalidCredentials => (SIGN_IN, "Sign in"),
-        _ if signed_in => (Section::Profile.href(), "Go to my account"),
-        _ => ("/", "Go to the home page"),
+        Code::MissingCredentials | Code::InvalidCredentials => (SIGN_IN, t!("Sign in")),
+        _ if signed_in => (Section::Profile.href(), t!("Go to my account")),
+        _ => ("/", t!("Go to the home page")),
     };
     let status = error.code.status();
     let page = ErrorPage {
@@ -310,43 +322,54 @@ pub fn error_page(error: &Error, request_id: &str, signed_in: bool) -> Response 
 }
 
 /// The heading and text that explain an error to a person.
-fn explain(error: &Error) -> (&'static str, &str) {
-    match error.code {
+fn explain(error: &Error) -> (&'static str, String) {
+    let (title, text) = match error.code {
         Code::NotFound => (
-            "Page not found",
-            "This page does not exist, or you do not have access to it. Check that the link is complete and up to date.",
+            mark!("Page not found"),
+            mark!(
+                "This page does not exist, or you do not have access to it. Check that the link is complete and up to date."
+            ),
         ),
-        Code::Gone => {
-            ("Link expired", "This link has expired or was already used. Ask for a new one.")
-        }
+        Code::Gone => (
+            mark!("Link expired"),
+            mark!("This link has expired or was already used. Ask for a new one."),
+        ),
         Code::MissingCredentials | Code::InvalidCredentials => {
-            ("Sign in", "You need to sign in to see this page.")
+            (mark!("Sign in"), mark!("You need to sign in to see this page."))
         }
-        Code::Forbidden | Code::InsufficientScope => ("You do not have access", &error.detail),
+        Code::Forbidden | Code::InsufficientScope => (mark!("You do not have access"), ""),
         Code::MethodNotAllowed => (
-            "This page cannot be opened directly",
-            "Go back to the previous page and use the button there.",
+            mark!("This page cannot be opened directly"),
+            mark!("Go back to the previous page and use the button there."),
         ),
         Code::RateLimited | Code::TooManyConcurrent => {
-            ("Too many attempts", "Wait a moment, then try again.")
+            (mark!("Too many attempts"), mark!("Wait a moment, then try again."))
         }
         Code::InternalError => (
-            "Something went wrong",
-            "The error is on our side. Try again. If it happens again, send the request ID below to your administrator.",
+            mark!("Something went wrong"),
+            mark!(
+                "The error is on our side. Try again. If it happens again, send the request ID below to your administrator."
+            ),
         ),
         Code::Overloaded | Code::RequestTimeout => {
-            ("Service unavailable", "The service is busy. Try again in a moment.")
+            (mark!("Service unavailable"), mark!("The service is busy. Try again in a moment."))
         }
         Code::Conflict | Code::PreconditionFailed => (
-            "Changed by somebody else",
-            "Somebody else changed this while you had it open. Go back, reload the page and try again.",
+            mark!("Changed by somebody else"),
+            mark!(
+                "Somebody else changed this while you had it open. Go back, reload the page and try again."
+            ),
         ),
-        Code::Taken | Code::InvalidState => ("This is not possible right now", &error.detail),
-        Code::PayloadTooLarge => {
-            ("Too large", "What you sent is too large. Make it smaller and try again.")
-        }
-        _ => ("Invalid request", &error.detail),
-    }
+        Code::Taken | Code::InvalidState => (mark!("This is not possible right now"), ""),
+        Code::PayloadTooLarge => (
+            mark!("Too large"),
+            mark!("What you sent is too large. Make it smaller and try again."),
+        ),
+        _ => (mark!("Invalid request"), ""),
+    };
+    // Without a text of its own, the page shows what the error says.
+    let text = if text.is_empty() { error.detail.to_string() } else { t!(text).to_owned() };
+    (t!(title), text)
 }
 
 #[cfg(test)]

@@ -77,15 +77,14 @@ impl Params {
         }
         let Some(first) = self.faults.first() else { return Ok(()) };
         let name = first.parameter.as_deref().unwrap_or_default();
-        let detail = format!("`{name}`: {}", first.detail);
-        let error = Error::new(Code::InvalidParameter, detail);
+        let error = Error::new(Code::InvalidParameter, first.located_detail(name));
         self.faults.truncate(MAX_FAULTS);
         Err(Error { faults: self.faults, ..error })
     }
 
     /// Reports a fault of a parameter.
     pub fn fault(&mut self, name: &str, code: &'static str, detail: impl Into<String>) {
-        self.faults.push(Fault::of_parameter(name, code, detail));
+        self.faults.push(Fault::of_parameter(name, code, detail.into()));
     }
 
     /// Whether a parameter was sent and not read yet.

@@ -8,6 +8,7 @@ use kit::{Change, Currency, Day, Id, Kind, Timestamp, Zone, contact, text};
 use serde_json::Value;
 
 use super::fields::{Fields, escape_pointer};
+use crate::i18n::{Message, ToValue};
 use crate::metadata::Metadata;
 
 impl Fields {
@@ -43,7 +44,7 @@ impl Fields {
             return if object == Change::Clear { Change::Clear } else { Change::Keep };
         };
         if object.len() > Metadata::MAX_PAIRS {
-            let detail = format!("Use at most {} keys.", Metadata::MAX_PAIRS);
+            let detail = message!("Use at most {max} keys.", max = Metadata::MAX_PAIRS);
             self.fault(name, "too_many", detail);
             return Change::Keep;
         }
@@ -53,8 +54,9 @@ impl Fields {
             let checked_key = text::normalize_line(&key, Metadata::MAX_KEY_CHARS).ok();
             if checked_key.is_none() {
                 let max = Metadata::MAX_KEY_CHARS;
-                let detail = format!(
-                    "A metadata key must have 1 to {max} characters, and no control characters."
+                let detail = message!(
+                    "A metadata key must have 1 to {max} characters, and no control characters.",
+                    max
                 );
                 self.fault(&place, "invalid_key", detail);
             }
@@ -83,8 +85,8 @@ impl Fields {
 
     /// A value of an enum.
     pub fn enum_value<W: StringEnum>(&mut self, name: &str) -> Change<W> {
-        let detail = format!("Use one of: {}.", W::choices());
-        self.text_as(name, "unknown_value", &detail, W::parse)
+        let detail = message!("Use one of: {choices}.", choices = W::choices());
+        self.text_as(name, "unknown_value", detail, W::parse)
     }
 
     /// A whole number within bounds.
@@ -126,7 +128,7 @@ impl Fields {
         })
     }
 
-    fn check_range<T: PartialOrd + std::fmt::Display>(
+    fn check_range<T: PartialOrd + ToValue>(
         &mut self,
         name: &str,
         number: Change<T>,
@@ -135,7 +137,7 @@ impl Fields {
     ) -> Change<T> {
         match number {
             Change::Set(number) if number < min || number > max => {
-                let detail = format!("This must be between {min} and {max}.");
+                let detail = message!("This must be between {min} and {max}.", min, max);
                 self.fault(name, "out_of_range", detail);
                 Change::Keep
             }
@@ -160,14 +162,14 @@ impl Fields {
         &mut self,
         name: &str,
         code: &'static str,
-        detail: &str,
+        detail: &'static str,
     ) -> Change<T> {
         self.text_as(name, code, detail, |text| text.parse().ok())
     }
 
     /// The id of an object.
     pub fn id<K: Kind>(&mut self, name: &str) -> Change<Id<K>> {
-        self.text_as(name, "invalid_id", &not_an_id::<K>(), |text| text.parse().ok())
+        self.text_as(name, "invalid_id", not_an_id::<K>(), |text| text.parse().ok())
     }
 
     /// A list of distinct ids.
@@ -210,6 +212,6 @@ impl Fields {
     }
 }
 
-fn not_an_id<K: Kind>() -> String {
-    format!("Use an ID that begins with {}_.", K::PREFIX)
+fn not_an_id<K: Kind>() -> Message {
+    message!("Use an ID that begins with {prefix}_.", prefix = K::PREFIX)
 }

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
-use http::header::{CACHE_CONTROL, COOKIE, LOCATION, SET_COOKIE, USER_AGENT};
+use http::header::{ACCEPT_LANGUAGE, CACHE_CONTROL, COOKIE, LOCATION, SET_COOKIE, USER_AGENT};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use kit::secret::{Token, TokenKind};
@@ -26,6 +26,7 @@ use crate::accounts::roster_access::RosterAccess;
 use crate::accounts::session::{self, Browser, SessionLookup};
 use crate::accounts::user::{self, Role};
 use crate::error::{Code, Error, Result};
+use crate::i18n::Locale;
 use crate::ids::AccountId;
 use crate::rights::TeamAccess;
 use crate::signals;
@@ -108,7 +109,7 @@ impl Guest {
     pub fn done_flash(&self, messages: &[(&str, &'static str)]) -> Option<Flash> {
         let query = self.query().ok()?;
         let message = messages.iter().find(|(action, _)| *action == query.text("done"));
-        message.map(|(_, text)| Flash::success(*text))
+        message.map(|(_, text)| Flash::success(t!(text)))
     }
 
     async fn load(parts: &mut Parts, app: &App) -> Result<Self> {
@@ -125,6 +126,9 @@ impl Guest {
         };
         if let Some(visit) = &visit {
             touch_session(app, visit);
+            let accepted = parts.headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+            let language = visit.language.as_deref();
+            Locale::negotiate(language, accepted.unwrap_or_default()).set_current();
         }
         let new_token = existing.is_none().then(|| Token::generate(TokenKind::Session, &app.rng));
         let token = existing.as_ref().or(new_token.as_ref());
@@ -285,7 +289,8 @@ impl<N: Permission> Visitor<N> {
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.app().db.read(self.scope()?, work).await
+        let locale = Locale::current_or_english();
+        self.app().db.read(self.scope()?, move |db| locale.run(|| work(db))).await
     }
 
     /// Writes to the current club. The transaction checks session and role again, because they may have changed
@@ -294,11 +299,11 @@ impl<N: Permission> Visitor<N> {
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let session = self.visit.session;
+        let (session, locale) = (self.visit.session, Locale::current_or_english());
         let change = move |tx: &Tx<'_>| {
             signals::prefetch_journal(tx)?;
             check_permission::<N>(session::current_role(tx, session)?)?;
-            work(tx)
+            locale.run(|| work(tx))
         };
         self.app().db.write(self.scope()?, change).await
     }
@@ -311,10 +316,11 @@ impl<N: Permission> Visitor<N> {
         work: impl FnOnce(&Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (user, session) = (self.visit.user, self.visit.session);
+        let locale = Locale::current_or_english();
         let change = move |tx: &Tx<'_>| {
             user::lock(tx, user)?;
             session::check_active(tx, session)?;
-            work(tx)
+            locale.run(|| work(tx))
         };
         self.app().db.write(self.guest.scope(job), change).await
     }

@@ -385,6 +385,6 @@ fn is_form_error(error: &Error) -> bool {
 fn form_error(error: &Error) -> Faults {
     let mut faults = Faults::default();
     let first = error.faults.first().map(|fault| fault.detail.clone());
-    faults.add("", first.unwrap_or_else(|| error.detail.to_string()));
+    faults.add("", first.unwrap_or_else(|| error.detail.clone()));
     faults
 }

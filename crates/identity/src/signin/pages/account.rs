@@ -1,4 +1,4 @@
-//! `/account`: the user's name, and the email address they sign in with.
+//! `/account`: the user's name and language, and the email address they sign in with.
 
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use crate::accounts::permissions::OwnAccount;
 use crate::accounts::profile;
 use crate::accounts::user::{self, User};
 use crate::error::{Code, Error, Result};
+use crate::i18n::Locale;
 use crate::signin::authentication;
 use crate::signin::link::{self, LinkKind};
 use crate::smtp::direct::DirectEmail;
@@ -33,7 +34,7 @@ const CONFIRMATION_EMAILS: RateLimit =
 
 pub(super) fn router() -> Router<App> {
     Router::new()
-        .route("/account", get(show).post(rename))
+        .route("/account", get(show).post(update))
         .route("/account/email", get(show_email_form).post(change_email))
         .route("/account/email/{token}", get(show_confirmation).post(confirm))
 }
@@ -43,6 +44,8 @@ pub(super) fn router() -> Router<App> {
 struct ProfilePage<'a> {
     frame: Frame,
     name: &'a str,
+    /// The chosen language. Empty if pages follow the browser.
+    language: &'a str,
     email: &'a str,
     /// Whether they can confirm their address and have not.
     unconfirmed: bool,
@@ -85,14 +88,17 @@ pub(super) async fn needs_email_confirmation(visitor: &Visitor<OwnAccount>) -> R
 async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
     let frame = visitor.frame("Profile", Section::Profile).flash(flash(&visitor.guest));
     let (name, email) = (&visitor.visit.name, &visitor.visit.email);
+    let language = visitor.visit.language.as_deref().unwrap_or_default();
     let unconfirmed = needs_email_confirmation(&visitor).await?;
-    let page = ProfilePage { frame, name, email, unconfirmed, faults: Faults::default() };
+    let faults = Faults::default();
+    let page = ProfilePage { frame, name, language, email, unconfirmed, faults };
     Ok(page::html(StatusCode::OK, &page)?)
 }
 
-async fn rename(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
+async fn update(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
     let (id, name) = (visitor.visit.user, form.text("name").to_owned());
-    let change = move |tx: &Tx<'_>| profile::rename(tx, id, &name);
+    let language = Locale::find(form.text("language")).map(Locale::tag);
+    let change = move |tx: &Tx<'_>| profile::update(tx, id, &name, language);
     match visitor.write_user("account", change).await {
         Ok(()) => {
             audit(&visitor.guest, id, "user.renamed", json!({})).await?;
@@ -102,8 +108,8 @@ async fn rename(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageR
             let frame = visitor.frame("Profile", Section::Profile);
             let (name, email) = (form.text("name"), visitor.visit.email.as_str());
             let unconfirmed = needs_email_confirmation(&visitor).await?;
-            let page =
-                ProfilePage { frame, name, email, unconfirmed, faults: Faults::from(&error) };
+            let (language, faults) = (form.text("language"), Faults::from(&error));
+            let page = ProfilePage { frame, name, language, email, unconfirmed, faults };
             Ok(page::html(StatusCode::UNPROCESSABLE_ENTITY, &page)?)
         }
         Err(error) => Err(error.into()),
@@ -165,16 +171,17 @@ async fn send_link(visitor: &Visitor<OwnAccount>, email: String) -> Result<()> {
     let (in_use, token) = visitor.write_user("account", make).await?;
     let link = app.url(&format!("/account/email/{}", token.reveal()));
     let text = if in_use {
-        "Somebody asked to use this email address to sign in to Touchline, but another user already signs in with \
-         it. If that was you, sign in with this address instead.\n"
+        t!("Somebody asked to use this email address to sign in to Touchline, but another user already signs in with \
+         it. If that was you, sign in with this address instead.\n")
             .to_owned()
     } else {
-        format!(
+        t!(
             "Open this link within 30 minutes to confirm that you want to sign in to Touchline with this email \
-             address:\n\n{link}\n\nIf you did not request this, ignore this email.\n"
+             address:\n\n{link}\n\nIf you did not request this, ignore this email.\n",
+            link
         )
     };
-    let subject = "Confirm your email address".to_owned();
+    let subject = t!("Confirm your email address").to_owned();
     // The address is not confirmed yet and may belong to somebody else.
     let to_name = String::new();
     app.send_email(&DirectEmail { to_name, to_address: to, subject, text });
@@ -208,11 +215,12 @@ async fn confirm(
         return Ok(see_other(&format!("{page}?done=verified")));
     }
     audit(&guest, before.id, "user.email_changed", json!({})).await?;
-    let text = format!(
+    let text = message!(
         "The email address you sign in to Touchline with was changed to {email}.\n\nIf you did not do this, contact \
-         an admin of your club immediately.\n"
+         an admin of your club immediately.\n",
+        email
     );
-    email_user(&guest.app, &before, "Your email address was changed", text);
+    email_user(&guest.app, &before, message!("Your email address was changed"), text);
     let next = if guest.visit.is_some() { "/account?done=email" } else { "/sign-in?done=email" };
     Ok(see_other(next))
 }

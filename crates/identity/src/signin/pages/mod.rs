@@ -18,6 +18,7 @@ use store::{Reader, Scope};
 use super::throttle::{self, Attempt, Factor, ThrottleKeys};
 use crate::accounts::user::{self, User};
 use crate::error::Result;
+use crate::i18n::Message;
 use crate::ids::UserId;
 use crate::signals::Publish;
 use crate::smtp::direct::DirectEmail;
@@ -153,7 +154,7 @@ fn name_for_email(user: &User) -> String {
 
 /// Sends an email to a user about their sign-in, in the background. Users of the demo club get none, because their
 /// addresses do not exist.
-fn email_user(app: &App, user: &User, subject: &'static str, text: String) {
+fn email_user(app: &App, user: &User, subject: Message, text: Message) {
     if !app.direct_mailer.has_server() {
         return;
     }
@@ -161,8 +162,8 @@ fn email_user(app: &App, user: &User, subject: &'static str, text: String) {
     let note = DirectEmail {
         to_name: name_for_email(user),
         to_address: user.email.clone(),
-        subject: subject.to_owned(),
-        text,
+        subject: user.locale().run(|| subject.to_string()),
+        text: user.locale().run(|| text.to_string()),
     };
     app.spawn(async move {
         match is_real_user(&task_app, id).await {

@@ -100,12 +100,13 @@ async fn send_reset_email(app: &App, email: String) -> Result<()> {
         Err(error) => return Err(error),
     };
     if is_real_user(app, user.id).await? {
-        let text = format!(
+        let text = message!(
             "Somebody asked to reset your Touchline password.\n\nTo choose a new password, open this link within 30 \
-             minutes:\n\n{}\n\nIf you did not request this, ignore this email. Your password stays the same.\n",
-            reset_url(app, &token)
+             minutes:\n\n{link}\n\nIf you did not request this, ignore this email. Your password stays the same.\n",
+            link = reset_url(app, &token)
         );
-        let subject = "Reset your password".to_owned();
+        let write = || (t!("Reset your password").to_owned(), text.to_string());
+        let (subject, text) = user.locale().run(write);
         app.send_email(&DirectEmail {
             to_name: name_for_email(&user),
             to_address: user.email,
@@ -188,10 +189,10 @@ async fn audit_reset(guest: &Guest, user: &User, reset: &ResetOutcome) -> Result
 
 /// Sends the user an email that their password was changed.
 pub(super) fn send_password_changed_email(app: &App, user: &User) {
-    let text = format!(
+    let text = message!(
         "Your Touchline password was changed. All other browsers were signed out, and all apps were \
-         disconnected.\n\nIf you did not do this, reset your password immediately: {}\n",
-        app.url("/forgot")
+         disconnected.\n\nIf you did not do this, reset your password immediately: {link}\n",
+        link = app.url("/forgot")
     );
-    email_user(app, user, "Your password was changed", text);
+    email_user(app, user, message!("Your password was changed"), text);
 }

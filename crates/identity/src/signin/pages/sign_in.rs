@@ -182,9 +182,11 @@ async fn submit_code(GuestForm { guest, form }: GuestForm) -> PageResult {
     };
     complete_sign_in(&guest, &user, method).await?;
     if method == Method::RecoveryCode {
-        let text = "One of your recovery codes was used to sign in to Touchline.\n\nIf you did not do this, change \
-            your password and sign out all other browsers under “Signed-in browsers” in your account.\n";
-        email_user(&guest.app, &user, "A recovery code was used", text.to_owned());
+        let text = message!(
+            "One of your recovery codes was used to sign in to Touchline.\n\nIf you did not do this, change \
+             your password and sign out all other browsers under “Signed-in browsers” in your account.\n"
+        );
+        email_user(&guest.app, &user, message!("A recovery code was used"), text);
     }
     Ok(set_session_cookie(see_other(next), &token))
 }

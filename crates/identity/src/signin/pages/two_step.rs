@@ -159,9 +159,11 @@ async fn confirm(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> Page
     };
     uncount_attempt(guest);
     audit(guest, id, "user.two_step_on", json!({})).await?;
-    let text = "Two-step sign-in was turned on for your Touchline account. To sign in, you now need your password \
-        and a code from your authenticator app.\n\nIf you did not do this, change your password immediately.\n";
-    email_user(app, &user, "Two-step sign-in is on", text.to_owned());
+    let text = message!(
+        "Two-step sign-in was turned on for your Touchline account. To sign in, you now need your password \
+         and a code from your authenticator app.\n\nIf you did not do this, change your password immediately.\n"
+    );
+    email_user(app, &user, message!("Two-step sign-in is on"), text);
     Ok(codes_page(&visitor, codes, true)?)
 }
 
@@ -201,8 +203,10 @@ async fn turn_off(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>) -> PageR
     let off = move |tx: &Tx<'_>| two_step::turn_off(tx, id);
     visitor.write_user("account", off).await?;
     audit(&visitor.guest, id, "user.two_step_off", json!({})).await?;
-    let text = "Two-step sign-in was turned off for your Touchline account. You can now sign in with your password \
-        alone.\n\nIf you did not do this, change your password immediately and turn two-step sign-in on again.\n";
-    email_user(visitor.app(), &user, "Two-step sign-in is off", text.to_owned());
+    let text = message!(
+        "Two-step sign-in was turned off for your Touchline account. You can now sign in with your password \
+         alone.\n\nIf you did not do this, change your password immediately and turn two-step sign-in on again.\n"
+    );
+    email_user(visitor.app(), &user, message!("Two-step sign-in is off"), text);
     Ok(see_other("/account/two-step?done=off"))
 }

@@ -159,13 +159,14 @@ async fn send_invitation_email(
     if !app.direct_mailer.has_server() || app.throttle.check(EMAIL_LIMIT, sender).is_err() {
         return Ok(false);
     }
-    let text = format!(
-        "You are invited to join {} on Touchline.\n\nOpen this link within 72 hours to join:\n\n{}\n\n\
+    let (club, link) = (club.name, link::mailed_url(app, token));
+    let text = t!(
+        "You are invited to join {club} on Touchline.\n\nOpen this link within 72 hours to join:\n\n{link}\n\n\
          If you do not know the club, ignore this email.\n",
-        club.name,
-        link::mailed_url(app, token)
+        club,
+        link
     );
-    let subject = format!("Join {}", club.name);
+    let subject = t!("Join {club}", club);
     app.send_email(&DirectEmail { to_name: String::new(), to_address: email, subject, text });
     Ok(true)
 }

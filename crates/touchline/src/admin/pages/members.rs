@@ -229,14 +229,15 @@ async fn start_reset(
     let by = visitor.visit.user;
     let start = move |tx: &Tx<'_>| removal::start_reset(tx, by, id);
     let (user, club, token) = visitor.write(start).await?;
-    let text = format!(
-        "An admin of {} asked us to send you a link.\n\nTo choose a new password for Touchline, open it within 30 \
-         minutes:\n\n{}\n\nIf you do not need a new password, ignore this email. Your password stays the same.\n",
-        club.name,
-        app.url(&format!("/reset/{}", token.reveal()))
+    let text = message!(
+        "An admin of {club} asked us to send you a link.\n\nTo choose a new password for Touchline, open it within 30 \
+         minutes:\n\n{link}\n\nIf you do not need a new password, ignore this email. Your password stays the same.\n",
+        club = club.name,
+        link = app.url(&format!("/reset/{}", token.reveal()))
     );
     if !club.demo {
-        let subject = "Choose a new password".to_owned();
+        let write = || (t!("Choose a new password").to_owned(), text.to_string());
+        let (subject, text) = user.locale().run(write);
         app.send_email(&DirectEmail { to_name: user.name, to_address: user.email, subject, text });
     }
     Ok(see_other(&format!("{page}?done=reset")))

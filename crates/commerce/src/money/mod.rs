@@ -10,5 +10,4 @@ pub mod pages;
 pub mod payment;
 pub mod settings;
 
-/// Largest amount allowed, in minor units. Sums of such amounts stay far below the range of `i64`.
-pub const MAX_AMOUNT: i64 = 1_000_000_000_000;
+pub use kit::money::MAX_AMOUNT;

@@ -71,8 +71,13 @@ pub fn in_browser_zone(moment: &Timestamp, _: &dyn Values) -> Result<Time> {
 /// A relative time such as `3 hours ago`. Beyond a month it is the date.
 #[filter_fn]
 pub fn age(moment: &Timestamp, _: &dyn Values, now: &Timestamp) -> Result<Time> {
-    let exact = Some(format_utc(*moment));
-    Ok(Time { moment: *moment, exact, text: format_relative(*moment, *now), browser_zone: false })
+    Ok(relative_time(*moment, *now))
+}
+
+/// A relative time, such as `3 days ago`.
+pub fn relative_time(moment: Timestamp, now: Timestamp) -> Time {
+    let exact = Some(format_utc(moment));
+    Time { moment, exact, text: format_relative(moment, now), browser_zone: false }
 }
 
 /// A date: `14 Nov 2026`.
@@ -90,9 +95,14 @@ pub fn number(count: impl Display, _: &dyn Values) -> Result<String> {
 /// A number with its noun: `1 member`, `1,204 members`.
 #[filter_fn]
 pub fn counted(count: impl Display, _: &dyn Values, one: &str, many: &str) -> Result<String> {
+    Ok(counted_text(count, one, many))
+}
+
+/// A number with its noun, outside of templates.
+pub fn counted_text(count: impl Display, one: &str, many: &str) -> String {
     let count = count.to_string();
     let noun = if count == "1" { one } else { many };
-    Ok(format!("{} {noun}", group_thousands(&count)))
+    format!("{} {noun}", group_thousands(&count))
 }
 
 fn weekday(day: Day) -> &'static str {

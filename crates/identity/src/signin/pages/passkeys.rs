@@ -26,9 +26,11 @@ use crate::signin::passkey::relying_party::{
 };
 use crate::signin::passkey::{self, Passkey};
 use crate::web::app::App;
+use crate::web::confirm::ConfirmPage;
 use crate::web::form::Faults;
 use crate::web::page::{Frame, Section, html};
 use crate::web::path::PathParams;
+use crate::web::sentence::Sentence;
 use crate::web::visitor::{
     GuestForm, PageError, PageResult, Visitor, VisitorForm, safe_redirect_path, see_other,
     set_session_cookie,
@@ -76,15 +78,6 @@ struct RenamePage {
     frame: Frame,
     name: String,
     faults: Faults,
-}
-
-#[derive(Template)]
-#[template(path = "account/passkey_remove.html")]
-struct RemovePage {
-    frame: Frame,
-    name: String,
-    /// Whether it is the user's only passkey.
-    is_last: bool,
 }
 
 async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
@@ -179,7 +172,17 @@ async fn show_removal(
     let name = find_own(&visitor, id).await?.name;
     let is_last = list_own(&visitor).await?.len() == 1;
     let frame = visitor.frame("Remove this passkey?", Section::Passkeys);
-    Ok(html(StatusCode::OK, &RemovePage { frame, name, is_last })?)
+    let lead = Sentence::new("The passkey “{name}” will stop working immediately.");
+    let mut page = ConfirmPage::new(frame, "Remove passkey", PAGE)
+        .lead(lead.name("name", &name))
+        .effect("You can no longer sign in with it.")
+        .effect("Browsers that are signed in stay signed in. You can sign them out under “Signed-in browsers”.");
+    if is_last {
+        page = page.effect("This is your only passkey. You will need your password to sign in.");
+    }
+    page.effect("Your device may still offer the passkey. Delete it there too.")
+        .back_label("Keep passkey")
+        .respond()
 }
 
 async fn remove(

@@ -18,6 +18,7 @@ use crate::error::{Code, Error, Result};
 use crate::signin::throttle::{self, Factor};
 use crate::signin::two_step::{self, Seed, State};
 use crate::web::app::App;
+use crate::web::confirm::ConfirmPage;
 use crate::web::page::{self, Frame, Section};
 use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other, url_encode};
 
@@ -58,12 +59,6 @@ struct CodesPage {
     codes: Vec<String>,
     /// Whether two-step sign-in was just turned on.
     just_turned_on: bool,
-}
-
-#[derive(Template)]
-#[template(path = "account/two_step_off.html")]
-struct TurnOffPage {
-    frame: Frame,
 }
 
 async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
@@ -191,7 +186,12 @@ async fn regenerate_codes(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>) 
 async fn show_turn_off(visitor: Visitor<OwnAccount>) -> PageResult {
     visitor.require_recent_authentication(OFF)?;
     let frame = visitor.guest.frame("Turn off two-step sign-in?");
-    Ok(page::html(StatusCode::OK, &TurnOffPage { frame })?)
+    ConfirmPage::new(frame, "Turn off", PAGE)
+        .effect("Your password alone will be enough to sign in.")
+        .effect("Your recovery codes will stop working.")
+        .effect("If this server sends emails, you will get an email about the change.")
+        .back_label("Keep it on")
+        .respond()
 }
 
 async fn turn_off(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>) -> PageResult {

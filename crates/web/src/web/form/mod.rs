@@ -104,13 +104,6 @@ pub fn version_precondition(version: &str) -> IfMatch {
     IfMatch::Versions(version.parse().into_iter().collect())
 }
 
-/// A fingerprint of the values that a form shows, to detect conflicting edits. Used where the object's version
-/// also changes with values that the form does not show.
-pub fn fingerprint(values: &impl std::fmt::Debug) -> String {
-    use kit::secret::{hex, sha256};
-    hex(&sha256(format!("{values:?}").as_bytes())[..8])
-}
-
 /// Rejects requests that another site makes a browser send. Current browsers always send `Sec-Fetch-Site` or
 /// `Origin`; a request with neither is rejected too.
 fn check_same_origin(app: &App, headers: &HeaderMap) -> Result<()> {

@@ -27,7 +27,7 @@ use crate::signin::passkey::relying_party::{
 use crate::signin::passkey::{self, Passkey};
 use crate::web::app::App;
 use crate::web::confirm::ConfirmPage;
-use crate::web::form::Faults;
+use crate::web::form::{Field, FilledForm};
 use crate::web::page::{Frame, Section, html};
 use crate::web::path::PathParams;
 use crate::web::sentence::Sentence;
@@ -76,9 +76,12 @@ const DONE_MESSAGES: [(&str, &str); 3] = [
 #[template(path = "account/passkey_rename.html")]
 struct RenamePage {
     frame: Frame,
-    name: String,
-    faults: Faults,
+    form: FilledForm,
 }
+
+const NAME_FIELDS: &[Field] = &[Field::line("name", "Name", 60)
+    .hint("Helps you tell your passkeys apart.")
+    .required("Enter a name.")];
 
 async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
     let passkeys = list_own(&visitor).await?;
@@ -143,7 +146,8 @@ async fn show_rename_form(
 ) -> PageResult {
     let name = find_own(&visitor, id).await?.name;
     let frame = visitor.frame("Rename passkey", Section::Passkeys);
-    Ok(html(StatusCode::OK, &RenamePage { frame, name, faults: Faults::default() })?)
+    let form = FilledForm::empty(NAME_FIELDS).with("name", name);
+    Ok(html(StatusCode::OK, &RenamePage { frame, form })?)
 }
 
 async fn rename(
@@ -151,17 +155,13 @@ async fn rename(
     VisitorForm { visitor, form }: VisitorForm<OwnAccount>,
 ) -> PageResult {
     let (user, name) = (visitor.visit.user, form.text("name").to_owned());
-    let new_name = name.clone();
-    let work = move |tx: &Tx<'_>| passkey::rename(tx, user, id, &new_name).map(|()| id);
-    match change(&visitor, "passkey.renamed", work).await {
-        Ok(()) => Ok(see_other("/account/passkeys?done=renamed")),
-        Err(error) if error.code == Code::ValidationFailed => {
-            let frame = visitor.frame("Rename passkey", Section::Passkeys);
-            let page = RenamePage { frame, name, faults: Faults::from(&error) };
-            Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?)
-        }
-        Err(error) => Err(error.into()),
+    let work = move |tx: &Tx<'_>| passkey::rename(tx, user, id, &name).map(|()| id);
+    let mut form = FilledForm::submitted(NAME_FIELDS, &form);
+    if form.accept(change(&visitor, "passkey.renamed", work).await)?.is_some() {
+        return Ok(see_other("/account/passkeys?done=renamed"));
     }
+    let frame = visitor.frame("Rename passkey", Section::Passkeys);
+    Ok(html(form.status(), &RenamePage { frame, form })?)
 }
 
 async fn show_removal(

@@ -12,6 +12,7 @@ use serde_json::json;
 use store::{Reader, Tx};
 
 use super::account::{current_user, needs_email_confirmation};
+use super::fields;
 use super::{attempt, audit, audit_failure, email_user, flash, uncount_attempt};
 use crate::accounts::permissions::OwnAccount;
 use crate::error::{Code, Error, Result};
@@ -19,6 +20,7 @@ use crate::signin::throttle::{self, Factor};
 use crate::signin::two_step::{self, Seed, State};
 use crate::web::app::App;
 use crate::web::confirm::ConfirmPage;
+use crate::web::form::{Field, FilledForm};
 use crate::web::page::{self, Frame, Section};
 use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other, url_encode};
 
@@ -49,8 +51,11 @@ struct SetUpPage {
     frame: Frame,
     key: String,
     qr_code: QrCodeImage,
-    error_text: &'static str,
+    form: FilledForm,
 }
+
+const CODE_FIELDS: &[Field] =
+    &[fields::CODE.label("Code from the app").attributes("inputmode=numeric maxlength=7")];
 
 #[derive(Template)]
 #[template(path = "account/two_step_codes.html")]
@@ -92,10 +97,8 @@ async fn seed(visitor: &Visitor<OwnAccount>) -> Result<Seed> {
 fn set_up_page(
     visitor: &Visitor<OwnAccount>,
     seed: &Seed,
-    error_text: &'static str,
+    error: &'static str,
 ) -> Result<Response> {
-    let status =
-        if error_text.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let (key, issuer) = (seed.text(), format!("Touchline {}", visitor.app().base_url.host()));
     let percent_encoded = |text: &str| url_encode(text).replace('+', "%20");
     let uri = format!(
@@ -106,9 +109,9 @@ fn set_up_page(
     );
     let groups: Vec<_> = key.as_bytes().chunks(4).map(String::from_utf8_lossy).collect();
     let frame = visitor.frame("Set up two-step sign-in", Section::TwoStep);
-    let page =
-        SetUpPage { frame, key: groups.join(" "), qr_code: qr_code_image(&uri)?, error_text };
-    page::html(status, &page)
+    let form = FilledForm::empty(CODE_FIELDS).with_error("code", error);
+    let page = SetUpPage { frame, key: groups.join(" "), qr_code: qr_code_image(&uri)?, form };
+    page::html(page.form.status(), &page)
 }
 
 /// A QR code as an SVG path.

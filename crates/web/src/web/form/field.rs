@@ -26,6 +26,8 @@ pub struct Field {
     pub(super) shown_in: &'static str,
     /// Whether the label is only for screen readers.
     pub(super) is_label_hidden: bool,
+    /// Whether the field has the focus when the page opens.
+    pub(super) has_focus: bool,
 }
 
 /// What a field contains.
@@ -110,6 +112,7 @@ impl Field {
             rejection: "",
             shown_in: "",
             is_label_hidden: false,
+            has_focus: false,
         }
     }
 
@@ -235,6 +238,11 @@ impl Field {
         Self { attributes: "pair level", ..Self::pair(legend, fields) }
     }
 
+    /// Gives the field the focus when the page opens.
+    pub const fn focused(self) -> Self {
+        Self { has_focus: true, ..self }
+    }
+
     /// Shows the label only to screen readers.
     pub const fn hide_label(self) -> Self {
         Self { is_label_hidden: true, ..self }
@@ -256,6 +264,11 @@ impl Field {
 
     pub const fn hidden(name: &'static str) -> Self {
         Self::new(name, "", Kind::Hidden)
+    }
+
+    /// Replaces the label of a shared field.
+    pub const fn label(self, label: &'static str) -> Self {
+        Self { label, ..self }
     }
 
     pub const fn hint(self, hint: &'static str) -> Self {

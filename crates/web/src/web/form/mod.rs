@@ -1,10 +1,13 @@
 //! HTML forms. [`Form`] reads what a browser sent, within limits and only from our own pages. A [`Field`] declares an
 //! input once, and a [`FilledForm`] parses, converts and shows a list of fields.
 
+mod conversion;
 mod faults;
 mod field;
 mod filled;
 mod parse;
+#[cfg(test)]
+mod tests;
 mod view;
 
 use axum::extract::Request;

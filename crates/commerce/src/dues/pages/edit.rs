@@ -76,7 +76,6 @@ fn fill_form(data: &PageData, submitted: Option<&Form>) -> FilledForm {
         .only_if(!is_single, "installments")
         .only_if(due.late_fee_at.is_none(), "late_kind")
         .options("category", formatting::categories())
-        .options("payer", data.payers.clone())
 }
 
 /// The change. Unchanged installments are left out: if only the amount was edited, the service scales them in proportion.
@@ -105,14 +104,14 @@ struct EditPage {
 }
 
 fn show_form(visitor: &Treasurer, data: PageData, form: FilledForm) -> PageResult<Response> {
-    let PageData { due, person, .. } = data;
+    let PageData { due, person, payers } = data;
     let page = EditPage {
         frame: visitor.frame("Edit due", Section::Dues),
         path: detail_path(due.id),
         person,
         editable: due.status == Status::Open,
         title: due.title,
-        form,
+        form: form.options("payer", payers),
     };
     render(page.form.status(), &page)
 }

@@ -75,6 +75,9 @@ fn to_invitation(form: &mut FilledForm) -> Option<NewInvitation> {
     let role = body["role"].as_str().and_then(Role::parse);
     let relation = body["relation"].as_str().and_then(Relation::parse);
     let person: Option<PersonId> = body["person"].as_str().and_then(|id| id.parse().ok());
+    if role.is_none() {
+        form.faults.add("role", "Choose a role.");
+    }
     if relation.is_some() && person.is_none() {
         form.faults.add("person", "Choose a person.");
     }
@@ -94,7 +97,7 @@ async fn form_page(visitor: &Visitor<AdminArea>, form: FilledForm) -> PageResult
     let read =
         |db: &Reader<'_>| Ok((claim_list::people_on_rosters(db)?, claim_list::active_teams(db)?));
     let (people, teams) = visitor.read(read).await?;
-    let form = form.options("person", people);
+    let form = with_roles(form.options("person", people), visitor);
     let frame = visitor.frame("Invite", Section::Members);
     Ok(page::html(form.status(), &InvitePage { frame, form, teams })?)
 }
@@ -110,14 +113,14 @@ fn with_roles(form: FilledForm, visitor: &Visitor<AdminArea>) -> FilledForm {
 async fn show_form(visitor: Visitor<AdminArea>) -> PageResult {
     visitor.require_recent_authentication("/admin/members/invite")?;
     let form = FilledForm::empty(FIELDS).with("role", Role::Member.as_str());
-    form_page(&visitor, with_roles(form, &visitor)).await
+    form_page(&visitor, form).await
 }
 
 /// Creates an invitation and shows its link, once.
 async fn invite(posted: VisitorForm<AdminArea>) -> PageResult {
     let VisitorForm { visitor, form } = posted;
     visitor.require_recent_authentication("/admin/members/invite")?;
-    let mut form = with_roles(FilledForm::submitted(FIELDS, &form), &visitor);
+    let mut form = FilledForm::submitted(FIELDS, &form);
     let Some(new) = to_invitation(&mut form) else { return form_page(&visitor, form).await };
     let by = visitor.visit.user;
     let created = visitor.write(move |tx: &Tx<'_>| invitation::invite(tx, by, new)).await;

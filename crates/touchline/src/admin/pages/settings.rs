@@ -66,17 +66,14 @@ async fn save(posted: VisitorForm<AdminArea>) -> PageResult {
     let VisitorForm { visitor, form } = posted;
     visitor.require_recent_authentication(SETTINGS)?;
     let mut form = FilledForm::submitted(FIELDS, &form);
-    form.body();
-    if form.faults.is_empty() {
-        let change = AccountChange {
-            name: form.text("name").to_owned(),
-            timezone: form.text("timezone").to_owned(),
-            sport: Some(form.text("sport")).filter(|sport| !sport.is_empty()).map(str::to_owned),
-        };
-        let save = move |tx: &Tx<'_>| account::change(tx, &change);
-        if form.accept(visitor.write(save).await)?.is_some() {
-            return Ok(see_other(&format!("{SETTINGS}?done=saved")));
-        }
+    let change = AccountChange {
+        name: form.text("name").to_owned(),
+        timezone: form.text("timezone").to_owned(),
+        sport: Some(form.text("sport")).filter(|sport| !sport.is_empty()).map(str::to_owned),
+    };
+    let save = move |tx: &Tx<'_>| account::change(tx, &change);
+    if form.accept(visitor.write(save).await)?.is_some() {
+        return Ok(see_other(&format!("{SETTINGS}?done=saved")));
     }
     render_settings(&visitor, Some(form)).await
 }

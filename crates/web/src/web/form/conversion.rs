@@ -98,11 +98,12 @@ impl FilledForm {
         }
     }
 
-    /// Whether an amount was entered that applies.
+    /// Whether an amount that applies was entered or is required.
     fn has_amount(&self) -> bool {
         let fields = self.applicable().into_iter();
         fields.filter(|(_, applies)| *applies).any(|(field, _)| {
-            matches!(field.kind, Kind::Amount(_)) && !self.text(field.name).is_empty()
+            let is_filled = field.required.is_some() || !self.text(field.name).is_empty();
+            matches!(field.kind, Kind::Amount(_)) && is_filled
         })
     }
 
@@ -137,13 +138,16 @@ impl FilledForm {
         }
     }
 
-    /// Whether the value of a field with options is one of them.
+    /// Whether the value of a field with options is one of them. Options that are not known yet are not checked.
     fn is_option(&self, field: &Field) -> bool {
         let (Kind::Select(choices) | Kind::Radio(choices)) = field.kind else { return true };
-        let value = self.text(field.name);
         let added = self.options.get(field.name).into_iter().flatten();
-        choices.iter().any(|choice| choice.value == value)
-            || added.into_iter().any(|(option, ..)| option == value)
+        let added = added.map(|(option, ..)| option.as_str());
+        let mut options = choices.iter().map(|choice| choice.value).chain(added).peekable();
+        if options.next_if_eq(&"").is_some() && options.peek().is_none() {
+            return true;
+        }
+        options.peek().is_none() || options.any(|option| option == self.text(field.name))
     }
 
     fn read_rows(&mut self, field: &Field, rows: &Rows, applies: bool) -> Parsed {

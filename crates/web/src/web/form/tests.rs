@@ -36,6 +36,7 @@ const FIELDS: &[Field] = &[
         Rows {
             fields: &[
                 Field::hidden("part-{row}-id").key("id"),
+                Field::hidden("part-{row}-was").page_only(),
                 Field::line("part-{row}-name", "Name {row}", 10).key("name").required("Enter it."),
                 Field::number("part-{row}-count", "Count").key("count").shown_in("part-{row}-was"),
             ],

@@ -53,12 +53,11 @@ fn load(db: &Reader<'_>, id: DueId) -> Result<PageData> {
 /// The form for a due: as it was submitted, or with the values of the due.
 fn fill_form(data: &PageData, submitted: Option<&Form>) -> FilledForm {
     let due = &data.due;
-    let form = match submitted {
-        Some(form) => FilledForm::submitted(FIELDS, form),
-        None => {
-            let form = FilledForm::empty(FIELDS).currency(due.currency).filled_from(due);
-            form.with("payer", due.payer_id.to_string()).version(due.version)
-        }
+    let form = if let Some(form) = submitted {
+        FilledForm::submitted(FIELDS, form)
+    } else {
+        let form = FilledForm::empty(FIELDS).currency(due.currency).filled_from(due);
+        form.with("payer", due.payer_id.to_string()).version(due.version)
     };
     let discount = match due.discount {
         0 => String::new(),

@@ -214,7 +214,7 @@ fn form_status(faults: &Faults) -> StatusCode {
 
 fn sign_up_page(guest: &Guest, step: &Step, form: FilledForm) -> Result<Response> {
     let frame = step.frame(guest, format!("Join {}", step.invitation.club));
-    let relation = step.relation.map(|relation| relation.as_str());
+    let relation = step.relation.map(StringEnum::as_str);
     let form = form
         .with("m", &*step.mail_signature)
         .with("as", relation.unwrap_or_default())
